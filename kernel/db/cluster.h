@@ -1,0 +1,23 @@
+/* cluster.h - the embedded PostgreSQL: a private cluster in the data folder, reached by Unix socket only.
+ *
+ * initdb on the first start, found again on the next, recovered after a power cut, stopped cleanly. PostgreSQL refuses to
+ * run as root: then its processes run as the user `postgres` (or the owner of the data folder). docs/decisions.md 23.
+ */
+#ifndef WHARF_DB_CLUSTER_H
+#define WHARF_DB_CLUSTER_H
+
+#include "util/arena.h"
+
+struct cluster;
+
+/* Starts the cluster in data_dir (made when missing), waits until it accepts connections, makes the database `wharf`.
+ * NULL and a message that says what to do. note: filled with a line worth telling the operator, or "". */
+struct cluster *cluster_start(const char *data_dir, struct arena *a, wharf_str *ret_note, wharf_str *ret_error);
+const char *cluster_conninfo(const struct cluster *c);
+int cluster_pid(const struct cluster *c);
+/* Restarts it when it died (call after SIGCHLD or when connections fail). False when it can't. */
+bool cluster_revive(struct cluster *c);
+/* Fast shutdown, waits. */
+void cluster_stop(struct cluster *c);
+
+#endif

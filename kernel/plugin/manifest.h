@@ -1,0 +1,37 @@
+/* manifest.h - plugin.json, read from the ELF note of a .so without dlopen.
+ *
+ * Note owner "WHARF", type 1, in a PT_NOTE segment (survives strip). The reader is bounds-checked and a fuzz target.
+ * Keys and rules: docs/plugin-abi.md section 2.
+ */
+#ifndef WHARF_PLUGIN_MANIFEST_H
+#define WHARF_PLUGIN_MANIFEST_H
+
+#include "util/arena.h"
+#include "util/json.h"
+
+struct manifest_service {
+    const char *name;
+    uint16_t major, minor;
+};
+
+struct manifest {
+    const char *file;                 /* path of the .so */
+    wharf_str text;                   /* the note's bytes */
+    const char *name, *version, *description, *license, *homepage;
+    uint16_t abi_major, abi_minor;
+    const struct manifest_service *needs, *wants, *provides;
+    size_t n_needs, n_wants, n_provides;
+    const char *const *scopes;
+    size_t n_scopes;
+    const struct wharf_json *config;  /* JSON Schema of its settings, or NULL */
+    bool third_party;                 /* not one of the modules shipped with the server */
+};
+
+/* Finds the note in an ELF image in memory. False and a static text when there is none or the file is damaged. */
+bool manifest_note(const unsigned char *image, size_t size, wharf_str *ret_text, const char **ret_error);
+/* Parses and checks manifest text. NULL and a message (in a) naming file and key. */
+const struct manifest *manifest_parse(struct arena *a, const char *file, wharf_str text, wharf_str *ret_error);
+/* File to manifest: owner and mode checked, note read, text parsed. */
+const struct manifest *manifest_read(struct arena *a, const char *file, wharf_str *ret_error);
+
+#endif

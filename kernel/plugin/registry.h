@@ -1,0 +1,34 @@
+/* registry.h - the plugins of this process: found, ordered, loaded, declared, compiled; then read-only.
+ *
+ * docs/plugin-abi.md sections 2 to 4. Reading a manifest runs no plugin code. All problems are collected and told at once,
+ * each naming the file, both versions and the remedy.
+ */
+#ifndef WHARF_PLUGIN_REGISTRY_H
+#define WHARF_PLUGIN_REGISTRY_H
+
+#include "config/config.h"
+#include "plugin/manifest.h"
+
+struct registry;
+
+struct plugin_migration {
+    const char *plugin;
+    uint32_t number;
+    const char *name;   /* "init" */
+    wharf_str sql;
+};
+
+/* Reads the notes of the configured modules and orders them by their needs. NULL and all problems (one per line) in
+ * *ret_problems, allocated in a. Runs no plugin code. quarantined: names left out (and those that need them). */
+const struct manifest *const *registry_resolve(const struct config *config, const char *quarantined, struct arena *a,
+    size_t *ret_count, wharf_str *ret_problems);
+
+/* resolve + dlopen + declare + compile. The registry lives until the process ends. */
+struct registry *registry_load(const struct config *config, const char *quarantined, struct arena *a, wharf_str *ret_problems);
+
+size_t registry_plugin_count(const struct registry *r);
+const struct manifest *registry_plugin(const struct registry *r, size_t i); /* in load order */
+/* All migrations in load order, the kernel's own first (plugin "wharf"), numbers ascending within a plugin. */
+const struct plugin_migration *registry_migrations(const struct registry *r, size_t *ret_count);
+
+#endif

@@ -1,0 +1,31 @@
+/* worker.h - what the supervisor hands to a worker process, and what it expects of it.
+ *
+ * A worker is `wharf _worker` started by fork and exec. It runs worker_main(), writes one line on the control descriptor
+ * ("ready\n", or "failed: <reason>\n" and exits with 2), beats its slot on the board each second, and ends by itself after
+ * SIGTERM: it stops accepting, finishes what runs, and exits with 0 within the drain timeout. docs/plugin-abi.md section 3, 11.
+ */
+#ifndef WHARF_SUPERVISOR_WORKER_H
+#define WHARF_SUPERVISOR_WORKER_H
+
+#include "config/config.h"
+
+struct board;
+
+enum worker_kind { WORKER_WEB = 1, WORKER_JOB = 2 };
+
+struct worker_boot {
+    enum worker_kind kind;
+    unsigned index;            /* among its kind */
+    uint64_t generation;
+    int listen_fd;             /* web: its SO_REUSEPORT socket, listening, non-blocking; job: the admin socket or -1 */
+    int control_fd;            /* write end of the supervisor's pipe */
+    struct board *board;       /* shared memory, see board.h */
+    unsigned slot;             /* this worker's slot on the board */
+    const char *database;      /* connection string that works (embedded already resolved) */
+    const char *quarantined;   /* comma list of plugins not to load, "" for none */
+};
+
+/* Serves until told to stop. Returns the exit code (0 stopped, 2 do not restart me). */
+int worker_main(const struct config *config, const struct worker_boot *boot);
+
+#endif

@@ -1,0 +1,226 @@
+/* arena.c - see arena.h. Leaves to others: what is put in it. */
+#include "util/arena.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BLOCK = 16 * 1024, MAX_BLOCK = 1024 * 1024, RESERVE = 1024 * 1024, ALIGN = 16 };
+
+struct block {
+    struct block *prev;
+    size_t size, used; /* of data */
+    _Alignas(ALIGN) char data[];
+};
+
+struct release {
+    struct release *prev;
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+struct arena {
+    struct block *top;
+    struct release *releases;
+    size_t budget, total, next_size;
+    bool poisoned;
+};
+
+static struct block *block_new(size_t size)
+{
+    struct block *b = malloc(sizeof(*b) + size);
+
+    if (!b) {
+        fputs("wharf: out of memory\n", stderr);
+        abort();
+    }
+    b->prev = NULL;
+    b->size = size;
+    b->used = 0;
+    return b;
+}
+
+struct arena *arena_new(size_t budget)
+{
+    struct arena *a = calloc(1, sizeof(*a));
+
+    if (!a) {
+        fputs("wharf: out of memory\n", stderr);
+        abort();
+    }
+    a->budget = budget;
+    a->top = block_new(FIRST_BLOCK);
+    a->total = FIRST_BLOCK;
+    a->next_size = FIRST_BLOCK * 2;
+    return a;
+}
+
+static void run_releases(struct arena *a, const struct release *until)
+{
+    while (a->releases && a->releases != until) {
+        struct release *r = a->releases;
+
+        a->releases = r->prev;
+        r->fn(r->arg);
+    }
+}
+
+static void drop_blocks(struct arena *a, const struct block *until)
+{
+    while (a->top != until) {
+        struct block *b = a->top;
+
+        a->top = b->prev;
+        a->total -= b->size;
+        free(b);
+    }
+}
+
+void arena_free(struct arena *a)
+{
+    if (!a)
+        return;
+    run_releases(a, NULL);
+    drop_blocks(a, NULL);
+    free(a);
+}
+
+void arena_reset(struct arena *a)
+{
+    struct block *first = a->top;
+
+    run_releases(a, NULL);
+    while (first->prev)
+        first = first->prev;
+    drop_blocks(a, first);
+    first->used = 0;
+    a->next_size = FIRST_BLOCK * 2;
+    a->poisoned = false;
+}
+
+static void add_block(struct arena *a, size_t need)
+{
+    size_t size = a->next_size;
+    struct block *b;
+
+    if (size < need)
+        size = need;
+    if (a->budget && a->total + size > a->budget) {
+        a->poisoned = true;
+        if (a->total + need > a->budget + RESERVE) {
+            fputs("wharf: a request ignored its memory budget; aborting\n", stderr);
+            abort();
+        }
+        size = need > 4096 ? need : 4096;
+    }
+    b = block_new(size);
+    b->prev = a->top;
+    a->top = b;
+    a->total += size;
+    if (a->next_size < MAX_BLOCK)
+        a->next_size *= 2;
+}
+
+void *arena_alloc(struct arena *a, size_t bytes)
+{
+    size_t need = (bytes + (ALIGN - 1)) & ~(size_t)(ALIGN - 1);
+    void *p;
+
+    if (need < bytes) {
+        fputs("wharf: allocation size overflow\n", stderr);
+        abort();
+    }
+    if (a->top->size - a->top->used < need)
+        add_block(a, need);
+    p = a->top->data + a->top->used;
+    a->top->used += need;
+    return memset(p, 0, bytes);
+}
+
+void *arena_alloc_array(struct arena *a, size_t count, size_t size)
+{
+    if (size && count > SIZE_MAX / size) {
+        fputs("wharf: allocation size overflow\n", stderr);
+        abort();
+    }
+    return arena_alloc(a, count * size);
+}
+
+wharf_str arena_dup(struct arena *a, const char *p, size_t n)
+{
+    char *copy = arena_alloc(a, n + 1);
+
+    if (n)
+        memcpy(copy, p, n);
+    return (wharf_str){copy, n};
+}
+
+wharf_str arena_dup_str(struct arena *a, wharf_str s)
+{
+    return arena_dup(a, s.p, s.n);
+}
+
+wharf_str arena_dupz(struct arena *a, const char *z)
+{
+    return arena_dup(a, z, strlen(z));
+}
+
+wharf_str arena_vprintf(struct arena *a, const char *fmt, va_list ap)
+{
+    va_list again;
+    char *p;
+    int n;
+
+    va_copy(again, ap);
+    n = vsnprintf(NULL, 0, fmt, ap);
+    if (n < 0)
+        n = 0;
+    p = arena_alloc(a, (size_t)n + 1);
+    vsnprintf(p, (size_t)n + 1, fmt, again);
+    va_end(again);
+    return (wharf_str){p, (size_t)n};
+}
+
+wharf_str arena_printf(struct arena *a, const char *fmt, ...)
+{
+    va_list ap;
+    wharf_str s;
+
+    va_start(ap, fmt);
+    s = arena_vprintf(a, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+void arena_on_release(struct arena *a, void (*fn)(void *arg), void *arg)
+{
+    struct release *r = ARENA_NEW(a, struct release);
+
+    r->fn = fn;
+    r->arg = arg;
+    r->prev = a->releases;
+    a->releases = r;
+}
+
+struct arena_mark arena_mark(const struct arena *a)
+{
+    return (struct arena_mark){a->top, a->top->used, a->releases};
+}
+
+void arena_rewind(struct arena *a, struct arena_mark mark)
+{
+    run_releases(a, mark.releases);
+    drop_blocks(a, mark.block);
+    a->top->used = mark.used;
+}
+
+bool arena_poisoned(const struct arena *a)
+{
+    return a->poisoned;
+}
+
+size_t arena_used(const struct arena *a)
+{
+    return a->total;
+}

@@ -1,0 +1,52 @@
+/* arena.h - memory that dies as a whole.
+ *
+ * Bump allocation in blocks that double from 16 KiB to 1 MiB. Nothing is freed one by one; release functions run last-in
+ * first-out when the arena ends. Allocation never returns NULL: past its budget the arena is `poisoned` and a reserve of
+ * 1 MiB is still handed out, so that code unwinds by its own error paths; past the reserve the process aborts.
+ * Source: docs/plugin-abi.md section 8, 'Request arena'. One arena belongs to one thread at a time.
+ */
+#ifndef WHARF_UTIL_ARENA_H
+#define WHARF_UTIL_ARENA_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "wharf/plugin.h"
+
+struct arena;
+struct arena_mark {
+    void *block;
+    size_t used;
+    void *releases;
+};
+
+/* budget in bytes; 0 means none. Never NULL. */
+struct arena *arena_new(size_t budget);
+/* Runs the release functions, frees everything. NULL is accepted. */
+void arena_free(struct arena *a);
+/* As arena_free, but keeps the first block for the next user. */
+void arena_reset(struct arena *a);
+
+/* Zeroed, 16-byte aligned, never NULL. */
+void *arena_alloc(struct arena *a, size_t bytes);
+void *arena_alloc_array(struct arena *a, size_t count, size_t size); /* checks the product for overflow */
+#define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
+#define ARENA_ARRAY(a, type, n) ((type *)arena_alloc_array((a), (n), sizeof(type)))
+
+/* NUL-terminated copy. */
+wharf_str arena_dup(struct arena *a, const char *p, size_t n);
+wharf_str arena_dup_str(struct arena *a, wharf_str s);
+wharf_str arena_dupz(struct arena *a, const char *z);
+wharf_str arena_printf(struct arena *a, const char *fmt, ...) WHARF_PRINTF(2, 3);
+wharf_str arena_vprintf(struct arena *a, const char *fmt, va_list ap) WHARF_PRINTF(2, 0);
+
+void arena_on_release(struct arena *a, void (*fn)(void *arg), void *arg);
+/* What was allocated (and registered) after the mark goes at arena_rewind. */
+struct arena_mark arena_mark(const struct arena *a);
+void arena_rewind(struct arena *a, struct arena_mark mark);
+
+bool arena_poisoned(const struct arena *a);
+size_t arena_used(const struct arena *a);
+
+#endif

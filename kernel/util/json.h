@@ -1,0 +1,84 @@
+/* json.h - strict reading of JSON text, and writing it.
+ *
+ * Reading follows docs/spec/01-platform.md section 2.3 'Strict JSON': RFC 8259, refusing trailing text, comments, invalid
+ * UTF-8, lone surrogate escapes, duplicate keys, depth over 64, NaN/Infinity, leading zeros and numbers that overflow a
+ * double. A UTF-8 BOM is dropped. Numbers keep their text, so that decimals stay exact. The tree lives in an arena and
+ * is read-only. Duplicate keys are found in linear time, whatever the object's size.
+ */
+#ifndef WHARF_UTIL_JSON_H
+#define WHARF_UTIL_JSON_H
+
+#include "util/arena.h"
+#include "util/buf.h"
+
+/* The numbers are part of the plugin interface (wharf_json_api.type). */
+enum json_type {
+    JSON_NULL = WHARF_J_NULL,
+    JSON_BOOL = WHARF_J_BOOL,
+    JSON_NUMBER = WHARF_J_NUMBER,
+    JSON_STRING = WHARF_J_STRING,
+    JSON_ARRAY = WHARF_J_ARRAY,
+    JSON_OBJECT = WHARF_J_OBJECT,
+};
+
+struct wharf_json {
+    uint32_t type;           /* enum json_type */
+    bool truth;              /* JSON_BOOL */
+    bool has_nul;            /* JSON_STRING: contains U+0000 (text then has "\xEF\xBF\xBD" in its place) */
+    wharf_str key;           /* of an object's member, decoded */
+    wharf_str text;          /* JSON_STRING decoded; JSON_NUMBER as written */
+    uint32_t count;          /* of children */
+    struct wharf_json *child; /* first child, in the order of the text */
+    struct wharf_json *next;
+};
+
+struct json_error {
+    size_t offset;        /* byte where reading stopped */
+    const char *message;  /* static, complete sentence part: "duplicate key" */
+};
+
+/* NULL and *ret_error when the text is refused. */
+const struct wharf_json *json_parse(struct arena *a, wharf_str text, struct json_error *ret_error);
+
+const struct wharf_json *json_get(const struct wharf_json *object, const char *key); /* or NULL; also when not an object */
+const struct wharf_json *json_get_n(const struct wharf_json *object, wharf_str key);
+const struct wharf_json *json_at(const struct wharf_json *array, size_t i); /* or NULL */
+bool json_is(const struct wharf_json *v, uint32_t type);                    /* v may be NULL */
+/* Text of a string member, or fallback when absent or of another type. */
+wharf_str json_text_or(const struct wharf_json *object, const char *key, const char *fallback);
+bool json_bool_or(const struct wharf_json *object, const char *key, bool fallback);
+int64_t json_int_or(const struct wharf_json *object, const char *key, int64_t fallback);
+/* Exact conversions of a number: false when it is not a number, not whole ("1.0" and "1e2" are whole), or out of range. */
+bool json_int(const struct wharf_json *v, int64_t *ret_i);
+/* value = *ret_scaled / 10^scale; false when digits beyond the scale are not zero, or out of range. */
+bool json_decimal(const struct wharf_json *v, uint32_t scale, int64_t *ret_scaled);
+double json_double(const struct wharf_json *v);
+/* Deep equality: numbers by exact value (1 equals 1.0), objects without regard to order. */
+bool json_equal(const struct wharf_json *a, const struct wharf_json *b);
+/* Canonical text of an exact number: no exponent, no leading '+', no trailing zeros after the point ("-1", "2.5").
+ * False when it has more than max_digits digits. */
+bool json_number_canonical(wharf_str number, size_t max_digits, struct buf *out);
+
+/* ---- writing: compact, UTF-8 raw, only what RFC 8259 demands is escaped -------------------------------------------- */
+
+struct jw {
+    struct buf *out;
+    uint64_t comma; /* bit per depth: a value was written at this depth */
+    uint32_t depth;
+};
+
+void jw_init(struct jw *w, struct buf *out);
+void jw_open(struct jw *w, const char *key /* or NULL in arrays */, char bracket);
+void jw_close(struct jw *w, char bracket); /* '}' or ']' */
+void jw_key(struct jw *w, wharf_str key);  /* then exactly one jw_* with key NULL */
+void jw_str(struct jw *w, const char *key, wharf_str v);
+void jw_z(struct jw *w, const char *key, const char *z /* NULL writes null */);
+void jw_int(struct jw *w, const char *key, int64_t v);
+void jw_bool(struct jw *w, const char *key, bool v);
+void jw_null(struct jw *w, const char *key);
+void jw_raw(struct jw *w, const char *key, wharf_str json); /* json must be one complete value */
+void jw_value(struct jw *w, const char *key, const struct wharf_json *v); /* numbers as written in the source */
+/* The string with its quotes, escaped, no comma logic. */
+void json_quote(struct buf *out, wharf_str s);
+
+#endif

@@ -1,0 +1,46 @@
+/* str.h - small helpers on wharf_str (UTF-8, length known, NUL-terminated, p never NULL). */
+#ifndef WHARF_UTIL_STR_H
+#define WHARF_UTIL_STR_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "wharf/plugin.h"
+
+static inline wharf_str str_z(const char *z)
+{
+    return (wharf_str){z ? z : "", z ? strlen(z) : 0};
+}
+static inline bool str_eq(wharf_str a, wharf_str b)
+{
+    return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+}
+static inline bool str_eqz(wharf_str a, const char *z)
+{
+    return strlen(z) == a.n && memcmp(a.p, z, a.n) == 0;
+}
+static inline bool str_starts(wharf_str a, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    return a.n >= n && memcmp(a.p, prefix, n) == 0;
+}
+static inline bool str_ends(wharf_str a, const char *suffix)
+{
+    size_t n = strlen(suffix);
+
+    return a.n >= n && memcmp(a.p + a.n - n, suffix, n) == 0;
+}
+/* printf("%.*s", STR_ARG(s)) */
+#define STR_ARG(s) (int)(s).n, (s).p
+
+/* Is [p, p+n) well-formed UTF-8 (no surrogates, no overlong forms, at most U+10FFFF)? U+0000 is well-formed. */
+bool utf8_valid(const char *p, size_t n);
+/* Code points of well-formed text. */
+size_t utf8_length(const char *p, size_t n);
+/* The text without its outer white space (Unicode White_Space); a view, which need not be NUL-terminated at its end. */
+wharf_str utf8_trim(wharf_str s);
+/* Levenshtein distance, capped at 64-byte words; for "did you mean". */
+unsigned str_distance(const char *a, const char *b);
+
+#endif

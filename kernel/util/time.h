@@ -1,0 +1,32 @@
+/* time.h - instants as int64 microseconds since 1970 UTC, their texts, and the kernel clock.
+ *
+ * Texts follow docs/spec/01-platform.md sections 4.1 and 11.2. The kernel clock is the database's clock sampled on start
+ * and each minute, moved by the monotonic clock, plus the test offset (docs/decisions.md 9).
+ */
+#ifndef WHARF_UTIL_TIME_H
+#define WHARF_UTIL_TIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wharf/plugin.h"
+
+enum { ISO_MS_LEN = 24 }; /* "2024-01-02T03:04:05.678Z" */
+
+/* The date value grammar of 01 section 11.2, complete: epoch seconds (1-11 digits), milliseconds (12-14 digits), RFC 3339
+ * with seconds, none or three fraction digits and an offset ("-00:00" = UTC; ' ' instead of '+' when space_is_plus, for
+ * query strings; 23:59:60 UTC is the next second). False: anything else, e.g. a date only. */
+bool time_parse(wharf_str s, bool space_is_plus, int64_t *ret_us);
+/* Only the RFC 3339 part of the grammar. */
+bool time_parse_iso(wharf_str s, bool space_is_plus, int64_t *ret_us);
+/* Writes ISO_MS_LEN bytes and a NUL; milliseconds are cut, not rounded. Years 0001-9999. */
+void time_format_iso(int64_t us, char out[ISO_MS_LEN + 1]);
+/* PostgreSQL's text of timestamptz with DateStyle ISO and TimeZone UTC ("2024-01-02 03:04:05.6+00"). */
+bool time_parse_pg(wharf_str s, int64_t *ret_us);
+
+int64_t clock_monotonic_us(void); /* [any] */
+int64_t clock_now_us(void);       /* [any] kernel clock */
+/* Sets the kernel clock: database_us was the database's clock now, offset_s the test offset. [any] */
+void clock_sync(int64_t database_us, int64_t offset_s);
+
+#endif
