@@ -12,6 +12,7 @@
 #include <lauxlib.h>
 
 #include "config/settings.h"
+#include "plugin/shipped.h"
 #include "util/str.h"
 
 extern char **environ;
@@ -70,13 +71,7 @@ static wharf_str module_name(const char *module)
 static bool is_module(const struct config *c, const char *name)
 {
     /* tables of modules that ship with the server may stay in the file while the module is switched off */
-    static const char shipped[] = " org locations contacts reasons items assets carriers shipments trackers parcels"
-                                  " containers manifests fulfillments documents templates stations batches events"
-                                  " webhooks inference workflows support logs ";
-    char word[KEY_MAX];
-
-    snprintf(word, sizeof(word), " %s ", name);
-    if (strstr(shipped, word))
+    if (module_is_shipped(name))
         return true;
     for (size_t i = 0; i < c->modules.count; i++)
         if (str_eqz(module_name(c->modules.items[i]), name))
