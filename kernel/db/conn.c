@@ -236,11 +236,11 @@ PGresult *db_run(
 
 PGresult *db_run_sql(struct db_conn *c, struct sql *s, struct db_error *ret_error)
 {
-    if (s->failed || s->text.failed) {
+    if (s->failed || s->text->failed) {
         *ret_error = (struct db_error){.status = DB_FAILED, .message = "the statement is too large"};
         return NULL;
     }
-    return db_run(c, buf_str(&s->text).p, s->args, s->n_args, ret_error);
+    return db_run(c, buf_str(s->text).p, s->args, s->n_args, ret_error);
 }
 
 enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_error)
