@@ -43,6 +43,7 @@ enum total_mode { TOTAL_NONE, TOTAL_EXACT, TOTAL_ESTIMATED };
 struct condition;                   /* one filter, parsed */
 
 struct list_query {                 /* everything a list was asked for, checked */
+    const char *columns;            /* select list of the page, set by the caller; NULL: the columns of the definition */
     int64_t page;                   /* 0 with cursor */
     int64_t limit;
     bool cursor;                    /* cursor was sent */

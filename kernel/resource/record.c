@@ -25,14 +25,16 @@ struct wharf_rec *record_from_result(struct arena *a, const struct resource *res
 
 wharf_str record_id(const struct wharf_rec *rec)
 {
-    const struct cell *c = &rec->cells[COL_ID];
+    const struct cell *c = rec->cells ? &rec->cells[COL_ID] : NULL;
 
+    if (!c)
+        return rec->id;
     return (wharf_str){c->p ? c->p : "", c->n};
 }
 
 wharf_str record_text(const struct wharf_rec *rec, const struct field *f)
 {
-    const struct cell *c = f ? record_cell(rec, f) : NULL;
+    const struct cell *c = f && rec->cells ? record_cell(rec, f) : NULL;
 
     return c && c->p ? (wharf_str){c->p, c->n} : (wharf_str){"", 0};
 }
