@@ -1,4 +1,4 @@
-/* core_json.c - json.h, reading: every rule of docs/spec/01-platform.md section 2.3 'Strict JSON', and exact numbers. */
+/* core_json.c - json.h, reading: each rule of docs/spec/01-platform.md section 2.3 'Strict JSON', exact numbers. */
 #include "unit.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* core_time.c - time.h: the date values of docs/spec/01-platform.md section 11.2, each form and each refusal; the clock. */
+/* core_time.c - time.h: the date values of docs/spec/01-platform.md section 11.2, form by form; the clock. */
 #include "unit.h"
 
 #include <stdio.h>
