@@ -13,11 +13,16 @@
 
 struct query_pair {
     wharf_str key, value; /* decoded */
+    bool broken;          /* broken escape, text that is not UTF-8, or U+0000: key is then what could be read of it */
 };
 
-/* Splits and decodes a raw query string ('+' is a space, %XX). False: broken escape, invalid UTF-8 or U+0000; *ret_bad is then
- * the base name of the pair at fault. */
+/* Splits and decodes a raw query string ('+' is a space, %XX). False when a pair is broken; *ret_bad is then the base name of
+ * the first one. The pairs are written either way: query_parse tells all broken ones, other callers look at the answer. */
 bool query_split(struct arena *a, wharf_str raw, const struct query_pair **ret_pairs, size_t *ret_count, wharf_str *ret_bad);
+/* The filters of a JSON body (batch `filters`, export `options`) as pairs, after 01 section 11.3 'JSON bodies'. Pairs whose JSON has
+ * no meaning as a filter are marked broken. */
+void query_from_json(struct arena *a, const struct definition *d, const struct wharf_json *object,
+    const struct query_pair **ret_pairs, size_t *ret_count);
 /* "created_at" of "created_at[gte]", "metadata" of "metadata.color". */
 wharf_str query_base(wharf_str key);
 
@@ -56,23 +61,40 @@ struct list_query {                 /* everything a list was asked for, checked 
     const struct field *const *only; /* fields=, or NULL */
     size_t n_only;
     uint64_t includes;              /* bit per field index < 64 whose include_flag is true */
-    const char *const *embeds;      /* include_<x> of other modules that were true: "documents" */
+    const char *const *embeds;      /* those of options.embeds that were true */
     size_t n_embeds;
+    bool hits;                      /* with terms: the page has two more columns, see query_page_sql */
     wharf_str fingerprint;          /* what a cursor is bound to: organization, filters, order, direction */
+};
+
+struct view_query {                 /* what a retrieve may be asked for */
+    const struct field *const *only;
+    size_t n_only;
+    uint64_t includes;
+    const char *const *embeds;
+    size_t n_embeds;
 };
 
 struct query_options {
     const char *const *embeds;      /* include parameters that other modules add, "include_documents" */
     size_t n_embeds;
-    const char *const *path_params; /* names already taken from the path */
+    const char *const *path_params; /* NULL or ended by NULL: names that the path or the route itself reads ("force") */
     bool strict;                    /* Prefer: handling=strict: unknown parameters are problems */
+    bool hits;                      /* the list shows `_search` (02 section 0) */
     wharf_str organization;
-    const unsigned char *cursor_key; /* 32 bytes */
+    wharf_str parent;               /* id of the parent row, to which cursors are bound too; or empty */
+    const unsigned char *cursor_key; /* QUERY_KEY bytes */
 };
+enum { QUERY_KEY = 32 };
 
 /* NULL when there was a problem (all told). parent rows: the caller adds that condition itself. */
 const struct list_query *query_parse(struct arena *a, const struct definition *d, const struct query_pair *pairs, size_t n_pairs,
     const struct query_options *options, query_problem_fn *fn, void *arg);
+/* The same for one row: `fields` and include parameters only, all others are unknown. */
+const struct view_query *query_parse_view(struct arena *a, const struct definition *d, const struct query_pair *pairs,
+    size_t n_pairs, const struct query_options *options, query_problem_fn *fn, void *arg);
+/* true 1 yes / false 0 no, in any case. False: something else. */
+bool query_truth(wharf_str value, bool *ret_truth);
 
 /* A value bound to $n, in PostgreSQL text format. p NULL: SQL null. */
 struct sql_arg {
@@ -82,7 +104,7 @@ struct sql_arg {
 
 struct sql {                        /* a statement being built; text and args live in the arena */
     struct arena *arena;
-    struct buf text;
+    struct buf *text;
     struct sql_arg *args;
     size_t n_args, cap_args;
     bool failed;
@@ -95,19 +117,29 @@ void sql_bind_null(struct sql *s);
 /* An array literal of texts as one parameter, cast by the caller ("::text[]"). */
 void sql_bind_array(struct sql *s, const wharf_str *values, size_t n);
 
-/* Row visibility: organization, not deleted, location set, audience; alias "t". Location access as 01 section 7 'list': rows
- * without location are visible; one allowed location becomes "= $n" so that an index walk can serve the order. */
+/* Row visibility, a conjunction without a leading AND: organization, not deleted, location set, audience; alias "t". Location access
+ * as 01 section 7 'list': rows without location are visible; one allowed location becomes "= $n", and there is no OR over a required
+ * column, so that an index walk can serve the order. locations_too false: for rows addressed by id, whose location answers 403. */
 void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too);
-/* The page: SELECT of definition.columns (alias t), late look-up when page > 1, limit + 1 rows, order with id as the tie-breaker,
- * nulls last. extra (or NULL) appends further conditions (" AND ..."): parent row, restrict_rows. */
+
+/* Appends conditions of the caller's (" AND ..."; alias t): parent row, restrict_rows. */
+typedef void query_extra_fn(struct sql *s, void *arg);
+/* The page: SELECT of definition.columns, late look-up when page > 1, limit + 1 rows, order with id as the tie-breaker, nulls
+ * last. With q->hits two columns follow those of the definition: the relevance score (0..1) and the matches, a JSON array of
+ * {"field","value"}. extra may be NULL. */
 void query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
-    void (*extra)(struct sql *s, void *arg), void *arg);
-/* SELECT count: exact, or capped at 10001 for estimated (then the caller asks query_estimate_sql). */
+    query_extra_fn *extra, void *arg);
+/* One row of one column: the count; capped at QUERY_COUNT_CAP + 1 for TOTAL_ESTIMATED (then the caller asks for the estimate). */
 void query_count_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
-    void (*extra)(struct sql *s, void *arg), void *arg);
-/* "SELECT t.col, ..." in the order of definition.columns, time columns as timestamptz text, no FROM. */
+    query_extra_fn *extra, void *arg);
+enum { QUERY_COUNT_CAP = 10000 };
+/* EXPLAIN (FORMAT JSON) of the same; query_estimate reads the planner's row count from its answer (-1: not understood). */
+void query_estimate_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
+    query_extra_fn *extra, void *arg);
+int64_t query_estimate(struct arena *a, wharf_str plan);
+/* "SELECT t.col, ..." in the order of definition.columns, no FROM. */
 void query_columns(struct sql *s, const struct definition *d);
-/* The signed cursor after a row: value = text of the sort column as PostgreSQL wrote it (NULL p: null). */
+/* The signed cursor after a row: value = text of the sort column as PostgreSQL wrote it (p NULL: null). */
 wharf_str query_cursor(struct arena *a, const struct list_query *q, struct sql_arg value, wharf_str id, const unsigned char *key);
 
 #endif
