@@ -15,6 +15,10 @@ struct config_list {
     size_t count;
 };
 
+struct config_rate {
+    int64_t rate, burst; /* tokens per second (per minute for ip) and bucket size; rate 0 = off */
+};
+
 struct config {
     struct arena *arena;                 /* owns everything below */
     const char *file;                    /* as given, or NULL */
@@ -33,12 +37,19 @@ struct config {
     int64_t handler_timeout_ms;          /* http.handler_timeout = 30000 */
     int64_t body_limit;                  /* http.body_limit = 2097152 */
     int64_t connection_limit;            /* http.connection_limit = 10000, per web worker */
+    struct config_list net_allow;        /* net.allow = {}: otherwise refused addresses that outgoing requests may reach */
     struct config_list cors_origins;     /* cors.origins = {} */
     struct config_list trusted_proxies;  /* http.trusted_proxies = {} */
     const char *access_log;              /* log.access = "-" (standard error), a path, or "" for none */
     const char *log_file;                /* log.file = "-" */
     uint32_t log_level;                  /* log.level = "info" */
     const char *auth_pepper;             /* auth.pepper = "" */
+    struct config_rate rate_key;         /* rate_limit.key = 100, rate_limit.key_burst = 200; the others alike (01 section 9) */
+    struct config_rate rate_write, rate_test, rate_organization, rate_ip;
+    int64_t rate_concurrency;            /* rate_limit.concurrency = 64: requests in flight per key; 0 = no limit */
+    struct config_list rate_ip_exempt;   /* rate_limit.ip_exempt = {"127.0.0.0/8", "::1"} */
+    bool tenants_enabled;                /* tenants.enabled = false: POST /v1/organizations */
+    bool openapi_require_key;            /* openapi.require_key = false */
     struct config_list modules;          /* modules = {"org", "locations", "stations"}: names or paths of .so files */
     const char *module_path;             /* module_path: folders searched for NAME.so, separated by ':' */
     const char *crash_dir;               /* crash_dir: default DATA/crash */
@@ -58,5 +69,7 @@ struct config_override {
 struct config *config_load(const char *file, const struct config_override *sets, size_t n_sets, struct arena *err,
     wharf_str *ret_error);
 void config_free(struct config *c);
+/* One line per setting: key, type, default, meaning. For `wharf help settings`. */
+void config_describe(struct buf *out);
 
 #endif

@@ -10,13 +10,17 @@
 
 struct cluster;
 
-/* Starts the cluster in data_dir (made when missing), waits until it accepts connections, makes the database `wharf`.
- * NULL and a message that says what to do. note: filled with a line worth telling the operator, or "". */
+/* Starts the cluster in data_dir (which must exist, and whose lock the caller holds: see supervisor/datadir.h), waits until
+ * it accepts connections, makes the database `wharf`. The server is a child of this process and is told to stop when this
+ * process dies. NULL and a message that says what to do. note: filled with a line worth telling the operator, or "".
+ * Uses no libpq, so that the supervisor can hold it. */
 struct cluster *cluster_start(const char *data_dir, struct arena *a, wharf_str *ret_note, wharf_str *ret_error);
 const char *cluster_conninfo(const struct cluster *c);
 int cluster_pid(const struct cluster *c);
-/* Restarts it when it died (call after SIGCHLD or when connections fail). False when it can't. */
+/* Starts it again after it died (call when its pid was reaped); does not wait for its recovery. False when it can't. */
 bool cluster_revive(struct cluster *c);
+/* Connection string of a cluster that runs for this data folder, started by another process; NULL when none does. */
+const char *cluster_running(const char *data_dir, struct arena *a);
 /* Fast shutdown, waits. */
 void cluster_stop(struct cluster *c);
 

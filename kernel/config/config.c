@@ -1,0 +1,380 @@
+/* config.c - defaults, then the file, then the environment, then --set; later ones win.
+ *
+ * Every source ends in the same table (settings.c). What is not in the table belongs to a module when a table of that
+ * name is written, and is handed on as JSON; the module's manifest says what it may hold. Leaves to others: that check.
+ */
+#include "config/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <lauxlib.h>
+
+#include "config/settings.h"
+#include "plugin/shipped.h"
+#include "util/str.h"
+
+extern char **environ;
+
+enum { ENV_NAME = 96, ERROR_TEXT_MAX = 64 * 1024, SETTINGS_JSON_MAX = 4 * 1024 * 1024, KEY_MAX = 160 };
+
+/* Where the reading stands: the settings, the file's globals, and what went wrong so far. */
+struct reading {
+    struct config *c;
+    lua_State *lua; /* the file's globals on top */
+    wharf_str text; /* of the file */
+    struct problems errs;
+};
+
+/* net.allow -> WHARF_NET_ALLOW */
+static void env_name(const char *key, char out[ENV_NAME])
+{
+    size_t n = 0;
+
+    memcpy(out, "WHARF_", 6);
+    for (n = 6; *key && n < ENV_NAME - 1; key++)
+        out[n++] = *key == '.' ? '_' : (char)(*key >= 'a' && *key <= 'z' ? *key - 'a' + 'A' : *key);
+    out[n] = 0;
+}
+
+static wharf_str where_in_file(const struct reading *r, const char *key)
+{
+    unsigned line = settings_file_line(r->text, key);
+
+    if (line)
+        return arena_printf(r->c->arena, "%s:%u", r->c->file, line);
+    return arena_dupz(r->c->arena, r->c->file);
+}
+
+static void unknown_key(struct reading *r, const char *where, const char *key)
+{
+    const char *near = settings_suggest(key);
+
+    if (near)
+        problem(&r->errs, where, "there is no setting \"%s\"; did you mean %s?", key, near);
+    else
+        problem(&r->errs, where, "there is no setting \"%s\"; `wharf help settings` lists them all", key);
+}
+
+/* "/opt/x/dock_doors.so" -> "dock_doors" */
+static wharf_str module_name(const char *module)
+{
+    const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;
+    size_t n = strlen(name);
+
+    if (n > 3 && strcmp(name + n - 3, ".so") == 0)
+        n -= 3;
+    return (wharf_str){name, n};
+}
+
+static bool is_module(const struct config *c, const char *name)
+{
+    /* tables of modules that ship with the server may stay in the file while the module is switched off */
+    if (module_is_shipped(name))
+        return true;
+    for (size_t i = 0; i < c->modules.count; i++)
+        if (str_eqz(module_name(c->modules.items[i]), name))
+            return true;
+    return false;
+}
+
+/* ---- the file -------------------------------------------------------------------------------------------------------- */
+
+static void file_group(struct reading *r, const char *group)
+{
+    lua_State *lua = r->lua;
+
+    lua_pushnil(lua);
+    while (lua_next(lua, -2)) {
+        char key[KEY_MAX];
+        const struct setting *s = NULL;
+        bool named = lua_type(lua, -2) == LUA_TSTRING;
+
+        snprintf(key, sizeof(key), "%s.%s", group, named ? lua_tostring(lua, -2) : "?");
+        if (named)
+            s = settings_find(key);
+        if (s)
+            setting_from_lua(r->c, s, lua, where_in_file(r, key).p, &r->errs);
+        else
+            unknown_key(r, where_in_file(r, key).p, key);
+        lua_pop(lua, 1);
+    }
+}
+
+/* The global on top of the stack. Tables of modules are left for module_settings(). */
+static void file_global(struct reading *r, const char *name)
+{
+    const struct setting *s = settings_find(name);
+    bool table = lua_istable(r->lua, -1);
+
+    if (s && !(table && settings_is_group(name)))
+        setting_from_lua(r->c, s, r->lua, where_in_file(r, name).p, &r->errs);
+    else if (table && settings_is_group(name))
+        file_group(r, name);
+    else if (settings_is_group(name))
+        problem(&r->errs, where_in_file(r, name).p, "%s must be a table of settings, like %s = { ... }", name, name);
+    else if (!is_module(r->c, name))
+        unknown_key(r, where_in_file(r, name).p, name);
+    else if (!table)
+        problem(&r->errs, where_in_file(r, name).p, "%s must be a table of the module's settings", name);
+}
+
+static void apply_file(struct reading *r)
+{
+    lua_State *lua = r->lua;
+
+    /* modules first: the list decides which other tables are known */
+    if (lua_getfield(lua, -1, "modules") != LUA_TNIL)
+        file_global(r, "modules");
+    lua_pop(lua, 1);
+    lua_pushnil(lua);
+    while (lua_next(lua, -2)) {
+        if (lua_type(lua, -2) == LUA_TSTRING && strcmp(lua_tostring(lua, -2), "modules") != 0)
+            file_global(r, lua_tostring(lua, -2));
+        lua_pop(lua, 1);
+    }
+}
+
+/* ---- environment and --set ------------------------------------------------------------------------------------------- */
+
+static void apply_known_env(struct reading *r)
+{
+    size_t count;
+    const struct setting *all = settings_all(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        char name[ENV_NAME];
+        const char *value;
+
+        env_name(all[i].key, name);
+        value = getenv(name);
+        if (!value && all[i].alias) {
+            env_name(all[i].alias, name);
+            value = getenv(name);
+        }
+        if (value)
+            setting_from_text(r->c, &all[i], value, name, &r->errs);
+    }
+}
+
+/* Text of an override to the Lua value it looks like. */
+static void push_value(lua_State *lua, const char *text)
+{
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+        lua_pushboolean(lua, text[0] == 't');
+    else if (!*text || lua_stringtonumber(lua, text) == 0)
+        lua_pushstring(lua, text);
+}
+
+/* Replaces the table on top of the stack by its member of that name, made when absent. False: the member is no table. */
+static bool step_into(lua_State *lua, const char *name, size_t n)
+{
+    int type;
+
+    lua_pushlstring(lua, name, n);
+    lua_pushvalue(lua, -1);
+    type = lua_gettable(lua, -3);
+    if (type == LUA_TNIL) {
+        lua_pop(lua, 1);
+        lua_newtable(lua);
+        lua_pushvalue(lua, -2);
+        lua_pushvalue(lua, -2);
+        lua_settable(lua, -5);
+    }
+    lua_replace(lua, -3);
+    lua_pop(lua, 1);
+    return lua_istable(lua, -1);
+}
+
+/* Overrides of a module's settings go into the file's table, as if they had been written there: stations.push.driver=x */
+static void override_module(struct reading *r, const char *key, const char *value, const char *where)
+{
+    lua_State *lua = r->lua;
+    int top = lua_gettop(lua);
+    const char *part = key;
+    bool good = true;
+
+    lua_pushvalue(lua, -1);
+    for (size_t n = strcspn(part, "."); good && part[n]; n = strcspn(part, ".")) {
+        good = step_into(lua, part, n);
+        part += n + 1;
+    }
+    if (good) {
+        lua_pushstring(lua, part);
+        push_value(lua, value);
+        lua_settable(lua, -3);
+    } else {
+        problem(&r->errs, where, "%s: what stands before a dot must be a table in the file", key);
+    }
+    lua_settop(lua, top);
+}
+
+static bool split_module_key(const struct config *c, const char *key, char separator, char module[KEY_MAX])
+{
+    for (const char *at = strchr(key, separator); at; at = strchr(at + 1, separator)) {
+        snprintf(module, KEY_MAX, "%.*s", (int)(at - key), key);
+        if (at[1] && is_module(c, module))
+            return true;
+    }
+    return false;
+}
+
+/* WHARF_STATIONS_MAX_JOBS -> stations.max_jobs; a name that almost is a setting is a typing error; others are not ours. */
+static void apply_other_env(struct reading *r, const char *entry)
+{
+    char name[ENV_NAME], key[KEY_MAX], module[KEY_MAX], known[ENV_NAME];
+    size_t n = strcspn(entry, "="), count;
+    const struct setting *all = settings_all(&count);
+
+    if (strncmp(entry, "WHARF_", 6) != 0 || n >= sizeof(name) || !entry[n])
+        return;
+    snprintf(name, sizeof(name), "%.*s", (int)n, entry);
+    for (size_t i = 0; i <= n - 6; i++)
+        key[i] = (char)(name[6 + i] >= 'A' && name[6 + i] <= 'Z' ? name[6 + i] - 'A' + 'a' : name[6 + i]);
+    for (size_t i = 0; i < count; i++) {
+        env_name(all[i].key, known);
+        if (strcmp(known, name) == 0 || (all[i].alias && strcmp(all[i].alias, key) == 0))
+            return;
+    }
+    if (split_module_key(r->c, key, '_', module)) {
+        key[strlen(module)] = '.';
+        override_module(r, key, entry + n + 1, name);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        env_name(all[i].key, known);
+        if (n > 10 && str_distance(name, known) <= 1)
+            problem(&r->errs, name, "is no setting; did you mean %s?", known);
+    }
+}
+
+static void apply_sets(struct reading *r, const struct config_override *sets, size_t n_sets, bool modules_only)
+{
+    for (size_t i = 0; i < n_sets; i++) {
+        const struct setting *s = settings_find(sets[i].key);
+        wharf_str where = arena_printf(r->c->arena, "--set %s", sets[i].key);
+        char module[KEY_MAX];
+
+        if (s && (strcmp(s->key, "modules") == 0) == modules_only)
+            setting_from_text(r->c, s, sets[i].value, where.p, &r->errs);
+        if (s || modules_only)
+            continue;
+        if (split_module_key(r->c, sets[i].key, '.', module))
+            override_module(r, sets[i].key, sets[i].value, where.p);
+        else
+            unknown_key(r, where.p, sets[i].key);
+    }
+}
+
+/* ---- what is left for the modules ------------------------------------------------------------------------------------ */
+
+static void module_settings(struct reading *r)
+{
+    lua_State *lua = r->lua;
+    struct json_error error;
+    struct buf all;
+    const char *comma = "{";
+
+    buf_init(&all, SETTINGS_JSON_MAX);
+    lua_pushnil(lua);
+    while (lua_next(lua, -2)) {
+        const char *name = lua_type(lua, -2) == LUA_TSTRING ? lua_tostring(lua, -2) : "";
+
+        if (lua_istable(lua, -1) && !settings_find(name) && !settings_is_group(name) && is_module(r->c, name)) {
+            buf_addf(&all, "%s\"%s\":", comma, name);
+            comma = ",";
+            if (!settings_lua_to_json(lua, &all))
+                problem(&r->errs, where_in_file(r, name).p, "%s may hold texts, numbers, true, false and tables only",
+                    name);
+        }
+        lua_pop(lua, 1);
+    }
+    buf_addz(&all, *comma == '{' ? "{}" : "}");
+    if (!r->errs.count)
+        r->c->module_settings = json_parse(r->c->arena, arena_dup_str(r->c->arena, buf_str(&all)), &error);
+    if (!r->errs.count && !r->c->module_settings)
+        problem(&r->errs, r->c->file ? r->c->file : "configuration", "the modules' settings are refused: %s",
+            error.message);
+    buf_done(&all);
+}
+
+/* Values that follow from others or from where the program is. */
+static void fill_derived(struct config *c)
+{
+    char exe[512];
+    ssize_t n;
+
+    if (!c->crash_dir[0])
+        c->crash_dir = arena_printf(c->arena, "%s/crash", c->data).p;
+    if (c->module_path[0])
+        return;
+    n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+    exe[n > 0 ? n : 0] = 0;
+    if (strrchr(exe, '/'))
+        *strrchr(exe, '/') = 0;
+    /* beside the program in a build folder (build/kernel/wharf, build/modules), or where `ninja install` puts them */
+    c->module_path = arena_printf(c->arena, "%s/../modules:%s/../lib/wharf/1", exe, exe).p;
+}
+
+static void read_all(struct reading *r, const char *file, const struct config_override *sets, size_t n_sets)
+{
+    size_t count;
+    const struct setting *all = settings_all(&count);
+
+    for (size_t i = 0; i < count; i++)
+        setting_from_text(r->c, &all[i], all[i].fallback, "default", &r->errs);
+    r->lua = settings_file_run(r->c, file, &r->text, &r->errs);
+    if (!r->lua)
+        return;
+    apply_file(r);
+    apply_known_env(r);
+    apply_sets(r, sets, n_sets, true);
+    for (char **entry = environ; entry && *entry; entry++)
+        apply_other_env(r, *entry);
+    apply_sets(r, sets, n_sets, false);
+    module_settings(r);
+    fill_derived(r->c);
+    lua_close(r->lua);
+}
+
+struct config *config_load(
+    const char *file, const struct config_override *sets, size_t n_sets, struct arena *err, wharf_str *ret_error)
+{
+    struct arena *arena = arena_new(0);
+    struct config *c = ARENA_NEW(arena, struct config);
+    struct reading r = {.c = c, .text = {"", 0}};
+
+    c->arena = arena;
+    c->file = file ? arena_dupz(arena, file).p : NULL;
+    buf_init(&r.errs.text, ERROR_TEXT_MAX);
+    read_all(&r, file, sets, n_sets);
+    if (r.errs.count) {
+        *ret_error = arena_dup_str(err, buf_str(&r.errs.text));
+        config_free(c);
+        c = NULL;
+    }
+    buf_done(&r.errs.text);
+    return c;
+}
+
+void config_free(struct config *c)
+{
+    if (c)
+        arena_free(c->arena);
+}
+
+void config_describe(struct buf *out)
+{
+    static const char *const types[] = {"text", "number", "true/false", "list", "word", "word"};
+    size_t count;
+    const struct setting *all = settings_all(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        buf_addf(out, "%-30s %-10s %-24s %s", all[i].key, types[all[i].type],
+            all[i].fallback[0] ? all[i].fallback : "\"\"", all[i].doc);
+        if (all[i].choices)
+            buf_addf(out, " (%s)", all[i].choices);
+        buf_addc(out, '\n');
+    }
+}

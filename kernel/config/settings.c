@@ -1,0 +1,312 @@
+/* settings.c - the table of settings: key, type, place, default, range, meaning; and the storing of values.
+ *
+ * A new setting is one member of struct config and one row here; the file, the environment, --set and the documentation
+ * follow. Leaves to others: where values come from (config.c, lua_file.c).
+ */
+#include "config/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <lauxlib.h>
+
+#include "util/str.h"
+
+#define AT(member) offsetof(struct config, member)
+#define TEXT(key, member, fallback, doc)                                                                               \
+    {                                                                                                                  \
+        (key), SET_TEXT, AT(member), (fallback), 0, 0, NULL, (doc), NULL                                               \
+    }
+#define INT(key, member, fallback, min, max, doc)                                                                      \
+    {                                                                                                                  \
+        (key), SET_INT, AT(member), (fallback), (min), (max), NULL, (doc), NULL                                        \
+    }
+#define BOOL(key, member, fallback, doc)                                                                               \
+    {                                                                                                                  \
+        (key), SET_BOOL, AT(member), (fallback), 0, 0, NULL, (doc), NULL                                               \
+    }
+#define LIST(key, member, fallback, doc)                                                                               \
+    {                                                                                                                  \
+        (key), SET_LIST, AT(member), (fallback), 0, 0, NULL, (doc), NULL                                               \
+    }
+#define CHOICE(key, member, fallback, choices, doc)                                                                    \
+    {                                                                                                                  \
+        (key), SET_CHOICE, AT(member), (fallback), 0, 0, (choices), (doc), NULL                                        \
+    }
+
+enum { MINUTE_MS = 60000, HOUR_MS = 3600000, MAX_RATE = 1000000 };
+
+static const struct setting table[] = {
+    TEXT("listen", listen, "127.0.0.1:8080", "address and port of the API; port 0 takes a free one"),
+    TEXT("admin.listen", admin_listen, "127.0.0.1:9090", "address of /metrics and the probes; empty for none"),
+    TEXT("data", data, "/var/lib/wharf", "folder of everything kept outside the database"),
+    {"database.url", SET_TEXT, AT(database), "embedded", 0, 0, NULL, "\"embedded\" or a PostgreSQL connection string",
+        "database"},
+    BOOL("database.prepared", database_prepared, "true", "false for poolers that do not know prepared statements"),
+    INT("database.lanes", database_lanes, "4", 1, 64, "connections of the event loop, per web worker"),
+    INT("database.pool", database_pool, "4", 1, 64, "blocking connections (worker threads), per web worker"),
+    INT("database.statement_timeout", statement_timeout_ms, "15000", 100, HOUR_MS,
+        "milliseconds one statement may take"),
+    CHOICE("migrate", migrate, "auto", "auto manual", "auto: migrations run at start; manual: only by wharf migrate"),
+    INT("workers", workers, "0", 0, 24, "web workers; 0 is one per core"),
+    INT("drain_timeout", drain_timeout_ms, "30000", 0, HOUR_MS, "milliseconds a stopping worker may finish requests"),
+    INT("http.handler_timeout", handler_timeout_ms, "30000", 100, HOUR_MS, "milliseconds one request may take"),
+    INT("http.body_limit", body_limit, "2097152", 1024, 1073741824, "bytes of a JSON body"),
+    INT("http.connection_limit", connection_limit, "10000", 16, 1000000, "open connections, per web worker"),
+    LIST("http.trusted_proxies", trusted_proxies, "", "addresses or networks whose X-Forwarded-For is believed"),
+    LIST("net.allow", net_allow, "", "otherwise refused addresses that outgoing requests may reach"),
+    LIST("cors.origins", cors_origins, "", "origins that browsers may call from; \"*\" for all"),
+    TEXT("log.access", access_log, "-", "access log: - for standard error, a path, or empty for none"),
+    TEXT("log.file", log_file, "-", "log: - for standard error, or a path"),
+    {"log.level", SET_LEVEL, AT(log_level), "info", 0, 0, "error warn info debug", "lowest level that is logged", NULL},
+    TEXT("auth.pepper", auth_pepper, "", "secret mixed into stored key hashes; changing it ends all keys"),
+    INT("rate_limit.key", rate_key.rate, "100", 0, MAX_RATE, "requests per second of a live key; 0 is off"),
+    INT("rate_limit.key_burst", rate_key.burst, "200", 1, MAX_RATE, "its bucket"),
+    INT("rate_limit.write", rate_write.rate, "50", 0, MAX_RATE, "writes per second of a live key; 0 is off"),
+    INT("rate_limit.write_burst", rate_write.burst, "100", 1, MAX_RATE, "its bucket"),
+    INT("rate_limit.test", rate_test.rate, "25", 0, MAX_RATE, "requests per second of a test key; 0 is off"),
+    INT("rate_limit.test_burst", rate_test.burst, "50", 1, MAX_RATE, "its bucket"),
+    INT("rate_limit.organization", rate_organization.rate, "500", 0, MAX_RATE,
+        "requests per second of one organization"),
+    INT("rate_limit.organization_burst", rate_organization.burst, "1000", 1, MAX_RATE, "its bucket"),
+    INT("rate_limit.ip", rate_ip.rate, "20", 0, MAX_RATE, "failed authentications per minute and address; 0 is off"),
+    INT("rate_limit.ip_burst", rate_ip.burst, "20", 1, MAX_RATE, "its bucket"),
+    INT("rate_limit.concurrency", rate_concurrency, "64", 0, MAX_RATE, "requests in flight per key; 0 is off"),
+    LIST("rate_limit.ip_exempt", rate_ip_exempt, "127.0.0.0/8,::1", "addresses or networks without rate_limit.ip"),
+    BOOL("tenants.enabled", tenants_enabled, "false", "POST /v1/organizations may make organizations"),
+    BOOL("openapi.require_key", openapi_require_key, "false", "GET /v1/openapi.json needs an API key"),
+    LIST("modules", modules, "org,locations,stations", "modules to load: names, or paths of .so files"),
+    TEXT("module_path", module_path, "", "folders searched for NAME.so, separated by ':'; empty: next to the program"),
+    TEXT("crash.dir", crash_dir, "", "folder of crash reports; empty: crash in the data folder"),
+    INT("crash.limit", crash_limit, "3", 1, 1000, "crashes within crash.window that quarantine a plugin"),
+    INT("crash.window", crash_window_s, "60", 1, 86400, "seconds"),
+    CHOICE("crash.quarantine", quarantine, "third_party", "third_party all off", "which plugins may be quarantined"),
+    BOOL("test_clock", test_clock, "false", "POST /v1/system/clock exists; for tests only"),
+    BOOL("safe_mode", safe_mode, "false", "load the modules shipped with the server only, and no Lua"),
+};
+
+const struct setting *settings_all(size_t *ret_count)
+{
+    *ret_count = sizeof(table) / sizeof(table[0]);
+    return table;
+}
+
+const struct setting *settings_find(const char *key)
+{
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (strcmp(table[i].key, key) == 0 || (table[i].alias && strcmp(table[i].alias, key) == 0))
+            return &table[i];
+    return NULL;
+}
+
+bool settings_is_group(const char *group)
+{
+    size_t n = strlen(group);
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (strncmp(table[i].key, group, n) == 0 && table[i].key[n] == '.')
+            return true;
+    return false;
+}
+
+const char *settings_suggest(const char *key)
+{
+    const char *best = NULL;
+    unsigned least = (unsigned)strlen(key) / 3 + 1;
+
+    if (least > 3)
+        least = 3;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        const char *known = table[i].key, *leaf = strrchr(known, '.');
+        unsigned d = str_distance(key, known);
+
+        /* body_limit written at the top level still means http.body_limit */
+        if (leaf && strcmp(leaf + 1, key) == 0)
+            d = 1;
+        if (d <= least && (!best || d < least)) {
+            best = known;
+            least = d;
+        }
+    }
+    return best;
+}
+
+void problem(struct problems *p, const char *where, const char *fmt, ...)
+{
+    char line[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof(line), fmt, ap);
+    va_end(ap);
+    if (p->count++)
+        buf_addc(&p->text, '\n');
+    buf_addf(&p->text, "%s: %s", where, line);
+}
+
+static void *place(struct config *c, const struct setting *s)
+{
+    return (char *)c + s->offset;
+}
+
+static void store_text(struct config *c, const struct setting *s, const char *text)
+{
+    *(const char **)place(c, s) = arena_dupz(c->arena, text).p;
+}
+
+static void store_int(
+    struct config *c, const struct setting *s, int64_t value, const char *where, struct problems *errs)
+{
+    if (value < s->min || value > s->max) {
+        problem(errs, where, "%s must be between %lld and %lld", s->key, (long long)s->min, (long long)s->max);
+        return;
+    }
+    *(int64_t *)place(c, s) = value;
+}
+
+static bool is_choice(const char *choices, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (const char *p = choices; n && p; p = strchr(p, ' ') ? strchr(p, ' ') + 1 : NULL)
+        if (strncmp(p, word, n) == 0 && (p[n] == ' ' || !p[n]))
+            return true;
+    return false;
+}
+
+static void store_choice(
+    struct config *c, const struct setting *s, const char *text, const char *where, struct problems *errs)
+{
+    static const char *const levels[] = {"error", "warn", "info", "debug"};
+
+    if (!is_choice(s->choices, text)) {
+        problem(errs, where, "%s must be one of: %s", s->key, s->choices);
+        return;
+    }
+    if (s->type == SET_CHOICE) {
+        store_text(c, s, text);
+        return;
+    }
+    for (uint32_t i = 0; i < 4; i++)
+        if (strcmp(text, levels[i]) == 0)
+            *(uint32_t *)place(c, s) = WHARF_LOG_ERROR + i;
+}
+
+static void store_list(struct config *c, const struct setting *s, const char *text)
+{
+    size_t count = 0, room = 1;
+    const char **items;
+
+    for (const char *p = text; *p; p++)
+        room += *p == ',';
+    items = ARENA_ARRAY(c->arena, const char *, room);
+    while (*text) {
+        size_t n = strcspn(text, ","), from = strspn(text, " \t"), to = n;
+
+        while (to > from && (text[to - 1] == ' ' || text[to - 1] == '\t'))
+            to--;
+        if (to > from)
+            items[count++] = arena_dup(c->arena, text + from, to - from).p;
+        text += n + (text[n] == ',');
+    }
+    *(struct config_list *)place(c, s) = (struct config_list){items, count};
+}
+
+static bool parse_bool(const char *text, bool *ret_value)
+{
+    *ret_value = strcmp(text, "true") == 0 || strcmp(text, "1") == 0;
+    return *ret_value || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
+}
+
+void setting_from_text(
+    struct config *c, const struct setting *s, const char *text, const char *where, struct problems *errs)
+{
+    char *end = NULL;
+    long long number;
+
+    switch (s->type) {
+    case SET_TEXT:
+        store_text(c, s, text);
+        return;
+    case SET_INT:
+        errno = 0;
+        number = strtoll(text, &end, 10);
+        if (errno || end == text || *end)
+            problem(errs, where, "%s must be a whole number, not \"%s\"", s->key, text);
+        else
+            store_int(c, s, number, where, errs);
+        return;
+    case SET_BOOL:
+        if (!parse_bool(text, place(c, s)))
+            problem(errs, where, "%s must be true or false, not \"%s\"", s->key, text);
+        return;
+    case SET_LIST:
+        store_list(c, s, text);
+        return;
+    case SET_CHOICE:
+    case SET_LEVEL:
+        store_choice(c, s, text, where, errs);
+        return;
+    }
+}
+
+static void list_from_lua(
+    struct config *c, const struct setting *s, lua_State *lua, const char *where, struct problems *errs)
+{
+    size_t n = lua_istable(lua, -1) ? (size_t)lua_rawlen(lua, -1) : 0, keys = 0;
+    const char **items = ARENA_ARRAY(c->arena, const char *, n + 1);
+    bool good = lua_istable(lua, -1);
+
+    for (size_t i = 0; good && i < n; i++) {
+        good = lua_rawgeti(lua, -1, (lua_Integer)i + 1) == LUA_TSTRING;
+        if (good)
+            items[i] = arena_dupz(c->arena, lua_tostring(lua, -1)).p;
+        lua_pop(lua, 1);
+    }
+    lua_pushnil(lua);
+    while (good && lua_next(lua, -2)) {
+        lua_pop(lua, 1);
+        keys++;
+    }
+    if (!good)
+        lua_pop(lua, 1);
+    if (!good || keys != n)
+        problem(errs, where, "%s must be a list of texts, like {\"a\", \"b\"}", s->key);
+    else
+        *(struct config_list *)place(c, s) = (struct config_list){items, n};
+}
+
+void setting_from_lua(
+    struct config *c, const struct setting *s, lua_State *lua, const char *where, struct problems *errs)
+{
+    int whole = 0, type = lua_type(lua, -1);
+    lua_Integer number;
+
+    switch (s->type) {
+    case SET_LIST:
+        list_from_lua(c, s, lua, where, errs);
+        return;
+    case SET_INT:
+        number = lua_tointegerx(lua, -1, &whole);
+        if (type != LUA_TNUMBER || !whole)
+            problem(errs, where, "%s must be a whole number, not a %s", s->key, luaL_typename(lua, -1));
+        else
+            store_int(c, s, number, where, errs);
+        return;
+    case SET_BOOL:
+        if (type != LUA_TBOOLEAN)
+            problem(errs, where, "%s must be true or false, not a %s", s->key, luaL_typename(lua, -1));
+        else
+            *(bool *)place(c, s) = lua_toboolean(lua, -1);
+        return;
+    case SET_TEXT:
+    case SET_CHOICE:
+    case SET_LEVEL:
+        if (type != LUA_TSTRING)
+            problem(errs, where, "%s must be a text in quotes, not a %s", s->key, luaL_typename(lua, -1));
+        else
+            setting_from_text(c, s, lua_tostring(lua, -1), where, errs);
+        return;
+    }
+}

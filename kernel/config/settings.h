@@ -1,0 +1,55 @@
+/* settings.h - the one table of settings, and how a value of each type is stored. Private to kernel/config. */
+#ifndef WHARF_CONFIG_SETTINGS_H
+#define WHARF_CONFIG_SETTINGS_H
+
+#include <lua.h>
+
+#include "config/config.h"
+#include "util/buf.h"
+
+enum setting_type { SET_TEXT, SET_INT, SET_BOOL, SET_LIST, SET_CHOICE, SET_LEVEL };
+
+struct setting {
+    const char *key;
+    enum setting_type type;
+    size_t offset; /* in struct config */
+    const char *fallback; /* as it would be written with --set */
+    int64_t min, max; /* SET_INT */
+    const char *choices; /* SET_CHOICE: "auto manual" */
+    const char *doc;
+    const char *alias; /* a second spelling of the key, or NULL: "database" is short for database.url */
+};
+
+/* All settings, in the order of the documentation. */
+const struct setting *settings_all(size_t *ret_count);
+const struct setting *settings_find(const char *key);
+/* Is some setting's key "group.<something>"? */
+bool settings_is_group(const char *group);
+/* The nearest known key, or NULL when nothing is near. */
+const char *settings_suggest(const char *key);
+
+/* Problems found so far, one per line, for the operator. */
+struct problems {
+    struct buf text;
+    size_t count;
+};
+void problem(struct problems *p, const char *where, const char *fmt, ...) WHARF_PRINTF(3, 4);
+
+/* Stores a value given as text (default, environment, --set). where: "WHARF_LISTEN", "--set listen". */
+void setting_from_text(
+    struct config *c, const struct setting *s, const char *text, const char *where, struct problems *errs);
+/* Stores the value on top of the Lua stack (left there). */
+void setting_from_lua(
+    struct config *c, const struct setting *s, lua_State *lua, const char *where, struct problems *errs);
+
+/* ---- lua_file.c: the file as a Lua table ---------------------------------------------------------------------------- */
+
+/* A state whose only value, on top of the stack, is the table of globals the file assigned; text of the file in *ret_text
+ * (in c->arena). NULL and a problem when the file can't be read or run. file NULL: an empty table. */
+lua_State *settings_file_run(struct config *c, const char *file, wharf_str *ret_text, struct problems *errs);
+/* Line of the file where key is assigned, 0 when it is not found. */
+unsigned settings_file_line(wharf_str text, const char *key);
+/* Writes the value at the top of the stack as JSON. False when it holds something that JSON has not. */
+bool settings_lua_to_json(lua_State *lua, struct buf *out);
+
+#endif

@@ -1,0 +1,135 @@
+/* log.c - see log.h. Leaves to others: where the descriptor points, and the access log. */
+#include "util/log.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "util/json.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum { MESSAGE_MAX = 16 * 1024, LINE_MAX_BYTES = 8 * MESSAGE_MAX };
+
+/* The process has one log. Set before threads start; only the level changes later. */
+static struct {
+    int fd;
+    _Atomic uint32_t level;
+    char program[32];
+} sink = {.fd = STDERR_FILENO, .level = WHARF_LOG_INFO, .program = "wharf"};
+
+static const char *level_name(uint32_t level)
+{
+    switch ((enum wharf_log_level)level) {
+    case WHARF_LOG_ERROR:
+        return "error";
+    case WHARF_LOG_WARN:
+        return "warn";
+    case WHARF_LOG_INFO:
+        return "info";
+    case WHARF_LOG_DEBUG:
+        return "debug";
+    }
+    return "debug";
+}
+
+void log_init(int fd, uint32_t level, const char *program)
+{
+    sink.fd = fd;
+    atomic_store(&sink.level, level);
+    snprintf(sink.program, sizeof(sink.program), "%s", program);
+}
+
+void log_set_level(uint32_t level)
+{
+    atomic_store(&sink.level, level);
+}
+
+uint32_t log_level(void)
+{
+    return atomic_load_explicit(&sink.level, memory_order_relaxed);
+}
+
+void log_write(uint32_t level, const char *plugin, const char *request_id, const char *event, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    log_vwrite(level, plugin, request_id, event, fmt, ap);
+    va_end(ap);
+}
+
+/* The wall clock, not the kernel clock: a log line tells when it was written, also under a shifted test clock. */
+static void wall_time(char out[ISO_MS_LEN + 1])
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    time_format_iso((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000, out);
+}
+
+/* One write(2) per line: lines of several processes on one pipe or file stay whole. A full disk loses lines, not requests. */
+static void put_line(const struct buf *line)
+{
+    size_t done = 0;
+
+    while (!line->failed && done < line->n) {
+        ssize_t n = write(sink.fd, line->p + done, line->n - done);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return;
+        done += (size_t)n;
+    }
+}
+
+/* The line must stay UTF-8: vsnprintf may have cut inside a character, and paths may hold any bytes. */
+static wharf_str as_utf8(char *text, size_t n)
+{
+    size_t cut = n > 3 ? n - 3 : 0;
+
+    for (size_t end = n; end > cut; end--)
+        if (utf8_valid(text, end))
+            return (wharf_str){text, end};
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)text[i] >= 0x80)
+            text[i] = '?';
+    return (wharf_str){text, n};
+}
+
+void log_vwrite(
+    uint32_t level, const char *plugin, const char *request_id, const char *event, const char *fmt, va_list ap)
+{
+    char time[ISO_MS_LEN + 1], message[MESSAGE_MAX];
+    struct buf line;
+    struct jw w;
+    int n;
+
+    if (level > log_level())
+        return;
+    n = vsnprintf(message, sizeof(message), fmt, ap);
+    if (n < 0)
+        n = 0;
+    if ((size_t)n >= sizeof(message))
+        n = sizeof(message) - 1;
+    wall_time(time);
+    buf_init(&line, LINE_MAX_BYTES);
+    jw_init(&w, &line);
+    jw_open(&w, NULL, '{');
+    jw_z(&w, "time", time);
+    jw_z(&w, "level", level_name(level));
+    jw_z(&w, "program", sink.program);
+    if (plugin)
+        jw_z(&w, "plugin", plugin);
+    if (request_id)
+        jw_z(&w, "request_id", request_id);
+    jw_z(&w, "event", event);
+    jw_str(&w, "message", as_utf8(message, (size_t)n));
+    jw_close(&w, '}');
+    buf_addc(&line, '\n');
+    put_line(&line);
+    buf_done(&line);
+}
