@@ -104,8 +104,12 @@ static void emit_in(struct sql *s, const char *column, const struct condition *c
 static void emit_range(struct sql *s, const char *column, const struct condition *c)
 {
     static const char *const signs[][2] = {
-        [COND_LESS] = {"<"}, [COND_AT_MOST] = {"<="}, [COND_MORE] = {">"}, [COND_AT_LEAST] = {">="},
-        [COND_BETWEEN] = {">", "<"}, [COND_WITHIN] = {">=", "<="},
+        [COND_LESS] = {"<"},
+        [COND_AT_MOST] = {"<="},
+        [COND_MORE] = {">"},
+        [COND_AT_LEAST] = {">="},
+        [COND_BETWEEN] = {">", "<"},
+        [COND_WITHIN] = {">=", "<="},
     };
 
     for (size_t i = 0; i < c->n_values; i++) {

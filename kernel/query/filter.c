@@ -1,4 +1,5 @@
-/* filter.c - what all filter types share: operator words, comma lists, nullness; and the way to each type's own parser. */
+/* filter.c - what all filter types share: operator words, comma lists, nullness; and the way to each type's own
+ * parser. */
 #include "query/filter.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -8,10 +9,21 @@ static const struct {
     enum condition_kind kind;
     bool negated;
 } ops[] = {
-    {"eq", COND_IN, false}, {"!eq", COND_IN, true}, {"in", COND_IN, false}, {"!in", COND_IN, true},
-    {"equals", COND_IN, false}, {"not_equals", COND_IN, true}, {"not_in", COND_IN, true},
-    {"gt", COND_MORE, false}, {"gte", COND_AT_LEAST, false}, {"lt", COND_LESS, false}, {"lte", COND_AT_MOST, false},
-    {"bwe", COND_BETWEEN, false}, {"!bwe", COND_BETWEEN, true}, {"bwi", COND_WITHIN, false}, {"!bwi", COND_WITHIN, true},
+    {"eq", COND_IN, false},
+    {"!eq", COND_IN, true},
+    {"in", COND_IN, false},
+    {"!in", COND_IN, true},
+    {"equals", COND_IN, false},
+    {"not_equals", COND_IN, true},
+    {"not_in", COND_IN, true},
+    {"gt", COND_MORE, false},
+    {"gte", COND_AT_LEAST, false},
+    {"lt", COND_LESS, false},
+    {"lte", COND_AT_MOST, false},
+    {"bwe", COND_BETWEEN, false},
+    {"!bwe", COND_BETWEEN, true},
+    {"bwi", COND_WITHIN, false},
+    {"!bwi", COND_WITHIN, true},
 };
 /* How many of them each family knows, from the first on. */
 static const size_t family_size[] = {[OPS_TEXT] = 4, [OPS_SET] = 7, [OPS_COMPARE] = sizeof(ops) / sizeof(ops[0])};

@@ -1,5 +1,6 @@
 /* filter_compare.c - date and number filters (01 sections 11.1 and 11.2). */
 #include "query/filter.h"
+#include "util/json.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -27,51 +28,13 @@ static bool number_form(wharf_str s)
     return i == s.n && i > fraction && i - fraction <= NUMBER_FRACTION;
 }
 
-/* Digits of the whole part (without sign), and of the fraction padded with zeros: decimal order is their byte order. */
-static int compare_magnitude(wharf_str a, wharf_str b)
-{
-    const char *dot_a = memchr(a.p, '.', a.n), *dot_b = memchr(b.p, '.', b.n);
-    size_t whole_a = dot_a ? (size_t)(dot_a - a.p) : a.n, whole_b = dot_b ? (size_t)(dot_b - b.p) : b.n;
-    int order;
-
-    if (whole_a != whole_b)
-        return whole_a < whole_b ? -1 : 1;
-    order = memcmp(a.p, b.p, whole_a);
-    for (size_t i = 1; !order && i <= NUMBER_FRACTION; i++) {
-        char x = whole_a + i < a.n ? a.p[whole_a + i] : '0', y = whole_b + i < b.n ? b.p[whole_b + i] : '0';
-
-        order = (x > y) - (x < y);
-    }
-    return order;
-}
-
-static bool is_zero(wharf_str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] >= '1' && s.p[i] <= '9')
-            return false;
-    }
-    return true;
-}
-
-static int compare_numbers(wharf_str a, wharf_str b)
-{
-    bool less_a = a.p[0] == '-' && !is_zero(a), less_b = b.p[0] == '-' && !is_zero(b);
-    wharf_str size_a = a.p[0] == '-' ? (wharf_str){a.p + 1, a.n - 1} : a;
-    wharf_str size_b = b.p[0] == '-' ? (wharf_str){b.p + 1, b.n - 1} : b;
-
-    if (less_a != less_b)
-        return less_a ? -1 : 1;
-    return less_a ? compare_magnitude(size_b, size_a) : compare_magnitude(size_a, size_b);
-}
-
 static const char *read_numbers(wharf_str *values, size_t n, int *ret_order)
 {
     for (size_t i = 0; i < n; i++) {
         if (!number_form(values[i]))
             return "must be a number with at most 4 digits after the point";
     }
-    *ret_order = n == 2 ? compare_numbers(values[0], values[1]) : 0;
+    *ret_order = n == 2 ? json_number_compare(values[0], values[1]) : 0;
     return NULL;
 }
 
@@ -99,7 +62,8 @@ static const char *read_values(struct arena *a, wharf_str list, bool dates, stru
     int order = 0;
 
     if (!items || n > most)
-        return dates ? "must have 1 to 100 values, none of them empty" : "must have 1 to 500 values, none of them empty";
+        return dates ? "must have 1 to 100 values, none of them empty"
+                     : "must have 1 to 500 values, none of them empty";
     if (pair && n != 2)
         return "must have exactly two values with bwe and bwi";
     if (!pair && c->kind != COND_IN && n != 1)

@@ -1,9 +1,9 @@
 /* search_sql.c - search terms as predicates that pg_trgm indexes serve, their score, and where they hit.
  *
- * A term matches a text column as a substring, without regard to case. A list that declares `search_similar` also folds accents
- * (wharf.fold) and takes trigram similarity >= 0.3, PostgreSQL's default for the % operator (02 section 0 'Search hits').
- * The score: (matched terms + similarity of the whole search to the best column) / (terms + 1), so that more matched terms
- * always rank first and an exact text scores 1.
+ * A term matches a text column as a substring, without regard to case. A list that declares `search_similar` also folds
+ * accents (wharf.fold) and takes trigram similarity >= 0.3, PostgreSQL's default for the % operator (02 section 0
+ * 'Search hits'). The score: (matched terms + similarity of the whole search to the best column) / (terms + 1), so that
+ * more matched terms always rank first and an exact text scores 1.
  */
 #include "query/filter.h"
 #include "util/str.h"
@@ -60,13 +60,13 @@ static const struct field *owner(const struct definition *d, const struct field 
 
 static void column_matches(const struct search *x, const char *alias, const struct field *f, const struct term *t)
 {
-    sql_addf(x->s, "%s(%s.%s) LIKE %s($%zu)", x->fold, alias, f->column, x->fold, t->pattern);
+    sql_addf(x->s, "%s(%s.%s) LIKE %s($%zu::text)", x->fold, alias, f->column, x->fold, t->pattern);
     if (x->d->list.similar)
-        sql_addf(x->s, " OR %s(%s.%s) %% %s($%zu)", x->fold, alias, f->column, x->fold, t->text);
+        sql_addf(x->s, " OR %s(%s.%s) %% %s($%zu::text)", x->fold, alias, f->column, x->fold, t->text);
 }
 
-/* Does the term match the row? by_id: the ids of rows with matching children are gathered first, so that indexes on both sides serve;
- * else each row looks at its own children. */
+/* Does the term match the row? by_id: the ids of rows with matching children are gathered first, so that indexes on
+ * both sides serve; else each row looks at its own children. */
 static void term_matches(const struct search *x, const struct term *t, bool by_id)
 {
     struct sql *s = x->s;
@@ -82,8 +82,8 @@ static void term_matches(const struct search *x, const struct term *t, bool by_i
             continue;
         }
         if (by_id)
-            sql_addf(s, "t.id = ANY (ARRAY(SELECT c.%s FROM %s c WHERE c.organization_id = $1", set->parent_column,
-                set->table);
+            sql_addf(s, "t.id = ANY (ARRAY(SELECT c.%s FROM %s c WHERE c.organization_id = $%zu", set->parent_column,
+                set->table, s->organization);
         else
             sql_addf(s, "EXISTS (SELECT 1 FROM %s c WHERE c.organization_id = t.organization_id AND c.%s = t.id",
                 set->table, set->parent_column);
@@ -132,7 +132,7 @@ void search_score(struct sql *s, const struct definition *d, const struct list_q
     sql_add(s, " + greatest(0");
     for (size_t i = 0; i < d->n_searches; i++) {
         if (!owner(d, d->searches[i]))
-            sql_addf(s, ", similarity(%s(t.%s), %s($%zu))", x.fold, d->searches[i]->column, x.fold, whole);
+            sql_addf(s, ", similarity(%s(t.%s), %s($%zu::text))", x.fold, d->searches[i]->column, x.fold, whole);
     }
     sql_addf(s, ")) / %zu)::numeric, 4)", x.n_terms + 1);
 }
