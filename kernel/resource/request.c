@@ -169,7 +169,7 @@ wharf_status req_commit(struct wharf_req *req)
     }
     if (!req->tx_depth) {
         for (size_t i = 0; i < req->n_committed; i++)
-            req->committed[i](req, req->committed_arg[i]);
+            req->committed[i].fn(req, req->committed[i].arg);
         req->n_committed = 0;
     }
     return WHARF_OK;

@@ -31,6 +31,11 @@ struct thread_ctx {               /* of a worker thread */
     unsigned index;
 };
 
+struct committed_fn {
+    void (*fn)(struct wharf_req *req, void *arg);
+    void *arg;
+};
+
 struct wharf_req {
     struct arena *arena;
     const struct engine *engine;
@@ -72,9 +77,8 @@ struct wharf_req {
 
     const struct plugin *plugin;  /* whose code is running, NULL: kernel */
     unsigned tx_depth, res_depth;
-    void (*committed[8])(struct wharf_req *req, void *arg); /* run after the outermost commit */
-    void *committed_arg[8];
-    size_t n_committed;
+    struct committed_fn *committed; /* run after the outermost commit */
+    size_t n_committed, cap_committed;
 };
 
 /* code: one of the platform's or of a loaded plugin's. Adds a problem; returns the kind (negative wharf_status). */
