@@ -25,6 +25,7 @@ struct wharf_json {
     uint32_t type;           /* enum json_type */
     bool truth;              /* JSON_BOOL */
     bool has_nul;            /* JSON_STRING: contains U+0000 (text then has "\xEF\xBF\xBD" in its place) */
+    bool key_nul;            /* the same of the key */
     wharf_str key;           /* of an object's member, decoded */
     wharf_str text;          /* JSON_STRING decoded; JSON_NUMBER as written */
     uint32_t count;          /* of children */
@@ -37,7 +38,8 @@ struct json_error {
     const char *message;  /* static, complete sentence part: "duplicate key" */
 };
 
-/* NULL and *ret_error when the text is refused. */
+/* NULL and *ret_error when the text is refused. Takes about text.n bytes and 64 per value of the arena; when the arena's
+ * budget runs out on the way the text is refused too ("too many values"). */
 const struct wharf_json *json_parse(struct arena *a, wharf_str text, struct json_error *ret_error);
 
 const struct wharf_json *json_get(const struct wharf_json *object, const char *key); /* or NULL; also when not an object */
@@ -55,9 +57,13 @@ bool json_decimal(const struct wharf_json *v, uint32_t scale, int64_t *ret_scale
 double json_double(const struct wharf_json *v);
 /* Deep equality: numbers by exact value (1 equals 1.0), objects without regard to order. */
 bool json_equal(const struct wharf_json *a, const struct wharf_json *b);
+/* Equal values have equal hashes; seed is 16 random bytes when the values come from outside. */
+uint64_t json_hash(const struct wharf_json *v, const unsigned char seed[16]);
 /* Canonical text of an exact number: no exponent, no leading '+', no trailing zeros after the point ("-1", "2.5").
  * False when it has more than max_digits digits. */
 bool json_number_canonical(wharf_str number, size_t max_digits, struct buf *out);
+/* Order of two numbers (texts of RFC 8259) by exact value: <0, 0, >0. */
+int json_number_compare(wharf_str a, wharf_str b);
 
 /* ---- writing: compact, UTF-8 raw, only what RFC 8259 demands is escaped -------------------------------------------- */
 

@@ -34,6 +34,10 @@ static inline bool str_ends(wharf_str a, const char *suffix)
 /* printf("%.*s", STR_ARG(s)) */
 #define STR_ARG(s) (int)(s).n, (s).p
 
+/* Decodes the code point at p; returns its bytes (1-4), or 0 when n is 0 or the text is ill-formed there. */
+size_t utf8_step(const char *p, size_t n, uint32_t *ret_cp);
+/* Encodes cp (a scalar value) and returns its bytes. */
+size_t utf8_put(uint32_t cp, char out[4]);
 /* Is [p, p+n) well-formed UTF-8 (no surrogates, no overlong forms, at most U+10FFFF)? U+0000 is well-formed. */
 bool utf8_valid(const char *p, size_t n);
 /* Code points of well-formed text. */

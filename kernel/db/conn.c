@@ -1,0 +1,271 @@
+/* conn.c - see conn.h. */
+#include "db/conn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "util/log.h"
+#include "util/time.h"
+
+struct db_conn {
+    PGconn *pg;
+    char *conninfo;
+    bool prepared;
+    int64_t statement_timeout_ms;
+    int64_t retry_after_us; /* no new attempt to connect before */
+    struct statement_set known;
+};
+
+uint64_t statement_hash(const char *sql)
+{
+    uint64_t h = 0xcbf29ce484222325ULL;
+
+    for (; *sql; sql++)
+        h = (h ^ (unsigned char)*sql) * 0x100000001b3ULL;
+    return h ? h : 1;
+}
+
+bool statement_known(const struct statement_set *s, uint64_t hash)
+{
+    if (!s->cap)
+        return false;
+    for (size_t i = hash & (s->cap - 1); s->slots[i]; i = (i + 1) & (s->cap - 1)) {
+        if (s->slots[i] == hash)
+            return true;
+    }
+    return false;
+}
+
+bool statement_remember(struct statement_set *s, uint64_t hash)
+{
+    size_t i;
+
+    if (s->count >= STATEMENTS_MAX)
+        return false;
+    if (!s->slots) {
+        s->cap = 2048;
+        s->slots = calloc(s->cap, sizeof(*s->slots));
+        if (!s->slots) {
+            s->cap = 0;
+            return false;
+        }
+    }
+    for (i = hash & (s->cap - 1); s->slots[i] && s->slots[i] != hash;)
+        i = (i + 1) & (s->cap - 1);
+    s->count += !s->slots[i];
+    s->slots[i] = hash;
+    return true;
+}
+
+void statement_forget_all(struct statement_set *s)
+{
+    free(s->slots);
+    *s = (struct statement_set){0};
+}
+
+void db_statement_name(const char *sql, char out[18])
+{
+    snprintf(out, 18, "s%016llx", (unsigned long long)statement_hash(sql));
+}
+
+struct db_conn *db_open(const char *conninfo, bool prepared, int64_t statement_timeout_ms)
+{
+    struct db_conn *c = calloc(1, sizeof(*c));
+
+    if (!c || !(c->conninfo = strdup(conninfo))) {
+        fputs("wharf: out of memory\n", stderr);
+        abort();
+    }
+    c->prepared = prepared;
+    c->statement_timeout_ms = statement_timeout_ms;
+    return c;
+}
+
+void db_close(struct db_conn *c)
+{
+    if (!c)
+        return;
+    PQfinish(c->pg);
+    statement_forget_all(&c->known);
+    free(c->conninfo);
+    free(c);
+}
+
+void db_error_from(const PGresult *result, const PGconn *conn, struct db_error *e)
+{
+    const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
+    const char *constraint = result ? PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME) : NULL;
+    const char *message = result ? PQresultErrorMessage(result) : conn ? PQerrorMessage(conn) : "no connection";
+
+    *e = (struct db_error){.status = DB_FAILED};
+    snprintf(e->sqlstate, sizeof(e->sqlstate), "%s", state ? state : "");
+    snprintf(e->constraint, sizeof(e->constraint), "%s", constraint ? constraint : "");
+    snprintf(e->message, sizeof(e->message), "%s", message);
+    if (!state || (conn && PQstatus(conn) != CONNECTION_OK) || !strncmp(state, "08", 2) || !strncmp(state, "57P", 3))
+        e->status = DB_LOST;
+    else if (!strcmp(state, "23505"))
+        e->status = DB_UNIQUE;
+    else if (!strcmp(state, "40001") || !strcmp(state, "40P01"))
+        e->status = DB_CONFLICT;
+    else if (!strcmp(state, "57014") || !strcmp(state, "55P03") || !strcmp(state, "53300"))
+        e->status = DB_TIMEOUT;
+}
+
+static void notices_to_debug_log(void *arg, const PGresult *result)
+{
+    (void)arg;
+    log_debug("database.notice", "%s", PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY));
+}
+
+static bool connect_now(struct db_conn *c)
+{
+    char setup[160];
+    PGresult *r;
+    bool ok;
+
+    PQfinish(c->pg);
+    statement_forget_all(&c->known);
+    c->pg = PQconnectdb(c->conninfo);
+    if (PQstatus(c->pg) != CONNECTION_OK) {
+        c->retry_after_us = clock_monotonic_us() + 50000;
+        return false;
+    }
+    PQsetNoticeReceiver(c->pg, notices_to_debug_log, NULL);
+    snprintf(setup, sizeof(setup),
+        "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET statement_timeout=%lld; SET lock_timeout=5000",
+        (long long)c->statement_timeout_ms);
+    r = PQexec(c->pg, setup);
+    ok = PQresultStatus(r) == PGRES_COMMAND_OK;
+    PQclear(r);
+    return ok;
+}
+
+static bool connected(struct db_conn *c)
+{
+    if (c->pg && PQstatus(c->pg) == CONNECTION_OK)
+        return true;
+    if (clock_monotonic_us() < c->retry_after_us)
+        return false;
+    return connect_now(c);
+}
+
+bool db_ready(struct db_conn *c)
+{
+    int64_t until = clock_monotonic_us() + 250000;
+
+    while (!connected(c)) {
+        struct timespec nap = {0, 20000000};
+
+        if (clock_monotonic_us() > until)
+            return false;
+        nanosleep(&nap, NULL);
+    }
+    return true;
+}
+
+bool db_in_transaction(const struct db_conn *c)
+{
+    PGTransactionStatusType s = c->pg ? PQtransactionStatus(c->pg) : PQTRANS_UNKNOWN;
+
+    return s == PQTRANS_INTRANS || s == PQTRANS_INERROR || s == PQTRANS_ACTIVE;
+}
+
+static bool good(const PGresult *r)
+{
+    ExecStatusType s = PQresultStatus(r);
+
+    return s == PGRES_TUPLES_OK || s == PGRES_COMMAND_OK || s == PGRES_SINGLE_TUPLE;
+}
+
+static PGresult *run_once(
+    struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *e)
+{
+    uint64_t hash = statement_hash(sql);
+    const char *values[PARAMS_MAX];
+    bool known = c->prepared && statement_known(&c->known, hash);
+    char name[18];
+    PGresult *r;
+
+    if (n_args > PARAMS_MAX) {
+        *e = (struct db_error){.status = DB_FAILED, .message = "more parameters than a statement may have"};
+        return NULL;
+    }
+    for (size_t i = 0; i < n_args; i++)
+        values[i] = args[i].p;
+    db_statement_name(sql, name);
+    if (c->prepared && !known && c->known.count < STATEMENTS_MAX) {
+        r = PQprepare(c->pg, name, sql, 0, NULL);
+        if (!good(r)) {
+            db_error_from(r, c->pg, e);
+            PQclear(r);
+            return NULL;
+        }
+        PQclear(r);
+        known = statement_remember(&c->known, hash);
+    }
+    r = known ? PQexecPrepared(c->pg, name, (int)n_args, values, NULL, NULL, 0)
+              : PQexecParams(c->pg, sql, (int)n_args, NULL, values, NULL, NULL, 0);
+    if (good(r))
+        return r;
+    db_error_from(r, c->pg, e);
+    PQclear(r);
+    return NULL;
+}
+
+PGresult *db_run(
+    struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error)
+{
+    bool inside = db_in_transaction(c);
+    PGresult *r;
+
+    if (inside && PQstatus(c->pg) != CONNECTION_OK) {
+        *ret_error = (struct db_error){.status = DB_LOST, .message = "connection lost inside a transaction"};
+        return NULL;
+    }
+    if (!inside && !db_ready(c)) {
+        db_error_from(NULL, c->pg, ret_error);
+        return NULL;
+    }
+    r = run_once(c, sql, args, n_args, ret_error);
+    /* A statement alone on a connection that had died while idle did not run: the new connection may have it. */
+    if (!r && ret_error->status == DB_LOST && !inside && db_ready(c))
+        r = run_once(c, sql, args, n_args, ret_error);
+    return r;
+}
+
+PGresult *db_run_sql(struct db_conn *c, struct sql *s, struct db_error *ret_error)
+{
+    if (s->failed || s->text->failed) {
+        *ret_error = (struct db_error){.status = DB_FAILED, .message = "the statement is too large"};
+        return NULL;
+    }
+    return db_run(c, buf_str(s->text).p, s->args, s->n_args, ret_error);
+}
+
+enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_error)
+{
+    enum db_status status = DB_OK;
+    PGresult *r;
+
+    if (!db_in_transaction(c) && !db_ready(c)) {
+        db_error_from(NULL, c->pg, ret_error);
+        return DB_LOST;
+    }
+    r = PQexec(c->pg, sql);
+    if (!good(r)) {
+        bool idle = PQtransactionStatus(c->pg) == PQTRANS_UNKNOWN;
+
+        db_error_from(r, c->pg, ret_error);
+        status = ret_error->status;
+        PQclear(r);
+        r = NULL;
+        /* BEGIN on a connection that died while idle: nothing happened yet, so it is safe to start again. */
+        if (status == DB_LOST && idle && !strncmp(sql, "BEGIN", 5) && db_ready(c)) {
+            r = PQexec(c->pg, sql);
+            status = good(r) ? DB_OK : DB_LOST;
+        }
+    }
+    PQclear(r);
+    return status;
+}

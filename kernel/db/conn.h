@@ -1,0 +1,62 @@
+/* conn.h - one blocking connection of a worker thread: prepared statements, transactions, reconnecting.
+ *
+ * Session state beside prepared statements is never kept outside a transaction, so that a transaction-mode pooler works
+ * (docs/architecture.md 'Growing past one machine'). Not thread-safe: a connection belongs to one thread.
+ * Leaves to others: the event loop's pipelined connections (lane.h), meaning of errors (resource/).
+ */
+#ifndef WHARF_DB_CONN_H
+#define WHARF_DB_CONN_H
+
+#include <libpq-fe.h>
+
+#include "query/query.h"
+
+struct db_conn;
+
+enum db_status {
+    DB_OK,
+    DB_UNIQUE,    /* unique violation; see db_error.constraint */
+    DB_CONFLICT,  /* serialization failure or deadlock: the transaction may be tried again */
+    DB_TIMEOUT,   /* statement or lock timeout */
+    DB_LOST,      /* no connection; nothing of the open transaction was committed, unless the commit itself was lost */
+    DB_FAILED,    /* anything else: a bug of ours or of a plugin's SQL */
+};
+
+struct db_error {
+    enum db_status status;
+    char sqlstate[6];
+    char constraint[64];
+    char message[256];
+};
+
+/* Connects lazily: never NULL. conninfo is copied. */
+struct db_conn *db_open(const char *conninfo, bool prepared, int64_t statement_timeout_ms);
+void db_close(struct db_conn *c);
+
+/* Runs one statement with text parameters; NULL and *ret_error when it failed. The result is freed with PQclear(). Outside a
+ * transaction a statement whose connection turns out to be dead before it ran is tried once more on a new one. */
+PGresult *db_run(struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error);
+PGresult *db_run_sql(struct db_conn *c, struct sql *s, struct db_error *ret_error);
+/* Several statements without parameters (BEGIN, SET LOCAL ...). */
+enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_error);
+
+bool db_in_transaction(const struct db_conn *c);
+/* True when the connection is up, or could be brought up within 250 ms. */
+bool db_ready(struct db_conn *c);
+/* Sets *e from a failed result. */
+void db_error_from(const PGresult *result, const PGconn *conn, struct db_error *e);
+/* A stable name for a statement's text: 17 bytes, 's' and 16 hex digits. */
+void db_statement_name(const char *sql, char out[18]);
+
+/* A set of statement names, with a maximum; what a connection has prepared. */
+struct statement_set {
+    uint64_t *slots;
+    size_t count, cap;
+};
+enum { STATEMENTS_MAX = 1000, PARAMS_MAX = 512 };
+bool statement_known(const struct statement_set *s, uint64_t hash);
+bool statement_remember(struct statement_set *s, uint64_t hash); /* false: full */
+void statement_forget_all(struct statement_set *s);
+uint64_t statement_hash(const char *sql);
+
+#endif

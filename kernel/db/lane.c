@@ -1,0 +1,438 @@
+/* lane.c - see lane.h. */
+#include "db/lane.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "util/log.h"
+#include "util/time.h"
+
+enum lane_state { LANE_DOWN, LANE_CONNECTING, LANE_SETUP, LANE_IDLE };
+enum { GROUP_MAX = 256 };
+
+struct queue {
+    struct lane_job *first, **last;
+    size_t n;
+};
+
+struct lane {
+    enum lane_kind kind;
+    enum lane_state state;
+    bool prepared;
+    char *conninfo;
+    int64_t statement_timeout_ms;
+    PGconn *pg;
+    int fd;
+    uint32_t events;
+    int64_t retry_at_us;
+    struct queue waiting; /* not sent */
+    struct queue flying; /* sent, in order; the group ends at a Sync */
+    size_t groups; /* Syncs outstanding: 0 or 1 for writes and slow ones, any number for reads */
+    struct queue done; /* results of the current group, answered at its Sync */
+    bool group_failed;
+    struct statement_set known;
+    void (*changed)(void *arg, struct lane *lane);
+    void *arg;
+};
+
+static void push(struct queue *q, struct lane_job *job)
+{
+    if (!q->n)
+        q->last = &q->first;
+    job->next = NULL;
+    *q->last = job;
+    q->last = &job->next;
+    q->n++;
+}
+
+static struct lane_job *pop(struct queue *q)
+{
+    struct lane_job *job = q->first;
+
+    if (job) {
+        q->first = job->next;
+        q->n--;
+        job->next = NULL;
+    }
+    return job;
+}
+
+/* Puts back at the front, keeping the order of `front`. */
+static void put_back(struct queue *q, struct queue *front)
+{
+    struct lane_job *job;
+    struct queue all = {0};
+
+    while ((job = pop(front)))
+        push(&all, job);
+    while ((job = pop(q)))
+        push(&all, job);
+    *q = all; /* last points into a job, or is set anew by the next push */
+}
+
+struct lane *lane_new(enum lane_kind kind, const char *conninfo, bool prepared, int64_t statement_timeout_ms,
+    void (*changed)(void *arg, struct lane *lane), void *arg)
+{
+    struct lane *l = calloc(1, sizeof(*l));
+
+    if (!l || !(l->conninfo = strdup(conninfo))) {
+        fputs("wharf: out of memory\n", stderr);
+        abort();
+    }
+    l->kind = kind;
+    l->prepared = prepared;
+    l->statement_timeout_ms = statement_timeout_ms;
+    l->fd = -1;
+    l->changed = changed;
+    l->arg = arg;
+    return l;
+}
+
+void lane_free(struct lane *l)
+{
+    if (!l)
+        return;
+    PQfinish(l->pg);
+    statement_forget_all(&l->known);
+    free(l->conninfo);
+    free(l);
+}
+
+size_t lane_load(const struct lane *l)
+{
+    return l->waiting.n + l->flying.n + l->done.n;
+}
+
+int lane_fd(const struct lane *l)
+{
+    return l->fd;
+}
+
+uint32_t lane_events(const struct lane *l)
+{
+    return l->events;
+}
+
+bool lane_up(const struct lane *l)
+{
+    return l->state == LANE_IDLE;
+}
+
+static void watch(struct lane *l, int fd, uint32_t events)
+{
+    if (l->fd == fd && l->events == events)
+        return;
+    l->fd = fd;
+    l->events = events;
+    l->changed(l->arg, l);
+}
+
+static void finish(struct lane_job *job, const struct db_error *error)
+{
+    PGresult *r = job->result;
+
+    job->result = NULL;
+    job->done(job, error ? NULL : r, error);
+    PQclear(r);
+}
+
+/* The connection is gone. Reads may be asked again; a group of writes whose Sync was sent may have been committed, so its
+ * jobs are answered DB_LOST. */
+static void lost(struct lane *l, int64_t now_us)
+{
+    struct db_error e;
+    struct queue failed = {0};
+    struct lane_job *job;
+
+    db_error_from(NULL, l->pg, &e);
+    e.status = DB_LOST;
+    if (l->state == LANE_IDLE)
+        log_warn("database.lost", "a connection of the event loop was lost: %s", e.message);
+    watch(l, -1, 0);
+    PQfinish(l->pg);
+    l->pg = NULL;
+    statement_forget_all(&l->known);
+    l->state = LANE_DOWN;
+    l->retry_at_us = now_us + 50000;
+    l->groups = 0;
+    l->group_failed = false;
+    put_back(&l->flying, &l->done);
+    while ((job = pop(&l->flying))) {
+        PQclear(job->result);
+        job->result = NULL;
+        job->prepare_sent = false;
+        push(&failed, job);
+    }
+    if (l->kind == LANE_READ) {
+        put_back(&l->waiting, &failed);
+        return;
+    }
+    while ((job = pop(&failed)))
+        finish(job, &e);
+}
+
+static void expire(struct lane *l, int64_t now_us)
+{
+    struct db_error e = {.status = DB_LOST, .message = "no connection in time"};
+    struct queue keep = {0};
+    struct lane_job *job;
+
+    if (!l->waiting.n || l->waiting.first->deadline_us > now_us)
+        return;
+    while ((job = pop(&l->waiting))) {
+        if (job->deadline_us <= now_us)
+            finish(job, &e);
+        else
+            push(&keep, job);
+    }
+    put_back(&l->waiting, &keep);
+}
+
+static void begin_connect(struct lane *l, int64_t now_us)
+{
+    l->pg = PQconnectStart(l->conninfo);
+    if (!l->pg || PQstatus(l->pg) == CONNECTION_BAD) {
+        lost(l, now_us);
+        return;
+    }
+    l->state = LANE_CONNECTING;
+    watch(l, PQsocket(l->pg), EPOLLOUT);
+}
+
+static void begin_setup(struct lane *l, int64_t now_us)
+{
+    char setup[160];
+
+    PQsetnonblocking(l->pg, 1);
+    snprintf(setup, sizeof(setup),
+        "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET statement_timeout=%lld; SET lock_timeout=5000",
+        (long long)l->statement_timeout_ms);
+    if (!PQsendQuery(l->pg, setup)) {
+        lost(l, now_us);
+        return;
+    }
+    l->state = LANE_SETUP;
+    watch(l, PQsocket(l->pg), EPOLLIN | (PQflush(l->pg) > 0 ? EPOLLOUT : 0));
+}
+
+static void go_on_connecting(struct lane *l, int64_t now_us)
+{
+    switch (PQconnectPoll(l->pg)) {
+    case PGRES_POLLING_READING:
+        watch(l, PQsocket(l->pg), EPOLLIN);
+        break;
+    case PGRES_POLLING_WRITING:
+        watch(l, PQsocket(l->pg), EPOLLOUT);
+        break;
+    case PGRES_POLLING_OK:
+        begin_setup(l, now_us);
+        break;
+    case PGRES_POLLING_FAILED:
+    case PGRES_POLLING_ACTIVE:
+        lost(l, now_us);
+        break;
+    }
+}
+
+static void go_on_setup(struct lane *l, int64_t now_us)
+{
+    PGresult *r;
+
+    if (!PQconsumeInput(l->pg)) {
+        lost(l, now_us);
+        return;
+    }
+    while (!PQisBusy(l->pg)) {
+        r = PQgetResult(l->pg);
+        if (!r) {
+            if (!PQenterPipelineMode(l->pg)) {
+                lost(l, now_us);
+                return;
+            }
+            l->state = LANE_IDLE;
+            return;
+        }
+        PQclear(r);
+    }
+}
+
+static bool send_job(struct lane *l, struct lane_job *job)
+{
+    const char *values[PARAMS_MAX];
+    char name[18];
+    bool known;
+
+    if (!job->hash)
+        job->hash = statement_hash(job->sql);
+    for (size_t i = 0; i < job->n_args; i++)
+        values[i] = job->args[i].p;
+    known = l->prepared && statement_known(&l->known, job->hash);
+    snprintf(name, sizeof(name), "s%016llx", (unsigned long long)job->hash);
+    job->prepare_sent = false;
+    if (l->prepared && !known && l->known.count < STATEMENTS_MAX) {
+        if (!PQsendPrepare(l->pg, name, job->sql, 0, NULL))
+            return false;
+        job->prepare_sent = true;
+        known = statement_remember(&l->known, job->hash);
+    }
+    if (known)
+        return PQsendQueryPrepared(l->pg, name, (int)job->n_args, values, NULL, NULL, 0);
+    return PQsendQueryParams(l->pg, job->sql, (int)job->n_args, NULL, values, NULL, NULL, 0);
+}
+
+/* Sends a group and its Sync. Reads may have several groups under way; writes and slow statements one. */
+static void send_waiting(struct lane *l, int64_t now_us)
+{
+    size_t sent = 0, max = l->kind == LANE_SLOW ? 1 : GROUP_MAX;
+
+    if (!l->waiting.n || (l->groups && l->kind != LANE_READ) || l->groups > 8)
+        return;
+    while (l->waiting.n && sent < max) {
+        struct lane_job *job = l->waiting.first;
+
+        if (job->alone && sent)
+            break;
+        if (job->n_args > PARAMS_MAX || !send_job(l, job)) {
+            lost(l, now_us);
+            return;
+        }
+        push(&l->flying, pop(&l->waiting));
+        sent++;
+        if (job->alone)
+            break;
+    }
+    if (!PQpipelineSync(l->pg)) {
+        lost(l, now_us);
+        return;
+    }
+    l->groups++;
+}
+
+/* The group's Sync has come: it is committed, or all of it failed. */
+static void group_over(struct lane *l)
+{
+    struct queue again = {0}, answered = l->done;
+    struct lane_job *job;
+    size_t n = l->done.n;
+
+    l->done = (struct queue){0};
+    l->groups--;
+    while ((job = pop(&answered))) {
+        struct db_error e;
+        ExecStatusType s = PQresultStatus(job->result);
+        bool failed = s != PGRES_TUPLES_OK && s != PGRES_COMMAND_OK;
+
+        if (!l->group_failed || (n == 1 && failed)) {
+            if (failed)
+                db_error_from(job->result, l->pg, &e);
+            finish(job, failed ? &e : NULL);
+        } else if (l->kind == LANE_READ && !failed) {
+            finish(job, NULL); /* it ran before the one that failed, and reads leave nothing behind */
+        } else {
+            PQclear(job->result);
+            job->result = NULL;
+            job->alone = true;
+            push(&again, job);
+        }
+    }
+    l->group_failed = false;
+    put_back(&l->waiting, &again);
+}
+
+/* One result of the pipeline. False: connection lost. */
+static bool take_result(struct lane *l, PGresult *r)
+{
+    ExecStatusType s = PQresultStatus(r);
+    struct lane_job *job;
+
+    if (s == PGRES_PIPELINE_SYNC) {
+        PQclear(r);
+        group_over(l);
+        return true;
+    }
+    job = l->flying.first;
+    if (!job) { /* nothing asked for it: a FATAL message of a server that goes down */
+        PQclear(r);
+        return false;
+    }
+    if (job->prepare_sent) {
+        job->prepare_sent = false;
+        if (s == PGRES_COMMAND_OK) {
+            PQclear(r);
+            return true;
+        }
+        statement_forget_all(&l->known);
+        PQclear(job->result);
+        job->result = r;
+        l->group_failed = true;
+        return true; /* the execution's PGRES_PIPELINE_ABORTED follows; the first result is kept */
+    }
+    if (s != PGRES_TUPLES_OK && s != PGRES_COMMAND_OK) {
+        l->group_failed = true;
+        if (!job->result)
+            job->result = r;
+        else
+            PQclear(r);
+    } else {
+        job->result = r;
+    }
+    push(&l->done, pop(&l->flying));
+    return true;
+}
+
+static void read_results(struct lane *l, int64_t now_us)
+{
+    if (!PQconsumeInput(l->pg)) {
+        lost(l, now_us);
+        return;
+    }
+    while ((l->flying.n || l->groups) && !PQisBusy(l->pg)) {
+        PGresult *r = PQgetResult(l->pg);
+
+        if (r && !take_result(l, r)) {
+            lost(l, now_us);
+            return;
+        }
+        if (!r && PQstatus(l->pg) != CONNECTION_OK) {
+            lost(l, now_us);
+            return;
+        }
+        if (!r && PQisBusy(l->pg))
+            break;
+    }
+    if (PQstatus(l->pg) != CONNECTION_OK)
+        lost(l, now_us);
+}
+
+void lane_turn(struct lane *l, bool ready, int64_t now_us)
+{
+    if (l->state == LANE_DOWN && now_us >= l->retry_at_us)
+        begin_connect(l, now_us);
+    else if (ready && l->state == LANE_CONNECTING)
+        go_on_connecting(l, now_us);
+    if (ready && l->state == LANE_SETUP)
+        go_on_setup(l, now_us);
+    if (ready && l->state == LANE_IDLE)
+        read_results(l, now_us);
+    if (l->state == LANE_IDLE)
+        send_waiting(l, now_us);
+    if (l->state == LANE_IDLE) {
+        int more = PQflush(l->pg);
+
+        if (more < 0)
+            lost(l, now_us);
+        else
+            watch(l, PQsocket(l->pg), EPOLLIN | (more ? EPOLLOUT : 0));
+    }
+    expire(l, now_us);
+}
+
+void lane_queue(struct lane *l, struct lane_job *job)
+{
+    job->hash = 0;
+    job->result = NULL;
+    job->alone = false;
+    job->prepare_sent = false;
+    push(&l->waiting, job);
+}

@@ -1,0 +1,50 @@
+/* lane.h - the event loop's connections: non-blocking, in libpq's pipeline mode.
+ *
+ * docs/decisions.md 14. A lane carries jobs in the order they came. What was queued during a turn of the loop is sent with one
+ * Sync: reads (LANE_READ) and declared writes (LANE_WRITE, one implicit transaction, committed by the Sync) travel together,
+ * statements that may be slow (LANE_SLOW) go one at a time. When a statement of a group fails, the others of that group have
+ * not run (or were rolled back): they are sent again one by one, so that each gets its own answer.
+ * All functions belong to the loop's thread. Leaves to others: what a result means.
+ */
+#ifndef WHARF_DB_LANE_H
+#define WHARF_DB_LANE_H
+
+#include "db/conn.h"
+
+struct lane;
+struct lane_job;
+
+enum lane_kind { LANE_READ, LANE_WRITE, LANE_SLOW };
+
+/* result: NULL when the job failed; then *error says how. result is cleared by the lane after the call. */
+typedef void lane_done_fn(struct lane_job *job, PGresult *result, const struct db_error *error);
+
+struct lane_job { /* owned by the caller, alive until done() was called */
+    const char *sql;
+    const struct sql_arg *args;
+    size_t n_args;
+    lane_done_fn *done;
+    void *arg;
+    int64_t deadline_us; /* monotonic: failed with DB_LOST when it has not been sent by then */
+    /* of the lane: */
+    struct lane_job *next;
+    uint64_t hash;
+    PGresult *result;
+    bool alone;
+    bool prepare_sent;
+};
+
+/* changed(): the descriptor or the wanted events differ from before (fd -1: nothing to watch). */
+struct lane *lane_new(enum lane_kind kind, const char *conninfo, bool prepared, int64_t statement_timeout_ms,
+    void (*changed)(void *arg, struct lane *lane), void *arg);
+void lane_free(struct lane *l);
+void lane_queue(struct lane *l, struct lane_job *job);
+size_t lane_load(const struct lane *l); /* jobs queued and under way */
+int lane_fd(const struct lane *l);
+uint32_t lane_events(const struct lane *l); /* EPOLLIN | EPOLLOUT */
+/* Once per turn: reads results and calls done() when epoll said that the descriptor is ready, sends what waits, mends the
+ * connection. */
+void lane_turn(struct lane *l, bool ready, int64_t now_us);
+bool lane_up(const struct lane *l);
+
+#endif

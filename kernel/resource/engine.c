@@ -1,0 +1,254 @@
+/* engine.c - the link step: every resource's SQL, the sorted error codes; looking up. See engine.h. */
+#include "resource/engine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "event/history.h"
+#include "resource/codes.h"
+#include "util/str.h"
+
+const struct resource *engine_resource(const struct engine *e, const char *name)
+{
+    for (size_t i = 0; i < e->n_resources; i++) {
+        if (!strcmp(e->resources[i].def->name, name))
+            return &e->resources[i];
+    }
+    return NULL;
+}
+
+/* ---- select lists ---- */
+
+static void child_value(struct buf *b, const struct field *f)
+{
+    if (f->store == STORE_TIME)
+        buf_addf(b, "to_char(c.%s, 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')", f->column);
+    else
+        buf_addf(b, "c.%s", f->column);
+}
+
+static void children_expression(struct buf *b, const struct child_set *set)
+{
+    buf_addz(b, "(SELECT json_agg(json_build_object(");
+    for (size_t i = 0; i < set->n_fields; i++) {
+        buf_addf(b, "%s'%s', ", i ? ", " : "", set->fields[i].name);
+        child_value(b, &set->fields[i]);
+    }
+    buf_addf(b, ") ORDER BY c.position, c.id) FROM %s c WHERE c.organization_id = t.organization_id AND c.%s = t.id%s)", set->table,
+        set->parent_column, set->soft_delete ? " AND c.deleted_at IS NULL" : "");
+}
+
+static void embed_expression(struct buf *b, const struct field *f, const struct resource *to)
+{
+    buf_addz(b, "(SELECT json_build_object(");
+    for (size_t i = 0; i < f->n_embed_fields; i++) {
+        const struct field *g = definition_field(to->def, f->embed_fields[i]);
+
+        buf_addf(b, "%s'%s', ", i ? ", " : "", f->embed_fields[i]);
+        buf_addf(b, g && g->column ? "e.%s" : "NULL", g ? g->column : "");
+    }
+    if (to->def->location && to->def->location->column)
+        buf_addf(b, ", '_location', e.%s", to->def->location->column);
+    else if (!strcmp(to->def->name, "location"))
+        buf_addz(b, ", '_location', e.id");
+    buf_addf(b, ") FROM %s e WHERE e.organization_id = t.organization_id AND e.id = t.%s%s)", to->def->table, f->embed_from->column,
+        to->def->soft_delete ? " AND e.deleted_at IS NULL" : "");
+}
+
+static const char *select_list(const struct engine *e, const struct resource *res, uint32_t view)
+{
+    const struct definition *d = res->def;
+    struct buf b;
+    wharf_str s;
+
+    buf_init(&b, 1 << 20);
+    for (size_t i = 0; i < d->n_columns; i++)
+        buf_addf(&b, "%st.%s", i ? ", " : "", d->columns[i].name);
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct field *f = &d->fields[i];
+        const struct resource *to = f->kind == FIELD_EMBED ? res->refs[f->embed_from->index] : NULL;
+
+        if (f->kind != FIELD_CHILDREN && f->kind != FIELD_EMBED)
+            continue;
+        buf_addz(&b, ", ");
+        if (!(f->in & view) && !(view == IN_RETRIEVE && f->kind == FIELD_CHILDREN))
+            buf_addz(&b, "NULL::json");
+        else if (f->kind == FIELD_CHILDREN)
+            children_expression(&b, f->children);
+        else if (to)
+            embed_expression(&b, f, to);
+        else
+            buf_addz(&b, "NULL::json");
+    }
+    s = arena_dup_str(e->arena, buf_str(&b));
+    buf_done(&b);
+    return s.p;
+}
+
+/* ---- one resource ---- */
+
+static void lay_out_cells(const struct engine *e, struct resource *res)
+{
+    const struct definition *d = res->def;
+    size_t next = d->n_columns;
+
+    res->cell_of = ARENA_ARRAY(e->arena, int16_t, d->n_fields);
+    for (size_t i = 0; i < d->n_fields; i++)
+        res->cell_of[i] = d->fields[i].kind == FIELD_COLUMN ? d->fields[i].select : -1;
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (d->fields[i].kind == FIELD_CHILDREN || d->fields[i].kind == FIELD_EMBED)
+            res->cell_of[i] = (int16_t)next++;
+    }
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (d->fields[i].kind == FIELD_COMPUTED)
+            res->cell_of[i] = (int16_t)next++;
+    }
+    res->n_cells = next;
+}
+
+const char *store_type(const struct field *f)
+{
+    switch (f->store) {
+    case STORE_INT:
+        return "bigint";
+    case STORE_DEC:
+        return "numeric";
+    case STORE_BOOL:
+        return "boolean";
+    case STORE_TIME:
+        return "timestamptz";
+    case STORE_JSON:
+    case STORE_ARRAY:
+    case STORE_METADATA:
+        return "jsonb";
+    case STORE_NONE:
+    case STORE_TEXT:
+        break;
+    }
+    return "text";
+}
+
+bool field_written(const struct field *f)
+{
+    return f->kind == FIELD_COLUMN && (f->select < 0 || f->select >= COL_SYSTEM_COUNT) && f->column;
+}
+
+/* $1 organization, $2 id, $3 now, $4 actor, then the written columns in order, then the parameters of the history. */
+static const char *create_statement(const struct engine *e, const struct resource *res)
+{
+    const struct definition *d = res->def;
+    size_t n = 4;
+    struct buf b;
+    wharf_str s;
+
+    buf_init(&b, 1 << 20);
+    buf_addf(&b, "WITH r AS (INSERT INTO %s (organization_id, id, created_at, updated_at, created_by, updated_by, version", d->table);
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (field_written(&d->fields[i]))
+            buf_addf(&b, ", %s", d->fields[i].column);
+    }
+    buf_addz(&b, ") SELECT $1::text, $2::text, $3::timestamptz, $3::timestamptz, $4::text, $4::text, 1");
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (field_written(&d->fields[i]))
+            buf_addf(&b, ", $%zu::%s", ++n, store_type(&d->fields[i]));
+    }
+    buf_addz(&b, " WHERE true");
+    n = 4;
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct resource *to = res->refs[i];
+
+        n += field_written(&d->fields[i]);
+        if (to && d->fields[i].store == STORE_TEXT && field_written(&d->fields[i]))
+            buf_addf(&b, " AND ($%zu::text IS NULL OR EXISTS (SELECT 1 FROM %s x WHERE x.organization_id = $1::text AND x.id = $%zu::text%s))",
+                n, to->def->table, n, to->def->soft_delete ? " AND x.deleted_at IS NULL" : "");
+    }
+    buf_addz(&b, " RETURNING 1)");
+    history_sql(&b, n + 1, d->log, d->events.created != NULL);
+    s = arena_dup_str(e->arena, buf_str(&b));
+    buf_done(&b);
+    return s.p;
+}
+
+static bool any_hook(const struct resource *res, bool reads)
+{
+    for (size_t i = 0; i < res->n_hooks; i++) {
+        const wharf_hooks *h = res->hooks[i].hooks;
+
+        if (reads ? (h->compute || h->restrict_rows) : (h->normalize || h->check || h->written || h->committed))
+            return true;
+    }
+    return false;
+}
+
+static bool only_columns(const struct definition *d)
+{
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (d->fields[i].kind != FIELD_COLUMN || (d->fields[i].ref && d->fields[i].store == STORE_ARRAY))
+            return false;
+    }
+    return true;
+}
+
+static bool link_resource(struct engine *e, struct resource *res, struct buf *problems)
+{
+    const struct definition *d = res->def;
+
+    res->refs = ARENA_ARRAY(e->arena, const struct resource *, d->n_fields);
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (d->fields[i].ref)
+            res->refs[i] = engine_resource(e, d->fields[i].ref);
+    }
+    res->area = area_number(&e->areas, d->scope);
+    if (res->area < 0) {
+        buf_addf(problems, "%s: more than %d scope areas are loaded\n", d->name, AREAS_MAX);
+        return false;
+    }
+    lay_out_cells(e, res);
+    res->columns_list = select_list(e, res, IN_LIST);
+    res->columns_full = select_list(e, res, IN_RETRIEVE);
+    res->retrieve_sql = arena_printf(e->arena, "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s", res->columns_full,
+        d->table, d->soft_delete ? " AND t.deleted_at IS NULL" : "").p;
+    res->plain_read = !any_hook(res, true) && !d->parent;
+    res->plain_create = !any_hook(res, false) && !any_hook(res, true) && !d->parent && only_columns(d) && !d->id_pattern;
+    if (res->plain_create)
+        res->create_sql = create_statement(e, res);
+    return true;
+}
+
+/* ---- error codes ---- */
+
+static int order_codes(const void *a, const void *b)
+{
+    return strcmp(((const struct error_code *)a)->code, ((const struct error_code *)b)->code);
+}
+
+static bool link_codes(struct engine *e, struct buf *problems)
+{
+    size_t n = platform_codes_count + e->n_codes;
+    struct error_code *all = ARENA_ARRAY(e->arena, struct error_code, n);
+    bool ok = true;
+
+    memcpy(all, platform_codes, platform_codes_count * sizeof(*all));
+    if (e->n_codes)
+        memcpy(all + platform_codes_count, e->codes, e->n_codes * sizeof(*all));
+    qsort(all, n, sizeof(*all), order_codes);
+    for (size_t i = 1; i < n; i++) {
+        if (!strcmp(all[i].code, all[i - 1].code)) {
+            buf_addf(problems, "error code %s is declared twice (%s and %s); codes begin with the module's own area\n", all[i].code,
+                all[i - 1].plugin ? all[i - 1].plugin : "platform", all[i].plugin ? all[i].plugin : "platform");
+            ok = false;
+        }
+    }
+    e->codes = all;
+    e->n_codes = n;
+    return ok;
+}
+
+bool engine_link(struct engine *e, struct buf *problems)
+{
+    bool ok = link_codes(e, problems);
+
+    for (size_t i = 0; i < e->n_resources; i++)
+        ok = link_resource(e, &e->resources[i], problems) && ok;
+    return route_tree_build(e, problems) && ok;
+}

@@ -1,0 +1,124 @@
+/* engine.h - what a worker process knows after start: plugins, resources, routes, error codes. Built once, then read-only.
+ *
+ * Leaves to others: loading plugins (plugin/registry.c fills this), HTTP, running requests (resource.h).
+ */
+#ifndef WHARF_RESOURCE_ENGINE_H
+#define WHARF_RESOURCE_ENGINE_H
+
+#include "resource/request.h"
+#include "schema/definition.h"
+
+struct plugin {
+    const struct manifest *manifest;
+    const char *name;
+    unsigned index;
+    const wharf_plugin_desc *desc;
+    struct wharf_plugin *handle; /* what its functions get as `self` */
+};
+
+struct hook_entry {
+    const struct plugin *plugin;
+    const wharf_hooks *hooks;
+    int32_t order;
+};
+
+struct resource {
+    const struct definition *def;
+    const struct plugin *plugin;
+    const struct hook_entry *hooks; /* owner first, others by (order, plugin name) */
+    size_t n_hooks;
+    const struct resource **refs;   /* by field index: the resource a ref points to, or NULL */
+    int area;                       /* number of the scope's area */
+    /* A row is read as def->columns, then one JSON text per children or embed field: */
+    size_t n_cells;
+    int16_t *cell_of;               /* by field index: position in a row, or -1 */
+    const char *columns_list, *columns_full; /* select lists; the shorter one has NULL for what lists do not show */
+    const char *retrieve_sql;       /* $1 organization, $2 id */
+    bool plain_read;                /* no compute or restrict_rows hook: reads run on the event loop */
+    bool plain_create;              /* no rule, no children: creates run on the event loop */
+    const char *create_sql;         /* with plain_create: row, log line and event in one statement */
+};
+
+enum route_kind { ROUTE_LIST, ROUTE_CREATE, ROUTE_RETRIEVE, ROUTE_UPDATE, ROUTE_DELETE, ROUTE_PLUGIN, ROUTE_KERNEL };
+
+struct route {
+    enum route_kind kind;
+    const char *method;             /* "GET", "POST", "DELETE" */
+    const char *pattern;            /* "/v1/locations/:location/layouts" */
+    const char *param_names[4];
+    size_t n_params;
+    int area;                       /* -1: public or any key */
+    enum scope_level level;
+    bool public_route;              /* no key needed */
+    bool array_body;                /* top level may be an array */
+    bool large_body;                /* 64 MiB */
+    const struct resource *resource;
+    const struct plugin *plugin;    /* NULL: kernel */
+    const wharf_route *declared;    /* ROUTE_PLUGIN */
+    const struct wharf_json *definition; /* ROUTE_PLUGIN: its parsed definition, or NULL */
+    const struct schema *body_schema;
+    void (*run)(struct wharf_req *req); /* ROUTE_KERNEL: on the event loop */
+    struct board_route *metrics;
+};
+
+struct error_code {
+    const char *code;
+    int status;
+    const char *text;               /* default text */
+    const char *plugin;             /* NULL: platform */
+};
+
+struct embed_entry {
+    const struct plugin *plugin;
+    const char *param, *key;
+    wharf_status (*fn)(wharf_req *req, const char *resource, const wharf_str *ids, size_t n, wharf_out *const *outs);
+};
+
+struct service_entry {
+    const struct plugin *plugin;    /* NULL: kernel */
+    const char *name;
+    uint16_t major, minor;
+    const void *table;
+};
+
+struct engine {
+    struct arena *arena;
+    const struct config *config;
+    struct board *board;
+    struct auth_cache *auth;
+    struct areas areas;
+    const struct plugin *plugins;
+    size_t n_plugins;
+    struct resource *resources;
+    size_t n_resources;
+    struct route *routes;
+    size_t n_routes;
+    struct route_node *tree;
+    const struct error_code *codes; /* sorted by code */
+    size_t n_codes;
+    const struct embed_entry *embeds;
+    size_t n_embeds;
+    const struct service_entry *services;
+    size_t n_services;
+    wharf_str openapi;              /* the served document */
+    wharf_str openapi_etag;
+    unsigned char cursor_key[32];
+};
+
+const struct resource *engine_resource(const struct engine *e, const char *name); /* or NULL */
+
+/* Finds the route of a path. ret_allow: methods of the path when only the method is wrong ("GET, HEAD, POST, OPTIONS"). */
+enum route_result { ROUTE_FOUND, ROUTE_NONE, ROUTE_METHOD };
+enum route_result engine_route(const struct engine *e, const char *method, wharf_str path, struct arena *a,
+    const struct route **ret_route, wharf_str params[4], wharf_str *ret_allow);
+
+bool route_tree_build(struct engine *e, struct buf *problems);
+/* PostgreSQL's type of a field's column, for casts. */
+const char *store_type(const struct field *f);
+/* Does an insert write this field's column (not a system column, not computed)? */
+bool field_written(const struct field *f);
+
+/* Builds the tree, the SQL of every resource, the sorted codes. Problems are collected in problems (one per line). */
+bool engine_link(struct engine *e, struct buf *problems);
+
+#endif

@@ -1,0 +1,55 @@
+/* plan.h - a request as statements and what is made of their results: the same for both executors.
+ *
+ * docs/architecture.md 'Two executors, one plan'. plan_build() checks the request (query, body, access) and says which statements
+ * answer it; the event loop sends them down its lanes, a worker thread runs them on its connection; finish() encodes. A plan
+ * may say `threads` before any statement ran: then plugin code or a transaction is needed. Leaves to others: HTTP.
+ */
+#ifndef WHARF_RESOURCE_PLAN_H
+#define WHARF_RESOURCE_PLAN_H
+
+#include "db/lane.h"
+#include "resource/record.h"
+
+enum { PLAN_STATEMENTS = 2 };
+
+struct plan {
+    struct {
+        const char *sql;
+        const struct sql_arg *args;
+        size_t n_args;
+        enum lane_kind lane;
+    } statements[PLAN_STATEMENTS];
+    size_t n_statements;
+    /* Reads results into req (answer or problems). errors[i].status != DB_OK when statement i failed. Returns false when the
+     * request must be run on a worker thread instead, to find out more. */
+    bool (*finish)(struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors);
+    const struct list_query *list;
+    struct view view;
+    struct wharf_rec *rec; /* create: the row as it will be */
+};
+
+/* Can this request's plan run on the event loop? */
+bool plan_on_loop(const struct wharf_req *req);
+/* For list, retrieve and plain create. False: problems were added. */
+bool plan_build(struct wharf_req *req, struct plan *plan);
+/* Runs the whole request on a worker thread: plan, or transaction. Problems or answer in req. */
+void request_run(struct wharf_req *req);
+
+/* Parts used by the files of this folder. */
+bool plan_list(struct wharf_req *req, struct plan *plan);
+bool plan_retrieve(struct wharf_req *req, struct plan *plan);
+bool plan_create(struct wharf_req *req, struct plan *plan);
+void write_create(struct wharf_req *req, const struct resource *res);
+void write_update(struct wharf_req *req, const struct resource *res, wharf_str id);
+void write_delete(struct wharf_req *req, const struct resource *res, wharf_str id);
+/* Answers with the row. */
+void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view *view, int status, const char *what);
+/* fields=, include_* of a retrieve, and unknown parameters under strict handling. False: problems. */
+bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, struct view *view);
+/* Is the principal allowed at the row's location? Adds location_access. */
+bool check_location(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec);
+/* Fills the computed cells of a page by the owner's hook. */
+wharf_status compute_fields(struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n,
+    const struct view *view);
+
+#endif

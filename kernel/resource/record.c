@@ -1,0 +1,442 @@
+/* record.c - cells to JSON and back. See record.h. */
+#include "resource/record.h"
+
+#include "util/str.h"
+#include "util/time.h"
+
+static struct cell cell_of_result(const PGresult *r, int row, int column)
+{
+    if (PQgetisnull(r, row, column))
+        return (struct cell){NULL, 0};
+    return (struct cell){PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)};
+}
+
+struct wharf_rec *record_from_result(struct arena *a, const struct resource *res, const PGresult *r, int row)
+{
+    struct wharf_rec *rec = ARENA_NEW(a, struct wharf_rec);
+    int n = PQnfields(r);
+
+    rec->res = res;
+    rec->cells = ARENA_ARRAY(a, struct cell, res->n_cells);
+    for (int i = 0; i < n && (size_t)i < res->n_cells; i++)
+        rec->cells[i] = cell_of_result(r, row, i);
+    return rec;
+}
+
+wharf_str record_id(const struct wharf_rec *rec)
+{
+    const struct cell *c = &rec->cells[COL_ID];
+
+    return (wharf_str){c->p ? c->p : "", c->n};
+}
+
+wharf_str record_text(const struct wharf_rec *rec, const struct field *f)
+{
+    const struct cell *c = f ? record_cell(rec, f) : NULL;
+
+    return c && c->p ? (wharf_str){c->p, c->n} : (wharf_str){"", 0};
+}
+
+/* ---- encoding ---- */
+
+static bool cell_time(const struct cell *c, int64_t *ret_us)
+{
+    wharf_str s = {c->p, c->n};
+
+    return c->n > 10 && c->p[10] == ' ' ? time_parse_pg(s, ret_us) : time_parse_iso(s, false, ret_us);
+}
+
+static void encode_time(struct jw *w, const char *key, const struct cell *c, enum datetime_format format)
+{
+    char text[ISO_MS_LEN + 1];
+    int64_t us;
+
+    if (!cell_time(c, &us)) {
+        jw_null(w, key);
+        return;
+    }
+    switch (format) {
+    case DATETIME_ISO:
+        time_format_iso(us, text);
+        jw_str(w, key, (wharf_str){text, ISO_MS_LEN});
+        break;
+    case DATETIME_EPOCH:
+        jw_int(w, key, us >= 0 ? us / 1000000 : -((-us + 999999) / 1000000));
+        break;
+    case DATETIME_EPOCH_MILLIS:
+        jw_int(w, key, us >= 0 ? us / 1000 : -((-us + 999) / 1000));
+        break;
+    }
+}
+
+static void encode_decimal(struct jw *w, const char *key, const struct cell *c)
+{
+    size_t n = c->n;
+
+    if (memchr(c->p, '.', n)) {
+        while (n && c->p[n - 1] == '0')
+            n--;
+        if (n && c->p[n - 1] == '.')
+            n--;
+    }
+    jw_raw(w, key, (wharf_str){c->p, n});
+}
+
+/* Objects are written complete, in the order of their schema; members beyond it only where the schema allows any. */
+static void encode_json(struct jw *w, const char *key, const struct wharf_json *schema, const struct wharf_json *v)
+{
+    const struct wharf_json *properties = json_get(schema, "properties");
+    const struct wharf_json *items = json_get(schema, "items");
+
+    if (properties && v && v->type == JSON_OBJECT) {
+        const struct wharf_json *more = json_get(schema, "additionalProperties");
+
+        jw_open(w, key, '{');
+        for (const struct wharf_json *p = properties->child; p; p = p->next) {
+            const struct wharf_json *member = json_get_n(v, p->key);
+
+            if (!member)
+                member = json_get(p, "default");
+            encode_json(w, p->key.p, p, member);
+        }
+        for (const struct wharf_json *m = more && !(more->type == JSON_BOOL && !more->truth) ? v->child : NULL; m; m = m->next) {
+            if (!json_get_n(properties, m->key))
+                jw_value(w, m->key.p, m);
+        }
+        jw_close(w, '}');
+    } else if (items && v && v->type == JSON_ARRAY) {
+        jw_open(w, key, '[');
+        for (const struct wharf_json *e = v->child; e; e = e->next)
+            encode_json(w, NULL, items, e);
+        jw_close(w, ']');
+    } else if (v) {
+        jw_value(w, key, v);
+    } else {
+        jw_null(w, key);
+    }
+}
+
+static void encode_nested(struct jw *w, struct arena *a, const struct field *f, const struct cell *c)
+{
+    struct json_error e;
+    const struct wharf_json *v = json_parse(a, (wharf_str){c->p, c->n}, &e);
+
+    encode_json(w, f->name, f->json, v);
+}
+
+static struct cell cell_of_json(struct arena *a, const struct wharf_json *v)
+{
+    struct buf b;
+    struct jw w;
+    wharf_str s;
+
+    if (!v || v->type == JSON_NULL)
+        return (struct cell){NULL, 0};
+    if (v->type == JSON_STRING || v->type == JSON_NUMBER)
+        return (struct cell){v->text.p, v->text.n};
+    if (v->type == JSON_BOOL)
+        return (struct cell){v->truth ? "t" : "f", 1};
+    buf_init(&b, 16 << 20);
+    jw_init(&w, &b);
+    jw_value(&w, NULL, v);
+    s = arena_dup_str(a, buf_str(&b));
+    buf_done(&b);
+    return (struct cell){s.p, s.n};
+}
+
+static void encode_cell(struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view);
+
+static void encode_children(struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
+{
+    struct json_error e;
+    const struct wharf_json *list = c->p ? json_parse(a, (wharf_str){c->p, c->n}, &e) : NULL;
+
+    jw_open(w, f->name, '[');
+    for (const struct wharf_json *item = list ? list->child : NULL; item; item = item->next) {
+        jw_open(w, NULL, '{');
+        for (size_t i = 0; i < f->children->n_fields; i++) {
+            const struct field *g = &f->children->fields[i];
+            struct cell inner = cell_of_json(a, json_get(item, g->name));
+
+            if (g->in || (view->in & VIEW_ALL))
+                encode_cell(w, a, g, &inner, view);
+        }
+        jw_close(w, '}');
+    }
+    jw_close(w, ']');
+}
+
+static void encode_embed(struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
+{
+    struct json_error e;
+    const struct wharf_json *v = c->p ? json_parse(a, (wharf_str){c->p, c->n}, &e) : NULL;
+    wharf_str location = json_text_or(v, "_location", "");
+
+    if (v && view->who && location.n && !view->who->all_locations) {
+        bool in = false;
+
+        for (size_t i = 0; i < view->who->n_locations && !in; i++)
+            in = str_eq(view->who->locations[i], location);
+        if (!in)
+            v = NULL;
+    }
+    if (!v) {
+        jw_null(w, f->name);
+        return;
+    }
+    jw_open(w, f->name, '{');
+    for (size_t i = 0; i < f->n_embed_fields; i++) {
+        const struct wharf_json *m = json_get(v, f->embed_fields[i]);
+
+        if (m)
+            jw_value(w, f->embed_fields[i], m);
+        else
+            jw_null(w, f->embed_fields[i]);
+    }
+    jw_close(w, '}');
+}
+
+/* jsonb prints a space after ',' and ':': responses are compact. */
+static void encode_compact(struct jw *w, struct arena *a, const char *key, const struct cell *c)
+{
+    char *p;
+    size_t n = 0;
+    bool quoted = false;
+
+    if (!memchr(c->p, ' ', c->n)) {
+        jw_raw(w, key, (wharf_str){c->p, c->n});
+        return;
+    }
+    p = arena_alloc(a, c->n + 1);
+    for (size_t i = 0; i < c->n; i++) {
+        if (quoted && c->p[i] == '\\' && i + 1 < c->n) {
+            p[n++] = c->p[i++];
+        } else if (c->p[i] == '"') {
+            quoted = !quoted;
+        } else if (!quoted && c->p[i] == ' ') {
+            continue;
+        }
+        p[n++] = c->p[i];
+    }
+    jw_raw(w, key, (wharf_str){p, n});
+}
+
+static void encode_cell(struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
+{
+    if (f->kind == FIELD_CHILDREN) {
+        encode_children(w, a, f, c, view);
+        return;
+    }
+    if (f->kind == FIELD_EMBED) {
+        encode_embed(w, a, f, c, view);
+        return;
+    }
+    if (!c->p) {
+        if (f->store == STORE_METADATA)
+            jw_raw(w, f->name, WHARF_S("{}"));
+        else if (f->store == STORE_ARRAY && !f->nullable)
+            jw_raw(w, f->name, WHARF_S("[]"));
+        else
+            jw_null(w, f->name);
+        return;
+    }
+    switch (f->store) {
+    case STORE_NONE:
+        jw_raw(w, f->name, (wharf_str){c->p, c->n});
+        break;
+    case STORE_TEXT:
+        jw_str(w, f->name, (wharf_str){c->p, c->n});
+        break;
+    case STORE_INT:
+        jw_raw(w, f->name, (wharf_str){c->p, c->n});
+        break;
+    case STORE_DEC:
+        encode_decimal(w, f->name, c);
+        break;
+    case STORE_BOOL:
+        jw_bool(w, f->name, c->p[0] == 't');
+        break;
+    case STORE_TIME:
+        encode_time(w, f->name, c, view->datetime);
+        break;
+    case STORE_JSON:
+        if (json_get(f->json, "properties") || json_get(f->json, "items"))
+            encode_nested(w, a, f, c);
+        else
+            encode_compact(w, a, f->name, c);
+        break;
+    case STORE_ARRAY:
+    case STORE_METADATA:
+        encode_compact(w, a, f->name, c);
+        break;
+    }
+}
+
+static bool among(const struct field *const *list, size_t n, const struct field *f)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] == f)
+            return true;
+    }
+    return false;
+}
+
+static bool shown(const struct field *f, const struct view *view)
+{
+    if (among(view->without, view->n_without, f))
+        return false;
+    if (view->only && !among(view->only, view->n_only, f) && strcmp(f->name, "id") != 0)
+        return false;
+    if (view->in & VIEW_ALL)
+        return f->kind != FIELD_COMPUTED && f->kind != FIELD_EMBED;
+    if (f->include_flag)
+        return f->index < 64 && (view->includes >> f->index & 1);
+    return f->in & view->in;
+}
+
+void record_encode(struct jw *w, const char *key, struct arena *a, const struct wharf_rec *rec, const struct view *view)
+{
+    const struct definition *d = rec->res->def;
+
+    jw_open(w, key, '{');
+    jw_z(w, "object", d->name);
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct field *f = &d->fields[i];
+        const struct cell *c;
+
+        if (!shown(f, view))
+            continue;
+        c = record_cell(rec, f);
+        if (c)
+            encode_cell(w, a, f, c, view);
+    }
+    jw_close(w, '}');
+}
+
+wharf_str record_json(struct arena *a, const struct wharf_rec *rec, const struct view *view)
+{
+    struct buf b;
+    struct jw w;
+    wharf_str s;
+
+    buf_init(&b, 64 << 20);
+    jw_init(&w, &b);
+    record_encode(&w, NULL, a, rec, view);
+    s = arena_dup_str(a, buf_str(&b));
+    buf_done(&b);
+    return s;
+}
+
+/* ---- values for plugins ---- */
+
+static bool scaled(wharf_str text, uint32_t scale, int64_t *ret)
+{
+    struct wharf_json number = {.type = JSON_NUMBER, .text = text};
+
+    return json_decimal(&number, scale, ret);
+}
+
+bool cell_value(struct arena *a, const struct field *f, const struct cell *cell, wharf_val *ret)
+{
+    wharf_str text = {cell && cell->p ? cell->p : "", cell ? cell->n : 0};
+    struct json_error e;
+
+    *ret = (wharf_val){.type = WHARF_V_NULL};
+    if (!cell || !cell->p)
+        return false;
+    switch (f->store) {
+    case STORE_TEXT:
+        *ret = (wharf_val){.type = WHARF_V_TEXT, .u.s = text};
+        return true;
+    case STORE_INT:
+        ret->type = WHARF_V_INT;
+        return scaled(text, 0, &ret->u.i);
+    case STORE_DEC:
+        ret->type = WHARF_V_DEC;
+        ret->scale = f->scale;
+        return scaled(text, f->scale, &ret->u.i);
+    case STORE_BOOL:
+        *ret = (wharf_val){.type = WHARF_V_BOOL, .u.i = text.p[0] == 't'};
+        return true;
+    case STORE_TIME:
+        ret->type = WHARF_V_TIME_US;
+        return cell_time(cell, &ret->u.i);
+    case STORE_NONE:
+    case STORE_JSON:
+    case STORE_ARRAY:
+    case STORE_METADATA:
+        *ret = (wharf_val){.type = WHARF_V_JSON, .u.j = json_parse(a, text, &e)};
+        return ret->u.j != NULL;
+    }
+    return false;
+}
+
+bool cell_differs(struct arena *a, const struct field *f, const struct cell *cell, const struct value *value)
+{
+    wharf_val x, y;
+    struct cell other = {value->null ? NULL : value->text.p, value->text.n};
+
+    if (!cell || !cell->p || !other.p)
+        return (cell && cell->p) != (other.p != NULL);
+    if (f->store == STORE_TEXT)
+        return cell->n != other.n || memcmp(cell->p, other.p, other.n) != 0;
+    if (!cell_value(a, f, cell, &x) || !cell_value(a, f, &other, &y))
+        return true;
+    if (x.type == WHARF_V_JSON)
+        return !json_equal(x.u.j, y.u.j);
+    return x.u.i != y.u.i;
+}
+
+void value_from_plugin(struct arena *a, const struct field *f, const wharf_val *v, struct value *ret)
+{
+    char iso[ISO_MS_LEN + 1];
+    struct buf b;
+    int64_t div = 1;
+
+    *ret = (struct value){.present = true};
+    switch (v->type) {
+    case WHARF_V_NULL:
+        ret->null = true;
+        break;
+    case WHARF_V_BOOL:
+        ret->text = str_z(v->u.i ? "true" : "false");
+        break;
+    case WHARF_V_INT:
+        ret->text = arena_printf(a, "%lld", (long long)v->u.i);
+        break;
+    case WHARF_V_DEC:
+        for (uint32_t i = 0; i < v->scale; i++)
+            div *= 10;
+        ret->text = arena_printf(a, "%s%lld.%0*lld", v->u.i < 0 ? "-" : "", (long long)(v->u.i < 0 ? -(v->u.i / div) : v->u.i / div),
+            (int)v->scale, (long long)(v->u.i < 0 ? -(v->u.i % div) : v->u.i % div));
+        if (!v->scale)
+            ret->text = arena_printf(a, "%lld", (long long)v->u.i);
+        break;
+    case WHARF_V_DOUBLE:
+        ret->text = arena_printf(a, "%.17g", v->u.d);
+        break;
+    case WHARF_V_TIME_US:
+        time_format_iso(v->u.i, iso);
+        ret->text = arena_dup(a, iso, ISO_MS_LEN);
+        break;
+    case WHARF_V_JSON:
+        buf_init(&b, 16 << 20);
+        {
+            struct jw w;
+
+            jw_init(&w, &b);
+            jw_value(&w, NULL, v->u.j);
+        }
+        ret->text = arena_dup_str(a, buf_str(&b));
+        ret->json = v->u.j;
+        buf_done(&b);
+        break;
+    case WHARF_V_TEXT:
+        ret->text = arena_dup_str(a, v->u.s);
+        break;
+    default:
+        ret->null = true;
+        break;
+    }
+    (void)f;
+}

@@ -1,0 +1,58 @@
+/* record.h - a row in memory: cells as PostgreSQL wrote them, or as a request will have them; and its JSON.
+ *
+ * A cell is text in PostgreSQL's form (p NULL: null). The cells of a row are def->columns, then one JSON text for each children,
+ * embed and computed field. Leaves to others: where rows come from and go to.
+ */
+#ifndef WHARF_RESOURCE_RECORD_H
+#define WHARF_RESOURCE_RECORD_H
+
+#include "resource/body.h"
+#include "resource/engine.h"
+
+struct cell {
+    const char *p;
+    size_t n;
+};
+
+struct wharf_rec {
+    const struct resource *res;
+    struct cell *cells;           /* n_cells; NULL: only values */
+    struct value *values;         /* by field index: what the request sends; NULL for a row as read */
+};
+
+struct view {
+    uint32_t in;                  /* IN_LIST, IN_RETRIEVE; VIEW_ALL: also fields that are never shown */
+    uint64_t includes;            /* bit per field index: its include flag is on */
+    const struct field *const *only; /* fields=, or NULL */
+    size_t n_only;
+    enum datetime_format datetime;
+    const struct access *who;     /* for embeds; NULL: everything */
+    const struct field *const *without;
+    size_t n_without;
+};
+enum { VIEW_ALL = 0x80 };
+
+/* Row i of a result whose columns are the resource's select list. */
+struct wharf_rec *record_from_result(struct arena *a, const struct resource *res, const PGresult *r, int row);
+static inline struct cell *record_cell(const struct wharf_rec *rec, const struct field *f)
+{
+    int16_t at = rec->res->cell_of[f->index];
+
+    return at < 0 ? NULL : &rec->cells[at];
+}
+wharf_str record_id(const struct wharf_rec *rec);
+/* Text of a cell, "" when null. */
+wharf_str record_text(const struct wharf_rec *rec, const struct field *f);
+
+/* The row as a JSON object at the writer's place. a: for parsing nested values. */
+void record_encode(struct jw *w, const char *key, struct arena *a, const struct wharf_rec *rec, const struct view *view);
+/* The same with ISO dates and nothing left out of the view, as text. */
+wharf_str record_json(struct arena *a, const struct wharf_rec *rec, const struct view *view);
+/* A value for a plugin: false when it is null or absent. */
+bool cell_value(struct arena *a, const struct field *f, const struct cell *cell, wharf_val *ret);
+/* Does the request's value differ from what the row has? */
+bool cell_differs(struct arena *a, const struct field *f, const struct cell *cell, const struct value *value);
+/* PostgreSQL's text of a value given by a plugin. */
+void value_from_plugin(struct arena *a, const struct field *f, const wharf_val *v, struct value *ret);
+
+#endif

@@ -1,0 +1,230 @@
+/* request.c - problems, transactions and queries of a request. See request.h. */
+#include "resource/request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "plugin/manifest.h"
+#include "resource/engine.h"
+#include "util/log.h"
+#include "util/str.h"
+
+static int by_code(const void *key, const void *entry)
+{
+    return strcmp(key, ((const struct error_code *)entry)->code);
+}
+
+static const struct error_code *find_code(const struct engine *e, const char *code)
+{
+    return bsearch(code, e->codes, e->n_codes, sizeof(*e->codes), by_code);
+}
+
+int code_status(const struct engine *e, const char *code)
+{
+    const struct error_code *c = find_code(e, code);
+
+    return c ? c->status : 500;
+}
+
+wharf_status status_kind(int http_status)
+{
+    switch (http_status) {
+    case 401:
+    case 403:
+        return WHARF_DENIED;
+    case 404:
+        return WHARF_NOT_FOUND;
+    case 409:
+    case 412:
+        return WHARF_CONFLICT;
+    case 413:
+    case 429:
+        return WHARF_LIMIT;
+    case 408:
+    case 502:
+        return WHARF_UPSTREAM;
+    case 503:
+    case 504:
+        return WHARF_UNAVAILABLE;
+    default:
+        return http_status >= 500 ? WHARF_INTERNAL : WHARF_INVALID;
+    }
+}
+
+wharf_status req_problem(struct wharf_req *req, const char *code, wharf_str path, const char *rule, wharf_str text)
+{
+    const struct error_code *c = find_code(req->engine, code);
+
+    if (!c) {
+        log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id, "error.undeclared",
+            "error code %s is in no errors.json; answered as internal", code);
+        c = find_code(req->engine, "internal");
+        text = str_z("");
+    }
+    if (req->n_problems == req->cap_problems) {
+        size_t cap = req->cap_problems ? req->cap_problems * 2 : 8;
+        struct problem *more = ARENA_ARRAY(req->arena, struct problem, cap);
+
+        if (req->n_problems)
+            memcpy(more, req->problems, req->n_problems * sizeof(*more));
+        req->problems = more;
+        req->cap_problems = cap;
+    }
+    req->problems[req->n_problems++] =
+        (struct problem){c->code, arena_dup_str(req->arena, path), rule, text.n ? text : str_z(c->text)};
+    return status_kind(c->status);
+}
+
+wharf_status req_fail(struct wharf_req *req, const char *code, const char *path, const char *fmt, ...)
+{
+    wharf_str text = str_z("");
+    va_list ap;
+
+    if (fmt) {
+        va_start(ap, fmt);
+        text = arena_vprintf(req->arena, fmt, ap);
+        va_end(ap);
+    }
+    return req_problem(req, code, path ? str_z(path) : (wharf_str){NULL, 0}, NULL, text);
+}
+
+void req_clear_problems(struct wharf_req *req)
+{
+    req->n_problems = 0;
+}
+
+wharf_status req_database_problem(struct wharf_req *req, const struct db_error *e)
+{
+    switch (e->status) {
+    case DB_LOST:
+    case DB_TIMEOUT:
+        req->retry_after = 1;
+        log_write(WHARF_LOG_WARN, req->plugin ? req->plugin->name : NULL, req->request_id, "database.unavailable", "%s", e->message);
+        return req_fail(req, "overloaded", NULL, NULL);
+    case DB_CONFLICT:
+        return req_fail(req, "conflict", NULL, NULL);
+    case DB_OK:
+    case DB_UNIQUE:
+    case DB_FAILED:
+        break;
+    }
+    log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id, "database.failed", "%s %s", e->sqlstate,
+        e->message);
+    return req_fail(req, "internal", NULL, NULL);
+}
+
+void req_respond(struct wharf_req *req, int status, wharf_str message)
+{
+    req->status = status;
+    req->message = message;
+    buf_clear(&req->out);
+    jw_init(&req->w, &req->out);
+}
+
+bool req_param(const struct wharf_req *req, const char *name, wharf_str *ret)
+{
+    for (size_t i = 0; req->route && i < req->route->n_params; i++) {
+        if (!strcmp(req->route->param_names[i], name)) {
+            *ret = req->params[i];
+            return true;
+        }
+    }
+    for (size_t i = 0; i < req->n_pairs; i++) {
+        if (str_eqz(req->pairs[i].key, name)) {
+            *ret = req->pairs[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
+wharf_status req_begin(struct wharf_req *req)
+{
+    struct db_error e;
+    char sql[32];
+
+    if (req->tx_depth == 0)
+        snprintf(sql, sizeof(sql), "BEGIN");
+    else
+        snprintf(sql, sizeof(sql), "SAVEPOINT s%u", req->tx_depth);
+    if (db_do(req->thread->db, sql, &e) != DB_OK)
+        return req_database_problem(req, &e);
+    req->tx_depth++;
+    return WHARF_OK;
+}
+
+wharf_status req_commit(struct wharf_req *req)
+{
+    struct db_error e;
+    char sql[40];
+
+    req->tx_depth--;
+    if (req->tx_depth)
+        snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%u", req->tx_depth);
+    else
+        snprintf(sql, sizeof(sql), "COMMIT");
+    if (db_do(req->thread->db, sql, &e) != DB_OK) {
+        req->n_committed = 0;
+        return req_database_problem(req, &e);
+    }
+    if (!req->tx_depth) {
+        for (size_t i = 0; i < req->n_committed; i++)
+            req->committed[i](req, req->committed_arg[i]);
+        req->n_committed = 0;
+    }
+    return WHARF_OK;
+}
+
+void req_rollback(struct wharf_req *req)
+{
+    struct db_error e;
+    char sql[48];
+
+    if (!req->tx_depth)
+        return;
+    req->tx_depth--;
+    req->n_committed = 0;
+    if (req->tx_depth)
+        snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%u", req->tx_depth);
+    else
+        snprintf(sql, sizeof(sql), "ROLLBACK");
+    if (db_in_transaction(req->thread->db))
+        db_do(req->thread->db, sql, &e);
+}
+
+static void clear_result(void *arg)
+{
+    PQclear(arg);
+}
+
+static PGresult *keep(struct wharf_req *req, PGresult *r)
+{
+    if (r)
+        arena_on_release(req->arena, clear_result, r);
+    return r;
+}
+
+PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args)
+{
+    struct db_error e;
+    PGresult *r = db_run(req->thread->db, sql, args, n_args, &e);
+
+    if (!r)
+        req_database_problem(req, &e);
+    return keep(req, r);
+}
+
+PGresult *req_query_sql(struct wharf_req *req, struct sql *s)
+{
+    struct db_error e;
+    PGresult *r = req_try_sql(req, s, &e);
+
+    if (!r)
+        req_database_problem(req, &e);
+    return r;
+}
+
+PGresult *req_try_sql(struct wharf_req *req, struct sql *s, struct db_error *ret_error)
+{
+    return keep(req, db_run_sql(req->thread->db, s, ret_error));
+}

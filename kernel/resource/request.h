@@ -1,0 +1,104 @@
+/* request.h - one request on its way: HTTP, later also batch items, jobs and Lua calls.
+ *
+ * Belongs to one thread at a time: the event loop while it is read, checked and answered, a worker thread while it runs. All
+ * memory is the arena's. Errors are collected as problems; the first one's code decides the status.
+ */
+#ifndef WHARF_RESOURCE_REQUEST_H
+#define WHARF_RESOURCE_REQUEST_H
+
+#include "auth/auth.h"
+#include "db/conn.h"
+#include "util/json.h"
+
+struct engine;
+struct plugin;
+struct route;
+struct crumb;
+
+struct problem {
+    const char *code;
+    wharf_str path;
+    const char *rule; /* for problem details; NULL: other */
+    wharf_str text;
+};
+
+enum datetime_format { DATETIME_ISO, DATETIME_EPOCH, DATETIME_EPOCH_MILLIS };
+
+struct thread_ctx {               /* of a worker thread */
+    struct db_conn *db;
+    struct crumb *crumb;
+    void **plugin_states;         /* by plugin index: what thread_start() returned */
+    unsigned index;
+};
+
+struct wharf_req {
+    struct arena *arena;
+    const struct engine *engine;
+    struct thread_ctx *thread;    /* NULL on the event loop */
+
+    const char *method;
+    wharf_str path;               /* without the query, as received */
+    wharf_str raw_query;
+    const struct route *route;
+    wharf_str params[4];          /* in the order of route->param_names */
+    const struct query_pair *pairs;
+    size_t n_pairs;
+    wharf_str body_text;
+    const struct wharf_json *body; /* never NULL once parsed: {} when empty */
+    bool strict;                  /* Prefer: handling=strict */
+    bool problem_details;         /* Accept ranks application/problem+json first */
+    enum datetime_format datetime_format;
+    char request_id[28];
+    wharf_str client_request_id, traceparent;
+
+    struct principal *who;        /* NULL on public routes */
+    int64_t start_us;             /* monotonic */
+    int64_t deadline_us;          /* monotonic */
+    int64_t now_us;               /* kernel clock, one reading */
+
+    struct problem *problems;
+    size_t n_problems, cap_problems;
+    int retry_after;              /* seconds, 0: none */
+
+    int status;                   /* 0: not answered yet */
+    wharf_str message;
+    const char *success_code;
+    struct buf out;               /* the JSON of "data" */
+    struct jw w;
+    uint64_t data_open;           /* respond() was called: data is being written */
+    wharf_str pagination;         /* JSON, or empty */
+    wharf_str location_header;
+    wharf_str preference_applied;
+
+    const struct plugin *plugin;  /* whose code is running, NULL: kernel */
+    unsigned tx_depth, res_depth;
+    void (*committed[8])(struct wharf_req *req, void *arg); /* run after the outermost commit */
+    void *committed_arg[8];
+    size_t n_committed;
+};
+
+/* code: one of the platform's or of a loaded plugin's. Adds a problem; returns the kind (negative wharf_status). */
+wharf_status req_fail(struct wharf_req *req, const char *code, const char *path, const char *fmt, ...) WHARF_PRINTF(4, 5);
+wharf_status req_problem(struct wharf_req *req, const char *code, wharf_str path, const char *rule, wharf_str text);
+void req_clear_problems(struct wharf_req *req);
+/* Database failure to problem (docs/spec/01-platform.md section 3.1): overloaded, conflict, internal (logged). */
+wharf_status req_database_problem(struct wharf_req *req, const struct db_error *e);
+/* Opens "data": what is written to req->w until the answer is its content. */
+void req_respond(struct wharf_req *req, int status, wharf_str message);
+bool req_param(const struct wharf_req *req, const char *name, wharf_str *ret);
+
+/* HTTP status of a code; 500 for an unknown one. */
+int code_status(const struct engine *e, const char *code);
+wharf_status status_kind(int http_status);
+
+/* ---- transactions of worker threads ---- */
+wharf_status req_begin(struct wharf_req *req);  /* nested: a savepoint */
+wharf_status req_commit(struct wharf_req *req);
+void req_rollback(struct wharf_req *req);
+/* NULL after a problem was added. The result is cleared with the arena. */
+PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args);
+PGresult *req_query_sql(struct wharf_req *req, struct sql *s);
+/* As req_query, but a unique violation is left to the caller: NULL and *ret_error, no problem added. */
+PGresult *req_try_sql(struct wharf_req *req, struct sql *s, struct db_error *ret_error);
+
+#endif

@@ -1,0 +1,138 @@
+/* routes.c - the tree of paths: built from resources, plugin routes and kernel routes; walked for each request. */
+#include <stdio.h>
+
+#include "resource/engine.h"
+#include "util/str.h"
+
+struct route_node {
+    wharf_str segment;              /* "" for a parameter */
+    struct route_node *first_child; /* static segments first, the parameter last */
+    struct route_node *next;
+    const struct route *routes[4];  /* GET POST DELETE PUT */
+};
+
+static const char *const methods[4] = {"GET", "POST", "DELETE", "PUT"};
+
+static int method_index(const char *method)
+{
+    if (!strcmp(method, "HEAD"))
+        method = "GET";
+    for (int i = 0; i < 4; i++) {
+        if (!strcmp(methods[i], method))
+            return i;
+    }
+    return -1;
+}
+
+static wharf_str next_segment(const char **p)
+{
+    const char *start = **p == '/' ? *p + 1 : *p;
+    size_t n = strcspn(start, "/");
+
+    *p = start + n;
+    return (wharf_str){start, n};
+}
+
+static struct route_node *child_for(struct engine *e, struct route_node *node, wharf_str segment)
+{
+    bool param = segment.n && segment.p[0] == ':';
+    wharf_str name = param ? (wharf_str){"", 0} : arena_dup_str(e->arena, segment);
+    struct route_node **at = &node->first_child;
+
+    while (*at) {
+        if (str_eq((*at)->segment, name))
+            return *at;
+        if (!(*at)->segment.n)
+            break; /* the parameter stays last */
+        at = &(*at)->next;
+    }
+    struct route_node *made = ARENA_NEW(e->arena, struct route_node);
+    made->segment = name;
+    made->next = *at;
+    *at = made;
+    return made;
+}
+
+static bool add_route(struct engine *e, struct route *r, struct buf *problems)
+{
+    struct route_node *node = e->tree;
+    const char *p = r->pattern;
+    int m = method_index(r->method);
+
+    while (*p) {
+        wharf_str s = next_segment(&p);
+
+        if (s.n && s.p[0] == ':' && r->n_params < 4)
+            r->param_names[r->n_params++] = arena_dup(e->arena, s.p + 1, s.n - 1).p;
+        node = child_for(e, node, s);
+    }
+    if (m < 0 || node->routes[m]) {
+        buf_addf(problems, "route %s %s is declared twice, or its method is not GET, POST, DELETE or PUT\n", r->method, r->pattern);
+        return false;
+    }
+    node->routes[m] = r;
+    return true;
+}
+
+bool route_tree_build(struct engine *e, struct buf *problems)
+{
+    bool ok = true;
+
+    e->tree = ARENA_NEW(e->arena, struct route_node);
+    for (size_t i = 0; i < e->n_routes; i++)
+        ok = add_route(e, &e->routes[i], problems) && ok;
+    return ok;
+}
+
+static const struct route_node *walk(const struct route_node *node, const char *p, wharf_str params[4], size_t n)
+{
+    wharf_str s;
+
+    if (!*p)
+        return node->routes[0] || node->routes[1] || node->routes[2] || node->routes[3] ? node : NULL;
+    s = next_segment(&p);
+    if (!s.n)
+        return NULL;
+    for (const struct route_node *c = node->first_child; c; c = c->next) {
+        const struct route_node *found = NULL;
+
+        if (c->segment.n ? str_eq(c->segment, s) : n < 4) {
+            if (!c->segment.n)
+                params[n] = s;
+            found = walk(c, p, params, n + !c->segment.n);
+        }
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+static wharf_str allow_of(const struct route_node *node, struct arena *a)
+{
+    return arena_printf(a, "%s%s%s%sOPTIONS", node->routes[0] ? "GET, HEAD, " : "", node->routes[1] ? "POST, " : "",
+        node->routes[2] ? "DELETE, " : "", node->routes[3] ? "PUT, " : "");
+}
+
+enum route_result engine_route(const struct engine *e, const char *method, wharf_str path, struct arena *a,
+    const struct route **ret_route, wharf_str params[4], wharf_str *ret_allow)
+{
+    wharf_str p = arena_dup_str(a, path);
+    const struct route_node *node;
+    int m = method_index(method);
+
+    if (p.n > 1 && p.p[p.n - 1] == '/' && p.p[p.n - 2] != '/')
+        ((char *)p.p)[--p.n] = 0;
+    if (p.n < 2 || p.p[0] != '/')
+        return ROUTE_NONE;
+    node = walk(e->tree, p.p, params, 0);
+    if (!node)
+        return ROUTE_NONE;
+    for (size_t i = 0; i < 4 && params[i].p; i++)
+        params[i] = arena_dup_str(a, params[i]);
+    if (m < 0 || !node->routes[m]) {
+        *ret_allow = allow_of(node, a);
+        return ROUTE_METHOD;
+    }
+    *ret_route = node->routes[m];
+    return ROUTE_FOUND;
+}

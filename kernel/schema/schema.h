@@ -1,0 +1,39 @@
+/* schema.h - JSON Schema 2020-12, the subset of docs/plugin-abi.md section 6, compiled once and applied many times.
+ *
+ * Supported: type enum const properties required additionalProperties items prefixItems minItems maxItems uniqueItems
+ * minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf format oneOf anyOf allOf not
+ * if/then/else $ref (within the document) $defs default dependentRequired minProperties maxProperties propertyNames
+ * patternProperties, plus annotations title description examples deprecated readOnly writeOnly $id $schema $comment and
+ * x-wharf. Any other keyword is a compile error. `pattern` is limited to a linear-time subset checked at compile.
+ * Judged by the public JSON-Schema-Test-Suite restricted to these keywords. A compiled schema is read-only and [any].
+ */
+#ifndef WHARF_SCHEMA_SCHEMA_H
+#define WHARF_SCHEMA_SCHEMA_H
+
+#include "util/arena.h"
+#include "util/json.h"
+
+struct schema;
+
+/* Problems are collected: called once per problem. path is a field path ("printers.0.page_size.a4"; "" for the root). */
+typedef void schema_problem_fn(void *arg, wharf_str path, const char *rule, wharf_str message);
+/* rule is one of required, type, enum, max_length, min_length, min, max, format, unique, unknown, immutable, reference
+ * (docs/spec/01-platform.md section 1 'Problem details'). */
+
+/* NULL when the schema is not of the subset; each reason is told through fn with the JSON pointer of the place. */
+const struct schema *schema_compile(struct arena *a, const struct wharf_json *json, schema_problem_fn *fn, void *arg);
+
+enum schema_flag {
+    SCHEMA_STRICT = 1, /* unknown members of objects without additionalProperties are problems ("unknown") */
+};
+/* True when v is valid; every problem is told. base is put before the paths. a serves for path texts. */
+bool schema_validate(const struct schema *s, const struct wharf_json *v, wharf_str base, uint32_t flags, struct arena *a,
+    schema_problem_fn *fn, void *arg);
+
+/* A regular expression of the linear-time subset (no backreferences, look-around or nested unbounded counts), matched by
+ * an automaton over code points; like JSON Schema, not anchored. */
+struct pattern;
+const struct pattern *pattern_compile(struct arena *a, wharf_str source, const char **ret_error);
+bool pattern_match(const struct pattern *p, wharf_str text);
+
+#endif

@@ -1,0 +1,51 @@
+/* clock.c - the kernel clock of time.h. Leaves to others: asking the database for its time each minute.
+ *
+ * One atomic number is the whole state: kernel time minus monotonic time. Until the first clock_sync it is taken from the
+ * machine's own clock.
+ */
+#include <stdatomic.h>
+#include <time.h>
+
+#include "util/time.h"
+
+/* A sample is as inexact as its round trip; differences below this are not followed, so that time does not jitter back. */
+static const int64_t JITTER_US = 2000;
+
+/* Per process, documented in time.h. 0: not known yet. */
+static _Atomic int64_t ahead_us;
+
+static int64_t read_clock(clockid_t id)
+{
+    struct timespec t;
+
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+int64_t clock_monotonic_us(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t clock_now_us(void)
+{
+    int64_t ahead = atomic_load_explicit(&ahead_us, memory_order_relaxed);
+
+    if (!ahead) {
+        int64_t first = read_clock(CLOCK_REALTIME) - clock_monotonic_us();
+
+        if (atomic_compare_exchange_strong(&ahead_us, &ahead, first))
+            ahead = first;
+    }
+    return ahead + clock_monotonic_us();
+}
+
+void clock_sync(int64_t database_us, int64_t offset_s)
+{
+    int64_t now = database_us + offset_s * 1000000 - clock_monotonic_us();
+    int64_t before = atomic_load_explicit(&ahead_us, memory_order_relaxed);
+
+    if (before && now - before < JITTER_US && before - now < JITTER_US)
+        return;
+    atomic_store_explicit(&ahead_us, now, memory_order_relaxed);
+}

@@ -1,0 +1,212 @@
+/* json_write.c - JSON text from values, see json.h. Leaves to others: where the text goes. */
+#include "util/json.h"
+#include "util/str.h"
+
+void jw_init(struct jw *w, struct buf *out)
+{
+    *w = (struct jw){.out = out};
+}
+
+/* Bytes before the first that needs an escape. Bytes of 0x80 and more never do, so each test masks them out. */
+static size_t clean_run(const char *p, size_t n)
+{
+    const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        uint64_t w, quote, slash, marks;
+
+        memcpy(&w, p + i, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        w = __builtin_bswap64(w);
+#endif
+        quote = w ^ (ones * '"');
+        slash = w ^ (ones * '\\');
+        marks = ((w - ones * 0x20) | (quote - ones) | (slash - ones)) & ~w & high;
+        if (marks)
+            return i + (size_t)__builtin_ctzll(marks) / 8;
+    }
+    for (; i < n; i++) {
+        unsigned char c = (unsigned char)p[i];
+
+        if (c < 0x20 || c == '"' || c == '\\')
+            break;
+    }
+    return i;
+}
+
+static void add_escape(struct buf *out, unsigned char c)
+{
+    static const char hex[] = "0123456789abcdef";
+    char text[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+    char name = 0;
+
+    switch (c) {
+    case '"':
+    case '\\':
+        name = (char)c;
+        break;
+    case '\b':
+        name = 'b';
+        break;
+    case '\f':
+        name = 'f';
+        break;
+    case '\n':
+        name = 'n';
+        break;
+    case '\r':
+        name = 'r';
+        break;
+    case '\t':
+        name = 't';
+        break;
+    default:
+        break;
+    }
+    if (name)
+        text[1] = name;
+    buf_add(out, text, name ? 2 : 6);
+}
+
+void json_quote(struct buf *out, wharf_str s)
+{
+    size_t run = clean_run(s.p, s.n);
+    char *to;
+
+    if (run == s.n) {
+        to = buf_room(out, s.n + 2);
+        if (!to)
+            return;
+        to[0] = '"';
+        memcpy(to + 1, s.p, s.n);
+        to[s.n + 1] = '"';
+        to[s.n + 2] = 0;
+        out->n += s.n + 2;
+        return;
+    }
+    buf_addc(out, '"');
+    for (;;) {
+        buf_add(out, s.p, run);
+        s.p += run;
+        s.n -= run;
+        if (!s.n)
+            break;
+        add_escape(out, (unsigned char)*s.p);
+        s.p++;
+        s.n--;
+        run = clean_run(s.p, s.n);
+    }
+    buf_addc(out, '"');
+}
+
+static void before(struct jw *w, const char *key)
+{
+    uint64_t bit = 1ull << (w->depth & 63);
+
+    if (w->comma & bit)
+        buf_addc(w->out, ',');
+    w->comma |= bit;
+    if (key) {
+        json_quote(w->out, str_z(key));
+        buf_addc(w->out, ':');
+    }
+}
+
+void jw_open(struct jw *w, const char *key, char bracket)
+{
+    before(w, key);
+    buf_addc(w->out, bracket);
+    w->depth++;
+    w->comma &= ~(1ull << (w->depth & 63));
+}
+
+void jw_close(struct jw *w, char bracket)
+{
+    w->depth--;
+    buf_addc(w->out, bracket);
+}
+
+void jw_key(struct jw *w, wharf_str key)
+{
+    before(w, NULL);
+    json_quote(w->out, key);
+    buf_addc(w->out, ':');
+    w->comma &= ~(1ull << (w->depth & 63)); /* the value that follows writes none */
+}
+
+void jw_str(struct jw *w, const char *key, wharf_str v)
+{
+    before(w, key);
+    json_quote(w->out, v);
+}
+
+void jw_z(struct jw *w, const char *key, const char *z)
+{
+    if (z)
+        jw_str(w, key, str_z(z));
+    else
+        jw_null(w, key);
+}
+
+void jw_int(struct jw *w, const char *key, int64_t v)
+{
+    before(w, key);
+    buf_addi(w->out, v);
+}
+
+void jw_bool(struct jw *w, const char *key, bool v)
+{
+    before(w, key);
+    buf_addz(w->out, v ? "true" : "false");
+}
+
+void jw_null(struct jw *w, const char *key)
+{
+    before(w, key);
+    BUF_LIT(w->out, "null");
+}
+
+void jw_raw(struct jw *w, const char *key, wharf_str json)
+{
+    before(w, key);
+    buf_adds(w->out, json);
+}
+
+static void add_value(struct buf *out, const struct wharf_json *v)
+{
+    switch ((enum json_type)v->type) {
+    case JSON_NULL:
+        BUF_LIT(out, "null");
+        break;
+    case JSON_BOOL:
+        buf_addz(out, v->truth ? "true" : "false");
+        break;
+    case JSON_NUMBER:
+        buf_adds(out, v->text);
+        break;
+    case JSON_STRING:
+        json_quote(out, v->text);
+        break;
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        buf_addc(out, v->type == JSON_ARRAY ? '[' : '{');
+        for (const struct wharf_json *c = v->child; c; c = c->next) {
+            if (c != v->child)
+                buf_addc(out, ',');
+            if (v->type == JSON_OBJECT) {
+                json_quote(out, c->key);
+                buf_addc(out, ':');
+            }
+            add_value(out, c);
+        }
+        buf_addc(out, v->type == JSON_ARRAY ? ']' : '}');
+        break;
+    }
+}
+
+void jw_value(struct jw *w, const char *key, const struct wharf_json *v)
+{
+    before(w, key);
+    add_value(w->out, v);
+}

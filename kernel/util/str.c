@@ -1,0 +1,189 @@
+/* str.c - see str.h. Leaves to others: case folding beyond ASCII (PostgreSQL does it) and escaping. */
+#include "util/str.h"
+
+enum { WORD_MAX = 64 };
+
+/* Bounds of the second byte decide overlong forms, surrogates and the end at U+10FFFF (Unicode 15, table 3-7). */
+size_t utf8_step(const char *text, size_t n, uint32_t *ret_cp)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    unsigned char low = 0x80, high = 0xBF;
+    uint32_t cp;
+    size_t need;
+
+    if (n == 0)
+        return 0;
+    if (p[0] < 0x80) {
+        *ret_cp = p[0];
+        return 1;
+    }
+    if (p[0] < 0xC2 || p[0] > 0xF4)
+        return 0;
+    need = p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
+    if (n < need)
+        return 0;
+    if (p[0] == 0xE0)
+        low = 0xA0;
+    else if (p[0] == 0xED)
+        high = 0x9F;
+    else if (p[0] == 0xF0)
+        low = 0x90;
+    else if (p[0] == 0xF4)
+        high = 0x8F;
+    if (p[1] < low || p[1] > high)
+        return 0;
+    cp = p[0] & (0x7Fu >> need);
+    cp = cp << 6 | (p[1] & 0x3Fu);
+    for (size_t i = 2; i < need; i++) {
+        if ((p[i] & 0xC0) != 0x80)
+            return 0;
+        cp = cp << 6 | (p[i] & 0x3Fu);
+    }
+    *ret_cp = cp;
+    return need;
+}
+
+size_t utf8_put(uint32_t cp, char out[4])
+{
+    if (cp < 0x80) {
+        out[0] = (char)cp;
+        return 1;
+    }
+    if (cp < 0x800) {
+        out[0] = (char)(0xC0 | cp >> 6);
+        out[1] = (char)(0x80 | (cp & 0x3F));
+        return 2;
+    }
+    if (cp < 0x10000) {
+        out[0] = (char)(0xE0 | cp >> 12);
+        out[1] = (char)(0x80 | (cp >> 6 & 0x3F));
+        out[2] = (char)(0x80 | (cp & 0x3F));
+        return 3;
+    }
+    out[0] = (char)(0xF0 | cp >> 18);
+    out[1] = (char)(0x80 | (cp >> 12 & 0x3F));
+    out[2] = (char)(0x80 | (cp >> 6 & 0x3F));
+    out[3] = (char)(0x80 | (cp & 0x3F));
+    return 4;
+}
+
+/* Length of the ASCII prefix, rounded down to words of eight. */
+static size_t ascii_words(const char *p, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        uint64_t w;
+
+        memcpy(&w, p + i, 8);
+        if (w & 0x8080808080808080u)
+            break;
+    }
+    return i;
+}
+
+bool utf8_valid(const char *p, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n) {
+        uint32_t cp;
+        size_t step;
+
+        i += ascii_words(p + i, n - i);
+        if (i == n)
+            break;
+        step = utf8_step(p + i, n - i, &cp);
+        if (!step)
+            return false;
+        i += step;
+    }
+    return true;
+}
+
+size_t utf8_length(const char *p, size_t n)
+{
+    size_t count = 0, i = 0;
+
+    /* Every byte that is not 10xxxxxx begins a code point. */
+    for (; i + 8 <= n; i += 8) {
+        uint64_t w, follow;
+
+        memcpy(&w, p + i, 8);
+        follow = w & ~(w << 1) & 0x8080808080808080u;
+        count += 8 - (size_t)__builtin_popcountll(follow);
+    }
+    for (; i < n; i++)
+        count += ((unsigned char)p[i] & 0xC0) != 0x80;
+    return count;
+}
+
+static bool is_space(uint32_t cp)
+{
+    if (cp < 0x80)
+        return cp == ' ' || (cp >= 9 && cp <= 13);
+    if (cp >= 0x2000 && cp <= 0x200A)
+        return true;
+    switch (cp) {
+    case 0x85:
+    case 0xA0:
+    case 0x1680:
+    case 0x2028:
+    case 0x2029:
+    case 0x202F:
+    case 0x205F:
+    case 0x3000:
+        return true;
+    default:
+        return false;
+    }
+}
+
+wharf_str utf8_trim(wharf_str s)
+{
+    uint32_t cp;
+
+    while (s.n) {
+        size_t step = utf8_step(s.p, s.n, &cp);
+
+        if (!step || !is_space(cp))
+            break;
+        s.p += step;
+        s.n -= step;
+    }
+    while (s.n) {
+        size_t at = s.n - 1;
+
+        while (at && ((unsigned char)s.p[at] & 0xC0) == 0x80)
+            at--;
+        if (!utf8_step(s.p + at, s.n - at, &cp) || !is_space(cp))
+            break;
+        s.n = at;
+    }
+    return s;
+}
+
+unsigned str_distance(const char *a, const char *b)
+{
+    unsigned row[WORD_MAX + 1];
+    size_t na = strnlen(a, WORD_MAX), nb = strnlen(b, WORD_MAX);
+
+    for (size_t j = 0; j <= nb; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 1; i <= na; i++) {
+        unsigned corner = row[0];
+
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= nb; j++) {
+            unsigned best = corner + (a[i - 1] != b[j - 1]);
+
+            corner = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[nb];
+}

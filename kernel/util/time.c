@@ -1,0 +1,190 @@
+/* time.c - instants and their texts, see time.h. Leaves to others: the clock (clock.c), time zones other than UTC. */
+#include "util/time.h"
+
+#include "util/str.h"
+
+static const int64_t SECOND = 1000000, DAY = 86400;
+static const int64_t FIRST_US = -62135596800 * 1000000; /* 0001-01-01T00:00:00Z */
+static const int64_t LAST_US = 253402300800 * 1000000 - 1; /* 9999-12-31T23:59:59.999999Z */
+
+/* Days since 1970-01-01 of a Gregorian date: Howard Hinnant's days_from_civil, years of 400-year eras from March. */
+static int64_t days_of(int year, int month, int day)
+{
+    int y = month <= 2 ? year - 1 : year;
+    int era = (y >= 0 ? y : y - 399) / 400;
+    int year_of_era = y - era * 400;
+    int day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    int day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+
+    return (int64_t)era * 146097 + day_of_era - 719468;
+}
+
+static void date_of(int64_t days, int *ret_year, int *ret_month, int *ret_day)
+{
+    int64_t z = days + 719468;
+    int64_t era = (z >= 0 ? z : z - 146096) / 146097;
+    int day_of_era = (int)(z - era * 146097);
+    int year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    int day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    int shifted = (5 * day_of_year + 2) / 153;
+
+    *ret_day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    *ret_month = shifted < 10 ? shifted + 3 : shifted - 9;
+    *ret_year = (int)(year_of_era + era * 400) + (*ret_month <= 2);
+}
+
+int time_days_in_month(int year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+    return month == 2 && leap ? 29 : days[month - 1];
+}
+
+/* n digits at p, or -1. */
+static int digits(const char *p, int n)
+{
+    int v = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (p[i] < '0' || p[i] > '9')
+            return -1;
+        v = v * 10 + (p[i] - '0');
+    }
+    return v;
+}
+
+/* "YYYY-MM-DD?hh:mm:ss", 19 bytes; the byte between is the caller's to check. 60 seconds are let through. */
+static bool read_stamp(const char *p, int64_t *ret_s, int *ret_second)
+{
+    int year = digits(p, 4), month = digits(p + 5, 2), day = digits(p + 8, 2);
+    int hour = digits(p + 11, 2), minute = digits(p + 14, 2), second = digits(p + 17, 2);
+
+    if (p[4] != '-' || p[7] != '-' || p[13] != ':' || p[16] != ':')
+        return false;
+    if (year < 1 || month < 1 || month > 12 || day < 1 || day > time_days_in_month(year, month))
+        return false;
+    if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
+        return false;
+    *ret_s = days_of(year, month, day) * DAY + hour * 3600 + minute * 60 + second;
+    *ret_second = second;
+    return true;
+}
+
+/* "Z" or "+hh:mm", the whole rest of the text; seconds east of UTC. */
+static bool read_offset(const char *p, size_t n, bool space_is_plus, int64_t *ret_east)
+{
+    int hour, minute;
+
+    if (n == 1 && (*p | 0x20) == 'z') {
+        *ret_east = 0;
+        return true;
+    }
+    if (n != 6 || (*p != '+' && *p != '-' && !(space_is_plus && *p == ' ')) || p[3] != ':')
+        return false;
+    hour = digits(p + 1, 2);
+    minute = digits(p + 4, 2);
+    if (hour < 0 || hour > 23 || minute < 0 || minute > 59)
+        return false;
+    *ret_east = (hour * 3600 + minute * 60) * (*p == '-' ? -1 : 1);
+    return true;
+}
+
+bool time_parse_iso(wharf_str s, bool space_is_plus, int64_t *ret_us)
+{
+    int64_t seconds, east, us;
+    int second, fraction = 0;
+    size_t at = 19;
+
+    if (s.n < 20 || (s.p[10] | 0x20) != 't' || !read_stamp(s.p, &seconds, &second))
+        return false;
+    if (s.p[at] == '.') {
+        if (s.n < 24)
+            return false;
+        fraction = digits(s.p + 20, 3);
+        at = 23;
+        if (fraction < 0)
+            return false;
+    }
+    if (!read_offset(s.p + at, s.n - at, space_is_plus, &east))
+        return false;
+    seconds -= east;
+    if (second == 60 && seconds % DAY != 0) /* a leap second ends a day of UTC */
+        return false;
+    us = seconds * SECOND + fraction * 1000;
+    if (us < FIRST_US || us > LAST_US)
+        return false;
+    *ret_us = us;
+    return true;
+}
+
+bool time_parse(wharf_str s, bool space_is_plus, int64_t *ret_us)
+{
+    int64_t v = 0;
+
+    if (s.n > 14 || s.n == 0)
+        return time_parse_iso(s, space_is_plus, ret_us);
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return false;
+        v = v * 10 + (s.p[i] - '0');
+    }
+    if (s.p[0] == '0' && s.n > 1)
+        return false;
+    *ret_us = v * (s.n <= 11 ? SECOND : 1000);
+    return true;
+}
+
+bool time_parse_pg(wharf_str s, int64_t *ret_us)
+{
+    int64_t seconds, us = 0, unit = SECOND / 10;
+    int second;
+    size_t at = 19;
+
+    if (s.n < 22 || s.p[10] != ' ' || !read_stamp(s.p, &seconds, &second) || second == 60)
+        return false;
+    if (s.p[at] == '.') {
+        for (at++; at < s.n && s.p[at] >= '0' && s.p[at] <= '9'; at++) {
+            us += (s.p[at] - '0') * unit;
+            unit /= 10;
+        }
+        if (at == 20 || at > 26)
+            return false;
+    }
+    if (s.n - at != 3 || memcmp(s.p + at, "+00", 3) != 0)
+        return false;
+    *ret_us = seconds * SECOND + us;
+    return true;
+}
+
+static void put(char *p, int n, int v)
+{
+    while (n--) {
+        p[n] = (char)('0' + v % 10);
+        v /= 10;
+    }
+}
+
+void time_format_iso(int64_t us, char out[ISO_MS_LEN + 1])
+{
+    int64_t seconds, days;
+    int year, month, day, rest, ms;
+
+    if (us < FIRST_US)
+        us = FIRST_US;
+    if (us > LAST_US)
+        us = LAST_US;
+    seconds = (us >= 0 ? us : us - (SECOND - 1)) / SECOND;
+    ms = (int)((us - seconds * SECOND) / 1000);
+    days = (seconds >= 0 ? seconds : seconds - (DAY - 1)) / DAY;
+    rest = (int)(seconds - days * DAY);
+    date_of(days, &year, &month, &day);
+    memcpy(out, "0000-00-00T00:00:00.000Z", ISO_MS_LEN + 1);
+    put(out, 4, year);
+    put(out + 5, 2, month);
+    put(out + 8, 2, day);
+    put(out + 11, 2, rest / 3600);
+    put(out + 14, 2, rest / 60 % 60);
+    put(out + 17, 2, rest % 60);
+    put(out + 20, 3, ms);
+}
