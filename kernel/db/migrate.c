@@ -160,8 +160,9 @@ static bool check_files(struct run *r, const struct plugin_migration *list, size
 
         hash_of(list[i].sql, hex);
         if (old && strcmp(old, hex) != 0)
-            buf_addf(&problems, "%s%s was applied with other content (sha256 %.12s, now %.12s); an applied file is never "
-                                "edited: restore it and write a new one",
+            buf_addf(&problems,
+                "%s%s was applied with other content (sha256 %.12s, now %.12s); an applied file is never "
+                "edited: restore it and write a new one",
                 problems.n ? "\n" : "", label(r, &list[i]).p, old, hex);
         if (!migrate_header(list[i].sql, &header, r->a, &why))
             buf_addf(&problems, "%s%s: %s", problems.n ? "\n" : "", label(r, &list[i]).p, why.p);
@@ -235,8 +236,13 @@ static bool run_statements(struct run *r, const struct plugin_migration *m, bool
 
         *ret_lock_timeout = state && strcmp(state, "55P03") == 0;
         if (!good)
-            fail_db(r, arena_printf(r->a, "%s (runs without a transaction: statements before this one stay done; write them "
-                                          "so that they can run again)", label(r, m).p).p, res);
+            fail_db(r,
+                arena_printf(r->a,
+                    "%s (runs without a transaction: statements before this one stay done; write them "
+                    "so that they can run again)",
+                    label(r, m).p)
+                    .p,
+                res);
         PQclear(res);
         if (!good)
             return false;
@@ -257,8 +263,10 @@ static bool apply(struct run *r, const struct plugin_migration *m, bool tx)
             PQclear(PQexec(r->conn, "ROLLBACK"));
     }
     if (!good) {
-        *r->error = arena_printf(r->a, "%s\nthe %u migrations before it are applied; mend the cause and run it again: it "
-                                       "goes on with this one", r->error->p, r->done);
+        *r->error = arena_printf(r->a,
+            "%s\nthe %u migrations before it are applied; mend the cause and run it again: it "
+            "goes on with this one",
+            r->error->p, r->done);
         return false;
     }
     buf_addf(r->out, "applied %s (%.3f s)\n", label(r, m).p, (double)(clock_monotonic_us() - started) / 1e6);
@@ -304,7 +312,8 @@ static bool run_list(struct run *r, const struct plugin_migration *list, size_t 
     }
     if (r->mode != MIGRATE_CHECK || !waiting)
         return true;
-    *r->error = arena_printf(r->a, "%u migrations are not applied, the first is %s; run `wharf migrate`", waiting, first);
+    *r->error = arena_printf(
+        r->a, "%u migrations are not applied, the first is %s; run `wharf migrate`", waiting, first);
     return false;
 }
 
@@ -335,7 +344,7 @@ bool migrate_run(PGconn *conn, const struct plugin_migration *list, size_t count
     if (!take_lock(&r))
         return false;
     good = exec(&r, "SET client_min_messages = warning", "SET") &&
-        exec(&r, bootstrap_sql, "the table wharf.migration could not be made") && run_list(&r, list, count);
+           exec(&r, bootstrap_sql, "the table wharf.migration could not be made") && run_list(&r, list, count);
     PQclear(r.applied);
     PQclear(PQexec(conn, unlock_sql));
     return good;
