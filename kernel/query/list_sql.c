@@ -29,6 +29,20 @@ static void contains(struct sql *s, const struct field *f, wharf_str id)
     buf_done(&text);
 }
 
+static void one_of_locations(struct sql *s, const char *column, const struct access *who)
+{
+    if (who->n_locations == 0)
+        sql_add(s, "false");
+    else if (who->n_locations == 1) {
+        sql_addf(s, "t.%s = ", column);
+        sql_bind(s, who->locations[0]);
+    } else {
+        sql_addf(s, "t.%s = ANY (", column);
+        sql_bind_array(s, who->locations, who->n_locations);
+        sql_add(s, "::text[])");
+    }
+}
+
 static void location_visible(struct sql *s, const struct field *f, const struct access *who)
 {
     if (f->store == STORE_ARRAY) {
@@ -39,34 +53,36 @@ static void location_visible(struct sql *s, const struct field *f, const struct 
     }
     if (f->nullable)
         sql_addf(s, "(t.%s IS NULL OR ", f->column);
-    if (who->n_locations == 0)
-        sql_add(s, "false");
-    else if (who->n_locations == 1) {
-        sql_addf(s, "t.%s = ", f->column);
-        sql_bind(s, who->locations[0]);
-    } else {
-        sql_addf(s, "t.%s = ANY (", f->column);
-        sql_bind_array(s, who->locations, who->n_locations);
-        sql_add(s, "::text[])");
-    }
+    one_of_locations(s, f->column, who);
     sql_add(s, f->nullable ? ")" : "");
+}
+
+static void locations(struct sql *s, const struct definition *d, const struct access *who)
+{
+    const struct field *device = who->device_id.n ? d->audience.device : NULL;
+
+    if (!d->location) {
+        if (strcmp(d->name, "location") == 0) {
+            sql_add(s, " AND ");
+            one_of_locations(s, "id", who);
+        }
+        return;
+    }
+    sql_add(s, device ? " AND (" : " AND ");
+    location_visible(s, d->location, who);
+    if (device) {
+        sql_addf(s, " OR t.%s = ", device->column);
+        sql_bind(s, who->device_id);
+        sql_add(s, ")");
+    }
 }
 
 void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
 {
-    const struct field *device = who->device_id.n ? d->audience.device : NULL;
-
     bind_organization(s, who);
     sql_addf(s, "t.organization_id = $%zu AND t.deleted_at IS NULL", s->organization);
-    if (locations_too && d->location && !who->all_locations) {
-        sql_add(s, device ? " AND (" : " AND ");
-        location_visible(s, d->location, who);
-        if (device) {
-            sql_addf(s, " OR t.%s = ", device->column);
-            sql_bind(s, who->device_id);
-            sql_add(s, ")");
-        }
-    }
+    if (locations_too && !who->all_locations)
+        locations(s, d, who);
     if (d->audience.users && who->user_id.n) {
         sql_add(s, " AND (");
         if (d->audience.all)
@@ -149,7 +165,11 @@ void query_columns(struct sql *s, const struct definition *d)
 
 static void page_columns(struct sql *s, const struct definition *d, const struct list_query *q, const char *score)
 {
-    query_columns(s, d);
+    if (q->columns) {
+        sql_add(s, "SELECT ");
+        sql_add(s, q->columns);
+    } else
+        query_columns(s, d);
     if (!q->hits || !q->n_terms)
         return;
     sql_add(s, ", ");

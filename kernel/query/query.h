@@ -68,6 +68,7 @@ struct list_query { /* everything a list was asked for, checked */
     const char *const *embeds; /* those of options.embeds that were true */
     size_t n_embeds;
     bool hits; /* with terms: the page has two more columns, see query_page_sql */
+    const char *columns; /* select list of the page (alias t), set by the caller; NULL: definition.columns */
     wharf_str fingerprint; /* what a cursor is bound to: organization, filters, order, direction */
 };
 
@@ -126,15 +127,15 @@ size_t sql_keep(struct sql *s, wharf_str value);
 void sql_bind_array(struct sql *s, const wharf_str *values, size_t n);
 
 /* Row visibility, a conjunction without a leading AND: organization, not deleted, location set, audience; alias "t".
- * Location access as 01 section 7 'list': rows without location are visible; one allowed location becomes "= $n",
+ * Location access as 01 section 7 'list': rows without location are visible, a location is its own; one allowed location becomes "= $n",
  * and there is no OR over a required column, so that an index walk can serve the order. locations_too false: for
  * rows addressed by id, whose location answers 403. */
 void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too);
 
 /* Appends conditions of the caller's (" AND ..."; alias t): parent row, restrict_rows. */
 typedef void query_extra_fn(struct sql *s, void *arg);
-/* The page: SELECT of definition.columns, late look-up when page > 1, limit + 1 rows, order with id as the
- * tie-breaker, nulls last. With q->hits two columns follow those of the definition: the relevance score (0..1) and
+/* The page: SELECT of q->columns, late look-up when page > 1, limit + 1 rows, order with id as the
+ * tie-breaker, nulls last. With q->hits two columns follow: the relevance score (0..1) and
  * the matches, a JSON array of {"field","value"}. extra may be NULL. */
 void query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
     query_extra_fn *extra, void *arg);
