@@ -23,6 +23,7 @@ static struct wharf_rec *future_row(struct wharf_req *req, const struct resource
 
     time_format_iso(req->now_us, iso);
     rec->res = res;
+    rec->arena = req->arena;
     rec->cells = ARENA_ARRAY(req->arena, struct cell, res->n_cells);
     rec->cells[COL_ID] = (struct cell){id, id_new(d->id_prefix, req->now_us, id)};
     rec->cells[COL_CREATED_AT] = rec->cells[COL_UPDATED_AT] = now;

@@ -138,10 +138,6 @@ struct where_term {
     wharf_str value;
 };
 
-struct wharf_where {
-    struct narrowing *n;
-};
-
 static void add_term(struct narrowing *n, const struct field *f, const char *sql, bool bound, wharf_str value)
 {
     struct where_term *t = ARENA_NEW(n->req->arena, struct where_term);
@@ -223,7 +219,7 @@ bool narrow_rows(struct wharf_req *req, const struct resource *res, struct narro
 const struct wharf_json *normalize_body(struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_json *body)
 {
     struct wharf_json *copy;
-    struct wharf_rec rec = {.res = res};
+    struct wharf_rec rec = {.res = res, .arena = req->arena};
     struct wharf_json **last;
     bool any = false;
 

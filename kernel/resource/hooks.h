@@ -12,7 +12,9 @@ struct narrowing {
     struct where_term *first, **last;
     size_t n;
 };
-struct wharf_where;
+struct wharf_where {
+    struct narrowing *n;
+};
 
 /* Runs the restrict_rows hooks, adds the parent's id; checks that the parent row is there and accessible. False: problems. */
 bool narrow_rows_of(struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret);

@@ -17,6 +17,7 @@ struct wharf_rec *record_from_result(struct arena *a, const struct resource *res
     int n = PQnfields(r);
 
     rec->res = res;
+    rec->arena = a;
     rec->cells = ARENA_ARRAY(a, struct cell, res->n_cells);
     for (int i = 0; i < n && (size_t)i < res->n_selected; i++)
         rec->cells[i] = cell_of_result(r, row, i);

@@ -225,6 +225,7 @@ static wharf_status run_create(struct wharf_req *req, struct write *w)
         return s;
     w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
     w->new_rec->res = w->res;
+    w->new_rec->arena = req->arena;
     w->new_rec->values = w->values;
     w->new_rec->id = w->id;
     s = run_hooks(req, w->res, HOOK_CHECK, WHARF_CREATE, NULL, w->new_rec);
@@ -350,6 +351,7 @@ static wharf_status run_update(struct wharf_req *req, struct write *w)
         return s;
     w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
     w->new_rec->res = w->res;
+    w->new_rec->arena = req->arena;
     w->new_rec->cells = w->old_rec->cells;
     w->new_rec->values = w->values;
     w->new_rec->id = w->id;
