@@ -1,5 +1,5 @@
-/* query_bench.h - the resource of the worked examples (docs/spec/01-platform.md section 11.4), compiled by hand: one field of each
- * filter type and a child table. Its tables and rows are in query_database.c. */
+/* query_bench.h - the resource of the worked examples (docs/spec/01-platform.md section 11.4), compiled by hand: one
+ * field of each filter type and a child table. Its tables and rows are in query_database.c. */
 #ifndef WHARF_TESTS_QUERY_BENCH_H
 #define WHARF_TESTS_QUERY_BENCH_H
 

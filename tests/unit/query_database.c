@@ -1,5 +1,5 @@
-/* query_database.c - lists against a real PostgreSQL: every worked example of docs/spec/01-platform.md section 11.4, read from the
- * document itself; pages, cursors, visibility, search, counts. The judge of kernel/query/.
+/* query_database.c - lists against a real PostgreSQL: every worked example of docs/spec/01-platform.md section 11.4,
+ * read from the document itself; pages, cursors, visibility, search, counts. The judge of kernel/query/.
  *
  * WHARF_SOURCE names the source folder. A private cluster is started in a temporary folder and stopped at the end.
  */
