@@ -138,10 +138,6 @@ struct where_term {
     wharf_str value;
 };
 
-struct wharf_where {
-    struct narrowing *n;
-};
-
 static void add_term(struct narrowing *n, const struct field *f, const char *sql, bool bound, wharf_str value)
 {
     struct where_term *t = ARENA_NEW(n->req->arena, struct where_term);
@@ -217,12 +213,41 @@ static bool check_parent(struct wharf_req *req, const struct resource *parent, w
 
 bool narrow_rows(struct wharf_req *req, const struct resource *res, struct narrowing *ret)
 {
+    return narrow_rows_of(req, res, res->def->parent ? req->params[0] : str_z(""), ret);
+}
+
+const struct wharf_json *normalize_body(struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_json *body)
+{
+    struct wharf_json *copy;
+    struct wharf_rec rec = {.res = res, .arena = req->arena};
+    struct wharf_json **last;
+    bool any = false;
+
+    for (size_t i = 0; i < res->n_hooks; i++)
+        any = any || res->hooks[i].hooks->normalize;
+    if (!any)
+        return body;
+    copy = ARENA_NEW(req->arena, struct wharf_json);
+    *copy = *body;
+    last = &copy->child;
+    for (const struct wharf_json *m = body->child; m; m = m->next) {
+        *last = ARENA_NEW(req->arena, struct wharf_json);
+        **last = *m;
+        last = &(*last)->next;
+    }
+    rec.raw = copy;
+    run_hooks(req, res, HOOK_NORMALIZE, op, NULL, &rec);
+    return copy;
+}
+
+bool narrow_rows_of(struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret)
+{
     struct wharf_where where = {ret};
     const struct field *parent = res->def->parent;
 
     *ret = (struct narrowing){.req = req, .res = res};
-    if (parent) {
-        wharf_str id = req->params[0];
+    if (parent && parent_id.n) {
+        wharf_str id = parent_id;
 
         if (res->refs[parent->index] && !check_parent(req, res->refs[parent->index], id))
             return false;

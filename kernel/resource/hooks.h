@@ -12,9 +12,13 @@ struct narrowing {
     struct where_term *first, **last;
     size_t n;
 };
-struct wharf_where;
+struct wharf_where {
+    struct narrowing *n;
+};
 
 /* Runs the restrict_rows hooks, adds the parent's id; checks that the parent row is there and accessible. False: problems. */
+bool narrow_rows_of(struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret);
+/* The same for the request's own route: the parent's id is its first path parameter. */
 bool narrow_rows(struct wharf_req *req, const struct resource *res, struct narrowing *ret);
 void narrow_sql(struct sql *s, const struct narrowing *n);
 void narrow_extra(struct sql *s, void *narrowing); /* a query_extra_fn */
@@ -27,6 +31,10 @@ wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum h
 /* Puts the committed hooks behind the outermost commit. */
 void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_rec *old_rec,
     const struct wharf_rec *new_rec);
+
+/* Step 3: the owner's normalize hooks on the body as sent. The record they get holds raw JSON: get() gives WHARF_V_JSON, set() replaces
+ * the member. Returns the body to go on with. */
+const struct wharf_json *normalize_body(struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_json *body);
 
 /* Around any plugin code. */
 const struct plugin *plugin_enter(struct wharf_req *req, const struct plugin *p, const char *what);

@@ -17,6 +17,7 @@ struct wharf_rec *record_from_result(struct arena *a, const struct resource *res
     int n = PQnfields(r);
 
     rec->res = res;
+    rec->arena = a;
     rec->cells = ARENA_ARRAY(a, struct cell, res->n_cells);
     for (int i = 0; i < n && (size_t)i < res->n_selected; i++)
         rec->cells[i] = cell_of_result(r, row, i);
@@ -25,14 +26,16 @@ struct wharf_rec *record_from_result(struct arena *a, const struct resource *res
 
 wharf_str record_id(const struct wharf_rec *rec)
 {
-    const struct cell *c = &rec->cells[COL_ID];
+    const struct cell *c = rec->cells ? &rec->cells[COL_ID] : NULL;
 
+    if (!c)
+        return rec->id;
     return (wharf_str){c->p ? c->p : "", c->n};
 }
 
 wharf_str record_text(const struct wharf_rec *rec, const struct field *f)
 {
-    const struct cell *c = f ? record_cell(rec, f) : NULL;
+    const struct cell *c = f && rec->cells ? record_cell(rec, f) : NULL;
 
     return c && c->p ? (wharf_str){c->p, c->n} : (wharf_str){"", 0};
 }

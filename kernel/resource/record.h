@@ -16,8 +16,11 @@ struct cell {
 
 struct wharf_rec {
     const struct resource *res;
+    struct arena *arena;
     struct cell *cells;           /* n_cells; NULL: only values */
     struct value *values;         /* by field index: what the request sends; NULL for a row as read */
+    struct wharf_json *raw;       /* in normalize hooks only: the body as sent, to be changed */
+    wharf_str id;                 /* of a row that is not written yet */
 };
 
 struct view {
