@@ -50,12 +50,12 @@ char *buf_room(struct buf *b, size_t n)
 
     if (b->failed)
         return NULL;
-    if (b->cap - b->n > n)
-        return b->p + b->n;
     if (n > b->max || b->n > b->max - n) {
         fail(b);
         return NULL;
     }
+    if (b->cap - b->n > n)
+        return b->p + b->n;
     while (cap - b->n <= n)
         cap *= 2;
     p = realloc(b->p, cap);

@@ -1,14 +1,14 @@
 /* clock.c - the kernel clock of time.h. Leaves to others: asking the database for its time each minute.
  *
- * One atomic number is the whole state: kernel time minus monotonic time. Until the first clock_sync it is taken from the
- * machine's own clock.
+ * One atomic number is the whole state: kernel time minus monotonic time. Until the first clock_sync it is taken from
+ * the machine's own clock.
  */
 #include <stdatomic.h>
 #include <time.h>
 
 #include "util/time.h"
 
-/* A sample is as inexact as its round trip; differences below this are not followed, so that time does not jitter back. */
+/* A sample is as inexact as its round trip: smaller differences are not followed, so that time does not jitter back. */
 static const int64_t JITTER_US = 2000;
 
 /* Per process, documented in time.h. 0: not known yet. */

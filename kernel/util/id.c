@@ -11,7 +11,7 @@ enum { POOL = 1024, RANDOM_BYTES = 10 };
 
 static const char ALPHABET[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/* Random bytes are fetched from the kernel in blocks, per thread. A child after fork must not repeat its parent's bytes: it
+/* Random bytes are fetched from the kernel in blocks, per thread. A child after fork must not repeat its parent's: it
  * sees another generation and throws its copy away. */
 static _Thread_local struct {
     unsigned char bytes[POOL];

@@ -1,6 +1,7 @@
 /* json_number.c - exact arithmetic on the text of JSON numbers, see json.h.
  *
- * A number is digits times a power of ten; nothing here goes through a double. Texts are those that json_parse accepted.
+ * A number is digits times a power of ten; nothing here goes through a double. Texts are those that json_parse
+ * accepted.
  */
 #include <limits.h>
 

@@ -64,10 +64,10 @@ static void skip_space(struct reader *r)
         r->p++;
 }
 
-/* ---- strings ------------------------------------------------------------------------------------------------------- */
+/* ---- strings -------------------------------------------------------------------------------- */
 
-/* Bytes before the first that is a quote, a backslash, a control or not ASCII. Eight at a time: in each word the lowest
- * marked byte is a true hit (a borrow can only mark bytes above one). */
+/* Bytes before the first that is a quote, a backslash, a control or not ASCII. Eight at a time: in each word the
+ * lowest marked byte is a true hit (a borrow can only mark bytes above one). */
 static size_t plain_run(const char *p, size_t n)
 {
     const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
@@ -214,7 +214,7 @@ static bool read_string(struct reader *r, wharf_str *ret, bool *ret_nul)
     return true;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------- */
+/* ---- numbers -------------------------------------------------------------------------------- */
 
 static size_t skip_digits(struct reader *r)
 {
@@ -225,36 +225,50 @@ static size_t skip_digits(struct reader *r)
     return (size_t)(r->p - from);
 }
 
+/* Is c the next byte? */
+static bool at(const struct reader *r, char c)
+{
+    return r->p < r->end && *r->p == c;
+}
+
+/* Whole part; returns how many digits it has, 0 when it is refused. */
+static size_t read_whole(struct reader *r)
+{
+    size_t n;
+
+    if (at(r, '-'))
+        r->p++;
+    if (at(r, '0') && r->end - r->p > 1 && r->p[1] >= '0' && r->p[1] <= '9') {
+        refuse(r, "a number with leading zeros");
+        return 0;
+    }
+    n = skip_digits(r);
+    if (!n)
+        refuse(r, "a number without digits");
+    return n;
+}
+
 static struct wharf_json *read_number(struct reader *r)
 {
     struct wharf_json *v = node_new(r, JSON_NUMBER);
     const char *from = r->p;
-    bool exponent = false;
-    size_t digits;
+    bool exponent;
+    size_t whole;
 
     if (!v)
         return NULL;
-    if (*r->p == '-')
-        r->p++;
-    if (r->p < r->end && *r->p == '0') {
-        r->p++;
-        digits = 1;
-        if (r->p < r->end && *r->p >= '0' && *r->p <= '9')
-            return fail(r, "a number with leading zeros");
-    } else {
-        digits = skip_digits(r);
-        if (!digits)
-            return fail(r, "a number without digits");
-    }
-    if (r->p < r->end && *r->p == '.') {
+    whole = read_whole(r);
+    if (!whole)
+        return NULL;
+    if (at(r, '.')) {
         r->p++;
         if (!skip_digits(r))
             return fail(r, "a number without digits after its point");
     }
-    if (r->p < r->end && (*r->p == 'e' || *r->p == 'E')) {
+    exponent = at(r, 'e') || at(r, 'E');
+    if (exponent) {
         r->p++;
-        exponent = true;
-        if (r->p < r->end && (*r->p == '+' || *r->p == '-'))
+        if (at(r, '+') || at(r, '-'))
             r->p++;
         if (!skip_digits(r))
             return fail(r, "a number without digits in its exponent");
@@ -263,12 +277,13 @@ static struct wharf_json *read_number(struct reader *r)
     memcpy(r->pool, from, v->text.n);
     r->pool[v->text.n] = 0;
     r->pool += v->text.n + 1;
-    if ((exponent || digits > DIGITS_SAFE) && isinf(strtod(v->text.p, NULL)))
+    /* strtod is slow; only these can be too large for a double. */
+    if ((exponent || whole > DIGITS_SAFE) && isinf(strtod(v->text.p, NULL)))
         return fail(r, "a number too large");
     return v;
 }
 
-/* ---- arrays and objects -------------------------------------------------------------------------------------------- */
+/* ---- arrays and objects -------------------------------------------------------------------------------- */
 
 static bool keys_equal(const struct wharf_json *a, const struct wharf_json *b)
 {
@@ -298,13 +313,13 @@ static bool keys_unique(struct reader *r, const struct wharf_json *object)
     slots = ARENA_ARRAY(r->arena, const struct wharf_json *, size);
     for (const struct wharf_json *m = object->child; m && unique; m = m->next) {
         uint64_t hash;
-        size_t at;
+        size_t i;
 
         crypto_shorthash((unsigned char *)&hash, (const unsigned char *)m->key.p, m->key.n, secret);
-        for (at = hash & (size - 1); slots[at] && unique; at = (at + 1) & (size - 1))
-            unique = !keys_equal(slots[at], m);
+        for (i = hash & (size - 1); slots[i] && unique; i = (i + 1) & (size - 1))
+            unique = !keys_equal(slots[i], m);
         if (unique)
-            slots[at] = m;
+            slots[i] = m;
     }
     arena_rewind(r->arena, mark);
     return unique;
@@ -347,12 +362,12 @@ static void read_members(struct reader *r, struct wharf_json *object)
 
     do {
         struct wharf_json key = {0}, *member;
-        const char *at = r->p;
+        const char *from = r->p;
 
         if (!read_key(r, &key))
             return;
         if (object->count < FEW_KEYS && key_taken(object->child, &key)) {
-            r->p = at;
+            r->p = from;
             fail(r, "duplicate key");
             return;
         }

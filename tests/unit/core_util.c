@@ -1,0 +1,181 @@
+/* core_util.c - str.h and id.h. */
+#include "unit.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "util/id.h"
+
+static void utf8(void **state)
+{
+    assert_true(utf8_valid("", 0));
+    assert_true(utf8_valid("plain ASCII of some length", 26));
+    assert_true(utf8_valid("\0", 1));
+    assert_true(utf8_valid(
+        "\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF\xF0\x90\x80\x80\xF4\x8F\xBF\xBF", 25));
+    assert_false(utf8_valid("12345678\x80", 9));
+    assert_false(utf8_valid("\xC1\xBF", 2));
+    assert_false(utf8_valid("\xE0\x9F\xBF", 3));
+    assert_false(utf8_valid("\xED\xA0\x80", 3));
+    assert_false(utf8_valid("\xF0\x8F\xBF\xBF", 4));
+    assert_false(utf8_valid("\xF4\x90\x80\x80", 4));
+    assert_false(utf8_valid("\xF5\x80\x80\x80", 4));
+    assert_false(utf8_valid("\xC3", 1));
+    assert_false(utf8_valid("\xE2\x82\x28", 3));
+    assert_int_equal(utf8_length("", 0), 0);
+    assert_int_equal(utf8_length("12345678abc", 11), 11);
+    assert_int_equal(utf8_length("\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80 \xC3\xA9", 12), 5);
+}
+
+/* Every code point is written and read back, every other value of four bytes' prefix is refused. */
+static void utf8_every_code_point(void **state)
+{
+    for (uint32_t cp = 0; cp <= 0x10FFFF; cp++) {
+        char text[4];
+        uint32_t back = 0;
+        size_t n;
+
+        if (cp >= 0xD800 && cp <= 0xDFFF)
+            continue;
+        n = utf8_put(cp, text);
+        if (utf8_step(text, n, &back) != n || back != cp || utf8_step(text, n - 1, &back) != 0 ||
+            utf8_length(text, n) != 1)
+            fail_msg("U+%04X", cp);
+    }
+}
+
+static wharf_str trim(const char *z)
+{
+    return utf8_trim(str_z(z));
+}
+
+static void trims(void **state)
+{
+    assert_true(str_eqz(trim(" \t\r\n a b \v\f"), "a b"));
+    assert_true(str_eqz(trim("\xC2\xA0\xE2\x80\x83x\xE3\x80\x80\xE2\x80\xA9\xC2\x85"), "x"));
+    assert_true(str_eqz(trim("   "), ""));
+    assert_true(str_eqz(trim(""), ""));
+    assert_true(str_eqz(trim("\xE2\x80\x8Bx"), "\xE2\x80\x8Bx")); /* zero width space is not White_Space */
+    assert_true(str_eqz(trim(" \xC3\xA9 "), "\xC3\xA9"));
+}
+
+static void distance(void **state)
+{
+    assert_int_equal(str_distance("", ""), 0);
+    assert_int_equal(str_distance("abc", ""), 3);
+    assert_int_equal(str_distance("kitten", "sitting"), 3);
+    assert_int_equal(str_distance("listen", "lisetn"), 2);
+    assert_int_equal(str_distance("same", "same"), 0);
+}
+
+static void prefixes(void **state)
+{
+    assert_true(str_starts(WHARF_S("abc"), "ab"));
+    assert_false(str_starts(WHARF_S("a"), "ab"));
+    assert_true(str_ends(WHARF_S("abc"), "bc"));
+    assert_false(str_ends(WHARF_S("c"), "bc"));
+    assert_true(str_eq(str_z(NULL), WHARF_S("")));
+}
+
+static void ids(void **state)
+{
+    char a[ID_MAX], b[ID_MAX];
+    const int64_t now = 1704164645678901;
+
+    assert_int_equal(id_new("door", now, a), 27);
+    assert_int_equal(strlen(a), 27);
+    assert_true(id_shape(str_z(a), "door"));
+    assert_false(id_shape(str_z(a), "doo"));
+    assert_false(id_shape(WHARF_S("door_0123456789012345678901x"), "door"));
+    assert_false(id_shape(WHARF_S("door_012345678901234567890-"), "door"));
+    assert_false(id_shape(WHARF_S("door-0123456789012345678901"), "door"));
+    assert_int_equal(id_time_ms(str_z(a)), 1704164645678);
+    assert_int_equal(id_time_ms(WHARF_S("x_zzzzzzzzzzzzzzzzzzzzzz")), -1); /* more than 128 bits */
+    assert_int_equal(id_time_ms(WHARF_S("x_0000000000000000000000")), 0);
+    assert_int_equal(id_time_ms(WHARF_S("0000000000000000000000")), -1);
+    id_new("door", now + 1000, b);
+    assert_true(strcmp(a, b) < 0); /* byte order is time order */
+    id_new("door", now, b);
+    assert_string_not_equal(a, b);
+    id_new("a_prefix_longer_than_there_is_room_for_in_an_id", now, a);
+    assert_int_equal(strlen(a), ID_MAX - 1);
+}
+
+static void id_order(void **state)
+{
+    char last[ID_MAX] = "p_", next[ID_MAX];
+
+    for (int64_t ms = 0; ms < 20000; ms++) {
+        id_new("p", 1700000000000000 + ms * 1000, next);
+        assert_true(strcmp(last, next) < 0);
+        assert_int_equal(id_time_ms(str_z(next)), 1700000000000 + ms);
+        memcpy(last, next, sizeof(last));
+    }
+}
+
+static void base62(void **state)
+{
+    char out[23] = {0};
+
+    base62_u128(0, out, 22);
+    assert_string_equal(out, "0000000000000000000000");
+    base62_u128(~(unsigned __int128)0, out, 22);
+    assert_string_equal(out, "7n42DGM5Tflk9n8mt7Fhc7");
+    memset(out, 0, sizeof(out));
+    base62_u128(3843, out, 3);
+    assert_string_equal(out, "0zz");
+}
+
+static void random_text(void **state)
+{
+    size_t seen[128] = {0};
+    char text[1001], uuid[37];
+    int kinds = 0;
+
+    for (int i = 0; i < 100; i++) {
+        random_base62(text, 1000);
+        assert_int_equal(strlen(text), 1000);
+        for (int j = 0; j < 1000; j++)
+            seen[(unsigned char)text[j]]++;
+    }
+    for (int c = 0; c < 128; c++) {
+        kinds += seen[c] > 0;
+        /* 100,000 draws of 62: 1613 each, standard deviation 40. */
+        assert_true(!seen[c] || (seen[c] > 1300 && seen[c] < 1950));
+    }
+    assert_int_equal(kinds, 62);
+    uuid_v4(uuid);
+    assert_int_equal(strlen(uuid), 36);
+    assert_true(uuid[8] == '-' && uuid[13] == '-' && uuid[14] == '4' && uuid[18] == '-' && strchr("89ab", uuid[19]) &&
+                uuid[23] == '-');
+}
+
+static void a_child_does_not_repeat(void **state)
+{
+    char mine[33] = {0}, theirs[33] = {0};
+    int ends[2], status;
+    pid_t pid;
+
+    random_base62(mine, 4);
+    assert_int_equal(pipe(ends), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        random_base62(mine, 32);
+        _exit(write(ends[1], mine, 32) == 32 ? 0 : 1);
+    }
+    random_base62(mine, 32);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(read(ends[0], theirs, 32), 32);
+    assert_string_not_equal(mine, theirs);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {UNIT(utf8), UNIT(utf8_every_code_point), UNIT(trims), UNIT(distance),
+        UNIT(prefixes), UNIT(ids), UNIT(id_order), UNIT(base62), UNIT(random_text), UNIT(a_child_does_not_repeat)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
