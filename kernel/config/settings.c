@@ -49,7 +49,7 @@ static const struct setting table[] = {
     INT("database.statement_timeout", statement_timeout_ms, "15000", 100, HOUR_MS,
         "milliseconds one statement may take"),
     CHOICE("migrate", migrate, "auto", "auto manual", "auto: migrations run at start; manual: only by wharf migrate"),
-    INT("workers", workers, "0", 0, 24, "web workers; 0 is one per core"),
+    INT("workers", workers, "0", 0, 64, "web workers; 0 is one per core"),
     INT("drain_timeout", drain_timeout_ms, "30000", 0, HOUR_MS, "milliseconds a stopping worker may finish requests"),
     INT("http.handler_timeout", handler_timeout_ms, "30000", 100, HOUR_MS, "milliseconds one request may take"),
     INT("http.body_limit", body_limit, "2097152", 1024, 1073741824, "bytes of a JSON body"),

@@ -1,8 +1,8 @@
 /* query.h - the query string of a list, checked and turned into SQL.
  *
- * docs/spec/01-platform.md sections 10 and 11: pagination, sorting, search, field sets, filter grammar. All problems are
- * collected as param.invalid with the base parameter (pagination.too_deep and cursor.invalid have codes of their own).
- * The SQL text holds column names from the definition and $n only. Leaves to others: running it, encoding rows.
+ * docs/spec/01-platform.md sections 10 and 11: pagination, sorting, search, field sets, filter grammar. All problems
+ * are collected as param.invalid with the base parameter (pagination.too_deep and cursor.invalid have codes of their
+ * own). The SQL text holds column names from the definition and $n only. Leaves to others: running it, encoding rows.
  */
 #ifndef WHARF_QUERY_QUERY_H
 #define WHARF_QUERY_QUERY_H
@@ -13,14 +13,16 @@
 
 struct query_pair {
     wharf_str key, value; /* decoded */
-    bool broken;          /* broken escape, text that is not UTF-8, or U+0000: key is then what could be read of it */
+    bool broken; /* broken escape, text that is not UTF-8, or U+0000: key is then what could be read of it */
 };
 
-/* Splits and decodes a raw query string ('+' is a space, %XX). False when a pair is broken; *ret_bad is then the base name of
- * the first one. The pairs are written either way: query_parse tells all broken ones, other callers look at the answer. */
-bool query_split(struct arena *a, wharf_str raw, const struct query_pair **ret_pairs, size_t *ret_count, wharf_str *ret_bad);
-/* The filters of a JSON body (batch `filters`, export `options`) as pairs, after 01 section 11.3 'JSON bodies'. Pairs whose JSON has
- * no meaning as a filter are marked broken. */
+/* Splits and decodes a raw query string ('+' is a space, %XX). False when a pair is broken; *ret_bad is then the
+ * base name of the first one. The pairs are written either way: query_parse tells all broken ones, other callers
+ * look at the answer. */
+bool query_split(
+    struct arena *a, wharf_str raw, const struct query_pair **ret_pairs, size_t *ret_count, wharf_str *ret_bad);
+/* The filters of a JSON body (batch `filters`, export `options`) as pairs, after 01 section 11.3 'JSON bodies'.
+ * Pairs whose JSON has no meaning as a filter are marked broken. */
 void query_from_json(struct arena *a, const struct definition *d, const struct wharf_json *object,
     const struct query_pair **ret_pairs, size_t *ret_count);
 /* "created_at" of "created_at[gte]", "metadata" of "metadata.color". */
@@ -29,45 +31,48 @@ wharf_str query_base(wharf_str key);
 /* Problems found in parameters: code is "param.invalid", "pagination.too_deep" or "cursor.invalid". */
 typedef void query_problem_fn(void *arg, const char *code, wharf_str param, wharf_str message);
 
-struct access {                     /* whose rows */
+struct access { /* whose rows */
     wharf_str organization;
     bool all_locations;
-    const wharf_str *locations;     /* sorted, when not all */
+    const wharf_str *locations; /* sorted, when not all */
     size_t n_locations;
-    wharf_str user_id;              /* "" when the principal is no user */
-    wharf_str device_id;            /* "" when it is no device */
+    wharf_str user_id; /* "" when the principal is no user */
+    wharf_str device_id; /* "" when it is no device */
 };
 
 enum total_mode { TOTAL_NONE, TOTAL_EXACT, TOTAL_ESTIMATED };
 
-struct condition;                   /* one filter, parsed */
+struct condition; /* one filter, parsed */
 
-struct list_query {                 /* everything a list was asked for, checked */
-    int64_t page;                   /* 0 with cursor */
+struct list_query { /* everything a list was asked for, checked */
+    int64_t page; /* 0 with cursor */
     int64_t limit;
-    bool cursor;                    /* cursor was sent */
-    wharf_str cursor_value, cursor_id; /* where to go on; empty for cursor=start. Value is the canonical text, see below */
-    bool cursor_null;               /* the sort value there was null */
-    const struct field *order;      /* never NULL except relevance */
+    bool cursor; /* cursor was sent */
+    wharf_str cursor_value,
+        cursor_id; /* where to go on; empty for cursor=start. Value is the canonical text, see below */
+    bool cursor_null; /* the sort value there was null */
+    const struct field *order; /* never NULL except relevance */
     bool relevance, descending;
     enum total_mode total;
-    const wharf_str *terms;         /* of search, folded */
+    const wharf_str *terms; /* of search, folded */
     size_t n_terms;
     bool match_all;
     const struct condition *conditions;
     size_t n_conditions;
-    const wharf_str *locations_asked; /* every id named by a filter on the location field: to be checked for access (403) */
+    const wharf_str
+        *locations_asked; /* every id named by a filter on the location field: to be checked for access (403) */
     size_t n_locations_asked;
     const struct field *const *only; /* fields=, or NULL */
     size_t n_only;
-    uint64_t includes;              /* bit per field index < 64 whose include_flag is true */
-    const char *const *embeds;      /* those of options.embeds that were true */
+    uint64_t includes; /* bit per field index < 64 whose include_flag is true */
+    const char *const *embeds; /* those of options.embeds that were true */
     size_t n_embeds;
-    bool hits;                      /* with terms: the page has two more columns, see query_page_sql */
-    wharf_str fingerprint;          /* what a cursor is bound to: organization, filters, order, direction */
+    bool hits; /* with terms: the page has two more columns, see query_page_sql */
+    const char *columns; /* select list of the page (alias t), set by the caller; NULL: definition.columns */
+    wharf_str fingerprint; /* what a cursor is bound to: organization, filters, order, direction */
 };
 
-struct view_query {                 /* what a retrieve may be asked for */
+struct view_query { /* what a retrieve may be asked for */
     const struct field *const *only;
     size_t n_only;
     uint64_t includes;
@@ -76,20 +81,20 @@ struct view_query {                 /* what a retrieve may be asked for */
 };
 
 struct query_options {
-    const char *const *embeds;      /* include parameters that other modules add, "include_documents" */
+    const char *const *embeds; /* include parameters that other modules add, "include_documents" */
     size_t n_embeds;
     const char *const *path_params; /* NULL or ended by NULL: names that the path or the route itself reads ("force") */
-    bool strict;                    /* Prefer: handling=strict: unknown parameters are problems */
-    bool hits;                      /* the list shows `_search` (02 section 0) */
+    bool strict; /* Prefer: handling=strict: unknown parameters are problems */
+    bool hits; /* the list shows `_search` (02 section 0) */
     wharf_str organization;
-    wharf_str parent;               /* id of the parent row, to which cursors are bound too; or empty */
+    wharf_str parent; /* id of the parent row, to which cursors are bound too; or empty */
     const unsigned char *cursor_key; /* QUERY_KEY bytes */
 };
 enum { QUERY_KEY = 32 };
 
 /* NULL when there was a problem (all told). parent rows: the caller adds that condition itself. */
-const struct list_query *query_parse(struct arena *a, const struct definition *d, const struct query_pair *pairs, size_t n_pairs,
-    const struct query_options *options, query_problem_fn *fn, void *arg);
+const struct list_query *query_parse(struct arena *a, const struct definition *d, const struct query_pair *pairs,
+    size_t n_pairs, const struct query_options *options, query_problem_fn *fn, void *arg);
 /* The same for one row: `fields` and include parameters only, all others are unknown. */
 const struct view_query *query_parse_view(struct arena *a, const struct definition *d, const struct query_pair *pairs,
     size_t n_pairs, const struct query_options *options, query_problem_fn *fn, void *arg);
@@ -102,44 +107,52 @@ struct sql_arg {
     size_t n;
 };
 
-struct sql {                        /* a statement being built; text and args live in the arena */
+struct sql { /* a statement being built; text and args live in the arena */
     struct arena *arena;
     struct buf *text;
     struct sql_arg *args;
     size_t n_args, cap_args;
+    size_t organization; /* number of the parameter with the organization's id; 0: not bound yet */
     bool failed;
 };
 void sql_init(struct sql *s, struct arena *a);
-void sql_add(struct sql *s, const char *text);                 /* literal text of ours only */
+void sql_add(struct sql *s, const char *text); /* literal text of ours only */
 void sql_addf(struct sql *s, const char *fmt, ...) WHARF_PRINTF(2, 3); /* only with names from definitions */
-void sql_bind(struct sql *s, wharf_str value);                 /* appends "$n" */
+void sql_bind(struct sql *s, wharf_str value); /* appends "$n" */
+void sql_bind_int(struct sql *s, int64_t value);
 void sql_bind_null(struct sql *s);
+/* Binds without writing: the number of the parameter, for texts that name it more than once. */
+size_t sql_keep(struct sql *s, wharf_str value);
 /* An array literal of texts as one parameter, cast by the caller ("::text[]"). */
 void sql_bind_array(struct sql *s, const wharf_str *values, size_t n);
 
-/* Row visibility, a conjunction without a leading AND: organization, not deleted, location set, audience; alias "t". Location access
- * as 01 section 7 'list': rows without location are visible; one allowed location becomes "= $n", and there is no OR over a required
- * column, so that an index walk can serve the order. locations_too false: for rows addressed by id, whose location answers 403. */
+/* Row visibility, a conjunction without a leading AND: organization, not deleted, location set, audience; alias "t".
+ * Location access as 01 section 7 'list': rows without location are visible, a location is its own; one allowed location becomes "= $n",
+ * and there is no OR over a required column, so that an index walk can serve the order. locations_too false: for
+ * rows addressed by id, whose location answers 403. */
 void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too);
 
 /* Appends conditions of the caller's (" AND ..."; alias t): parent row, restrict_rows. */
 typedef void query_extra_fn(struct sql *s, void *arg);
-/* The page: SELECT of definition.columns, late look-up when page > 1, limit + 1 rows, order with id as the tie-breaker, nulls
- * last. With q->hits two columns follow those of the definition: the relevance score (0..1) and the matches, a JSON array of
- * {"field","value"}. extra may be NULL. */
+/* The page: SELECT of q->columns, late look-up when page > 1, limit + 1 rows, order with id as the
+ * tie-breaker, nulls last. With q->hits two columns follow: the relevance score (0..1) and
+ * the matches, a JSON array of {"field","value"}. extra may be NULL. */
 void query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
     query_extra_fn *extra, void *arg);
-/* One row of one column: the count; capped at QUERY_COUNT_CAP + 1 for TOTAL_ESTIMATED (then the caller asks for the estimate). */
+/* One row of one column: the count; capped at QUERY_COUNT_CAP + 1 for TOTAL_ESTIMATED (then the caller asks for the
+ * estimate). */
 void query_count_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
     query_extra_fn *extra, void *arg);
 enum { QUERY_COUNT_CAP = 10000 };
-/* EXPLAIN (FORMAT JSON) of the same; query_estimate reads the planner's row count from its answer (-1: not understood). */
+/* EXPLAIN (FORMAT JSON) of the same; query_estimate reads the planner's row count from its answer (-1: not
+ * understood). */
 void query_estimate_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
     query_extra_fn *extra, void *arg);
 int64_t query_estimate(struct arena *a, wharf_str plan);
 /* "SELECT t.col, ..." in the order of definition.columns, no FROM. */
 void query_columns(struct sql *s, const struct definition *d);
 /* The signed cursor after a row: value = text of the sort column as PostgreSQL wrote it (p NULL: null). */
-wharf_str query_cursor(struct arena *a, const struct list_query *q, struct sql_arg value, wharf_str id, const unsigned char *key);
+wharf_str query_cursor(
+    struct arena *a, const struct list_query *q, struct sql_arg value, wharf_str id, const unsigned char *key);
 
 #endif

@@ -99,6 +99,7 @@ static void lay_out_cells(const struct engine *e, struct resource *res)
         if (d->fields[i].kind == FIELD_CHILDREN || d->fields[i].kind == FIELD_EMBED)
             res->cell_of[i] = (int16_t)next++;
     }
+    res->n_selected = next;
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].kind == FIELD_COMPUTED)
             res->cell_of[i] = (int16_t)next++;
@@ -189,6 +190,15 @@ static bool only_columns(const struct definition *d)
     return true;
 }
 
+static const char *lower_first(struct arena *a, const char *title)
+{
+    char *p = (char *)arena_dupz(a, title).p;
+
+    if (p[0] >= 'A' && p[0] <= 'Z' && !(p[1] >= 'A' && p[1] <= 'Z'))
+        p[0] = (char)(p[0] + 32);
+    return p;
+}
+
 static bool link_resource(struct engine *e, struct resource *res, struct buf *problems)
 {
     const struct definition *d = res->def;
@@ -204,6 +214,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
         return false;
     }
     lay_out_cells(e, res);
+    res->title_lower = lower_first(e->arena, d->title);
     res->columns_list = select_list(e, res, IN_LIST);
     res->columns_full = select_list(e, res, IN_RETRIEVE);
     res->retrieve_sql = arena_printf(e->arena, "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s", res->columns_full,

@@ -30,7 +30,8 @@ struct resource {
     const struct resource **refs;   /* by field index: the resource a ref points to, or NULL */
     int area;                       /* number of the scope's area */
     /* A row is read as def->columns, then one JSON text per children or embed field: */
-    size_t n_cells;
+    size_t n_cells, n_selected;     /* the first n_selected come from the select list, computed ones follow */
+    const char *title_lower;        /* "dock door" */
     int16_t *cell_of;               /* by field index: position in a row, or -1 */
     const char *columns_list, *columns_full; /* select lists; the shorter one has NULL for what lists do not show */
     const char *retrieve_sql;       /* $1 organization, $2 id */

@@ -30,20 +30,19 @@ struct plan {
 
 /* Can this request's plan run on the event loop? */
 bool plan_on_loop(const struct wharf_req *req);
-/* For list, retrieve and plain create. False: problems were added. */
-bool plan_build(struct wharf_req *req, struct plan *plan);
+/* For list, retrieve and plain create. PROBLEMS: on the request. THREADS: only a worker thread can tell. */
+enum plan_result { PLAN_READY, PLAN_PROBLEMS, PLAN_THREADS };
+enum plan_result plan_build(struct wharf_req *req, struct plan *plan);
 /* Runs the whole request on a worker thread: plan, or transaction. Problems or answer in req. */
 void request_run(struct wharf_req *req);
 
 /* Parts used by the files of this folder. */
 bool plan_list(struct wharf_req *req, struct plan *plan);
 bool plan_retrieve(struct wharf_req *req, struct plan *plan);
-bool plan_create(struct wharf_req *req, struct plan *plan);
-void write_create(struct wharf_req *req, const struct resource *res);
-void write_update(struct wharf_req *req, const struct resource *res, wharf_str id);
-void write_delete(struct wharf_req *req, const struct resource *res, wharf_str id);
+enum plan_result plan_create(struct wharf_req *req, struct plan *plan);
 /* Answers with the row. */
 void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view *view, int status, const char *what);
+void answer_created(struct wharf_req *req, struct wharf_rec *rec, const struct view *view);
 /* fields=, include_* of a retrieve, and unknown parameters under strict handling. False: problems. */
 bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, struct view *view);
 /* Is the principal allowed at the row's location? Adds location_access. */

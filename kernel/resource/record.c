@@ -17,22 +17,25 @@ struct wharf_rec *record_from_result(struct arena *a, const struct resource *res
     int n = PQnfields(r);
 
     rec->res = res;
+    rec->arena = a;
     rec->cells = ARENA_ARRAY(a, struct cell, res->n_cells);
-    for (int i = 0; i < n && (size_t)i < res->n_cells; i++)
+    for (int i = 0; i < n && (size_t)i < res->n_selected; i++)
         rec->cells[i] = cell_of_result(r, row, i);
     return rec;
 }
 
 wharf_str record_id(const struct wharf_rec *rec)
 {
-    const struct cell *c = &rec->cells[COL_ID];
+    const struct cell *c = rec->cells ? &rec->cells[COL_ID] : NULL;
 
+    if (!c)
+        return rec->id;
     return (wharf_str){c->p ? c->p : "", c->n};
 }
 
 wharf_str record_text(const struct wharf_rec *rec, const struct field *f)
 {
-    const struct cell *c = f ? record_cell(rec, f) : NULL;
+    const struct cell *c = f && rec->cells ? record_cell(rec, f) : NULL;
 
     return c && c->p ? (wharf_str){c->p, c->n} : (wharf_str){"", 0};
 }
@@ -294,11 +297,10 @@ static bool shown(const struct field *f, const struct view *view)
     return f->in & view->in;
 }
 
-void record_encode(struct jw *w, const char *key, struct arena *a, const struct wharf_rec *rec, const struct view *view)
+void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, const struct view *view)
 {
     const struct definition *d = rec->res->def;
 
-    jw_open(w, key, '{');
     jw_z(w, "object", d->name);
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
@@ -310,6 +312,12 @@ void record_encode(struct jw *w, const char *key, struct arena *a, const struct 
         if (c)
             encode_cell(w, a, f, c, view);
     }
+}
+
+void record_encode(struct jw *w, const char *key, struct arena *a, const struct wharf_rec *rec, const struct view *view)
+{
+    jw_open(w, key, '{');
+    record_members(w, a, rec, view);
     jw_close(w, '}');
 }
 

@@ -16,8 +16,11 @@ struct cell {
 
 struct wharf_rec {
     const struct resource *res;
+    struct arena *arena;
     struct cell *cells;           /* n_cells; NULL: only values */
     struct value *values;         /* by field index: what the request sends; NULL for a row as read */
+    struct wharf_json *raw;       /* in normalize hooks only: the body as sent, to be changed */
+    wharf_str id;                 /* of a row that is not written yet */
 };
 
 struct view {
@@ -46,6 +49,8 @@ wharf_str record_text(const struct wharf_rec *rec, const struct field *f);
 
 /* The row as a JSON object at the writer's place. a: for parsing nested values. */
 void record_encode(struct jw *w, const char *key, struct arena *a, const struct wharf_rec *rec, const struct view *view);
+/* Its members only, inside an object that the caller opened. */
+void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, const struct view *view);
 /* The same with ISO dates and nothing left out of the view, as text. */
 wharf_str record_json(struct arena *a, const struct wharf_rec *rec, const struct view *view);
 /* A value for a plugin: false when it is null or absent. */

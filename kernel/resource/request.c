@@ -163,13 +163,15 @@ wharf_status req_commit(struct wharf_req *req)
         snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%u", req->tx_depth);
     else
         snprintf(sql, sizeof(sql), "COMMIT");
+    if (!req->tx_depth)
+        req->plugin_role = false;
     if (db_do(req->thread->db, sql, &e) != DB_OK) {
         req->n_committed = 0;
         return req_database_problem(req, &e);
     }
     if (!req->tx_depth) {
         for (size_t i = 0; i < req->n_committed; i++)
-            req->committed[i](req, req->committed_arg[i]);
+            req->committed[i].fn(req, req->committed[i].arg);
         req->n_committed = 0;
     }
     return WHARF_OK;
@@ -184,8 +186,9 @@ void req_rollback(struct wharf_req *req)
         return;
     req->tx_depth--;
     req->n_committed = 0;
+    req->plugin_role = false;
     if (req->tx_depth)
-        snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%u", req->tx_depth);
+        snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%u; RESET ROLE", req->tx_depth);
     else
         snprintf(sql, sizeof(sql), "ROLLBACK");
     if (db_in_transaction(req->thread->db))
@@ -204,11 +207,40 @@ static PGresult *keep(struct wharf_req *req, PGresult *r)
     return r;
 }
 
+wharf_status req_plugin_role(struct wharf_req *req)
+{
+    struct sql_arg organization = {req->who ? req->who->organization.p : "", req->who ? req->who->organization.n : 0};
+    struct db_error e;
+    PGresult *r;
+
+    if (!req->tx_depth && req_begin(req) != WHARF_OK)
+        return WHARF_UNAVAILABLE;
+    if (req->plugin_role)
+        return WHARF_OK;
+    r = db_run(req->thread->db, "SELECT set_config('role', 'wharf_plugin', true), set_config('wharf.organization', $1::text, true)",
+        &organization, 1, &e);
+    if (!r)
+        return req_database_problem(req, &e);
+    PQclear(r);
+    req->plugin_role = true;
+    return WHARF_OK;
+}
+
+static void owner_role(struct wharf_req *req)
+{
+    struct db_error e;
+
+    if (req->plugin_role && db_do(req->thread->db, "RESET ROLE", &e) == DB_OK)
+        req->plugin_role = false;
+}
+
 PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args)
 {
     struct db_error e;
-    PGresult *r = db_run(req->thread->db, sql, args, n_args, &e);
+    PGresult *r;
 
+    owner_role(req);
+    r = db_run(req->thread->db, sql, args, n_args, &e);
     if (!r)
         req_database_problem(req, &e);
     return keep(req, r);
@@ -226,5 +258,6 @@ PGresult *req_query_sql(struct wharf_req *req, struct sql *s)
 
 PGresult *req_try_sql(struct wharf_req *req, struct sql *s, struct db_error *ret_error)
 {
+    owner_role(req);
     return keep(req, db_run_sql(req->thread->db, s, ret_error));
 }

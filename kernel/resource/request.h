@@ -31,6 +31,11 @@ struct thread_ctx {               /* of a worker thread */
     unsigned index;
 };
 
+struct committed_fn {
+    void (*fn)(struct wharf_req *req, void *arg);
+    void *arg;
+};
+
 struct wharf_req {
     struct arena *arena;
     const struct engine *engine;
@@ -72,9 +77,9 @@ struct wharf_req {
 
     const struct plugin *plugin;  /* whose code is running, NULL: kernel */
     unsigned tx_depth, res_depth;
-    void (*committed[8])(struct wharf_req *req, void *arg); /* run after the outermost commit */
-    void *committed_arg[8];
-    size_t n_committed;
+    bool plugin_role;             /* the transaction runs as wharf_plugin at the moment */
+    struct committed_fn *committed; /* run after the outermost commit */
+    size_t n_committed, cap_committed;
 };
 
 /* code: one of the platform's or of a loaded plugin's. Adds a problem; returns the kind (negative wharf_status). */
@@ -99,6 +104,8 @@ void req_rollback(struct wharf_req *req);
 PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args);
 PGresult *req_query_sql(struct wharf_req *req, struct sql *s);
 /* As req_query, but a unique violation is left to the caller: NULL and *ret_error, no problem added. */
+/* Before plugin SQL: a transaction, the role and the organization (docs/decisions.md 11). Engine statements undo it by themselves. */
+wharf_status req_plugin_role(struct wharf_req *req);
 PGresult *req_try_sql(struct wharf_req *req, struct sql *s, struct db_error *ret_error);
 
 #endif

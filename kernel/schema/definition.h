@@ -129,7 +129,7 @@ struct definition {
     size_t n_columns;
     const struct unique_rule *uniques;
     size_t n_uniques;
-    struct { int32_t limit, max; bool all_word, count_exact; const struct field *order; bool descending; } list;
+    struct { int32_t limit, max; bool all_word, count_exact, similar; const struct field *order; bool descending; } list;
     const struct field *const *sorts;
     size_t n_sorts;
     const struct field *const *searches; /* own text columns and text columns of children */

@@ -2,7 +2,9 @@
  *
  * Made by the supervisor (memfd, inherited by descriptor), mapped by each worker. Every thread that runs plugin code owns a
  * crumb: two stores per call. Read by the supervisor after a crash, by `wharf ps`, and by /metrics (docs/decisions.md 19).
- * Counters are cumulative over workers' restarts. All functions are [any] thread and never block.
+ * Counters are cumulative over workers' restarts. Members ending in _us are CLOCK_MONOTONIC microseconds (util/time.h), so
+ * that processes agree. The supervisor writes pid, kind, index, generation, started_us and state of a slot; the worker writes
+ * beat_us (each second), requests, rss_kb and its crumbs. All functions are [any] thread and never block.
  */
 #ifndef WHARF_SUPERVISOR_BOARD_H
 #define WHARF_SUPERVISOR_BOARD_H
@@ -15,7 +17,7 @@
 #include "util/buf.h"
 
 enum {
-    BOARD_WORKERS = 32,
+    BOARD_WORKERS = 136,   /* two generations of 64 web workers and their job workers */
     BOARD_THREADS = 32,    /* per worker */
     BOARD_TEXT = 48,
     BOARD_ROUTES = 512,    /* rows of http_requests_total, one per route and method */

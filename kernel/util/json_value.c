@@ -32,7 +32,7 @@ const struct wharf_json *json_at(const struct wharf_json *array, size_t i)
 {
     const struct wharf_json *item;
 
-    if (!json_is(array, JSON_ARRAY) || i >= array->count)
+    if ((!json_is(array, JSON_ARRAY) && !json_is(array, JSON_OBJECT)) || i >= array->count)
         return NULL;
     item = array->child;
     while (i--)

@@ -133,7 +133,7 @@ typedef struct wharf_json_api {
     wharf_head head;
     uint32_t (*type)(const wharf_json *v);                                          /* WHARF_J_* */
     const wharf_json *(*get)(const wharf_json *object, const char *key);            /* or NULL */
-    const wharf_json *(*at)(const wharf_json *array, size_t i);                     /* or NULL */
+    const wharf_json *(*at)(const wharf_json *array, size_t i);                     /* or NULL; objects too: their i-th member */
     size_t (*count)(const wharf_json *v);
     bool (*text)(const wharf_json *v, wharf_str *ret_s);
     bool (*integer)(const wharf_json *v, int64_t *ret_i);
@@ -142,6 +142,9 @@ typedef struct wharf_json_api {
     void (*put)(wharf_out *out, const char *key /* or NULL in arrays */, wharf_val value);
     void (*open)(wharf_out *out, const char *key /* or NULL */, char bracket /* '{' or '[' */);
     void (*close)(wharf_out *out);
+    bool (*truth)(const wharf_json *v, bool *ret_truth);                            /* false: not a boolean */
+    wharf_str (*key)(const wharf_json *member);                                     /* name of an object's member, met by at() */
+    const wharf_json *(*next)(const wharf_json *element);                           /* after at(v, 0): the following one, or NULL */
 } wharf_json_api;
 
 /* SQL on the request's connection and transaction. $1.. only; the linter refuses a formatted statement text. */
@@ -168,11 +171,14 @@ typedef struct wharf_res_api {
     wharf_status (*update)(wharf_req *req, const char *resource, wharf_str id, const wharf_json *body,
         const wharf_rec **ret_rec);
     wharf_status (*remove)(wharf_req *req, const char *resource, wharf_str id);
-    bool (*get)(const wharf_rec *rec, wharf_field f, wharf_val *ret_v);             /* false: absent from the request body */
+    /* The value a row has, or will have when the request sends it. False: null or absent. In normalize hooks: the JSON as sent. */
+    bool (*get)(const wharf_rec *rec, wharf_field f, wharf_val *ret_v);
     void (*set)(wharf_rec *rec, wharf_field f, wharf_val v);
     bool (*changed)(const wharf_rec *old_rec, const wharf_rec *new_rec, wharf_field f);
     void (*narrow)(wharf_where *where, wharf_field f, const char *op, wharf_val v); /* same operators as the filter grammar */
     void (*encode)(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec);
+    bool (*sent)(const wharf_rec *rec, wharf_field f);                              /* did the request body carry it? */
+    wharf_str (*id)(const wharf_rec *rec);
 } wharf_res_api;
 
 typedef struct wharf_event_api {

@@ -1,0 +1,351 @@
+/* migrate.c - runs migration files that were not run yet (docs/plugin-abi.md section 9).
+ *
+ * Leaves to others: which files there are (registry), their headers and statements (migrate_file.c).
+ */
+#include "db/migrate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <openssl/sha.h>
+
+#include "db/migrate_file.h"
+#include "util/str.h"
+#include "util/time.h"
+#include "wharf_version.h"
+
+enum { HASH_HEX = 64, TRIES = 3, LOCK_POLL_MS = 200, RETRY_MS = 1000 };
+
+static const char lock_sql[] = "SELECT pg_try_advisory_lock(hashtextextended('wharf.migrate', 0))";
+static const char unlock_sql[] = "SELECT pg_advisory_unlock(hashtextextended('wharf.migrate', 0))";
+static const char bootstrap_sql[] = "CREATE SCHEMA IF NOT EXISTS wharf;"
+                                    "CREATE TABLE IF NOT EXISTS wharf.migration ("
+                                    " plugin text COLLATE \"C\" NOT NULL, number integer NOT NULL, name text NOT NULL,"
+                                    " sha256 text NOT NULL, applied_at timestamptz(3) NOT NULL DEFAULT now(),"
+                                    " server text NOT NULL, seconds numeric(12,3) NOT NULL,"
+                                    " PRIMARY KEY (plugin, number))";
+static const char exists_sql[] = "SELECT to_regclass('wharf.migration') IS NOT NULL";
+static const char applied_sql[] = "SELECT plugin, number, sha256 FROM wharf.migration";
+static const char record_sql[] = "INSERT INTO wharf.migration (plugin, number, name, sha256, server, seconds)"
+                                 " VALUES ($1, $2, $3, $4, $5, $6)";
+static const char begin_sql[] = "BEGIN; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = 0;"
+                                " SET LOCAL idle_in_transaction_session_timeout = 0";
+static const char session_sql[] = "SET lock_timeout = '5s'; SET statement_timeout = 0";
+static const char path_sql[] = "SELECT set_config('search_path', quote_ident($1) || ', public', $2)";
+static const char prepare_sql[] = "SELECT wharf.prepare_plugin($1)";
+static const char grant_sql[] = "SELECT wharf.grant_plugin($1)";
+
+/* One run over the list. */
+struct run {
+    PGconn *conn;
+    struct arena *a;
+    struct buf *out;
+    wharf_str *error;
+    PGresult *applied; /* or NULL: nothing yet */
+    enum migrate_mode mode;
+    bool contract;
+    unsigned done;
+};
+
+static void pause_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+
+    nanosleep(&t, NULL);
+}
+
+/* Keeps the server's message, as the administrator reads it; the rest of the sentence tells what to do. */
+static bool fail_db(struct run *r, const char *doing, const PGresult *res)
+{
+    const char *text = res ? PQresultErrorMessage(res) : PQerrorMessage(r->conn);
+    size_t n = strlen(text);
+
+    while (n && text[n - 1] == '\n')
+        n--;
+    *r->error = arena_printf(r->a, "%s: %.*s", doing, (int)n, text);
+    return false;
+}
+
+static bool is_fine(const PGresult *res)
+{
+    ExecStatusType status = PQresultStatus(res);
+
+    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+}
+
+static bool exec(struct run *r, const char *sql, const char *doing)
+{
+    PGresult *res = PQexec(r->conn, sql);
+    bool good = is_fine(res);
+
+    if (!good)
+        fail_db(r, doing, res);
+    PQclear(res);
+    return good;
+}
+
+static bool exec_args(struct run *r, const char *sql, const char *const *args, int n, const char *doing)
+{
+    PGresult *res = PQexecParams(r->conn, sql, n, NULL, args, NULL, NULL, 0);
+    bool good = is_fine(res);
+
+    if (!good)
+        fail_db(r, doing, res);
+    PQclear(res);
+    return good;
+}
+
+static bool ask_bool(struct run *r, const char *sql, bool *ret_answer)
+{
+    PGresult *res = PQexec(r->conn, sql);
+    bool good = is_fine(res) && PQntuples(res) == 1;
+
+    if (good)
+        *ret_answer = PQgetvalue(res, 0, 0)[0] == 't';
+    else
+        fail_db(r, "the database was asked about its migrations", res);
+    PQclear(res);
+    return good;
+}
+
+static void hash_of(wharf_str sql, char hex[HASH_HEX + 1])
+{
+    unsigned char hash[SHA256_DIGEST_LENGTH];
+
+    SHA256((const unsigned char *)sql.p, sql.n, hash);
+    for (size_t i = 0; i < sizeof(hash); i++)
+        snprintf(hex + 2 * i, 3, "%02x", hash[i]);
+}
+
+/* The recorded hash of a file, or NULL when it has not run. */
+static const char *recorded(const struct run *r, const struct plugin_migration *m)
+{
+    for (int i = 0; r->applied && i < PQntuples(r->applied); i++)
+        if (strcmp(PQgetvalue(r->applied, i, 0), m->plugin) == 0 &&
+            strtoul(PQgetvalue(r->applied, i, 1), NULL, 10) == m->number)
+            return PQgetvalue(r->applied, i, 2);
+    return NULL;
+}
+
+static wharf_str label(const struct run *r, const struct plugin_migration *m)
+{
+    return arena_printf(r->a, "%s %04u_%s", m->plugin, (unsigned)m->number, m->name);
+}
+
+static bool read_applied(struct run *r)
+{
+    bool exists = false;
+
+    if (!ask_bool(r, exists_sql, &exists))
+        return false;
+    if (!exists)
+        return true;
+    r->applied = PQexec(r->conn, applied_sql);
+    return is_fine(r->applied) || fail_db(r, "wharf.migration can't be read", r->applied);
+}
+
+/* Everything that stands in the way is told at once, before anything is changed. */
+static bool check_files(struct run *r, const struct plugin_migration *list, size_t count)
+{
+    struct buf problems;
+    bool good;
+
+    buf_init(&problems, 64 * 1024);
+    for (size_t i = 0; i < count; i++) {
+        const char *old = recorded(r, &list[i]);
+        char hex[HASH_HEX + 1];
+        struct migrate_header header;
+        wharf_str why;
+
+        hash_of(list[i].sql, hex);
+        if (old && strcmp(old, hex) != 0)
+            buf_addf(&problems,
+                "%s%s was applied with other content (sha256 %.12s, now %.12s); an applied file is never "
+                "edited: restore it and write a new one",
+                problems.n ? "\n" : "", label(r, &list[i]).p, old, hex);
+        if (!migrate_header(list[i].sql, &header, r->a, &why))
+            buf_addf(&problems, "%s%s: %s", problems.n ? "\n" : "", label(r, &list[i]).p, why.p);
+    }
+    good = problems.n == 0 && !problems.failed;
+    if (!good)
+        *r->error = arena_dup_str(r->a, buf_str(&problems));
+    buf_done(&problems);
+    return good;
+}
+
+static bool record(struct run *r, const struct plugin_migration *m, int64_t started_us)
+{
+    char number[16], seconds[32], hex[HASH_HEX + 1];
+    const char *args[] = {m->plugin, number, m->name, hex, WHARF_VERSION, seconds};
+
+    hash_of(m->sql, hex);
+    snprintf(number, sizeof(number), "%u", (unsigned)m->number);
+    snprintf(seconds, sizeof(seconds), "%.3f", (double)(clock_monotonic_us() - started_us) / 1e6);
+    return exec_args(r, record_sql, args, 6, "the migration could not be recorded");
+}
+
+/* The plugin's schema, and unqualified names meaning it. local: for this transaction only. */
+static bool enter_schema(struct run *r, const char *plugin, bool local)
+{
+    const char *args[] = {plugin, local ? "true" : "false"};
+
+    if (strcmp(plugin, "wharf") != 0 && !exec_args(r, prepare_sql, args, 1, "the schema could not be made"))
+        return false;
+    return exec_args(r, path_sql, args, 2, "the search path could not be set");
+}
+
+static bool grant(struct run *r, const char *plugin)
+{
+    return strcmp(plugin, "wharf") == 0 || exec_args(r, grant_sql, &plugin, 1, "the rights could not be given");
+}
+
+static bool run_in_transaction(struct run *r, const struct plugin_migration *m, bool *ret_lock_timeout)
+{
+    int64_t started = clock_monotonic_us();
+    PGresult *res;
+    bool good;
+
+    *ret_lock_timeout = false;
+    if (!exec(r, begin_sql, "BEGIN") || !enter_schema(r, m->plugin, true))
+        return false;
+    res = PQexec(r->conn, m->sql.p);
+    good = is_fine(res);
+    if (!good) {
+        const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+        *ret_lock_timeout = state && strcmp(state, "55P03") == 0;
+        fail_db(r, label(r, m).p, res);
+    }
+    PQclear(res);
+    return good && grant(r, m->plugin) && record(r, m, started) && exec(r, "COMMIT", "COMMIT");
+}
+
+static bool run_statements(struct run *r, const struct plugin_migration *m, bool *ret_lock_timeout)
+{
+    int64_t started = clock_monotonic_us();
+    wharf_str rest = m->sql, statement;
+
+    *ret_lock_timeout = false;
+    if (!exec(r, session_sql, "SET") || !enter_schema(r, m->plugin, false))
+        return false;
+    while (migrate_statement(&rest, &statement)) {
+        PGresult *res = PQexec(r->conn, arena_dup_str(r->a, statement).p);
+        bool good = is_fine(res);
+        const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+        *ret_lock_timeout = state && strcmp(state, "55P03") == 0;
+        if (!good)
+            fail_db(r,
+                arena_printf(r->a,
+                    "%s (runs without a transaction: statements before this one stay done; write them "
+                    "so that they can run again)",
+                    label(r, m).p)
+                    .p,
+                res);
+        PQclear(res);
+        if (!good)
+            return false;
+    }
+    return grant(r, m->plugin) && record(r, m, started) && exec(r, "RESET search_path; RESET lock_timeout", "RESET");
+}
+
+static bool apply(struct run *r, const struct plugin_migration *m, bool tx)
+{
+    bool good = false, again = true;
+    int64_t started = clock_monotonic_us();
+
+    for (unsigned i = 0; !good && again && i < TRIES; i++) {
+        if (i)
+            pause_ms(RETRY_MS);
+        good = tx ? run_in_transaction(r, m, &again) : run_statements(r, m, &again);
+        if (!good)
+            PQclear(PQexec(r->conn, "ROLLBACK"));
+    }
+    if (!good) {
+        *r->error = arena_printf(r->a,
+            "%s\nthe %u migrations before it are applied; mend the cause and run it again: it "
+            "goes on with this one",
+            r->error->p, r->done);
+        return false;
+    }
+    buf_addf(r->out, "applied %s (%.3f s)\n", label(r, m).p, (double)(clock_monotonic_us() - started) / 1e6);
+    r->done++;
+    return true;
+}
+
+/* One file that has not run yet. */
+static bool pending(struct run *r, const struct plugin_migration *m, unsigned *waiting)
+{
+    struct migrate_header header;
+    wharf_str ignored;
+    bool held;
+
+    migrate_header(m->sql, &header, r->a, &ignored); /* checked before */
+    held = header.phase == PHASE_CONTRACT && !r->contract;
+    if (!held)
+        ++*waiting;
+    if (r->mode == MIGRATE_PLAN)
+        buf_addf(r->out, "%s %s (%s%s)\n", held ? "held back until --contract:" : "would apply", label(r, m).p,
+            migrate_phase_name(header.phase), header.tx ? "" : ", without transaction");
+    if (r->mode != MIGRATE_APPLY || held)
+        return true;
+    return apply(r, m, header.tx);
+}
+
+static bool run_list(struct run *r, const struct plugin_migration *list, size_t count)
+{
+    unsigned waiting = 0;
+    const char *first = NULL;
+
+    if (!read_applied(r) || !check_files(r, list, count))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        unsigned before = waiting;
+
+        if (recorded(r, &list[i]))
+            continue;
+        if (!pending(r, &list[i], &waiting))
+            return false;
+        if (waiting > before && !first)
+            first = label(r, &list[i]).p;
+    }
+    if (r->mode != MIGRATE_CHECK || !waiting)
+        return true;
+    *r->error = arena_printf(
+        r->a, "%u migrations are not applied, the first is %s; run `wharf migrate`", waiting, first);
+    return false;
+}
+
+/* Two servers that start at once: the second waits here and then finds nothing to do. */
+static bool take_lock(struct run *r)
+{
+    bool got = false;
+
+    for (bool told = false; ask_bool(r, lock_sql, &got) && !got; told = true) {
+        if (!told)
+            buf_addz(r->out, "another process migrates this database; waiting for it\n");
+        pause_ms(LOCK_POLL_MS);
+    }
+    return got;
+}
+
+bool migrate_run(PGconn *conn, const struct plugin_migration *list, size_t count, enum migrate_mode mode, bool contract,
+    struct buf *out, struct arena *a, wharf_str *ret_error)
+{
+    struct run r = {.conn = conn, .a = a, .out = out, .error = ret_error, .mode = mode, .contract = contract};
+    bool good;
+
+    if (mode != MIGRATE_APPLY) {
+        good = run_list(&r, list, count);
+        PQclear(r.applied);
+        return good;
+    }
+    if (!take_lock(&r))
+        return false;
+    good = exec(&r, "SET client_min_messages = warning", "SET") &&
+           exec(&r, bootstrap_sql, "the table wharf.migration could not be made") && run_list(&r, list, count);
+    PQclear(r.applied);
+    PQclear(PQexec(conn, unlock_sql));
+    return good;
+}

@@ -1,0 +1,21 @@
+/* migrate_file.h - what a migration file says about itself, and its statements. Private to kernel/db/migrate*.c. */
+#ifndef WHARF_DB_MIGRATE_FILE_H
+#define WHARF_DB_MIGRATE_FILE_H
+
+#include "util/arena.h"
+
+enum migrate_phase { PHASE_EXPAND, PHASE_BACKFILL, PHASE_CONTRACT };
+
+struct migrate_header {
+    enum migrate_phase phase; /* default expand */
+    bool tx;                  /* default true */
+};
+
+/* Reads the `-- wharf: key=value ...` lines of the leading comments. False and a sentence about the line it refuses. */
+bool migrate_header(wharf_str sql, struct migrate_header *ret, struct arena *a, wharf_str *ret_error);
+/* The next statement of *rest (a view, without its semicolon) and what is left; false when only blanks and comments are left.
+ * Knows quotes, dollar quotes, E'' escapes, and nested comments. */
+bool migrate_statement(wharf_str *rest, wharf_str *ret_statement);
+const char *migrate_phase_name(enum migrate_phase phase);
+
+#endif

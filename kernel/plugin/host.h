@@ -1,0 +1,36 @@
+/* host.h - the tables of function pointers that plugins see (plugin-api/wharf/plugin.h), and what stands behind their handles. */
+#ifndef WHARF_PLUGIN_HOST_H
+#define WHARF_PLUGIN_HOST_H
+
+#include "plugin/registry.h"
+#include "resource/engine.h"
+
+struct wharf_plugin {              /* handle: `self` of a plugin's functions */
+    struct engine *engine;
+    struct plugin *plugin;
+    struct arena *memory;
+};
+
+struct wharf_out {                 /* handle: a JSON writer */
+    struct jw *w;
+    struct jw own;
+    struct buf buf;
+    char closers[72];              /* what close() must write, by depth */
+    unsigned depth;
+};
+
+extern const wharf_host host_tables;
+extern const wharf_mem_api host_mem;
+extern const wharf_err_api host_err;
+extern const wharf_log_api host_log;
+extern const wharf_req_api host_req;
+extern const wharf_json_api host_json;
+extern const wharf_db_api host_db;
+extern const wharf_res_api host_res;
+extern const wharf_event_api host_event;
+
+/* Plugin SQL runs as the role wharf_plugin with the organization set (docs/decisions.md 11): around it. */
+wharf_status host_sql_begin(struct wharf_req *req);
+void host_sql_end(struct wharf_req *req);
+
+#endif

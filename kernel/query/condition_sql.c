@@ -1,0 +1,234 @@
+/* condition_sql.c - a parsed filter as an SQL term. Column names come from the definition, everything else is bound. */
+#include "query/filter.h"
+#include "util/json.h"
+#include "util/str.h"
+
+enum { JSON_NUMBER_MAX = 1000 };
+
+/* {"key":value} or {"key":"value"} as a jsonb parameter. */
+static void bind_object(struct sql *s, wharf_str key, wharf_str value, bool quoted)
+{
+    struct buf text;
+
+    buf_init(&text, 1 << 20);
+    buf_addc(&text, '{');
+    json_quote(&text, key);
+    buf_addc(&text, ':');
+    if (quoted)
+        json_quote(&text, value);
+    else
+        buf_adds(&text, value);
+    buf_addc(&text, '}');
+    s->failed |= text.failed;
+    sql_bind(s, buf_str(&text));
+    sql_add(s, "::jsonb");
+    buf_done(&text);
+}
+
+/* ["value"] as a jsonb parameter. */
+static void bind_element(struct sql *s, wharf_str value)
+{
+    struct buf text;
+
+    buf_init(&text, 1 << 20);
+    buf_addc(&text, '[');
+    json_quote(&text, value);
+    buf_addc(&text, ']');
+    s->failed |= text.failed;
+    sql_bind(s, buf_str(&text));
+    sql_add(s, "::jsonb");
+    buf_done(&text);
+}
+
+static bool whole_numbers(const struct condition *c)
+{
+    for (size_t i = 0; i < c->n_values; i++) {
+        if (c->values[i].n > 18 || memchr(c->values[i].p, '.', c->values[i].n))
+            return false;
+    }
+    return true;
+}
+
+static const char *value_type(const struct condition *c)
+{
+    if (c->filter->type == FILTER_DATE)
+        return "timestamptz";
+    if (c->filter->type != FILTER_NUMBER)
+        return "text";
+    return c->filter->field->store == STORE_INT && whole_numbers(c) ? "bigint" : "numeric";
+}
+
+static void emit_members(struct sql *s, const char *column, const struct condition *c)
+{
+    if (c->filter->type == FILTER_TEXT) {
+        sql_addf(s, "lower(%s) = ", column);
+        if (c->n_values == 1) {
+            sql_add(s, "lower(");
+            sql_bind(s, c->values[0]);
+            sql_add(s, ")");
+        } else {
+            sql_add(s, "ANY (ARRAY(SELECT lower(u) FROM unnest(");
+            sql_bind_array(s, c->values, c->n_values);
+            sql_add(s, "::text[]) u))");
+        }
+        return;
+    }
+    sql_addf(s, "%s = ", column);
+    if (c->n_values == 1)
+        sql_bind(s, c->values[0]);
+    else {
+        sql_add(s, "ANY (");
+        sql_bind_array(s, c->values, c->n_values);
+    }
+    sql_addf(s, "::%s%s", value_type(c), c->n_values == 1 ? "" : "[])");
+}
+
+static void emit_flags(struct sql *s, const char *column, const struct condition *c)
+{
+    for (size_t i = 0; i < c->n_values; i++) {
+        sql_addf(s, "%s%s @> ", i ? " OR " : "", column);
+        bind_object(s, c->values[i], WHARF_S("true"), false);
+    }
+}
+
+static void emit_in(struct sql *s, const char *column, const struct condition *c)
+{
+    if (c->n_values && c->filter->type == FILTER_FLAGS)
+        emit_flags(s, column, c);
+    else if (c->n_values)
+        emit_members(s, column, c);
+    if (c->with_null)
+        sql_addf(s, "%s%s IS NULL", c->n_values ? " OR " : "", column);
+}
+
+static void emit_range(struct sql *s, const char *column, const struct condition *c)
+{
+    static const char *const signs[][2] = {
+        [COND_LESS] = {"<"},
+        [COND_AT_MOST] = {"<="},
+        [COND_MORE] = {">"},
+        [COND_AT_LEAST] = {">="},
+        [COND_BETWEEN] = {">", "<"},
+        [COND_WITHIN] = {">=", "<="},
+    };
+
+    for (size_t i = 0; i < c->n_values; i++) {
+        sql_addf(s, "%s%s %s ", i ? " AND " : "", column, signs[c->kind][i]);
+        sql_bind(s, c->values[i]);
+        sql_addf(s, "::%s", value_type(c));
+    }
+}
+
+static void emit_items(struct sql *s, const char *column, const struct condition *c)
+{
+    for (size_t i = 0; i < c->n_items; i++) {
+        if (i)
+            sql_add(s, c->any ? " OR " : " AND ");
+        sql_addf(s, c->items[i].absent ? "(%s @> " : "%s @> ", column);
+        bind_element(s, c->items[i].value);
+        if (c->items[i].absent)
+            sql_add(s, ") IS NOT TRUE");
+    }
+}
+
+/* Would a JSON number or boolean have this text? PostgreSQL writes numbers without exponent. */
+static bool reads_as_scalar(wharf_str v)
+{
+    size_t i = v.n && v.p[0] == '-', start = i;
+
+    if (str_eqz(v, "true") || str_eqz(v, "false"))
+        return true;
+    if (v.n > JSON_NUMBER_MAX)
+        return false;
+    while (i < v.n && v.p[i] >= '0' && v.p[i] <= '9')
+        i++;
+    if (i == start || (v.p[start] == '0' && i > start + 1))
+        return false;
+    if (i == v.n)
+        return true;
+    start = i + 1;
+    if (v.p[i++] != '.')
+        return false;
+    while (i < v.n && v.p[i] >= '0' && v.p[i] <= '9')
+        i++;
+    return i == v.n && i > start;
+}
+
+/* Containment serves the index. Equal numbers may be written differently ("1.0"), so their text is compared as well. */
+static void emit_metadata_equal(struct sql *s, const char *column, const struct condition *c)
+{
+    wharf_str value = c->values[0];
+
+    sql_addf(s, "%s @> ", column);
+    bind_object(s, c->key, value, true);
+    if (!reads_as_scalar(value))
+        return;
+    sql_addf(s, " OR (%s @> ", column);
+    bind_object(s, c->key, value, false);
+    sql_addf(s, " AND %s ->> ", column);
+    sql_bind(s, c->key);
+    sql_add(s, " = ");
+    sql_bind(s, value);
+    sql_add(s, ")");
+}
+
+static void emit_metadata_order(struct sql *s, const char *column, const struct condition *c)
+{
+    sql_addf(s, "(%s ->> ", column);
+    sql_bind(s, c->key);
+    sql_add(s, c->kind == COND_META_LESS ? ") COLLATE \"C\" < " : ") COLLATE \"C\" > ");
+    sql_bind(s, c->values[0]);
+}
+
+/* The condition itself, without negation, on one row of the table or of the child. */
+static void emit_positive(struct sql *s, const char *column, const struct condition *c)
+{
+    switch (c->kind) {
+    case COND_NULL:
+        sql_addf(s, c->filter->type == FILTER_ARRAY ? "coalesce(%s, '[]') = '[]'::jsonb" : "%s IS NULL", column);
+        break;
+    case COND_IN:
+        emit_in(s, column, c);
+        break;
+    case COND_LESS:
+    case COND_AT_MOST:
+    case COND_MORE:
+    case COND_AT_LEAST:
+    case COND_BETWEEN:
+    case COND_WITHIN:
+        emit_range(s, column, c);
+        break;
+    case COND_TRUTH:
+        sql_addf(s, c->truth ? "%s" : "NOT %s", column);
+        break;
+    case COND_ITEMS:
+        emit_items(s, column, c);
+        break;
+    case COND_META:
+        emit_metadata_equal(s, column, c);
+        break;
+    case COND_META_LESS:
+    case COND_META_MORE:
+        emit_metadata_order(s, column, c);
+        break;
+    }
+}
+
+void condition_sql(struct sql *s, const struct condition *c)
+{
+    const struct child_set *set = c->filter->child ? c->filter->child->children : NULL;
+    const char *column = arena_printf(s->arena, "%s.%s", set ? "c" : "t", c->filter->field->column).p;
+    bool not_null = c->kind == COND_NULL && c->negated;
+
+    if (set) {
+        sql_addf(s, "%sEXISTS (SELECT 1 FROM %s c WHERE c.organization_id = t.organization_id AND c.%s = t.id%s AND (",
+            c->negated && !not_null ? "NOT " : "", set->table, set->parent_column,
+            set->soft_delete ? " AND c.deleted_at IS NULL" : "");
+        emit_positive(s, column, c);
+        sql_add(s, not_null ? ") IS NOT TRUE)" : "))");
+        return;
+    }
+    sql_add(s, "(");
+    emit_positive(s, column, c);
+    sql_add(s, c->negated ? ") IS NOT TRUE" : ")");
+}

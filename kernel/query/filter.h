@@ -1,0 +1,100 @@
+/* filter.h - inside of kernel/query/: a parsed filter and the pieces that parse and emit it.
+ *
+ * One pair of the query string becomes one condition, except operator-less repeats of an enum or id parameter, which
+ * are one list. Values are kept as texts that PostgreSQL reads in the type of the column; nothing of them ever enters
+ * SQL text.
+ */
+#ifndef WHARF_QUERY_FILTER_H
+#define WHARF_QUERY_FILTER_H
+
+#include "query/query.h"
+
+enum { FILTER_PAIRS = 50, FILTER_ITEMS = 500, FILTER_DATES = 100, FILTER_ID_LENGTH = 255 };
+
+enum condition_kind {
+    COND_NULL, /* is null; an empty set of an array */
+    COND_IN, /* one of values, or null when with_null */
+    COND_LESS, /* values[0], as the next three */
+    COND_AT_MOST,
+    COND_MORE,
+    COND_AT_LEAST,
+    COND_BETWEEN, /* values[0] < x < values[1] */
+    COND_WITHIN, /* values[0] <= x <= values[1] */
+    COND_TRUTH, /* boolean of the row, or of any child row */
+    COND_ITEMS, /* array: all or any of items */
+    COND_META, /* metadata key: equal to values[0] */
+    COND_META_LESS,
+    COND_META_MORE,
+};
+
+struct item { /* of an array filter */
+    wharf_str value;
+    bool absent; /* "!value" */
+};
+
+struct condition {
+    const struct filter *filter;
+    enum condition_kind kind;
+    bool negated; /* the exact complement */
+    bool with_null; /* COND_IN */
+    bool open; /* COND_IN: made without operator, so a repeat joins it */
+    bool truth; /* COND_TRUTH */
+    bool any; /* COND_ITEMS: one is enough */
+    wharf_str key; /* COND_META* */
+    const wharf_str *values;
+    size_t n_values;
+    const struct item *items;
+    size_t n_items;
+};
+
+enum key_form {
+    KEY_PLAIN, /* "status" */
+    KEY_LIST, /* "status[]" */
+    KEY_BRACKET, /* "status[in]" */
+    KEY_DOT, /* "metadata.color" */
+    KEY_BROKEN,
+};
+
+struct filter_pair {
+    const struct filter *filter;
+    enum key_form form;
+    wharf_str inner; /* what stands in the brackets or after the dot */
+    wharf_str value;
+};
+
+/* Splits a decoded key after its base name. */
+enum key_form filter_key(wharf_str key, wharf_str *ret_inner);
+
+/* Each returns NULL and fills *c, or returns what the value must be: the end of a sentence that begins with the
+ * parameter's name. */
+const char *filter_parse(struct arena *a, const struct filter_pair *p, struct condition *c);
+const char *filter_compare(struct arena *a, const struct filter_pair *p, struct condition *c); /* date, number */
+const char *filter_set(struct arena *a, const struct filter_pair *p, struct condition *c); /* enum, id, flags */
+const char *filter_text(struct arena *a, const struct filter_pair *p, struct condition *c);
+const char *filter_bool(struct arena *a, const struct filter_pair *p, struct condition *c); /* bool, many-bool */
+const char *filter_array(struct arena *a, const struct filter_pair *p, struct condition *c);
+const char *filter_metadata(struct arena *a, const struct filter_pair *p, struct condition *c);
+
+/* An operator word of one of the families below. */
+enum op_family { OPS_COMPARE, OPS_SET, OPS_TEXT };
+bool filter_op(enum op_family family, wharf_str word, enum condition_kind *ret_kind, bool *ret_negated);
+/* "null" and "!null" as the whole value. False: neither. */
+bool filter_nullness(wharf_str value, bool *ret_negated);
+/* The comma list, items trimmed of spaces; with escapes a '\' keeps the next ',', '!' or '\' as data. NULL: an empty
+ * item, or more than FILTER_ITEMS. raw_ret marks where an item began with an unescaped '!' and may be NULL. */
+const wharf_str *filter_items(struct arena *a, wharf_str list, bool escapes, const bool **ret_bang, size_t *ret_n);
+
+/* Appends the condition as one SQL term that is never null where it is negated. */
+void condition_sql(struct sql *s, const struct condition *c);
+/* The search: " AND (...)" and the expression of its score. */
+void search_where(struct sql *s, const struct definition *d, const struct list_query *q);
+void search_score(struct sql *s, const struct definition *d, const struct list_query *q);
+void search_hits(struct sql *s, const struct definition *d, const struct list_query *q);
+
+/* Cursors: false when the text was not made by query_cursor for this fingerprint. */
+bool cursor_read(struct arena *a, wharf_str text, const unsigned char *key, struct list_query *q);
+/* What cursors are bound to, hashed. pairs: the filter pairs as decoded. */
+wharf_str cursor_fingerprint(struct arena *a, const struct definition *d, const struct query_options *o,
+    const struct list_query *q, const struct query_pair *const *pairs, size_t n_pairs);
+
+#endif

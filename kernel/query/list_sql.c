@@ -1,0 +1,264 @@
+/* list_sql.c - the statements of a list: the page, the count, and which rows a principal sees.
+ *
+ * Shapes are chosen for their plans (docs/decisions.md 20a): equality for one location, row comparison for cursors, the
+ * page's ids found first and their rows joined afterwards when rows are skipped.
+ */
+#include "query/filter.h"
+#include "util/json.h"
+#include "util/str.h"
+
+static void bind_organization(struct sql *s, const struct access *who)
+{
+    if (!s->organization)
+        s->organization = sql_keep(s, who->organization);
+}
+
+/* ["id"] as jsonb: is the id in an array column? */
+static void contains(struct sql *s, const struct field *f, wharf_str id)
+{
+    struct buf text;
+
+    buf_init(&text, 4096);
+    buf_addc(&text, '[');
+    json_quote(&text, id);
+    buf_addc(&text, ']');
+    s->failed |= text.failed;
+    sql_addf(s, "t.%s @> ", f->column);
+    sql_bind(s, buf_str(&text));
+    sql_add(s, "::jsonb");
+    buf_done(&text);
+}
+
+static void one_of_locations(struct sql *s, const char *column, const struct access *who)
+{
+    if (who->n_locations == 0)
+        sql_add(s, "false");
+    else if (who->n_locations == 1) {
+        sql_addf(s, "t.%s = ", column);
+        sql_bind(s, who->locations[0]);
+    } else {
+        sql_addf(s, "t.%s = ANY (", column);
+        sql_bind_array(s, who->locations, who->n_locations);
+        sql_add(s, "::text[])");
+    }
+}
+
+static void location_visible(struct sql *s, const struct field *f, const struct access *who)
+{
+    if (f->store == STORE_ARRAY) {
+        sql_addf(s, "(coalesce(t.%s, '[]') = '[]'::jsonb OR t.%s ?| ", f->column, f->column);
+        sql_bind_array(s, who->locations, who->n_locations);
+        sql_add(s, "::text[])");
+        return;
+    }
+    if (f->nullable)
+        sql_addf(s, "(t.%s IS NULL OR ", f->column);
+    one_of_locations(s, f->column, who);
+    sql_add(s, f->nullable ? ")" : "");
+}
+
+static void locations(struct sql *s, const struct definition *d, const struct access *who)
+{
+    const struct field *device = who->device_id.n ? d->audience.device : NULL;
+
+    if (!d->location) {
+        if (strcmp(d->name, "location") == 0) {
+            sql_add(s, " AND ");
+            one_of_locations(s, "id", who);
+        }
+        return;
+    }
+    sql_add(s, device ? " AND (" : " AND ");
+    location_visible(s, d->location, who);
+    if (device) {
+        sql_addf(s, " OR t.%s = ", device->column);
+        sql_bind(s, who->device_id);
+        sql_add(s, ")");
+    }
+}
+
+void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
+{
+    bind_organization(s, who);
+    sql_addf(s, "t.organization_id = $%zu AND t.deleted_at IS NULL", s->organization);
+    if (locations_too && !who->all_locations)
+        locations(s, d, who);
+    if (d->audience.users && who->user_id.n) {
+        sql_add(s, " AND (");
+        if (d->audience.all)
+            sql_addf(s, "t.%s OR ", d->audience.all->column);
+        contains(s, d->audience.users, who->user_id);
+        sql_add(s, ")");
+    }
+}
+
+/* Text sorts by its lower-case form in byte order; ids are their own. */
+static const char *order_expression(struct sql *s, const struct field *f)
+{
+    if (f->store == STORE_TEXT && !f->ref && f->filter != FILTER_ID)
+        return arena_printf(s->arena, "lower(t.%s) COLLATE \"C\"", f->column).p;
+    return arena_printf(s->arena, "t.%s", f->column).p;
+}
+
+static void cursor_value(struct sql *s, const struct field *f, wharf_str value)
+{
+    static const char *const casts[] = {[STORE_INT] = "::bigint",
+        [STORE_DEC] = "::numeric",
+        [STORE_BOOL] = "::boolean",
+        [STORE_TIME] = "::timestamptz"};
+    size_t n = sql_keep(s, value);
+
+    if (f->store == STORE_TEXT && !f->ref && f->filter != FILTER_ID)
+        sql_addf(s, "lower($%zu::text) COLLATE \"C\"", n);
+    else
+        sql_addf(s, "$%zu%s", n, f->store <= STORE_TIME && casts[f->store] ? casts[f->store] : "");
+}
+
+static void after_cursor(struct sql *s, const struct list_query *q)
+{
+    const char *order = order_expression(s, q->order), *sign = q->descending ? "<" : ">";
+
+    if (q->cursor_null) {
+        sql_addf(s, " AND %s IS NULL AND t.id %s ", order, sign);
+        sql_bind(s, q->cursor_id);
+        return;
+    }
+    sql_addf(s, q->order->nullable ? " AND ((%s, t.id) %s (" : " AND (%s, t.id) %s (", order, sign);
+    cursor_value(s, q->order, q->cursor_value);
+    sql_add(s, ", ");
+    sql_bind(s, q->cursor_id);
+    sql_add(s, ")");
+    if (q->order->nullable)
+        sql_addf(s, " OR %s IS NULL)", order);
+}
+
+/* " FROM table t WHERE ...": the rows of the list, before paging. */
+static void from_where(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
+    query_extra_fn *extra, void *arg)
+{
+    sql_addf(s, " FROM %s t WHERE ", d->table);
+    query_visible(s, d, who, true);
+    for (size_t i = 0; i < q->n_conditions; i++) {
+        sql_add(s, " AND ");
+        condition_sql(s, &q->conditions[i]);
+    }
+    if (q->n_terms)
+        search_where(s, d, q);
+    if (extra)
+        extra(s, arg);
+}
+
+static void order_by(struct sql *s, const struct list_query *q)
+{
+    const char *way = q->descending ? " DESC" : "";
+
+    sql_addf(s, " ORDER BY %s%s%s, t.id%s", order_expression(s, q->order), way,
+        q->descending && q->order->nullable ? " NULLS LAST" : "", way);
+}
+
+void query_columns(struct sql *s, const struct definition *d)
+{
+    sql_add(s, "SELECT ");
+    for (size_t i = 0; i < d->n_columns; i++)
+        sql_addf(s, "%st.%s", i ? ", " : "", d->columns[i].name);
+}
+
+static void page_columns(struct sql *s, const struct definition *d, const struct list_query *q, const char *score)
+{
+    if (q->columns) {
+        sql_add(s, "SELECT ");
+        sql_add(s, q->columns);
+    } else
+        query_columns(s, d);
+    if (!q->hits || !q->n_terms)
+        return;
+    sql_add(s, ", ");
+    if (score)
+        sql_add(s, score);
+    else
+        search_score(s, d, q);
+    sql_add(s, ", ");
+    search_hits(s, d, q);
+}
+
+static void limit(struct sql *s, const struct list_query *q)
+{
+    sql_add(s, " LIMIT ");
+    sql_bind_int(s, q->limit + 1);
+    if (q->page > 1) {
+        sql_add(s, " OFFSET ");
+        sql_bind_int(s, (q->page - 1) * q->limit);
+    }
+}
+
+/* Relevance is computed once per matching row, in an inner select that carries nothing else. */
+static void relevance_page(struct sql *s, const struct definition *d, const struct list_query *q,
+    const struct access *who, query_extra_fn *extra, void *arg)
+{
+    page_columns(s, d, q, "p.score");
+    sql_add(s, " FROM (SELECT t.id, ");
+    search_score(s, d, q);
+    sql_add(s, " AS score");
+    from_where(s, d, q, who, extra, arg);
+    sql_add(s, " ORDER BY 2 DESC, 1");
+    limit(s, q);
+    sql_addf(s, ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id ORDER BY p.score DESC, p.id", d->table,
+        s->organization);
+}
+
+void query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
+    query_extra_fn *extra, void *arg)
+{
+    bool skips = q->page > 1;
+
+    bind_organization(s, who);
+    if (q->relevance) {
+        relevance_page(s, d, q, who, extra, arg);
+        return;
+    }
+    page_columns(s, d, q, NULL);
+    if (skips)
+        sql_add(s, " FROM (SELECT t.id");
+    from_where(s, d, q, who, extra, arg);
+    if (q->cursor && q->cursor_id.n)
+        after_cursor(s, q);
+    order_by(s, q);
+    limit(s, q);
+    if (skips) {
+        sql_addf(s, ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id", d->table, s->organization);
+        order_by(s, q);
+    }
+}
+
+void query_count_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
+    query_extra_fn *extra, void *arg)
+{
+    bool capped = q->total == TOTAL_ESTIMATED;
+
+    bind_organization(s, who);
+    sql_add(s, capped ? "SELECT count(*) FROM (SELECT 1" : "SELECT count(*)");
+    from_where(s, d, q, who, extra, arg);
+    if (capped) {
+        sql_add(s, " LIMIT ");
+        sql_bind_int(s, QUERY_COUNT_CAP + 1);
+        sql_add(s, ") c");
+    }
+}
+
+void query_estimate_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
+    query_extra_fn *extra, void *arg)
+{
+    bind_organization(s, who);
+    sql_add(s, "EXPLAIN (FORMAT JSON) SELECT 1");
+    from_where(s, d, q, who, extra, arg);
+}
+
+int64_t query_estimate(struct arena *a, wharf_str plan)
+{
+    struct json_error error;
+    const struct wharf_json *json = json_parse(a, plan, &error);
+    const struct wharf_json *first = json ? json_at(json, 0) : NULL;
+    int64_t rows = -1;
+
+    return first && json_int(json_get(json_get(first, "Plan"), "Plan Rows"), &rows) ? rows : -1;
+}

@@ -1,0 +1,433 @@
+/* parse.c - the parameters of a list (01 section 10), and each filter pair on its way to its parser (filter.c).
+ *
+ * All problems are collected, one per parameter. Leaves to others: whether asked locations are allowed (403), running
+ * anything.
+ */
+#include "query/filter.h"
+#include "util/str.h"
+
+enum { SEARCH_CHARS = 256, SEARCH_LIMIT = 100, TERM_CHARS = 2, SKIP_MAX = 100000 };
+
+enum control { C_PAGE, C_LIMIT, C_CURSOR, C_ORDER, C_DIRECTION, C_SEARCH, C_STRATEGY, C_FIELDS, C_TOTAL, C_COUNT };
+static const char *const control_names[C_COUNT] = {[C_PAGE] = "page",
+    [C_LIMIT] = "limit",
+    [C_CURSOR] = "cursor",
+    [C_ORDER] = "order_by",
+    [C_DIRECTION] = "direction",
+    [C_SEARCH] = "search",
+    [C_STRATEGY] = "search_strategy",
+    [C_FIELDS] = "fields",
+    [C_TOTAL] = "include_total_count"};
+
+struct parse {
+    struct arena *a;
+    const struct definition *d;
+    const struct query_options *o;
+    query_problem_fn *fn;
+    void *arg;
+    bool bad, view;
+    const wharf_str *told;
+    wharf_str *tell; /* the same, to write */
+    size_t n_told;
+    bool seen[C_COUNT], relevance_asked;
+    wharf_str cursor;
+    struct list_query *q;
+    struct condition *conditions;
+    const struct query_pair **filters; /* for the fingerprint */
+    size_t n_filters;
+};
+
+static bool problem_code(struct parse *p, const char *code, wharf_str param, const char *text)
+{
+    p->bad = true;
+    if (param.n == 0)
+        param = WHARF_S("query");
+    for (size_t i = 0; i < p->n_told; i++) {
+        if (str_eq(p->told[i], param))
+            return false;
+    }
+    param = arena_dup_str(p->a, param);
+    p->tell[p->n_told++] = param;
+    p->fn(p->arg, code, param, arena_printf(p->a, "%s %s", param.p, text));
+    return false;
+}
+
+static bool problem(struct parse *p, wharf_str param, const char *text)
+{
+    return problem_code(p, "param.invalid", param, text);
+}
+
+/* [1-9][0-9]*, saturating. */
+static bool whole(wharf_str s, int64_t *ret)
+{
+    int64_t v = 0;
+
+    if (s.n == 0 || s.p[0] == '0')
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return false;
+        v = v > INT64_MAX / 100 ? v : v * 10 + (s.p[i] - '0');
+    }
+    *ret = v;
+    return true;
+}
+
+static bool read_limit(struct parse *p, wharf_str value)
+{
+    int64_t max = p->d->list.max;
+
+    if (str_eqz(value, "all"))
+        p->q->limit = max;
+    else if (!whole(value, &p->q->limit) || p->q->limit > max)
+        return problem(
+            p, WHARF_S("limit"), arena_printf(p->a, "must be a whole number from 1 to %lld, or all", (long long)max).p);
+    return true;
+}
+
+static bool read_order(struct parse *p, wharf_str value)
+{
+    if (str_eqz(value, "_relevance") && p->d->n_searches) {
+        p->relevance_asked = true;
+        return true;
+    }
+    for (size_t i = 0; i < p->d->n_sorts; i++) {
+        if (str_eqz(value, p->d->sorts[i]->name)) {
+            p->q->order = p->d->sorts[i];
+            return true;
+        }
+    }
+    return problem(p, WHARF_S("order_by"), "must be a field that this list sorts by");
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool known_term(const struct list_query *q, wharf_str term)
+{
+    for (size_t i = 0; i < q->n_terms; i++) {
+        if (str_eq(q->terms[i], term))
+            return true;
+    }
+    return false;
+}
+
+static bool read_search(struct parse *p, wharf_str value)
+{
+    wharf_str *terms = ARENA_ARRAY(p->a, wharf_str, value.n / TERM_CHARS + 1);
+
+    if (utf8_length(value.p, value.n) > SEARCH_CHARS)
+        return problem(p, WHARF_S("search"), "must have at most 256 characters");
+    p->q->terms = terms;
+    for (size_t i = 0, start; i < value.n;) {
+        wharf_str term;
+
+        for (; i < value.n && is_space(value.p[i]); i++)
+            ;
+        start = i;
+        for (; i < value.n && !is_space(value.p[i]); i++)
+            ;
+        term = arena_dup(p->a, value.p + start, i - start);
+        if (utf8_length(term.p, term.n) >= TERM_CHARS && !known_term(p->q, term))
+            terms[p->q->n_terms++] = term;
+    }
+    return true;
+}
+
+/* A field that this view can show. */
+static const struct field *shown_field(const struct parse *p, wharf_str name)
+{
+    uint32_t in = p->view ? IN_RETRIEVE : IN_LIST;
+
+    for (size_t i = 0; i < p->d->n_fields; i++) {
+        const struct field *f = &p->d->fields[i];
+
+        if (str_eqz(name, f->name) && ((f->in & in) || f->include_flag))
+            return f;
+    }
+    return NULL;
+}
+
+static bool read_fields(struct parse *p, wharf_str value)
+{
+    size_t n, k = 0;
+    const wharf_str *names = filter_items(p->a, value, false, NULL, &n);
+    const struct field **only;
+
+    if (!names)
+        return problem(p, WHARF_S("fields"), "must be a list of field names with commas between");
+    p->q->only = only = ARENA_ARRAY(p->a, const struct field *, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct field *f = shown_field(p, names[i]);
+
+        if (f)
+            only[k++] = f;
+        else if (!str_eqz(names[i], "id") && !str_eqz(names[i], "object"))
+            return problem(p, WHARF_S("fields"), "must name fields of this resource only");
+    }
+    p->q->n_only = k;
+    return true;
+}
+
+static bool read_words(struct parse *p, enum control c, wharf_str value)
+{
+    bool truth = false;
+
+    if (c == C_DIRECTION) {
+        if (!str_eqz(value, "asc") && !str_eqz(value, "desc"))
+            return problem(p, WHARF_S("direction"), "must be asc or desc");
+        p->q->descending = str_eqz(value, "desc");
+    } else if (c == C_STRATEGY) {
+        if (!str_eqz(value, "match_all") && !str_eqz(value, "match_any"))
+            return problem(p, WHARF_S("search_strategy"), "must be match_any or match_all");
+        p->q->match_all = str_eqz(value, "match_all");
+    } else if (c == C_TOTAL) {
+        if (!str_eqz(value, "estimated") && !query_truth(value, &truth))
+            return problem(p, WHARF_S("include_total_count"), "must be true, false or estimated");
+        p->q->total = str_eqz(value, "estimated") ? TOTAL_ESTIMATED : truth ? TOTAL_EXACT : TOTAL_NONE;
+    }
+    return true;
+}
+
+static bool read_control(struct parse *p, enum control c, const struct query_pair *pair)
+{
+    wharf_str name = str_z(control_names[c]), value = pair->value;
+
+    if (pair->key.n != name.n)
+        return problem(p, name, "takes no operator");
+    if (p->seen[c])
+        return problem(p, name, "must be sent once");
+    p->seen[c] = true;
+    if (value.n == 0 && c != C_SEARCH)
+        return problem(p, name, "must have a value");
+    switch (c) {
+    case C_PAGE:
+        return whole(value, &p->q->page) || problem(p, name, "must be a whole number from 1");
+    case C_LIMIT:
+        return read_limit(p, value);
+    case C_CURSOR:
+        p->q->cursor = true;
+        p->cursor = value;
+        return true;
+    case C_ORDER:
+        return read_order(p, value);
+    case C_SEARCH:
+        return read_search(p, value);
+    case C_FIELDS:
+        return read_fields(p, value);
+    case C_DIRECTION:
+    case C_STRATEGY:
+    case C_TOTAL:
+    case C_COUNT:
+        break;
+    }
+    return read_words(p, c, value);
+}
+
+/* include_<x> of this resource's fields and of other modules. False: not one of them. */
+static bool read_include(struct parse *p, const struct query_pair *pair)
+{
+    bool truth = false, good = query_truth(pair->value, &truth), known = false;
+
+    for (size_t i = 0; i < p->d->n_fields && i < 64; i++) {
+        const struct field *f = &p->d->fields[i];
+
+        if (!f->include_flag || !str_eqz(pair->key, f->include_flag))
+            continue;
+        known = true;
+        if (truth)
+            p->q->includes |= UINT64_C(1) << i;
+    }
+    for (size_t i = 0; i < p->o->n_embeds; i++) {
+        if (!str_eqz(pair->key, p->o->embeds[i]))
+            continue;
+        known = true;
+        if (truth)
+            ((const char **)p->q->embeds)[p->q->n_embeds++] = p->o->embeds[i];
+    }
+    if (known && !good)
+        problem(p, pair->key, "must be true or false");
+    return known;
+}
+
+/* A repeat without operator joins the list that is already there. */
+static const char *join(struct parse *p, struct condition *old, const struct condition *more)
+{
+    wharf_str *values;
+    size_t n = old->n_values + more->n_values;
+
+    if (old->kind != COND_IN || more->kind != COND_IN)
+        return "takes !null only alone";
+    if (n > FILTER_ITEMS)
+        return "must have at most 500 values";
+    values = ARENA_ARRAY(p->a, wharf_str, n);
+    if (old->n_values)
+        memcpy(values, old->values, old->n_values * sizeof(*values));
+    if (more->n_values)
+        memcpy(values + old->n_values, more->values, more->n_values * sizeof(*values));
+    old->values = values;
+    old->n_values = n;
+    old->with_null |= more->with_null;
+    return NULL;
+}
+
+static bool read_filter(struct parse *p, const struct filter *f, const struct query_pair *pair)
+{
+    struct filter_pair fp = {.filter = f, .value = pair->value};
+    struct condition c;
+    const char *text;
+
+    fp.form = filter_key(pair->key, &fp.inner);
+    if (p->n_filters == FILTER_PAIRS)
+        return problem(p, query_base(pair->key), "is one filter too many: a request takes 50");
+    p->filters[p->n_filters++] = pair;
+    text = filter_parse(p->a, &fp, &c);
+    for (size_t i = 0; !text && c.open && i < p->q->n_conditions; i++) {
+        if (p->conditions[i].open && p->conditions[i].filter == f) {
+            text = join(p, &p->conditions[i], &c);
+            return !text || problem(p, query_base(pair->key), text);
+        }
+    }
+    if (text)
+        return problem(p, query_base(pair->key), text);
+    p->conditions[p->q->n_conditions++] = c;
+    return true;
+}
+
+static bool read_elsewhere(const struct parse *p, wharf_str base)
+{
+    for (const char *const *name = p->o->path_params; name && *name; name++) {
+        if (str_eqz(base, *name))
+            return true;
+    }
+    return false;
+}
+
+static void read_pair(struct parse *p, const struct query_pair *pair)
+{
+    wharf_str base = query_base(pair->key);
+    const struct filter *f = NULL;
+
+    if (pair->broken) {
+        problem(p, base, "must be UTF-8 text with complete %XX escapes and without U+0000");
+        return;
+    }
+    if (read_elsewhere(p, base) || read_include(p, pair))
+        return;
+    for (enum control c = p->view ? C_FIELDS : C_PAGE; c < (p->view ? C_FIELDS + 1 : C_COUNT); c++) {
+        if (str_eqz(base, control_names[c]) && (c != C_SEARCH || p->d->n_searches)) {
+            read_control(p, c, pair);
+            return;
+        }
+    }
+    for (size_t i = 0; !p->view && !f && i < p->d->n_filters; i++)
+        f = str_eqz(base, p->d->filters[i].name) ? &p->d->filters[i] : NULL;
+    if (f)
+        read_filter(p, f, pair);
+    else if (p->o->strict)
+        problem(p, base, "is not a parameter of this route");
+}
+
+static void settle_order(struct parse *p)
+{
+    struct list_query *q = p->q;
+
+    if (p->relevance_asked && !p->seen[C_SEARCH])
+        problem(p, WHARF_S("order_by"), "takes _relevance only together with search");
+    q->relevance = q->n_terms && (p->relevance_asked || !p->seen[C_ORDER]);
+    if (q->relevance)
+        q->order = NULL;
+    q->hits = p->o->hits && q->n_terms;
+    if (q->n_terms && q->limit > SEARCH_LIMIT)
+        q->limit = SEARCH_LIMIT;
+}
+
+static void settle_place(struct parse *p)
+{
+    struct list_query *q = p->q;
+
+    if (q->cursor && p->seen[C_PAGE])
+        problem(p, WHARF_S("page"), "can not be sent together with cursor");
+    else if (!q->cursor && (q->page - 1) > SKIP_MAX / q->limit)
+        problem_code(p, "pagination.too_deep", WHARF_S("page"), "is too deep: walk longer lists with cursor=start");
+    if (!q->cursor)
+        return;
+    q->page = 0;
+    if (q->relevance)
+        problem(p, WHARF_S("cursor"), "needs an order: send order_by together with search");
+    if (!p->bad && !str_eqz(p->cursor, "start") && !cursor_read(p->a, p->cursor, p->o->cursor_key, q))
+        problem_code(p, "cursor.invalid", WHARF_S("cursor"), "is not one of this list: begin again with cursor=start");
+}
+
+static void collect_locations(struct parse *p)
+{
+    struct list_query *q = p->q;
+    wharf_str *ids;
+    size_t n = 0;
+
+    for (size_t i = 0; i < q->n_conditions; i++)
+        n += q->conditions[i].filter->field == p->d->location ? q->conditions[i].n_values : 0;
+    q->locations_asked = ids = ARENA_ARRAY(p->a, wharf_str, n + 1);
+    for (size_t i = 0; p->d->location && i < q->n_conditions; i++) {
+        const struct condition *c = &q->conditions[i];
+
+        if (c->filter->field != p->d->location || !c->n_values)
+            continue;
+        memcpy(ids + q->n_locations_asked, c->values, c->n_values * sizeof(*ids));
+        q->n_locations_asked += c->n_values;
+    }
+}
+
+static struct parse parse_begin(
+    struct arena *a, const struct definition *d, size_t n_pairs, const struct query_options *o)
+{
+    struct parse p = {.a = a, .d = d, .o = o, .q = ARENA_NEW(a, struct list_query)};
+
+    p.told = p.tell = ARENA_ARRAY(a, wharf_str, n_pairs + C_COUNT);
+    p.conditions = ARENA_ARRAY(a, struct condition, n_pairs + 1);
+    p.filters = ARENA_ARRAY(a, const struct query_pair *, FILTER_PAIRS);
+    p.q->conditions = p.conditions;
+    p.q->embeds = ARENA_ARRAY(a, const char *, n_pairs + 1);
+    p.q->page = 1;
+    p.q->limit = d->list.limit;
+    p.q->order = d->list.order;
+    p.q->descending = d->list.descending;
+    return p;
+}
+
+const struct list_query *query_parse(struct arena *a, const struct definition *d, const struct query_pair *pairs,
+    size_t n_pairs, const struct query_options *options, query_problem_fn *fn, void *arg)
+{
+    struct parse p = parse_begin(a, d, n_pairs, options);
+
+    p.fn = fn;
+    p.arg = arg;
+    for (size_t i = 0; i < n_pairs; i++)
+        read_pair(&p, &pairs[i]);
+    settle_order(&p);
+    p.q->fingerprint = cursor_fingerprint(a, d, options, p.q, p.filters, p.n_filters);
+    settle_place(&p);
+    collect_locations(&p);
+    return p.bad ? NULL : p.q;
+}
+
+const struct view_query *query_parse_view(struct arena *a, const struct definition *d, const struct query_pair *pairs,
+    size_t n_pairs, const struct query_options *options, query_problem_fn *fn, void *arg)
+{
+    struct parse p = parse_begin(a, d, n_pairs, options);
+    struct view_query *view = ARENA_NEW(a, struct view_query);
+
+    p.fn = fn;
+    p.arg = arg;
+    p.view = true;
+    for (size_t i = 0; i < n_pairs; i++)
+        read_pair(&p, &pairs[i]);
+    *view = (struct view_query){.only = p.q->only,
+        .n_only = p.q->n_only,
+        .includes = p.q->includes,
+        .embeds = p.q->embeds,
+        .n_embeds = p.q->n_embeds};
+    return p.bad ? NULL : view;
+}

@@ -1,0 +1,164 @@
+/* search_sql.c - search terms as predicates that pg_trgm indexes serve, their score, and where they hit.
+ *
+ * A term matches a text column as a substring, without regard to case. A list that declares `search_similar` also folds
+ * accents (wharf.fold) and takes trigram similarity >= 0.3, PostgreSQL's default for the % operator (02 section 0
+ * 'Search hits'). The score: (matched terms + similarity of the whole search to the best column) / (terms + 1), so that
+ * more matched terms always rank first and an exact text scores 1.
+ */
+#include "query/filter.h"
+#include "util/str.h"
+
+struct term {
+    size_t text, pattern; /* parameter numbers */
+};
+
+struct search {
+    struct sql *s;
+    const struct definition *d;
+    const char *fold;
+    struct term *terms;
+    size_t n_terms;
+};
+
+/* The folding function's name is part of the indexes' expressions. */
+static struct search search_begin(struct sql *s, const struct definition *d, const struct list_query *q)
+{
+    struct search search = {.s = s, .d = d, .fold = d->list.similar ? "wharf.fold" : "lower", .n_terms = q->n_terms};
+
+    search.terms = ARENA_ARRAY(s->arena, struct term, q->n_terms);
+    for (size_t i = 0; i < q->n_terms; i++) {
+        char *pattern = arena_alloc(s->arena, 2 * q->terms[i].n + 3);
+        size_t k = 0;
+
+        pattern[k++] = '%';
+        for (size_t j = 0; j < q->terms[i].n; j++) {
+            if (strchr("%_\\", q->terms[i].p[j]))
+                pattern[k++] = '\\';
+            pattern[k++] = q->terms[i].p[j];
+        }
+        pattern[k++] = '%';
+        search.terms[i].pattern = sql_keep(s, (wharf_str){pattern, k});
+        if (d->list.similar)
+            search.terms[i].text = sql_keep(s, q->terms[i]);
+    }
+    return search;
+}
+
+/* The child set a search column belongs to, or NULL for one of the row itself. */
+static const struct field *owner(const struct definition *d, const struct field *f)
+{
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct child_set *set = d->fields[i].children;
+
+        for (size_t j = 0; set && j < set->n_fields; j++) {
+            if (&set->fields[j] == f)
+                return &d->fields[i];
+        }
+    }
+    return NULL;
+}
+
+static void column_matches(const struct search *x, const char *alias, const struct field *f, const struct term *t)
+{
+    sql_addf(x->s, "%s(%s.%s) LIKE %s($%zu::text)", x->fold, alias, f->column, x->fold, t->pattern);
+    if (x->d->list.similar)
+        sql_addf(x->s, " OR %s(%s.%s) %% %s($%zu::text)", x->fold, alias, f->column, x->fold, t->text);
+}
+
+/* Does the term match the row? by_id: the ids of rows with matching children are gathered first, so that indexes on
+ * both sides serve; else each row looks at its own children. */
+static void term_matches(const struct search *x, const struct term *t, bool by_id)
+{
+    struct sql *s = x->s;
+
+    sql_add(s, "(");
+    for (size_t i = 0; i < x->d->n_searches; i++) {
+        const struct field *f = x->d->searches[i], *child = owner(x->d, f);
+        const struct child_set *set = child ? child->children : NULL;
+
+        sql_add(s, i ? " OR " : "");
+        if (!set) {
+            column_matches(x, "t", f, t);
+            continue;
+        }
+        if (by_id)
+            sql_addf(s, "t.id = ANY (ARRAY(SELECT c.%s FROM %s c WHERE c.organization_id = $%zu", set->parent_column,
+                set->table, s->organization);
+        else
+            sql_addf(s, "EXISTS (SELECT 1 FROM %s c WHERE c.organization_id = t.organization_id AND c.%s = t.id",
+                set->table, set->parent_column);
+        sql_add(s, set->soft_delete ? " AND c.deleted_at IS NULL AND (" : " AND (");
+        column_matches(x, "c", f, t);
+        sql_add(s, by_id ? ")))" : "))");
+    }
+    sql_add(s, x->d->n_searches ? ")" : "false)");
+}
+
+void search_where(struct sql *s, const struct definition *d, const struct list_query *q)
+{
+    struct search x = search_begin(s, d, q);
+
+    sql_add(s, " AND (");
+    for (size_t i = 0; i < x.n_terms; i++) {
+        sql_add(s, i == 0 ? "" : q->match_all ? " AND " : " OR ");
+        term_matches(&x, &x.terms[i], true);
+    }
+    sql_add(s, ")");
+}
+
+void search_score(struct sql *s, const struct definition *d, const struct list_query *q)
+{
+    struct search x = search_begin(s, d, q);
+    size_t whole;
+    char *text;
+    size_t k = 0, n = 1;
+
+    for (size_t i = 0; i < q->n_terms; i++)
+        n += q->terms[i].n + 1;
+    text = arena_alloc(s->arena, n);
+    for (size_t i = 0; i < q->n_terms; i++) {
+        if (i)
+            text[k++] = ' ';
+        memcpy(text + k, q->terms[i].p, q->terms[i].n);
+        k += q->terms[i].n;
+    }
+    whole = sql_keep(s, (wharf_str){text, k});
+    sql_add(s, "round(((");
+    for (size_t i = 0; i < x.n_terms; i++) {
+        sql_add(s, i ? " + CASE WHEN " : "CASE WHEN ");
+        term_matches(&x, &x.terms[i], false);
+        sql_add(s, " THEN 1 ELSE 0 END");
+    }
+    sql_add(s, " + greatest(0");
+    for (size_t i = 0; i < d->n_searches; i++) {
+        if (!owner(d, d->searches[i]))
+            sql_addf(s, ", similarity(%s(t.%s), %s($%zu::text))", x.fold, d->searches[i]->column, x.fold, whole);
+    }
+    sql_addf(s, ")) / %zu)::numeric, 4)", x.n_terms + 1);
+}
+
+void search_hits(struct sql *s, const struct definition *d, const struct list_query *q)
+{
+    struct search x = search_begin(s, d, q);
+
+    sql_add(s, "(SELECT coalesce(jsonb_agg(jsonb_build_object('field', m.f, 'value', m.v)), '[]') FROM (");
+    for (size_t i = 0; i < d->n_searches; i++) {
+        const struct field *f = d->searches[i], *child = owner(d, f);
+        const struct child_set *set = child ? child->children : NULL;
+
+        sql_addf(s, "%sSELECT '%s%s%s' AS f, %s.%s AS v", i ? " UNION ALL " : "", child ? child->name : "",
+            child ? "." : "", f->name, child ? "c" : "t", f->column);
+        if (set)
+            sql_addf(s, " FROM %s c", set->table);
+        sql_add(s, " WHERE (");
+        for (size_t j = 0; j < x.n_terms; j++) {
+            sql_add(s, j ? " OR " : "");
+            column_matches(&x, set ? "c" : "t", f, &x.terms[j]);
+        }
+        sql_add(s, ")");
+        if (set)
+            sql_addf(s, " AND c.organization_id = t.organization_id AND c.%s = t.id%s", set->parent_column,
+                set->soft_delete ? " AND c.deleted_at IS NULL" : "");
+    }
+    sql_add(s, ") m)");
+}

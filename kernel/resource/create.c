@@ -1,0 +1,117 @@
+/* create.c - creates of resources without rules: one statement writes row, log line and event (docs/decisions.md 7 and 14).
+ *
+ * What the statement cannot tell apart (an unknown reference yields no row) is found out by the pipeline of write.c.
+ */
+#include "event/history.h"
+#include "resource/write.h"
+#include "util/str.h"
+#include "util/time.h"
+
+static struct cell cell_of_value(const struct field *f, const struct value *v)
+{
+    wharf_str text = v->present ? (v->null ? (wharf_str){NULL, 0} : v->text) : absent_text(f);
+
+    return (struct cell){text.p, text.n};
+}
+
+static struct wharf_rec *future_row(struct wharf_req *req, const struct resource *res, const struct value *values)
+{
+    const struct definition *d = res->def;
+    struct wharf_rec *rec = ARENA_NEW(req->arena, struct wharf_rec);
+    char *iso = arena_alloc(req->arena, ISO_MS_LEN + 1), *id = arena_alloc(req->arena, ID_MAX);
+    struct cell now = {iso, ISO_MS_LEN}, actor = {req->who->actor_id.p, req->who->actor_id.n};
+
+    time_format_iso(req->now_us, iso);
+    rec->res = res;
+    rec->arena = req->arena;
+    rec->cells = ARENA_ARRAY(req->arena, struct cell, res->n_cells);
+    rec->cells[COL_ID] = (struct cell){id, id_new(d->id_prefix, req->now_us, id)};
+    rec->cells[COL_CREATED_AT] = rec->cells[COL_UPDATED_AT] = now;
+    rec->cells[COL_CREATED_BY] = rec->cells[COL_UPDATED_BY] = actor;
+    rec->cells[COL_VERSION] = (struct cell){"1", 1};
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (field_written(&d->fields[i]) && d->fields[i].select >= 0)
+            rec->cells[d->fields[i].select] = cell_of_value(&d->fields[i], &values[i]);
+    }
+    return rec;
+}
+
+static bool finish_create(struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
+{
+    const struct resource *res = req->route->resource;
+
+    if (errors[0].status == DB_UNIQUE) {
+        unique_problem(req, res->def, &errors[0]);
+        return true;
+    }
+    if (errors[0].status == DB_CONFLICT)
+        return false;
+    if (errors[0].status != DB_OK) {
+        req_database_problem(req, &errors[0]);
+        return true;
+    }
+    if (PQntuples(results[0]) == 0)
+        return false;
+    answer_created(req, plan->rec, &plan->view);
+    return true;
+}
+
+static size_t fill_args(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec, struct sql_arg *args)
+{
+    const struct definition *d = res->def;
+    struct view event_view = {.in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+    struct change c = {
+        .resource = d->name,
+        .resource_id = record_id(rec),
+        .location_id = d->location ? record_text(rec, d->location) : str_z(""),
+        .action = "created",
+        .log = d->log,
+        .event = d->events.created,
+    };
+    size_t n = 4;
+
+    args[0] = (struct sql_arg){req->who->organization.p, req->who->organization.n};
+    args[1] = (struct sql_arg){rec->cells[COL_ID].p, rec->cells[COL_ID].n};
+    args[2] = (struct sql_arg){rec->cells[COL_CREATED_AT].p, rec->cells[COL_CREATED_AT].n};
+    args[3] = (struct sql_arg){req->who->actor_id.p, req->who->actor_id.n};
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct cell *cell = record_cell(rec, &d->fields[i]);
+
+        if (field_written(&d->fields[i]))
+            args[n++] = cell ? (struct sql_arg){cell->p, cell->n} : (struct sql_arg){NULL, 0};
+    }
+    if (c.event)
+        c.data = record_json(req->arena, rec, &event_view);
+    history_args(req, &c, args + n);
+    return n + HISTORY_PARAMS;
+}
+
+enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
+{
+    const struct resource *res = req->route->resource;
+    const struct definition *d = res->def;
+    struct value *values = ARENA_ARRAY(req->arena, struct value, d->n_fields);
+    struct sql_arg *args = ARENA_ARRAY(req->arena, struct sql_arg, 4 + d->n_fields + HISTORY_PARAMS);
+
+    if (!read_view(req, res, d->created_view, &plan->view))
+        return PLAN_PROBLEMS;
+    if (!body_check(req->arena, d, OP_CREATE, req->body, req->strict ? BODY_STRICT : 0, values, body_problem, req))
+        return PLAN_PROBLEMS;
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct resource *to = res->refs[i];
+
+        /* Unknown (400) or not accessible (403)? Only a look at the row tells. */
+        if (to && location_is_id(to) && values[i].present && !values[i].null && !principal_may_see(req->who, values[i].text))
+            return PLAN_THREADS;
+        if (values[i].set_input)
+            values[i].text = value_apply_set(req->arena, str_z("[]"), &values[i]);
+    }
+    plan->rec = future_row(req, res, values);
+    plan->statements[0].sql = res->create_sql;
+    plan->statements[0].args = args;
+    plan->statements[0].n_args = fill_args(req, res, plan->rec, args);
+    plan->statements[0].lane = LANE_WRITE;
+    plan->n_statements = 1;
+    plan->finish = finish_create;
+    return PLAN_READY;
+}

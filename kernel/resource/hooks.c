@@ -1,0 +1,270 @@
+/* hooks.c - see hooks.h. */
+#include "resource/hooks.h"
+
+#include "plugin/manifest.h"
+#include "supervisor/board.h"
+#include "util/str.h"
+
+/* ---- calling plugin code ---- */
+
+const struct plugin *plugin_enter(struct wharf_req *req, const struct plugin *p, const char *what)
+{
+    const struct plugin *before = req->plugin;
+
+    req->plugin = p;
+    if (req->thread && req->thread->crumb)
+        crumb_enter(req->thread->crumb, p->name, what, req->request_id, req->deadline_us);
+    return before;
+}
+
+void plugin_leave(struct wharf_req *req, const struct plugin *before)
+{
+    req->plugin = before;
+    if (req->thread && req->thread->crumb)
+        crumb_leave(req->thread->crumb);
+}
+
+/* A hook that fails without having told why is a bug of the plugin. */
+static wharf_status explained(struct wharf_req *req, wharf_status s)
+{
+    if (s != WHARF_OK && !req->n_problems)
+        return req_fail(req, "internal", NULL, NULL);
+    if (s == WHARF_OK && req->n_problems)
+        return WHARF_INVALID;
+    return s;
+}
+
+wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum hook_stage stage, uint32_t op,
+    const struct wharf_rec *old_rec, struct wharf_rec *new_rec)
+{
+    static const char *const names[] = {"normalize", "check", "written"};
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; i < res->n_hooks && s == WHARF_OK; i++) {
+        const struct hook_entry *h = &res->hooks[i];
+        const struct plugin *before = plugin_enter(req, h->plugin, names[stage]);
+
+        if (stage == HOOK_NORMALIZE && h->hooks->normalize)
+            s = h->hooks->normalize(req, op, new_rec);
+        else if (stage == HOOK_CHECK && h->hooks->check)
+            s = h->hooks->check(req, op, old_rec, new_rec);
+        else if (stage == HOOK_WRITTEN && h->hooks->written)
+            s = h->hooks->written(req, op, old_rec, new_rec);
+        plugin_leave(req, before);
+        s = explained(req, s);
+    }
+    return s;
+}
+
+struct committed_call {
+    const struct resource *res;
+    uint32_t op;
+    const struct wharf_rec *old_rec, *new_rec;
+};
+
+static void run_committed(struct wharf_req *req, void *arg)
+{
+    const struct committed_call *c = arg;
+
+    for (size_t i = 0; i < c->res->n_hooks; i++) {
+        const struct hook_entry *h = &c->res->hooks[i];
+
+        if (h->hooks->committed) {
+            const struct plugin *before = plugin_enter(req, h->plugin, "committed");
+
+            h->hooks->committed(req, c->op, c->old_rec, c->new_rec);
+            plugin_leave(req, before);
+        }
+    }
+}
+
+void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_rec *old_rec,
+    const struct wharf_rec *new_rec)
+{
+    struct committed_call *c = ARENA_NEW(req->arena, struct committed_call);
+
+    *c = (struct committed_call){res, op, old_rec, new_rec};
+    if (req->n_committed == req->cap_committed) {
+        size_t cap = req->cap_committed ? req->cap_committed * 2 : 8;
+        struct committed_fn *more = ARENA_ARRAY(req->arena, struct committed_fn, cap);
+
+        if (req->n_committed)
+            memcpy(more, req->committed, req->n_committed * sizeof(*more));
+        req->committed = more;
+        req->cap_committed = cap;
+    }
+    req->committed[req->n_committed++] = (struct committed_fn){run_committed, c};
+}
+
+wharf_status compute_fields(struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n,
+    const struct view *view)
+{
+    const struct definition *d = res->def;
+
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct field *f = &d->fields[i];
+        bool wanted = f->include_flag ? f->index < 64 && (view->includes >> f->index & 1) : f->in & view->in;
+        struct wharf_out **outs;
+        const struct plugin *before;
+        wharf_status s;
+
+        if (f->kind != FIELD_COMPUTED || !wanted || !n || !res->n_hooks || !res->hooks[0].hooks->compute)
+            continue;
+        outs = ARENA_ARRAY(req->arena, struct wharf_out *, n);
+        for (size_t k = 0; k < n; k++)
+            outs[k] = out_new(req->arena);
+        before = plugin_enter(req, res->hooks[0].plugin, "compute");
+        s = res->hooks[0].hooks->compute(req, (const wharf_rec *const *)recs, n, f->index, outs);
+        plugin_leave(req, before);
+        s = explained(req, s);
+        if (s != WHARF_OK)
+            return s;
+        for (size_t k = 0; k < n; k++) {
+            wharf_str text = out_text(outs[k]);
+
+            *record_cell(recs[k], f) = (struct cell){text.n ? text.p : NULL, text.n};
+        }
+    }
+    return WHARF_OK;
+}
+
+/* ---- narrowing ---- */
+
+struct where_term {
+    struct where_term *next;
+    const struct field *field;
+    const char *sql; /* "= ", "<> ", ... or a null test */
+    bool bound;
+    wharf_str value;
+};
+
+static void add_term(struct narrowing *n, const struct field *f, const char *sql, bool bound, wharf_str value)
+{
+    struct where_term *t = ARENA_NEW(n->req->arena, struct where_term);
+
+    *t = (struct where_term){NULL, f, sql, bound, value};
+    if (!n->n)
+        n->last = &n->first;
+    *n->last = t;
+    n->last = &t->next;
+    n->n++;
+}
+
+void where_narrow(struct wharf_where *where, wharf_field f, const char *op, wharf_val v)
+{
+    static const struct {
+        const char *op, *sql;
+    } ops[] = {{"eq", "="}, {"!eq", "IS DISTINCT FROM"}, {"gt", ">"}, {"gte", ">="}, {"lt", "<"}, {"lte", "<="}};
+    struct narrowing *n = where->n;
+    const struct field *field = f < n->res->def->n_fields ? &n->res->def->fields[f] : NULL;
+    struct value text;
+
+    if (!field || field->kind != FIELD_COLUMN) {
+        req_fail(n->req, "internal", NULL, NULL);
+        return;
+    }
+    if (v.type == WHARF_V_NULL) {
+        add_term(n, field, op[0] == '!' ? "IS NOT NULL" : "IS NULL", false, str_z(""));
+        return;
+    }
+    value_from_plugin(n->req->arena, field, &v, &text);
+    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+        if (!strcmp(ops[i].op, op)) {
+            add_term(n, field, ops[i].sql, true, text.text);
+            return;
+        }
+    }
+    req_fail(n->req, "internal", NULL, NULL);
+}
+
+void narrow_sql(struct sql *s, const struct narrowing *n)
+{
+    for (const struct where_term *t = n->first; t; t = t->next) {
+        sql_addf(s, " AND t.%s %s ", t->field->column, t->sql);
+        if (t->bound) {
+            sql_bind(s, t->value);
+            sql_addf(s, "::%s", store_type(t->field));
+        }
+    }
+}
+
+void narrow_extra(struct sql *s, void *narrowing)
+{
+    narrow_sql(s, narrowing);
+}
+
+/* The parent of a nested collection: 404 when it is not there, 403 when its location is outside the caller's. */
+static bool check_parent(struct wharf_req *req, const struct resource *parent, wharf_str id)
+{
+    struct sql_arg args[2] = {{req->who->organization.p, req->who->organization.n}, {id.p, id.n}};
+    struct wharf_rec *rec;
+    PGresult *r;
+
+    r = req_query(req, parent->retrieve_sql, args, 2);
+    if (!r)
+        return false;
+    if (!PQntuples(r)) {
+        req_problem(req, "not_found", id, NULL, str_z(""));
+        return false;
+    }
+    rec = record_from_result(req->arena, parent, r, 0);
+    return check_location(req, parent, rec);
+}
+
+bool narrow_rows(struct wharf_req *req, const struct resource *res, struct narrowing *ret)
+{
+    return narrow_rows_of(req, res, res->def->parent ? req->params[0] : str_z(""), ret);
+}
+
+const struct wharf_json *normalize_body(struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_json *body)
+{
+    struct wharf_json *copy;
+    struct wharf_rec rec = {.res = res, .arena = req->arena};
+    struct wharf_json **last;
+    bool any = false;
+
+    for (size_t i = 0; i < res->n_hooks; i++)
+        any = any || res->hooks[i].hooks->normalize;
+    if (!any)
+        return body;
+    copy = ARENA_NEW(req->arena, struct wharf_json);
+    *copy = *body;
+    last = &copy->child;
+    for (const struct wharf_json *m = body->child; m; m = m->next) {
+        *last = ARENA_NEW(req->arena, struct wharf_json);
+        **last = *m;
+        last = &(*last)->next;
+    }
+    rec.raw = copy;
+    run_hooks(req, res, HOOK_NORMALIZE, op, NULL, &rec);
+    return copy;
+}
+
+bool narrow_rows_of(struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret)
+{
+    struct wharf_where where = {ret};
+    const struct field *parent = res->def->parent;
+
+    *ret = (struct narrowing){.req = req, .res = res};
+    if (parent && parent_id.n) {
+        wharf_str id = parent_id;
+
+        if (res->refs[parent->index] && !check_parent(req, res->refs[parent->index], id))
+            return false;
+        add_term(ret, parent, "=", true, id);
+    }
+    for (size_t i = 0; i < res->n_hooks; i++) {
+        const struct hook_entry *h = &res->hooks[i];
+        const struct plugin *before;
+        wharf_status s;
+
+        if (!h->hooks->restrict_rows)
+            continue;
+        before = plugin_enter(req, h->plugin, "restrict_rows");
+        s = h->hooks->restrict_rows(req, &where);
+        plugin_leave(req, before);
+        if (explained(req, s) != WHARF_OK)
+            return false;
+    }
+    return req->n_problems == 0;
+}

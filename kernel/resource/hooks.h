@@ -1,0 +1,50 @@
+/* hooks.h - running the plugins' rules of a resource, with a crumb on the board for each call. */
+#ifndef WHARF_RESOURCE_HOOKS_H
+#define WHARF_RESOURCE_HOOKS_H
+
+#include "resource/plan.h"
+#include "util/id.h"
+
+/* Conditions added by restrict_rows hooks and by the parent of a nested collection. */
+struct narrowing {
+    struct wharf_req *req;
+    const struct resource *res;
+    struct where_term *first, **last;
+    size_t n;
+};
+struct wharf_where {
+    struct narrowing *n;
+};
+
+/* Runs the restrict_rows hooks, adds the parent's id; checks that the parent row is there and accessible. False: problems. */
+bool narrow_rows_of(struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret);
+/* The same for the request's own route: the parent's id is its first path parameter. */
+bool narrow_rows(struct wharf_req *req, const struct resource *res, struct narrowing *ret);
+void narrow_sql(struct sql *s, const struct narrowing *n);
+void narrow_extra(struct sql *s, void *narrowing); /* a query_extra_fn */
+/* wharf_res_api.narrow */
+void where_narrow(struct wharf_where *where, wharf_field f, const char *op, wharf_val v);
+
+enum hook_stage { HOOK_NORMALIZE, HOOK_CHECK, HOOK_WRITTEN };
+wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum hook_stage stage, uint32_t op,
+    const struct wharf_rec *old_rec, struct wharf_rec *new_rec);
+/* Puts the committed hooks behind the outermost commit. */
+void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_rec *old_rec,
+    const struct wharf_rec *new_rec);
+
+/* Step 3: the owner's normalize hooks on the body as sent. The record they get holds raw JSON: get() gives WHARF_V_JSON, set() replaces
+ * the member. Returns the body to go on with. */
+const struct wharf_json *normalize_body(struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_json *body);
+
+/* Around any plugin code. */
+const struct plugin *plugin_enter(struct wharf_req *req, const struct plugin *p, const char *what);
+void plugin_leave(struct wharf_req *req, const struct plugin *before);
+
+/* A JSON writer into memory of its own, for plugins: computed fields, embeds. */
+struct wharf_out *out_new(struct arena *a);
+wharf_str out_text(const struct wharf_out *out); /* "" when nothing was written */
+struct wharf_out *out_of_request(struct wharf_req *req);
+
+bool location_is_id(const struct resource *res);
+
+#endif

@@ -1,0 +1,286 @@
+/* read.c - list and retrieve as plans: query checked, statements chosen, rows encoded. Leaves writes to create.c, update.c. */
+#include <stdio.h>
+
+#include "resource/hooks.h"
+#include "resource/plan.h"
+#include "util/str.h"
+
+enum { CHEAP_OFFSET = 2000 }; /* deeper pages may be slow: they leave the read lane to the others */
+
+static void parameter_problem(void *arg, const char *code, wharf_str param, wharf_str message)
+{
+    struct wharf_req *req = arg;
+
+    req_problem(req, code, param, NULL, message);
+}
+
+static void options_of(struct wharf_req *req, const struct resource *res, struct query_options *o)
+{
+    const struct engine *e = req->engine;
+
+    *o = (struct query_options){
+        .strict = req->strict,
+        .organization = req->who->organization,
+        .cursor_key = e->cursor_key,
+        .parent = res->def->parent ? req->params[0] : str_z(""),
+    };
+    if (e->n_embeds && res->def->n_links) {
+        const char **names = ARENA_ARRAY(req->arena, const char *, e->n_embeds);
+
+        for (size_t i = 0; i < e->n_embeds; i++)
+            names[i] = e->embeds[i].param;
+        o->embeds = names;
+        o->n_embeds = e->n_embeds;
+    }
+}
+
+bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, struct view *view)
+{
+    const struct view_query *q;
+    struct query_options o;
+
+    options_of(req, res, &o);
+    *view = (struct view){.in = in, .datetime = req->datetime_format, .who = &req->who->access};
+    q = query_parse_view(req->arena, res->def, req->pairs, req->n_pairs, &o, parameter_problem, req);
+    if (!q)
+        return false;
+    view->only = q->only;
+    view->n_only = q->n_only;
+    view->includes = q->includes;
+    return true;
+}
+
+bool check_location(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec)
+{
+    const struct definition *d = res->def;
+    wharf_str id = d->location ? record_text(rec, d->location) : !strcmp(d->name, "location") ? record_id(rec) : str_z("");
+    const struct field *device = d->audience.device;
+
+    if (!id.n || principal_may_see(req->who, id))
+        return true;
+    if (device && req->who->access.device_id.n && str_eq(record_text(rec, device), req->who->access.device_id))
+        return true;
+    req_problem(req, "location_access", id, NULL, str_z(""));
+    return false;
+}
+
+void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view *view, int status, const char *what)
+{
+    req_respond(req, status, arena_printf(req->arena, "%s %s", rec->res->def->title, what));
+    record_encode(&req->w, NULL, req->arena, rec, view);
+}
+
+/* ---- retrieve ---- */
+
+static bool finish_retrieve(struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
+{
+    const struct resource *res = req->route->resource;
+    struct wharf_rec *rec;
+
+    if (errors[0].status != DB_OK) {
+        req_database_problem(req, &errors[0]);
+        return true;
+    }
+    if (PQntuples(results[0]) == 0) {
+        req_problem(req, "not_found", req->params[req->route->n_params - 1], NULL, str_z(""));
+        return true;
+    }
+    rec = record_from_result(req->arena, res, results[0], 0);
+    if (!check_location(req, res, rec) || compute_fields(req, res, &rec, 1, &plan->view) != WHARF_OK)
+        return true;
+    answer_row(req, rec, &plan->view, 200, "retrieved");
+    return true;
+}
+
+static bool has_audience(const struct wharf_req *req, const struct definition *d)
+{
+    return d->audience.all && req->who->access.user_id.n;
+}
+
+/* Locations are a resource of which each row is its own location. */
+bool location_is_id(const struct resource *res)
+{
+    return !strcmp(res->def->name, "location");
+}
+
+bool plan_retrieve(struct wharf_req *req, struct plan *plan)
+{
+    const struct resource *res = req->route->resource;
+    wharf_str id = req->params[req->route->n_params - 1];
+    struct narrowing narrow;
+
+    if (!read_view(req, res, IN_RETRIEVE, &plan->view))
+        return false;
+    if (!id_shape(id, res->def->id_prefix) && !(res->def->id_pattern && pattern_match(res->def->id_pattern, id))) {
+        req_problem(req, "not_found", id, NULL, str_z(""));
+        return false;
+    }
+    if (!narrow_rows(req, res, &narrow))
+        return false;
+    plan->n_statements = 1;
+    plan->finish = finish_retrieve;
+    plan->statements[0].lane = LANE_READ;
+    if (!has_audience(req, res->def) && !narrow.n) {
+        struct sql_arg *args = ARENA_ARRAY(req->arena, struct sql_arg, 2);
+
+        args[0] = (struct sql_arg){req->who->organization.p, req->who->organization.n};
+        args[1] = (struct sql_arg){id.p, id.n};
+        plan->statements[0].sql = res->retrieve_sql;
+        plan->statements[0].args = args;
+        plan->statements[0].n_args = 2;
+    } else {
+        struct sql *s = ARENA_NEW(req->arena, struct sql);
+
+        sql_init(s, req->arena);
+        sql_add(s, "SELECT ");
+        sql_add(s, res->columns_full);
+        sql_addf(s, " FROM %s t WHERE ", res->def->table);
+        query_visible(s, res->def, &req->who->access, false);
+        sql_add(s, " AND t.id = ");
+        sql_bind(s, id);
+        narrow_sql(s, &narrow);
+        plan->statements[0].sql = buf_str(s->text).p;
+        plan->statements[0].args = s->args;
+        plan->statements[0].n_args = s->n_args;
+    }
+    return true;
+}
+
+/* ---- list ---- */
+
+static void write_pagination(struct wharf_req *req, const struct list_query *q, bool more, PGresult *total, wharf_str next)
+{
+    struct buf b;
+    struct jw w;
+
+    buf_init(&b, 8192);
+    jw_init(&w, &b);
+    jw_open(&w, NULL, '{');
+    if (q->cursor)
+        jw_null(&w, "page");
+    else
+        jw_int(&w, "page", q->page);
+    jw_int(&w, "limit", q->limit);
+    jw_bool(&w, "has_more", more);
+    if (total)
+        jw_raw(&w, "total_count", str_z(PQgetvalue(total, 0, 0)));
+    if (q->cursor && next.n)
+        jw_str(&w, "next_cursor", next);
+    else if (q->cursor)
+        jw_null(&w, "next_cursor");
+    jw_close(&w, '}');
+    req->pagination = arena_dup_str(req->arena, buf_str(&b));
+    buf_done(&b);
+}
+
+static wharf_str next_cursor(struct wharf_req *req, const struct list_query *q, const struct wharf_rec *last)
+{
+    const struct cell *c = record_cell(last, q->order);
+    struct sql_arg value = {c ? c->p : NULL, c ? c->n : 0};
+
+    return query_cursor(req->arena, q, value, record_id(last), req->engine->cursor_key);
+}
+
+static void encode_hit(struct wharf_req *req, PGresult *rows, int row)
+{
+    int last = PQnfields(rows) - 1;
+
+    jw_open(&req->w, "_search", '{');
+    jw_raw(&req->w, "relevance_score", str_z(PQgetvalue(rows, row, last - 1)));
+    jw_raw(&req->w, "matches", str_z(PQgetvalue(rows, row, last)));
+    jw_close(&req->w, '}');
+}
+
+static bool finish_list(struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
+{
+    const struct resource *res = req->route->resource;
+    const struct list_query *q = plan->list;
+    int n = results[0] ? PQntuples(results[0]) : 0, shown = n > q->limit ? (int)q->limit : n;
+    struct wharf_rec **recs;
+    wharf_str next = {"", 0};
+
+    for (size_t i = 0; i < plan->n_statements; i++) {
+        if (errors[i].status != DB_OK) {
+            req_database_problem(req, &errors[i]);
+            return true;
+        }
+    }
+    recs = ARENA_ARRAY(req->arena, struct wharf_rec *, (size_t)shown + 1);
+    for (int i = 0; i < shown; i++)
+        recs[i] = record_from_result(req->arena, res, results[0], i);
+    if (compute_fields(req, res, recs, (size_t)shown, &plan->view) != WHARF_OK)
+        return true;
+    req_respond(req, 200,
+        arena_printf(req->arena, "%d %s retrieved", shown, shown == 1 ? res->title_lower : res->def->title_plural));
+    jw_open(&req->w, NULL, '[');
+    for (int i = 0; i < shown; i++) {
+        jw_open(&req->w, NULL, '{');
+        record_members(&req->w, req->arena, recs[i], &plan->view);
+        if (q->hits && q->n_terms)
+            encode_hit(req, results[0], i);
+        jw_close(&req->w, '}');
+    }
+    jw_close(&req->w, ']');
+    if (q->cursor && n > q->limit)
+        next = next_cursor(req, q, recs[shown - 1]);
+    write_pagination(req, q, n > q->limit, plan->n_statements > 1 ? results[1] : NULL, next);
+    return true;
+}
+
+static bool check_asked_locations(struct wharf_req *req, const struct list_query *q)
+{
+    bool ok = true;
+
+    for (size_t i = 0; i < q->n_locations_asked; i++) {
+        if (!principal_may_see(req->who, q->locations_asked[i])) {
+            req_problem(req, "location_access", q->locations_asked[i], NULL, str_z(""));
+            ok = false;
+        }
+    }
+    return ok;
+}
+
+static enum lane_kind lane_of(const struct list_query *q)
+{
+    bool deep = !q->cursor && (q->page - 1) * q->limit > CHEAP_OFFSET;
+
+    return deep || q->n_terms || q->relevance || q->n_conditions ? LANE_SLOW : LANE_READ;
+}
+
+bool plan_list(struct wharf_req *req, struct plan *plan)
+{
+    const struct resource *res = req->route->resource;
+    const struct definition *d = res->def;
+    struct narrowing narrow;
+    struct query_options o;
+    struct sql *s = ARENA_NEW(req->arena, struct sql);
+    struct list_query *q;
+
+    options_of(req, res, &o);
+    q = (struct list_query *)query_parse(req->arena, d, req->pairs, req->n_pairs, &o, parameter_problem, req);
+    if (!q || !check_asked_locations(req, q) || !narrow_rows(req, res, &narrow))
+        return false;
+    q->columns = res->columns_list;
+    plan->list = q;
+    plan->view = (struct view){.in = IN_LIST, .datetime = req->datetime_format, .who = &req->who->access, .only = q->only,
+        .n_only = q->n_only, .includes = q->includes};
+    plan->finish = finish_list;
+    sql_init(s, req->arena);
+    query_page_sql(s, d, q, &req->who->access, narrow_extra, &narrow);
+    plan->statements[0].sql = buf_str(s->text).p;
+    plan->statements[0].args = s->args;
+    plan->statements[0].n_args = s->n_args;
+    plan->statements[0].lane = lane_of(q);
+    plan->n_statements = 1;
+    if (q->total != TOTAL_NONE) {
+        s = ARENA_NEW(req->arena, struct sql);
+        sql_init(s, req->arena);
+        query_count_sql(s, d, q, &req->who->access, narrow_extra, &narrow);
+        plan->statements[1].sql = buf_str(s->text).p;
+        plan->statements[1].args = s->args;
+        plan->statements[1].n_args = s->n_args;
+        plan->statements[1].lane = LANE_SLOW;
+        plan->n_statements = 2;
+    }
+    return true;
+}

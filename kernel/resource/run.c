@@ -1,0 +1,148 @@
+/* run.c - which way a request goes: plan on the event loop, plan on a thread, transaction, plugin code. See plan.h. */
+#include "resource/write.h"
+
+#include "util/str.h"
+
+bool plan_on_loop(const struct wharf_req *req)
+{
+    const struct resource *res = req->route->resource;
+
+    switch (req->route->kind) {
+    case ROUTE_LIST:
+    case ROUTE_RETRIEVE:
+        return res->plain_read;
+    case ROUTE_CREATE:
+        return res->plain_create;
+    case ROUTE_UPDATE:
+    case ROUTE_DELETE:
+    case ROUTE_PLUGIN:
+    case ROUTE_KERNEL:
+        break;
+    }
+    return false;
+}
+
+enum plan_result plan_build(struct wharf_req *req, struct plan *plan)
+{
+    *plan = (struct plan){0};
+    if (req->route->kind == ROUTE_CREATE)
+        return plan_create(req, plan);
+    if (req->route->kind == ROUTE_LIST)
+        return plan_list(req, plan) ? PLAN_READY : PLAN_PROBLEMS;
+    return plan_retrieve(req, plan) ? PLAN_READY : PLAN_PROBLEMS;
+}
+
+/* A read's plan on this thread's connection. */
+static void run_plan(struct wharf_req *req)
+{
+    struct plan plan;
+    PGresult *results[PLAN_STATEMENTS] = {NULL};
+    struct db_error errors[PLAN_STATEMENTS] = {{DB_OK}};
+
+    if (plan_build(req, &plan) != PLAN_READY)
+        return;
+    for (size_t i = 0; i < plan.n_statements; i++)
+        results[i] = db_run(req->thread->db, plan.statements[i].sql, plan.statements[i].args, plan.statements[i].n_args, &errors[i]);
+    plan.finish(req, &plan, results, errors);
+    for (size_t i = 0; i < plan.n_statements; i++)
+        PQclear(results[i]);
+}
+
+void answer_created(struct wharf_req *req, struct wharf_rec *rec, const struct view *view)
+{
+    wharf_str base = req->path;
+
+    if (base.n > 1 && base.p[base.n - 1] == '/')
+        base.n--;
+    answer_row(req, rec, view, 201, "created");
+    req->location_header = arena_printf(req->arena, "%.*s/%.*s", STR_ARG(base), STR_ARG(record_id(rec)));
+}
+
+static void run_write(struct wharf_req *req, uint32_t op)
+{
+    const struct resource *res = req->route->resource;
+    struct write w = {.res = res, .op = op, .body = req->body};
+    struct view view;
+    size_t n = req->route->n_params;
+
+    w.parent_id = res->def->parent ? req->params[0] : str_z("");
+    w.id = op == OP_CREATE ? str_z("") : req->params[n - 1];
+    if (!read_view(req, res, op == OP_CREATE ? res->def->created_view : IN_RETRIEVE, &view))
+        return;
+    if (write_transaction(req, &w) != WHARF_OK)
+        return;
+    if (op == OP_DELETE) {
+        req_respond(req, 200, arena_printf(req->arena, "%s deleted", res->def->title));
+        jw_open(&req->w, NULL, '{');
+        jw_str(&req->w, "id", w.id);
+        jw_z(&req->w, "object", res->def->name);
+        jw_bool(&req->w, "deleted", true);
+        jw_close(&req->w, '}');
+        return;
+    }
+    if (compute_fields(req, res, &w.new_rec, 1, &view) != WHARF_OK)
+        return;
+    if (op == OP_CREATE)
+        answer_created(req, w.new_rec, &view);
+    else
+        answer_row(req, w.new_rec, &view, 200, "updated");
+}
+
+static bool route_body_ok(struct wharf_req *req)
+{
+    const struct schema *s = req->route->body_schema;
+
+    return !s || schema_validate(s, req->body, str_z(""), req->strict ? SCHEMA_STRICT : 0, req->arena, body_problem, req);
+}
+
+/* A plugin's own route: in a transaction unless it says otherwise. */
+static void run_handler(struct wharf_req *req)
+{
+    const wharf_route *r = req->route->declared;
+    bool tx = !(r->flags & (WHARF_R_READONLY | WHARF_R_NO_TX));
+    const struct plugin *before;
+    wharf_status s = WHARF_OK;
+
+    if (!route_body_ok(req) || (tx && req_begin(req) != WHARF_OK))
+        return;
+    before = plugin_enter(req, req->route->plugin, r->path);
+    s = r->handler(req, r->arg);
+    plugin_leave(req, before);
+    if (s != WHARF_OK && !req->n_problems)
+        req_fail(req, "internal", NULL, NULL);
+    while (req->tx_depth > 1)
+        req_rollback(req);
+    if (req->tx_depth && req->n_problems)
+        req_rollback(req);
+    else if (req->tx_depth)
+        req_commit(req);
+    if (!req->n_problems && !req->status)
+        req->status = 204;
+}
+
+void request_run(struct wharf_req *req)
+{
+    switch (req->route->kind) {
+    case ROUTE_LIST:
+    case ROUTE_RETRIEVE:
+        run_plan(req);
+        break;
+    case ROUTE_CREATE:
+        run_write(req, OP_CREATE);
+        break;
+    case ROUTE_UPDATE:
+        run_write(req, OP_UPDATE);
+        break;
+    case ROUTE_DELETE:
+        run_write(req, OP_DELETE);
+        break;
+    case ROUTE_PLUGIN:
+        run_handler(req);
+        break;
+    case ROUTE_KERNEL:
+        req->route->run(req);
+        break;
+    }
+    while (req->tx_depth)
+        req_rollback(req);
+}

@@ -1,0 +1,478 @@
+/* write.c - create, update and delete inside a transaction. See write.h. */
+#include "resource/write.h"
+
+#include "event/history.h"
+#include "util/str.h"
+#include "util/time.h"
+
+void body_problem(void *arg, wharf_str path, const char *rule, wharf_str message)
+{
+    req_problem(arg, "validation.failed", path, rule, message);
+}
+
+wharf_str absent_text(const struct field *f)
+{
+    if (f->store == STORE_METADATA)
+        return str_z("{}");
+    if (f->store == STORE_ARRAY && !f->nullable)
+        return str_z("[]");
+    if (f->store == STORE_JSON && !f->nullable)
+        return str_z("{}");
+    return (wharf_str){NULL, 0};
+}
+
+wharf_status unique_problem(struct wharf_req *req, const struct definition *d, const struct db_error *e)
+{
+    wharf_status s = WHARF_CONFLICT;
+
+    for (size_t i = 0; i < d->n_uniques; i++) {
+        const struct unique_rule *u = &d->uniques[i];
+
+        if (strcmp(u->index, e->constraint) != 0)
+            continue;
+        for (size_t k = 0; k < u->n_report; k++)
+            s = req_problem(req, u->code, str_z(u->report[k]->name), "unique",
+                arena_printf(req->arena, "There is already a %s with this %s", d->title, u->report[k]->name));
+        return u->n_report ? s : req_fail(req, u->code, NULL, NULL);
+    }
+    return req_database_problem(req, e);
+}
+
+static void bind_cell(struct sql *s, const struct field *f, const char *p, size_t n)
+{
+    if (p)
+        sql_bind(s, (wharf_str){p, n});
+    else
+        sql_bind_null(s);
+    sql_addf(s, "::%s", store_type(f));
+}
+
+static wharf_str iso_now(struct wharf_req *req)
+{
+    char iso[ISO_MS_LEN + 1];
+
+    time_format_iso(req->now_us, iso);
+    return arena_dup(req->arena, iso, ISO_MS_LEN);
+}
+
+/* ---- reading the row ---- */
+
+static struct wharf_rec *read_row(struct wharf_req *req, const struct write *w, bool lock)
+{
+    const struct definition *d = w->res->def;
+    struct narrowing narrow;
+    struct sql s;
+    PGresult *r;
+
+    if (!narrow_rows_of(req, w->res, w->parent_id, &narrow))
+        return NULL;
+    sql_init(&s, req->arena);
+    sql_add(&s, "SELECT ");
+    sql_add(&s, w->res->columns_full);
+    sql_addf(&s, " FROM %s t WHERE ", d->table);
+    query_visible(&s, d, &req->who->access, false);
+    sql_add(&s, " AND t.id = ");
+    sql_bind(&s, w->id);
+    narrow_sql(&s, &narrow);
+    if (lock)
+        sql_add(&s, " FOR UPDATE OF t");
+    r = req_query_sql(req, &s);
+    if (!r)
+        return NULL;
+    if (!PQntuples(r)) {
+        req_problem(req, "not_found", w->id, NULL, str_z(""));
+        return NULL;
+    }
+    return record_from_result(req->arena, w->res, r, 0);
+}
+
+/* The row as it stands after the write, whoever may see it. */
+static struct wharf_rec *read_again(struct wharf_req *req, const struct write *w)
+{
+    const struct definition *d = w->res->def;
+    struct sql_arg args[2] = {{req->who->organization.p, req->who->organization.n}, {w->id.p, w->id.n}};
+    PGresult *r = req_query(req, w->res->retrieve_sql, args, 2);
+
+    if (!r)
+        return NULL;
+    if (!PQntuples(r)) {
+        req_fail(req, "internal", NULL, "a %s vanished while it was written", d->title);
+        return NULL;
+    }
+    return record_from_result(req->arena, w->res, r, 0);
+}
+
+/* ---- history ---- */
+
+static wharf_str location_of(const struct wharf_rec *rec)
+{
+    const struct definition *d = rec->res->def;
+
+    return d->location ? record_text(rec, d->location) : location_is_id(rec->res) ? record_id(rec) : str_z("");
+}
+
+static wharf_status leave_history(struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous)
+{
+    const struct definition *d = w->res->def;
+    const struct wharf_rec *rec = w->new_rec ? w->new_rec : w->old_rec;
+    struct view view = {.in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+    struct change c = {
+        .resource = d->name,
+        .resource_id = w->id,
+        .parent_id = d->parent ? record_text(rec, d->parent) : str_z(""),
+        .location_id = location_of(rec),
+        .action = w->op == OP_CREATE ? "created" : w->op == OP_UPDATE ? "updated" : "deleted",
+        .log = d->log,
+        .changes = changes,
+        .event = w->op == OP_CREATE ? d->events.created : w->op == OP_UPDATE ? d->events.updated : d->events.deleted,
+        .previous = previous,
+    };
+
+    if (c.event)
+        c.data = record_json(req->arena, rec, &view);
+    return history_write(req, &c);
+}
+
+/* ---- create ---- */
+
+static wharf_status insert_row(struct wharf_req *req, struct write *w)
+{
+    const struct definition *d = w->res->def;
+    wharf_str now = iso_now(req);
+    struct db_error e;
+    struct sql s;
+
+    sql_init(&s, req->arena);
+    sql_addf(&s, "INSERT INTO %s (organization_id, id, created_at, updated_at, created_by, updated_by, version", d->table);
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (field_written(&d->fields[i]))
+            sql_addf(&s, ", %s", d->fields[i].column);
+    }
+    sql_add(&s, ") VALUES (");
+    sql_bind(&s, req->who->organization);
+    sql_add(&s, ", ");
+    sql_bind(&s, w->id);
+    for (int i = 0; i < 2; i++) {
+        sql_add(&s, ", ");
+        sql_bind(&s, now);
+        sql_add(&s, "::timestamptz");
+    }
+    for (int i = 0; i < 2; i++) {
+        sql_add(&s, ", ");
+        sql_bind(&s, req->who->actor_id);
+    }
+    sql_add(&s, ", 1");
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct field *f = &d->fields[i];
+        const struct value *v = &w->values[i];
+        wharf_str text = v->present ? (v->null ? (wharf_str){NULL, 0} : v->text) : absent_text(f);
+
+        if (!field_written(f))
+            continue;
+        if (v->present && v->set_input)
+            text = value_apply_set(req->arena, str_z("[]"), v);
+        sql_add(&s, ", ");
+        bind_cell(&s, f, text.p, text.n);
+    }
+    sql_add(&s, ")");
+    if (req_try_sql(req, &s, &e))
+        return WHARF_OK;
+    return e.status == DB_UNIQUE ? unique_problem(req, d, &e) : req_database_problem(req, &e);
+}
+
+static wharf_status write_children(struct wharf_req *req, const struct write *w, bool *ret_changed)
+{
+    const struct definition *d = w->res->def;
+
+    *ret_changed = false;
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct field *f = &d->fields[i];
+        bool changed = false;
+        wharf_status s = WHARF_OK;
+
+        if (f->kind != FIELD_CHILDREN)
+            continue;
+        if (w->op == OP_DELETE)
+            s = children_delete(req, w, f);
+        else if (w->values[i].present)
+            s = children_write(req, w, f, &changed);
+        if (s != WHARF_OK)
+            return s;
+        *ret_changed = *ret_changed || changed;
+    }
+    return WHARF_OK;
+}
+
+static wharf_status new_row_id(struct wharf_req *req, struct write *w)
+{
+    const struct definition *d = w->res->def;
+    char id[ID_MAX];
+
+    if (d->id_pattern && json_is(json_get(w->body, "id"), JSON_STRING)) {
+        w->id = json_get(w->body, "id")->text;
+        return WHARF_OK;
+    }
+    w->id = arena_dup(req->arena, id, id_new(d->id_prefix, req->now_us, id));
+    return WHARF_OK;
+}
+
+static wharf_status run_create(struct wharf_req *req, struct write *w)
+{
+    bool changed;
+    wharf_status s = references_check(req, w);
+
+    if (s != WHARF_OK || new_row_id(req, w) != WHARF_OK)
+        return s;
+    w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
+    w->new_rec->res = w->res;
+    w->new_rec->arena = req->arena;
+    w->new_rec->values = w->values;
+    w->new_rec->id = w->id;
+    s = run_hooks(req, w->res, HOOK_CHECK, WHARF_CREATE, NULL, w->new_rec);
+    if (s == WHARF_OK)
+        s = insert_row(req, w);
+    if (s == WHARF_OK)
+        s = write_children(req, w, &changed);
+    if (s != WHARF_OK)
+        return s;
+    w->new_rec = read_again(req, w);
+    if (!w->new_rec)
+        return WHARF_UNAVAILABLE;
+    w->new_rec->values = w->values;
+    s = run_hooks(req, w->res, HOOK_WRITTEN, WHARF_CREATE, NULL, w->new_rec);
+    if (s != WHARF_OK)
+        return s;
+    w->new_rec = read_again(req, w);
+    if (!w->new_rec)
+        return WHARF_UNAVAILABLE;
+    queue_committed(req, w->res, WHARF_CREATE, NULL, w->new_rec);
+    return leave_history(req, w, str_z(""), str_z(""));
+}
+
+/* ---- update ---- */
+
+/* Sent values that name create-only fields must equal what is stored; patches and set inputs become whole values. */
+static wharf_status settle_values(struct wharf_req *req, struct write *w)
+{
+    const struct definition *d = w->res->def;
+
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct field *f = &d->fields[i];
+        struct value *v = &w->values[i];
+        const struct cell *cell = v->present ? record_cell(w->old_rec, f) : NULL;
+
+        if (!v->present || !cell || f->kind != FIELD_COLUMN)
+            continue;
+        if (!(f->write & OP_UPDATE) && cell_differs(req->arena, f, cell, v))
+            req_problem(req, "validation.failed", str_z(f->name), "immutable",
+                arena_printf(req->arena, "%s can not be changed after creation; leave it out", f->name));
+        if (v->patch)
+            value_merge(req->arena, f, (wharf_str){cell->p, cell->n}, v, str_z(f->name), v, body_problem, req);
+        if (v->set_input) {
+            v->text = value_apply_set(req->arena, cell->p ? (wharf_str){cell->p, cell->n} : str_z("[]"), v);
+            v->null = false;
+        }
+    }
+    return req->n_problems ? WHARF_INVALID : WHARF_OK;
+}
+
+static bool will_change(struct wharf_req *req, const struct write *w, const struct field *f)
+{
+    const struct value *v = &w->values[f->index];
+
+    return v->present && field_written(f) && cell_differs(req->arena, f, record_cell(w->old_rec, f), v);
+}
+
+static wharf_status update_row(struct wharf_req *req, struct write *w)
+{
+    const struct definition *d = w->res->def;
+    struct db_error e;
+    struct sql s;
+
+    sql_init(&s, req->arena);
+    sql_addf(&s, "UPDATE %s SET version = version + 1, updated_at = ", d->table);
+    sql_bind(&s, iso_now(req));
+    sql_add(&s, "::timestamptz, updated_by = ");
+    sql_bind(&s, req->who->actor_id);
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct field *f = &d->fields[i];
+        const struct value *v = &w->values[i];
+
+        if (!will_change(req, w, f))
+            continue;
+        sql_addf(&s, ", %s = ", f->column);
+        bind_cell(&s, f, v->null ? NULL : v->text.p, v->text.n);
+    }
+    sql_add(&s, " WHERE organization_id = ");
+    sql_bind(&s, req->who->organization);
+    sql_add(&s, " AND id = ");
+    sql_bind(&s, w->id);
+    if (req_try_sql(req, &s, &e))
+        return WHARF_OK;
+    return e.status == DB_UNIQUE ? unique_problem(req, d, &e) : req_database_problem(req, &e);
+}
+
+static wharf_status finish_update(struct wharf_req *req, struct write *w)
+{
+    wharf_str changes, previous;
+    wharf_status s;
+
+    w->new_rec = read_again(req, w);
+    if (!w->new_rec)
+        return WHARF_UNAVAILABLE;
+    w->new_rec->values = w->values;
+    s = run_hooks(req, w->res, HOOK_WRITTEN, WHARF_UPDATE, w->old_rec, w->new_rec);
+    if (s != WHARF_OK)
+        return s;
+    w->new_rec = read_again(req, w);
+    if (!w->new_rec)
+        return WHARF_UNAVAILABLE;
+    if (!rows_differ(req, w->old_rec, w->new_rec, &changes, &previous)) {
+        w->unchanged = true;
+        return WHARF_OK;
+    }
+    queue_committed(req, w->res, WHARF_UPDATE, w->old_rec, w->new_rec);
+    return leave_history(req, w, changes, previous);
+}
+
+static wharf_status run_update(struct wharf_req *req, struct write *w)
+{
+    const struct definition *d = w->res->def;
+    bool changed = false, columns = false;
+    wharf_status s;
+
+    w->old_rec = read_row(req, w, true);
+    if (!w->old_rec || !check_location(req, w->res, w->old_rec))
+        return WHARF_NOT_FOUND;
+    s = settle_values(req, w);
+    if (s == WHARF_OK)
+        s = references_check(req, w);
+    if (s != WHARF_OK)
+        return s;
+    w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
+    w->new_rec->res = w->res;
+    w->new_rec->arena = req->arena;
+    w->new_rec->cells = w->old_rec->cells;
+    w->new_rec->values = w->values;
+    w->new_rec->id = w->id;
+    s = run_hooks(req, w->res, HOOK_CHECK, WHARF_UPDATE, w->old_rec, w->new_rec);
+    if (s == WHARF_OK)
+        s = write_children(req, w, &changed);
+    if (s != WHARF_OK)
+        return s;
+    for (size_t i = 0; i < d->n_fields; i++)
+        columns = columns || will_change(req, w, &d->fields[i]);
+    if (!columns && !changed) {
+        w->unchanged = true;
+        w->new_rec = w->old_rec;
+        return WHARF_OK;
+    }
+    s = update_row(req, w);
+    return s == WHARF_OK ? finish_update(req, w) : s;
+}
+
+/* ---- delete ---- */
+
+static wharf_status run_delete(struct wharf_req *req, struct write *w)
+{
+    const struct definition *d = w->res->def;
+    bool changed;
+    wharf_status s;
+    struct sql sql;
+
+    w->old_rec = read_row(req, w, true);
+    if (!w->old_rec || !check_location(req, w->res, w->old_rec))
+        return WHARF_NOT_FOUND;
+    s = run_hooks(req, w->res, HOOK_CHECK, WHARF_DELETE, w->old_rec, NULL);
+    if (s == WHARF_OK)
+        s = write_children(req, w, &changed);
+    if (s != WHARF_OK)
+        return s;
+    sql_init(&sql, req->arena);
+    if (d->soft_delete) {
+        sql_addf(&sql, "UPDATE %s SET version = version + 1, deleted_at = ", d->table);
+        sql_bind(&sql, iso_now(req));
+        sql_add(&sql, "::timestamptz, updated_by = ");
+        sql_bind(&sql, req->who->actor_id);
+    } else {
+        sql_addf(&sql, "DELETE FROM %s", d->table);
+    }
+    sql_add(&sql, " WHERE organization_id = ");
+    sql_bind(&sql, req->who->organization);
+    sql_add(&sql, " AND id = ");
+    sql_bind(&sql, w->id);
+    if (!req_query_sql(req, &sql))
+        return WHARF_UNAVAILABLE;
+    s = run_hooks(req, w->res, HOOK_WRITTEN, WHARF_DELETE, w->old_rec, NULL);
+    if (s != WHARF_OK)
+        return s;
+    queue_committed(req, w->res, WHARF_DELETE, w->old_rec, NULL);
+    return leave_history(req, w, str_z(""), str_z(""));
+}
+
+/* ---- the pipeline ---- */
+
+static wharf_status check_body(struct wharf_req *req, struct write *w)
+{
+    const struct definition *d = w->res->def;
+
+    w->values = ARENA_ARRAY(req->arena, struct value, d->n_fields);
+    w->body = normalize_body(req, w->res, w->op, w->body);
+    if (req->n_problems)
+        return WHARF_INVALID;
+    if (!body_check(req->arena, d, w->op, w->body, req->strict ? BODY_STRICT : 0, w->values, body_problem, req))
+        return WHARF_INVALID;
+    if (d->parent && w->parent_id.n)
+        w->values[d->parent->index] = (struct value){.present = w->op == OP_CREATE, .text = w->parent_id};
+    return WHARF_OK;
+}
+
+enum { RECURSION_MAX = 8 };
+
+wharf_status write_run(struct wharf_req *req, struct write *w)
+{
+    wharf_status s = WHARF_OK;
+
+    if (req->res_depth >= RECURSION_MAX)
+        return req_fail(req, "internal", NULL, "writes nested deeper than %d", RECURSION_MAX);
+    req->res_depth++;
+    if (w->op != OP_DELETE)
+        s = check_body(req, w);
+    if (s == WHARF_OK && w->op == OP_CREATE) {
+        struct narrowing narrow;
+
+        s = narrow_rows_of(req, w->res, w->parent_id, &narrow) ? run_create(req, w) : WHARF_NOT_FOUND;
+    } else if (s == WHARF_OK) {
+        s = w->op == OP_UPDATE ? run_update(req, w) : run_delete(req, w);
+    }
+    req->res_depth--;
+    return s == WHARF_OK && req->n_problems ? WHARF_INVALID : s;
+}
+
+static bool lost_a_race(const struct wharf_req *req)
+{
+    return req->n_problems == 1 && !strcmp(req->problems[0].code, "conflict");
+}
+
+wharf_status write_transaction(struct wharf_req *req, struct write *w)
+{
+    struct write start = *w;
+    wharf_status s = WHARF_OK;
+
+    for (int tries = 0; tries < 3; tries++) {
+        if (tries)
+            req_clear_problems(req);
+        *w = start;
+        s = req_begin(req);
+        if (s != WHARF_OK)
+            return s;
+        s = write_run(req, w);
+        if (s == WHARF_OK && !w->unchanged)
+            s = req_commit(req);
+        else
+            req_rollback(req);
+        if (s == WHARF_OK || !lost_a_race(req))
+            break;
+    }
+    return s;
+}

@@ -1,0 +1,42 @@
+/* write.h - the transaction of a write: the same for HTTP, batch items, Lua and plugin calls (docs/plugin-abi.md section 6 'Pipeline').
+ *
+ * Runs on a worker thread, inside the caller's transaction when there is one. Leaves to others: answering, plain creates (create.c).
+ */
+#ifndef WHARF_RESOURCE_WRITE_H
+#define WHARF_RESOURCE_WRITE_H
+
+#include "resource/hooks.h"
+
+struct write {
+    const struct resource *res;
+    uint32_t op;                    /* OP_CREATE, OP_UPDATE, OP_DELETE */
+    wharf_str id;                   /* addressed row; create: filled in */
+    wharf_str parent_id;            /* nested collections, else "" */
+    const struct wharf_json *body;  /* create, update */
+    /* results: */
+    struct wharf_rec *old_rec, *new_rec;
+    bool unchanged;                 /* update: nothing differed, nothing was written */
+    /* of the pipeline: */
+    struct value *values;
+};
+
+/* Steps 3 to 12. Problems are on the request when it is not WHARF_OK. */
+wharf_status write_run(struct wharf_req *req, struct write *w);
+/* Begin, write_run, commit, tried again after a serialization failure. */
+wharf_status write_transaction(struct wharf_req *req, struct write *w);
+
+/* Children rows (children.c): brings the live rows of w's row in line with the sent list. ret_changed: anything was written. */
+wharf_status children_write(struct wharf_req *req, const struct write *w, const struct field *f, bool *ret_changed);
+wharf_status children_delete(struct wharf_req *req, const struct write *w, const struct field *f);
+/* References of the sent values exist, and locations among them are accessible (references.c). */
+wharf_status references_check(struct wharf_req *req, const struct write *w);
+/* Differences of two rows (diff.c): [{field, old, new}] and {field: old}. False: none. */
+bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec, const struct wharf_rec *new_rec, wharf_str *ret_changes,
+    wharf_str *ret_previous);
+/* The violated unique rule as a problem. */
+wharf_status unique_problem(struct wharf_req *req, const struct definition *d, const struct db_error *e);
+/* The default cell of a written column that nobody sent. */
+wharf_str absent_text(const struct field *f);
+void body_problem(void *req, wharf_str path, const char *rule, wharf_str message); /* a schema_problem_fn */
+
+#endif

@@ -1,0 +1,19 @@
+/* crash.h - what a worker leaves behind when a fatal signal ends it: a report the supervisor and a person can read.
+ *
+ * The report names signal, address, the plugin to blame (the first frame inside a plugin's code, else the plugin whose crumb
+ * the thread holds), registers and a backtrace as module+offset. Then the signal takes its usual course, core file included.
+ */
+#ifndef WHARF_SUPERVISOR_CRASH_H
+#define WHARF_SUPERVISOR_CRASH_H
+
+#include "supervisor/board.h"
+
+/* Installs the handlers of this process; reports go to dir/crash-<milliseconds>-<pid>.txt. Call once, before threads. */
+void crash_install(const char *dir);
+/* Code of this file belongs to this plugin. Call after dlopen, before threads. Both texts are copied. */
+void crash_add_plugin(const char *name, const char *file);
+/* Gives the calling thread its own signal stack and says which crumb tells what it is doing (NULL: none). Call at the start of
+ * each thread, the main one included. */
+void crash_thread(struct crumb *c);
+
+#endif
