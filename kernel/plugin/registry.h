@@ -26,6 +26,10 @@ const struct manifest *const *registry_resolve(const struct config *config, cons
 /* resolve + dlopen + declare + compile. The registry lives until the process ends. */
 struct registry *registry_load(const struct config *config, const char *quarantined, struct arena *a, wharf_str *ret_problems);
 
+/* What a worker serves with; its board, caches and documents are filled in by the worker. */
+struct engine;
+struct engine *registry_engine(struct registry *r);
+
 size_t registry_plugin_count(const struct registry *r);
 const struct manifest *registry_plugin(const struct registry *r, size_t i); /* in load order */
 /* All migrations in load order, the kernel's own first (plugin "wharf"), numbers ascending within a plugin. */

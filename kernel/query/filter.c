@@ -2,7 +2,6 @@
  * parser. */
 #include "query/filter.h"
 #include "util/str.h"
-#include "util/time.h"
 
 static const struct {
     const char *word;
@@ -103,19 +102,6 @@ const wharf_str *filter_items(struct arena *a, wharf_str list, bool escapes, con
         *ret_bang = bangs;
     *ret_n = n;
     return items;
-}
-
-wharf_str filter_time(struct arena *a, int64_t us)
-{
-    static const int64_t first = INT64_C(-62135596800000000), after = INT64_C(253402300800000000);
-    char iso[ISO_MS_LEN + 1];
-
-    if (us < first)
-        return WHARF_S("-infinity");
-    if (us >= after)
-        return WHARF_S("infinity");
-    time_format_iso(us, iso);
-    return arena_dup(a, iso, ISO_MS_LEN);
 }
 
 const char *filter_parse(struct arena *a, const struct filter_pair *p, struct condition *c)

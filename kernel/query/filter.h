@@ -90,8 +90,6 @@ void condition_sql(struct sql *s, const struct condition *c);
 void search_where(struct sql *s, const struct definition *d, const struct list_query *q);
 void search_score(struct sql *s, const struct definition *d, const struct list_query *q);
 void search_hits(struct sql *s, const struct definition *d, const struct list_query *q);
-/* A timestamptz literal text of the instant, also beyond the years that ISO texts carry. */
-wharf_str filter_time(struct arena *a, int64_t us);
 
 /* Cursors: false when the text was not made by query_cursor for this fingerprint. */
 bool cursor_read(struct arena *a, wharf_str text, const unsigned char *key, struct list_query *q);

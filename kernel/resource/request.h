@@ -68,6 +68,7 @@ struct wharf_req {
     int status;                   /* 0: not answered yet */
     wharf_str message;
     const char *success_code;
+    const char *raw_type;         /* media type: `out` is the whole body, no envelope */
     struct buf out;               /* the JSON of "data" */
     struct jw w;
     uint64_t data_open;           /* respond() was called: data is being written */
