@@ -23,6 +23,10 @@ typedef void schema_problem_fn(void *arg, wharf_str path, const char *rule, whar
 /* NULL when the schema is not of the subset; each reason is told through fn with the JSON pointer of the place. */
 const struct schema *schema_compile(struct arena *a, const struct wharf_json *json, schema_problem_fn *fn, void *arg);
 
+/* The same of one place of a document: $ref is looked up in document, paths of problems begin at json. */
+const struct schema *schema_compile_part(struct arena *a, const struct wharf_json *document, const struct wharf_json *json,
+    schema_problem_fn *fn, void *arg);
+
 enum schema_flag {
     SCHEMA_STRICT = 1, /* unknown members of objects without additionalProperties are problems ("unknown") */
 };
@@ -30,8 +34,8 @@ enum schema_flag {
 bool schema_validate(const struct schema *s, const struct wharf_json *v, wharf_str base, uint32_t flags, struct arena *a,
     schema_problem_fn *fn, void *arg);
 
-/* A regular expression of the linear-time subset (no backreferences, look-around or nested unbounded counts), matched by
- * an automaton over code points; like JSON Schema, not anchored. */
+/* A regular expression of the linear-time subset (ECMAScript's u syntax without backreferences, look-around and \p; counts
+ * may multiply to 4000 steps), matched by an automaton over code points; like JSON Schema, not anchored. */
 struct pattern;
 const struct pattern *pattern_compile(struct arena *a, wharf_str source, const char **ret_error);
 bool pattern_match(const struct pattern *p, wharf_str text);

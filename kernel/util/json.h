@@ -54,6 +54,12 @@ int64_t json_int_or(const struct wharf_json *object, const char *key, int64_t fa
 bool json_int(const struct wharf_json *v, int64_t *ret_i);
 /* value = *ret_scaled / 10^scale; false when digits beyond the scale are not zero, or out of range. */
 bool json_decimal(const struct wharf_json *v, uint32_t scale, int64_t *ret_scaled);
+/* Is it a number without a fraction, of any size? */
+bool json_whole(const struct wharf_json *v);
+/* Is a an exact multiple of b (b not 0, at most 18 significant digits)? Texts of RFC 8259. */
+bool json_number_multiple(wharf_str a, wharf_str b);
+/* Significant digits: 0 of zero, 3 of "0.0120". */
+size_t json_number_digits(wharf_str number);
 double json_double(const struct wharf_json *v);
 /* Deep equality: numbers by exact value (1 equals 1.0), objects without regard to order. */
 bool json_equal(const struct wharf_json *a, const struct wharf_json *b);

@@ -127,6 +127,49 @@ bool json_int(const struct wharf_json *v, int64_t *ret_i)
     return json_decimal(v, 0, ret_i);
 }
 
+bool json_whole(const struct wharf_json *v)
+{
+    struct number n;
+
+    if (!json_is(v, JSON_NUMBER))
+        return false;
+    n = number_of(v->text);
+    return n.point >= (int64_t)n.count;
+}
+
+size_t json_number_digits(wharf_str number)
+{
+    return number_of(number).count;
+}
+
+static uint64_t times_mod(uint64_t x, uint64_t y, uint64_t modulus)
+{
+    return (uint64_t)((unsigned __int128)x * y % modulus);
+}
+
+/* With x = p * 10^i and y = q * 10^j, p and q without trailing zeros: when i < j, p would have to end in zero. */
+bool json_number_multiple(wharf_str a, wharf_str b)
+{
+    struct number x = number_of(a), y = number_of(b);
+    int64_t zeros = (x.point - (int64_t)x.count) - (y.point - (int64_t)y.count);
+    uint64_t modulus = 0, rest = 0, power = 10;
+
+    if (!x.count)
+        return true;
+    if (zeros < 0)
+        return false;
+    for (size_t i = 0; i < y.count; i++)
+        modulus = modulus * 10 + (uint64_t)(digit_at(&y, i) - '0');
+    for (size_t i = 0; i < x.count; i++)
+        rest = (times_mod(rest, 10, modulus) + (uint64_t)(digit_at(&x, i) - '0')) % modulus;
+    for (; zeros; zeros >>= 1) {
+        if (zeros & 1)
+            rest = times_mod(rest, power, modulus);
+        power = times_mod(power, power, modulus);
+    }
+    return rest == 0;
+}
+
 bool json_number_canonical(wharf_str number, size_t max_digits, struct buf *out)
 {
     struct number n = number_of(number);

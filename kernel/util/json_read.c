@@ -64,7 +64,7 @@ static void skip_space(struct reader *r)
         r->p++;
 }
 
-/* ---- strings -------------------------------------------------------------------------------- */
+/* ---- strings ----------------------------------------------------------------------------------------------------- */
 
 /* Bytes before the first that is a quote, a backslash, a control or not ASCII. Eight at a time: in each word the
  * lowest marked byte is a true hit (a borrow can only mark bytes above one). */
@@ -214,7 +214,7 @@ static bool read_string(struct reader *r, wharf_str *ret, bool *ret_nul)
     return true;
 }
 
-/* ---- numbers -------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 static size_t skip_digits(struct reader *r)
 {
@@ -283,7 +283,7 @@ static struct wharf_json *read_number(struct reader *r)
     return v;
 }
 
-/* ---- arrays and objects -------------------------------------------------------------------------------- */
+/* ---- arrays and objects ------------------------------------------------------------------------------------------ */
 
 static bool keys_equal(const struct wharf_json *a, const struct wharf_json *b)
 {
