@@ -97,7 +97,12 @@ static void err_clear(wharf_req *req)
     req_clear_problems(req);
 }
 
-const wharf_err_api host_err = {WHARF_HEAD(wharf_err_api), err_fail, err_fail, err_current, err_clear};
+static void err_base(wharf_req *req, const char *prefix)
+{
+    req->path_base = arena_dupz(req->arena, prefix);
+}
+
+const wharf_err_api host_err = {WHARF_HEAD(wharf_err_api), err_fail, err_fail, err_current, err_clear, err_base};
 
 /* ---- log ---- */
 

@@ -63,6 +63,7 @@ struct wharf_req {
 
     struct problem *problems;
     size_t n_problems, cap_problems;
+    wharf_str path_base; /* put before the paths of body problems: "layouts.2." */
     int retry_after; /* seconds, 0: none */
 
     int status; /* 0: not answered yet */
