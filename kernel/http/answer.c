@@ -9,8 +9,8 @@
 
 enum { ENDPOINT_MAX = 512 };
 
-static const char *const title_of_status[] = {"Bad request", "Unauthorized", "", "Forbidden", "Not found", "Method not allowed",
-    "Not acceptable", "", "Request timeout", "Conflict"};
+static const char *const title_of_status[] = {"Bad request", "Unauthorized", "", "Forbidden", "Not found",
+    "Method not allowed", "Not acceptable", "", "Request timeout", "Conflict"};
 
 static bool told_before(const struct wharf_req *req, size_t i)
 {
@@ -47,7 +47,8 @@ static wharf_str endpoint(const struct wharf_req *req)
 static wharf_str first_message(const struct wharf_req *req)
 {
     if (!strcmp(req->problems[0].code, "internal"))
-        return arena_printf(req->arena, "Something went wrong on our side; the request is known as %s", req->request_id);
+        return arena_printf(
+            req->arena, "Something went wrong on our side; the request is known as %s", req->request_id);
     return req->problems[0].text;
 }
 
@@ -140,19 +141,21 @@ static void cors_headers(const struct exchange *x, struct MHD_Response *r)
         return;
     add(r, "Access-Control-Allow-Origin", x->origin.p);
     add(r, "Access-Control-Expose-Headers",
-        "Content-Type, Request-Id, X-Request-Id, SVC-Datetime-Format, SVC-Mode, ETag, Vary, Cache-Control, RateLimit, RateLimit-Policy, "
+        "Content-Type, Request-Id, X-Request-Id, SVC-Datetime-Format, SVC-Mode, ETag, Vary, Cache-Control, RateLimit, "
+        "RateLimit-Policy, "
         "Retry-After, Location, Deprecation, Sunset, Link, Preference-Applied, Idempotent-Replayed");
     if (!strcmp(x->req.method, "OPTIONS")) {
         add(r, "Access-Control-Allow-Methods", x->allow);
         add(r, "Access-Control-Allow-Headers",
-            "SVC-API-KEY, X-API-KEY, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Prefer, SVC-Datetime-Format, "
+            "SVC-API-KEY, X-API-KEY, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Prefer, "
+            "SVC-Datetime-Format, "
             "X-Request-Id");
         add(r, "Access-Control-Max-Age", "7200");
     }
 }
 
-static const char *const datetime_headers[] = {"iso_8601;type=string;precision=milliseconds", "epoch;type=integer;precision=seconds",
-    "epoch_millis;type=integer;precision=milliseconds"};
+static const char *const datetime_headers[] = {"iso_8601;type=string;precision=milliseconds",
+    "epoch;type=integer;precision=seconds", "epoch_millis;type=integer;precision=milliseconds"};
 
 static void common_headers(const struct exchange *x, struct MHD_Response *r, int status)
 {
@@ -188,7 +191,7 @@ static void common_headers(const struct exchange *x, struct MHD_Response *r, int
 
 static struct MHD_Response *empty_response(struct exchange *x, int status)
 {
-    struct MHD_Response *r = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
 
     common_headers(x, r, status);
     return r;
@@ -250,7 +253,8 @@ void answer_timeout_raw(struct peer *p)
     static const char text[] =
         "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close\r\n"
         "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nContent-Length: 155\r\n\r\n"
-        "{\"data\":null,\"message\":\"The request was not sent within the time limit\",\"status\":408,\"code\":\"request.timeout\","
+        "{\"data\":null,\"message\":\"The request was not sent within the time "
+        "limit\",\"status\":408,\"code\":\"request.timeout\","
         "\"errors\":[],\"pagination\":null,\"endpoint\":\"\"}\n";
 
     send(p->fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -42,7 +42,8 @@ static bool parse_body(struct exchange *x, wharf_str text)
     req->body_text = arena_dup_str(req->arena, text);
     req->body = json_parse(req->arena, req->body_text, &e);
     if (!req->body) {
-        req_fail(req, "body.malformed", NULL, "The body is not JSON as RFC 8259 has it: %s at byte %zu", e.message, e.offset);
+        req_fail(req, "body.malformed", NULL, "The body is not JSON as RFC 8259 has it: %s at byte %zu", e.message,
+            e.offset);
         return false;
     }
     if (req->body->type != JSON_OBJECT && !(req->route->array_body && req->body->type == JSON_ARRAY)) {

@@ -1,4 +1,5 @@
 /* check.c - what can be refused from the headers alone, in the order of docs/spec/01-platform.md section 2.1. */
+#include <stdlib.h>
 #include <strings.h>
 
 #include "http/exchange.h"
@@ -34,7 +35,8 @@ static bool well_formed(struct exchange *x)
     MHD_get_connection_values(x->connection, MHD_HEADER_KIND, count_header, &n);
     if (n.lengths > 1 || (n.lengths && header(x, "Transfer-Encoding")) || n.hosts > 1) {
         x->close_after = true;
-        req_fail(&x->req, "http.malformed", NULL, "Send one Host header, and Content-Length or Transfer-Encoding but not both");
+        req_fail(&x->req, "http.malformed", NULL,
+            "Send one Host header, and Content-Length or Transfer-Encoding but not both");
         return false;
     }
     return true;
@@ -42,7 +44,8 @@ static bool well_formed(struct exchange *x)
 
 static bool sizes_ok(struct exchange *x)
 {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+        x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
     if (x->uri_len > URI_MAX) {
         x->close_after = true;
@@ -265,7 +268,9 @@ static bool scope_ok(struct exchange *x)
 
     if (r->area < 0 || !x->req.who || x->req.who->levels[r->area] >= r->level)
         return true;
-    missing = arena_printf(x->req.arena, "%s:%s", x->req.engine->areas.names[r->area], r->level == SCOPE_READ ? "read" : "write").p;
+    missing = arena_printf(
+        x->req.arena, "%s:%s", x->req.engine->areas.names[r->area], r->level == SCOPE_READ ? "read" : "write")
+                  .p;
     count_refusal(x, 5);
     req_fail(&x->req, "scope_access", missing, "The API key lacks the scope %s", missing);
     return false;
@@ -300,9 +305,10 @@ static bool takes_body(const struct exchange *x)
 
 static bool body_headers_ok(struct exchange *x)
 {
-    const char *length = header(x, "Content-Length"), *type = header(x, "Content-Type"), *coding = header(x, "Content-Encoding");
+    const char *length = header(x, "Content-Length"), *type = header(x, "Content-Type"),
+               *coding = header(x, "Content-Encoding");
     bool has_body = (length && strtoull(length, NULL, 10) > 0) || header(x, "Transfer-Encoding");
-    size_t limit = x->req.route->large_body ? LARGE_BODY : (size_t)x->server->config->body_limit;
+    size_t limit = x->req.route->large_body ? (size_t)LARGE_BODY : (size_t)x->server->config->body_limit;
 
     x->body_limit = limit;
     if (!takes_body(x) || !has_body)
@@ -340,7 +346,8 @@ static bool preferences_ok(struct exchange *x)
         }
     }
     if (!known)
-        req_fail(&x->req, "param.invalid", "SVC-Datetime-Format", "SVC-Datetime-Format is iso_8601, epoch or epoch_millis");
+        req_fail(
+            &x->req, "param.invalid", "SVC-Datetime-Format", "SVC-Datetime-Format is iso_8601, epoch or epoch_millis");
     return known;
 }
 

@@ -43,7 +43,11 @@ void dispatch_auth(struct exchange *x)
         j->hex[3 + 2 * i] = digits[x->key_hash[i] & 15];
     }
     j->arg = (struct sql_arg){j->hex, sizeof(j->hex) - 1};
-    j->job = (struct lane_job){.sql = auth_lookup_sql, .args = &j->arg, .n_args = 1, .done = auth_done, .arg = x,
+    j->job = (struct lane_job){.sql = auth_lookup_sql,
+        .args = &j->arg,
+        .n_args = 1,
+        .done = auth_done,
+        .arg = x,
         .deadline_us = x->server->turn_us + 2000000};
     lane_queue(x->server->lanes[0], &j->job);
 }
@@ -121,8 +125,11 @@ static void to_lanes(struct exchange *x)
     x->pending = x->plan.n_statements;
     for (size_t i = 0; i < x->plan.n_statements; i++) {
         x->errors[i] = (struct db_error){.status = DB_OK};
-        x->jobs[i] = (struct lane_job){.sql = x->plan.statements[i].sql, .args = x->plan.statements[i].args,
-            .n_args = x->plan.statements[i].n_args, .arg = x, .deadline_us = x->server->turn_us + 5000000,
+        x->jobs[i] = (struct lane_job){.sql = x->plan.statements[i].sql,
+            .args = x->plan.statements[i].args,
+            .n_args = x->plan.statements[i].n_args,
+            .arg = x,
+            .deadline_us = x->server->turn_us + 5000000,
             .done = x->plan.n_statements == 1 ? only_statement_done : statement_done};
         lane_queue(lane_for(x->server, x->plan.statements[i].lane), &x->jobs[i]);
     }

@@ -175,8 +175,8 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
     return MHD_YES;
 }
 
-enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char *url, const char *method, const char *version,
-    const char *upload_data, size_t *upload_data_size, void **con_cls)
+enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char *url, const char *method,
+    const char *version, const char *upload_data, size_t *upload_data_size, void **con_cls)
 {
     struct exchange *x = *con_cls;
 

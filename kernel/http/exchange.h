@@ -24,14 +24,14 @@ enum {
 };
 
 enum exchange_state {
-    X_NEW,          /* headers not looked at */
-    X_AUTH,         /* waiting for the key's row */
-    X_BODY,         /* headers are good, body is being read */
-    X_REFUSED,      /* a problem is known, body is being drained */
-    X_ON_LANES,     /* waiting for statements */
-    X_ON_THREAD,    /* a worker thread runs it */
-    X_ANSWER,       /* ready to be answered */
-    X_QUEUED,       /* the answer was given to libmicrohttpd */
+    X_NEW, /* headers not looked at */
+    X_AUTH, /* waiting for the key's row */
+    X_BODY, /* headers are good, body is being read */
+    X_REFUSED, /* a problem is known, body is being drained */
+    X_ON_LANES, /* waiting for statements */
+    X_ON_THREAD, /* a worker thread runs it */
+    X_ANSWER, /* ready to be answered */
+    X_QUEUED, /* the answer was given to libmicrohttpd */
 };
 
 struct server;
@@ -43,15 +43,15 @@ struct exchange {
     struct MHD_Connection *connection;
     struct peer *peer;
     enum exchange_state state;
-    const char *uri;              /* raw, of the request line */
+    const char *uri; /* raw, of the request line */
     size_t uri_len;
     struct buf body;
     size_t body_limit, drained;
     bool gzip_body, gzip_answer, head_only, close_after, suspended, abandoned, detached, expects;
-    int64_t body_idle_us;         /* last byte of the body */
+    int64_t body_idle_us; /* last byte of the body */
     unsigned char key_hash[KEY_HASH];
-    const char *allow;            /* 405, OPTIONS */
-    wharf_str origin;             /* CORS: value of Access-Control-Allow-Origin, or empty */
+    const char *allow; /* 405, OPTIONS */
+    wharf_str origin; /* CORS: value of Access-Control-Allow-Origin, or empty */
     struct plan plan;
     struct lane_job jobs[PLAN_STATEMENTS];
     PGresult *results[PLAN_STATEMENTS];
@@ -63,9 +63,9 @@ struct exchange {
     struct exchange *next_done;
 };
 
-struct peer {                     /* a TCP connection */
+struct peer { /* a TCP connection */
     int fd;
-    int64_t since_us;             /* connected, or the last exchange ended */
+    int64_t since_us; /* connected, or the last exchange ended */
     bool busy, used;
     struct peer *next, *prev;
 };
@@ -84,23 +84,23 @@ struct server {
     bool lane_ready[LANES_MAX];
     size_t next_slow;
     struct threads *threads;
-    struct exchange *exchanges;   /* list of all */
+    struct exchange *exchanges; /* list of all */
     struct peer *peers;
     struct arena *arenas[ARENAS_KEPT];
     size_t n_arenas;
     size_t in_flight;
-    struct buf access;            /* access log lines of this turn */
+    struct buf access; /* access log lines of this turn */
     int access_fd;
     bool draining;
     int64_t drain_until_us;
-    int64_t turn_us;              /* monotonic time of this turn */
+    int64_t turn_us; /* monotonic time of this turn */
 };
 
 /* exchange.c: libmicrohttpd's callbacks */
 struct exchange *exchange_new(struct server *s, const char *uri);
 void exchange_release(struct exchange *x); /* frees unless a thread still has it */
-enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char *url, const char *method, const char *version,
-    const char *upload_data, size_t *upload_data_size, void **con_cls);
+enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char *url, const char *method,
+    const char *version, const char *upload_data, size_t *upload_data_size, void **con_cls);
 void exchange_resume(struct exchange *x); /* from the loop: the state is X_ANSWER or X_BODY */
 
 /* check.c: checks 1 to 6 of 01 section 2.1 on the headers. False: a problem is on the request. wait: the key must be read first. */
@@ -122,8 +122,11 @@ void dispatch_auth(struct exchange *x);
 /* threads.c */
 struct threads *threads_start(struct server *s, size_t n);
 bool threads_push(struct threads *t, struct exchange *x); /* false: the queue is full */
-struct exchange *threads_done(struct threads *t);           /* list by next_done */
+struct exchange *threads_done(struct threads *t); /* list by next_done */
 void threads_stop(struct threads *t);
+
+/* address.c: false for a family that is not IP */
+bool address_text(const struct sockaddr *a, char *out, size_t size);
 
 /* access.c */
 void access_line(struct exchange *x);

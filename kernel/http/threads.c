@@ -65,7 +65,8 @@ static void start_plugins(struct threads *t, struct thread_ctx *ctx)
     for (size_t i = 0; ctx->plugin_states && i < e->n_plugins; i++) {
         const wharf_plugin_desc *d = e->plugins[i].desc;
 
-        if (WHARF_HAS(wharf_plugin_desc, d, thread_start) && d->thread_start(e->plugins[i].handle, &ctx->plugin_states[i]) != WHARF_OK)
+        if (WHARF_HAS(wharf_plugin_desc, d, thread_start) &&
+            d->thread_start(e->plugins[i].handle, &ctx->plugin_states[i]) != WHARF_OK)
             log_write(WHARF_LOG_ERROR, e->plugins[i].name, NULL, "plugin.thread_start", "thread_start failed");
     }
 }

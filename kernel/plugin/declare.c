@@ -55,8 +55,8 @@ static bool take(struct wharf_decl *d, void *own, size_t own_size, const void *t
     }
     for (size_t i = own_size; i < head->size; i++) {
         if (bytes[i]) {
-            problem(d, "%s uses a feature of plugin ABI %u.%u, this server has %d.%d; use a newer server", what, head->major, head->minor,
-                WHARF_ABI_MAJOR, WHARF_ABI_MINOR);
+            problem(d, "%s uses a feature of plugin ABI %u.%u, this server has %d.%d; use a newer server", what,
+                head->major, head->minor, WHARF_ABI_MAJOR, WHARF_ABI_MINOR);
             return false;
         }
     }
@@ -79,7 +79,8 @@ static const wharf_hooks *copy_hooks(struct wharf_decl *d, const wharf_hooks *th
     return take(d, own, sizeof(*own), theirs, "wharf_hooks") ? own : NULL;
 }
 
-static void add_route(struct wharf_decl *d, const struct resource *res, enum route_kind kind, const char *method, bool member)
+static void add_route(
+    struct wharf_decl *d, const struct resource *res, enum route_kind kind, const char *method, bool member)
 {
     const struct definition *def = res->def;
     struct route *r = vector_add(d->arena, &d->routes);
@@ -121,7 +122,8 @@ static void d_resource(wharf_decl *d, const wharf_resource *theirs)
     if (!take(d, &r, sizeof(r), theirs, "wharf_resource"))
         return;
     if (r.definition_hash && r.definition_hash != definition_hash(r.definition)) {
-        problem(d, "the definition of %s is not the one its constants were generated from; build the module again", r.name);
+        problem(
+            d, "the definition of %s is not the one its constants were generated from; build the module again", r.name);
         return;
     }
     def = definition_compile(d->arena, d->plugin->name, r.definition, definition_problem, d);
@@ -149,13 +151,15 @@ static void d_route(wharf_decl *d, const wharf_route *theirs)
     if (!take(d, own, sizeof(*own), theirs, "wharf_route"))
         return;
     if (!own->scope) {
-        problem(d, "route %s %s has no scope; name one (\"items:read\"), or \"any\" for any key, \"public\" for none", own->method, own->path);
+        problem(d, "route %s %s has no scope; name one (\"items:read\"), or \"any\" for any key, \"public\" for none",
+            own->method, own->path);
         return;
     }
     if (own->definition.n) {
         def = json_parse(d->arena, own->definition, &e);
         if (!def) {
-            problem(d, "route %s %s: its definition is not JSON: %s at byte %zu", own->method, own->path, e.message, e.offset);
+            problem(d, "route %s %s: its definition is not JSON: %s at byte %zu", own->method, own->path, e.message,
+                e.offset);
             return;
         }
     }
@@ -175,7 +179,8 @@ static void d_route(wharf_decl *d, const wharf_route *theirs)
         r->area = area_number(&d->engine->areas, arena_dup(d->arena, own->scope, (size_t)(colon - own->scope)).p);
         r->level = !strcmp(colon, ":read") ? SCOPE_READ : SCOPE_WRITE;
     } else if (strcmp(own->scope, "any") != 0 && !r->public_route) {
-        problem(d, "route %s %s: scope %s is not of the form area:read or area:write", own->method, own->path, own->scope);
+        problem(
+            d, "route %s %s: scope %s is not of the form area:read or area:write", own->method, own->path, own->scope);
     }
     if (json_get(def, "body"))
         r->body_schema = schema_compile(d->arena, json_get(def, "body"), definition_problem, d);
@@ -199,8 +204,8 @@ static void d_provide(wharf_decl *d, const char *service, uint16_t major, uint16
     *s = (struct service_entry){d->plugin, service, major, minor, table};
 }
 
-static void d_embed(wharf_decl *d, const char *param, const char *key, wharf_status (*fn)(wharf_req *req, const char *resource,
-    const wharf_str *ids, size_t n, wharf_out *const *outs))
+static void d_embed(wharf_decl *d, const char *param, const char *key,
+    wharf_status (*fn)(wharf_req *req, const char *resource, const wharf_str *ids, size_t n, wharf_out *const *outs))
 {
     struct embed_entry *e = vector_add(d->arena, &d->embeds);
 
@@ -224,7 +229,8 @@ static void d_errors(wharf_decl *d, wharf_str errors_json)
         c->text = json_text_or(m, "text", "").p;
         c->plugin = d->plugin->name;
         if (!c->code[0] || c->status < 400 || c->status > 599 || !c->text[0])
-            problem(d, "errors.json: %s needs a status from 400 to 599 and a text", c->code[0] ? c->code : "an entry without code");
+            problem(d, "errors.json: %s needs a status from 400 to 599 and a text",
+                c->code[0] ? c->code : "an entry without code");
     }
 }
 
@@ -248,7 +254,9 @@ static void d_fail(wharf_decl *d, const char *fmt, ...)
 
 static void d_later(wharf_decl *d, const char *what)
 {
-    problem(d, "this server (plugin ABI %d.%d) runs no %s; make it a \"want\" in the manifest and register it only when the service is there",
+    problem(d,
+        "this server (plugin ABI %d.%d) runs no %s; make it a \"want\" in the manifest and register it only when the "
+        "service is there",
         WHARF_ABI_MAJOR, WHARF_ABI_MINOR, what);
 }
 
@@ -270,8 +278,8 @@ static void d_lua(wharf_decl *d, const char *name, wharf_handler *fn, void *arg,
     d_later(d, "Lua functions");
 }
 
-const wharf_decl_api declare_api = {WHARF_HEAD(wharf_decl_api), d_resource, d_route, d_hook, d_provide, d_job, d_on_event, d_lua, d_embed,
-    d_errors, d_migration, d_fail};
+const wharf_decl_api declare_api = {WHARF_HEAD(wharf_decl_api), d_resource, d_route, d_hook, d_provide, d_job,
+    d_on_event, d_lua, d_embed, d_errors, d_migration, d_fail};
 
 static int by_order(const void *a, const void *b)
 {

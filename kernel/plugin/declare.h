@@ -20,13 +20,13 @@ struct wharf_decl {
     struct arena *arena;
     const struct plugin *plugin; /* whose declare() runs */
     struct buf *problems;
-    struct vector resources;     /* struct resource */
-    struct vector routes;        /* struct route */
-    struct vector hooks;         /* struct foreign_hook */
-    struct vector services;      /* struct service_entry */
-    struct vector codes;         /* struct error_code */
-    struct vector embeds;        /* struct embed_entry */
-    struct vector migrations;    /* struct plugin_migration */
+    struct vector resources; /* struct resource */
+    struct vector routes; /* struct route */
+    struct vector hooks; /* struct foreign_hook */
+    struct vector services; /* struct service_entry */
+    struct vector codes; /* struct error_code */
+    struct vector embeds; /* struct embed_entry */
+    struct vector migrations; /* struct plugin_migration */
 };
 
 void declare_init(struct wharf_decl *d, struct engine *e, struct buf *problems);

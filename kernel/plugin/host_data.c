@@ -47,7 +47,8 @@ static void clear_rows(void *arg)
     PQclear(arg);
 }
 
-static wharf_status d_query(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args, const wharf_rows **ret_rows)
+static wharf_status d_query(
+    wharf_req *req, const char *sql, const wharf_val *args, size_t n_args, const wharf_rows **ret_rows)
 {
     PGresult *r = run(req, sql, args, n_args);
     struct wharf_rows *rows;
@@ -118,8 +119,9 @@ static wharf_status d_lock(wharf_req *req, const char *space, wharf_str key)
 
     if (!req->tx_depth && req_begin(req) != WHARF_OK)
         return WHARF_UNAVAILABLE;
-    return req_query(req, "SELECT pg_advisory_xact_lock(hashtextextended($1::text || ':' || $2::text, 0))", args, 2) ? WHARF_OK
-                                                                                                                      : WHARF_UNAVAILABLE;
+    return req_query(req, "SELECT pg_advisory_xact_lock(hashtextextended($1::text || ':' || $2::text, 0))", args, 2)
+               ? WHARF_OK
+               : WHARF_UNAVAILABLE;
 }
 
 const wharf_db_api host_db = {
@@ -136,7 +138,8 @@ static const struct resource *find(wharf_req *req, const char *name)
     return res;
 }
 
-static wharf_status s_fetch(wharf_req *req, const char *resource, wharf_str id, uint32_t flags, const wharf_rec **ret_rec)
+static wharf_status s_fetch(
+    wharf_req *req, const char *resource, wharf_str id, uint32_t flags, const wharf_rec **ret_rec)
 {
     const struct resource *res = find(req, resource);
     struct wharf_rec *rec;
@@ -173,7 +176,8 @@ static void list_problem(void *arg, const char *code, wharf_str param, wharf_str
     req_problem(arg, code, param, NULL, message);
 }
 
-static wharf_status s_list(wharf_req *req, const char *resource, const wharf_json *query, const wharf_rec *const **ret_recs, size_t *ret_n)
+static wharf_status s_list(
+    wharf_req *req, const char *resource, const wharf_json *query, const wharf_rec *const **ret_recs, size_t *ret_n)
 {
     const struct resource *res = find(req, resource);
     const struct query_pair *pairs = NULL;
@@ -207,8 +211,8 @@ static wharf_status s_list(wharf_req *req, const char *resource, const wharf_jso
     return WHARF_OK;
 }
 
-static wharf_status write_op(wharf_req *req, const char *resource, uint32_t op, wharf_str id, const wharf_json *body,
-    const wharf_rec **ret_rec)
+static wharf_status write_op(
+    wharf_req *req, const char *resource, uint32_t op, wharf_str id, const wharf_json *body, const wharf_rec **ret_rec)
 {
     struct write w = {.res = find(req, resource), .op = op, .id = id, .body = body};
     wharf_status s;
@@ -229,7 +233,8 @@ static wharf_status s_create(wharf_req *req, const char *resource, const wharf_j
     return write_op(req, resource, OP_CREATE, str_z(""), body, ret_rec);
 }
 
-static wharf_status s_update(wharf_req *req, const char *resource, wharf_str id, const wharf_json *body, const wharf_rec **ret_rec)
+static wharf_status s_update(
+    wharf_req *req, const char *resource, wharf_str id, const wharf_json *body, const wharf_rec **ret_rec)
 {
     return write_op(req, resource, OP_UPDATE, id, body, ret_rec);
 }
@@ -336,12 +341,13 @@ static wharf_str s_id(const wharf_rec *rec)
     return record_id(rec);
 }
 
-const wharf_res_api host_res = {WHARF_HEAD(wharf_res_api), s_fetch, s_list, s_create, s_update, s_remove, s_get, s_set, s_changed,
-    where_narrow, s_encode, s_sent, s_id};
+const wharf_res_api host_res = {WHARF_HEAD(wharf_res_api), s_fetch, s_list, s_create, s_update, s_remove, s_get, s_set,
+    s_changed, where_narrow, s_encode, s_sent, s_id};
 
 /* ---- events ---- */
 
-static wharf_status e_emit(wharf_req *req, const char *type, const char *resource, wharf_str id, const wharf_json *extra)
+static wharf_status e_emit(
+    wharf_req *req, const char *type, const char *resource, wharf_str id, const wharf_json *extra)
 {
     const struct resource *res = find(req, resource);
     struct change c = {.resource = resource, .resource_id = id, .action = "event", .event = type};

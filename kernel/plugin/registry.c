@@ -33,8 +33,8 @@ static const void *find_service(const wharf_plugin *self, const char *name, uint
     return NULL;
 }
 
-const wharf_host host_tables = {WHARF_HEAD(wharf_host), "0.1.0", find_service, &host_mem, &host_err, &host_log, &host_req, &host_json,
-    &host_db, &host_res, &host_event};
+const wharf_host host_tables = {WHARF_HEAD(wharf_host), "0.1.0", find_service, &host_mem, &host_err, &host_log,
+    &host_req, &host_json, &host_db, &host_res, &host_event};
 
 static bool load_one(struct engine *e, struct plugin *p, const struct manifest *m, unsigned index, struct buf *problems)
 {
@@ -48,7 +48,8 @@ static bool load_one(struct engine *e, struct plugin *p, const struct manifest *
     }
     *(void **)&entry = dlsym(so, "wharf_plugin_entry_v1");
     if (!entry) {
-        buf_addf(problems, "%s: exports no wharf_plugin_entry_v1; it was not built for plugin ABI %d\n", m->file, WHARF_ABI_MAJOR);
+        buf_addf(problems, "%s: exports no wharf_plugin_entry_v1; it was not built for plugin ABI %d\n", m->file,
+            WHARF_ABI_MAJOR);
         return false;
     }
     desc = entry(&host_tables);
@@ -85,7 +86,8 @@ static void known_areas(struct engine *e)
         area_number(&e->areas, areas[i].area);
 }
 
-struct registry *registry_load(const struct config *config, const char *quarantined, struct arena *a, wharf_str *ret_problems)
+struct registry *registry_load(
+    const struct config *config, const char *quarantined, struct arena *a, wharf_str *ret_problems)
 {
     struct registry *r = ARENA_NEW(a, struct registry);
     struct engine *e = ARENA_NEW(a, struct engine);

@@ -14,8 +14,14 @@ enum { PLUGINS_MAX = 128 };
 
 /* What the kernel itself provides: the tables of wharf_host. */
 static const struct manifest_service kernel_services[] = {
-    {"wharf.mem", 1, 0}, {"wharf.err", 1, 0}, {"wharf.log", 1, 0}, {"wharf.req", 1, 0}, {"wharf.json", 1, 0}, {"wharf.db", 1, 0},
-    {"wharf.res", 1, 0}, {"wharf.event", 1, 0},
+    {"wharf.mem", 1, 0},
+    {"wharf.err", 1, 0},
+    {"wharf.log", 1, 0},
+    {"wharf.req", 1, 0},
+    {"wharf.json", 1, 0},
+    {"wharf.db", 1, 0},
+    {"wharf.res", 1, 0},
+    {"wharf.event", 1, 0},
 };
 
 static const char *find_file(const struct config *c, const char *name, struct arena *a)
@@ -52,8 +58,8 @@ static bool in_list(const char *list, const char *name)
     return false;
 }
 
-static const struct manifest_service *provider(const struct manifest *const *all, size_t n, const char *service, uint16_t major,
-    const struct manifest **ret_owner)
+static const struct manifest_service *provider(
+    const struct manifest *const *all, size_t n, const char *service, uint16_t major, const struct manifest **ret_owner)
 {
     const struct manifest_service *other = NULL;
 
@@ -85,11 +91,14 @@ static void check_needs(const struct manifest *const *all, size_t n, const struc
         const struct manifest_service *have = provider(all, n, need->name, need->major, &owner);
 
         if (!have)
-            buf_addf(problems, "%s: %s %s needs %s %u.%u, which no enabled module provides; enable the module that does, or remove %s\n",
+            buf_addf(problems,
+                "%s: %s %s needs %s %u.%u, which no enabled module provides; enable the module that does, or remove "
+                "%s\n",
                 m->file, m->name, m->version, need->name, need->major, need->minor, m->name);
         else if (have->major != need->major || have->minor < need->minor)
-            buf_addf(problems, "%s: %s %s needs %s %u.%u, %s %s offers %u.%u; %s\n", m->file, m->name, m->version, need->name, need->major,
-                need->minor, owner ? owner->name : "this server", owner ? owner->version : "", have->major, have->minor,
+            buf_addf(problems, "%s: %s %s needs %s %u.%u, %s %s offers %u.%u; %s\n", m->file, m->name, m->version,
+                need->name, need->major, need->minor, owner ? owner->name : "this server", owner ? owner->version : "",
+                have->major, have->minor,
                 owner ? "install a newer version of the module that offers it" : "use a newer server");
     }
 }
@@ -99,13 +108,14 @@ static void check_clashes(const struct manifest *const *all, size_t n, struct bu
     for (size_t i = 0; i < n; i++) {
         for (size_t k = i + 1; k < n; k++) {
             if (!strcmp(all[i]->name, all[k]->name))
-                buf_addf(problems, "%s and %s are both named %s; enable one of them\n", all[i]->file, all[k]->file, all[i]->name);
+                buf_addf(problems, "%s and %s are both named %s; enable one of them\n", all[i]->file, all[k]->file,
+                    all[i]->name);
             for (size_t x = 0; x < all[i]->n_provides; x++) {
                 for (size_t y = 0; y < all[k]->n_provides; y++) {
                     if (!strcmp(all[i]->provides[x].name, all[k]->provides[y].name) &&
                         all[i]->provides[x].major == all[k]->provides[y].major)
-                        buf_addf(problems, "%s and %s both provide %s %u; enable one of them\n", all[i]->file, all[k]->file,
-                            all[i]->provides[x].name, all[i]->provides[x].major);
+                        buf_addf(problems, "%s and %s both provide %s %u; enable one of them\n", all[i]->file,
+                            all[k]->file, all[i]->provides[x].name, all[i]->provides[x].major);
                 }
             }
         }
@@ -184,15 +194,16 @@ static size_t leave_out(const struct manifest **all, size_t n, const char *quara
 static void check_abi(const struct manifest *m, struct buf *problems)
 {
     if (m->abi_major != WHARF_ABI_MAJOR)
-        buf_addf(problems, "%s: %s %s was built for plugin ABI %u, this server has %d; install a build for ABI %d\n", m->file, m->name,
-            m->version, m->abi_major, WHARF_ABI_MAJOR, WHARF_ABI_MAJOR);
+        buf_addf(problems, "%s: %s %s was built for plugin ABI %u, this server has %d; install a build for ABI %d\n",
+            m->file, m->name, m->version, m->abi_major, WHARF_ABI_MAJOR, WHARF_ABI_MAJOR);
     else if (m->abi_minor > WHARF_ABI_MINOR)
-        buf_addf(problems, "%s: %s %s needs plugin ABI %u.%u, this server has %d.%d; use a newer server or an older %s\n", m->file, m->name,
-            m->version, m->abi_major, m->abi_minor, WHARF_ABI_MAJOR, WHARF_ABI_MINOR, m->name);
+        buf_addf(problems,
+            "%s: %s %s needs plugin ABI %u.%u, this server has %d.%d; use a newer server or an older %s\n", m->file,
+            m->name, m->version, m->abi_major, m->abi_minor, WHARF_ABI_MAJOR, WHARF_ABI_MINOR, m->name);
 }
 
-const struct manifest *const *registry_resolve(const struct config *config, const char *quarantined, struct arena *a,
-    size_t *ret_count, wharf_str *ret_problems)
+const struct manifest *const *registry_resolve(
+    const struct config *config, const char *quarantined, struct arena *a, size_t *ret_count, wharf_str *ret_problems)
 {
     const struct manifest **all = ARENA_ARRAY(a, const struct manifest *, PLUGINS_MAX);
     const struct manifest **out = ARENA_ARRAY(a, const struct manifest *, PLUGINS_MAX);
@@ -206,7 +217,8 @@ const struct manifest *const *registry_resolve(const struct config *config, cons
         wharf_str why;
 
         if (!file) {
-            buf_addf(&problems, "modules: there is no %s.so in module_path (%s)\n", name, config->module_path ? config->module_path : "");
+            buf_addf(&problems, "modules: there is no %s.so in module_path (%s)\n", name,
+                config->module_path ? config->module_path : "");
             continue;
         }
         m = manifest_read(a, file, &why);

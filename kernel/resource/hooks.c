@@ -96,8 +96,8 @@ void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t
     req->committed[req->n_committed++] = (struct committed_fn){run_committed, c};
 }
 
-wharf_status compute_fields(struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n,
-    const struct view *view)
+wharf_status compute_fields(
+    struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n, const struct view *view)
 {
     const struct definition *d = res->def;
 
@@ -216,7 +216,8 @@ bool narrow_rows(struct wharf_req *req, const struct resource *res, struct narro
     return narrow_rows_of(req, res, res->def->parent ? req->params[0] : str_z(""), ret);
 }
 
-const struct wharf_json *normalize_body(struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_json *body)
+const struct wharf_json *normalize_body(
+    struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_json *body)
 {
     struct wharf_json *copy;
     struct wharf_rec rec = {.res = res, .arena = req->arena};
