@@ -24,20 +24,20 @@ struct areas {
 int area_number(struct areas *a, const char *name);
 int area_find(const struct areas *a, wharf_str name);
 
-struct principal {                  /* immutable once made; counted */
+struct principal { /* immutable once made; counted */
     _Atomic unsigned refs;
     struct arena *arena;
     wharf_str organization;
     wharf_str key_id, key_name, last4;
-    wharf_str actor_type;           /* "user", "device", "api_key" */
+    wharf_str actor_type; /* "user", "device", "api_key" */
     wharf_str actor_id, actor_name; /* the principal, else the key */
     wharf_str role;
     bool test_mode;
-    uint8_t levels[AREAS_MAX];      /* enum scope_level, key's and principal's met */
+    uint8_t levels[AREAS_MAX]; /* enum scope_level, key's and principal's met */
     struct access access;
-    int64_t expires_at_us;          /* kernel clock; INT64_MAX: never */
-    int event_days;                 /* settings.events.expire_after of the organization */
-    const char *refusal;            /* NULL, or the code every request gets: "api_key.revoked" ... */
+    int64_t expires_at_us; /* kernel clock; INT64_MAX: never */
+    int event_days; /* settings.events.expire_after of the organization */
+    const char *refusal; /* NULL, or the code every request gets: "api_key.revoked" ... */
 };
 void principal_ref(struct principal *p);
 void principal_unref(struct principal *p); /* NULL is accepted */
@@ -48,14 +48,16 @@ struct auth_headers {
     const char *svc_api_key, *x_api_key, *authorization;
 };
 /* False and a code ("api_key.missing", "api_key.invalid") when no database read is needed to refuse. */
-bool auth_key_hash(const struct auth_headers *h, const char *pepper, unsigned char ret_hash[KEY_HASH], const char **ret_code);
+bool auth_key_hash(
+    const struct auth_headers *h, const char *pepper, unsigned char ret_hash[KEY_HASH], const char **ret_code);
 
 struct auth_cache;
 struct auth_cache *auth_cache_new(void);
 void auth_cache_free(struct auth_cache *c);
 /* A reference to the cached principal, or NULL when it must be read. [any] */
 struct principal *auth_cache_get(struct auth_cache *c, const unsigned char hash[KEY_HASH], int64_t now_us);
-void auth_cache_put(struct auth_cache *c, const unsigned char hash[KEY_HASH], struct principal *p, int64_t now_us); /* takes a reference */
+void auth_cache_put(struct auth_cache *c, const unsigned char hash[KEY_HASH], struct principal *p,
+    int64_t now_us); /* takes a reference */
 void auth_cache_clear(struct auth_cache *c);
 
 /* The one statement that reads everything about a key; $1 = hash as hex ("\\x..."), $2 = now (ISO). */

@@ -95,7 +95,8 @@ static wharf_str key_text(const struct auth_headers *h)
     return str_z("");
 }
 
-bool auth_key_hash(const struct auth_headers *h, const char *pepper, unsigned char ret_hash[KEY_HASH], const char **ret_code)
+bool auth_key_hash(
+    const struct auth_headers *h, const char *pepper, unsigned char ret_hash[KEY_HASH], const char **ret_code)
 {
     wharf_str key = key_text(h);
     bool test;

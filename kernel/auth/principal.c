@@ -8,25 +8,35 @@
 #include "util/str.h"
 #include "util/time.h"
 
-#define LOCATIONS(type, id)                                                                                                     \
-    "(SELECT json_agg(l.location_id ORDER BY l.location_id) FROM org.principal_location l WHERE l.organization_id = "           \
-    "COALESCE(o.live_organization_id, k.organization_id) AND l.principal_type = '" type "' AND l.principal_id = " id ")"
+#define LOCATIONS(type, id)                                                                                            \
+    "(SELECT json_agg(l.location_id ORDER BY l.location_id) FROM org.principal_location l WHERE l.organization_id = "  \
+    "COALESCE(o.live_organization_id, k.organization_id) AND l.principal_type = '" type "' AND l.principal_id = " id   \
+    ")"
 
 const char auth_lookup_sql[] =
-    "SELECT k.organization_id, k.id, k.name, k.last4, k.mode, k.scopes, k.allow_all_locations, " LOCATIONS("api_key", "k.id") ", "
-    "k.expires_at, (k.revoked_at IS NOT NULL OR k.deleted_at IS NOT NULL) AS revoked, o.active AND o.deleted_at IS NULL AS active, "
-    "substring(o.settings #>> '{events,expire_after}' FROM 'days_([0-9]+)') AS event_days, "
-    "u.id, u.name, u.role, u.status = 'active' AND u.deleted_at IS NULL AS user_active, u.allow_all_locations, "
-    LOCATIONS("user", "u.id") ", r.scopes, r.location_restricted, "
-    "d.id, d.name, d.status = 'active' AND d.deleted_at IS NULL AS device_active, d.allow_all_locations, "
-    LOCATIONS("device", "d.id") ", d.scopes, k.user_id IS NOT NULL AS has_user, k.device_id IS NOT NULL AS has_device "
-    "FROM wharf.token x "
-    "JOIN org.api_key k ON k.organization_id = x.organization_id AND k.id = x.id "
-    "JOIN org.organization o ON o.organization_id = k.organization_id AND o.id = k.organization_id "
-    "LEFT JOIN org.user u ON u.organization_id = COALESCE(o.live_organization_id, k.organization_id) AND u.id = k.user_id "
-    "LEFT JOIN org.role r ON r.organization_id = u.organization_id AND r.id = u.role AND r.deleted_at IS NULL "
-    "LEFT JOIN org.device d ON d.organization_id = COALESCE(o.live_organization_id, k.organization_id) AND d.id = k.device_id "
-    "WHERE x.hash = $1::bytea AND x.kind = 'api_key'";
+    "SELECT k.organization_id, k.id, k.name, k.last4, k.mode, k.scopes, k.allow_all_locations, " LOCATIONS("api_key",
+        "k.id") ", "
+                "k.expires_at, (k.revoked_at IS NOT NULL OR k.deleted_at IS NOT NULL) AS revoked, o.active AND "
+                "o.deleted_at IS NULL AS active, "
+                "substring(o.settings #>> '{events,expire_after}' FROM 'days_([0-9]+)') AS event_days, "
+                "u.id, u.name, u.role, u.status = 'active' AND u.deleted_at IS NULL AS user_active, "
+                "u.allow_all_locations, " LOCATIONS("user",
+                    "u.id") ", r.scopes, r.location_restricted, "
+                            "d.id, d.name, d.status = 'active' AND d.deleted_at IS NULL AS device_active, "
+                            "d.allow_all_locations, " LOCATIONS("device",
+                                "d.id") ", d.scopes, k.user_id IS NOT NULL AS has_user, k.device_id IS NOT NULL AS "
+                                        "has_device "
+                                        "FROM wharf.token x "
+                                        "JOIN org.api_key k ON k.organization_id = x.organization_id AND k.id = x.id "
+                                        "JOIN org.organization o ON o.organization_id = k.organization_id AND o.id = "
+                                        "k.organization_id "
+                                        "LEFT JOIN org.user u ON u.organization_id = COALESCE(o.live_organization_id, "
+                                        "k.organization_id) AND u.id = k.user_id "
+                                        "LEFT JOIN org.role r ON r.organization_id = u.organization_id AND r.id = "
+                                        "u.role AND r.deleted_at IS NULL "
+                                        "LEFT JOIN org.device d ON d.organization_id = "
+                                        "COALESCE(o.live_organization_id, k.organization_id) AND d.id = k.device_id "
+                                        "WHERE x.hash = $1::bytea AND x.kind = 'api_key'";
 
 enum {
     C_ORGANIZATION,
@@ -138,7 +148,8 @@ static uint8_t level_in(const struct wharf_json *scopes, const char *area)
 
 static void grant_scopes(struct principal *p, const struct areas *areas, const PGresult *r)
 {
-    const struct wharf_json *key = json(p, r, C_SCOPES), *role = json(p, r, C_ROLE_SCOPES), *device = json(p, r, C_DEVICE_SCOPES);
+    const struct wharf_json *key = json(p, r, C_SCOPES), *role = json(p, r, C_ROLE_SCOPES),
+                            *device = json(p, r, C_DEVICE_SCOPES);
 
     for (size_t i = 0; i < areas->count; i++) {
         const char *area = areas->names[i];
@@ -166,7 +177,8 @@ static void read_person(struct principal *p, const PGresult *r)
         p->actor_id = p->access.user_id = text(p, r, C_USER);
         p->actor_name = text(p, r, C_USER_NAME);
         p->role = text(p, r, C_ROLE);
-        everywhere = role_has_all_locations(p->role.p) || (!PQgetisnull(r, 0, C_ROLE_RESTRICTED) && !yes(r, C_ROLE_RESTRICTED));
+        everywhere = role_has_all_locations(p->role.p) ||
+                     (!PQgetisnull(r, 0, C_ROLE_RESTRICTED) && !yes(r, C_ROLE_RESTRICTED));
         own = location_set(p, r, yes(r, C_USER_ALL) || everywhere, C_USER_LOCATIONS);
         if (!yes(r, C_USER_ACTIVE))
             p->refusal = "principal.disabled";

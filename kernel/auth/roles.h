@@ -11,9 +11,9 @@
 
 struct role_area {
     const char *area;
-    const char *covers;     /* for people */
+    const char *covers; /* for people */
     uint8_t admin, user;
-    bool operator_only;     /* in no role: only keys made on the machine hold it */
+    bool operator_only; /* in no role: only keys made on the machine hold it */
 };
 
 const struct role_area *roles_areas(size_t *ret_count);

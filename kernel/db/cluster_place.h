@@ -7,14 +7,14 @@
 #include "util/arena.h"
 
 struct place {
-    const char *data_dir;  /* absolute */
-    const char *pgdata;    /* the cluster's folder, absolute */
-    const char *bin;       /* folder of postgres and initdb */
-    const char *log;       /* what PostgreSQL says */
-    bool as_user;          /* we are root: become uid, gid */
+    const char *data_dir; /* absolute */
+    const char *pgdata; /* the cluster's folder, absolute */
+    const char *bin; /* folder of postgres and initdb */
+    const char *log; /* what PostgreSQL says */
+    bool as_user; /* we are root: become uid, gid */
     uid_t uid;
     gid_t gid;
-    const char *user;      /* its name, for messages */
+    const char *user; /* its name, for messages */
     wharf_str note;
 };
 

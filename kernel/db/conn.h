@@ -15,11 +15,11 @@ struct db_conn;
 
 enum db_status {
     DB_OK,
-    DB_UNIQUE,    /* unique violation; see db_error.constraint */
-    DB_CONFLICT,  /* serialization failure or deadlock: the transaction may be tried again */
-    DB_TIMEOUT,   /* statement or lock timeout */
-    DB_LOST,      /* no connection; nothing of the open transaction was committed, unless the commit itself was lost */
-    DB_FAILED,    /* anything else: a bug of ours or of a plugin's SQL */
+    DB_UNIQUE, /* unique violation; see db_error.constraint */
+    DB_CONFLICT, /* serialization failure or deadlock: the transaction may be tried again */
+    DB_TIMEOUT, /* statement or lock timeout */
+    DB_LOST, /* no connection; nothing of the open transaction was committed, unless the commit itself was lost */
+    DB_FAILED, /* anything else: a bug of ours or of a plugin's SQL */
 };
 
 struct db_error {
@@ -35,7 +35,8 @@ void db_close(struct db_conn *c);
 
 /* Runs one statement with text parameters; NULL and *ret_error when it failed. The result is freed with PQclear(). Outside a
  * transaction a statement whose connection turns out to be dead before it ran is tried once more on a new one. */
-PGresult *db_run(struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error);
+PGresult *db_run(
+    struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error);
 PGresult *db_run_sql(struct db_conn *c, struct sql *s, struct db_error *ret_error);
 /* Several statements without parameters (BEGIN, SET LOCAL ...). */
 enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_error);

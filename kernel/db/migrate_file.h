@@ -8,7 +8,7 @@ enum migrate_phase { PHASE_EXPAND, PHASE_BACKFILL, PHASE_CONTRACT };
 
 struct migrate_header {
     enum migrate_phase phase; /* default expand */
-    bool tx;                  /* default true */
+    bool tx; /* default true */
 };
 
 /* Reads the `-- wharf: key=value ...` lines of the leading comments. False and a sentence about the line it refuses. */

@@ -86,17 +86,19 @@ static void insert(struct buf *out, const char *table, const struct slot *slots,
 static void mention_unused(struct buf *out, size_t first, bool log, bool event)
 {
     if (!event)
-        buf_addf(out, ", unused_event AS (SELECT $%zu::text, $%zu::json, $%zu::json, $%zu::timestamptz)", first + P_TYPE, first + P_DATA,
-            first + P_PREVIOUS, first + P_EXPIRES_AT);
+        buf_addf(out, ", unused_event AS (SELECT $%zu::text, $%zu::json, $%zu::json, $%zu::timestamptz)",
+            first + P_TYPE, first + P_DATA, first + P_PREVIOUS, first + P_EXPIRES_AT);
     if (!log)
-        buf_addf(out, ", unused_log AS (SELECT $%zu::text, $%zu::text, $%zu::jsonb, $%zu::text, $%zu::text)", first + P_PARENT_ID,
-            first + P_ACTION, first + P_CHANGES, first + P_MESSAGE, first + P_LOG_ID);
+        buf_addf(out, ", unused_log AS (SELECT $%zu::text, $%zu::text, $%zu::jsonb, $%zu::text, $%zu::text)",
+            first + P_PARENT_ID, first + P_ACTION, first + P_CHANGES, first + P_MESSAGE, first + P_LOG_ID);
     if (!log && !event)
         buf_addf(out,
-            ", unused AS (SELECT $%zu::text, $%zu::text, $%zu::text, $%zu::text, $%zu::text, $%zu::text, $%zu::text, $%zu::text, "
+            ", unused AS (SELECT $%zu::text, $%zu::text, $%zu::text, $%zu::text, $%zu::text, $%zu::text, $%zu::text, "
+            "$%zu::text, "
             "$%zu::timestamptz, $%zu::text)",
-            first + P_ORGANIZATION, first + P_RESOURCE, first + P_RESOURCE_ID, first + P_LOCATION_ID, first + P_ACTOR_TYPE,
-            first + P_ACTOR_ID, first + P_ACTOR_NAME, first + P_REQUEST_ID, first + P_NOW, first + P_EVENT_ID);
+            first + P_ORGANIZATION, first + P_RESOURCE, first + P_RESOURCE_ID, first + P_LOCATION_ID,
+            first + P_ACTOR_TYPE, first + P_ACTOR_ID, first + P_ACTOR_NAME, first + P_REQUEST_ID, first + P_NOW,
+            first + P_EVENT_ID);
 }
 
 void history_sql(struct buf *out, size_t first, bool log, bool event)

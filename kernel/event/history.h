@@ -11,17 +11,17 @@
 enum { HISTORY_PARAMS = 19 };
 
 struct change {
-    const char *resource;      /* "print_station" */
+    const char *resource; /* "print_station" */
     wharf_str resource_id;
-    wharf_str parent_id;       /* "" none */
-    wharf_str location_id;     /* "" none */
-    const char *action;        /* "created", "updated", "deleted", ... */
+    wharf_str parent_id; /* "" none */
+    wharf_str location_id; /* "" none */
+    const char *action; /* "created", "updated", "deleted", ... */
     bool log;
-    wharf_str changes;         /* JSON array of {field, old, new} */
-    wharf_str message;         /* "" none */
-    const char *event;         /* type, or NULL: no event */
-    wharf_str data;            /* JSON snapshot */
-    wharf_str previous;        /* JSON object, or "" */
+    wharf_str changes; /* JSON array of {field, old, new} */
+    wharf_str message; /* "" none */
+    const char *event; /* type, or NULL: no event */
+    wharf_str data; /* JSON snapshot */
+    wharf_str previous; /* JSON object, or "" */
     bool disable_webhooks;
 };
 

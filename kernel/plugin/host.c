@@ -64,8 +64,8 @@ static void *mem_plugin_alloc(wharf_plugin *self, size_t bytes)
     return arena_alloc(self->memory, bytes);
 }
 
-const wharf_mem_api host_mem = {WHARF_HEAD(wharf_mem_api), mem_alloc, mem_dup, mem_printf, mem_on_release, mem_scope_begin,
-    mem_scope_end, mem_plugin_alloc};
+const wharf_mem_api host_mem = {WHARF_HEAD(wharf_mem_api), mem_alloc, mem_dup, mem_printf, mem_on_release,
+    mem_scope_begin, mem_scope_end, mem_plugin_alloc};
 
 /* ---- errors ---- */
 
@@ -97,7 +97,12 @@ static void err_clear(wharf_req *req)
     req_clear_problems(req);
 }
 
-const wharf_err_api host_err = {WHARF_HEAD(wharf_err_api), err_fail, err_fail, err_current, err_clear};
+static void err_base(wharf_req *req, const char *prefix)
+{
+    req->path_base = arena_dupz(req->arena, prefix);
+}
+
+const wharf_err_api host_err = {WHARF_HEAD(wharf_err_api), err_fail, err_fail, err_current, err_clear, err_base};
 
 /* ---- log ---- */
 
@@ -222,11 +227,12 @@ static wharf_out *r_respond(wharf_req *req, uint32_t http_status, const char *me
 
 static void *r_thread_local_state(wharf_req *req)
 {
-    return req->thread && req->plugin && req->thread->plugin_states ? req->thread->plugin_states[req->plugin->index] : NULL;
+    return req->thread && req->plugin && req->thread->plugin_states ? req->thread->plugin_states[req->plugin->index]
+                                                                    : NULL;
 }
 
-const wharf_req_api host_req = {WHARF_HEAD(wharf_req_api), r_organization, r_actor, r_param, r_body, r_need_scope, r_need_location,
-    r_now, r_deadline, r_cancelled, r_new_id, r_respond, r_thread_local_state};
+const wharf_req_api host_req = {WHARF_HEAD(wharf_req_api), r_organization, r_actor, r_param, r_body, r_need_scope,
+    r_need_location, r_now, r_deadline, r_cancelled, r_new_id, r_respond, r_thread_local_state};
 
 /* ---- JSON ---- */
 
@@ -341,5 +347,5 @@ static void j_close(wharf_out *out)
         jw_close(out->w, out->closers[--out->depth]);
 }
 
-const wharf_json_api host_json = {WHARF_HEAD(wharf_json_api), j_type, json_get, json_at, j_count, j_text, json_int, json_decimal,
-    j_parse, j_put, j_open, j_close, j_truth, j_key, j_next};
+const wharf_json_api host_json = {WHARF_HEAD(wharf_json_api), j_type, json_get, json_at, j_count, j_text, json_int,
+    json_decimal, j_parse, j_put, j_open, j_close, j_truth, j_key, j_next};

@@ -5,17 +5,17 @@
 #include "plugin/registry.h"
 #include "resource/engine.h"
 
-struct wharf_plugin {              /* handle: `self` of a plugin's functions */
+struct wharf_plugin { /* handle: `self` of a plugin's functions */
     struct engine *engine;
     struct plugin *plugin;
     struct arena *memory;
 };
 
-struct wharf_out {                 /* handle: a JSON writer */
+struct wharf_out { /* handle: a JSON writer */
     struct jw *w;
     struct jw own;
     struct buf buf;
-    char closers[72];              /* what close() must write, by depth */
+    char closers[72]; /* what close() must write, by depth */
     unsigned depth;
 };
 

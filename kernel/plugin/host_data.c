@@ -47,7 +47,8 @@ static void clear_rows(void *arg)
     PQclear(arg);
 }
 
-static wharf_status d_query(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args, const wharf_rows **ret_rows)
+static wharf_status d_query(
+    wharf_req *req, const char *sql, const wharf_val *args, size_t n_args, const wharf_rows **ret_rows)
 {
     PGresult *r = run(req, sql, args, n_args);
     struct wharf_rows *rows;
@@ -118,8 +119,9 @@ static wharf_status d_lock(wharf_req *req, const char *space, wharf_str key)
 
     if (!req->tx_depth && req_begin(req) != WHARF_OK)
         return WHARF_UNAVAILABLE;
-    return req_query(req, "SELECT pg_advisory_xact_lock(hashtextextended($1::text || ':' || $2::text, 0))", args, 2) ? WHARF_OK
-                                                                                                                      : WHARF_UNAVAILABLE;
+    return req_query(req, "SELECT pg_advisory_xact_lock(hashtextextended($1::text || ':' || $2::text, 0))", args, 2)
+               ? WHARF_OK
+               : WHARF_UNAVAILABLE;
 }
 
 const wharf_db_api host_db = {
@@ -136,7 +138,8 @@ static const struct resource *find(wharf_req *req, const char *name)
     return res;
 }
 
-static wharf_status s_fetch(wharf_req *req, const char *resource, wharf_str id, uint32_t flags, const wharf_rec **ret_rec)
+static wharf_status s_fetch(
+    wharf_req *req, const char *resource, wharf_str id, uint32_t flags, const wharf_rec **ret_rec)
 {
     const struct resource *res = find(req, resource);
     struct wharf_rec *rec;
@@ -173,7 +176,8 @@ static void list_problem(void *arg, const char *code, wharf_str param, wharf_str
     req_problem(arg, code, param, NULL, message);
 }
 
-static wharf_status s_list(wharf_req *req, const char *resource, const wharf_json *query, const wharf_rec *const **ret_recs, size_t *ret_n)
+static wharf_status s_list(
+    wharf_req *req, const char *resource, const wharf_json *query, const wharf_rec *const **ret_recs, size_t *ret_n)
 {
     const struct resource *res = find(req, resource);
     const struct query_pair *pairs = NULL;
@@ -207,8 +211,8 @@ static wharf_status s_list(wharf_req *req, const char *resource, const wharf_jso
     return WHARF_OK;
 }
 
-static wharf_status write_op(wharf_req *req, const char *resource, uint32_t op, wharf_str id, const wharf_json *body,
-    const wharf_rec **ret_rec)
+static wharf_status write_op(
+    wharf_req *req, const char *resource, uint32_t op, wharf_str id, const wharf_json *body, const wharf_rec **ret_rec)
 {
     struct write w = {.res = find(req, resource), .op = op, .id = id, .body = body};
     wharf_status s;
@@ -229,7 +233,8 @@ static wharf_status s_create(wharf_req *req, const char *resource, const wharf_j
     return write_op(req, resource, OP_CREATE, str_z(""), body, ret_rec);
 }
 
-static wharf_status s_update(wharf_req *req, const char *resource, wharf_str id, const wharf_json *body, const wharf_rec **ret_rec)
+static wharf_status s_update(
+    wharf_req *req, const char *resource, wharf_str id, const wharf_json *body, const wharf_rec **ret_rec)
 {
     return write_op(req, resource, OP_UPDATE, id, body, ret_rec);
 }
@@ -336,29 +341,83 @@ static wharf_str s_id(const wharf_rec *rec)
     return record_id(rec);
 }
 
-const wharf_res_api host_res = {WHARF_HEAD(wharf_res_api), s_fetch, s_list, s_create, s_update, s_remove, s_get, s_set, s_changed,
-    where_narrow, s_encode, s_sent, s_id};
+static const wharf_json *s_input(const wharf_rec *rec, wharf_field f)
+{
+    const struct field *field = field_of(rec, f);
+
+    if (field && rec->raw)
+        return json_get(rec->raw, field->name);
+    return field && rec->values && rec->values[f].present ? rec->values[f].json : NULL;
+}
+
+static const wharf_json *s_member(const wharf_rec *rec, const char *name)
+{
+    return rec->raw ? json_get(rec->raw, name) : NULL;
+}
+
+static void s_drop(wharf_rec *rec, const char *name)
+{
+    struct wharf_json **at = rec->raw ? &rec->raw->child : NULL;
+
+    while (at && *at && !str_eqz((*at)->key, name))
+        at = &(*at)->next;
+    if (at && *at) {
+        *at = (*at)->next;
+        rec->raw->count--;
+    }
+}
+
+const wharf_res_api host_res = {WHARF_HEAD(wharf_res_api), s_fetch, s_list, s_create, s_update, s_remove, s_get, s_set,
+    s_changed, where_narrow, s_encode, s_sent, s_id, s_input, s_member, s_drop};
 
 /* ---- events ---- */
 
-static wharf_status e_emit(wharf_req *req, const char *type, const char *resource, wharf_str id, const wharf_json *extra)
+/* The row as it stands, as members of the object that w has open; its id when it is gone. */
+static bool event_row(wharf_req *req, struct jw *w, const struct resource *res, struct change *c)
+{
+    wharf_str id = c->resource_id;
+    const struct definition *d = res->def;
+    struct sql_arg args[2] = {{req->who->organization.p, req->who->organization.n}, {id.p, id.n}};
+    struct view view = {.in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+    PGresult *r = req_query(req, res->retrieve_sql, args, 2);
+
+    if (!r)
+        return false;
+    if (PQntuples(r)) {
+        const struct wharf_rec *rec = record_from_result(req->arena, res, r, 0);
+
+        record_members(w, req->arena, rec, &view);
+        c->location_id = d->location ? record_text(rec, d->location) : location_is_id(res) ? id : str_z("");
+    } else {
+        jw_z(w, "object", d->name);
+        jw_str(w, "id", id);
+    }
+    return true;
+}
+
+static wharf_status e_emit(
+    wharf_req *req, const char *type, const char *resource, wharf_str id, const wharf_json *extra)
 {
     const struct resource *res = find(req, resource);
     struct change c = {.resource = resource, .resource_id = id, .action = "event", .event = type};
     struct buf b;
     struct jw w;
+    bool ok;
 
     if (!res)
         return WHARF_UNAVAILABLE;
     buf_init(&b, 1 << 20);
     jw_init(&w, &b);
-    if (extra)
-        jw_value(&w, NULL, extra);
-    else
-        jw_raw(&w, NULL, WHARF_S("{}"));
+    jw_open(&w, NULL, '{');
+    ok = event_row(req, &w, res, &c);
+    for (const struct wharf_json *m = extra ? extra->child : NULL; m; m = m->next) {
+        jw_key(&w, m->key);
+        jw_value(&w, NULL, m);
+    }
+    jw_close(&w, '}');
     c.data = arena_dup_str(req->arena, buf_str(&b));
     buf_done(&b);
-    return history_write(req, &c);
+    return ok ? history_write(req, &c) : WHARF_UNAVAILABLE;
 }
 
 const wharf_event_api host_event = {WHARF_HEAD(wharf_event_api), e_emit, NULL, NULL};

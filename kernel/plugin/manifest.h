@@ -15,16 +15,16 @@ struct manifest_service {
 };
 
 struct manifest {
-    const char *file;                 /* path of the .so */
-    wharf_str text;                   /* the note's bytes */
+    const char *file; /* path of the .so */
+    wharf_str text; /* the note's bytes */
     const char *name, *version, *description, *license, *homepage;
     uint16_t abi_major, abi_minor;
     const struct manifest_service *needs, *wants, *provides;
     size_t n_needs, n_wants, n_provides;
     const char *const *scopes;
     size_t n_scopes;
-    const struct wharf_json *config;  /* JSON Schema of its settings, or NULL */
-    bool third_party;                 /* not one of the modules shipped with the server */
+    const struct wharf_json *config; /* JSON Schema of its settings, or NULL */
+    bool third_party; /* not one of the modules shipped with the server */
 };
 
 /* Finds the note in an ELF image in memory. False and a static text when there is none or the file is damaged. */

@@ -14,17 +14,22 @@ struct registry;
 struct plugin_migration {
     const char *plugin;
     uint32_t number;
-    const char *name;   /* "init" */
+    const char *name; /* "init" */
     wharf_str sql;
 };
 
 /* Reads the notes of the configured modules and orders them by their needs. NULL and all problems (one per line) in
  * *ret_problems, allocated in a. Runs no plugin code. quarantined: names left out (and those that need them). */
-const struct manifest *const *registry_resolve(const struct config *config, const char *quarantined, struct arena *a,
-    size_t *ret_count, wharf_str *ret_problems);
+const struct manifest *const *registry_resolve(
+    const struct config *config, const char *quarantined, struct arena *a, size_t *ret_count, wharf_str *ret_problems);
 
 /* resolve + dlopen + declare + compile. The registry lives until the process ends. */
-struct registry *registry_load(const struct config *config, const char *quarantined, struct arena *a, wharf_str *ret_problems);
+struct registry *registry_load(
+    const struct config *config, const char *quarantined, struct arena *a, wharf_str *ret_problems);
+
+/* What a worker serves with; its board, caches and documents are filled in by the worker. */
+struct engine;
+struct engine *registry_engine(struct registry *r);
 
 size_t registry_plugin_count(const struct registry *r);
 const struct manifest *registry_plugin(const struct registry *r, size_t i); /* in load order */

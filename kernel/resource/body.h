@@ -9,25 +9,26 @@
 
 #include "schema/definition.h"
 
-struct child_item {                  /* one element of a children array */
-    struct value *values;            /* by child field index */
-    wharf_str id;                    /* sent id, or "" */
-    size_t position;                 /* index in the array */
+struct child_item { /* one element of a children array */
+    struct value *values; /* by child field index */
+    wharf_str id; /* sent id, or "" */
+    size_t position; /* index in the array */
 };
 
 struct value {
-    bool present;                    /* sent, or (on create) filled from the default */
-    bool null;                       /* to be cleared */
-    bool patch;                      /* update of metadata or of a merge object: text/json hold what to merge (null removes a key) */
-    wharf_str text;                  /* PostgreSQL's input text of the column: text trimmed and folded, digits, canonical decimal,
+    bool present; /* sent, or (on create) filled from the default */
+    bool null; /* to be cleared */
+    bool defaulted; /* not sent: the value is the definition's default */
+    bool patch; /* update of metadata or of a merge object: text/json hold what to merge (null removes a key) */
+    wharf_str text; /* PostgreSQL's input text of the column: text trimmed and folded, digits, canonical decimal,
                                       * "true"/"false", ISO milliseconds, compact JSON */
-    const struct wharf_json *json;   /* json, array, metadata: the checked value; set input: the object as sent */
-    bool set_input;                  /* json is {add, remove, set} with checked, unique ids (plain arrays are turned into {set}) */
-    struct child_item *items;        /* FIELD_CHILDREN */
+    const struct wharf_json *json; /* json, array, metadata: the checked value; set input: the object as sent */
+    bool set_input; /* json is {add, remove, set} with checked, unique ids (plain arrays are turned into {set}) */
+    struct child_item *items; /* FIELD_CHILDREN */
     size_t n_items;
 };
 
-enum body_flag { BODY_STRICT = 1 };  /* unknown and never-writable fields are problems ("unknown") */
+enum body_flag { BODY_STRICT = 1 }; /* unknown and never-writable fields are problems ("unknown") */
 
 /* op: OP_CREATE or OP_UPDATE. values: d->n_fields, zeroed. True when there was no problem. Fields that may be written on create only
  * are delivered on update too: the caller compares and answers "immutable". A sent "id" is delivered for definitions with id_pattern
@@ -35,8 +36,8 @@ enum body_flag { BODY_STRICT = 1 };  /* unknown and never-writable fields are pr
 bool body_check(struct arena *a, const struct definition *d, uint32_t op, const struct wharf_json *body, uint32_t flags,
     struct value *values, schema_problem_fn *fn, void *arg);
 /* One value of one field by the same rules; for values set by rules in Lua or C. */
-bool body_check_field(struct arena *a, const struct field *f, uint32_t op, const struct wharf_json *v, wharf_str path, uint32_t flags,
-    struct value *ret, schema_problem_fn *fn, void *arg);
+bool body_check_field(struct arena *a, const struct field *f, uint32_t op, const struct wharf_json *v, wharf_str path,
+    uint32_t flags, struct value *ret, schema_problem_fn *fn, void *arg);
 
 /* The whole new text of a patched value: stored ("" or NULL p for none) with the patch applied. Metadata is checked for its number of
  * keys: a problem is told at path. */

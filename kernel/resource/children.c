@@ -37,7 +37,8 @@ static wharf_str iso_now(struct wharf_req *req)
 
 static bool is_system(const struct field *f)
 {
-    return !f->column || !strcmp(f->column, "id") || !strcmp(f->column, "created_at") || !strcmp(f->column, "updated_at");
+    return !f->column || !strcmp(f->column, "id") || !strcmp(f->column, "created_at") ||
+           !strcmp(f->column, "updated_at");
 }
 
 static void where_row(struct children *c, struct sql *s, wharf_str id)
@@ -63,7 +64,8 @@ static bool read_live(struct children *c)
     sql_bind(&s, c->req->who->organization);
     sql_addf(&s, " AND %s = ", c->set->parent_column);
     sql_bind(&s, c->w->id);
-    sql_add(&s, c->set->soft_delete ? " AND deleted_at IS NULL ORDER BY position, id FOR UPDATE" : " ORDER BY position, id FOR UPDATE");
+    sql_add(&s, c->set->soft_delete ? " AND deleted_at IS NULL ORDER BY position, id FOR UPDATE"
+                                    : " ORDER BY position, id FOR UPDATE");
     r = req_query_sql(c->req, &s);
     if (!r)
         return false;
@@ -91,7 +93,8 @@ static struct live_row *find_row(struct children *c, const struct child_item *it
                 return row;
         }
         if (by_id) {
-            req_problem(c->req, "validation.failed", arena_printf(c->req->arena, "%s.%zu.id", c->field->name, item->position), "reference",
+            req_problem(c->req, "validation.failed",
+                arena_printf(c->req->arena, "%s.%zu.id", c->field->name, item->position), "reference",
                 arena_printf(c->req->arena, "There is no such row in %s; leave the id out to add one", c->field->name));
             return NULL;
         }
@@ -121,7 +124,8 @@ static wharf_status insert_item(struct children *c, const struct child_item *ite
     else
         id_new(set->id_prefix, c->req->now_us, id);
     sql_init(&s, c->req->arena);
-    sql_addf(&s, "INSERT INTO %s (organization_id, %s, id, position, created_at, updated_at", set->table, set->parent_column);
+    sql_addf(&s, "INSERT INTO %s (organization_id, %s, id, position, created_at, updated_at", set->table,
+        set->parent_column);
     for (size_t i = 0; i < set->n_fields; i++) {
         if (!is_system(&set->fields[i]))
             sql_addf(&s, ", %s", set->fields[i].column);
@@ -153,7 +157,8 @@ static struct cell stored(const struct live_row *row, size_t column)
 {
     if (PQgetisnull(row->rows, row->row, (int)column))
         return (struct cell){NULL, 0};
-    return (struct cell){PQgetvalue(row->rows, row->row, (int)column), (size_t)PQgetlength(row->rows, row->row, (int)column)};
+    return (struct cell){
+        PQgetvalue(row->rows, row->row, (int)column), (size_t)PQgetlength(row->rows, row->row, (int)column)};
 }
 
 static wharf_status update_item(struct children *c, const struct live_row *row, const struct child_item *item)
@@ -171,7 +176,7 @@ static wharf_status update_item(struct children *c, const struct live_row *row, 
         const struct value *v = &item->values[i];
         struct cell cell = stored(row, 2 + i);
 
-        if (is_system(f) || !v->present || !cell_differs(c->req->arena, f, &cell, v))
+        if (is_system(f) || !v->present || v->defaulted || !cell_differs(c->req->arena, f, &cell, v))
             continue;
         sql_addf(&s, ", %s = ", f->column);
         bind_value(&s, f, v);

@@ -36,7 +36,8 @@ static struct wharf_rec *future_row(struct wharf_req *req, const struct resource
     return rec;
 }
 
-static bool finish_create(struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
+static bool finish_create(
+    struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
 {
     const struct resource *res = req->route->resource;
 
@@ -56,7 +57,8 @@ static bool finish_create(struct wharf_req *req, struct plan *plan, PGresult *co
     return true;
 }
 
-static size_t fill_args(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec, struct sql_arg *args)
+static size_t fill_args(
+    struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec, struct sql_arg *args)
 {
     const struct definition *d = res->def;
     struct view event_view = {.in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
@@ -101,7 +103,8 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
         const struct resource *to = res->refs[i];
 
         /* Unknown (400) or not accessible (403)? Only a look at the row tells. */
-        if (to && location_is_id(to) && values[i].present && !values[i].null && !principal_may_see(req->who, values[i].text))
+        if (to && location_is_id(to) && values[i].present && !values[i].null &&
+            !principal_may_see(req->who, values[i].text))
             return PLAN_THREADS;
         if (values[i].set_input)
             values[i].text = value_apply_set(req->arena, str_z("[]"), &values[i]);

@@ -63,7 +63,7 @@ static void tell(struct diff *d, wharf_str path, const struct wharf_json *old, c
     jw_str(&d->changes, "field", path);
     if (d->secret) {
         jw_z(&d->changes, "old", old && old->type != JSON_NULL ? "***" : NULL);
-        jw_z(&d->changes, "new", new && new->type != JSON_NULL ? "***" : NULL);
+        jw_z(&d->changes, "new", new &&new->type != JSON_NULL ? "***" : NULL);
     } else {
         cut = write_value(d, "old", old);
         cut = write_value(d, "new", new) || cut;
@@ -140,7 +140,7 @@ static void compare_rows(struct diff *d, wharf_str path, const struct wharf_json
 
 static void compare(struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new)
 {
-    if (old && new && json_equal(old, new))
+    if (old && new &&json_equal(old, new))
         return;
     if (str_ends(path, ".updated_at"))
         return;
@@ -166,8 +166,8 @@ static bool left_out(const struct definition *def, const struct field *f)
     return !(f->in & IN_RETRIEVE);
 }
 
-bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec, const struct wharf_rec *new_rec, wharf_str *ret_changes,
-    wharf_str *ret_previous)
+bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec, const struct wharf_rec *new_rec,
+    wharf_str *ret_changes, wharf_str *ret_previous)
 {
     const struct definition *def = new_rec->res->def;
     struct view all = {.in = VIEW_ALL};

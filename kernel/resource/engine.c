@@ -34,8 +34,8 @@ static void children_expression(struct buf *b, const struct child_set *set)
         buf_addf(b, "%s'%s', ", i ? ", " : "", set->fields[i].name);
         child_value(b, &set->fields[i]);
     }
-    buf_addf(b, ") ORDER BY c.position, c.id) FROM %s c WHERE c.organization_id = t.organization_id AND c.%s = t.id%s)", set->table,
-        set->parent_column, set->soft_delete ? " AND c.deleted_at IS NULL" : "");
+    buf_addf(b, ") ORDER BY c.position, c.id) FROM %s c WHERE c.organization_id = t.organization_id AND c.%s = t.id%s)",
+        set->table, set->parent_column, set->soft_delete ? " AND c.deleted_at IS NULL" : "");
 }
 
 static void embed_expression(struct buf *b, const struct field *f, const struct resource *to)
@@ -51,8 +51,8 @@ static void embed_expression(struct buf *b, const struct field *f, const struct 
         buf_addf(b, ", '_location', e.%s", to->def->location->column);
     else if (!strcmp(to->def->name, "location"))
         buf_addz(b, ", '_location', e.id");
-    buf_addf(b, ") FROM %s e WHERE e.organization_id = t.organization_id AND e.id = t.%s%s)", to->def->table, f->embed_from->column,
-        to->def->soft_delete ? " AND e.deleted_at IS NULL" : "");
+    buf_addf(b, ") FROM %s e WHERE e.organization_id = t.organization_id AND e.id = t.%s%s)", to->def->table,
+        f->embed_from->column, to->def->soft_delete ? " AND e.deleted_at IS NULL" : "");
 }
 
 static const char *select_list(const struct engine *e, const struct resource *res, uint32_t view)
@@ -143,7 +143,9 @@ static const char *create_statement(const struct engine *e, const struct resourc
     wharf_str s;
 
     buf_init(&b, 1 << 20);
-    buf_addf(&b, "WITH r AS (INSERT INTO %s (organization_id, id, created_at, updated_at, created_by, updated_by, version", d->table);
+    buf_addf(&b,
+        "WITH r AS (INSERT INTO %s (organization_id, id, created_at, updated_at, created_by, updated_by, version",
+        d->table);
     for (size_t i = 0; i < d->n_fields; i++) {
         if (field_written(&d->fields[i]))
             buf_addf(&b, ", %s", d->fields[i].column);
@@ -160,7 +162,9 @@ static const char *create_statement(const struct engine *e, const struct resourc
 
         n += field_written(&d->fields[i]);
         if (to && d->fields[i].store == STORE_TEXT && field_written(&d->fields[i]))
-            buf_addf(&b, " AND ($%zu::text IS NULL OR EXISTS (SELECT 1 FROM %s x WHERE x.organization_id = $1::text AND x.id = $%zu::text%s))",
+            buf_addf(&b,
+                " AND ($%zu::text IS NULL OR EXISTS (SELECT 1 FROM %s x WHERE x.organization_id = $1::text AND x.id = "
+                "$%zu::text%s))",
                 n, to->def->table, n, to->def->soft_delete ? " AND x.deleted_at IS NULL" : "");
     }
     buf_addz(&b, " RETURNING 1)");
@@ -217,10 +221,12 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     res->title_lower = lower_first(e->arena, d->title);
     res->columns_list = select_list(e, res, IN_LIST);
     res->columns_full = select_list(e, res, IN_RETRIEVE);
-    res->retrieve_sql = arena_printf(e->arena, "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s", res->columns_full,
-        d->table, d->soft_delete ? " AND t.deleted_at IS NULL" : "").p;
+    res->retrieve_sql = arena_printf(e->arena, "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s",
+        res->columns_full, d->table, d->soft_delete ? " AND t.deleted_at IS NULL" : "")
+                            .p;
     res->plain_read = !any_hook(res, true) && !d->parent;
-    res->plain_create = !any_hook(res, false) && !any_hook(res, true) && !d->parent && only_columns(d) && !d->id_pattern;
+    res->plain_create = !any_hook(res, false) && !any_hook(res, true) && !d->parent && only_columns(d) &&
+                        !d->id_pattern;
     if (res->plain_create)
         res->create_sql = create_statement(e, res);
     return true;
@@ -245,8 +251,9 @@ static bool link_codes(struct engine *e, struct buf *problems)
     qsort(all, n, sizeof(*all), order_codes);
     for (size_t i = 1; i < n; i++) {
         if (!strcmp(all[i].code, all[i - 1].code)) {
-            buf_addf(problems, "error code %s is declared twice (%s and %s); codes begin with the module's own area\n", all[i].code,
-                all[i - 1].plugin ? all[i - 1].plugin : "platform", all[i].plugin ? all[i].plugin : "platform");
+            buf_addf(problems, "error code %s is declared twice (%s and %s); codes begin with the module's own area\n",
+                all[i].code, all[i - 1].plugin ? all[i - 1].plugin : "platform",
+                all[i].plugin ? all[i].plugin : "platform");
             ok = false;
         }
     }

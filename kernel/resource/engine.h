@@ -27,35 +27,36 @@ struct resource {
     const struct plugin *plugin;
     const struct hook_entry *hooks; /* owner first, others by (order, plugin name) */
     size_t n_hooks;
-    const struct resource **refs;   /* by field index: the resource a ref points to, or NULL */
-    int area;                       /* number of the scope's area */
+    const struct resource **refs; /* by field index: the resource a ref points to, or NULL */
+    int area; /* number of the scope's area */
     /* A row is read as def->columns, then one JSON text per children or embed field: */
-    size_t n_cells, n_selected;     /* the first n_selected come from the select list, computed ones follow */
-    const char *title_lower;        /* "dock door" */
-    int16_t *cell_of;               /* by field index: position in a row, or -1 */
+    size_t n_cells, n_selected; /* the first n_selected come from the select list, computed ones follow */
+    const char *title_lower; /* "dock door" */
+    int16_t *cell_of; /* by field index: position in a row, or -1 */
     const char *columns_list, *columns_full; /* select lists; the shorter one has NULL for what lists do not show */
-    const char *retrieve_sql;       /* $1 organization, $2 id */
-    bool plain_read;                /* no compute or restrict_rows hook: reads run on the event loop */
-    bool plain_create;              /* no rule, no children: creates run on the event loop */
-    const char *create_sql;         /* with plain_create: row, log line and event in one statement */
+    const char *retrieve_sql; /* $1 organization, $2 id */
+    bool plain_read; /* no compute or restrict_rows hook: reads run on the event loop */
+    bool plain_create; /* no rule, no children: creates run on the event loop */
+    const char *create_sql; /* with plain_create: row, log line and event in one statement */
 };
 
 enum route_kind { ROUTE_LIST, ROUTE_CREATE, ROUTE_RETRIEVE, ROUTE_UPDATE, ROUTE_DELETE, ROUTE_PLUGIN, ROUTE_KERNEL };
 
 struct route {
     enum route_kind kind;
-    const char *method;             /* "GET", "POST", "DELETE" */
-    const char *pattern;            /* "/v1/locations/:location/layouts" */
+    const char *method; /* "GET", "POST", "DELETE" */
+    const char *pattern; /* "/v1/locations/:location/layouts" */
     const char *param_names[4];
     size_t n_params;
-    int area;                       /* -1: public or any key */
+    int area; /* -1: public or any key */
     enum scope_level level;
-    bool public_route;              /* no key needed */
-    bool array_body;                /* top level may be an array */
-    bool large_body;                /* 64 MiB */
+    bool public_route; /* no key needed */
+    bool array_body; /* top level may be an array */
+    bool large_body; /* 64 MiB */
+    bool silent; /* not in the access log */
     const struct resource *resource;
-    const struct plugin *plugin;    /* NULL: kernel */
-    const wharf_route *declared;    /* ROUTE_PLUGIN */
+    const struct plugin *plugin; /* NULL: kernel */
+    const wharf_route *declared; /* ROUTE_PLUGIN */
     const struct wharf_json *definition; /* ROUTE_PLUGIN: its parsed definition, or NULL */
     const struct schema *body_schema;
     void (*run)(struct wharf_req *req); /* ROUTE_KERNEL: on the event loop */
@@ -65,8 +66,8 @@ struct route {
 struct error_code {
     const char *code;
     int status;
-    const char *text;               /* default text */
-    const char *plugin;             /* NULL: platform */
+    const char *text; /* default text */
+    const char *plugin; /* NULL: platform */
 };
 
 struct embed_entry {
@@ -76,7 +77,7 @@ struct embed_entry {
 };
 
 struct service_entry {
-    const struct plugin *plugin;    /* NULL: kernel */
+    const struct plugin *plugin; /* NULL: kernel */
     const char *name;
     uint16_t major, minor;
     const void *table;
@@ -101,8 +102,10 @@ struct engine {
     size_t n_embeds;
     const struct service_entry *services;
     size_t n_services;
-    wharf_str openapi;              /* the served document */
+    wharf_str openapi; /* the served document */
     wharf_str openapi_etag;
+    const bool *ready; /* this process can serve: its database answers */
+    bool admin; /* of the admin listener: /metrics too */
     unsigned char cursor_key[32];
 };
 

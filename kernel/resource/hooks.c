@@ -38,20 +38,23 @@ wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum h
     const struct wharf_rec *old_rec, struct wharf_rec *new_rec)
 {
     static const char *const names[] = {"normalize", "check", "written"};
+    /* Everybody's reasons against a deletion are told together: "location.in_use" names all kinds of rows. */
+    bool all = stage == HOOK_CHECK && op == WHARF_DELETE;
     wharf_status s = WHARF_OK;
 
-    for (size_t i = 0; i < res->n_hooks && s == WHARF_OK; i++) {
+    for (size_t i = 0; i < res->n_hooks && (s == WHARF_OK || all); i++) {
         const struct hook_entry *h = &res->hooks[i];
         const struct plugin *before = plugin_enter(req, h->plugin, names[stage]);
+        wharf_status own = WHARF_OK;
 
         if (stage == HOOK_NORMALIZE && h->hooks->normalize)
-            s = h->hooks->normalize(req, op, new_rec);
+            own = h->hooks->normalize(req, op, new_rec);
         else if (stage == HOOK_CHECK && h->hooks->check)
-            s = h->hooks->check(req, op, old_rec, new_rec);
+            own = h->hooks->check(req, op, old_rec, new_rec);
         else if (stage == HOOK_WRITTEN && h->hooks->written)
-            s = h->hooks->written(req, op, old_rec, new_rec);
+            own = h->hooks->written(req, op, old_rec, new_rec);
         plugin_leave(req, before);
-        s = explained(req, s);
+        s = explained(req, s == WHARF_OK ? own : s);
     }
     return s;
 }
@@ -96,8 +99,8 @@ void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t
     req->committed[req->n_committed++] = (struct committed_fn){run_committed, c};
 }
 
-wharf_status compute_fields(struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n,
-    const struct view *view)
+wharf_status compute_fields(
+    struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n, const struct view *view)
 {
     const struct definition *d = res->def;
 
@@ -216,7 +219,8 @@ bool narrow_rows(struct wharf_req *req, const struct resource *res, struct narro
     return narrow_rows_of(req, res, res->def->parent ? req->params[0] : str_z(""), ret);
 }
 
-const struct wharf_json *normalize_body(struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_json *body)
+const struct wharf_json *normalize_body(
+    struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_json *body)
 {
     struct wharf_json *copy;
     struct wharf_rec rec = {.res = res, .arena = req->arena};

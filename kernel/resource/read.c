@@ -53,7 +53,9 @@ bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, s
 bool check_location(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec)
 {
     const struct definition *d = res->def;
-    wharf_str id = d->location ? record_text(rec, d->location) : !strcmp(d->name, "location") ? record_id(rec) : str_z("");
+    wharf_str id = d->location                    ? record_text(rec, d->location)
+                   : !strcmp(d->name, "location") ? record_id(rec)
+                                                  : str_z("");
     const struct field *device = d->audience.device;
 
     if (!id.n || principal_may_see(req->who, id))
@@ -72,7 +74,8 @@ void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view 
 
 /* ---- retrieve ---- */
 
-static bool finish_retrieve(struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
+static bool finish_retrieve(
+    struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
 {
     const struct resource *res = req->route->resource;
     struct wharf_rec *rec;
@@ -148,7 +151,8 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
 
 /* ---- list ---- */
 
-static void write_pagination(struct wharf_req *req, const struct list_query *q, bool more, PGresult *total, wharf_str next)
+static void write_pagination(
+    struct wharf_req *req, const struct list_query *q, bool more, PGresult *total, wharf_str next)
 {
     struct buf b;
     struct jw w;
@@ -191,7 +195,8 @@ static void encode_hit(struct wharf_req *req, PGresult *rows, int row)
     jw_close(&req->w, '}');
 }
 
-static bool finish_list(struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
+static bool finish_list(
+    struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
 {
     const struct resource *res = req->route->resource;
     const struct list_query *q = plan->list;
@@ -262,8 +267,12 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
         return false;
     q->columns = res->columns_list;
     plan->list = q;
-    plan->view = (struct view){.in = IN_LIST, .datetime = req->datetime_format, .who = &req->who->access, .only = q->only,
-        .n_only = q->n_only, .includes = q->includes};
+    plan->view = (struct view){.in = IN_LIST,
+        .datetime = req->datetime_format,
+        .who = &req->who->access,
+        .only = q->only,
+        .n_only = q->n_only,
+        .includes = q->includes};
     plan->finish = finish_list;
     sql_init(s, req->arena);
     query_page_sql(s, d, q, &req->who->access, narrow_extra, &narrow);

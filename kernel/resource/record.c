@@ -102,7 +102,8 @@ static void encode_json(struct jw *w, const char *key, const struct wharf_json *
                 member = json_get(p, "default");
             encode_json(w, p->key.p, p, member);
         }
-        for (const struct wharf_json *m = more && !(more->type == JSON_BOOL && !more->truth) ? v->child : NULL; m; m = m->next) {
+        for (const struct wharf_json *m = more && !(more->type == JSON_BOOL && !more->truth) ? v->child : NULL; m;
+             m = m->next) {
             if (!json_get_n(properties, m->key))
                 jw_value(w, m->key.p, m);
         }
@@ -147,9 +148,11 @@ static struct cell cell_of_json(struct arena *a, const struct wharf_json *v)
     return (struct cell){s.p, s.n};
 }
 
-static void encode_cell(struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view);
+static void encode_cell(
+    struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view);
 
-static void encode_children(struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
+static void encode_children(
+    struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
 {
     struct json_error e;
     const struct wharf_json *list = c->p ? json_parse(a, (wharf_str){c->p, c->n}, &e) : NULL;
@@ -169,7 +172,8 @@ static void encode_children(struct jw *w, struct arena *a, const struct field *f
     jw_close(w, ']');
 }
 
-static void encode_embed(struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
+static void encode_embed(
+    struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
 {
     struct json_error e;
     const struct wharf_json *v = c->p ? json_parse(a, (wharf_str){c->p, c->n}, &e) : NULL;
@@ -224,7 +228,8 @@ static void encode_compact(struct jw *w, struct arena *a, const char *key, const
     jw_raw(w, key, (wharf_str){p, n});
 }
 
-static void encode_cell(struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
+static void encode_cell(
+    struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
 {
     if (f->kind == FIELD_CHILDREN) {
         encode_children(w, a, f, c, view);
@@ -415,8 +420,9 @@ void value_from_plugin(struct arena *a, const struct field *f, const wharf_val *
     case WHARF_V_DEC:
         for (uint32_t i = 0; i < v->scale; i++)
             div *= 10;
-        ret->text = arena_printf(a, "%s%lld.%0*lld", v->u.i < 0 ? "-" : "", (long long)(v->u.i < 0 ? -(v->u.i / div) : v->u.i / div),
-            (int)v->scale, (long long)(v->u.i < 0 ? -(v->u.i % div) : v->u.i % div));
+        ret->text = arena_printf(a, "%s%lld.%0*lld", v->u.i < 0 ? "-" : "",
+            (long long)(v->u.i < 0 ? -(v->u.i / div) : v->u.i / div), (int)v->scale,
+            (long long)(v->u.i < 0 ? -(v->u.i % div) : v->u.i % div));
         if (!v->scale)
             ret->text = arena_printf(a, "%lld", (long long)v->u.i);
         break;

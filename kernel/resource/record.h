@@ -17,19 +17,19 @@ struct cell {
 struct wharf_rec {
     const struct resource *res;
     struct arena *arena;
-    struct cell *cells;           /* n_cells; NULL: only values */
-    struct value *values;         /* by field index: what the request sends; NULL for a row as read */
-    struct wharf_json *raw;       /* in normalize hooks only: the body as sent, to be changed */
-    wharf_str id;                 /* of a row that is not written yet */
+    struct cell *cells; /* n_cells; NULL: only values */
+    struct value *values; /* by field index: what the request sends; NULL for a row as read */
+    struct wharf_json *raw; /* in normalize hooks only: the body as sent, to be changed */
+    wharf_str id; /* of a row that is not written yet */
 };
 
 struct view {
-    uint32_t in;                  /* IN_LIST, IN_RETRIEVE; VIEW_ALL: also fields that are never shown */
-    uint64_t includes;            /* bit per field index: its include flag is on */
+    uint32_t in; /* IN_LIST, IN_RETRIEVE; VIEW_ALL: also fields that are never shown */
+    uint64_t includes; /* bit per field index: its include flag is on */
     const struct field *const *only; /* fields=, or NULL */
     size_t n_only;
     enum datetime_format datetime;
-    const struct access *who;     /* for embeds; NULL: everything */
+    const struct access *who; /* for embeds; NULL: everything */
     const struct field *const *without;
     size_t n_without;
 };
@@ -48,7 +48,8 @@ wharf_str record_id(const struct wharf_rec *rec);
 wharf_str record_text(const struct wharf_rec *rec, const struct field *f);
 
 /* The row as a JSON object at the writer's place. a: for parsing nested values. */
-void record_encode(struct jw *w, const char *key, struct arena *a, const struct wharf_rec *rec, const struct view *view);
+void record_encode(
+    struct jw *w, const char *key, struct arena *a, const struct wharf_rec *rec, const struct view *view);
 /* Its members only, inside an object that the caller opened. */
 void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, const struct view *view);
 /* The same with ISO dates and nothing left out of the view, as text. */

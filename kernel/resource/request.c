@@ -70,6 +70,8 @@ wharf_status req_problem(struct wharf_req *req, const char *code, wharf_str path
         req->problems = more;
         req->cap_problems = cap;
     }
+    if (req->path_base.n && path.n && (c->plugin || !strcmp(c->code, "validation.failed")))
+        path = arena_printf(req->arena, "%.*s%.*s", STR_ARG(req->path_base), STR_ARG(path));
     req->problems[req->n_problems++] =
         (struct problem){c->code, arena_dup_str(req->arena, path), rule, text.n ? text : str_z(c->text)};
     return status_kind(c->status);
@@ -99,7 +101,8 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
     case DB_LOST:
     case DB_TIMEOUT:
         req->retry_after = 1;
-        log_write(WHARF_LOG_WARN, req->plugin ? req->plugin->name : NULL, req->request_id, "database.unavailable", "%s", e->message);
+        log_write(WHARF_LOG_WARN, req->plugin ? req->plugin->name : NULL, req->request_id, "database.unavailable", "%s",
+            e->message);
         return req_fail(req, "overloaded", NULL, NULL);
     case DB_CONFLICT:
         return req_fail(req, "conflict", NULL, NULL);
@@ -108,8 +111,8 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
     case DB_FAILED:
         break;
     }
-    log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id, "database.failed", "%s %s", e->sqlstate,
-        e->message);
+    log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id, "database.failed", "%s %s",
+        e->sqlstate, e->message);
     return req_fail(req, "internal", NULL, NULL);
 }
 
@@ -217,7 +220,8 @@ wharf_status req_plugin_role(struct wharf_req *req)
         return WHARF_UNAVAILABLE;
     if (req->plugin_role)
         return WHARF_OK;
-    r = db_run(req->thread->db, "SELECT set_config('role', 'wharf_plugin', true), set_config('wharf.organization', $1::text, true)",
+    r = db_run(req->thread->db,
+        "SELECT set_config('role', 'wharf_plugin', true), set_config('wharf.organization', $1::text, true)",
         &organization, 1, &e);
     if (!r)
         return req_database_problem(req, &e);

@@ -24,10 +24,10 @@ struct problem {
 
 enum datetime_format { DATETIME_ISO, DATETIME_EPOCH, DATETIME_EPOCH_MILLIS };
 
-struct thread_ctx {               /* of a worker thread */
+struct thread_ctx { /* of a worker thread */
     struct db_conn *db;
     struct crumb *crumb;
-    void **plugin_states;         /* by plugin index: what thread_start() returned */
+    void **plugin_states; /* by plugin index: what thread_start() returned */
     unsigned index;
 };
 
@@ -39,51 +39,54 @@ struct committed_fn {
 struct wharf_req {
     struct arena *arena;
     const struct engine *engine;
-    struct thread_ctx *thread;    /* NULL on the event loop */
+    struct thread_ctx *thread; /* NULL on the event loop */
 
     const char *method;
-    wharf_str path;               /* without the query, as received */
+    wharf_str path; /* without the query, as received */
     wharf_str raw_query;
     const struct route *route;
-    wharf_str params[4];          /* in the order of route->param_names */
+    wharf_str params[4]; /* in the order of route->param_names */
     const struct query_pair *pairs;
     size_t n_pairs;
     wharf_str body_text;
     const struct wharf_json *body; /* never NULL once parsed: {} when empty */
-    bool strict;                  /* Prefer: handling=strict */
-    bool problem_details;         /* Accept ranks application/problem+json first */
+    bool strict; /* Prefer: handling=strict */
+    bool problem_details; /* Accept ranks application/problem+json first */
     enum datetime_format datetime_format;
     char request_id[28];
     wharf_str client_request_id, traceparent;
 
-    struct principal *who;        /* NULL on public routes */
-    int64_t start_us;             /* monotonic */
-    int64_t deadline_us;          /* monotonic */
-    int64_t now_us;               /* kernel clock, one reading */
+    struct principal *who; /* NULL on public routes */
+    int64_t start_us; /* monotonic */
+    int64_t deadline_us; /* monotonic */
+    int64_t now_us; /* kernel clock, one reading */
 
     struct problem *problems;
     size_t n_problems, cap_problems;
-    int retry_after;              /* seconds, 0: none */
+    wharf_str path_base; /* put before the paths of body problems: "layouts.2." */
+    int retry_after; /* seconds, 0: none */
 
-    int status;                   /* 0: not answered yet */
+    int status; /* 0: not answered yet */
     wharf_str message;
     const char *success_code;
-    struct buf out;               /* the JSON of "data" */
+    const char *raw_type; /* media type: `out` is the whole body, no envelope */
+    struct buf out; /* the JSON of "data" */
     struct jw w;
-    uint64_t data_open;           /* respond() was called: data is being written */
-    wharf_str pagination;         /* JSON, or empty */
+    uint64_t data_open; /* respond() was called: data is being written */
+    wharf_str pagination; /* JSON, or empty */
     wharf_str location_header;
     wharf_str preference_applied;
 
-    const struct plugin *plugin;  /* whose code is running, NULL: kernel */
+    const struct plugin *plugin; /* whose code is running, NULL: kernel */
     unsigned tx_depth, res_depth;
-    bool plugin_role;             /* the transaction runs as wharf_plugin at the moment */
+    bool plugin_role; /* the transaction runs as wharf_plugin at the moment */
     struct committed_fn *committed; /* run after the outermost commit */
     size_t n_committed, cap_committed;
 };
 
 /* code: one of the platform's or of a loaded plugin's. Adds a problem; returns the kind (negative wharf_status). */
-wharf_status req_fail(struct wharf_req *req, const char *code, const char *path, const char *fmt, ...) WHARF_PRINTF(4, 5);
+wharf_status req_fail(struct wharf_req *req, const char *code, const char *path, const char *fmt, ...)
+    WHARF_PRINTF(4, 5);
 wharf_status req_problem(struct wharf_req *req, const char *code, wharf_str path, const char *rule, wharf_str text);
 void req_clear_problems(struct wharf_req *req);
 /* Database failure to problem (docs/spec/01-platform.md section 3.1): overloaded, conflict, internal (logged). */
@@ -97,7 +100,7 @@ int code_status(const struct engine *e, const char *code);
 wharf_status status_kind(int http_status);
 
 /* ---- transactions of worker threads ---- */
-wharf_status req_begin(struct wharf_req *req);  /* nested: a savepoint */
+wharf_status req_begin(struct wharf_req *req); /* nested: a savepoint */
 wharf_status req_commit(struct wharf_req *req);
 void req_rollback(struct wharf_req *req);
 /* NULL after a problem was added. The result is cleared with the arena. */

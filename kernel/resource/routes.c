@@ -5,10 +5,10 @@
 #include "util/str.h"
 
 struct route_node {
-    wharf_str segment;              /* "" for a parameter */
+    wharf_str segment; /* "" for a parameter */
     struct route_node *first_child; /* static segments first, the parameter last */
     struct route_node *next;
-    const struct route *routes[4];  /* GET POST DELETE PUT */
+    const struct route *routes[4]; /* GET POST DELETE PUT */
 };
 
 static const char *const methods[4] = {"GET", "POST", "DELETE", "PUT"};
@@ -67,7 +67,8 @@ static bool add_route(struct engine *e, struct route *r, struct buf *problems)
         node = child_for(e, node, s);
     }
     if (m < 0 || node->routes[m]) {
-        buf_addf(problems, "route %s %s is declared twice, or its method is not GET, POST, DELETE or PUT\n", r->method, r->pattern);
+        buf_addf(problems, "route %s %s is declared twice, or its method is not GET, POST, DELETE or PUT\n", r->method,
+            r->pattern);
         return false;
     }
     node->routes[m] = r;

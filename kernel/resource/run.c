@@ -42,7 +42,8 @@ static void run_plan(struct wharf_req *req)
     if (plan_build(req, &plan) != PLAN_READY)
         return;
     for (size_t i = 0; i < plan.n_statements; i++)
-        results[i] = db_run(req->thread->db, plan.statements[i].sql, plan.statements[i].args, plan.statements[i].n_args, &errors[i]);
+        results[i] = db_run(
+            req->thread->db, plan.statements[i].sql, plan.statements[i].args, plan.statements[i].n_args, &errors[i]);
     plan.finish(req, &plan, results, errors);
     for (size_t i = 0; i < plan.n_statements; i++)
         PQclear(results[i]);
@@ -92,7 +93,8 @@ static bool route_body_ok(struct wharf_req *req)
 {
     const struct schema *s = req->route->body_schema;
 
-    return !s || schema_validate(s, req->body, str_z(""), req->strict ? SCHEMA_STRICT : 0, req->arena, body_problem, req);
+    return !s ||
+           schema_validate(s, req->body, str_z(""), req->strict ? SCHEMA_STRICT : 0, req->arena, body_problem, req);
 }
 
 /* A plugin's own route: in a transaction unless it says otherwise. */

@@ -121,10 +121,14 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
         .resource_id = w->id,
         .parent_id = d->parent ? record_text(rec, d->parent) : str_z(""),
         .location_id = location_of(rec),
-        .action = w->op == OP_CREATE ? "created" : w->op == OP_UPDATE ? "updated" : "deleted",
+        .action = w->op == OP_CREATE   ? "created"
+                  : w->op == OP_UPDATE ? "updated"
+                                       : "deleted",
         .log = d->log,
         .changes = changes,
-        .event = w->op == OP_CREATE ? d->events.created : w->op == OP_UPDATE ? d->events.updated : d->events.deleted,
+        .event = w->op == OP_CREATE   ? d->events.created
+                 : w->op == OP_UPDATE ? d->events.updated
+                                      : d->events.deleted,
         .previous = previous,
     };
 
@@ -143,7 +147,8 @@ static wharf_status insert_row(struct wharf_req *req, struct write *w)
     struct sql s;
 
     sql_init(&s, req->arena);
-    sql_addf(&s, "INSERT INTO %s (organization_id, id, created_at, updated_at, created_by, updated_by, version", d->table);
+    sql_addf(
+        &s, "INSERT INTO %s (organization_id, id, created_at, updated_at, created_by, updated_by, version", d->table);
     for (size_t i = 0; i < d->n_fields; i++) {
         if (field_written(&d->fields[i]))
             sql_addf(&s, ", %s", d->fields[i].column);

@@ -9,13 +9,13 @@
 
 struct write {
     const struct resource *res;
-    uint32_t op;                    /* OP_CREATE, OP_UPDATE, OP_DELETE */
-    wharf_str id;                   /* addressed row; create: filled in */
-    wharf_str parent_id;            /* nested collections, else "" */
-    const struct wharf_json *body;  /* create, update */
+    uint32_t op; /* OP_CREATE, OP_UPDATE, OP_DELETE */
+    wharf_str id; /* addressed row; create: filled in */
+    wharf_str parent_id; /* nested collections, else "" */
+    const struct wharf_json *body; /* create, update */
     /* results: */
     struct wharf_rec *old_rec, *new_rec;
-    bool unchanged;                 /* update: nothing differed, nothing was written */
+    bool unchanged; /* update: nothing differed, nothing was written */
     /* of the pipeline: */
     struct value *values;
 };
@@ -31,8 +31,8 @@ wharf_status children_delete(struct wharf_req *req, const struct write *w, const
 /* References of the sent values exist, and locations among them are accessible (references.c). */
 wharf_status references_check(struct wharf_req *req, const struct write *w);
 /* Differences of two rows (diff.c): [{field, old, new}] and {field: old}. False: none. */
-bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec, const struct wharf_rec *new_rec, wharf_str *ret_changes,
-    wharf_str *ret_previous);
+bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec, const struct wharf_rec *new_rec,
+    wharf_str *ret_changes, wharf_str *ret_previous);
 /* The violated unique rule as a problem. */
 wharf_status unique_problem(struct wharf_req *req, const struct definition *d, const struct db_error *e);
 /* The default cell of a written column that nobody sent. */

@@ -100,6 +100,8 @@ typedef struct wharf_err_api {
     wharf_status (*add)(wharf_req *req, const char *code, const char *path, const char *fmt, ...) WHARF_PRINTF(4, 5);
     wharf_status (*current)(const wharf_req *req);                                  /* WHARF_OK when none collected */
     void (*clear)(wharf_req *req);                                                  /* after handling one on purpose */
+    /* What stands before the paths of body problems told from now on ("layouts.2."), for routes that write many rows; "" ends it. */
+    void (*base)(wharf_req *req, const char *prefix);
 } wharf_err_api;
 
 enum wharf_log_level { WHARF_LOG_ERROR = 1, WHARF_LOG_WARN, WHARF_LOG_INFO, WHARF_LOG_DEBUG };
@@ -179,10 +181,16 @@ typedef struct wharf_res_api {
     void (*encode)(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec);
     bool (*sent)(const wharf_rec *rec, wharf_field f);                              /* did the request body carry it? */
     wharf_str (*id)(const wharf_rec *rec);
+    /* The JSON that the request sent for the field, {add, remove, set} inputs as such (plain arrays as {set}); or NULL. */
+    const wharf_json *(*input)(const wharf_rec *rec, wharf_field f);
+    /* Normalize hooks only, for input aliases: a member of the body by its name, whether a field or not; taking it out. */
+    const wharf_json *(*member)(const wharf_rec *rec, const char *name);            /* or NULL */
+    void (*drop)(wharf_rec *rec, const char *name);
 } wharf_res_api;
 
 typedef struct wharf_event_api {
     wharf_head head;
+    /* An event in the request's transaction. data: the row as retrieved by default, then the members of the object extra (or NULL). */
     wharf_status (*emit)(wharf_req *req, const char *type, const char *resource, wharf_str id, const wharf_json *extra);
     wharf_status (*enqueue)(wharf_req *req, const char *job, wharf_str key, const wharf_json *args, int64_t run_at_us);
     uint32_t (*progress)(wharf_req *req, uint32_t done, uint32_t total);            /* jobs: heartbeat; non-zero = stop */

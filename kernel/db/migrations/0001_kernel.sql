@@ -30,6 +30,11 @@ CREATE TABLE wharf.setting (
     updated_at timestamptz(3) NOT NULL DEFAULT now()
 );
 
+-- The kernel clock: the database's, moved by the test offset (docs/decisions.md 9).
+CREATE FUNCTION wharf.now() RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT now() + make_interval(secs => COALESCE((SELECT value::bigint FROM wharf.setting WHERE key = 'clock.offset_seconds'), 0))
+$$;
+
 -- What must be found before the organization is known. The one exception to the rule of unique constraints.
 CREATE TABLE wharf.token (
     hash bytea PRIMARY KEY,

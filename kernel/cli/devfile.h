@@ -1,0 +1,21 @@
+/* devfile.h - dev.json in the data folder: the organization and key of `wharf dev`, so that a second start shows the same ones. */
+#ifndef WHARF_CLI_DEVFILE_H
+#define WHARF_CLI_DEVFILE_H
+
+#include "util/arena.h"
+#include "util/id.h"
+
+struct devfile {
+    const char *api_key;            /* "" none */
+    char organization_id[ID_MAX];
+    bool system;                    /* the key holds the scope system */
+};
+
+/* Missing or unreadable: leaves *ret as it is. */
+void devfile_read(const char *data, struct devfile *ret, struct arena *a);
+/* Mode 0600, written beside and renamed. */
+bool devfile_write(const char *data, const struct devfile *dev, struct arena *a, wharf_str *ret_error);
+/* Writes a file whole or not at all. */
+bool file_replace(const char *file, wharf_str text, unsigned mode, struct arena *a, wharf_str *ret_error);
+
+#endif

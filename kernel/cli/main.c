@@ -1,0 +1,93 @@
+/* main.c - `wharf`: finds the sub-command and runs it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "wharf_version.h"
+
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+};
+
+static const struct command commands[] = {
+    {"dev", command_dev},
+    {"serve", command_serve},
+    {"check", command_check},
+    {"migrate", command_migrate},
+    {"ps", command_ps},
+    {"reload", command_reload},
+    {"stop", command_stop},
+    {"org", command_org},
+    {"key", command_key},
+    {"plugin", command_plugin},
+    {"help", command_help},
+    {"--help", command_help},
+    {"-h", command_help},
+    {"version", command_version},
+    {"--version", command_version},
+    {"_worker", command_worker},
+    {"_migrate", command_setup},
+    {"_welcome", command_welcome},
+};
+
+static const char help[] =
+    "wharf " WHARF_VERSION " - the back office of a warehouse or mailroom\n"
+    "\n"
+    "  wharf dev [--data DIR] [--listen HOST:PORT] [--ready FILE] [--no-demo] [--test-clock] [--modules a,b]\n"
+    "                                a server to try and develop with: own database, demonstration data, a key\n"
+    "  wharf serve -c FILE           the server\n"
+    "  wharf check -c FILE           settings and plugins, without serving\n"
+    "  wharf migrate [--plan] [--contract]\n"
+    "                                bring the database up to date, or tell what would run\n"
+    "  wharf ps                      the running server's workers and what they do\n"
+    "  wharf reload                  new workers with the settings and plugins of now; old ones finish\n"
+    "  wharf stop                    end the running server\n"
+    "  wharf org create NAME [--owner-name NAME] [--owner-email EMAIL]\n"
+    "  wharf key create --org ID --scopes all|a:read,b:write [--name TEXT] [--locations ID,ID] [--user ID] [--test] "
+    "[--system]\n"
+    "  wharf plugin inspect FILE     a plugin's manifest; runs none of its code\n"
+    "  wharf plugin list             the configured plugins in load order\n"
+    "  wharf plugin release NAME     end a plugin's quarantine\n"
+    "  wharf help settings           all settings\n"
+    "  wharf version\n"
+    "\n"
+    "Every command takes -c FILE (default /etc/wharf/wharf.lua when it is there), --set key=value, --data DIR, "
+    "--safe-mode.\n";
+
+int command_help(int argc, char **argv)
+{
+    struct buf out;
+
+    if (argc == 0 || strcmp(argv[0], "settings") != 0) {
+        fputs(help, stdout);
+        return EXIT_FINE;
+    }
+    buf_init(&out, 64 * 1024);
+    config_describe(&out);
+    fputs("key                            type       default                  meaning\n", stdout);
+    fwrite(out.p, 1, out.n, stdout);
+    fputs("\nIn the file: net = { allow = {\"10.0.0.5\"} }. In the environment: WHARF_NET_ALLOW=10.0.0.5,10.0.0.6 "
+          "(lists by comma).\n"
+          "On the command line: --set net.allow=10.0.0.5. Later ones win: file, environment, --set.\n",
+        stdout);
+    buf_done(&out);
+    return EXIT_FINE;
+}
+
+int command_version(int argc, char **argv)
+{
+    puts("wharf " WHARF_VERSION);
+    return EXIT_FINE;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "help";
+
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return commands[i].run(argc > 2 ? argc - 2 : 0, argv + 2);
+    cli_fail("there is no command \"%s\"; `wharf help` lists them", name);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,279 @@
+/* serve.c - `wharf serve` and `wharf dev`: everything that must stand before the supervisor runs, and its end.
+ *
+ * Settings, data folder and its lock, embedded database, migrations (in a child), sockets; then supervisor_run(). `dev` is
+ * `serve` with settings for a first try, a demonstration organization and a greeting.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "supervisor/datadir.h"
+#include "supervisor/listen.h"
+#include "supervisor/spawn.h"
+#include "supervisor/supervise.h"
+#include "util/log.h"
+#include "util/str.h"
+
+struct serve {
+    struct cli c;
+    struct config *config;
+    bool dev, no_demo;
+    const char *ready_file; /* or NULL */
+    char exe[512];
+    const char *database; /* "" when the settings name it */
+    const char *note;
+    struct cluster *cluster;
+    int lock, control_fd, admin_fd;
+    int listen_fds[SEATS_MAX];
+    size_t n_web;
+    struct listen_address listen, admin;
+};
+
+static const char *url(struct serve *s, const struct listen_address *at)
+{
+    const char *host = strcmp(at->host, "*") == 0 ? "127.0.0.1" : at->host;
+
+    return arena_printf(s->c.a, strchr(host, ':') ? "http://[%s]:%u" : "http://%s:%u", host, at->port).p;
+}
+
+static const char *address(struct serve *s, const struct listen_address *at)
+{
+    return arena_printf(s->c.a, strchr(at->host, ':') ? "[%s]:%u" : "%s:%u", at->host, at->port).p;
+}
+
+/* argv of one of our own commands, with the settings; NULL-terminated. */
+static const char **own_command(struct serve *s, const char *name, size_t *ret_n)
+{
+    const char **argv = ARENA_ARRAY(s->c.a, const char *, 2 * s->c.n_sets + 24);
+    size_t n = 0;
+
+    argv[n++] = s->exe;
+    argv[n++] = name;
+    if (s->c.config_file) {
+        argv[n++] = "-c";
+        argv[n++] = s->c.config_file;
+    }
+    for (size_t i = 0; i < s->c.n_sets; i++) {
+        argv[n++] = "--set";
+        argv[n++] = arena_printf(s->c.a, "%s=%s", s->c.sets[i].key, s->c.sets[i].value).p;
+    }
+    *ret_n = n;
+    return argv;
+}
+
+/* ---- the steps ------------------------------------------------------------------------------------------------------- */
+
+static bool open_log(struct serve *s)
+{
+    const char *file = s->config->log_file;
+    int fd = STDERR_FILENO;
+
+    if (strcmp(file, "-") != 0)
+        fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (fd < 0) {
+        cli_fail("the log %s can't be opened: %s", file, strerror(errno));
+        return false;
+    }
+    log_init(fd, s->config->log_level, "supervisor");
+    return true;
+}
+
+static bool take_folder(struct serve *s)
+{
+    wharf_str error = {"", 0};
+
+    if (datadir_make(s->config->data, s->c.a, &error) && datadir_make(s->config->crash_dir, s->c.a, &error)) {
+        s->lock = datadir_lock(s->config->data, s->c.a, &error);
+        if (s->lock >= 0)
+            s->control_fd = datadir_control_listen(s->config->data, s->c.a, &error);
+    }
+    if (s->control_fd < 0)
+        cli_fail("%s", error.p);
+    return s->control_fd >= 0;
+}
+
+static bool open_database(struct serve *s)
+{
+    wharf_str note = {"", 0}, error = {"", 0};
+
+    s->database = "";
+    if (strcmp(s->config->database, "embedded") != 0)
+        return true;
+    s->cluster = cluster_start(s->config->data, s->c.a, &note, &error);
+    if (!s->cluster) {
+        cli_fail("%s", error.p);
+        return false;
+    }
+    s->note = note.p;
+    s->database = cluster_conninfo(s->cluster);
+    return true;
+}
+
+static bool set_up(struct serve *s)
+{
+    size_t n;
+    const char **argv = own_command(s, "_migrate", &n);
+    struct spawn child = {.argv = argv, .in = -1, .out = -1, .err = -1, .death_signal = SIGKILL};
+    int status;
+
+    argv[n++] = "--database";
+    argv[n++] = s->database;
+    if (s->dev)
+        argv[n++] = "--dev";
+    if (strcmp(s->config->migrate, "manual") == 0)
+        argv[n++] = "--check-only";
+    status = spawn_wait(&child);
+    if (status == -1)
+        cli_fail("%s can't be executed: %s", s->exe, strerror(errno));
+    else if (!WIFEXITED(status))
+        cli_fail("preparing the database ended by signal %d; the module that does this is loaded by `wharf check` too",
+            WTERMSIG(status));
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool open_sockets(struct serve *s)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    wharf_str error = {"", 0};
+
+    s->n_web = s->config->workers ? (size_t)s->config->workers : cores > 0 ? (size_t)cores : 1;
+    if (s->n_web > SEATS_MAX - 1)
+        s->n_web = SEATS_MAX - 1;
+    s->admin_fd = -1;
+    if (!listen_open(s->config->listen, s->n_web, s->listen_fds, &s->listen, s->c.a, &error) ||
+        (s->config->admin_listen[0] &&
+            !listen_open(s->config->admin_listen, 1, &s->admin_fd, &s->admin, s->c.a, &error))) {
+        cli_fail("%s", error.p);
+        return false;
+    }
+    /* workers are told the real ports */
+    cli_set(&s->c, "listen", address(s, &s->listen));
+    if (s->admin_fd >= 0)
+        cli_set(&s->c, "admin.listen", address(s, &s->admin));
+    return true;
+}
+
+static const char *const *ready_command(struct serve *s)
+{
+    size_t n;
+    const char **argv = own_command(s, "_welcome", &n);
+
+    argv[n++] = "--base-url";
+    argv[n++] = url(s, &s->listen);
+    argv[n++] = "--admin-url";
+    argv[n++] = s->admin_fd >= 0 ? url(s, &s->admin) : "";
+    argv[n++] = "--pid";
+    argv[n++] = arena_printf(s->c.a, "%d", (int)getpid()).p;
+    argv[n++] = "--note";
+    argv[n++] = s->note;
+    if (s->ready_file) {
+        argv[n++] = "--ready";
+        argv[n++] = s->ready_file;
+    }
+    if (s->dev)
+        argv[n++] = "--dev";
+    if (s->no_demo)
+        argv[n++] = "--no-demo";
+    return argv;
+}
+
+static int run(struct serve *s)
+{
+    const char *data = arena_dupz(s->c.a, s->config->data).p; /* the settings are freed by the supervisor */
+    struct supervisor_start start;
+    int code;
+
+    if (!take_folder(s) || !open_log(s) || !open_database(s) || !set_up(s) || !open_sockets(s))
+        return EXIT_FAILED;
+    start = (struct supervisor_start){.config = s->config,
+        .config_file = s->c.config_file,
+        .sets = s->c.sets,
+        .n_sets = s->c.n_sets,
+        .listen_fds = s->listen_fds,
+        .n_web = s->n_web,
+        .admin_fd = s->admin_fd,
+        .control_fd = s->control_fd,
+        .cluster = s->cluster,
+        .database = s->database,
+        .hangup_stops = s->dev};
+    if (s->dev || s->ready_file)
+        start.ready_argv = ready_command(s);
+    code = supervisor_run(&start);
+    unlink(arena_printf(s->c.a, "%s/control.sock", data).p);
+    s->config = NULL; /* freed there */
+    return code;
+}
+
+static int serve(struct serve *s)
+{
+    ssize_t n = readlink("/proc/self/exe", s->exe, sizeof(s->exe) - 1);
+    int code = EXIT_FAILED;
+
+    s->exe[n > 0 ? n : 0] = 0;
+    s->lock = s->control_fd = -1;
+    s->note = "";
+    s->config = cli_config(&s->c);
+    if (s->config)
+        code = run(s);
+    cluster_stop(s->cluster);
+    return code;
+}
+
+int command_serve(int argc, char **argv)
+{
+    static struct serve s;
+    const struct cli_option opts[] = {{"--ready", &s.ready_file, NULL}};
+
+    if (!cli_parse(&s.c, argc, argv, opts, 1))
+        return EXIT_USAGE;
+    return serve(&s);
+}
+
+/* ---- dev ------------------------------------------------------------------------------------------------------------- */
+
+/* Unless said otherwise: a folder here, logs in it, and an admin port that is not in the way of another server. */
+static void dev_settings(struct serve *s)
+{
+    const char *data = ".wharf";
+
+    if (s->c.config_given)
+        return;
+    s->c.config_file = NULL;
+    for (size_t i = 0; i < s->c.n_sets; i++)
+        if (strcmp(s->c.sets[i].key, "data") == 0)
+            data = s->c.sets[i].value;
+    if (!cli_is_set(&s->c, "data"))
+        cli_set(&s->c, "data", data);
+    if (!cli_is_set(&s->c, "admin.listen"))
+        cli_set(&s->c, "admin.listen", "127.0.0.1:0");
+    if (!cli_is_set(&s->c, "log.file"))
+        cli_set(&s->c, "log.file", arena_printf(s->c.a, "%s/wharf.log", data).p);
+    if (!cli_is_set(&s->c, "log.access"))
+        cli_set(&s->c, "log.access", arena_printf(s->c.a, "%s/access.log", data).p);
+}
+
+int command_dev(int argc, char **argv)
+{
+    static struct serve s;
+    const char *listen = NULL, *modules = NULL;
+    bool test_clock = false;
+    const struct cli_option opts[] = {{"--ready", &s.ready_file, NULL}, {"--listen", &listen, NULL},
+        {"--modules", &modules, NULL}, {"--test-clock", NULL, &test_clock}, {"--no-demo", NULL, &s.no_demo}};
+
+    if (!cli_parse(&s.c, argc, argv, opts, sizeof(opts) / sizeof(opts[0])))
+        return EXIT_USAGE;
+    s.dev = true;
+    if (listen)
+        cli_set(&s.c, "listen", listen);
+    if (modules)
+        cli_set(&s.c, "modules", modules);
+    if (test_clock)
+        cli_set(&s.c, "test_clock", "true");
+    dev_settings(&s);
+    return serve(&s);
+}

@@ -1,0 +1,48 @@
+/* worker_cmd.c - `wharf _worker`: from the arguments the supervisor gives to worker_main(). */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "supervisor/board.h"
+#include "supervisor/worker.h"
+
+static int number(const char *text)
+{
+    return (int)strtol(text, NULL, 10);
+}
+
+int command_worker(int argc, char **argv)
+{
+    const char *kind = "", *index = "0", *listen_fd = "-1", *control_fd = "-1", *board_fd = "-1", *slot = "0",
+               *generation = "1";
+    const char *database = "", *quarantined = "";
+    const struct cli_option opts[] = {{"--kind", &kind, NULL}, {"--index", &index, NULL},
+        {"--listen-fd", &listen_fd, NULL}, {"--control-fd", &control_fd, NULL}, {"--board-fd", &board_fd, NULL},
+        {"--slot", &slot, NULL}, {"--generation", &generation, NULL}, {"--database", &database, NULL},
+        {"--quarantined", &quarantined, NULL}};
+    struct worker_boot boot;
+    struct config *config;
+    struct cli c;
+    int code;
+
+    if (!cli_parse(&c, argc, argv, opts, sizeof(opts) / sizeof(opts[0])))
+        return EXIT_USAGE;
+    config = cli_config(&c);
+    boot = (struct worker_boot){.kind = strcmp(kind, "web") == 0 ? WORKER_WEB : WORKER_JOB,
+        .index = (unsigned)number(index),
+        .generation = (uint64_t)number(generation),
+        .listen_fd = number(listen_fd),
+        .control_fd = number(control_fd),
+        .slot = (unsigned)number(slot),
+        .quarantined = quarantined};
+    if (!config)
+        return EXIT_USAGE;
+    boot.database = database[0] ? database : config->database;
+    boot.board = board_map(number(board_fd));
+    if (!boot.board || boot.slot >= BOARD_WORKERS || boot.control_fd < 0)
+        return cli_fail("_worker is started by the supervisor only"), EXIT_USAGE;
+    code = worker_main(config, &boot);
+    config_free(config);
+    return code;
+}

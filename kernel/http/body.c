@@ -1,0 +1,78 @@
+/* body.c - the request's body and query, decoded and parsed (docs/spec/01-platform.md section 2.3). */
+#include <zlib.h>
+
+#include "http/exchange.h"
+#include "util/str.h"
+
+/* The limit applies to the decompressed size. */
+static bool inflate_body(struct exchange *x, struct buf *out)
+{
+    z_stream z = {.next_in = (unsigned char *)x->body.p, .avail_in = (unsigned)x->body.n};
+    unsigned char chunk[16384];
+    int r = Z_OK;
+
+    if (inflateInit2(&z, 15 + 16) != Z_OK)
+        return false;
+    while (r == Z_OK) {
+        z.next_out = chunk;
+        z.avail_out = sizeof(chunk);
+        r = inflate(&z, Z_NO_FLUSH);
+        buf_add(out, chunk, sizeof(chunk) - z.avail_out);
+        if (out->failed || (r == Z_OK && z.avail_out && !z.avail_in))
+            break;
+    }
+    inflateEnd(&z);
+    if (out->failed)
+        req_fail(&x->req, "body.too_large", NULL, "The body has more than %zu bytes when decompressed", x->body_limit);
+    else if (r != Z_STREAM_END || z.avail_in)
+        req_fail(&x->req, "body.malformed", NULL, "The body is not one complete gzip stream");
+    return r == Z_STREAM_END && !z.avail_in && !out->failed;
+}
+
+static const struct wharf_json empty_object = {.type = JSON_OBJECT};
+
+static bool parse_body(struct exchange *x, wharf_str text)
+{
+    struct wharf_req *req = &x->req;
+    struct json_error e;
+
+    req->body = &empty_object;
+    if (!text.n)
+        return true;
+    req->body_text = arena_dup_str(req->arena, text);
+    req->body = json_parse(req->arena, req->body_text, &e);
+    if (!req->body) {
+        req_fail(req, "body.malformed", NULL, "The body is not JSON as RFC 8259 has it: %s at byte %zu", e.message,
+            e.offset);
+        return false;
+    }
+    if (req->body->type != JSON_OBJECT && !(req->route->array_body && req->body->type == JSON_ARRAY)) {
+        req_fail(req, "body.malformed", NULL, "The body's top level must be an object");
+        return false;
+    }
+    return true;
+}
+
+bool read_body(struct exchange *x)
+{
+    struct wharf_req *req = &x->req;
+    wharf_str bad;
+    struct buf plain;
+    bool ok = true;
+
+    if (x->gzip_body) {
+        buf_init(&plain, x->body_limit);
+        ok = inflate_body(x, &plain) && parse_body(x, buf_str(&plain));
+        buf_done(&plain);
+    } else {
+        ok = parse_body(x, buf_str(&x->body));
+    }
+    if (!ok)
+        return false;
+    if (req->raw_query.n && !query_split(req->arena, req->raw_query, &req->pairs, &req->n_pairs, &bad) &&
+        req->route->kind != ROUTE_LIST && req->route->kind != ROUTE_RETRIEVE) {
+        req_problem(req, "param.invalid", bad, NULL, str_z("A parameter has a broken %-escape or is not UTF-8"));
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,357 @@
+/* check.c - what can be refused from the headers alone, in the order of docs/spec/01-platform.md section 2.1. */
+#include <stdlib.h>
+#include <strings.h>
+
+#include "http/exchange.h"
+#include "supervisor/board.h"
+#include "util/id.h"
+#include "util/str.h"
+#include "util/time.h"
+
+static const char *header(const struct exchange *x, const char *name)
+{
+    return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
+}
+
+struct header_count {
+    unsigned lengths, hosts;
+};
+
+static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+    struct header_count *n = cls;
+
+    (void)kind, (void)value;
+    n->lengths += !strcasecmp(key, "Content-Length");
+    n->hosts += !strcasecmp(key, "Host");
+    return MHD_YES;
+}
+
+/* libmicrohttpd keeps the last of several Content-Length headers and prefers Transfer-Encoding: both are smuggling tricks. */
+static bool well_formed(struct exchange *x)
+{
+    struct header_count n = {0};
+
+    MHD_get_connection_values(x->connection, MHD_HEADER_KIND, count_header, &n);
+    if (n.lengths > 1 || (n.lengths && header(x, "Transfer-Encoding")) || n.hosts > 1) {
+        x->close_after = true;
+        req_fail(&x->req, "http.malformed", NULL,
+            "Send one Host header, and Content-Length or Transfer-Encoding but not both");
+        return false;
+    }
+    return true;
+}
+
+static bool sizes_ok(struct exchange *x)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+        x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+    if (x->uri_len > URI_MAX) {
+        x->close_after = true;
+        req_fail(&x->req, "uri.too_long", NULL, NULL);
+        return false;
+    }
+    if (info && info->header_size > HEADERS_MAX + x->uri_len) {
+        x->close_after = true;
+        req_fail(&x->req, "headers.too_large", NULL, NULL);
+        return false;
+    }
+    return true;
+}
+
+static bool token_text(const char *s, size_t max)
+{
+    size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
+
+    return n && n <= max && !s[n];
+}
+
+static void read_identity(struct exchange *x)
+{
+    const char *client = header(x, "X-Request-Id"), *trace = header(x, "traceparent");
+
+    if (client && token_text(client, 128))
+        x->req.client_request_id = arena_dupz(x->req.arena, client);
+    if (trace && token_text(trace, 128))
+        x->req.traceparent = arena_dupz(x->req.arena, trace);
+}
+
+static void read_origin(struct exchange *x)
+{
+    const struct config_list *origins = &x->server->config->cors_origins;
+    const char *origin = header(x, "Origin");
+
+    for (size_t i = 0; origin && i < origins->count; i++) {
+        if (!strcmp(origins->items[i], "*") || !strcmp(origins->items[i], origin))
+            x->origin = arena_dupz(x->req.arena, strcmp(origins->items[i], "*") ? origin : "*");
+    }
+}
+
+/* ---- Accept ---- */
+
+struct range {
+    wharf_str type;
+    int q; /* thousandths */
+};
+
+static int quality(wharf_str params)
+{
+    const char *p = params.p, *end = params.p + params.n;
+    int q = 1000;
+
+    while (p < end) {
+        while (p < end && (*p == ';' || *p == ' '))
+            p++;
+        if (end - p > 2 && (*p == 'q' || *p == 'Q') && p[1] == '=') {
+            int unit = 100;
+
+            q = p[2] == '1' ? 1000 : 0;
+            for (p += 3; p < end && (*p == '.' || (*p >= '0' && *p <= '9')); p++) {
+                if (*p != '.' && q < 1000) {
+                    q += (*p - '0') * unit;
+                    unit /= 10;
+                }
+            }
+        }
+        while (p < end && *p != ';')
+            p++;
+    }
+    return q;
+}
+
+static bool next_range(const char **p, struct range *ret)
+{
+    const char *start = *p + strspn(*p, ", \t");
+    size_t n = strcspn(start, ",");
+    size_t type = strcspn(start, ",; \t");
+
+    if (!*start)
+        return false;
+    *p = start + n;
+    ret->type = (wharf_str){start, type};
+    ret->q = quality((wharf_str){start + type, n - type});
+    return true;
+}
+
+static bool type_is(wharf_str t, const char *name)
+{
+    return t.n == strlen(name) && !strncasecmp(t.p, name, t.n);
+}
+
+static bool acceptable(struct exchange *x)
+{
+    const char *accept = header(x, "Accept");
+    int json = -1, problem = -1, wide = -1;
+    struct range r;
+
+    if (!accept || !*accept)
+        return true;
+    while (next_range(&accept, &r)) {
+        if (type_is(r.type, "application/json"))
+            json = r.q;
+        else if (type_is(r.type, "application/problem+json"))
+            problem = r.q;
+        else if (type_is(r.type, "application/*") || type_is(r.type, "*/*"))
+            wide = r.q > wide ? r.q : wide;
+    }
+    if (json < 0)
+        json = wide;
+    x->req.problem_details = problem > 0 && problem > json;
+    if (json > 0 || problem > 0)
+        return true;
+    req_fail(&x->req, "not_acceptable", NULL, NULL);
+    return false;
+}
+
+static void read_accept_encoding(struct exchange *x)
+{
+    const char *accept = header(x, "Accept-Encoding");
+    struct range r;
+
+    while (accept && next_range(&accept, &r)) {
+        if (type_is(r.type, "gzip") || type_is(r.type, "*"))
+            x->gzip_answer = r.q > 0;
+    }
+}
+
+/* ---- before the key ---- */
+
+static bool find_route(struct exchange *x, const char *method)
+{
+    struct wharf_req *req = &x->req;
+    wharf_str allow = {NULL, 0};
+
+    switch (engine_route(req->engine, method, req->path, req->arena, &req->route, req->params, &allow)) {
+    case ROUTE_FOUND:
+        return true;
+    case ROUTE_METHOD:
+        x->allow = allow.p;
+        if (!strcmp(method, "OPTIONS")) {
+            req->status = 204;
+            return false;
+        }
+        req_fail(req, "method.not_allowed", NULL, "%s is not possible here; this path takes %s", method, allow.p);
+        return false;
+    case ROUTE_NONE:
+        break;
+    }
+    req_fail(req, "route.not_found", NULL, NULL);
+    return false;
+}
+
+bool check_before_key(struct exchange *x, const char *method)
+{
+    read_identity(x);
+    read_origin(x);
+    read_accept_encoding(x);
+    x->expects = header(x, "Expect") != NULL;
+    return sizes_ok(x) && well_formed(x) && find_route(x, method);
+}
+
+/* ---- key, scope ---- */
+
+static void count_refusal(struct exchange *x, unsigned kind)
+{
+    if (x->req.engine->board)
+        atomic_fetch_add_explicit(&x->req.engine->board->auth_failures[kind], 1, memory_order_relaxed);
+}
+
+static unsigned refusal_kind(const char *code)
+{
+    static const char *const kinds[] = {"api_key.missing", "api_key.invalid", "api_key.expired", "api_key.revoked",
+        "principal.disabled", "scope_access", "location_access", "ip_access"};
+
+    for (unsigned i = 0; i < 8; i++) {
+        if (!strcmp(kinds[i], code))
+            return i;
+    }
+    return 1;
+}
+
+static bool refuse_key(struct exchange *x, const char *code)
+{
+    count_refusal(x, refusal_kind(code));
+    req_fail(&x->req, code, NULL, NULL);
+    return false;
+}
+
+bool check_key(struct exchange *x, bool *ret_wait)
+{
+    struct wharf_req *req = &x->req;
+    struct auth_headers h = {header(x, "SVC-API-KEY"), header(x, "X-API-KEY"), header(x, "Authorization")};
+    const char *code;
+
+    *ret_wait = false;
+    if (req->route->public_route)
+        return true;
+    if (!req->who) {
+        if (!auth_key_hash(&h, x->server->config->auth_pepper, x->key_hash, &code))
+            return refuse_key(x, code);
+        req->who = auth_cache_get(req->engine->auth, x->key_hash, x->server->turn_us);
+        if (!req->who) {
+            *ret_wait = true;
+            return true;
+        }
+    }
+    if (req->who->refusal)
+        return refuse_key(x, req->who->refusal);
+    if (req->who->expires_at_us <= req->now_us)
+        return refuse_key(x, "api_key.expired");
+    return true;
+}
+
+static bool scope_ok(struct exchange *x)
+{
+    const struct route *r = x->req.route;
+    const char *missing;
+
+    if (r->area < 0 || !x->req.who || x->req.who->levels[r->area] >= r->level)
+        return true;
+    missing = arena_printf(
+        x->req.arena, "%s:%s", x->req.engine->areas.names[r->area], r->level == SCOPE_READ ? "read" : "write")
+                  .p;
+    count_refusal(x, 5);
+    req_fail(&x->req, "scope_access", missing, "The API key lacks the scope %s", missing);
+    return false;
+}
+
+/* ---- what the body claims to be ---- */
+
+static bool charset_ok(const char *params)
+{
+    const char *c = strcasestr(params, "charset=");
+    const char *value = c ? c + 8 : "utf-8";
+
+    value += *value == '"';
+    return !strncasecmp(value, "utf-8", 5) || !strncasecmp(value, "utf8", 4);
+}
+
+static bool json_media_type(const char *type)
+{
+    size_t n = strcspn(type, "; \t");
+
+    if (n < 16 || strncasecmp(type, "application/", 12) != 0)
+        return false;
+    if (!(n == 16 && !strncasecmp(type + 12, "json", 4)) && strncasecmp(type + n - 5, "+json", 5) != 0)
+        return false;
+    return charset_ok(type + n);
+}
+
+static bool takes_body(const struct exchange *x)
+{
+    return !strcmp(x->req.method, "POST");
+}
+
+static bool body_headers_ok(struct exchange *x)
+{
+    const char *length = header(x, "Content-Length"), *type = header(x, "Content-Type"),
+               *coding = header(x, "Content-Encoding");
+    bool has_body = (length && strtoull(length, NULL, 10) > 0) || header(x, "Transfer-Encoding");
+    size_t limit = x->req.route->large_body ? (size_t)LARGE_BODY : (size_t)x->server->config->body_limit;
+
+    x->body_limit = limit;
+    if (!takes_body(x) || !has_body)
+        return true;
+    if (type && !json_media_type(type)) {
+        req_fail(&x->req, "media_type.unsupported", NULL, NULL);
+        return false;
+    }
+    if (coding && strcasecmp(coding, "gzip") != 0 && strcasecmp(coding, "identity") != 0) {
+        req_fail(&x->req, "content_encoding.unsupported", NULL, NULL);
+        return false;
+    }
+    x->gzip_body = coding && !strcasecmp(coding, "gzip");
+    if (length && strtoull(length, NULL, 10) > limit) {
+        req_fail(&x->req, "body.too_large", NULL, "The body has more than %zu bytes", limit);
+        return false;
+    }
+    return true;
+}
+
+static bool preferences_ok(struct exchange *x)
+{
+    static const char *const formats[] = {"iso_8601", "epoch", "epoch_millis"};
+    const char *prefer = header(x, "Prefer"), *format = header(x, "SVC-Datetime-Format");
+    bool known = !format;
+
+    if (prefer && strstr(prefer, "handling=strict")) {
+        x->req.strict = true;
+        x->req.preference_applied = str_z("handling=strict");
+    }
+    for (unsigned i = 0; format && i < 3; i++) {
+        if (!strcmp(formats[i], format)) {
+            x->req.datetime_format = (enum datetime_format)i;
+            known = true;
+        }
+    }
+    if (!known)
+        req_fail(
+            &x->req, "param.invalid", "SVC-Datetime-Format", "SVC-Datetime-Format is iso_8601, epoch or epoch_millis");
+    return known;
+}
+
+bool check_after_key(struct exchange *x)
+{
+    return scope_ok(x) && body_headers_ok(x) && acceptable(x) && preferences_ok(x);
+}

@@ -1,0 +1,163 @@
+/* dispatch.c - a complete request goes down the lanes, to a worker thread, or is answered at once. See exchange.h. */
+#include "http/exchange.h"
+
+#include "util/str.h"
+#include "util/time.h"
+
+/* ---- the key ---- */
+
+struct auth_job {
+    struct lane_job job;
+    struct sql_arg arg;
+    struct exchange *x;
+    char hex[2 + 2 * KEY_HASH + 1];
+};
+
+static void auth_done(struct lane_job *job, PGresult *result, const struct db_error *error)
+{
+    struct exchange *x = job->arg;
+    struct wharf_req *req = &x->req;
+
+    if (error) {
+        req_database_problem(req, error);
+    } else {
+        req->who = auth_principal(&req->engine->areas, result, req->now_us);
+        auth_cache_put(req->engine->auth, x->key_hash, req->who, x->server->turn_us);
+    }
+    if (x->abandoned) {
+        x->state = X_ANSWER;
+        exchange_release(x);
+        return;
+    }
+    exchange_resume(x);
+}
+
+void dispatch_auth(struct exchange *x)
+{
+    static const char digits[] = "0123456789abcdef";
+    struct auth_job *j = ARENA_NEW(x->req.arena, struct auth_job);
+
+    memcpy(j->hex, "\\x", 2);
+    for (size_t i = 0; i < KEY_HASH; i++) {
+        j->hex[2 + 2 * i] = digits[x->key_hash[i] >> 4];
+        j->hex[3 + 2 * i] = digits[x->key_hash[i] & 15];
+    }
+    j->arg = (struct sql_arg){j->hex, sizeof(j->hex) - 1};
+    j->job = (struct lane_job){.sql = auth_lookup_sql,
+        .args = &j->arg,
+        .n_args = 1,
+        .done = auth_done,
+        .arg = x,
+        .deadline_us = x->server->turn_us + 2000000};
+    lane_queue(x->server->lanes[0], &j->job);
+}
+
+/* ---- lanes ---- */
+
+static struct lane *lane_for(struct server *s, enum lane_kind kind)
+{
+    struct lane *best;
+
+    if (kind == LANE_READ)
+        return s->lanes[0];
+    if (kind == LANE_WRITE)
+        return s->lanes[1];
+    best = s->lanes[2];
+    for (size_t i = 3; i < s->n_lanes; i++) {
+        if (lane_load(s->lanes[i]) < lane_load(best))
+            best = s->lanes[i];
+    }
+    return best;
+}
+
+static void to_thread(struct exchange *x)
+{
+    x->state = X_ON_THREAD;
+    if (threads_push(x->server->threads, x))
+        return;
+    x->state = X_ANSWER;
+    x->req.retry_after = 1;
+    req_fail(&x->req, "overloaded", NULL, NULL);
+}
+
+static void plan_done(struct exchange *x)
+{
+    x->state = X_ANSWER;
+    if (!x->plan.finish(&x->req, &x->plan, x->results, x->errors))
+        to_thread(x);
+    if (x->state == X_ANSWER)
+        exchange_resume(x);
+}
+
+static void statement_done(struct lane_job *job, PGresult *result, const struct db_error *error)
+{
+    struct exchange *x = job->arg;
+    size_t i = (size_t)(job - x->jobs);
+
+    if (error)
+        x->errors[i] = *error;
+    x->results[i] = result ? PQcopyResult(result, 0) : NULL;
+    if (--x->pending)
+        return;
+    plan_done(x);
+}
+
+/* With one statement nothing has to be kept: the result is read where it lies. */
+static void only_statement_done(struct lane_job *job, PGresult *result, const struct db_error *error)
+{
+    struct exchange *x = job->arg;
+
+    if (error)
+        x->errors[0] = *error;
+    x->results[0] = result;
+    x->pending = 0;
+    x->state = X_ANSWER;
+    if (!x->plan.finish(&x->req, &x->plan, x->results, x->errors))
+        to_thread(x);
+    x->results[0] = NULL;
+    if (x->state == X_ANSWER)
+        exchange_resume(x);
+}
+
+static void to_lanes(struct exchange *x)
+{
+    x->state = X_ON_LANES;
+    x->pending = x->plan.n_statements;
+    for (size_t i = 0; i < x->plan.n_statements; i++) {
+        x->errors[i] = (struct db_error){.status = DB_OK};
+        x->jobs[i] = (struct lane_job){.sql = x->plan.statements[i].sql,
+            .args = x->plan.statements[i].args,
+            .n_args = x->plan.statements[i].n_args,
+            .arg = x,
+            .deadline_us = x->server->turn_us + 5000000,
+            .done = x->plan.n_statements == 1 ? only_statement_done : statement_done};
+        lane_queue(lane_for(x->server, x->plan.statements[i].lane), &x->jobs[i]);
+    }
+}
+
+bool dispatch(struct exchange *x)
+{
+    struct wharf_req *req = &x->req;
+
+    if (!read_body(x))
+        return true;
+    if (req->route->kind == ROUTE_KERNEL && req->route->run) {
+        req->route->run(req);
+        return true;
+    }
+    if (!plan_on_loop(req)) {
+        to_thread(x);
+        return x->state == X_ANSWER;
+    }
+    switch (plan_build(req, &x->plan)) {
+    case PLAN_READY:
+        to_lanes(x);
+        return false;
+    case PLAN_THREADS:
+        to_thread(x);
+        return x->state == X_ANSWER;
+    case PLAN_PROBLEMS:
+        break;
+    }
+    return true;
+}

@@ -1,0 +1,204 @@
+/* exchange.c - libmicrohttpd's callbacks and the life of an exchange. See exchange.h. */
+#include "http/exchange.h"
+
+#include <stdlib.h>
+
+#include "supervisor/board.h"
+#include "util/id.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+
+static struct arena *take_arena(struct server *s)
+{
+    return s->n_arenas ? s->arenas[--s->n_arenas] : arena_new(64u << 20);
+}
+
+static void give_arena(struct server *s, struct arena *a)
+{
+    if (s->n_arenas == ARENAS_KEPT) {
+        arena_free(a);
+        return;
+    }
+    arena_reset(a);
+    s->arenas[s->n_arenas++] = a;
+}
+
+struct exchange *exchange_new(struct server *s, const char *uri)
+{
+    struct exchange *x = calloc(1, sizeof(*x));
+    struct wharf_req *req = &x->req;
+
+    if (!x)
+        return NULL;
+    x->server = s;
+    x->state = X_NEW;
+    req->arena = take_arena(s);
+    req->engine = s->engine;
+    x->uri_len = strlen(uri);
+    x->uri = arena_dup(req->arena, uri, x->uri_len).p;
+    req->start_us = clock_monotonic_us();
+    req->deadline_us = req->start_us + s->config->handler_timeout_ms * 1000;
+    req->now_us = clock_now_us();
+    memcpy(req->request_id, "req_", 4);
+    random_base62(req->request_id + 4, ID_BODY);
+    buf_init(&req->out, 256u << 20);
+    buf_init(&x->body, LARGE_BODY + 1);
+    x->next = s->exchanges;
+    if (x->next)
+        x->next->prev = x;
+    s->exchanges = x;
+    s->in_flight++;
+    return x;
+}
+
+void exchange_release(struct exchange *x)
+{
+    struct server *s = x->server;
+
+    if (x->state == X_ON_THREAD || x->state == X_ON_LANES || x->state == X_AUTH || x->detached) {
+        x->abandoned = true;
+        x->connection = NULL;
+        x->peer = NULL;
+        return;
+    }
+    if (x->prev)
+        x->prev->next = x->next;
+    else
+        s->exchanges = x->next;
+    if (x->next)
+        x->next->prev = x->prev;
+    s->in_flight--;
+    for (size_t i = 0; i < PLAN_STATEMENTS; i++)
+        PQclear(x->results[i]);
+    principal_unref(x->req.who);
+    buf_done(&x->req.out);
+    buf_done(&x->body);
+    give_arena(s, x->req.arena);
+    free(x);
+}
+
+static void split_uri(struct exchange *x)
+{
+    struct wharf_req *req = &x->req;
+    size_t n = strcspn(x->uri, "?#");
+
+    req->path = arena_dup(req->arena, x->uri, n);
+    req->raw_query = x->uri[n] == '?' ? str_z(x->uri + n + 1) : str_z("");
+}
+
+static enum MHD_Result queue_answer(struct exchange *x)
+{
+    struct MHD_Response *r;
+    enum MHD_Result ok;
+    int status;
+
+    r = answer_build(x, &status);
+    ok = MHD_queue_response(x->connection, (unsigned)status, r);
+    MHD_destroy_response(r);
+    x->state = X_QUEUED;
+    return ok;
+}
+
+static void suspend(struct exchange *x)
+{
+    x->suspended = true;
+    MHD_suspend_connection(x->connection);
+}
+
+void exchange_resume(struct exchange *x)
+{
+    if (x->abandoned || !x->connection) {
+        if (x->state == X_ANSWER || x->state == X_BODY)
+            exchange_release(x);
+        return;
+    }
+    if (x->suspended) {
+        x->suspended = false;
+        MHD_resume_connection(x->connection);
+    }
+}
+
+/* After the headers, and again when the key was read. */
+static enum MHD_Result after_headers(struct exchange *x, bool known_good)
+{
+    bool wait = false, good = known_good && check_key(x, &wait);
+
+    if (good && wait) {
+        x->state = X_AUTH;
+        suspend(x);
+        dispatch_auth(x);
+        return MHD_YES;
+    }
+    good = good && check_after_key(x);
+    x->state = good ? X_BODY : X_REFUSED;
+    x->body_idle_us = x->server->turn_us;
+    /* Whoever asks before sending gets the refusal now; a body that is on its way is drained first. */
+    if (!good && (x->expects || x->close_after)) {
+        x->close_after = true;
+        return queue_answer(x);
+    }
+    return MHD_YES;
+}
+
+static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, const char *method)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    x->connection = c;
+    x->peer = info ? info->socket_context : NULL;
+    if (x->peer)
+        x->peer->busy = x->peer->used = true;
+    x->head_only = !strcmp(method, "HEAD");
+    x->req.method = arena_dupz(x->req.arena, method).p;
+    split_uri(x);
+    return after_headers(x, check_before_key(x, x->req.method));
+}
+
+static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *size)
+{
+    x->body_idle_us = x->server->turn_us;
+    x->drained += *size;
+    if (x->state == X_BODY && !strcmp(x->req.method, "POST")) {
+        buf_add(&x->body, data, *size);
+        if (x->body.n > x->body_limit) {
+            req_fail(&x->req, "body.too_large", NULL, "The body has more than %zu bytes", x->body_limit);
+            x->state = X_REFUSED;
+            buf_done(&x->body);
+            x->drained = 0;
+        }
+    } else if (x->drained > DRAIN_MAX) {
+        *size = 0;
+        return MHD_NO; /* whoever goes on sending what nobody wants is cut off */
+    }
+    *size = 0;
+    return MHD_YES;
+}
+
+enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char *url, const char *method,
+    const char *version, const char *upload_data, size_t *upload_data_size, void **con_cls)
+{
+    struct exchange *x = *con_cls;
+
+    (void)cls, (void)url, (void)version;
+    if (!x)
+        return MHD_NO;
+    if (x->state == X_NEW)
+        return first_call(x, c, method);
+    if (x->state == X_AUTH) /* resumed: the key is known */
+        return after_headers(x, x->req.n_problems == 0);
+    if (x->state == X_QUEUED) {
+        *upload_data_size = 0;
+        return MHD_YES;
+    }
+    if (*upload_data_size && (x->state == X_BODY || x->state == X_REFUSED))
+        return take_data(x, upload_data, upload_data_size);
+    if (x->state == X_REFUSED || x->state == X_ANSWER)
+        return queue_answer(x);
+    if (x->state == X_BODY) {
+        if (dispatch(x))
+            return queue_answer(x);
+        suspend(x);
+    }
+    return MHD_YES;
+}

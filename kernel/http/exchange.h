@@ -1,0 +1,135 @@
+/* exchange.h - one request and its answer on a libmicrohttpd connection; everything the files of this folder share.
+ *
+ * An exchange lives from the request line to the end of the answer. It belongs to the event loop except while a worker thread
+ * runs it (state ON_THREAD). Leaves to others: what the request means (resource/), connections to the database (db/lane.h).
+ */
+#ifndef WHARF_HTTP_EXCHANGE_H
+#define WHARF_HTTP_EXCHANGE_H
+
+#include <microhttpd.h>
+#include <pthread.h>
+
+#include "config/config.h"
+#include "resource/plan.h"
+#include "supervisor/worker.h"
+
+enum {
+    URI_MAX = 16 * 1024,
+    HEADERS_MAX = 32 * 1024,
+    DRAIN_MAX = 64 * 1024,
+    LARGE_BODY = 64 << 20,
+    GZIP_FROM = 1024,
+    LANES_MAX = 16,
+    ARENAS_KEPT = 64,
+};
+
+enum exchange_state {
+    X_NEW, /* headers not looked at */
+    X_AUTH, /* waiting for the key's row */
+    X_BODY, /* headers are good, body is being read */
+    X_REFUSED, /* a problem is known, body is being drained */
+    X_ON_LANES, /* waiting for statements */
+    X_ON_THREAD, /* a worker thread runs it */
+    X_ANSWER, /* ready to be answered */
+    X_QUEUED, /* the answer was given to libmicrohttpd */
+};
+
+struct server;
+struct peer;
+
+struct exchange {
+    struct wharf_req req;
+    struct server *server;
+    struct MHD_Connection *connection;
+    struct peer *peer;
+    enum exchange_state state;
+    const char *uri; /* raw, of the request line */
+    size_t uri_len;
+    struct buf body;
+    size_t body_limit, drained;
+    bool gzip_body, gzip_answer, head_only, close_after, suspended, abandoned, detached, expects;
+    int64_t body_idle_us; /* last byte of the body */
+    unsigned char key_hash[KEY_HASH];
+    const char *allow; /* 405, OPTIONS */
+    wharf_str origin; /* CORS: value of Access-Control-Allow-Origin, or empty */
+    struct plan plan;
+    struct lane_job jobs[PLAN_STATEMENTS];
+    PGresult *results[PLAN_STATEMENTS];
+    struct db_error errors[PLAN_STATEMENTS];
+    size_t pending;
+    size_t answer_bytes;
+    int answer_status;
+    struct exchange *next, *prev; /* list of all; `next_done` for finished thread work */
+    struct exchange *next_done;
+};
+
+struct peer { /* a TCP connection */
+    int fd;
+    int64_t since_us; /* connected, or the last exchange ended */
+    bool busy, used;
+    struct peer *next, *prev;
+};
+
+struct threads;
+
+struct server {
+    struct engine *engine;
+    const struct config *config;
+    const struct worker_boot *boot;
+    struct MHD_Daemon *daemon;
+    struct MHD_Daemon *draining_daemon;
+    int epoll_fd, mhd_fd, wake_fd, term_fd;
+    struct lane *lanes[LANES_MAX];
+    size_t n_lanes;
+    bool lane_ready[LANES_MAX];
+    size_t next_slow;
+    struct threads *threads;
+    struct exchange *exchanges; /* list of all */
+    struct peer *peers;
+    struct arena *arenas[ARENAS_KEPT];
+    size_t n_arenas;
+    size_t in_flight;
+    struct buf access; /* access log lines of this turn */
+    int access_fd;
+    bool draining;
+    int64_t drain_until_us;
+    int64_t turn_us; /* monotonic time of this turn */
+};
+
+/* exchange.c: libmicrohttpd's callbacks */
+struct exchange *exchange_new(struct server *s, const char *uri);
+void exchange_release(struct exchange *x); /* frees unless a thread still has it */
+enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char *url, const char *method,
+    const char *version, const char *upload_data, size_t *upload_data_size, void **con_cls);
+void exchange_resume(struct exchange *x); /* from the loop: the state is X_ANSWER or X_BODY */
+
+/* check.c: checks 1 to 6 of 01 section 2.1 on the headers. False: a problem is on the request. wait: the key must be read first. */
+bool check_before_key(struct exchange *x, const char *method);
+bool check_key(struct exchange *x, bool *ret_wait);
+bool check_after_key(struct exchange *x);
+
+/* body.c: decoded and parsed body, query pairs. False: problem. */
+bool read_body(struct exchange *x);
+
+/* answer.c */
+struct MHD_Response *answer_build(struct exchange *x, int *ret_status);
+void answer_timeout_raw(struct peer *p); /* 408 written to the socket itself */
+
+/* dispatch.c: from a complete request to lanes, threads, or an answer at once. True: answered already. */
+bool dispatch(struct exchange *x);
+void dispatch_auth(struct exchange *x);
+
+/* threads.c */
+struct threads *threads_start(struct server *s, size_t n);
+bool threads_push(struct threads *t, struct exchange *x); /* false: the queue is full */
+struct exchange *threads_done(struct threads *t); /* list by next_done */
+void threads_stop(struct threads *t);
+
+/* address.c: false for a family that is not IP */
+bool address_text(const struct sockaddr *a, char *out, size_t size);
+
+/* access.c */
+void access_line(struct exchange *x);
+void access_flush(struct server *s);
+
+#endif

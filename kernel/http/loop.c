@@ -1,0 +1,304 @@
+/* loop.c - a web worker's event loop: libmicrohttpd driven from outside, the lanes, finished threads, time limits, draining.
+ *
+ * One turn: what is ready is read (lanes, threads), answers are resumed, libmicrohttpd runs (which dispatches new requests), the
+ * lanes send what was queued with one Sync, the access log is written. See docs/architecture.md 'The way of a request'.
+ */
+#include "http/loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "supervisor/board.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum {
+    HEADER_WAIT_US = 10000000,
+    BODY_WAIT_US = 30000000,
+    KEEP_ALIVE_S = 60,
+    EVENTS = 64,
+    TAG_MHD = 1,
+    TAG_WAKE,
+    TAG_TERM,
+    TAG_LANE
+};
+
+/* ---- libmicrohttpd's callbacks ---- */
+
+static void *uri_seen(void *cls, const char *uri, struct MHD_Connection *c)
+{
+    (void)c;
+    return exchange_new(cls, uri);
+}
+
+static void completed(void *cls, struct MHD_Connection *c, void **con_cls, enum MHD_RequestTerminationCode code)
+{
+    struct exchange *x = *con_cls;
+
+    (void)cls, (void)code;
+    *con_cls = NULL;
+    if (!x)
+        return;
+    x->connection = c;
+    if (x->state == X_QUEUED)
+        access_line(x);
+    if (x->peer) {
+        x->peer->busy = false;
+        x->peer->since_us = x->server->turn_us;
+    }
+    exchange_release(x);
+}
+
+static void peer_event(
+    void *cls, struct MHD_Connection *c, void **socket_context, enum MHD_ConnectionNotificationCode code)
+{
+    struct server *s = cls;
+    struct peer *p = *socket_context;
+
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+        p = calloc(1, sizeof(*p));
+        if (!p)
+            return;
+        p->fd = info ? info->connect_fd : -1;
+        p->since_us = s->turn_us;
+        p->next = s->peers;
+        if (p->next)
+            p->next->prev = p;
+        s->peers = p;
+        *socket_context = p;
+        return;
+    }
+    if (!p)
+        return;
+    if (p->prev)
+        p->prev->next = p->next;
+    else
+        s->peers = p->next;
+    if (p->next)
+        p->next->prev = p->prev;
+    free(p);
+    *socket_context = NULL;
+}
+
+static void mhd_says(void *cls, const char *fmt, va_list ap)
+{
+    (void)cls;
+    log_vwrite(WHARF_LOG_DEBUG, NULL, NULL, "http.library", fmt, ap);
+}
+
+static struct MHD_Daemon *start_daemon(struct server *s, int listen_fd)
+{
+    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+        exchange_handle, s, MHD_OPTION_EXTERNAL_LOGGER, mhd_says, s, MHD_OPTION_LISTEN_SOCKET, listen_fd,
+        MHD_OPTION_URI_LOG_CALLBACK, uri_seen, s, MHD_OPTION_NOTIFY_COMPLETED, completed, s,
+        MHD_OPTION_NOTIFY_CONNECTION, peer_event, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->config->connection_limit,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)KEEP_ALIVE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)128 * 1024,
+        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)8 * 1024, MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+}
+
+/* ---- epoll ---- */
+
+static void watch_fd(struct server *s, int fd, uint32_t events, uint64_t tag)
+{
+    struct epoll_event e = {.events = events, .data.u64 = tag};
+
+    if (fd >= 0 && epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &e) != 0 && errno == EEXIST)
+        epoll_ctl(s->epoll_fd, EPOLL_CTL_MOD, fd, &e);
+}
+
+static void lane_changed(void *arg, struct lane *lane)
+{
+    struct server *s = arg;
+
+    for (size_t i = 0; i < s->n_lanes; i++) {
+        if (s->lanes[i] != lane)
+            continue;
+        /* A closed descriptor leaves epoll by itself; a number may come back with another connection. */
+        watch_fd(s, lane_fd(lane), lane_events(lane), TAG_LANE + i);
+    }
+}
+
+static void open_lanes(struct server *s)
+{
+    const struct config *c = s->config;
+    size_t n = c->database_lanes < 3 ? 3 : c->database_lanes > LANES_MAX ? LANES_MAX : (size_t)c->database_lanes;
+
+    for (size_t i = 0; i < n; i++) {
+        enum lane_kind kind = i == 0 ? LANE_READ : i == 1 ? LANE_WRITE : LANE_SLOW;
+
+        s->lanes[i] = lane_new(kind, s->boot->database, c->database_prepared, c->statement_timeout_ms, lane_changed, s);
+        s->n_lanes = i + 1;
+    }
+}
+
+bool server_start(struct server *s, int listen_fd)
+{
+    s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    s->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    s->turn_us = clock_monotonic_us();
+    buf_init(&s->access, 16 << 20);
+    s->daemon = start_daemon(s, listen_fd);
+    if (s->epoll_fd < 0 || s->wake_fd < 0 || !s->daemon)
+        return false;
+    s->mhd_fd = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    watch_fd(s, s->mhd_fd, EPOLLIN, TAG_MHD);
+    watch_fd(s, s->wake_fd, EPOLLIN, TAG_WAKE);
+    watch_fd(s, s->term_fd, EPOLLIN, TAG_TERM);
+    open_lanes(s);
+    s->threads = threads_start(s, (size_t)s->config->database_pool);
+    return s->threads != NULL;
+}
+
+/* ---- one turn ---- */
+
+static void take_finished(struct server *s)
+{
+    struct exchange *x = threads_done(s->threads), *next;
+
+    for (; x; x = next) {
+        next = x->next_done;
+        x->detached = false;
+        if (x->state == X_ON_THREAD)
+            x->state = X_ANSWER;
+        exchange_resume(x);
+    }
+}
+
+static void turn_lanes(struct server *s)
+{
+    for (size_t i = 0; i < s->n_lanes; i++) {
+        lane_turn(s->lanes[i], s->lane_ready[i], s->turn_us);
+        s->lane_ready[i] = false;
+    }
+}
+
+/* Requests whose handler took too long are answered; their thread finishes on its own. Slow senders are cut off. */
+static void check_times(struct server *s)
+{
+    struct exchange *next;
+
+    for (struct exchange *x = s->exchanges; x; x = next) {
+        next = x->next;
+        if ((x->state == X_BODY || x->state == X_REFUSED) && !x->suspended &&
+            s->turn_us - x->body_idle_us > BODY_WAIT_US && x->peer) {
+            answer_timeout_raw(x->peer);
+            x->body_idle_us = s->turn_us;
+        }
+    }
+    for (struct peer *p = s->peers; p; p = p->next) {
+        int64_t limit = p->used ? (int64_t)(KEEP_ALIVE_S + 10) * 1000000 : HEADER_WAIT_US;
+
+        if (!p->busy && s->turn_us - p->since_us > limit) {
+            if (!p->used)
+                answer_timeout_raw(p);
+            else
+                shutdown(p->fd, SHUT_RDWR);
+            p->since_us = s->turn_us;
+        }
+    }
+}
+
+static void begin_drain(struct server *s)
+{
+    MHD_socket listen_fd;
+
+    s->draining = true;
+    s->drain_until_us = s->turn_us + s->config->drain_timeout_ms * 1000;
+    listen_fd = MHD_quiesce_daemon(s->daemon);
+    (void)listen_fd; /* the supervisor owns it: its queue waits for the successor */
+    log_info("worker.drain", "finishing %zu requests", s->in_flight);
+}
+
+static bool drained(struct server *s)
+{
+    bool idle = s->in_flight == 0;
+
+    for (struct peer *p = s->peers; idle && p; p = p->next) {
+        if (!p->busy)
+            shutdown(p->fd, SHUT_RD); /* kept alive but idle: nothing is lost */
+    }
+    return idle || s->turn_us > s->drain_until_us;
+}
+
+static int wait_ms(struct server *s)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+    int wait = 100;
+
+    if (MHD_get_timeout(s->daemon, &ms) == MHD_YES && ms < (unsigned)wait)
+        wait = (int)ms;
+    return wait;
+}
+
+static void read_events(struct server *s, const struct epoll_event *events, int n)
+{
+    uint64_t count;
+
+    for (int i = 0; i < n; i++) {
+        uint64_t tag = events[i].data.u64;
+
+        if (tag >= TAG_LANE && tag < TAG_LANE + s->n_lanes)
+            s->lane_ready[tag - TAG_LANE] = true;
+        else if (tag == TAG_WAKE && read(s->wake_fd, &count, sizeof(count)) < 0)
+            continue;
+        else if (tag == TAG_TERM && !s->draining)
+            begin_drain(s);
+    }
+}
+
+void server_run(struct server *s)
+{
+    struct board_worker *slot = &s->boot->board->workers[s->boot->slot];
+    int64_t next_second = 0;
+
+    while (!s->draining || !drained(s)) {
+        struct epoll_event events[EVENTS];
+        int n = epoll_wait(s->epoll_fd, events, EVENTS, wait_ms(s));
+
+        s->turn_us = clock_monotonic_us();
+        read_events(s, events, n);
+        take_finished(s);
+        turn_lanes(s); /* answers first ... */
+        MHD_run(s->daemon);
+        turn_lanes(s); /* ... then what the new requests ask */
+        access_flush(s);
+        if (s->turn_us >= next_second) {
+            next_second = s->turn_us + 1000000;
+            atomic_store_explicit(&slot->beat_us, s->turn_us, memory_order_relaxed);
+            check_times(s);
+        }
+    }
+}
+
+void server_stop(struct server *s)
+{
+    struct exchange *next;
+
+    threads_stop(s->threads);
+    take_finished(s);
+    for (struct exchange *x = s->exchanges; x; x = next) {
+        next = x->next;
+        if (x->suspended && x->connection) {
+            x->suspended = false;
+            x->close_after = true;
+            MHD_resume_connection(x->connection);
+        }
+    }
+    MHD_run(s->daemon);
+    MHD_stop_daemon(s->daemon);
+    for (size_t i = 0; i < s->n_lanes; i++)
+        lane_free(s->lanes[i]);
+    access_flush(s);
+    buf_done(&s->access);
+    close(s->epoll_fd);
+    close(s->wake_fd);
+}

@@ -1,0 +1,13 @@
+/* loop.h - the event loop of a web worker; the admin listener of a job worker is the same with fewer routes. */
+#ifndef WHARF_HTTP_LOOP_H
+#define WHARF_HTTP_LOOP_H
+
+#include "http/exchange.h"
+
+/* s: engine, config, boot, term_fd and access_fd are set. listen_fd is borrowed. False: nothing runs. */
+bool server_start(struct server *s, int listen_fd);
+/* Until term_fd becomes readable and everything is answered, or the drain time is over. */
+void server_run(struct server *s);
+void server_stop(struct server *s);
+
+#endif

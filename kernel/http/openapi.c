@@ -1,0 +1,458 @@
+/* openapi.c - paths and operations of the description. openapi_schema.c writes the schemas. See openapi.h. */
+#include "http/openapi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "http/openapi_schema.h"
+#include "plugin/manifest.h"
+#include "util/str.h"
+
+struct writer {
+    const struct engine *e;
+    struct jw w;
+};
+
+/* "/v1/locations/:location/layouts" to "/v1/locations/{location}/layouts" */
+static wharf_str template_of(struct arena *a, const char *pattern)
+{
+    char *out = arena_alloc(a, strlen(pattern) * 2 + 1);
+    size_t n = 0;
+
+    for (const char *p = pattern; *p;) {
+        if (*p != ':') {
+            out[n++] = *p++;
+            continue;
+        }
+        out[n++] = '{';
+        for (p++; *p && *p != '/'; p++)
+            out[n++] = *p;
+        out[n++] = '}';
+    }
+    return (wharf_str){out, n};
+}
+
+/* ---- parameters ---- */
+
+static void parameter(struct jw *w, const char *name, const char *in, bool required, const char *description)
+{
+    jw_open(w, NULL, '{');
+    jw_z(w, "name", name);
+    jw_z(w, "in", in);
+    jw_bool(w, "required", required);
+    if (description)
+        jw_z(w, "description", description);
+    jw_open(w, "schema", '{');
+    jw_z(w, "type", "string");
+    jw_close(w, '}');
+    jw_close(w, '}');
+}
+
+static const struct {
+    const char *name, *text;
+} list_controls[] = {
+    {"page", "Page number from 1; not together with cursor"},
+    {"limit", "Rows per page, or all for the list's maximum"},
+    {"cursor", "start, then pagination.next_cursor: walks a list of any size"},
+    {"direction", "asc or desc"},
+    {"search", "Words; any of them matches"},
+    {"search_strategy", "match_all: all words must match"},
+    {"include_total_count", "true: exact, estimated: exact up to 10,000"},
+    {"fields", "Comma list of the fields to return"},
+};
+
+static void list_parameters(struct writer *o, const struct definition *d)
+{
+    struct jw *w = &o->w;
+
+    for (size_t i = 0; i < sizeof(list_controls) / sizeof(list_controls[0]); i++)
+        parameter(w, list_controls[i].name, "query", false, list_controls[i].text);
+    jw_open(w, NULL, '{');
+    jw_z(w, "name", "order_by");
+    jw_z(w, "in", "query");
+    jw_bool(w, "required", false);
+    jw_open(w, "schema", '{');
+    jw_z(w, "type", "string");
+    jw_open(w, "enum", '[');
+    for (size_t i = 0; i < d->n_sorts; i++)
+        jw_z(w, NULL, d->sorts[i]->name);
+    jw_close(w, ']');
+    jw_close(w, '}');
+    jw_close(w, '}');
+    for (size_t i = 0; i < d->n_filters; i++)
+        parameter(w, d->filters[i].name, "query", false, filter_help(d->filters[i].type));
+}
+
+static void include_parameters(struct writer *o, const struct definition *d)
+{
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (d->fields[i].include_flag)
+            parameter(&o->w, d->fields[i].include_flag, "query", false, "true or false");
+    }
+}
+
+static void query_of_definition(struct writer *o, const struct route *r)
+{
+    const struct wharf_json *query = json_get(r->definition, "query");
+
+    for (const struct wharf_json *q = query ? query->child : NULL; q; q = q->next) {
+        jw_open(&o->w, NULL, '{');
+        jw_str(&o->w, "name", q->key);
+        jw_z(&o->w, "in", "query");
+        jw_bool(&o->w, "required", false);
+        schema_copy(&o->w, "schema", q);
+        jw_close(&o->w, '}');
+    }
+}
+
+static void parameters(struct writer *o, const struct route *r)
+{
+    jw_open(&o->w, "parameters", '[');
+    for (size_t i = 0; i < r->n_params; i++)
+        parameter(&o->w, r->param_names[i], "path", true, NULL);
+    if (r->kind == ROUTE_LIST)
+        list_parameters(o, r->resource->def);
+    if (r->resource)
+        include_parameters(o, r->resource->def);
+    query_of_definition(o, r);
+    jw_close(&o->w, ']');
+}
+
+/* ---- bodies and answers ---- */
+
+static void json_content(struct jw *w)
+{
+    jw_open(w, "content", '{');
+    jw_open(w, "application/json", '{');
+    jw_open(w, "schema", '{');
+}
+
+static void end_content(struct jw *w)
+{
+    jw_close(w, '}');
+    jw_close(w, '}');
+    jw_close(w, '}');
+}
+
+static void reference(struct jw *w, const char *key, const char *prefix, wharf_str name)
+{
+    char text[160];
+
+    if (name.n > 100)
+        name.n = 100;
+    jw_open(w, key, '{');
+    snprintf(text, sizeof(text), "#/components/schemas/%.*s%s", STR_ARG(name), prefix);
+    jw_z(w, "$ref", text);
+    jw_close(w, '}');
+}
+
+static void request_body(struct writer *o, const struct route *r)
+{
+    struct jw *w = &o->w;
+    const struct wharf_json *body = json_get(r->definition, "body");
+
+    if (r->kind != ROUTE_CREATE && r->kind != ROUTE_UPDATE && !body)
+        return;
+    jw_open(w, "requestBody", '{');
+    jw_bool(w, "required", false);
+    jw_open(w, "content", '{');
+    jw_open(w, "application/json", '{');
+    if (body)
+        schema_copy(w, "schema", body);
+    else
+        reference(
+            w, "schema", r->kind == ROUTE_CREATE ? "Create" : "Update", schema_name(o->e->arena, r->resource->def));
+    jw_close(w, '}');
+    jw_close(w, '}');
+    jw_close(w, '}');
+}
+
+static void data_schema(struct writer *o, const struct route *r)
+{
+    struct jw *w = &o->w;
+    const struct wharf_json *response = json_get(r->definition, "response");
+    wharf_str name = r->resource ? schema_name(o->e->arena, r->resource->def) : str_z("");
+
+    if (r->kind == ROUTE_LIST) {
+        jw_open(w, "data", '{');
+        jw_z(w, "type", "array");
+        reference(w, "items", "", name);
+        jw_close(w, '}');
+    } else if (r->kind == ROUTE_DELETE) {
+        reference(w, "data", "", WHARF_S("Deleted"));
+    } else if (r->resource) {
+        reference(w, "data", "", name);
+    } else if (response) {
+        schema_copy(w, "data", response);
+    } else {
+        jw_bool(w, "data", true);
+    }
+}
+
+static void success(struct writer *o, const struct route *r)
+{
+    struct jw *w = &o->w;
+    bool created = r->kind == ROUTE_CREATE;
+    int status = created ? 201 : (int)json_int_or(r->definition, "status", 200);
+
+    jw_open(w, status == 201 ? "201" : status == 202 ? "202" : "200", '{');
+    jw_z(w, "description", created ? "Created" : "Done");
+    json_content(w);
+    jw_open(w, "allOf", '[');
+    reference(w, NULL, "", WHARF_S("Envelope"));
+    jw_open(w, NULL, '{');
+    jw_open(w, "properties", '{');
+    data_schema(o, r);
+    jw_close(w, '}');
+    jw_close(w, '}');
+    jw_close(w, ']');
+    end_content(w);
+    jw_close(w, '}');
+}
+
+static void failure(struct jw *w)
+{
+    jw_open(w, "default", '{');
+    jw_z(w, "description", "Refused; see code");
+    jw_open(w, "content", '{');
+    jw_open(w, "application/json", '{');
+    reference(w, "schema", "", WHARF_S("Error"));
+    jw_close(w, '}');
+    jw_open(w, "application/problem+json", '{');
+    reference(w, "schema", "", WHARF_S("Problem"));
+    jw_close(w, '}');
+    jw_close(w, '}');
+    jw_close(w, '}');
+}
+
+static void plain_success(struct writer *o, const char *type)
+{
+    struct jw *w = &o->w;
+
+    jw_open(w, "responses", '{');
+    jw_open(w, "200", '{');
+    jw_z(w, "description", "OK");
+    jw_open(w, "content", '{');
+    jw_open(w, type, '{');
+    jw_open(w, "schema", '{');
+    jw_close(w, '}');
+    jw_close(w, '}');
+    jw_close(w, '}');
+    jw_close(w, '}');
+    jw_close(w, '}');
+}
+
+/* ---- operations ---- */
+
+static const char *verb_of(const struct route *r)
+{
+    switch (r->kind) {
+    case ROUTE_LIST:
+        return "list";
+    case ROUTE_CREATE:
+        return "create";
+    case ROUTE_RETRIEVE:
+        return "retrieve";
+    case ROUTE_UPDATE:
+        return "update";
+    case ROUTE_DELETE:
+        return "delete";
+    case ROUTE_PLUGIN:
+    case ROUTE_KERNEL:
+        break;
+    }
+    return "";
+}
+
+static wharf_str operation_id(struct arena *a, const struct route *r)
+{
+    char *p;
+    wharf_str s;
+
+    if (r->resource)
+        return arena_printf(a, "%s_%s", verb_of(r), r->resource->def->name);
+    s = arena_printf(a, "%s%s",
+        !strcmp(r->method, "GET")    ? "get"
+        : !strcmp(r->method, "POST") ? "post"
+                                     : "delete",
+        r->pattern);
+    p = (char *)s.p;
+    for (size_t i = 0; i < s.n; i++) {
+        if (p[i] == '/' || p[i] == ':' || p[i] == '-' || p[i] == '.')
+            p[i] = '_';
+    }
+    return s;
+}
+
+static void summary(struct writer *o, const struct route *r)
+{
+    wharf_str text = json_text_or(r->definition, "summary", "");
+
+    if (r->kind == ROUTE_LIST)
+        text = arena_printf(o->e->arena, "List %s", r->resource->def->title_plural);
+    else if (r->resource)
+        text = arena_printf(o->e->arena, "%c%s a %s", verb_of(r)[0] - 32, verb_of(r) + 1, r->resource->title_lower);
+    else if (!text.n)
+        text = arena_printf(o->e->arena, "%s %s", r->method, r->pattern);
+    jw_str(&o->w, "summary", text);
+}
+
+static void x_filters(struct writer *o, const struct definition *d)
+{
+    struct jw *w = &o->w;
+
+    jw_open(w, "x-filters", '[');
+    for (size_t i = 0; i < d->n_filters; i++) {
+        const struct filter *f = &d->filters[i];
+
+        jw_open(w, NULL, '{');
+        jw_z(w, "name", f->name);
+        jw_z(w, "type", filter_type_name(f->type));
+        jw_bool(w, "nullable", f->nullable);
+        if (f->n_members) {
+            jw_open(w, "members", '[');
+            for (size_t k = 0; k < f->n_members; k++)
+                jw_z(w, NULL, f->members[k]);
+            jw_close(w, ']');
+        }
+        jw_close(w, '}');
+    }
+    jw_close(w, ']');
+}
+
+static void extensions(struct writer *o, const struct route *r)
+{
+    struct jw *w = &o->w;
+    const struct definition *d = r->resource ? r->resource->def : NULL;
+
+    if (r->area >= 0)
+        jw_str(w, "x-scope",
+            arena_printf(o->e->arena, "%s:%s", o->e->areas.names[r->area], r->level == SCOPE_READ ? "read" : "write"));
+    jw_str(w, "x-location-policy", d && d->location ? str_z("row") : json_text_or(r->definition, "location", "none"));
+    if (d)
+        jw_z(w, "x-resource", d->name);
+    if (r->kind == ROUTE_LIST)
+        x_filters(o, d);
+    jw_open(w, "x-errors", '[');
+    for (size_t i = 0; d && i < d->n_uniques; i++)
+        jw_z(w, NULL, d->uniques[i].code);
+    jw_close(w, ']');
+}
+
+static void operation(struct writer *o, const struct route *r)
+{
+    struct jw *w = &o->w;
+    static const char *const keys[] = {"get", "post", "delete", "put"};
+    const char *key = !strcmp(r->method, "GET")    ? keys[0]
+                      : !strcmp(r->method, "POST") ? keys[1]
+                      : !strcmp(r->method, "PUT")  ? keys[3]
+                                                   : keys[2];
+
+    jw_open(w, key, '{');
+    jw_str(w, "operationId", operation_id(o->e->arena, r));
+    jw_open(w, "tags", '[');
+    jw_z(w, NULL, r->plugin ? r->plugin->name : "wharf");
+    jw_close(w, ']');
+    summary(o, r);
+    if (r->public_route) {
+        jw_open(w, "security", '[');
+        jw_close(w, ']');
+    }
+    parameters(o, r);
+    request_body(o, r);
+    if (r->kind == ROUTE_KERNEL) {
+        plain_success(o, strstr(r->pattern, "json") ? "application/json" : "text/plain");
+    } else {
+        jw_open(w, "responses", '{');
+        success(o, r);
+        failure(w);
+        jw_close(w, '}');
+    }
+    extensions(o, r);
+    jw_close(w, '}');
+}
+
+static bool first_of_pattern(const struct engine *e, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (!strcmp(e->routes[k].pattern, e->routes[i].pattern))
+            return false;
+    }
+    return true;
+}
+
+static void paths(struct writer *o)
+{
+    const struct engine *e = o->e;
+
+    jw_open(&o->w, "paths", '{');
+    for (size_t i = 0; i < e->n_routes; i++) {
+        if (!first_of_pattern(e, i) || !strcmp(e->routes[i].pattern, "/metrics"))
+            continue;
+        jw_open(&o->w, template_of(e->arena, e->routes[i].pattern).p, '{');
+        for (size_t k = i; k < e->n_routes; k++) {
+            if (!strcmp(e->routes[k].pattern, e->routes[i].pattern))
+                operation(o, &e->routes[k]);
+        }
+        jw_close(&o->w, '}');
+    }
+    jw_close(&o->w, '}');
+}
+
+static void head(struct writer *o)
+{
+    struct jw *w = &o->w;
+
+    jw_z(w, "openapi", "3.1.0");
+    jw_open(w, "info", '{');
+    jw_z(w, "title", "Wharf");
+    jw_z(w, "version", "1");
+    jw_z(w, "description", "The back office of a warehouse or mailroom: the modules that this server has loaded.");
+    jw_open(w, "license", '{');
+    jw_z(w, "name", "Apache-2.0");
+    jw_z(w, "identifier", "Apache-2.0");
+    jw_close(w, '}');
+    jw_close(w, '}');
+    jw_open(w, "servers", '[');
+    jw_open(w, NULL, '{');
+    jw_z(w, "url", "/");
+    jw_close(w, '}');
+    jw_close(w, ']');
+    jw_open(w, "security", '[');
+    jw_open(w, NULL, '{');
+    jw_open(w, "ApiKey", '[');
+    jw_close(w, ']');
+    jw_close(w, '}');
+    jw_close(w, ']');
+    jw_open(w, "tags", '[');
+    for (size_t i = 0; i < o->e->n_plugins; i++) {
+        jw_open(w, NULL, '{');
+        jw_z(w, "name", o->e->plugins[i].name);
+        if (o->e->plugins[i].manifest->description)
+            jw_z(w, "description", o->e->plugins[i].manifest->description);
+        jw_close(w, '}');
+    }
+    jw_open(w, NULL, '{');
+    jw_z(w, "name", "wharf");
+    jw_z(w, "description", "The kernel");
+    jw_close(w, '}');
+    jw_close(w, ']');
+}
+
+wharf_str openapi_build(const struct engine *e)
+{
+    struct writer o = {.e = e};
+    struct buf b;
+    wharf_str s;
+
+    buf_init(&b, 64 << 20);
+    jw_init(&o.w, &b);
+    jw_open(&o.w, NULL, '{');
+    head(&o);
+    paths(&o);
+    openapi_components(&o.w, e);
+    jw_close(&o.w, '}');
+    s = arena_dup_str(e->arena, buf_str(&b));
+    buf_done(&b);
+    return s;
+}

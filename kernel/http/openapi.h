@@ -1,0 +1,9 @@
+/* openapi.h - the served description, OpenAPI 3.1, built once at start from the declarations the validators use. */
+#ifndef WHARF_HTTP_OPENAPI_H
+#define WHARF_HTTP_OPENAPI_H
+
+#include "resource/engine.h"
+
+wharf_str openapi_build(const struct engine *e); /* in e->arena */
+
+#endif

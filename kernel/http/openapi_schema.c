@@ -1,0 +1,292 @@
+/* openapi_schema.c - see openapi_schema.h. */
+#include "http/openapi_schema.h"
+
+#include "util/str.h"
+
+wharf_str schema_name(struct arena *a, const struct definition *d)
+{
+    char *out = arena_alloc(a, strlen(d->name) + 1);
+    size_t n = 0;
+    bool up = true;
+
+    for (const char *p = d->name; *p; p++) {
+        if (*p == '_') {
+            up = true;
+            continue;
+        }
+        out[n++] = up && *p >= 'a' && *p <= 'z' ? (char)(*p - 32) : *p;
+        up = false;
+    }
+    return (wharf_str){out, n};
+}
+
+static const struct {
+    const char *name, *help;
+} filter_types[] = {
+    [FILTER_NONE] = {"", ""},
+    [FILTER_DATE] = {"date",
+        "Date and time; operators eq !eq gt gte lt lte bwe bwi in, as name[op]=value or name=op:value"},
+    [FILTER_NUMBER] = {"number", "Number; operators eq !eq gt gte lt lte bwe bwi in"},
+    [FILTER_ENUM] = {"enum", "One or more of the values, by comma; operators eq !eq in !in"},
+    [FILTER_ID] = {"id", "One or more ids, by comma; operators eq !eq in !in"},
+    [FILTER_TEXT] = {"text", "The whole text, in any case; operators eq !eq in !in in brackets"},
+    [FILTER_BOOL] = {"bool", "true or false"},
+    [FILTER_MANY_BOOL] = {"many-bool", "true or false, some: or none: before it"},
+    [FILTER_ARRAY] = {"array", "Items by comma; AND: OR: !AND: !OR: before them, ! before an item"},
+    [FILTER_METADATA] = {"metadata", "metadata=key:value, metadata.key=value; equals: lt: gt: before the value"},
+    [FILTER_FLAGS] = {"flags", "One or more of the names, by comma"},
+};
+
+const char *filter_type_name(enum filter_type t)
+{
+    return filter_types[t].name;
+}
+
+const char *filter_help(enum filter_type t)
+{
+    return filter_types[t].help;
+}
+
+void schema_copy(struct jw *w, const char *key, const struct wharf_json *v)
+{
+    if (v->type == JSON_OBJECT) {
+        jw_open(w, key, '{');
+        for (const struct wharf_json *m = v->child; m; m = m->next) {
+            if (strcmp(m->key.p, "x-wharf") != 0)
+                schema_copy(w, m->key.p, m);
+        }
+        jw_close(w, '}');
+    } else if (v->type == JSON_ARRAY) {
+        jw_open(w, key, '[');
+        for (const struct wharf_json *e = v->child; e; e = e->next)
+            schema_copy(w, NULL, e);
+        jw_close(w, ']');
+    } else {
+        jw_value(w, key, v);
+    }
+}
+
+static void type_or_null(struct jw *w, const char *key, const char *type, const char *also)
+{
+    jw_open(w, key, '{');
+    jw_open(w, "type", '[');
+    jw_z(w, NULL, type);
+    if (also)
+        jw_z(w, NULL, also);
+    jw_z(w, NULL, "null");
+    jw_close(w, ']');
+    jw_close(w, '}');
+}
+
+/* What nested objects hold after being written out complete: every member, null where nothing is set. */
+static void nested_as_read(struct jw *w, const char *key, const struct wharf_json *schema)
+{
+    const struct wharf_json *properties = json_get(schema, "properties");
+    const struct wharf_json *more = json_get(schema, "additionalProperties");
+
+    jw_open(w, key, '{');
+    jw_open(w, "type", '[');
+    jw_z(w, NULL, "object");
+    jw_z(w, NULL, "null");
+    jw_close(w, ']');
+    jw_open(w, "properties", '{');
+    for (const struct wharf_json *p = properties->child; p; p = p->next) {
+        wharf_str type = json_text_or(p, "type", "");
+
+        if (json_get(p, "properties"))
+            nested_as_read(w, p->key.p, p);
+        else if (type.n)
+            type_or_null(w, p->key.p, type.p, NULL);
+        else
+            schema_copy(w, p->key.p, p);
+    }
+    jw_close(w, '}');
+    if (!more || (more->type == JSON_BOOL && !more->truth))
+        jw_bool(w, "additionalProperties", false);
+    jw_open(w, "required", '[');
+    for (const struct wharf_json *p = properties->child; p; p = p->next)
+        jw_str(w, NULL, p->key);
+    jw_close(w, ']');
+    jw_close(w, '}');
+}
+
+static void field_as_read(struct jw *w, const struct field *f);
+
+static void children_as_read(struct jw *w, const struct field *f)
+{
+    const struct child_set *set = f->children;
+
+    jw_open(w, f->name, '{');
+    jw_z(w, "type", "array");
+    jw_open(w, "items", '{');
+    jw_z(w, "type", "object");
+    jw_open(w, "properties", '{');
+    for (size_t i = 0; i < set->n_fields; i++)
+        field_as_read(w, &set->fields[i]);
+    jw_close(w, '}');
+    jw_bool(w, "additionalProperties", false);
+    jw_open(w, "required", '[');
+    for (size_t i = 0; i < set->n_fields; i++) {
+        if (set->fields[i].in)
+            jw_z(w, NULL, set->fields[i].name);
+    }
+    jw_close(w, ']');
+    jw_close(w, '}');
+    jw_close(w, '}');
+}
+
+static void field_as_read(struct jw *w, const struct field *f)
+{
+    if (f->kind == FIELD_CHILDREN)
+        children_as_read(w, f);
+    else if (f->store == STORE_TIME && f->nullable)
+        type_or_null(w, f->name, "string", "integer");
+    else if (f->store == STORE_TIME)
+        jw_raw(w, f->name, WHARF_S("{\"type\":[\"string\",\"integer\"],\"format\":\"date-time\"}"));
+    else if (f->kind == FIELD_EMBED)
+        jw_raw(w, f->name, WHARF_S("{\"type\":[\"object\",\"null\"]}"));
+    else if (f->store == STORE_JSON && json_get(f->json, "properties"))
+        nested_as_read(w, f->name, f->json);
+    else
+        schema_copy(w, f->name, f->json);
+}
+
+static bool ever_shown(const struct field *f)
+{
+    return f->in || f->include_flag;
+}
+
+static void resource_as_read(struct jw *w, struct arena *a, const struct resource *res)
+{
+    const struct definition *d = res->def;
+
+    jw_open(w, schema_name(a, d).p, '{');
+    jw_z(w, "type", "object");
+    jw_z(w, "title", d->title);
+    jw_open(w, "properties", '{');
+    jw_open(w, "object", '{');
+    jw_z(w, "const", d->name);
+    jw_close(w, '}');
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (ever_shown(&d->fields[i]))
+            field_as_read(w, &d->fields[i]);
+    }
+    jw_open(w, "_search", '{');
+    jw_z(w, "type", "object");
+    jw_close(w, '}');
+    jw_close(w, '}');
+    jw_open(w, "required", '[');
+    jw_z(w, NULL, "object");
+    jw_z(w, NULL, "id");
+    jw_close(w, ']');
+    jw_bool(w, "additionalProperties", false);
+    jw_close(w, '}');
+}
+
+static void set_input(struct jw *w, const struct field *f)
+{
+    static const char *const verbs[] = {"add", "remove", "set"};
+
+    jw_open(w, f->name, '{');
+    jw_open(w, "anyOf", '[');
+    schema_copy(w, NULL, f->json);
+    jw_open(w, NULL, '{');
+    jw_z(w, "type", "object");
+    jw_open(w, "properties", '{');
+    for (size_t i = 0; i < 3; i++)
+        jw_raw(w, verbs[i], WHARF_S("{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"uniqueItems\":true}"));
+    jw_close(w, '}');
+    jw_close(w, '}');
+    jw_close(w, ']');
+    jw_close(w, '}');
+}
+
+static void resource_as_sent(struct jw *w, struct arena *a, const struct resource *res, uint32_t op)
+{
+    const struct definition *d = res->def;
+    wharf_str name = schema_name(a, d);
+
+    jw_open(w, arena_printf(a, "%.*s%s", STR_ARG(name), op == OP_CREATE ? "Create" : "Update").p, '{');
+    jw_z(w, "type", "object");
+    jw_open(w, "properties", '{');
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct field *f = &d->fields[i];
+
+        if (!(f->write & op) || f->kind == FIELD_COMPUTED || f->kind == FIELD_EMBED)
+            continue;
+        if (f->set_input)
+            set_input(w, f);
+        else
+            schema_copy(w, f->name, f->json);
+    }
+    jw_close(w, '}');
+    if (op == OP_CREATE) {
+        jw_open(w, "required", '[');
+        for (size_t i = 0; i < d->n_fields; i++) {
+            if (d->fields[i].required && d->fields[i].write & op && &d->fields[i] != d->parent)
+                jw_z(w, NULL, d->fields[i].name);
+        }
+        jw_close(w, ']');
+    }
+    jw_close(w, '}');
+}
+
+static const char common_schemas[] =
+    "{\"type\":\"object\",\"required\":[\"data\",\"message\",\"status\",\"code\",\"errors\",\"pagination\","
+    "\"endpoint\"],\"properties\":{"
+    "\"data\":true,\"message\":{\"type\":\"string\",\"minLength\":1},\"status\":{\"type\":\"integer\",\"minimum\":200,"
+    "\"maximum\":299},"
+    "\"code\":{\"type\":[\"string\",\"null\"]},\"errors\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+    "\"pagination\":{\"anyOf\":[{\"$ref\":\"#/components/schemas/"
+    "Pagination\"},{\"type\":\"null\"}]},\"endpoint\":{\"type\":\"string\"}},"
+    "\"additionalProperties\":false}";
+
+static const char pagination_schema[] =
+    "{\"type\":\"object\",\"required\":[\"page\",\"limit\",\"has_more\"],\"properties\":{\"page\":{\"type\":["
+    "\"integer\",\"null\"]},"
+    "\"limit\":{\"type\":\"integer\"},\"has_more\":{\"type\":\"boolean\"},\"total_count\":{\"type\":\"integer\"},"
+    "\"total_count_is_estimate\":{\"type\":\"boolean\"},\"next_cursor\":{\"type\":[\"string\",\"null\"]}},"
+    "\"additionalProperties\":false}";
+
+static const char error_schema[] = "{\"type\":\"object\",\"required\":[\"data\",\"message\",\"status\",\"code\","
+                                   "\"errors\",\"pagination\",\"endpoint\"],\"properties\":{"
+                                   "\"data\":{\"type\":\"null\"},\"message\":{\"type\":\"string\",\"minLength\":1},"
+                                   "\"status\":{\"type\":\"integer\",\"minimum\":400,"
+                                   "\"maximum\":599},\"code\":{\"type\":\"string\",\"pattern\":\"^[a-z0-9_]+([.:][a-z0-"
+                                   "9_]+)*$\"},\"errors\":{\"type\":\"array\","
+                                   "\"items\":{\"type\":\"string\"}},\"pagination\":{\"type\":\"null\"},\"endpoint\":{"
+                                   "\"type\":\"string\",\"maxLength\":512}},"
+                                   "\"additionalProperties\":false}";
+
+static const char problem_schema[] =
+    "{\"type\":\"object\",\"required\":[\"type\",\"title\",\"status\",\"detail\",\"instance\",\"code\",\"errors\","
+    "\"violations\"],"
+    "\"properties\":{\"type\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},\"status\":{\"type\":\"integer\"},"
+    "\"detail\":{\"type\":\"string\"},\"instance\":{\"type\":\"string\"},\"code\":{\"type\":\"string\"},"
+    "\"errors\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"violations\":{\"type\":\"array\",\"items\":{"
+    "\"type\":\"object\"}}}}";
+
+static const char deleted_schema[] =
+    "{\"type\":\"object\",\"required\":[\"id\",\"object\",\"deleted\"],\"properties\":{\"id\":{\"type\":\"string\"},"
+    "\"object\":{\"type\":\"string\"},\"deleted\":{\"const\":true}},\"additionalProperties\":false}";
+
+void openapi_components(struct jw *w, const struct engine *e)
+{
+    jw_open(w, "components", '{');
+    jw_open(w, "securitySchemes", '{');
+    jw_raw(w, "ApiKey", WHARF_S("{\"type\":\"apiKey\",\"in\":\"header\",\"name\":\"SVC-API-KEY\"}"));
+    jw_close(w, '}');
+    jw_open(w, "schemas", '{');
+    jw_raw(w, "Envelope", str_z(common_schemas));
+    jw_raw(w, "Pagination", str_z(pagination_schema));
+    jw_raw(w, "Error", str_z(error_schema));
+    jw_raw(w, "Problem", str_z(problem_schema));
+    jw_raw(w, "Deleted", str_z(deleted_schema));
+    for (size_t i = 0; i < e->n_resources; i++) {
+        resource_as_read(w, e->arena, &e->resources[i]);
+        resource_as_sent(w, e->arena, &e->resources[i], OP_CREATE);
+        resource_as_sent(w, e->arena, &e->resources[i], OP_UPDATE);
+    }
+    jw_close(w, '}');
+    jw_close(w, '}');
+}

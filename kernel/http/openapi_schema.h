@@ -1,0 +1,15 @@
+/* openapi_schema.h - schemas of the description: resources as read and as sent, envelope, errors. */
+#ifndef WHARF_HTTP_OPENAPI_SCHEMA_H
+#define WHARF_HTTP_OPENAPI_SCHEMA_H
+
+#include "resource/engine.h"
+
+/* "print_station" to "PrintStation" */
+wharf_str schema_name(struct arena *a, const struct definition *d);
+/* A JSON Schema without the x-wharf annotations. */
+void schema_copy(struct jw *w, const char *key, const struct wharf_json *schema);
+const char *filter_type_name(enum filter_type t);
+const char *filter_help(enum filter_type t);
+void openapi_components(struct jw *w, const struct engine *e);
+
+#endif

@@ -1,0 +1,78 @@
+/* routes.c - what the kernel answers by itself (docs/spec/01-platform.md section 17). */
+#include "http/routes.h"
+
+#include "supervisor/board.h"
+#include "util/str.h"
+
+static void raw(struct wharf_req *req, int status, const char *type, wharf_str text)
+{
+    req_respond(req, status, str_z("ok"));
+    req->raw_type = type;
+    buf_adds(&req->out, text);
+}
+
+static void run_livez(struct wharf_req *req)
+{
+    raw(req, 200, "text/plain; charset=utf-8", WHARF_S("ok\n"));
+}
+
+static void run_readyz(struct wharf_req *req)
+{
+    bool ready = req->engine->ready && *req->engine->ready;
+    wharf_str verbose;
+    struct jw w;
+
+    if (!req_param(req, "verbose", &verbose)) {
+        raw(req, ready ? 200 : 503, "text/plain; charset=utf-8", ready ? WHARF_S("ok\n") : WHARF_S("not ready\n"));
+        return;
+    }
+    req_respond(req, ready ? 200 : 503, str_z("ok"));
+    req->raw_type = "application/json; charset=utf-8";
+    jw_init(&w, &req->out);
+    jw_open(&w, NULL, '{');
+    jw_bool(&w, "ready", ready);
+    jw_z(&w, "database", ready ? "ok" : "away");
+    jw_open(&w, "modules", '{');
+    for (size_t i = 0; i < req->engine->n_plugins; i++)
+        jw_z(&w, req->engine->plugins[i].name, "ok");
+    jw_close(&w, '}');
+    jw_close(&w, '}');
+}
+
+/* On the admin listener only. */
+static void run_metrics(struct wharf_req *req)
+{
+    if (!req->engine->admin) {
+        req_fail(req, "route.not_found", NULL, NULL);
+        return;
+    }
+    raw(req, 200, "text/plain; version=0.0.4; charset=utf-8", str_z(""));
+    board_metrics(req->engine->board, &req->out);
+}
+
+static void run_openapi(struct wharf_req *req)
+{
+    raw(req, 200, "application/json; charset=utf-8", req->engine->openapi);
+}
+
+static void add(struct wharf_decl *d, const char *pattern, void (*run)(struct wharf_req *req), bool silent)
+{
+    struct route *r = vector_add(d->arena, &d->routes);
+
+    *r = (struct route){.kind = ROUTE_KERNEL,
+        .method = "GET",
+        .pattern = pattern,
+        .area = -1,
+        .public_route = true,
+        .silent = silent,
+        .run = run};
+}
+
+void kernel_routes_add(struct wharf_decl *d)
+{
+    add(d, "/livez", run_livez, true);
+    add(d, "/readyz", run_readyz, true);
+    add(d, "/healthz", run_readyz, true);
+    add(d, "/v1/openapi.json", run_openapi, false);
+    add(d, "/metrics", run_metrics, true);
+}

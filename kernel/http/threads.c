@@ -1,0 +1,190 @@
+/* threads.c - worker threads: each with a connection of its own, running whatever has plugin code or a transaction in it. */
+#include <stdlib.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "http/exchange.h"
+#include "plugin/host.h"
+#include "supervisor/board.h"
+#include "supervisor/crash.h"
+#include "util/log.h"
+#include "util/time.h"
+
+enum { QUEUE_PER_THREAD = 256, THREADS_MAX = 28 };
+
+struct threads {
+    struct server *server;
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    struct exchange *first, **last;
+    size_t waiting, max_waiting;
+    struct exchange *done;
+    bool stop;
+    size_t n;
+    pthread_t ids[THREADS_MAX];
+    struct thread_ctx ctx[THREADS_MAX];
+};
+
+static struct exchange *next_exchange(struct threads *t)
+{
+    struct exchange *x;
+
+    pthread_mutex_lock(&t->lock);
+    while (!t->first && !t->stop)
+        pthread_cond_wait(&t->more, &t->lock);
+    x = t->first;
+    if (x) {
+        t->first = x->next_done;
+        if (!t->first)
+            t->last = &t->first;
+        t->waiting--;
+    }
+    pthread_mutex_unlock(&t->lock);
+    return x;
+}
+
+static void give_back(struct threads *t, struct exchange *x)
+{
+    uint64_t one = 1;
+    bool first;
+
+    pthread_mutex_lock(&t->lock);
+    first = !t->done;
+    x->next_done = t->done;
+    t->done = x;
+    pthread_mutex_unlock(&t->lock);
+    if (first && write(t->server->wake_fd, &one, sizeof(one)) < 0)
+        log_debug("thread.wake", "the event loop is already awake");
+}
+
+static void start_plugins(struct threads *t, struct thread_ctx *ctx)
+{
+    const struct engine *e = t->server->engine;
+
+    ctx->plugin_states = calloc(e->n_plugins + 1, sizeof(*ctx->plugin_states));
+    for (size_t i = 0; ctx->plugin_states && i < e->n_plugins; i++) {
+        const wharf_plugin_desc *d = e->plugins[i].desc;
+
+        if (WHARF_HAS(wharf_plugin_desc, d, thread_start) &&
+            d->thread_start(e->plugins[i].handle, &ctx->plugin_states[i]) != WHARF_OK)
+            log_write(WHARF_LOG_ERROR, e->plugins[i].name, NULL, "plugin.thread_start", "thread_start failed");
+    }
+}
+
+static void stop_plugins(struct threads *t, struct thread_ctx *ctx)
+{
+    const struct engine *e = t->server->engine;
+
+    for (size_t i = 0; ctx->plugin_states && i < e->n_plugins; i++) {
+        const wharf_plugin_desc *d = e->plugins[i].desc;
+
+        if (WHARF_HAS(wharf_plugin_desc, d, thread_stop))
+            d->thread_stop(e->plugins[i].handle, ctx->plugin_states[i]);
+    }
+    free(ctx->plugin_states);
+}
+
+static void run_exchange(struct thread_ctx *ctx, struct exchange *x)
+{
+    crumb_enter(ctx->crumb, "wharf", x->req.route->pattern, x->req.request_id, x->req.deadline_us);
+    x->req.thread = ctx;
+    if (clock_monotonic_us() > x->req.deadline_us)
+        req_fail(&x->req, "timeout", NULL, NULL);
+    else
+        request_run(&x->req);
+    x->req.thread = NULL;
+    crumb_leave(ctx->crumb);
+}
+
+struct start {
+    struct threads *t;
+    size_t i;
+};
+
+static void *thread_main(void *arg)
+{
+    struct start *start = arg;
+    struct threads *t = start->t;
+    struct thread_ctx *ctx = &t->ctx[start->i];
+    struct exchange *x;
+
+    free(start);
+    crash_thread(ctx->crumb);
+    start_plugins(t, ctx);
+    while ((x = next_exchange(t))) {
+        run_exchange(ctx, x);
+        give_back(t, x);
+    }
+    stop_plugins(t, ctx);
+    db_close(ctx->db);
+    return NULL;
+}
+
+struct threads *threads_start(struct server *s, size_t n)
+{
+    struct threads *t = calloc(1, sizeof(*t));
+    const struct config *c = s->config;
+
+    if (!t)
+        return NULL;
+    t->server = s;
+    t->n = n > THREADS_MAX ? THREADS_MAX : n;
+    t->last = &t->first;
+    t->max_waiting = QUEUE_PER_THREAD * t->n;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->more, NULL);
+    for (size_t i = 0; i < t->n; i++) {
+        struct start *start = malloc(sizeof(*start));
+
+        t->ctx[i].index = (unsigned)i;
+        t->ctx[i].db = db_open(s->boot->database, c->database_prepared, c->statement_timeout_ms);
+        t->ctx[i].crumb = &s->boot->board->workers[s->boot->slot].crumbs[i + 1];
+        if (!start)
+            abort();
+        *start = (struct start){t, i};
+        if (pthread_create(&t->ids[i], NULL, thread_main, start) != 0)
+            abort();
+    }
+    return t;
+}
+
+bool threads_push(struct threads *t, struct exchange *x)
+{
+    bool room;
+
+    pthread_mutex_lock(&t->lock);
+    room = t->waiting < t->max_waiting && !t->stop;
+    if (room) {
+        x->next_done = NULL;
+        *t->last = x;
+        t->last = &x->next_done;
+        t->waiting++;
+        pthread_cond_signal(&t->more);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return room;
+}
+
+struct exchange *threads_done(struct threads *t)
+{
+    struct exchange *x;
+
+    pthread_mutex_lock(&t->lock);
+    x = t->done;
+    t->done = NULL;
+    pthread_mutex_unlock(&t->lock);
+    return x;
+}
+
+void threads_stop(struct threads *t)
+{
+    pthread_mutex_lock(&t->lock);
+    t->stop = true;
+    pthread_cond_broadcast(&t->more);
+    pthread_mutex_unlock(&t->lock);
+    for (size_t i = 0; i < t->n; i++)
+        pthread_join(t->ids[i], NULL);
+    pthread_mutex_destroy(&t->lock);
+    pthread_cond_destroy(&t->more);
+    free(t);
+}

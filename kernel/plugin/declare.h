@@ -1,0 +1,37 @@
+/* declare.h - the registration being built while plugins declare. See declare.c. */
+#ifndef WHARF_PLUGIN_DECLARE_H
+#define WHARF_PLUGIN_DECLARE_H
+
+#include "plugin/host.h"
+
+struct vector {
+    void *items;
+    size_t n, cap, size;
+};
+void *vector_add(struct arena *a, struct vector *v); /* a zeroed element */
+
+struct foreign_hook {
+    const char *resource;
+    struct hook_entry entry;
+};
+
+struct wharf_decl {
+    struct engine *engine;
+    struct arena *arena;
+    const struct plugin *plugin; /* whose declare() runs */
+    struct buf *problems;
+    struct vector resources; /* struct resource */
+    struct vector routes; /* struct route */
+    struct vector hooks; /* struct foreign_hook */
+    struct vector services; /* struct service_entry */
+    struct vector codes; /* struct error_code */
+    struct vector embeds; /* struct embed_entry */
+    struct vector migrations; /* struct plugin_migration */
+};
+
+void declare_init(struct wharf_decl *d, struct engine *e, struct buf *problems);
+extern const wharf_decl_api declare_api;
+/* Hands what was collected to the engine: hooks to their resources, in order. */
+void declare_finish(struct wharf_decl *d);
+
+#endif

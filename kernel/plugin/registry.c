@@ -1,0 +1,145 @@
+/* registry.c - resolve, dlopen, declare, compile: a worker's plugins. See registry.h. */
+#include "plugin/registry.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "auth/roles.h"
+#include "db/migrate.h"
+#include "http/routes.h"
+#include "plugin/declare.h"
+#include "util/log.h"
+#include "util/str.h"
+
+struct registry {
+    struct engine *engine;
+    const struct manifest *const *manifests;
+    size_t n_manifests;
+    const struct plugin_migration *migrations;
+    size_t n_migrations;
+};
+
+/* wharf_host.service */
+static const void *find_service(const wharf_plugin *self, const char *name, uint16_t major, uint16_t min_minor)
+{
+    const struct engine *e = self->engine;
+
+    for (size_t i = 0; i < e->n_services; i++) {
+        const struct service_entry *s = &e->services[i];
+
+        if (!strcmp(s->name, name) && s->major == major && s->minor >= min_minor)
+            return s->table;
+    }
+    return NULL;
+}
+
+const wharf_host host_tables = {WHARF_HEAD(wharf_host), "0.1.0", find_service, &host_mem, &host_err, &host_log,
+    &host_req, &host_json, &host_db, &host_res, &host_event};
+
+static bool load_one(struct engine *e, struct plugin *p, const struct manifest *m, unsigned index, struct buf *problems)
+{
+    void *so = dlopen(m->file, RTLD_NOW | RTLD_LOCAL);
+    wharf_plugin_entry_fn *entry;
+    const wharf_plugin_desc *desc;
+
+    if (!so) {
+        buf_addf(problems, "%s: %s\n", m->file, dlerror());
+        return false;
+    }
+    *(void **)&entry = dlsym(so, "wharf_plugin_entry_v1");
+    if (!entry) {
+        buf_addf(problems, "%s: exports no wharf_plugin_entry_v1; it was not built for plugin ABI %d\n", m->file,
+            WHARF_ABI_MAJOR);
+        return false;
+    }
+    desc = entry(&host_tables);
+    if (!desc || !str_eq(desc->manifest, m->text)) {
+        buf_addf(problems, "%s: its code carries another manifest than its note; build it again\n", m->file);
+        return false;
+    }
+    *p = (struct plugin){.manifest = m, .name = m->name, .index = index, .desc = desc};
+    p->handle = ARENA_NEW(e->arena, struct wharf_plugin);
+    *p->handle = (struct wharf_plugin){.engine = e, .plugin = p, .memory = e->arena};
+    return true;
+}
+
+static void collect_migrations(struct registry *r, const struct wharf_decl *d)
+{
+    size_t n_kernel;
+    const struct plugin_migration *kernel = migrate_kernel_files(&n_kernel);
+    struct plugin_migration *all = ARENA_ARRAY(d->arena, struct plugin_migration, n_kernel + d->migrations.n);
+
+    memcpy(all, kernel, n_kernel * sizeof(*all));
+    if (d->migrations.n)
+        memcpy(all + n_kernel, d->migrations.items, d->migrations.n * sizeof(*all));
+    r->migrations = all;
+    r->n_migrations = n_kernel + d->migrations.n;
+}
+
+/* Areas of the catalogue are known even when no module claims them, so that keys can be made for them. */
+static void known_areas(struct engine *e)
+{
+    size_t n;
+    const struct role_area *areas = roles_areas(&n);
+
+    for (size_t i = 0; i < n; i++)
+        area_number(&e->areas, areas[i].area);
+}
+
+struct registry *registry_load(
+    const struct config *config, const char *quarantined, struct arena *a, wharf_str *ret_problems)
+{
+    struct registry *r = ARENA_NEW(a, struct registry);
+    struct engine *e = ARENA_NEW(a, struct engine);
+    struct plugin *plugins;
+    struct wharf_decl decl;
+    struct buf problems;
+
+    r->manifests = registry_resolve(config, quarantined, a, &r->n_manifests, ret_problems);
+    if (!r->manifests)
+        return NULL;
+    buf_init(&problems, 1 << 20);
+    e->arena = a;
+    e->config = config;
+    r->engine = e;
+    known_areas(e);
+    plugins = ARENA_ARRAY(a, struct plugin, r->n_manifests);
+    e->plugins = plugins;
+    declare_init(&decl, e, &problems);
+    for (size_t i = 0; i < r->n_manifests; i++) {
+        if (!load_one(e, &plugins[i], r->manifests[i], (unsigned)i, &problems))
+            continue;
+        e->n_plugins = i + 1;
+        decl.plugin = &plugins[i];
+        plugins[i].desc->declare(plugins[i].handle, &decl, &declare_api);
+    }
+    kernel_routes_add(&decl);
+    declare_finish(&decl);
+    collect_migrations(r, &decl);
+    if (!problems.n)
+        engine_link(e, &problems);
+    *ret_problems = arena_dup_str(a, buf_str(&problems));
+    buf_done(&problems);
+    return ret_problems->n ? NULL : r;
+}
+
+struct engine *registry_engine(struct registry *r)
+{
+    return r->engine;
+}
+
+size_t registry_plugin_count(const struct registry *r)
+{
+    return r->n_manifests;
+}
+
+const struct manifest *registry_plugin(const struct registry *r, size_t i)
+{
+    return r->manifests[i];
+}
+
+const struct plugin_migration *registry_migrations(const struct registry *r, size_t *ret_count)
+{
+    *ret_count = r->n_migrations;
+    return r->migrations;
+}

@@ -1,0 +1,244 @@
+/* resolve.c - which plugins, in what order: manifests only, no plugin code (docs/plugin-abi.md sections 2 to 4).
+ *
+ * All problems are told at once. The order is topological by needs, ties by name, so it never depends on a directory.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plugin/registry.h"
+#include "util/str.h"
+
+enum { PLUGINS_MAX = 128 };
+
+/* What the kernel itself provides: the tables of wharf_host. */
+static const struct manifest_service kernel_services[] = {
+    {"wharf.mem", 1, 0},
+    {"wharf.err", 1, 0},
+    {"wharf.log", 1, 0},
+    {"wharf.req", 1, 0},
+    {"wharf.json", 1, 0},
+    {"wharf.db", 1, 0},
+    {"wharf.res", 1, 0},
+    {"wharf.event", 1, 0},
+};
+
+static const char *find_file(const struct config *c, const char *name, struct arena *a)
+{
+    const char *p = c->module_path ? c->module_path : "";
+
+    if (strchr(name, '/'))
+        return name;
+    while (*p) {
+        size_t n = strcspn(p, ":");
+        wharf_str direct = arena_printf(a, "%.*s/%s.so", (int)n, p, name);
+        wharf_str nested = arena_printf(a, "%.*s/%s/%s.so", (int)n, p, name, name);
+
+        if (access(direct.p, R_OK) == 0)
+            return direct.p;
+        if (access(nested.p, R_OK) == 0)
+            return nested.p;
+        p += n + (p[n] == ':');
+    }
+    return NULL;
+}
+
+static bool in_list(const char *list, const char *name)
+{
+    size_t n = strlen(name);
+
+    while (list && *list) {
+        size_t k = strcspn(list, ",");
+
+        if (k == n && !strncmp(list, name, n))
+            return true;
+        list += k + (list[k] == ',');
+    }
+    return false;
+}
+
+static const struct manifest_service *provider(
+    const struct manifest *const *all, size_t n, const char *service, uint16_t major, const struct manifest **ret_owner)
+{
+    const struct manifest_service *other = NULL;
+
+    *ret_owner = NULL;
+    for (size_t i = 0; i < sizeof(kernel_services) / sizeof(kernel_services[0]); i++) {
+        if (!strcmp(kernel_services[i].name, service))
+            return &kernel_services[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < all[i]->n_provides; k++) {
+            const struct manifest_service *s = &all[i]->provides[k];
+
+            if (strcmp(s->name, service) != 0)
+                continue;
+            *ret_owner = all[i];
+            if (s->major == major)
+                return s;
+            other = s;
+        }
+    }
+    return other;
+}
+
+static void check_needs(const struct manifest *const *all, size_t n, const struct manifest *m, struct buf *problems)
+{
+    for (size_t i = 0; i < m->n_needs; i++) {
+        const struct manifest_service *need = &m->needs[i];
+        const struct manifest *owner;
+        const struct manifest_service *have = provider(all, n, need->name, need->major, &owner);
+
+        if (!have)
+            buf_addf(problems,
+                "%s: %s %s needs %s %u.%u, which no enabled module provides; enable the module that does, or remove "
+                "%s\n",
+                m->file, m->name, m->version, need->name, need->major, need->minor, m->name);
+        else if (have->major != need->major || have->minor < need->minor)
+            buf_addf(problems, "%s: %s %s needs %s %u.%u, %s %s offers %u.%u; %s\n", m->file, m->name, m->version,
+                need->name, need->major, need->minor, owner ? owner->name : "this server", owner ? owner->version : "",
+                have->major, have->minor,
+                owner ? "install a newer version of the module that offers it" : "use a newer server");
+    }
+}
+
+static void check_clashes(const struct manifest *const *all, size_t n, struct buf *problems)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = i + 1; k < n; k++) {
+            if (!strcmp(all[i]->name, all[k]->name))
+                buf_addf(problems, "%s and %s are both named %s; enable one of them\n", all[i]->file, all[k]->file,
+                    all[i]->name);
+            for (size_t x = 0; x < all[i]->n_provides; x++) {
+                for (size_t y = 0; y < all[k]->n_provides; y++) {
+                    if (!strcmp(all[i]->provides[x].name, all[k]->provides[y].name) &&
+                        all[i]->provides[x].major == all[k]->provides[y].major)
+                        buf_addf(problems, "%s and %s both provide %s %u; enable one of them\n", all[i]->file,
+                            all[k]->file, all[i]->provides[x].name, all[i]->provides[x].major);
+                }
+            }
+        }
+    }
+}
+
+static bool ready(const struct manifest *const *all, size_t n, const bool *placed, const struct manifest *m)
+{
+    for (size_t i = 0; i < m->n_needs; i++) {
+        const struct manifest *owner;
+
+        provider(all, n, m->needs[i].name, m->needs[i].major, &owner);
+        for (size_t k = 0; owner && owner != m && k < n; k++) {
+            if (all[k] == owner && !placed[k])
+                return false;
+        }
+    }
+    return true;
+}
+
+static void order(const struct manifest *const *all, size_t n, const struct manifest **out, struct buf *problems)
+{
+    bool placed[PLUGINS_MAX] = {false};
+
+    for (size_t done = 0; done < n; done++) {
+        size_t best = n;
+
+        for (size_t i = 0; i < n; i++) {
+            if (!placed[i] && ready(all, n, placed, all[i]) && (best == n || strcmp(all[i]->name, all[best]->name) < 0))
+                best = i;
+        }
+        if (best == n) {
+            buf_addz(problems, "these modules need each other in a circle:");
+            for (size_t i = 0; i < n; i++) {
+                if (!placed[i])
+                    buf_addf(problems, " %s", all[i]->name);
+            }
+            buf_addz(problems, "; one of them must only \"want\" the other\n");
+            return;
+        }
+        placed[best] = true;
+        out[done] = all[best];
+    }
+}
+
+/* Quarantined plugins and, transitively, those that need what only they provide. */
+static size_t leave_out(const struct manifest **all, size_t n, const char *quarantined)
+{
+    bool again = true;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!in_list(quarantined, all[i]->name))
+            all[kept++] = all[i];
+    }
+    if (kept == n)
+        return n;
+    while (again) {
+        size_t before = kept;
+
+        kept = 0;
+        for (size_t i = 0; i < before; i++) {
+            const struct manifest *owner;
+            bool complete = true;
+
+            for (size_t k = 0; k < all[i]->n_needs; k++)
+                complete = complete && provider(all, before, all[i]->needs[k].name, all[i]->needs[k].major, &owner);
+            if (complete)
+                all[kept++] = all[i];
+        }
+        again = kept != before;
+    }
+    return kept;
+}
+
+static void check_abi(const struct manifest *m, struct buf *problems)
+{
+    if (m->abi_major != WHARF_ABI_MAJOR)
+        buf_addf(problems, "%s: %s %s was built for plugin ABI %u, this server has %d; install a build for ABI %d\n",
+            m->file, m->name, m->version, m->abi_major, WHARF_ABI_MAJOR, WHARF_ABI_MAJOR);
+    else if (m->abi_minor > WHARF_ABI_MINOR)
+        buf_addf(problems,
+            "%s: %s %s needs plugin ABI %u.%u, this server has %d.%d; use a newer server or an older %s\n", m->file,
+            m->name, m->version, m->abi_major, m->abi_minor, WHARF_ABI_MAJOR, WHARF_ABI_MINOR, m->name);
+}
+
+const struct manifest *const *registry_resolve(
+    const struct config *config, const char *quarantined, struct arena *a, size_t *ret_count, wharf_str *ret_problems)
+{
+    const struct manifest **all = ARENA_ARRAY(a, const struct manifest *, PLUGINS_MAX);
+    const struct manifest **out = ARENA_ARRAY(a, const struct manifest *, PLUGINS_MAX);
+    struct buf problems;
+    size_t n = 0;
+
+    buf_init(&problems, 1 << 20);
+    for (size_t i = 0; i < config->modules.count && n < PLUGINS_MAX; i++) {
+        const char *name = config->modules.items[i], *file = find_file(config, name, a);
+        const struct manifest *m;
+        wharf_str why;
+
+        if (!file) {
+            buf_addf(&problems, "modules: there is no %s.so in module_path (%s)\n", name,
+                config->module_path ? config->module_path : "");
+            continue;
+        }
+        m = manifest_read(a, file, &why);
+        if (!m) {
+            buf_addf(&problems, "%.*s\n", STR_ARG(why));
+            continue;
+        }
+        if (config->safe_mode && m->third_party)
+            continue;
+        check_abi(m, &problems);
+        all[n++] = m;
+    }
+    n = leave_out(all, n, quarantined);
+    check_clashes(all, n, &problems);
+    for (size_t i = 0; i < n; i++)
+        check_needs(all, n, all[i], &problems);
+    if (!problems.n)
+        order(all, n, out, &problems);
+    *ret_count = n;
+    *ret_problems = arena_dup_str(a, buf_str(&problems));
+    buf_done(&problems);
+    return ret_problems->n ? NULL : out;
+}

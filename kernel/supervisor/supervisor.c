@@ -1,0 +1,310 @@
+/* supervisor.c - the loop: signals, workers that speak or die, commands, the clock. See supervisor.h. */
+#include "supervisor/supervisor.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "db/cluster.h"
+#include "supervisor/spawn.h"
+#include "supervisor/supervise.h"
+#include "util/log.h"
+#include "util/time.h"
+
+enum {
+    TICK_US = 1000000,
+    QUICK_CRASH_US = 5000000,
+    FIRST_DELAY_US = 100000,
+    MAX_DELAY_US = 30000000,
+    DO_NOT_RESTART = 2
+};
+
+/* At once the first time; then 0.1 s, doubled up to 30 s, as long as each crash comes within 5 s of the start. */
+static int64_t next_delay(int64_t delay, int64_t started, int64_t now)
+{
+    if (now - started >= QUICK_CRASH_US)
+        return 0;
+    if (!delay)
+        return FIRST_DELAY_US;
+    return delay * 2 < MAX_DELAY_US ? delay * 2 : MAX_DELAY_US;
+}
+
+void supervisor_stop(struct supervisor *s)
+{
+    if (s->stopping)
+        return;
+    s->stopping = true;
+    log_info("server.stopping", "workers finish what runs");
+    for (size_t i = 0; i < PROCS_MAX; i++)
+        if (s->procs[i].pid)
+            proc_ask_to_end(s, &s->procs[i]);
+    if (s->ready_pid)
+        kill(s->ready_pid, SIGTERM);
+    control_stop(s);
+}
+
+static void start_seat(struct supervisor *s, struct seat *seat)
+{
+    seat->start_at_us = 0;
+    seat->now = proc_start(s, seat);
+    if (!seat->now)
+        seat->start_at_us = clock_monotonic_us() + TICK_US;
+}
+
+/* ---- the whole is ready ---------------------------------------------------------------------------------------------- */
+
+static void tell_ready(struct supervisor *s)
+{
+    struct spawn command = {.argv = s->start->ready_argv, .in = -1, .out = -1, .err = -1, .death_signal = SIGKILL};
+
+    for (size_t i = 0; i < s->n_seats; i++)
+        if (!s->seats[i].now || s->seats[i].now->state != BOARD_READY)
+            return;
+    s->ready_told = true;
+    log_info("server.ready", "%zu web workers and a job worker serve", s->start->n_web);
+    if (s->start->ready_argv && !s->stopping) {
+        s->ready_pid = spawn(&command);
+        if (s->ready_pid < 0) {
+            s->ready_pid = 0;
+            log_error("server.ready", "%s can't be executed: %s", s->start->ready_argv[0], strerror(errno));
+        }
+    }
+    if (s->reload.again) {
+        s->reload.again = false;
+        reload_begin(s);
+    }
+}
+
+static void listen_to(struct supervisor *s, struct proc *p)
+{
+    if (!proc_listen(s, p))
+        return;
+    if (p->seat->next == p)
+        reload_ready(s, p);
+    else if (!s->ready_told)
+        tell_ready(s);
+}
+
+/* ---- deaths ---------------------------------------------------------------------------------------------------------- */
+
+static void give_up(struct supervisor *s, struct proc *p, int status)
+{
+    char name[24], reason[REASON_MAX];
+
+    proc_reason(p, status, reason);
+    p->seat->given_up = true;
+    log_error("worker.gave_up", "%s can't start: %s", proc_name(p, name), reason);
+    if (s->ready_told)
+        return;
+    s->exit_code = DO_NOT_RESTART;
+    supervisor_stop(s);
+}
+
+static void crashed(struct supervisor *s, struct proc *p, int status)
+{
+    struct seat *seat = p->seat;
+    int64_t now = clock_monotonic_us();
+
+    blame_crash(s, p, status);
+    seat->delay_us = next_delay(seat->delay_us, p->started_us, now);
+    seat->start_at_us = now + seat->delay_us + 1; /* 0 means none */
+    atomic_fetch_add(&s->board->restarts, 1);
+}
+
+static void worker_ended(struct supervisor *s, struct proc *p, int status)
+{
+    struct seat *seat = p->seat;
+
+    for (int i = 0; i < 4 && p->control_fd >= 0; i++)
+        proc_listen(s, p); /* its last words */
+    if (seat->now == p)
+        seat->now = NULL;
+    if (seat->next == p) {
+        if (!p->asked && !(WIFEXITED(status) && WEXITSTATUS(status) == DO_NOT_RESTART))
+            blame_crash(s, p, status);
+        reload_died(s, p, status);
+    } else if (!p->asked && !s->stopping) {
+        if (WIFEXITED(status) && WEXITSTATUS(status) == DO_NOT_RESTART)
+            give_up(s, p, status);
+        else
+            crashed(s, p, status);
+    }
+    proc_free(s, p);
+}
+
+static void cluster_ended(struct supervisor *s, int status)
+{
+    int64_t now = clock_monotonic_us();
+
+    s->cluster_delay_us = next_delay(s->cluster_delay_us, s->cluster_started_us, now);
+    s->cluster_at_us = now + s->cluster_delay_us + 1;
+    if (!s->stopping)
+        log_error("database.ended", "the embedded PostgreSQL ended (%s %d); it is started again",
+            WIFSIGNALED(status) ? "signal" : "code", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+static void reap(struct supervisor *s)
+{
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        struct proc *p = s->procs;
+
+        while (p < s->procs + PROCS_MAX && p->pid != pid)
+            p++;
+        if (p < s->procs + PROCS_MAX)
+            worker_ended(s, p, status);
+        else if (s->start->cluster && pid == cluster_pid(s->start->cluster))
+            cluster_ended(s, status);
+        else if (pid == s->ready_pid)
+            s->ready_pid = 0;
+    }
+}
+
+/* ---- the loop -------------------------------------------------------------------------------------------------------- */
+
+static void on_signal(struct supervisor *s)
+{
+    struct signalfd_siginfo info;
+
+    while (read(s->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        bool end = info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT;
+
+        if (info.ssi_signo == SIGCHLD)
+            reap(s);
+        else if (info.ssi_signo == SIGHUP && !s->start->hangup_stops)
+            reload_begin(s);
+        else if (end && s->stopping) /* asked twice: now */
+            for (size_t i = 0; i < PROCS_MAX; i++)
+                s->procs[i].kill_at_us = 1;
+        else
+            supervisor_stop(s);
+    }
+}
+
+static void on_clock(struct supervisor *s, int64_t now)
+{
+    for (size_t i = 0; i < s->n_seats && !s->stopping; i++)
+        if (s->seats[i].start_at_us && now >= s->seats[i].start_at_us && !s->seats[i].now)
+            start_seat(s, &s->seats[i]);
+    if (s->cluster_at_us && now >= s->cluster_at_us && !s->stopping) {
+        s->cluster_at_us = cluster_revive(s->start->cluster) ? 0 : now + TICK_US;
+        s->cluster_started_us = now;
+    }
+    proc_watch(s, now);
+}
+
+static int timeout_ms(const struct supervisor *s)
+{
+    int64_t now = clock_monotonic_us(), at = now + TICK_US;
+
+    for (size_t i = 0; i < s->n_seats; i++)
+        if (s->seats[i].start_at_us && s->seats[i].start_at_us < at)
+            at = s->seats[i].start_at_us;
+    if (s->cluster_at_us && s->cluster_at_us < at && !s->stopping)
+        at = s->cluster_at_us;
+    return at <= now ? 0 : (int)((at - now) / 1000) + 1;
+}
+
+static bool has_workers(const struct supervisor *s)
+{
+    for (size_t i = 0; i < PROCS_MAX; i++)
+        if (s->procs[i].pid)
+            return true;
+    return false;
+}
+
+static void turn(struct supervisor *s)
+{
+    struct pollfd fds[2 + CLIENTS_MAX + PROCS_MAX];
+    void *who[2 + CLIENTS_MAX + PROCS_MAX];
+    nfds_t n = 2, n_clients;
+
+    fds[0] = (struct pollfd){.fd = s->signal_fd, .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = s->start->control_fd, .events = POLLIN};
+    for (size_t i = 0; i < CLIENTS_MAX; i++) {
+        who[n] = &s->clients[i];
+        if (s->clients[i].fd >= 0)
+            fds[n++] = (struct pollfd){.fd = s->clients[i].fd, .events = POLLIN};
+    }
+    n_clients = n;
+    for (size_t i = 0; i < PROCS_MAX; i++) {
+        who[n] = &s->procs[i];
+        if (s->procs[i].pid && s->procs[i].control_fd >= 0)
+            fds[n++] = (struct pollfd){.fd = s->procs[i].control_fd, .events = POLLIN};
+    }
+    if (poll(fds, n, timeout_ms(s)) < 0)
+        n = 0;
+    for (nfds_t i = 2; i < n; i++) {
+        struct proc *p = who[i];
+
+        if (fds[i].revents && i < n_clients)
+            control_read(s, who[i]);
+        else if (fds[i].revents && p->pid && p->control_fd == fds[i].fd)
+            listen_to(s, p);
+    }
+    if (n && fds[1].revents)
+        control_accept(s);
+    if (n && fds[0].revents)
+        on_signal(s);
+    on_clock(s, clock_monotonic_us());
+}
+
+static bool open_signals(struct supervisor *s)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return s->signal_fd >= 0;
+}
+
+static bool prepare(struct supervisor *s)
+{
+    ssize_t n = readlink("/proc/self/exe", s->exe, sizeof(s->exe) - 1);
+
+    /* by its path, so that a replaced program is picked up by the next worker */
+    s->exe[n > 0 ? n : 0] = 0;
+    if (access(s->exe, X_OK) != 0)
+        snprintf(s->exe, sizeof(s->exe), "/proc/self/exe");
+    for (size_t i = 0; i < CLIENTS_MAX; i++)
+        s->clients[i].fd = -1;
+    for (size_t i = 0; i < s->start->n_web; i++)
+        s->seats[s->n_seats++] = (struct seat){
+            .kind = WORKER_WEB, .index = (unsigned)i, .listen_fd = s->start->listen_fds[i]};
+    s->seats[s->n_seats++] = (struct seat){.kind = WORKER_JOB, .listen_fd = s->start->admin_fd};
+    mkdir(s->config->crash_dir, 0750);
+    s->board = board_create(&s->board_fd);
+    return s->board && open_signals(s);
+}
+
+int supervisor_run(const struct supervisor_start *start)
+{
+    static struct supervisor s; /* large, and there is one per process */
+
+    s = (struct supervisor){.start = start, .config = start->config, .generation = 1};
+    if (!prepare(&s)) {
+        log_error("server.failed", "shared memory or signals can't be set up: %s", strerror(errno));
+        return 1;
+    }
+    s.cluster_started_us = clock_monotonic_us();
+    for (size_t i = 0; i < s.n_seats; i++)
+        start_seat(&s, &s.seats[i]);
+    reap(&s); /* who died before its signal could be seen */
+    while (!s.stopping || has_workers(&s))
+        turn(&s);
+    log_info("server.stopped", "all workers ended");
+    config_free(s.config);
+    return s.exit_code;
+}
