@@ -184,6 +184,7 @@ static const char *const *ready_command(struct serve *s)
 
 static int run(struct serve *s)
 {
+    const char *data = arena_dupz(s->c.a, s->config->data).p; /* the settings are freed by the supervisor */
     struct supervisor_start start;
     int code;
 
@@ -203,6 +204,7 @@ static int run(struct serve *s)
     if (s->dev || s->ready_file)
         start.ready_argv = ready_command(s);
     code = supervisor_run(&start);
+    unlink(arena_printf(s->c.a, "%s/control.sock", data).p);
     s->config = NULL; /* freed there */
     return code;
 }

@@ -176,7 +176,7 @@ static wharf_status update_item(struct children *c, const struct live_row *row, 
         const struct value *v = &item->values[i];
         struct cell cell = stored(row, 2 + i);
 
-        if (is_system(f) || !v->present || !cell_differs(c->req->arena, f, &cell, v))
+        if (is_system(f) || !v->present || v->defaulted || !cell_differs(c->req->arena, f, &cell, v))
             continue;
         sql_addf(&s, ", %s = ", f->column);
         bind_value(&s, f, v);

@@ -15,7 +15,15 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { PLUGINS = 64, FRAMES = 64, STACK_BYTES = 64 * 1024, MAPS_BYTES = 256 * 1024, OUT_BYTES = 32 * 1024 };
+enum {
+    PLUGINS = 64,
+    FRAMES = 64,
+    SCAN_WORDS = 1024,
+    SCAN_KEPT = 24,
+    STACK_BYTES = 64 * 1024,
+    MAPS_BYTES = 256 * 1024,
+    OUT_BYTES = 32 * 1024
+};
 
 struct crash_plugin {
     char name[BOARD_TEXT];
@@ -73,6 +81,7 @@ static void put_line(const char *key, const char *value)
 
 struct mapping {
     uint64_t from, to, offset;
+    bool code;
     const char *path; /* ends at a newline */
     size_t path_n;
 };
@@ -101,6 +110,7 @@ static bool find_mapping(uint64_t address, struct mapping *m)
         p = read_hex(line, &m->from);
         p = read_hex(*p ? p + 1 : p, &m->to);
         if (address >= m->from && address < m->to) {
+            m->code = end - p > 4 && p[3] == 'x';
             for (int blanks = 0; p < end && blanks < 2; p++) /* permissions, then the offset */
                 blanks += *p == ' ';
             read_hex(p, &m->offset);
@@ -188,34 +198,54 @@ static void walk(const ucontext_t *u, struct frames *f)
     }
 }
 
-static void put_frames(const struct frames *f)
+static void put_frame(const char *mark, size_t number, uint64_t pc)
 {
-    for (size_t i = 0; i < f->count; i++) {
-        struct mapping m;
+    struct mapping m;
 
-        put("#");
-        put_number(i, 10);
+    put(mark);
+    put_number(number, 10);
+    put(" ");
+    put_hex(pc);
+    if (find_mapping(pc, &m)) {
         put(" ");
-        put_hex(f->pc[i]);
-        if (find_mapping(f->pc[i], &m)) {
-            put(" ");
-            for (size_t k = 0; k < m.path_n && state.n < OUT_BYTES; k++)
-                state.out[state.n++] = m.path[k];
-            put("+");
-            put_hex(f->pc[i] - m.from + m.offset);
-        }
-        put("\n");
+        for (size_t k = 0; k < m.path_n && state.n < OUT_BYTES; k++)
+            state.out[state.n++] = m.path[k];
+        put("+");
+        put_hex(pc - m.from + m.offset);
     }
+    put("\n");
 }
 
-static const char *blamed(const struct frames *f)
+/* The C library is built without frame pointers, so a chain that begins in abort() is lost at once. Words on the stack that
+ * point into code are then shown as possible frames; old ones may be among them. */
+static void scan(const ucontext_t *u, struct frames *possible)
+{
+    uint64_t pc, fp, sp, word;
+    struct mapping m;
+
+    registers_of(u, &pc, &fp, &sp);
+    for (uint64_t i = 0; i < SCAN_WORDS && possible->count < SCAN_KEPT; i++)
+        if (safe_read(sp + i * sizeof(word), &word, sizeof(word)) && find_mapping(word, &m) && m.code && m.path_n)
+            possible->pc[possible->count++] = word;
+}
+
+static const char *plugin_in(const struct frames *f)
 {
     struct mapping m;
 
     for (size_t i = 0; i < f->count; i++)
         if (find_mapping(f->pc[i], &m) && plugin_of(&m))
             return plugin_of(&m);
-    return my_crumb && atomic_load(&my_crumb->since_us) ? my_crumb->plugin : "";
+    return NULL;
+}
+
+static const char *blamed(const struct frames *sure, const struct frames *possible)
+{
+    if (plugin_in(sure))
+        return plugin_in(sure);
+    if (my_crumb && atomic_load(&my_crumb->since_us))
+        return my_crumb->plugin;
+    return plugin_in(possible) ? plugin_in(possible) : "";
 }
 
 /* ---- the report ------------------------------------------------------------------------------------------------------ */
@@ -265,11 +295,13 @@ static void put_registers(const ucontext_t *u)
 
 static void report(int sig, const siginfo_t *info, const ucontext_t *u, const struct timespec *now)
 {
-    struct frames frames = {.count = 0};
+    struct frames frames = {.count = 0}, possible = {.count = 0};
     bool busy = my_crumb && atomic_load(&my_crumb->since_us);
 
     read_maps();
     walk(u, &frames);
+    if (frames.count < 4)
+        scan(u, &possible);
     put("wharf crash report\ntime: ");
     put_number((uint64_t)now->tv_sec, 10);
     put("\npid: ");
@@ -280,12 +312,15 @@ static void report(int sig, const siginfo_t *info, const ucontext_t *u, const st
     put("address: ");
     put_hex((uint64_t)(uintptr_t)info->si_addr);
     put("\n");
-    put_line("plugin: ", blamed(&frames));
+    put_line("plugin: ", blamed(&frames, &possible));
     put_line("doing: ", busy ? my_crumb->what : "");
     put_line("request_id: ", busy ? my_crumb->request_id : "");
     put_registers(u);
     put("backtrace:\n");
-    put_frames(&frames);
+    for (size_t i = 0; i < frames.count; i++)
+        put_frame("#", i, frames.pc[i]);
+    for (size_t i = 0; i < possible.count; i++)
+        put_frame("?", i, possible.pc[i]);
 }
 
 static void file_name(char out[320], const struct timespec *now)

@@ -1,0 +1,240 @@
+#!/usr/bin/python3
+"""The rules a machine can check (docs/architecture.md, 'Rules that a test or the build enforces'). No list of exceptions.
+
+  gates.py BUILD [gate...]      one line per gate, the problems below it, "N passed, N failed" at the end
+"""
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FUNCTION_LINES, COMPLEXITY, FILE_LINES = 100, 20, 800
+JOBS = os.cpu_count() or 2
+
+
+def sh(*args, **kw):
+    return subprocess.run(args, capture_output=True, text=True, cwd=ROOT, **kw)
+
+
+def tracked(*patterns):
+    """Files of the tree, also those not committed yet."""
+    out = sh("git", "ls-files", "-co", "--exclude-standard", "--", *patterns).stdout.split("\n")
+    return sorted({f for f in out if f and (ROOT / f).is_file()})
+
+
+def text(path):
+    return (ROOT / path).read_text(encoding="utf-8", errors="replace")
+
+
+def each(fn, items):
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        return [problem for problems in pool.map(fn, items) for problem in problems]
+
+
+# ---- text of the sources ----------------------------------------------------------------------------------------------
+
+def gate_format():
+    """Headers are laid out by hand, as tables; code is laid out by clang-format."""
+    def one(f):
+        p = sh("clang-format", "--dry-run", "-Werror", f)
+        return [f"{f}: not as clang-format writes it (clang-format -i {f})"] if p.returncode else []
+    return each(one, tracked("*.c", "*.cc", "*.cpp"))
+
+
+def gate_size():
+    problems = []
+    for f in tracked("*.c"):
+        for line in sh("pmccabe", f).stdout.splitlines():
+            complexity, _, _, _, lines, where = line.split("\t")[:6]
+            if int(complexity) > COMPLEXITY:
+                problems.append(f"{where}: complexity {complexity}, at most {COMPLEXITY}")
+            if int(lines) > FUNCTION_LINES:
+                problems.append(f"{where}: {lines} lines, at most {FUNCTION_LINES}")
+    for f in tracked("*.c", "*.h", "*.py", "*.js", "*.mjs", "*.lua", "*.sql", "*.cc", "*.cpp", "*.sh"):
+        n = text(f).count("\n")
+        if n > FILE_LINES:
+            problems.append(f"{f}: {n} lines, at most {FILE_LINES}")
+    return problems
+
+
+BANNED = r"\b(strcpy|strcat|sprintf|vsprintf|atoi|atol|strtok|gmtime|localtime|rand|srand|system|popen|alloca|gets)\s*\("
+MARKERS = r"\b(TODO|FIXME|HACK|XXX)\b"
+
+
+def without_comments(source):
+    """Comments and the inside of texts blanked, lines kept."""
+    def blank(m):
+        s = m.group(0)
+        return re.sub(r"[^\n]", " ", s) if s.startswith("/") else '""'
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, source, flags=re.S)
+
+
+def gate_words():
+    problems = []
+    for f in tracked("*.c", "*.h"):
+        source = text(f)
+        for n, line in enumerate(without_comments(source).split("\n"), 1):
+            m = re.search(BANNED, line)
+            if m:
+                problems.append(f"{f}:{n}: {m.group(1)}() is not used here (docs/style.md)")
+        for n, line in enumerate(source.split("\n"), 1):
+            for literal in re.findall(r'"((?:\\.|[^"\\])*)"', line):
+                if re.search(r"\bunable to\b|\binvalid [a-z]", literal, re.I):
+                    problems.append(f"{f}:{n}: say what is wrong and what to do, not \"{literal}\"")
+    for f in tracked("*.c", "*.h", "*.py", "*.sql", "*.sh", "*.js", "*.lua"):
+        if f == "tools/gates.py":
+            continue
+        for n, line in enumerate(text(f).split("\n"), 1):
+            if re.search(MARKERS, line):
+                problems.append(f"{f}:{n}: finish it, or write it down as an issue")
+    return problems
+
+
+def gate_first_comment():
+    """Every C file says at its top what it is for."""
+    return [f"{f}: begins without a comment that says what it is for"
+            for f in tracked("*.c", "*.h") if not text(f).startswith("/*")]
+
+
+def gate_includes():
+    """A module knows plugin-api/ only."""
+    problems = []
+    for f in tracked("modules/**", "plugin-api/**"):
+        if not f.endswith((".c", ".h", ".cc", ".cpp")):
+            continue
+        for n, line in enumerate(text(f).split("\n"), 1):
+            m = re.match(r'\s*#\s*include\s+[<"]([^>"]+)[>"]', line)
+            if m and ((ROOT / "kernel" / m.group(1)).exists() or "kernel/" in m.group(1)):
+                problems.append(f"{f}:{n}: a module includes nothing of kernel/ ({m.group(1)})")
+    return problems
+
+
+# ---- headers alone ----------------------------------------------------------------------------------------------------
+
+def gate_headers():
+    flags = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-D_GNU_SOURCE"]
+    for package in ("libpq", "lua5.4"):
+        flags += shlex.split(sh("pkg-config", "--cflags", package).stdout)
+    include = ["-Ikernel", "-Iplugin-api", f"-I{BUILD}/kernel"]
+    public = tracked("plugin-api/**/*.h", "plugin-api/*.h")
+    jobs = [(f, cc, ["-std=c11", "-Wpedantic"]) for f in public for cc in ("gcc", "clang")]
+    jobs += [(f, cc, ["-x", "c++", "-std=c++17", "-Wpedantic", "-Wno-missing-field-initializers"])
+             for f in public for cc in ("gcc", "clang")]
+    jobs += [(f, cc, ["-std=gnu11", "-Wno-unused-function"]) for f in tracked("kernel/*.h", "kernel/**/*.h") for cc in ("gcc", "clang")]
+
+    def one(job):
+        f, cc, std = job
+        kind = ["-x", "c"] if "c++" not in std else []
+        p = sh(cc, *kind, *std, *flags, *include, "-include", f, "/dev/null")
+        return [f"{f}: does not compile alone with {cc} {' '.join(std)}:\n{p.stderr.strip()}"] if p.returncode else []
+    return each(one, jobs)
+
+
+# ---- built files ------------------------------------------------------------------------------------------------------
+
+def built_plugins():
+    return sorted(p for p in BUILD.rglob("*.so") if ".p/" not in str(p) and "meson-private" not in str(p))
+
+
+FOREIGN = ("libpq", "libcurl", "liblua", "libcjson", "libmicrohttpd", "libsodium", "libcrypto", "libssl")
+
+
+def gate_symbols():
+    """One defined dynamic symbol, none wanted from the server."""
+    problems = []
+    for so in built_plugins():
+        name = so.relative_to(BUILD)
+        defined = [l.split()[-1].split("@")[0] for l in sh("nm", "-D", "--defined-only", str(so)).stdout.splitlines()]
+        for symbol in sorted(set(defined) - {"wharf_plugin_entry_v1"}):
+            problems.append(f"{name}: exports {symbol}; a plugin exports wharf_plugin_entry_v1 only")
+        if "wharf_plugin_entry_v1" not in defined:
+            problems.append(f"{name}: does not export wharf_plugin_entry_v1")
+        dynamic = sh("readelf", "-dW", str(so)).stdout
+        needed = re.findall(r"\(NEEDED\).*\[(.+?)\]", dynamic)
+        for library in needed:
+            if library.startswith(FOREIGN):
+                problems.append(f"{name}: needs {library}; the server's services stand for it")
+        for line in sh("nm", "-D", "--undefined-only", str(so)).stdout.splitlines():
+            kind, symbol = line.split()[-2:]
+            own = [n for n in needed if not n.startswith(("libc.", "libm.", "ld-linux"))]
+            if kind == "U" and "@GLIBC" not in symbol and not own:
+                problems.append(f"{name}: wants {symbol}, which neither libc nor a library of its own has")
+    return problems
+
+
+def gate_hardening():
+    problems = []
+    program = BUILD / "kernel" / "wharf"
+    for file in built_plugins() + ([program] if program.exists() else []):
+        name = file.relative_to(BUILD)
+        out = sh("readelf", "-lhdW", str(file)).stdout
+        if not re.search(r"Type:\s+DYN", out):
+            problems.append(f"{name}: is not position independent")
+        if "GNU_RELRO" not in out:
+            problems.append(f"{name}: has no read-only relocations")
+        if "BIND_NOW" not in out and not re.search(r"FLAGS_1.*NOW", out):
+            problems.append(f"{name}: binds lazily (-z now is missing)")
+        if re.search(r"GNU_STACK\s.*RWE", out):
+            problems.append(f"{name}: has an executable stack")
+    return problems
+
+
+# ---- clang-tidy -------------------------------------------------------------------------------------------------------
+
+def tidy_key(entry, shared):
+    h = hashlib.sha256(shared)
+    h.update(pathlib.Path(entry["file"]).read_bytes())
+    return h.hexdigest()
+
+
+def gate_tidy():
+    """Only what changed since it was clean: the key is the file, all headers and the settings."""
+    commands = json.loads((BUILD / "compile_commands.json").read_text())
+    cache = BUILD / "tidy-clean"
+    cache.mkdir(exist_ok=True)
+    shared = hashlib.sha256()
+    for f in tracked("*.h") + [".clang-tidy"]:
+        shared.update((ROOT / f).read_bytes())
+    jobs = {}
+    for entry in commands:
+        path = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
+        if path.is_relative_to(ROOT) and path.suffix == ".c" and not path.is_relative_to(BUILD):
+            entry["file"] = str(path)
+            jobs[str(path)] = entry
+
+    def one(entry):
+        mark = cache / tidy_key(entry, shared.digest())
+        if mark.exists():
+            return []
+        p = sh("clang-tidy", "--quiet", "-p", str(BUILD), entry["file"])
+        found = [l.replace(str(ROOT) + "/", "") for l in p.stdout.splitlines() if re.search(r": (warning|error):", l)]
+        if p.returncode == 0 and not found:
+            mark.touch()
+        elif not found:
+            found = [f"{entry['file']}: clang-tidy failed: {p.stderr.strip()[-400:]}"]
+        return found
+    return sorted(set(each(one, jobs.values())))
+
+
+def main():
+    gates = {name[5:]: fn for name, fn in globals().items() if name.startswith("gate_")}
+    chosen = sys.argv[2:] or list(gates)
+    failed = 0
+    for name in chosen:
+        problems = gates[name]()
+        failed += bool(problems)
+        print(f"{name}: {'fine' if not problems else f'{len(problems)} problems'}", flush=True)
+        for p in problems:
+            print(f"  {p}", flush=True)
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+main()

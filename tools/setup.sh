@@ -1,0 +1,52 @@
+# setup.sh - shared by ./run and ./test: Debian packages and the build. Sourced, not run; expects the root as working directory.
+
+BUILD_PACKAGES="build-essential meson ninja-build pkg-config python3 libmicrohttpd-dev libpq-dev liblua5.4-dev libsodium-dev
+    libssl-dev zlib1g-dev postgresql postgresql-contrib"
+TEST_PACKAGES="clang clang-format clang-tidy libclang-rt-14-dev pmccabe libcmocka-dev binutils abigail-tools
+    python3-pytest python3-requests python3-jsonschema python3-psycopg2 curl git"
+
+# Everything this tree needs is from Debian: its programs come before others of the same name.
+PATH=/usr/bin:/bin:/usr/sbin:/sbin:$PATH
+export PATH
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        echo "This needs root once, to install packages. Run as root: $*" >&2
+        return 1
+    fi
+}
+
+# Installs what is missing; touches nothing when all is there.
+need_packages() {
+    local missing="" package
+    for package in "$@"; do
+        dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing="$missing $package"
+    done
+    [ -z "$missing" ] && return 0
+    echo "Installing Debian packages:$missing" >&2
+    as_root apt-get update -q >&2 || return 1
+    # shellcheck disable=SC2086
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing >&2
+}
+
+# build_tree DIR [meson options]: configures once, compiles what changed, says little when all is well.
+build_tree() {
+    local dir=$1 log
+    shift
+    log=$(mktemp)
+    if [ ! -f "$dir/build.ninja" ]; then
+        if ! meson setup "$dir" "$@" >"$log" 2>&1; then
+            cat "$log" >&2
+            rm -f "$log" && return 1
+        fi
+    fi
+    if ! ninja -C "$dir" >"$log" 2>&1; then
+        grep -v '^\[' "$log" >&2
+        rm -f "$log" && return 1
+    fi
+    rm -f "$log"
+}
