@@ -1,7 +1,7 @@
 /* wharf-gen.c - build tool of plugins: definitions, manifest, error codes and migrations into one header and one ELF note.
  *
  * The header holds, for each definition, the field constants (indexes in the order of properties), the text and its hash; MANIFEST,
- * ERRORS and MIGRATIONS(api, decl). It uses the server's own compiler of definitions, so that build and server can not disagree.
+ * ERRORS, EMBEDDED and MIGRATIONS(api, decl). It uses the server's own compiler of definitions, so that build and server can not disagree.
  * docs/plugin-abi.md section 6.
  */
 #include <ctype.h>
@@ -14,7 +14,7 @@
 #include "util/str.h"
 
 struct options {
-    const char *plugin, *header, *note, *manifest, *errors, *migrations;
+    const char *plugin, *header, *note, *manifest, *errors, *migrations, *embed;
     bool check;
     const char *definitions[64];
     int n_definitions;
@@ -23,7 +23,7 @@ struct options {
 static int usage(void)
 {
     fputs("usage: wharf-gen --plugin NAME [--header OUT.h] [--manifest plugin.json --note OUT.c] [--errors errors.json]\n"
-          "                 [--migrations DIR] [--check] DEFINITION.json...\n",
+          "                 [--migrations DIR] [--embed FILE.json] [--check] DEFINITION.json...\n",
         stderr);
     return 2;
 }
@@ -202,7 +202,8 @@ static bool parse_options(int argc, char **argv, struct options *o)
         size_t offset;
     } names[] = {{"--plugin", offsetof(struct options, plugin)}, {"--header", offsetof(struct options, header)},
         {"--note", offsetof(struct options, note)}, {"--manifest", offsetof(struct options, manifest)},
-        {"--errors", offsetof(struct options, errors)}, {"--migrations", offsetof(struct options, migrations)}};
+        {"--errors", offsetof(struct options, errors)}, {"--migrations", offsetof(struct options, migrations)},
+        {"--embed", offsetof(struct options, embed)}};
 
     for (int i = 1; i < argc; i++) {
         bool known = false;
@@ -243,6 +244,11 @@ static bool write_all(struct arena *a, const struct options *o, FILE *header, FI
         ok = read_file(a, o->errors, &text) && (text = compact(a, o->errors, text)).p && ok;
         if (ok && header)
             c_array(header, "ERRORS", text);
+    }
+    if (o->embed) {
+        ok = read_file(a, o->embed, &text) && (text = compact(a, o->embed, text)).p && ok;
+        if (ok && header)
+            c_array(header, "EMBEDDED", text);
     }
     if (o->migrations && header)
         ok = write_migrations(a, header, o->migrations) && ok;
