@@ -1,0 +1,334 @@
+/* station_rules.c - the rules of print stations (spec 04 sections 2, 3 and 5) that a definition can not say. */
+#include <string.h>
+
+#include "stations.h"
+#include "stations.gen.h"
+
+#define W stations_host
+
+static wharf_val text(wharf_str s)
+{
+    return (wharf_val){.type = WHARF_V_TEXT, .u.s = s};
+}
+
+static bool get_text(const wharf_rec *rec, wharf_field f, wharf_str *ret)
+{
+    wharf_val v;
+
+    if (!W->res->get(rec, f, &v) || v.type != WHARF_V_TEXT)
+        return false;
+    *ret = v.u.s;
+    return true;
+}
+
+static bool get_truth(const wharf_rec *rec, wharf_field f)
+{
+    wharf_val v;
+
+    return W->res->get(rec, f, &v) && v.u.i != 0;
+}
+
+/* Elements of an array field as it is, or will be. */
+static size_t count_of(const wharf_rec *rec, wharf_field f)
+{
+    wharf_val v;
+
+    return W->res->get(rec, f, &v) && v.type == WHARF_V_JSON ? W->json->count(v.u.j) : 0;
+}
+
+/* ---- normalize: what only the body as sent can tell ---- */
+
+static wharf_status station_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+{
+    static const char *const verbs[] = {"add", "remove", "set"};
+    wharf_val users;
+    unsigned n = 0;
+
+    if (!W->res->get(new_rec, PRINT_STATION_ALLOWED_USERS, &users) || W->json->type(users.u.j) != WHARF_J_OBJECT)
+        return WHARF_OK;
+    for (size_t i = 0; i < 3; i++)
+        n += W->json->get(users.u.j, verbs[i]) != NULL;
+    if (n == 1)
+        return WHARF_OK;
+    return W->err->fail(
+        req, "validation.failed", "allowed_users", "allowed_users takes exactly one of add, remove and set");
+}
+
+/* ---- check ---- */
+
+static wharf_status check_location(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    bool arrives = op == WHARF_CREATE || W->res->changed(old_rec, new_rec, PRINT_STATION_LOCATION_ID);
+    uint32_t flags;
+    wharf_str id;
+    wharf_status s;
+
+    if (!get_text(new_rec, PRINT_STATION_LOCATION_ID, &id))
+        return WHARF_OK;
+    s = stations_locations->flags(req, id, &flags);
+    if (s != WHARF_OK)
+        return s;
+    if (arrives && !(flags & WHARF_LOCATION_ACTIVE))
+        return W->err->fail(req, "location.inactive", "location_id", NULL);
+    if (!(flags & WHARF_LOCATION_CLOUD_PRINTING) && (flags & WHARF_LOCATION_KNOWN))
+        return W->err->fail(req, "location.cloud_printing_disabled", "location_id", NULL);
+    return WHARF_OK;
+}
+
+/* Users that are added must be there (the kernel looked), enabled, and reach the station's location. */
+static wharf_status check_users(wharf_req *req, const wharf_rec *new_rec, const wharf_json *input)
+{
+    const char *verb = input && W->json->get(input, "add") ? "add" : "set";
+    const wharf_json *list = input ? W->json->get(input, verb) : NULL;
+    size_t n = list ? W->json->count(list) : 0, i = 0;
+    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids)), location = {"", 0};
+    uint32_t *flags = W->mem->alloc(req, (n + 1) * sizeof(*flags));
+    wharf_status s;
+
+    if (!n || !stations_users)
+        return WHARF_OK;
+    for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e))
+        W->json->text(e, &ids[i++]);
+    get_text(new_rec, PRINT_STATION_LOCATION_ID, &location);
+    s = stations_users->users(req, ids, n, location, flags);
+    for (i = 0; s == WHARF_OK && i < n; i++) {
+        const char *path = W->mem->printf(req, "allowed_users.%s.%zu", verb, i).p;
+
+        if (!(flags[i] & WHARF_USER_KNOWN))
+            W->err->add(req, "validation.failed", path, "There is no user %.*s", (int)ids[i].n, ids[i].p);
+        else if (!(flags[i] & WHARF_USER_ACTIVE))
+            W->err->add(req, "validation.failed", path, "The user %.*s is disabled", (int)ids[i].n, ids[i].p);
+        else if (!(flags[i] & WHARF_USER_LOCATION))
+            W->err->add(req, "validation.failed", path, "The user %.*s does not reach the station's location",
+                (int)ids[i].n, ids[i].p);
+    }
+    return s == WHARF_OK ? W->err->current(req) : s;
+}
+
+static wharf_status check_audience(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+{
+    bool users_sent = W->res->sent(new_rec, PRINT_STATION_ALLOWED_USERS);
+    bool all_sent = W->res->sent(new_rec, PRINT_STATION_ALLOW_ALL_USERS);
+    bool all = get_truth(new_rec, PRINT_STATION_ALLOW_ALL_USERS);
+    const wharf_json *empty;
+    wharf_status s;
+
+    if (users_sent && all)
+        return W->err->fail(
+            req, "validation.failed", "allowed_users", "allowed_users comes with allow_all_users false");
+    if (users_sent) {
+        s = check_users(req, new_rec, W->res->input(new_rec, PRINT_STATION_ALLOWED_USERS));
+        if (s != WHARF_OK)
+            return s;
+    }
+    if (!all && (all_sent || op == WHARF_CREATE) && count_of(new_rec, PRINT_STATION_ALLOWED_USERS) == 0)
+        return W->err->fail(req, "validation.failed", "allow_all_users",
+            "allow_all_users false needs somebody in allowed_users: send add or set along with it");
+    if (!all || !all_sent || count_of(new_rec, PRINT_STATION_ALLOWED_USERS) == 0)
+        return WHARF_OK;
+    s = W->json->parse(req, WHARF_S("[]"), &empty);
+    if (s == WHARF_OK)
+        W->res->set(new_rec, PRINT_STATION_ALLOWED_USERS, (wharf_val){.type = WHARF_V_JSON, .u.j = empty});
+    return s;
+}
+
+/* The first session claims device_id; a request can only take it away. */
+static wharf_status check_device(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    wharf_val v;
+
+    if (!old_rec || !W->res->sent(new_rec, PRINT_STATION_DEVICE_ID) ||
+        !W->res->changed(old_rec, new_rec, PRINT_STATION_DEVICE_ID))
+        return WHARF_OK;
+    if (!W->res->get(new_rec, PRINT_STATION_DEVICE_ID, &v))
+        return WHARF_OK;
+    return W->err->fail(
+        req, "validation.failed", "device_id", "device_id is set by the station's first session; send null to free it");
+}
+
+static wharf_str member_text(const wharf_json *object, const char *key, const char *fallback)
+{
+    const wharf_json *m = object ? W->json->get(object, key) : NULL;
+    wharf_str s = {fallback, strlen(fallback)};
+
+    if (m)
+        W->json->text(m, &s);
+    return s;
+}
+
+/* Of push only the driver is the client's; the rest is what deliveries met with. The words are enum members and dates. */
+static wharf_status settle_push(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    wharf_val now = {0}, before = {0};
+    const wharf_json *old_push = NULL, *whole;
+    wharf_str driver, status, last;
+    wharf_status s;
+
+    if (!W->res->sent(new_rec, PRINT_STATION_PUSH) || !W->res->get(new_rec, PRINT_STATION_PUSH, &now))
+        return WHARF_OK;
+    if (old_rec && W->res->get(old_rec, PRINT_STATION_PUSH, &before))
+        old_push = before.u.j;
+    driver = member_text(now.u.j, "driver", "stream");
+    status = member_text(old_push, "status", "unknown");
+    last = member_text(old_push, "last_delivery_at", "");
+    s = W->json->parse(req,
+        W->mem->printf(req, "{\"driver\":\"%.*s\",\"status\":\"%.*s\",\"last_delivery_at\":%s%.*s%s}", (int)driver.n,
+            driver.p, (int)status.n, status.p, last.n ? "\"" : "", last.n ? (int)last.n : 4, last.n ? last.p : "null",
+            last.n ? "\"" : ""),
+        &whole);
+    if (s == WHARF_OK)
+        W->res->set(new_rec, PRINT_STATION_PUSH, (wharf_val){.type = WHARF_V_JSON, .u.j = whole});
+    return s;
+}
+
+static wharf_status station_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    wharf_status s;
+
+    if (op == WHARF_DELETE)
+        return WHARF_OK;
+    s = check_location(req, op, old_rec, new_rec);
+    if (s == WHARF_OK)
+        s = check_audience(req, op, new_rec);
+    if (s == WHARF_OK)
+        s = check_device(req, old_rec, new_rec);
+    return s == WHARF_OK ? settle_push(req, old_rec, new_rec) : s;
+}
+
+/* ---- written ---- */
+
+/* Jobs that wait for a printer which is gone will never be printed; those being printed run on. */
+static wharf_status abort_jobs_of_removed_printers(wharf_req *req, wharf_str station)
+{
+    static const char sql[] =
+        "UPDATE stations.print_job j SET status = 'aborted', reason = 'printer removed', reason_code = "
+        "'printer_removed',"
+        " updated_at = to_timestamp($2::bigint / 1000 / 1000.0), version = j.version + 1 FROM stations.printer p"
+        " WHERE p.station_id = $1::text AND p.deleted_at IS NOT NULL AND j.organization_id = p.organization_id"
+        " AND j.printer_id = p.id AND j.status = 'queued'";
+    wharf_val args[2] = {text(station), {.type = WHARF_V_INT, .u.i = W->req->now_us(req)}};
+
+    return W->db->exec(req, sql, args, 2, NULL);
+}
+
+static wharf_status end_jobs_of_station(wharf_req *req, wharf_str station)
+{
+    static const char abort_sql[] = "UPDATE stations.print_job SET status = 'aborted', reason = 'print station "
+                                    "deleted', reason_code = 'station_deleted',"
+                                    " updated_at = to_timestamp($2::bigint / 1000 / 1000.0), version = version + 1"
+                                    " WHERE print_station_id = $1::text AND status = 'queued'";
+    static const char cancel_sql[] =
+        "UPDATE stations.print_job SET cancel_requested_at = to_timestamp($2::bigint / 1000 / 1000.0),"
+        " updated_at = to_timestamp($2::bigint / 1000 / 1000.0), version = version + 1"
+        " WHERE print_station_id = $1::text AND status = 'processing' AND cancel_requested_at IS NULL";
+    wharf_val args[2] = {text(station), {.type = WHARF_V_INT, .u.i = W->req->now_us(req)}};
+    wharf_status s = W->db->exec(req, abort_sql, args, 2, NULL);
+
+    return s == WHARF_OK ? W->db->exec(req, cancel_sql, args, 2, NULL) : s;
+}
+
+static wharf_status tell_status(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    const wharf_json *extra;
+    wharf_str before;
+    wharf_status s;
+
+    if (!W->res->changed(old_rec, new_rec, PRINT_STATION_STATUS) || !get_text(old_rec, PRINT_STATION_STATUS, &before))
+        return WHARF_OK;
+    s = W->json->parse(req,
+        W->mem->printf(req, "{\"previous_status\":\"%.*s\",\"cause\":\"client\"}", (int)before.n, before.p), &extra);
+    return s == WHARF_OK
+               ? W->event->emit(req, "print_station.status_changed", "print_station", W->res->id(new_rec), extra)
+               : s;
+}
+
+static wharf_status station_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    wharf_status s = WHARF_OK;
+
+    if (op == WHARF_DELETE)
+        return end_jobs_of_station(req, W->res->id(old_rec));
+    if (op == WHARF_CREATE)
+        return WHARF_OK;
+    if (W->res->sent(new_rec, PRINT_STATION_PRINTERS))
+        s = abort_jobs_of_removed_printers(req, W->res->id(new_rec));
+    return s == WHARF_OK ? tell_status(req, old_rec, new_rec) : s;
+}
+
+/* ---- computed fields ---- */
+
+static wharf_str id_array(wharf_req *req, const wharf_rec *const *recs, size_t n)
+{
+    char *out;
+    size_t most = 3, k = 0;
+
+    for (size_t i = 0; i < n; i++)
+        most += W->res->id(recs[i]).n + 1;
+    out = W->mem->alloc(req, most);
+    out[k++] = '{';
+    for (size_t i = 0; i < n; i++) {
+        wharf_str id = W->res->id(recs[i]);
+
+        if (i)
+            out[k++] = ',';
+        memcpy(out + k, id.p, id.n);
+        k += id.n;
+    }
+    out[k++] = '}';
+    return (wharf_str){out, k};
+}
+
+static wharf_status station_compute(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
+{
+    static const char sql[] =
+        "SELECT print_station_id, count(*) FROM stations.print_job WHERE print_station_id = ANY ($1::text[])"
+        " AND status IN ('queued', 'processing') GROUP BY 1";
+    const wharf_rows *rows;
+    wharf_val arg = text(id_array(req, recs, n)), id, count;
+    wharf_status s;
+
+    if (f != PRINT_STATION_PRINT_JOBS_COUNT)
+        return WHARF_OK;
+    s = W->db->query(req, sql, &arg, 1, &rows);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        wharf_str own = W->res->id(recs[i]);
+        int64_t jobs = 0;
+
+        for (size_t r = 0; r < W->db->count(rows); r++) {
+            if (W->db->value(rows, r, 0, WHARF_V_TEXT, &id) && id.u.s.n == own.n && !memcmp(id.u.s.p, own.p, own.n) &&
+                W->db->value(rows, r, 1, WHARF_V_INT, &count))
+                jobs = count.u.i;
+        }
+        W->json->put(outs[i], NULL, (wharf_val){.type = WHARF_V_INT, .u.i = jobs});
+    }
+    return s;
+}
+
+const wharf_hooks station_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = station_normalize,
+    .check = station_check,
+    .written = station_written,
+    .compute = station_compute};
+
+/* ---- on locations ---- */
+
+static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    static const char sql[] =
+        "SELECT 1 FROM stations.print_station WHERE location_id = $1::text AND deleted_at IS NULL LIMIT 1";
+    wharf_val arg;
+    wharf_str force;
+    const wharf_rows *rows;
+    wharf_status s;
+
+    if (op != WHARF_DELETE || (W->req->param(req, "force", &force) && force.n == 4 && !memcmp(force.p, "true", 4)))
+        return WHARF_OK;
+    arg = text(W->res->id(old_rec));
+    s = W->db->query(req, sql, &arg, 1, &rows);
+    if (s == WHARF_OK && W->db->count(rows))
+        return W->err->fail(req, "location.in_use", "print_stations", NULL);
+    return s;
+}
+
+const wharf_hooks station_location_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = location_check};

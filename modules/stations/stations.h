@@ -1,0 +1,16 @@
+/* stations.h - inside of the module stations. */
+#ifndef STATIONS_H
+#define STATIONS_H
+
+#include "wharf/ext/locations.h"
+#include "wharf/ext/org.h"
+
+extern const wharf_host *stations_host; /* set once, before anything of this module runs */
+extern const wharf_locations_directory_api *stations_locations;
+extern const wharf_org_directory_api *stations_users; /* or NULL: the module org is not there */
+
+extern const wharf_hooks station_hooks;
+extern const wharf_hooks station_location_hooks; /* on the resource location: not deleted from under a station */
+wharf_status paper_sizes(wharf_req *req, void *text); /* text: wharf_str, the table as JSON */
+
+#endif

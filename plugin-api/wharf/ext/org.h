@@ -1,0 +1,37 @@
+/* wharf/ext/org.h - services of the module org: who the users are, and the organization's settings.
+ *
+ * Same rules as wharf/plugin.h. Calls run in the caller's request and transaction.
+ */
+#ifndef WHARF_EXT_ORG_H
+#define WHARF_EXT_ORG_H
+
+#include "wharf/plugin.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum wharf_user_flag {
+    WHARF_USER_KNOWN = 1, /* there is such a user, not deleted */
+    WHARF_USER_ACTIVE = 2, /* status is not disabled */
+    WHARF_USER_LOCATION =
+        4 /* reaches the location asked for (spec 01 section 7); set for all when none was asked for */
+};
+
+/* Service "org.directory", version 1.0. */
+typedef struct wharf_org_directory_api {
+    wharf_head head;
+    /* ret_flags[i]: WHARF_USER_* of ids[i]; one query for all. location_id may be empty. */
+    wharf_status (*users)(wharf_req *req, const wharf_str *ids, size_t n, wharf_str location_id, uint32_t *ret_flags);
+    /* Lets a user or device that is limited to locations reach one more; others are left as they are. */
+    wharf_status (*grant)(wharf_req *req, wharf_str principal_id, wharf_str location_id);
+    /* A boolean of the organization's settings by its dotted path ("layouts.locked"); fallback when it is not set. */
+    wharf_status (*setting)(wharf_req *req, const char *path, bool fallback, bool *ret_value);
+    /* The organization's country, ISO 3166-1 alpha-2; "US" when its address names none. */
+    wharf_status (*country)(wharf_req *req, wharf_str *ret_code);
+} wharf_org_directory_api;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
