@@ -35,11 +35,6 @@ CREATE FUNCTION wharf.now() RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT now() + make_interval(secs => COALESCE((SELECT value::bigint FROM wharf.setting WHERE key = 'clock.offset_seconds'), 0))
 $$;
 
--- What search compares: lower case, without accents. Immutable, so that trigram indexes can be built on it.
-CREATE FUNCTION wharf.fold(t text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-    SELECT lower(public.unaccent('public.unaccent'::regdictionary, t))
-$$;
-
 -- What must be found before the organization is known. The one exception to the rule of unique constraints.
 CREATE TABLE wharf.token (
     hash bytea PRIMARY KEY,
