@@ -215,6 +215,7 @@ $$;
 
 INSERT INTO wharf.setting (key, value) VALUES
     ('installation.id', gen_random_uuid()::text),
-    ('clock.offset_seconds', '0');
+    ('clock.offset_seconds', '0'),
+    ('cursor.key', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')); -- 64 hex digits
 
 SELECT wharf.ensure_partitions(now());
