@@ -1,6 +1,8 @@
-/* body.c - a request body against a definition, field by field. body_value.c knows the stores. See body.h. */
+/* body.c - a request body against a definition, field by field. See body.h.
+ *
+ * Leaves to others: the stores (body_value.c, body_array.c, body_metadata.c), child rows (body_children.c).
+ */
 #include "resource/body_value.h"
-
 #include "util/str.h"
 
 wharf_str body_path(struct arena *a, wharf_str base, wharf_str key)
@@ -20,6 +22,11 @@ wharf_str body_path(struct arena *a, wharf_str base, wharf_str key)
     return (wharf_str){p, n};
 }
 
+wharf_str body_path_index(struct arena *a, wharf_str base, size_t index)
+{
+    return arena_printf(a, "%s%s%zu", base.p, base.n ? "." : "", index);
+}
+
 void body_tell(struct checker *c, wharf_str path, const char *rule, const char *fmt, ...)
 {
     va_list ap;
@@ -30,66 +37,106 @@ void body_tell(struct checker *c, wharf_str path, const char *rule, const char *
     c->problems++;
 }
 
-/* "" and null mean the same things everywhere (01 section 4.2): clear, be ignored, or be refused. True: the value is settled. */
-static bool settle_blank(
+/* ---- null and "" (docs/spec/01-platform.md section 4.2) ---------------------------------------------------------- */
+
+enum settled { SETTLED, AS_ABSENT, AS_VALUE };
+
+/* The column's empty value: null, or for columns that can't be null the empty array or object. */
+static void clear(struct checker *c, const struct field *f, struct value *ret)
+{
+    static const struct wharf_json nothing[] = {{.type = JSON_ARRAY}, {.type = JSON_OBJECT}};
+    struct wharf_json *set;
+
+    ret->present = true;
+    if (f->store == STORE_METADATA || (f->store == STORE_ARRAY && !f->nullable)) {
+        ret->json = &nothing[f->store == STORE_METADATA];
+        ret->text = f->store == STORE_METADATA ? WHARF_S("{}") : WHARF_S("[]");
+    } else {
+        ret->null = true;
+    }
+    if (f->set_input && !ret->null && c->op == OP_UPDATE) {
+        set = ARENA_ARRAY(c->arena, struct wharf_json, 2);
+        set[0] = (struct wharf_json){.type = JSON_OBJECT, .count = 1, .child = &set[1]};
+        set[1] = (struct wharf_json){.type = JSON_ARRAY, .key = WHARF_S("set")};
+        ret->json = set;
+        ret->set_input = true;
+    }
+}
+
+static enum settled settle(
     struct checker *c, const struct field *f, enum blank_rule rule, bool empty, wharf_str path, struct value *ret)
 {
+    /* Fields that must be there can't be taken away, whatever their column could hold. */
+    if (f->required && rule == BLANK_CLEAR)
+        rule = BLANK_REJECT;
     switch (rule) {
     case BLANK_CLEAR:
-        *ret = (struct value){.present = true, .null = true};
-        return true;
+        clear(c, f, ret);
+        return SETTLED;
     case BLANK_IGNORE:
-        *ret = (struct value){.present = false};
-        return true;
+        return AS_ABSENT;
     case BLANK_KEEP:
         if (empty)
-            return false;
-        *ret = (struct value){.present = true, .null = true};
-        return true;
+            return AS_VALUE;
+        clear(c, f, ret);
+        return SETTLED;
     case BLANK_REJECT:
         break;
     }
     if (f->required)
-        body_tell(c, path, "required", "%s must not be empty", f->name);
+        body_tell(c, path, "required", "%s is required, it can't be %s", path.p, empty ? "empty" : "null");
+    else if (empty)
+        body_tell(c, path, "min_length", "%s must not be empty", path.p);
     else
-        body_tell(c, path, "type", "%s can not be %s; leave it out to keep what is stored", f->name,
-            empty ? "empty" : "null");
-    return true;
+        body_tell(c, path, "type", "%s must not be null; leave it out to keep what is stored", path.p);
+    return SETTLED;
 }
 
-static bool is_blank_text(const struct field *f, const struct wharf_json *v)
+/* Only what is sent as a text can be an empty text. */
+static bool is_empty(const struct field *f, const struct wharf_json *v)
 {
     wharf_str s = v->text;
 
-    if (v->type != JSON_STRING || f->kind != FIELD_COLUMN)
+    if (v->type != JSON_STRING || (f->store != STORE_TEXT && f->store != STORE_TIME && f->store != STORE_METADATA))
         return false;
-    if (f->store == STORE_TEXT && f->trim)
-        s = utf8_trim(s);
-    return s.n == 0;
+    return s.n == 0 || (f->trim && utf8_trim(s).n == 0);
 }
 
-static void check_one(
+/* ---- fields ------------------------------------------------------------------------------------------------------ */
+
+/* AS_ABSENT: the value is to be treated as if it had not been sent. */
+static enum settled check_sent(
     struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
 {
-    if (v->type == JSON_NULL) {
-        if (f->store == STORE_METADATA)
-            *ret = (struct value){.present = true, .text = str_z("{}")};
-        else
-            settle_blank(c, f, f->on_null, false, path, ret);
-        return;
-    }
-    if (is_blank_text(f, v)) {
-        if (f->store == STORE_METADATA) {
-            *ret = (struct value){.present = true, .text = str_z("{}")};
-            return;
-        }
-        if (f->store != STORE_JSON && settle_blank(c, f, f->on_empty, true, path, ret))
-            return;
-    }
+    enum settled how = AS_VALUE;
+
+    if (v->type == JSON_NULL)
+        how = settle(c, f, f->on_null, false, path, ret);
+    else if (is_empty(f, v))
+        how = settle(c, f, f->on_empty, true, path, ret);
+    if (how != AS_VALUE)
+        return how;
     if (f->kind == FIELD_CHILDREN)
         body_children(c, f, v, path, ret);
     else
         body_value(c, f, v, path, ret);
+    return SETTLED;
+}
+
+static void check_absent(struct checker *c, const struct field *f, wharf_str path, struct value *ret)
+{
+    if (c->op != OP_CREATE)
+        return;
+    if (f->required) {
+        body_tell(c, path, "required", "%s is required", path.p);
+    } else if (f->default_value && f->default_value->type != JSON_NULL) {
+        /* The definition's own: "" is a value here. */
+        if (f->kind == FIELD_CHILDREN)
+            body_children(c, f, f->default_value, path, ret);
+        else
+            body_value(c, f, f->default_value, path, ret);
+        ret->defaulted = ret->present;
+    }
 }
 
 bool body_check_field(struct arena *a, const struct field *f, uint32_t op, const struct wharf_json *v, wharf_str path,
@@ -98,19 +145,8 @@ bool body_check_field(struct arena *a, const struct field *f, uint32_t op, const
     struct checker c = {.arena = a, .op = op, .flags = flags, .fn = fn, .arg = arg};
 
     *ret = (struct value){0};
-    check_one(&c, f, v, path, ret);
+    check_sent(&c, f, v, path, ret);
     return c.problems == 0;
-}
-
-static void check_absent(struct checker *c, const struct field *f, wharf_str path, struct value *ret)
-{
-    if (c->op != OP_CREATE)
-        return;
-    if (f->required)
-        body_tell(c, path, "required", "%s is required", f->name);
-    else if (f->default_value && f->default_value->type != JSON_NULL)
-        check_one(c, f, f->default_value, path, ret);
-    ret->defaulted = ret->present;
 }
 
 void body_fields(struct checker *c, const struct field *fields, size_t n, const struct wharf_json *body, wharf_str base,
@@ -119,39 +155,43 @@ void body_fields(struct checker *c, const struct field *fields, size_t n, const 
     for (size_t i = 0; i < n; i++) {
         const struct field *f = &fields[i];
         const struct wharf_json *v = json_get(body, f->name);
+        /* On update also what may be written on create only: the caller compares, an equal value is no change. */
+        bool writable = c->op == OP_CREATE ? f->write & OP_CREATE : f->write;
+        bool is_id = !strcmp(f->name, "id");
         wharf_str path = body_path(c->arena, base, str_z(f->name));
-        bool writable = c->op == OP_CREATE ? f->write & OP_CREATE : f->write & (OP_CREATE | OP_UPDATE);
 
         if (!writable || f == c->parent) {
-            if (v && (c->flags & BODY_STRICT) && strcmp(f->name, "id") != 0)
-                body_tell(c, path, "unknown", "%s can not be written; leave it out", f->name);
+            if (v && !is_id)
+                body_clean(c, v, path);
+            if (v && !is_id && c->flags & BODY_STRICT)
+                body_tell(c, path, "unknown", "%s can't be written; leave it out", path.p);
             continue;
         }
-        if (v)
-            check_one(c, f, v, path, &values[i]);
-        else
+        if (!v || check_sent(c, f, v, path, &values[i]) == AS_ABSENT)
             check_absent(c, f, path, &values[i]);
     }
 }
 
 static bool named(const struct field *fields, size_t n, wharf_str name)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if (str_eqz(name, fields[i].name))
             return true;
-    }
     return str_eqz(name, "object");
 }
 
 void body_unknown(
     struct checker *c, const struct field *fields, size_t n, const struct wharf_json *body, wharf_str base)
 {
-    if (!(c->flags & BODY_STRICT))
-        return;
     for (const struct wharf_json *m = body->child; m; m = m->next) {
-        if (!named(fields, n, m->key))
-            body_tell(c, body_path(c->arena, base, m->key), "unknown", "%.*s is not a field of this resource",
-                STR_ARG(m->key));
+        wharf_str path;
+
+        if (named(fields, n, m->key))
+            continue;
+        path = body_path(c->arena, base, m->key);
+        /* U+0000 is refused wherever it stands (section 2.3). */
+        if (body_clean_text(c, m->key, m->key_nul, path) && body_clean(c, m, path) && c->flags & BODY_STRICT)
+            body_tell(c, path, "unknown", "%s is not a field of this resource", path.p);
     }
 }
 
@@ -161,7 +201,9 @@ static void check_given_id(struct checker *c, const struct definition *d, const 
 
     if (!id || !d->id_pattern || c->op != OP_CREATE)
         return;
-    if (id->type != JSON_STRING || !pattern_match(d->id_pattern, id->text))
+    if (id->type != JSON_STRING)
+        body_tell(c, str_z("id"), "type", "id must be a string");
+    else if (id->has_nul || !pattern_match(d->id_pattern, id->text))
         body_tell(c, str_z("id"), "format", "id has not the form that ids of a %s have", d->title);
 }
 

@@ -1,11 +1,16 @@
-/* body_value.c - one JSON value into the canonical text of its store. See body.h. */
+/* body_value.c - one JSON value into the canonical text of its column. See body.h. Leaves to others: arrays
+ * (body_array.c), metadata (body_metadata.c).
+ */
 #include "resource/body_value.h"
+
+#include <stdlib.h>
 
 #include "util/str.h"
 #include "util/time.h"
 
-enum { METADATA_KEYS = 25, METADATA_KEY = 100, METADATA_VALUE = 500 };
-#define SAFE_INTEGER 9007199254740991LL
+/* Digits of a number inside JSON values: more than any double has, and far from what jsonb can't hold. */
+enum { DIGITS_MAX = 400 };
+static const int64_t SAFE_INTEGER = 9007199254740991; /* 2^53 - 1 */
 
 static void schema_problem(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
@@ -15,90 +20,152 @@ static void schema_problem(void *arg, wharf_str path, const char *rule, wharf_st
     c->problems++;
 }
 
-static bool by_schema(struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path)
+bool body_by_schema(
+    struct checker *c, const struct schema *s, const struct wharf_json *v, wharf_str path, uint32_t more)
 {
-    return !f->schema ||
-           schema_validate(f->schema, v, path, c->flags & BODY_STRICT ? SCHEMA_STRICT : 0, c->arena, schema_problem, c);
+    if (c->flags & BODY_STRICT)
+        more |= SCHEMA_STRICT;
+    return !s || schema_validate(s, v, path, more, c->arena, schema_problem, c);
+}
+
+/* ---- what texts and numbers may hold ----------------------------------------------------------------------------- */
+
+/* Unicode's category Cc but TAB, LF, CR. C1 controls are two bytes, C2 80 to C2 9F. */
+static bool has_control(wharf_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+
+        if ((c < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7F)
+            return true;
+        if (c == 0xC2 && i + 1 < s.n && (unsigned char)s.p[i + 1] < 0xA0)
+            return true;
+    }
+    return false;
+}
+
+bool body_clean_text(struct checker *c, wharf_str text, bool nul, wharf_str path)
+{
+    if (nul)
+        body_tell(c, path, "format", "%s contains U+0000, which can't be stored", path.p);
+    else if (has_control(text))
+        body_tell(c, path, "format", "%s contains a control character; only TAB, LF and CR may be sent", path.p);
+    else
+        return true;
+    return false;
+}
+
+/* The number without exponent; "0" for what is nearer to 0 than any double. False: too many digits. */
+static bool plain_number(wharf_str number, struct buf *out)
+{
+    size_t before = out->n;
+
+    if (json_number_canonical(number, DIGITS_MAX, out))
+        return true;
+    out->n = before;
+    if (strtod(number.p, NULL) != 0)
+        return false;
+    buf_addc(out, '0');
+    return true;
+}
+
+static bool number_fits(wharf_str number)
+{
+    struct buf text;
+    bool fits;
+
+    buf_init(&text, 4096);
+    fits = plain_number(number, &text);
+    buf_done(&text);
+    return fits;
+}
+
+bool body_clean(struct checker *c, const struct wharf_json *v, wharf_str path)
+{
+    bool ok = true;
+    size_t i = 0;
+
+    if (v->type == JSON_STRING)
+        return body_clean_text(c, v->text, v->has_nul, path);
+    if (v->type == JSON_NUMBER && v->text.n > 20 && !number_fits(v->text)) {
+        body_tell(c, path, "format", "%s has more than %d digits", path.p, DIGITS_MAX);
+        return false;
+    }
+    for (const struct wharf_json *m = v->child; m; m = m->next, i++) {
+        wharf_str inner = v->type == JSON_ARRAY ? body_path_index(c->arena, path, i)
+                                                : body_path(c->arena, path, m->key);
+
+        if (v->type == JSON_OBJECT && !body_clean_text(c, m->key, m->key_nul, inner))
+            ok = false;
+        else if (!body_clean(c, m, inner))
+            ok = false;
+    }
+    return ok;
+}
+
+static void add_compact(struct buf *out, const struct wharf_json *v)
+{
+    bool array = v->type == JSON_ARRAY;
+    struct jw w;
+
+    if (v->type == JSON_NUMBER) {
+        if (!plain_number(v->text, out))
+            buf_adds(out, v->text);
+        return;
+    }
+    if (!array && v->type != JSON_OBJECT) {
+        jw_init(&w, out);
+        jw_value(&w, NULL, v);
+        return;
+    }
+    buf_addc(out, array ? '[' : '{');
+    for (const struct wharf_json *m = v->child; m; m = m->next) {
+        if (m != v->child)
+            buf_addc(out, ',');
+        if (!array) {
+            json_quote(out, m->key);
+            buf_addc(out, ':');
+        }
+        add_compact(out, m);
+    }
+    buf_addc(out, array ? ']' : '}');
 }
 
 wharf_str body_compact(struct arena *a, const struct wharf_json *v)
 {
-    struct buf b;
-    struct jw w;
+    struct buf out;
     wharf_str s;
 
-    buf_init(&b, 64 << 20);
-    jw_init(&w, &b);
-    jw_value(&w, NULL, v);
-    s = arena_dup_str(a, buf_str(&b));
-    buf_done(&b);
+    buf_init(&out, SIZE_MAX / 2);
+    add_compact(&out, v);
+    s = arena_dup_str(a, buf_str(&out));
+    buf_done(&out);
     return s;
 }
 
-/* No U+0000, no control characters but TAB, LF and CR. */
-static bool clean_text(struct checker *c, const struct wharf_json *v, wharf_str text, wharf_str path)
+/* ---- stores ------------------------------------------------------------------------------------------------------ */
+
+static bool is_type(struct checker *c, const struct wharf_json *v, uint32_t type, wharf_str path, const char *words)
 {
-    if (v->has_nul) {
-        body_tell(c, path, "format", "%.*s contains U+0000, which can not be stored", STR_ARG(path));
-        return false;
-    }
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned char u = (unsigned char)text.p[i];
-
-        if ((u < 0x20 && u != '\t' && u != '\n' && u != '\r') || u == 0x7F) {
-            body_tell(c, path, "format", "%.*s contains a control character", STR_ARG(path));
-            return false;
-        }
-    }
-    return true;
-}
-
-static void clean_tree(struct checker *c, const struct wharf_json *v, wharf_str path)
-{
-    size_t i = 0;
-
-    if (v->type == JSON_STRING) {
-        clean_text(c, v, v->text, path);
-        return;
-    }
-    for (const struct wharf_json *m = v->child; m; m = m->next, i++) {
-        wharf_str key = v->type == JSON_ARRAY ? arena_printf(c->arena, "%zu", i) : m->key;
-
-        clean_tree(c, m, body_path(c->arena, path, key));
-    }
-}
-
-static void fold_ascii(wharf_str s)
-{
-    char *p = (char *)s.p;
-
-    for (size_t i = 0; i < s.n; i++) {
-        if (p[i] >= 'A' && p[i] <= 'Z')
-            p[i] = (char)(p[i] + 32);
-    }
+    if (v->type == type)
+        return true;
+    body_tell(c, path, "type", "%s must be %s", path.p, words);
+    return false;
 }
 
 static void text_value(
     struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
 {
-    struct wharf_json trimmed = *v;
+    struct wharf_json text = *v;
 
-    if (v->type == JSON_STRING) {
-        wharf_str s = f->trim ? utf8_trim(v->text) : v->text;
-
-        trimmed.text = arena_dup_str(c->arena, s);
-        if (!clean_text(c, v, trimmed.text, path))
-            return;
-    }
-    if (!by_schema(c, f, &trimmed, path))
+    if (!is_type(c, v, JSON_STRING, path, "a string"))
         return;
-    if (v->type != JSON_STRING) {
-        body_tell(c, path, "type", "%s must be a string", f->name);
-        return;
-    }
+    if (f->trim)
+        text.text = arena_dup_str(c->arena, utf8_trim(v->text));
     if (f->fold)
-        fold_ascii(trimmed.text);
-    ret->text = trimmed.text;
+        text.text = utf8_lower(c->arena, text.text);
+    if (body_clean_text(c, text.text, v->has_nul, path) && body_by_schema(c, f->schema, &text, path, 0))
+        ret->text = text.text;
 }
 
 static void int_value(
@@ -106,58 +173,66 @@ static void int_value(
 {
     int64_t i;
 
-    if (!by_schema(c, f, v, path))
-        return;
-    if (!json_int(v, &i) || i > SAFE_INTEGER || i < -SAFE_INTEGER) {
-        body_tell(c, path, "type", "%s must be a whole number between -(2^53-1) and 2^53-1", f->name);
-        return;
-    }
-    ret->text = arena_printf(c->arena, "%lld", (long long)i);
+    if (!json_whole(v))
+        body_tell(c, path, "type", "%s must be a whole number", path.p);
+    else if (!json_int(v, &i) || i > SAFE_INTEGER || i < -SAFE_INTEGER)
+        body_tell(c, path, *v->text.p == '-' ? "min" : "max", "%s must be between -%lld and %lld", path.p,
+            (long long)SAFE_INTEGER, (long long)SAFE_INTEGER);
+    else if (body_by_schema(c, f->schema, v, path, 0))
+        ret->text = arena_printf(c->arena, "%lld", (long long)i);
 }
 
 static void decimal_value(
     struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
 {
-    struct buf b;
+    size_t whole, fraction, places = f->precision - f->scale;
     const char *point;
-    size_t whole, fraction;
+    struct buf out;
     wharf_str text;
 
-    if (!by_schema(c, f, v, path))
+    if (!is_type(c, v, JSON_NUMBER, path, "a number") || !body_by_schema(c, f->schema, v, path, 0))
         return;
-    buf_init(&b, 4096);
-    if (v->type != JSON_NUMBER || !json_number_canonical(v->text, 64, &b)) {
-        body_tell(c, path, "type", "%s must be a number", f->name);
-        buf_done(&b);
-        return;
-    }
-    text = arena_dup_str(c->arena, buf_str(&b));
-    buf_done(&b);
+    buf_init(&out, 4096);
+    text = json_number_canonical(v->text, DIGITS_MAX, &out) ? arena_dup_str(c->arena, buf_str(&out)) : WHARF_S("");
+    buf_done(&out);
     point = memchr(text.p, '.', text.n);
     fraction = point ? (size_t)(text.p + text.n - point - 1) : 0;
-    whole = text.n - (point ? fraction + 1 : 0) - (text.p[0] == '-');
-    if (fraction > f->scale)
-        body_tell(c, path, "format", "%s has at most %u decimals", f->name, f->scale);
-    else if (whole > (size_t)(f->precision - f->scale))
-        body_tell(c, path, "max", "%s has at most %u digits before the point", f->name, f->precision - f->scale);
+    whole = text.n - (point ? fraction + 1 : 0) - (*text.p == '-');
+    if (whole == 1 && text.p[*text.p == '-'] == '0')
+        whole = 0;
+    if (!text.n)
+        body_tell(c, path, "format", "%s has more digits than can be stored exactly", path.p);
+    else if (fraction > f->scale)
+        body_tell(c, path, "format", "%s must have at most %u digits after the point", path.p, f->scale);
+    else if (whole > places)
+        body_tell(c, path, *text.p == '-' ? "min" : "max", "%s must have at most %zu digits before the point", path.p,
+            places);
     else
         ret->text = text;
+}
+
+static void bool_value(
+    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+{
+    if (is_type(c, v, JSON_BOOL, path, "true or false") && body_by_schema(c, f->schema, v, path, 0))
+        ret->text = v->truth ? WHARF_S("true") : WHARF_S("false");
 }
 
 static void time_value(
     struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
 {
     char iso[ISO_MS_LEN + 1];
-    int64_t us, whole;
+    int64_t us, epoch;
     bool ok = false;
 
+    (void)f; /* its schema is for documents: the values of section 11.2 count */
     if (v->type == JSON_STRING)
         ok = time_parse(v->text, false, &us);
-    else if (v->type == JSON_NUMBER && json_int(v, &whole))
-        ok = time_parse(arena_printf(c->arena, "%lld", (long long)whole), false, &us);
+    else if (json_int(v, &epoch))
+        ok = time_parse(arena_printf(c->arena, "%lld", (long long)epoch), false, &us);
     if (!ok) {
         body_tell(c, path, "format",
-            "%s must be a date and time with Z or a UTC offset, or epoch seconds or milliseconds", f->name);
+            "%s must be a date and time with Z or a UTC offset, or epoch seconds or milliseconds", path.p);
         return;
     }
     time_format_iso(us, iso);
@@ -167,157 +242,17 @@ static void time_value(
 static void json_value(
     struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
 {
-    size_t before = c->problems;
+    struct value patch = {.present = true, .json = v};
 
-    clean_tree(c, v, path);
-    if (c->problems > before || !by_schema(c, f, v, path))
+    if (!body_clean(c, v, path) || !body_by_schema(c, f->schema, v, path, f->merge ? SCHEMA_PATCH : 0))
         return;
+    if (f->merge && c->op == OP_CREATE) { /* null members stand for nothing; then the whole must be right */
+        value_merge(c->arena, f, WHARF_S(""), &patch, path, ret, schema_problem, c);
+        return;
+    }
     ret->json = v;
     ret->text = body_compact(c->arena, v);
-    ret->patch = f->merge && c->op == OP_UPDATE;
-}
-
-/* ---- metadata ---- */
-
-static void metadata_member(struct checker *c, const struct wharf_json *m, wharf_str path)
-{
-    if (!m->key.n || utf8_length(m->key.p, m->key.n) > METADATA_KEY)
-        body_tell(c, path, "max_length", "metadata keys have 1 to %d characters", METADATA_KEY);
-    if (m->type == JSON_ARRAY || m->type == JSON_OBJECT)
-        body_tell(c, path, "type", "metadata values are strings, numbers or booleans");
-    else if (m->type == JSON_STRING && utf8_length(m->text.p, m->text.n) > METADATA_VALUE)
-        body_tell(c, path, "max_length", "metadata values have at most %d characters", METADATA_VALUE);
-}
-
-static bool removes(const struct wharf_json *m)
-{
-    return m->type == JSON_NULL || (m->type == JSON_STRING && !m->text.n);
-}
-
-static void metadata_value(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
-{
-    size_t before = c->problems, kept = 0;
-
-    if (v->type != JSON_OBJECT) {
-        body_tell(c, path, "type", "%s must be an object", f->name);
-        return;
-    }
-    for (const struct wharf_json *m = v->child; m; m = m->next) {
-        metadata_member(c, m, body_path(c->arena, path, m->key));
-        kept += !removes(m);
-    }
-    clean_tree(c, v, path);
-    if (kept > METADATA_KEYS)
-        body_tell(c, path, "max", "metadata has at most %d keys", METADATA_KEYS);
-    if (c->problems > before)
-        return;
-    ret->json = v;
-    ret->text = body_compact(c->arena, v);
-    ret->patch = true;
-    if (c->op == OP_CREATE) {
-        struct value patch = *ret;
-
-        value_merge(c->arena, f, WHARF_S("{}"), &patch, path, ret, schema_problem, c);
-    }
-}
-
-/* ---- arrays ---- */
-
-static bool element_ok(struct checker *c, const struct wharf_json *e, wharf_str path)
-{
-    if (e->type != JSON_STRING || !e->text.n || e->text.n > 1000) {
-        body_tell(c, path, "type", "must be a text of 1 to 1000 characters");
-        return false;
-    }
-    return clean_text(c, e, e->text, path);
-}
-
-/* Unique, non-empty texts. The arrays are short: they have a maximum in their schema. */
-static bool ids_ok(struct checker *c, const struct wharf_json *list, wharf_str path)
-{
-    size_t before = c->problems, i = 0;
-
-    if (list->type != JSON_ARRAY) {
-        body_tell(c, path, "type", "%.*s must be an array", STR_ARG(path));
-        return false;
-    }
-    for (const struct wharf_json *e = list->child; e; e = e->next, i++) {
-        wharf_str at = body_path(c->arena, path, arena_printf(c->arena, "%zu", i));
-
-        if (!element_ok(c, e, at))
-            continue;
-        for (const struct wharf_json *o = list->child; o != e; o = o->next) {
-            if (o->type == JSON_STRING && str_eq(o->text, e->text)) {
-                body_tell(c, path, "unique", "%.*s names %.*s twice", STR_ARG(path), STR_ARG(e->text));
-                break;
-            }
-        }
-    }
-    return c->problems == before;
-}
-
-static bool contains(const struct wharf_json *list, wharf_str id)
-{
-    for (const struct wharf_json *e = list ? list->child : NULL; e; e = e->next) {
-        if (str_eq(e->text, id))
-            return true;
-    }
-    return false;
-}
-
-static void set_value(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
-{
-    static const char *const verbs[] = {"add", "remove", "set"};
-    const struct wharf_json *add = json_get(v, "add"), *remove = json_get(v, "remove");
-    size_t before = c->problems;
-
-    for (size_t i = 0; i < 3; i++) {
-        const struct wharf_json *list = json_get(v, verbs[i]);
-
-        if (list)
-            ids_ok(c, list, body_path(c->arena, path, str_z(verbs[i])));
-    }
-    if (json_get(v, "set") && (add || remove))
-        body_tell(c, path, "format", "%s takes set, or add and remove, not both", f->name);
-    if (!json_get(v, "set") && !add && !remove)
-        body_tell(c, path, "required", "%s takes add, remove or set", f->name);
-    for (const struct wharf_json *e = json_is(add, JSON_ARRAY) && c->problems == before ? add->child : NULL; e;
-         e = e->next) {
-        if (json_is(remove, JSON_ARRAY) && contains(remove, e->text))
-            body_tell(c, path, "unique", "%s adds and removes %.*s", f->name, STR_ARG(e->text));
-    }
-    if (c->problems > before)
-        return;
-    ret->json = v;
-    ret->set_input = true;
-}
-
-static void array_value(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
-{
-    struct wharf_json *wrap, *inner;
-
-    if (f->set_input && v->type == JSON_OBJECT) {
-        set_value(c, f, v, path, ret);
-        return;
-    }
-    if (!by_schema(c, f, v, path) || !ids_ok(c, v, path))
-        return;
-    if (!f->set_input) {
-        ret->json = v;
-        ret->text = body_compact(c->arena, v);
-        return;
-    }
-    wrap = ARENA_NEW(c->arena, struct wharf_json);
-    inner = ARENA_NEW(c->arena, struct wharf_json);
-    *inner = *v;
-    inner->key = str_z("set");
-    inner->next = NULL;
-    *wrap = (struct wharf_json){.type = JSON_OBJECT, .count = 1, .child = inner};
-    ret->json = wrap;
-    ret->set_input = true;
+    ret->patch = f->merge;
 }
 
 void body_value(struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
@@ -334,10 +269,7 @@ void body_value(struct checker *c, const struct field *f, const struct wharf_jso
         decimal_value(c, f, v, path, ret);
         break;
     case STORE_BOOL:
-        if (v->type != JSON_BOOL)
-            body_tell(c, path, "type", "%s must be true or false", f->name);
-        else if (by_schema(c, f, v, path))
-            ret->text = str_z(v->truth ? "true" : "false");
+        bool_value(c, f, v, path, ret);
         break;
     case STORE_TIME:
         time_value(c, f, v, path, ret);
@@ -346,10 +278,10 @@ void body_value(struct checker *c, const struct field *f, const struct wharf_jso
         json_value(c, f, v, path, ret);
         break;
     case STORE_ARRAY:
-        array_value(c, f, v, path, ret);
+        body_array(c, f, v, path, ret);
         break;
     case STORE_METADATA:
-        metadata_value(c, f, v, path, ret);
+        body_metadata(c, f, v, path, ret);
         break;
     case STORE_NONE:
         ret->present = false;

@@ -1,4 +1,4 @@
-/* body_value.h - shared by body.c and body_value.c: the state of one check. */
+/* body_value.h - shared by the body_*.c files: the state of one check. */
 #ifndef WHARF_RESOURCE_BODY_VALUE_H
 #define WHARF_RESOURCE_BODY_VALUE_H
 
@@ -14,17 +14,26 @@ struct checker {
 };
 
 wharf_str body_path(struct arena *a, wharf_str base, wharf_str key);
-/* A JSON value as compact text. */
-wharf_str body_compact(struct arena *a, const struct wharf_json *v);
+wharf_str body_path_index(struct arena *a, wharf_str base, size_t index);
+/* fmt begins with "%s" for the path: every sentence names its place. */
 void body_tell(struct checker *c, wharf_str path, const char *rule, const char *fmt, ...) WHARF_PRINTF(4, 5);
 void body_fields(struct checker *c, const struct field *fields, size_t n, const struct wharf_json *body, wharf_str base,
     struct value *values);
-void body_unknown(
-    struct checker *c, const struct field *fields, size_t n, const struct wharf_json *body, wharf_str base);
+void body_unknown(struct checker *c, const struct field *fields, size_t n, const struct wharf_json *body, wharf_str base);
+
+/* True when the schema has nothing against v. more: further SCHEMA_* flags. */
+bool body_by_schema(struct checker *c, const struct schema *s, const struct wharf_json *v, wharf_str path, uint32_t more);
+/* No U+0000, no control characters but TAB, LF, CR, anywhere in v, keys included; numbers of a size that can be stored. */
+bool body_clean(struct checker *c, const struct wharf_json *v, wharf_str path);
+/* The same for one text; `nul`: it holds U+0000. */
+bool body_clean_text(struct checker *c, wharf_str text, bool nul, wharf_str path);
+/* A JSON value as compact text; numbers without exponent (docs/spec/01-platform.md section 1). */
+wharf_str body_compact(struct arena *a, const struct wharf_json *v);
+
 /* v is neither null nor a blank text. */
-void body_value(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret);
-void body_children(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret);
+void body_value(struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret);
+void body_array(struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret);
+void body_metadata(struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret);
+void body_children(struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret);
 
 #endif

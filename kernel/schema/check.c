@@ -156,9 +156,11 @@ static bool check_unique(struct check *c, const struct wharf_json *v, const stru
 
 static bool check_array(struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
 {
+    struct check inside = *c;
     size_t index = 0;
     bool ok = true;
 
+    inside.flags &= ~(uint32_t)SCHEMA_PATCH; /* arrays are replaced, not merged */
     if (v->count < s->min_items)
         ok = say_count(c, at, "min", "at least", s->min_items, "item");
     if (v->count > s->max_items)
@@ -171,7 +173,7 @@ static bool check_array(struct check *c, const struct schema *s, const struct wh
         struct place item = place_index(at, index);
         const struct schema *of = index < s->prefix.n ? s->prefix.items[index] : s->items;
 
-        if (of && !check(c, of, i, &item, true))
+        if (of && !check(&inside, of, i, &item, true))
             ok = false;
     }
     return ok;
@@ -232,18 +234,20 @@ static bool knows(const struct schema *s, wharf_str key)
 static bool check_properties(
     struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    bool ok = true;
+    bool patch = c->flags & SCHEMA_PATCH, ok = true;
 
     for (size_t i = 0; i < s->n_properties; i++) {
         const struct schema_property *p = &s->properties[i];
         const struct wharf_json *member = json_get_n(v, p->key);
         struct place inner = place_key(at, p->key);
 
+        if (patch && json_is(member, JSON_NULL))
+            continue;
         if (member && p->schema && !check(c, p->schema, member, &inner, true))
             ok = false;
-        if (!member && p->required)
+        if (!member && p->required && !patch)
             ok = say(c, &inner, "required", "%s is required");
-        for (size_t k = 0; member && k < p->n_needs; k++) {
+        for (size_t k = 0; member && !patch && k < p->n_needs; k++) {
             struct place needed = place_key(at, p->needs[k].key);
 
             if (!json_get_n(v, p->needs[k].key))
@@ -260,6 +264,8 @@ static bool check_member(
     struct place inner = place_key(at, m->key);
     bool found = schema_property(s, m->key) != NULL, ok = true;
 
+    if (c->flags & SCHEMA_PATCH && m->type == JSON_NULL)
+        return true;
     for (size_t i = 0; i < s->n_matching; i++)
         if (pattern_match(s->matching[i].pattern, m->key)) {
             found = true;
@@ -291,7 +297,7 @@ static bool check_object(
     bool strict = whole && (c->flags & SCHEMA_STRICT) && !s->open;
     bool ok = true;
 
-    if (v->count < s->min_properties)
+    if (v->count < s->min_properties && !(c->flags & SCHEMA_PATCH))
         ok = say_count(c, at, "min", "at least", s->min_properties, "member");
     if (v->count > s->max_properties)
         ok = say_count(c, at, "max", "at most", s->max_properties, "member");

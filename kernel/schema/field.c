@@ -75,15 +75,15 @@ static void tell_nested(void *arg, wharf_str path, const char *rule, wharf_str m
     n->c->fn(n->c->arg, arena_printf(n->c->arena, "%s%s", place_pointer(n->c->arena, n->at).p, path.p), rule, message);
 }
 
-/* The rows of children are checked one by one: their schema is left out of the array's. */
-static const struct wharf_json *without_items(struct compile *c, const struct wharf_json *json)
+/* The array schema with nothing but its items, or without them. */
+static const struct wharf_json *part_of(struct compile *c, const struct wharf_json *json, bool items)
 {
     struct wharf_json *copy = ARENA_NEW(c->arena, struct wharf_json), **tail = &copy->child;
 
     *copy = *json;
     copy->child = NULL;
     for (const struct wharf_json *m = json->child; m; m = m->next) {
-        if (str_eqz(m->key, "items"))
+        if (str_eqz(m->key, "items") != items)
             continue;
         *tail = ARENA_NEW(c->arena, struct wharf_json);
         **tail = *m;
@@ -93,14 +93,17 @@ static const struct wharf_json *without_items(struct compile *c, const struct wh
     return copy;
 }
 
+/* The rows of children are checked one by one: their schema is left out of the array's. */
 static void read_schema(struct compile *c, struct field *f, const struct property *p)
 {
-    const struct wharf_json *json = f->kind == FIELD_CHILDREN ? without_items(c, p->json) : p->json;
+    const struct wharf_json *json = f->kind == FIELD_CHILDREN ? part_of(c, p->json, false) : p->json;
     struct nested n = {c, &p->at};
 
     plain(c, json, &p->at);
     f->json = p->json;
     f->schema = schema_compile_part(c->arena, c->document, json, tell_nested, &n);
+    if (f->store == STORE_ARRAY && f->schema)
+        f->element = schema_compile_part(c->arena, c->document, part_of(c, p->json, true), tell_nested, &n);
 }
 
 /* ---- type and store ---------------------------------------------------------------------------------------------- */
@@ -269,6 +272,8 @@ static enum blank_rule read_blank(struct compile *c, const struct field *f, cons
 
     if (word == BLANK_CLEAR && !clears && f->store != STORE_ARRAY)
         opt_member_problem(c, &p->x_at, key, "clear needs a type that includes \"null\"");
+    if (word == BLANK_KEEP && !strcmp(key, "null") && !f->nullable)
+        opt_member_problem(c, &p->x_at, key, "null can be kept when the type includes it");
     return (enum blank_rule)word;
 }
 

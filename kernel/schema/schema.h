@@ -29,6 +29,9 @@ const struct schema *schema_compile_part(struct arena *a, const struct wharf_jso
 
 enum schema_flag {
     SCHEMA_STRICT = 1, /* unknown members of objects without additionalProperties are problems ("unknown") */
+    /* The value is to be merged into a stored one (RFC 7396): in it and in the objects inside it, not in arrays, a member may
+     * be null, which removes it, and nothing is required. */
+    SCHEMA_PATCH = 2,
 };
 /* True when v is valid; every problem is told. base is put before the paths. a serves for path texts. */
 bool schema_validate(const struct schema *s, const struct wharf_json *v, wharf_str base, uint32_t flags,

@@ -44,6 +44,9 @@ bool utf8_valid(const char *p, size_t n);
 size_t utf8_length(const char *p, size_t n);
 /* The text without its outer white space (Unicode White_Space); a view, which need not be NUL-terminated at its end. */
 wharf_str utf8_trim(wharf_str s);
+/* Lower-case copy, code point by code point (Unicode's simple mapping), in the arena. */
+struct arena;
+wharf_str utf8_lower(struct arena *a, wharf_str s);
 /* Levenshtein distance, capped at 64-byte words; for "did you mean". */
 unsigned str_distance(const char *a, const char *b);
 

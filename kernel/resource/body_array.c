@@ -1,0 +1,267 @@
+/* body_array.c - arrays of texts, and {add, remove, set} inputs. See body.h. */
+#include <stdlib.h>
+
+#include "resource/body_value.h"
+#include "util/str.h"
+
+/* An element by its text, for finding equal ones in n log n: nothing bounds how many are sent before the schema did. */
+struct entry {
+    wharf_str text;
+    size_t index;
+};
+
+struct entries {
+    struct entry *items;
+    size_t n;
+};
+
+static int by_text(const void *x, const void *y)
+{
+    const struct entry *a = x, *b = y;
+    int order = memcmp(a->text.p, b->text.p, a->text.n < b->text.n ? a->text.n : b->text.n);
+
+    if (!order)
+        order = (a->text.n > b->text.n) - (a->text.n < b->text.n);
+    return order ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+static int by_text_only(const void *x, const void *y)
+{
+    const struct entry *a = x, *b = y;
+
+    return str_eq(a->text, b->text) ? 0 : by_text(x, y);
+}
+
+static struct entries sorted(struct arena *a, const struct wharf_json *list)
+{
+    struct entries e = {0};
+
+    if (!json_is(list, JSON_ARRAY))
+        return e;
+    e.items = ARENA_ARRAY(a, struct entry, list->count + 1);
+    for (const struct wharf_json *i = list->child; i; i = i->next, e.n++)
+        e.items[e.n] = (struct entry){i->text, e.n};
+    qsort(e.items, e.n, sizeof(*e.items), by_text);
+    return e;
+}
+
+/* The first equal element, or NULL. */
+static const struct entry *find(const struct entries *e, wharf_str text)
+{
+    struct entry key = {text, 0};
+
+    return e->n ? bsearch(&key, e->items, e->n, sizeof(*e->items), by_text_only) : NULL;
+}
+
+static bool all_unique(struct checker *c, const struct wharf_json *list, wharf_str path)
+{
+    struct entries e = sorted(c->arena, list);
+    size_t *first = ARENA_ARRAY(c->arena, size_t, e.n + 1), before = c->problems; /* by index: the first equal one */
+
+    for (size_t i = 0, run = 0; i < e.n; i++) {
+        if (!str_eq(e.items[i].text, e.items[run].text))
+            run = i;
+        first[e.items[i].index] = e.items[run].index;
+    }
+    for (size_t i = 0; i < e.n; i++)
+        if (first[i] != i) {
+            wharf_str at = body_path_index(c->arena, path, i);
+
+            body_tell(c, at, "unique", "%s is the same as %s.%zu; send each only once", at.p, path.p, first[i]);
+        }
+    return c->problems == before;
+}
+
+/* Every element a clean text of at least one character. Trims and folds as the field says: returns the list to go on
+ * with. */
+static const struct wharf_json *clean_list(
+    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path)
+{
+    struct wharf_json *copy = ARENA_NEW(c->arena, struct wharf_json), **tail = &copy->child;
+    size_t before = c->problems, index = 0;
+
+    *copy = *v;
+    copy->child = NULL;
+    for (const struct wharf_json *i = v->child; i; i = i->next, index++) {
+        wharf_str at = body_path_index(c->arena, path, index);
+        struct wharf_json *e = ARENA_NEW(c->arena, struct wharf_json);
+
+        *e = *i;
+        e->next = NULL;
+        *tail = e;
+        tail = &e->next;
+        if (i->type != JSON_STRING) {
+            body_tell(c, at, "type", "%s must be a string", at.p);
+            continue;
+        }
+        if (f->trim)
+            e->text = arena_dup_str(c->arena, utf8_trim(i->text));
+        if (f->fold)
+            e->text = utf8_lower(c->arena, e->text);
+        if (!e->text.n)
+            body_tell(c, at, "min_length", "%s must not be empty", at.p);
+        else
+            body_clean_text(c, e->text, i->has_nul, at);
+    }
+    return c->problems == before ? copy : NULL;
+}
+
+/* One list, checked for itself. whole: it is the complete array, so that its schema counts. */
+static const struct wharf_json *checked_list(
+    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, bool whole)
+{
+    const struct wharf_json *list;
+
+    if (v->type != JSON_ARRAY) {
+        body_tell(c, path, "type", "%s must be an array of strings", path.p);
+        return NULL;
+    }
+    list = clean_list(c, f, v, path);
+    if (!list || !all_unique(c, list, path))
+        return NULL;
+    return body_by_schema(c, whole ? f->schema : f->element, list, path, 0) ? list : NULL;
+}
+
+static struct wharf_json *member(struct arena *a, const char *key, const struct wharf_json *v)
+{
+    struct wharf_json *m = ARENA_NEW(a, struct wharf_json);
+
+    *m = *v;
+    m->key = str_z(key);
+    m->next = NULL;
+    return m;
+}
+
+/* {"set": list} for what replaces the stored array; on create the array itself. */
+static void replace(struct checker *c, const struct field *f, const struct wharf_json *list, struct value *ret)
+{
+    struct wharf_json *set;
+
+    ret->json = list;
+    ret->text = body_compact(c->arena, list);
+    if (!f->set_input || c->op == OP_CREATE)
+        return;
+    set = ARENA_NEW(c->arena, struct wharf_json);
+    *set = (struct wharf_json){.type = JSON_OBJECT, .count = 1, .child = member(c->arena, "set", list)};
+    ret->json = set;
+    ret->set_input = true;
+}
+
+static void not_in_both(
+    struct checker *c, const struct wharf_json *add, const struct wharf_json *remove, wharf_str path)
+{
+    struct entries removed = sorted(c->arena, remove);
+    size_t index = 0;
+
+    for (const struct wharf_json *e = add->child; e; e = e->next, index++) {
+        const struct entry *same = find(&removed, e->text);
+        wharf_str at = body_path_index(c->arena, body_path(c->arena, path, WHARF_S("add")), index);
+
+        if (same)
+            body_tell(c, at, "unique", "%s is also in %s.remove; send it in one of them", at.p, path.p);
+    }
+}
+
+static void change(struct checker *c, const struct field *f, const struct wharf_json *add,
+    const struct wharf_json *remove, struct value *ret)
+{
+    struct wharf_json *input = ARENA_NEW(c->arena, struct wharf_json), **tail = &input->child;
+
+    *input = (struct wharf_json){.type = JSON_OBJECT};
+    tail = &input->child;
+    if (add) {
+        *tail = member(c->arena, "add", add);
+        tail = &(*tail)->next;
+        input->count++;
+    }
+    if (remove) {
+        *tail = member(c->arena, "remove", remove);
+        input->count++;
+    }
+    ret->json = input;
+    ret->set_input = true;
+    if (c->op == OP_CREATE) { /* nothing is stored: what is added is the array */
+        struct json_error error;
+
+        ret->text = value_apply_set(c->arena, WHARF_S("[]"), ret);
+        ret->json = json_parse(c->arena, ret->text, &error);
+        ret->set_input = false;
+    }
+    (void)f;
+}
+
+static void set_value(
+    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+{
+    static const char *const verbs[] = {"add", "remove", "set"};
+    const struct wharf_json *lists[3] = {NULL, NULL, NULL};
+    size_t before = c->problems, sent = 0;
+
+    for (size_t i = 0; i < 3; i++) {
+        const struct wharf_json *list = json_get(v, verbs[i]);
+
+        if (!list)
+            continue;
+        sent++;
+        lists[i] = checked_list(c, f, list, body_path(c->arena, path, str_z(verbs[i])), i == 2);
+    }
+    for (const struct wharf_json *m = v->child; m && c->flags & BODY_STRICT; m = m->next) {
+        wharf_str at = body_path(c->arena, path, m->key);
+
+        if (!str_eqz(m->key, "add") && !str_eqz(m->key, "remove") && !str_eqz(m->key, "set"))
+            body_tell(c, at, "unknown", "%s is none of add, remove, set", at.p);
+    }
+    if (!sent)
+        body_tell(c, path, "required", "%s needs add, remove or set", path.p);
+    else if (json_get(v, "set") && sent > 1)
+        body_tell(c, path, "format", "%s takes set alone, or add and remove", path.p);
+    else if (lists[0] && lists[1])
+        not_in_both(c, lists[0], lists[1], path);
+    if (c->problems > before)
+        return;
+    if (lists[2])
+        replace(c, f, lists[2], ret);
+    else
+        change(c, f, lists[0], lists[1], ret);
+}
+
+void body_array(struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+{
+    const struct wharf_json *list;
+
+    if (f->set_input && v->type == JSON_OBJECT) {
+        set_value(c, f, v, path, ret);
+        return;
+    }
+    list = checked_list(c, f, v, path, true);
+    if (list)
+        replace(c, f, list, ret);
+}
+
+wharf_str value_apply_set(struct arena *a, wharf_str stored, const struct value *input)
+{
+    const struct wharf_json *add = json_get(input->json, "add"), *set = json_get(input->json, "set"), *old;
+    struct entries removed = sorted(a, json_get(input->json, "remove")), known;
+    struct json_error e;
+    struct buf out;
+    struct jw w;
+    wharf_str s;
+
+    if (set)
+        return body_compact(a, set);
+    old = stored.p && stored.n ? json_parse(a, stored, &e) : NULL;
+    known = sorted(a, old);
+    buf_init(&out, SIZE_MAX / 2);
+    jw_init(&w, &out);
+    jw_open(&w, NULL, '[');
+    for (const struct wharf_json *m = json_is(old, JSON_ARRAY) ? old->child : NULL; m; m = m->next)
+        if (!find(&removed, m->text))
+            jw_str(&w, NULL, m->text);
+    for (const struct wharf_json *m = add ? add->child : NULL; m; m = m->next)
+        if (!find(&known, m->text))
+            jw_str(&w, NULL, m->text);
+    jw_close(&w, ']');
+    s = arena_dup_str(a, buf_str(&out));
+    buf_done(&out);
+    return s;
+}

@@ -1,0 +1,120 @@
+/* body_metadata.c - metadata, and the merging of what is stored with what was sent (RFC 7396). See body.h. */
+#include "resource/body_value.h"
+#include "util/str.h"
+
+enum { KEYS_MAX = 25, KEY_LENGTH = 100, VALUE_LENGTH = 500 };
+
+static bool removes(const struct field *f, const struct wharf_json *m)
+{
+    return m->type == JSON_NULL || (f->store == STORE_METADATA && m->type == JSON_STRING && !m->text.n);
+}
+
+static void check_member(struct checker *c, const struct wharf_json *m, wharf_str path)
+{
+    size_t n = utf8_length(m->key.p, m->key.n);
+
+    if (!body_clean_text(c, m->key, m->key_nul, path))
+        return;
+    if (n == 0 || n > KEY_LENGTH)
+        body_tell(
+            c, path, n ? "max_length" : "min_length", "%s: keys must have 1 to %d characters", path.p, KEY_LENGTH);
+    if (m->type == JSON_ARRAY || m->type == JSON_OBJECT)
+        body_tell(c, path, "type", "%s must be a string, a number or true or false", path.p);
+    else if (m->type == JSON_STRING && utf8_length(m->text.p, m->text.n) > VALUE_LENGTH)
+        body_tell(c, path, "max_length", "%s must have at most %d characters", path.p, VALUE_LENGTH);
+    else
+        body_clean(c, m, path);
+}
+
+static void too_many(struct arena *a, wharf_str path, schema_problem_fn *fn, void *arg)
+{
+    fn(arg, path, "max", arena_printf(a, "%s must have at most %d keys", path.p, KEYS_MAX));
+}
+
+void body_metadata(
+    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+{
+    struct value patch = {.present = true, .json = v, .patch = true};
+    size_t before = c->problems, kept = 0;
+
+    if (v->type == JSON_STRING && !v->text.n) { /* "empty": "keep" of a definition means the same here */
+        *ret = (struct value){.present = true, .text = WHARF_S("{}")};
+        return;
+    }
+    if (v->type != JSON_OBJECT) {
+        body_tell(c, path, "type", "%s must be an object", path.p);
+        return;
+    }
+    for (const struct wharf_json *m = v->child; m; m = m->next) {
+        check_member(c, m, body_path(c->arena, path, m->key));
+        kept += !removes(f, m);
+    }
+    if (kept > KEYS_MAX) {
+        too_many(c->arena, path, c->fn, c->arg);
+        c->problems++;
+    }
+    if (c->problems > before)
+        return;
+    if (c->op == OP_CREATE) {
+        value_merge(c->arena, f, WHARF_S(""), &patch, path, ret, c->fn, c->arg);
+        return;
+    }
+    *ret = patch;
+    ret->text = body_compact(c->arena, v);
+}
+
+/* ---- merging ----------------------------------------------------------------------------------------------------- */
+
+static void append(struct arena *a, struct wharf_json *object, struct wharf_json **last, const struct wharf_json *m)
+{
+    struct wharf_json *copy = ARENA_NEW(a, struct wharf_json);
+
+    *copy = *m;
+    copy->next = NULL;
+    if (*last)
+        (*last)->next = copy;
+    else
+        object->child = copy;
+    *last = copy;
+    object->count++;
+}
+
+/* Stored members first, in their order, then new ones. Objects are merged into objects; depth is that of JSON texts. */
+static struct wharf_json *merge(
+    struct arena *a, const struct field *f, const struct wharf_json *old, const struct wharf_json *patch)
+{
+    struct wharf_json *out = ARENA_NEW(a, struct wharf_json), *last = NULL;
+    const struct wharf_json *members = json_is(old, JSON_OBJECT) ? old->child : NULL;
+
+    *out = (struct wharf_json){.type = JSON_OBJECT, .key = patch->key};
+    for (const struct wharf_json *m = members; m; m = m->next) {
+        const struct wharf_json *n = json_get_n(patch, m->key);
+
+        if (!n)
+            append(a, out, &last, m);
+        else if (!removes(f, n))
+            append(a, out, &last, n->type == JSON_OBJECT ? merge(a, f, m, n) : n);
+    }
+    for (const struct wharf_json *n = patch->child; n; n = n->next)
+        if (!json_get_n(old, n->key) && !removes(f, n))
+            append(a, out, &last, n->type == JSON_OBJECT ? merge(a, f, NULL, n) : n);
+    return out;
+}
+
+bool value_merge(struct arena *a, const struct field *f, wharf_str stored, const struct value *patch, wharf_str path,
+    struct value *ret, schema_problem_fn *fn, void *arg)
+{
+    struct json_error error;
+    const struct wharf_json *old = stored.p && stored.n ? json_parse(a, stored, &error) : NULL;
+    const struct wharf_json *now = merge(a, f, old, patch->json);
+
+    if (f->store == STORE_METADATA && now->count > KEYS_MAX) {
+        too_many(a, path, fn, arg);
+        return false;
+    }
+    /* What is required of the whole can only be seen now. */
+    if (f->store != STORE_METADATA && f->schema && !schema_validate(f->schema, now, path, 0, a, fn, arg))
+        return false;
+    *ret = (struct value){.present = true, .json = now, .text = body_compact(a, now)};
+    return true;
+}
