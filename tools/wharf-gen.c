@@ -1,85 +1,275 @@
-/* wharf-gen.c - the field constants of a plugin's resources, from their definitions.
+/* wharf-gen.c - build tool of plugins: definitions, manifest, error codes and migrations into one header and one ELF note.
  *
- *   wharf-gen OUT.h DEFINITION.json...
- *
- * For each definition: an enumerator per property, its index as wharf_field ("PRINT_STATION_DEVICE_TOKEN"), and <NAME>_HASH, the
- * definition's hash, which the server compares at load: constants and text can not drift apart. Includes nothing.
+ * The header holds, for each definition, the field constants (indexes in the order of properties), the text and its hash; MANIFEST,
+ * ERRORS, EMBEDDED and MIGRATIONS(api, decl). It uses the server's own compiler of definitions, so that build and server can not disagree.
+ * docs/plugin-abi.md section 6.
  */
 #include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "schema/definition.h"
-#include "util/json.h"
 #include "util/str.h"
 
-enum { TEXT_MAX = 1 << 20 };
+struct options {
+    const char *plugin, *header, *note, *manifest, *errors, *migrations, *embed;
+    bool check;
+    const char *definitions[64];
+    int n_definitions;
+};
 
-static wharf_str read_file(struct arena *a, const char *path)
+static int usage(void)
 {
-    FILE *f = fopen(path, "r");
-    char *text = arena_alloc(a, TEXT_MAX);
+    fputs("usage: wharf-gen --plugin NAME [--header OUT.h] [--manifest plugin.json --note OUT.c] [--errors errors.json]\n"
+          "                 [--migrations DIR] [--embed FILE.json] [--check] DEFINITION.json...\n",
+        stderr);
+    return 2;
+}
+
+static bool read_file(struct arena *a, const char *path, wharf_str *ret)
+{
+    FILE *f = fopen(path, "rb");
+    struct buf b;
+    char chunk[8192];
     size_t n;
 
     if (!f) {
-        fprintf(stderr, "wharf-gen: %s can not be opened\n", path);
-        exit(1);
+        fprintf(stderr, "wharf-gen: %s: %s\n", path, strerror(errno));
+        return false;
     }
-    n = fread(text, 1, TEXT_MAX - 1, f);
+    buf_init(&b, 16 << 20);
+    while ((n = fread(chunk, 1, sizeof(chunk), f)) > 0)
+        buf_add(&b, chunk, n);
     fclose(f);
-    return (wharf_str){text, n};
+    *ret = arena_dup_str(a, buf_str(&b));
+    buf_done(&b);
+    return true;
 }
 
-static void upper(FILE *out, wharf_str name)
+/* JSON without the white space between its tokens: what is embedded and hashed. */
+static wharf_str compact(struct arena *a, const char *path, wharf_str text)
 {
-    for (size_t i = 0; i < name.n; i++)
-        fputc(isalnum((unsigned char)name.p[i]) ? toupper((unsigned char)name.p[i]) : '_', out);
-}
-
-static void write_constants(FILE *out, const char *path, struct arena *a)
-{
-    wharf_str text = read_file(a, path), id;
     struct json_error e;
-    const struct wharf_json *d = json_parse(a, text, &e), *properties;
-    unsigned n = 0;
+    const struct wharf_json *v = json_parse(a, text, &e);
+    struct buf b;
+    struct jw w;
+    wharf_str s;
 
-    if (!d) {
-        fprintf(stderr, "%s: %s at byte %zu\n", path, e.message, e.offset);
-        exit(1);
+    if (!v) {
+        fprintf(stderr, "wharf-gen: %s: %s at byte %zu\n", path, e.message, e.offset);
+        return (wharf_str){NULL, 0};
     }
-    id = json_text_or(d, "$id", "");
-    properties = json_get(d, "properties");
-    if (!id.n || !json_is(properties, JSON_OBJECT)) {
-        fprintf(stderr, "%s: a definition needs $id and properties\n", path);
-        exit(1);
+    buf_init(&b, 16 << 20);
+    jw_init(&w, &b);
+    jw_value(&w, NULL, v);
+    s = arena_dup_str(a, buf_str(&b));
+    buf_done(&b);
+    return s;
+}
+
+/* ---- writing C ---- */
+
+static void c_bytes(FILE *out, wharf_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        fprintf(out, "%s%u,", i % 24 ? "" : "\n    ", (unsigned char)s.p[i]);
+    fputs("\n    0,\n", out);
+}
+
+static void c_array(FILE *out, const char *name, wharf_str s)
+{
+    fprintf(out, "static const char %s_TEXT[] __attribute__((unused)) = {", name);
+    c_bytes(out, s);
+    fprintf(out, "};\n#define %s {%s_TEXT, %zu}\n\n", name, name, s.n);
+}
+
+static void upper(char *out, size_t size, const char *prefix, const char *name)
+{
+    size_t n = (size_t)snprintf(out, size, "%s%s%s", prefix, prefix[0] ? "_" : "", name);
+
+    for (size_t i = 0; i < n && i < size; i++)
+        out[i] = out[i] == '-' ? '_' : (char)toupper((unsigned char)out[i]);
+}
+
+static void told(void *arg, wharf_str path, const char *rule, wharf_str message)
+{
+    (void)rule;
+    fprintf(stderr, "wharf-gen: %s: at %.*s: %.*s\n", (const char *)arg, STR_ARG(path), STR_ARG(message));
+}
+
+static bool write_definition(struct arena *a, FILE *out, const struct options *o, const char *path)
+{
+    const struct definition *d;
+    wharf_str text;
+    char name[160];
+
+    if (!read_file(a, path, &text))
+        return false;
+    text = compact(a, path, text);
+    if (!text.p)
+        return false;
+    d = definition_compile(a, o->plugin, text, told, (void *)path);
+    if (!d || !out)
+        return d != NULL;
+    fputs("enum {\n", out);
+    for (size_t i = 0; i < d->n_fields; i++) {
+        upper(name, sizeof(name), d->name, d->fields[i].name);
+        fprintf(out, "    %s = %u,\n", name, d->fields[i].index);
     }
-    fprintf(out, "\nenum {\n");
-    for (const struct wharf_json *p = properties->child; p; p = p->next) {
-        fprintf(out, "    ");
-        upper(out, id);
-        fputc('_', out);
-        upper(out, p->key);
-        fprintf(out, " = %u,\n", n++);
+    fputs("};\n", out);
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct child_set *set = d->fields[i].children;
+        char base[100];
+
+        if (!set)
+            continue;
+        upper(base, sizeof(base), d->name, d->fields[i].name);
+        fputs("enum {\n", out);
+        for (size_t k = 0; k < set->n_fields; k++) {
+            upper(name, sizeof(name), base, set->fields[k].name);
+            fprintf(out, "    %s = %u,\n", name, set->fields[k].index);
+        }
+        fputs("};\n", out);
     }
-    fprintf(out, "};\n#define ");
-    upper(out, id);
-    fprintf(out, "_HASH UINT64_C(0x%016llx)\n", (unsigned long long)definition_hash(text));
+    upper(name, sizeof(name), d->name, "DEFINITION");
+    fprintf(out, "#define %s_HASH 0x%016llxull\n", name, (unsigned long long)definition_hash(text));
+    c_array(out, name, text);
+    return true;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_sql(const struct dirent *d)
+{
+    return str_ends(str_z(d->d_name), ".sql") && isdigit((unsigned char)d->d_name[0]);
+}
+
+static bool write_migrations(struct arena *a, FILE *out, const char *dir)
+{
+    struct dirent **files;
+    int n = scandir(dir, &files, is_sql, by_name);
+    bool ok = true;
+
+    if (n < 0) {
+        fprintf(stderr, "wharf-gen: %s: %s\n", dir, strerror(errno));
+        return false;
+    }
+    for (int i = 0; i < n; i++) {
+        char name[32];
+        wharf_str text;
+
+        ok = ok && read_file(a, arena_printf(a, "%s/%s", dir, files[i]->d_name).p, &text);
+        snprintf(name, sizeof(name), "MIGRATION_%ld", strtol(files[i]->d_name, NULL, 10));
+        if (ok)
+            c_array(out, name, text);
+    }
+    fputs("#define MIGRATIONS(api, d) do { \\\n", out);
+    for (int i = 0; i < n; i++) {
+        long number = strtol(files[i]->d_name, NULL, 10);
+        const char *label = strchr(files[i]->d_name, '_');
+
+        fprintf(out, "    (api)->migration((d), %ld, \"%.*s\", (wharf_str)MIGRATION_%ld); \\\n", number,
+            label ? (int)(strlen(label) - 5) : 0, label ? label + 1 : "", number);
+        free(files[i]);
+    }
+    fputs("} while (0)\n\n", out);
+    free(files);
+    return ok;
+}
+
+static bool write_note(FILE *out, wharf_str manifest)
+{
+    fprintf(out,
+        "/* Made by wharf-gen: the manifest as an ELF note, readable without loading the module. */\n"
+        "static const struct {\n    unsigned namesz, descsz, type;\n    char name[8];\n    char desc[%zu];\n}\n"
+        "wharf_manifest_note __attribute__((section(\".note.wharf\"), used, aligned(4))) = {\n"
+        "    6, %zu, 1, \"WHARF\", {",
+        (manifest.n + 4) & ~(size_t)3, manifest.n);
+    c_bytes(out, manifest);
+    fputs("}};\n", out);
+    return true;
+}
+
+static bool parse_options(int argc, char **argv, struct options *o)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } names[] = {{"--plugin", offsetof(struct options, plugin)}, {"--header", offsetof(struct options, header)},
+        {"--note", offsetof(struct options, note)}, {"--manifest", offsetof(struct options, manifest)},
+        {"--errors", offsetof(struct options, errors)}, {"--migrations", offsetof(struct options, migrations)},
+        {"--embed", offsetof(struct options, embed)}};
+
+    for (int i = 1; i < argc; i++) {
+        bool known = false;
+
+        for (size_t k = 0; k < sizeof(names) / sizeof(names[0]) && !known; k++) {
+            if (!strcmp(argv[i], names[k].name) && i + 1 < argc) {
+                *(const char **)((char *)o + names[k].offset) = argv[++i];
+                known = true;
+            }
+        }
+        if (!strcmp(argv[i], "--check"))
+            o->check = known = true;
+        if (!known && argv[i][0] != '-' && o->n_definitions < 64)
+            o->definitions[o->n_definitions++] = argv[i];
+        else if (!known)
+            return false;
+    }
+    return o->plugin && (!o->note || o->manifest);
+}
+
+static bool write_all(struct arena *a, const struct options *o, FILE *header, FILE *note)
+{
+    wharf_str text;
+    bool ok = true;
+
+    if (header)
+        fprintf(header, "/* Made by wharf-gen from the definitions of %s. */\n#pragma once\n\n", o->plugin);
+    for (int i = 0; i < o->n_definitions; i++)
+        ok = write_definition(a, header, o, o->definitions[i]) && ok;
+    if (o->manifest) {
+        ok = read_file(a, o->manifest, &text) && (text = compact(a, o->manifest, text)).p && ok;
+        if (ok && header)
+            c_array(header, "MANIFEST", text);
+        if (ok && note)
+            ok = write_note(note, text);
+    }
+    if (o->errors) {
+        ok = read_file(a, o->errors, &text) && (text = compact(a, o->errors, text)).p && ok;
+        if (ok && header)
+            c_array(header, "ERRORS", text);
+    }
+    if (o->embed) {
+        ok = read_file(a, o->embed, &text) && (text = compact(a, o->embed, text)).p && ok;
+        if (ok && header)
+            c_array(header, "EMBEDDED", text);
+    }
+    if (o->migrations && header)
+        ok = write_migrations(a, header, o->migrations) && ok;
+    return ok;
 }
 
 int main(int argc, char **argv)
 {
+    struct options o = {0};
     struct arena *a = arena_new(0);
-    FILE *out = argc > 2 ? fopen(argv[1], "w") : NULL;
-    int failed;
+    FILE *header, *note;
+    bool ok;
 
-    if (!out) {
-        fprintf(stderr, "usage: wharf-gen OUT.h DEFINITION.json...\n");
-        return 2;
-    }
-    fprintf(out, "/* Made by wharf-gen from the definitions. */\n#pragma once\n#include <stdint.h>\n");
-    for (int i = 2; i < argc; i++)
-        write_constants(out, argv[i], a);
-    failed = ferror(out) | fclose(out);
+    if (!parse_options(argc, argv, &o))
+        return usage();
+    header = o.header && !o.check ? fopen(o.header, "w") : NULL;
+    note = o.note && !o.check ? fopen(o.note, "w") : NULL;
+    ok = write_all(a, &o, header, note);
+    ok = (!header || fclose(header) == 0) && (!note || fclose(note) == 0) && ok;
+    if (!ok && o.header && !o.check)
+        remove(o.header);
     arena_free(a);
-    return failed != 0;
+    return ok ? 0 : 1;
 }

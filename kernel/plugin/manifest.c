@@ -77,7 +77,8 @@ static bool is_scope(wharf_str s)
 
     if (!n || n == s.n)
         return n > 0;
-    return s.p[n] == ':' && s.n <= SCOPE_MAX_BYTES && word_at(s.p + n + 1, s.n - n - 1, 1, 32) == s.n - n - 1;
+    return s.p[n] == ':' && s.n > n + 1 && s.n <= SCOPE_MAX_BYTES &&
+           word_at(s.p + n + 1, s.n - n - 1, 1, 32) == s.n - n - 1;
 }
 
 /* A number of at most 5 digits without leading zeros, up to the end or the stop character. */
@@ -108,16 +109,16 @@ static bool parse_version2(wharf_str s, uint16_t *ret_major, uint16_t *ret_minor
 static bool is_semver(wharf_str s)
 {
     const char *p = s.p, *end = s.p + s.n;
-    uint16_t part;
+    uint16_t part = 0;
 
     if (!number_at(&p, end, '.', &part) || !number_at(&p, end, '.', &part) || !number_at(&p, end, 0, &part))
         return false;
     if (p < end && *p != '-' && *p != '+')
         return false;
     for (; p < end; p++)
-        if (!is_digit(*p) && !is_lower(*p | 0x20) && !strchr("-+.", *p))
+        if (!is_digit(*p) && !is_lower((char)(*p | 0x20)) && !strchr("-+.", *p))
             return false;
-    return s.n < 64 && (is_digit(end[-1]) || is_lower(end[-1] | 0x20));
+    return s.n < 64 && (is_digit(end[-1]) || is_lower((char)(end[-1] | 0x20)));
 }
 
 static bool read_text(struct reader *r, const char *key, bool required, const char **ret)

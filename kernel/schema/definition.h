@@ -91,6 +91,11 @@ struct filter {                         /* one named list filter: fields with fi
     const char *id_prefix;              /* FILTER_ID: shape of the members, or NULL (any text up to 255) */
 };
 
+struct assumed {                        /* list.assume: taken when the request sends neither this filter nor search; "all" lifts it */
+    const struct filter *filter;
+    const char *value;
+};
+
 struct unique_rule {
     const char *index;                  /* name of the database's unique index */
     const char *code;                   /* error code: "station.exists" */
@@ -136,6 +141,8 @@ struct definition {
     size_t n_searches;
     const struct filter *filters;
     size_t n_filters;
+    const struct assumed *assumed;
+    size_t n_assumed;
     struct event_names events;
     const struct field *const *event_without;
     size_t n_event_without;

@@ -93,7 +93,7 @@ static int open_one(const union address *at, int option)
 static bool probe(union address *at, unsigned *ret_port)
 {
     int fd = open_one(at, 0);
-    union address real;
+    union address real = *at;
     socklen_t n = sizeof(real);
 
     if (fd < 0)

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "org.h"
-#include "org_fields.h"
-#include "org_files.h"
+#include "org.gen.h"
 
 const wharf_host *org_host;
 
@@ -53,17 +52,17 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     static const wharf_hooks device_hooks = {.head = WHARF_HEAD(wharf_hooks), .compute = device_compute};
     const wharf_resource user = {.head = WHARF_HEAD(wharf_resource),
         .name = "user",
-        .definition_hash = USER_HASH,
-        .definition = {definition_files[0].text, definition_files[0].size},
+        .definition_hash = USER_DEFINITION_HASH,
+        .definition = USER_DEFINITION,
         .hooks = &user_hooks};
     const wharf_resource device = {.head = WHARF_HEAD(wharf_resource),
         .name = "device",
-        .definition_hash = DEVICE_HASH,
-        .definition = {definition_files[1].text, definition_files[1].size},
+        .definition_hash = DEVICE_DEFINITION_HASH,
+        .definition = DEVICE_DEFINITION,
         .hooks = &device_hooks};
 
-    api->migration(d, 1, "org", (wharf_str){migration_files[0].text, migration_files[0].size});
-    api->errors(d, (wharf_str){error_files[0].text, error_files[0].size});
+    MIGRATIONS(api, d);
+    api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &user);
     api->resource(d, &device);
     api->provide(d, "org.directory", 1, 0, &org_directory);
@@ -72,7 +71,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
     static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = WHARF_MANIFEST, .declare = declare};
+        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
 
     org_host = host;
     return &desc;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "stations.h"
-#include "stations_fields.h"
+#include "stations.gen.h"
 
 #define W stations_host
 

@@ -1,7 +1,6 @@
 /* stations.c - the module stations: what it declares (spec 04). The rules are in station_rules.c. */
 #include "stations.h"
-#include "stations_fields.h"
-#include "stations_files.h"
+#include "stations.gen.h"
 
 const wharf_host *stations_host;
 const wharf_locations_directory_api *stations_locations;
@@ -20,11 +19,11 @@ static const char paper_sizes_doc[] =
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    static wharf_str sizes = {paper_size_files_0, sizeof(paper_size_files_0) - 1};
+    static wharf_str sizes = EMBEDDED;
     const wharf_resource station = {.head = WHARF_HEAD(wharf_resource),
         .name = "print_station",
-        .definition_hash = PRINT_STATION_HASH,
-        .definition = {definition_files[0].text, definition_files[0].size},
+        .definition_hash = PRINT_STATION_DEFINITION_HASH,
+        .definition = PRINT_STATION_DEFINITION,
         .hooks = &station_hooks};
     const wharf_route route = {.head = WHARF_HEAD(wharf_route),
         .method = "GET",
@@ -35,8 +34,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .arg = &sizes,
         .flags = WHARF_R_READONLY};
 
-    api->migration(d, 1, "stations", (wharf_str){migration_files[0].text, migration_files[0].size});
-    api->errors(d, (wharf_str){error_files[0].text, error_files[0].size});
+    MIGRATIONS(api, d);
+    api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &station);
     api->route(d, &route);
     api->hook(d, "location", &station_location_hooks, 0);
@@ -52,7 +51,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
     static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = WHARF_MANIFEST, .declare = declare, .start = start};
+        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
 
     stations_host = host;
     return &desc;

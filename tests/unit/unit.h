@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "util/arena.h"
 #include "util/buf.h"
@@ -35,6 +37,29 @@ static inline const struct wharf_json *unit_json(struct arena *a, const char *te
     if (!v)
         fail_msg("%s: %s at %zu", text, error.message, error.offset);
     return v;
+}
+
+/* A file of the source tree. */
+static inline wharf_str unit_file(struct arena *a, const char *path)
+{
+    const char *root = getenv("WHARF_SOURCE");
+    wharf_str name = arena_printf(a, "%s/%s", root ? root : ".", path);
+    FILE *f = fopen(name.p, "r");
+    struct buf text;
+    wharf_str s;
+    size_t n;
+
+    if (!f)
+        fail_msg("%s can't be read", name.p);
+    buf_init(&text, 1 << 20);
+    do {
+        n = fread(buf_room(&text, 4096), 1, 4096, f);
+        text.n += n;
+    } while (n);
+    fclose(f);
+    s = arena_dup_str(a, buf_str(&text));
+    buf_done(&text);
+    return s;
 }
 
 #endif

@@ -35,6 +35,11 @@ CREATE FUNCTION wharf.now() RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT now() + make_interval(secs => COALESCE((SELECT value::bigint FROM wharf.setting WHERE key = 'clock.offset_seconds'), 0))
 $$;
 
+-- What search compares: lower case, without accents. Immutable, so that trigram indexes can be built on it.
+CREATE FUNCTION wharf.fold(t text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT lower(public.unaccent('public.unaccent'::regdictionary, t))
+$$;
+
 -- What must be found before the organization is known. The one exception to the rule of unique constraints.
 CREATE TABLE wharf.token (
     hash bytea PRIMARY KEY,
@@ -215,7 +220,6 @@ $$;
 
 INSERT INTO wharf.setting (key, value) VALUES
     ('installation.id', gen_random_uuid()::text),
-    ('clock.offset_seconds', '0'),
-    ('cursor.secret', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''));
+    ('clock.offset_seconds', '0');
 
 SELECT wharf.ensure_partitions(now());

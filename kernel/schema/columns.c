@@ -1,0 +1,79 @@
+/* columns.c - what a row is read with: the system columns first, then the columns of the fields, in order. */
+#include "schema/compile.h"
+#include "util/str.h"
+
+static const struct {
+    const char *name;
+    enum store store;
+    enum filter_type filter;
+    bool nullable;
+} SYSTEM[COL_SYSTEM_COUNT] = {
+    [COL_ID] = {"id", STORE_TEXT, FILTER_ID, false},
+    [COL_CREATED_AT] = {"created_at", STORE_TIME, FILTER_DATE, false},
+    [COL_UPDATED_AT] = {"updated_at", STORE_TIME, FILTER_DATE, false},
+    [COL_CREATED_BY] = {"created_by", STORE_TEXT, FILTER_ID, true},
+    [COL_UPDATED_BY] = {"updated_by", STORE_TEXT, FILTER_ID, true},
+    [COL_VERSION] = {"version", STORE_INT, FILTER_NUMBER, false},
+    [COL_DELETED_AT] = {"deleted_at", STORE_TIME, FILTER_DATE, true},
+};
+
+int system_column(const char *name)
+{
+    for (int i = 0; i < COL_SYSTEM_COUNT; i++)
+        if (!strcmp(name, SYSTEM[i].name))
+            return i;
+    return -1;
+}
+
+const struct field *system_field(struct compile *c, enum system_column column)
+{
+    const struct column *known = &c->d->columns[column];
+    struct field *hidden = c->hidden[column];
+
+    if (known->field || hidden)
+        return known->field ? known->field : hidden;
+    hidden = c->hidden[column] = ARENA_NEW(c->arena, struct field);
+    *hidden = (struct field){.index = UINT16_MAX,
+        .kind = FIELD_COLUMN,
+        .store = SYSTEM[column].store,
+        .name = SYSTEM[column].name,
+        .column = SYSTEM[column].name,
+        .select = (int16_t)column,
+        .nullable = SYSTEM[column].nullable,
+        .filter = SYSTEM[column].filter,
+        .sort = true};
+    return hidden;
+}
+
+void columns_compile(struct compile *c, struct field *fields)
+{
+    struct place root = {0}, at = place_key(&root, WHARF_S("properties"));
+    struct definition *d = c->d;
+    struct column *columns = ARENA_ARRAY(c->arena, struct column, COL_SYSTEM_COUNT + d->n_fields);
+    size_t n = COL_SYSTEM_COUNT;
+
+    for (int i = 0; i < COL_SYSTEM_COUNT; i++)
+        columns[i] = (struct column){SYSTEM[i].name, SYSTEM[i].store, NULL};
+    for (size_t i = 0; i < d->n_fields; i++) {
+        struct field *f = &fields[i];
+        size_t place = n;
+
+        if (f->kind != FIELD_COLUMN || !f->column)
+            continue;
+        for (size_t k = 0; k < n; k++)
+            if (!strcmp(columns[k].name, f->column))
+                place = k;
+        if (place < COL_SYSTEM_COUNT && f->store != SYSTEM[place].store)
+            opt_member_problem(c, &at, f->name, "the system column %s holds another type", f->column);
+        if (place < n && columns[place].field)
+            opt_member_problem(
+                c, &at, f->name, "the column %s belongs to \"%s\" already", f->column, columns[place].field->name);
+        columns[place] = (struct column){f->column, f->store, f};
+        f->select = (int16_t)place;
+        if (place < COL_SYSTEM_COUNT)
+            f->nullable = f->nullable || SYSTEM[place].nullable;
+        n += place == n;
+    }
+    d->columns = columns;
+    d->n_columns = n;
+}

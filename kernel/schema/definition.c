@@ -1,0 +1,374 @@
+/* definition.c - compiles a resource's definition (docs/definitions.md 'The resource'). See definition.h.
+ *
+ * Leaves to others: the properties (field.c, field_children.c), columns (columns.c), the list (lists.c).
+ */
+#include "schema/definition.h"
+
+#include <stdlib.h>
+
+#include "schema/compile.h"
+#include "util/str.h"
+
+static const char *const NAME_SHAPE = "^[a-z_][a-z0-9_]{0,62}$";
+static const char *const NAME_WORDS = "a name of lower-case letters, digits and _";
+static const char *const AREA_SHAPE = "^[a-z][a-z0-9_]{1,31}$";
+static const char *const CODE_SHAPE = "^[a-z0-9_]+([.:][a-z0-9_]+)*$";
+
+/* ---- where it lives: path, table, ids ---------------------------------------------------------------------------- */
+
+/* "/v1/locations/:location/layouts": words and parameters. Every parameter must be the parent's. */
+static void check_path(struct compile *c, const char *path, const struct place *at)
+{
+    static const char *const shape = "^/v[01](/[a-z][a-z0-9-]*|/:[a-z][a-z0-9_]*)+$";
+    const char *colon = strchr(path, ':');
+
+    opt_shape(c, at, "collection", path, shape, "a path like /v1/dock-doors or /v1/locations/:location/layouts");
+    for (; colon; colon = strchr(colon + 1, ':')) {
+        size_t n = strcspn(colon, "/");
+        const char *param = c->d->parent_param;
+
+        if (!param || strlen(param) != n || memcmp(param, colon, n) != 0)
+            opt_member_problem(c, at, "collection", "%.*s is not the parameter of a parent", (int)n, colon);
+    }
+}
+
+static void read_parent(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    static const char *const keys[] = {"field", "param", NULL};
+    const struct wharf_json *parent = json_get(x, "parent");
+    struct place p_at = place_key(at, WHARF_S("parent"));
+    struct definition *d = c->d;
+    struct field *f;
+    const char *param;
+
+    if (!opt_object(c, parent, &p_at, keys))
+        return;
+    opt_need(c, parent, &p_at, "field");
+    f = (struct field *)opt_field(c, parent, &p_at, "field");
+    param = opt_need(c, parent, &p_at, "param");
+    opt_shape(c, &p_at, "param", param, "^:?[a-z][a-z0-9_]*$", "the name of a path parameter");
+    d->parent_param = *param == ':' ? param : arena_printf(c->arena, ":%s", param).p;
+    d->parent = f;
+    if (f && (!f->ref || f->store != STORE_TEXT))
+        opt_member_problem(c, &p_at, "field", "the parent's field needs ref");
+    /* Filled from the path: a body can't say another. */
+    if (f && !json_get(json_get(f->json, "x-wharf"), "write"))
+        f->write = 0;
+    if (f && f->required)
+        opt_member_problem(c, &p_at, "field", "the parent's field comes from the path, it can't be required");
+}
+
+static void read_ids(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    struct definition *d = c->d;
+    const char *pattern = opt_text(c, x, at, "id_pattern", NULL), *error;
+
+    d->id_prefix = opt_need(c, x, at, "prefix");
+    opt_shape(
+        c, at, "prefix", d->id_prefix, "^[a-z][a-z0-9_]{0,23}$", "a short name of lower-case letters, digits and _");
+    d->id_param = opt_text(c, x, at, "id_param", "id");
+    opt_shape(c, at, "id_param", d->id_param, NAME_SHAPE, NAME_WORDS);
+    if (!pattern)
+        return;
+    d->id_pattern = pattern_compile(c->arena, str_z(pattern), &error);
+    if (!d->id_pattern)
+        opt_member_problem(c, at, "id_pattern", "%s", error);
+}
+
+static void read_table(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    struct definition *d = c->d;
+    size_t n = strlen(c->plugin);
+
+    d->table = opt_need(c, x, at, "table");
+    opt_shape(c, at, "table", d->table, "^[a-z_][a-z0-9_]{0,62}\\.[a-z_][a-z0-9_]{0,62}$",
+        "a table with its schema, like stations.printer");
+    if (*d->table && (strncmp(d->table, c->plugin, n) != 0 || d->table[n] != '.'))
+        opt_member_problem(c, at, "table", "a plugin keeps its tables in the schema of its name, \"%s\"", c->plugin);
+    d->soft_delete = opt_bool(c, x, at, "soft_delete", true);
+}
+
+static void read_ops(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    static const struct {
+        const char *name;
+        uint32_t bit;
+    } ops[] = {{"create", OP_CREATE}, {"list", OP_LIST}, {"retrieve", OP_RETRIEVE}, {"update", OP_UPDATE},
+        {"delete", OP_DELETE}};
+    size_t n;
+    const char *const *names = opt_texts(c, x, at, "ops", &n);
+
+    c->d->ops = names ? 0 : OP_CREATE | OP_LIST | OP_RETRIEVE | OP_UPDATE | OP_DELETE;
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+
+        while (k < sizeof(ops) / sizeof(*ops) && strcmp(names[i], ops[k].name) != 0)
+            k++;
+        if (k == sizeof(ops) / sizeof(*ops))
+            opt_member_problem(c, at, "ops", "\"%s\" is none of create, list, retrieve, update, delete", names[i]);
+        else
+            c->d->ops |= ops[k].bit;
+    }
+}
+
+/* ---- who sees it ------------------------------------------------------------------------------------------------- */
+
+static void read_location(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    const char *name = opt_need(c, x, at, "location");
+    struct place l_at = place_key(at, WHARF_S("location"));
+
+    if (!*name || !strcmp(name, "none"))
+        return;
+    c->d->location = find_field(c, &l_at, name);
+    if (c->d->location &&
+        (!c->d->location->ref || strcmp(c->d->location->ref, "location") != 0 || c->d->location->store != STORE_TEXT))
+        opt_problem(c, &l_at, "the field that carries the location needs \"ref\": \"location\"");
+}
+
+static void read_audience(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    static const char *const keys[] = {"all", "users", "device", NULL};
+    const struct wharf_json *audience = json_get(x, "audience");
+    struct place a_at = place_key(at, WHARF_S("audience"));
+    struct definition *d = c->d;
+
+    if (!opt_object(c, audience, &a_at, keys))
+        return;
+    d->audience.all = opt_field(c, audience, &a_at, "all");
+    d->audience.users = opt_field(c, audience, &a_at, "users");
+    d->audience.device = opt_field(c, audience, &a_at, "device");
+    if (d->audience.all && d->audience.all->store != STORE_BOOL)
+        opt_member_problem(c, &a_at, "all", "this names a boolean column");
+    if (d->audience.users && d->audience.users->store != STORE_ARRAY)
+        opt_member_problem(c, &a_at, "users", "this names an array of user ids");
+    if (d->audience.device && d->audience.device->store != STORE_TEXT)
+        opt_member_problem(c, &a_at, "device", "this names a text column with a device id");
+    if (!d->audience.users)
+        opt_member_problem(c, &a_at, "users", "this is needed");
+}
+
+/* ---- what follows from writing it -------------------------------------------------------------------------------- */
+
+static void read_unique(struct compile *c, struct unique_rule *rule, const struct wharf_json *v, const struct place *at)
+{
+    static const char *const keys[] = {"index", "error", "report", NULL};
+    struct place r_at = place_key(at, WHARF_S("report"));
+    size_t n;
+    const char *const *names;
+
+    if (!opt_object(c, v, at, keys))
+        return;
+    rule->index = opt_need(c, v, at, "index");
+    opt_shape(c, at, "index", rule->index, NAME_SHAPE, NAME_WORDS);
+    rule->code = opt_need(c, v, at, "error");
+    opt_shape(c, at, "error", rule->code, CODE_SHAPE, "an error code like door.exists");
+    names = opt_texts(c, v, at, "report", &n);
+    if (n < 1 || n > 4)
+        opt_problem(c, &r_at, "this names one to four fields");
+    for (size_t i = 0; i < n && i < 4; i++) {
+        const struct field *f = find_field(c, &r_at, names[i]);
+
+        if (f)
+            rule->report[rule->n_report++] = f;
+    }
+}
+
+static void read_uniques(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    const struct wharf_json *list = json_get(x, "unique");
+    struct place u_at = place_key(at, WHARF_S("unique"));
+    struct unique_rule *rules;
+    size_t n = 0;
+
+    if (!list)
+        return;
+    if (list->type != JSON_ARRAY) {
+        opt_problem(c, &u_at, "this is an array of rules");
+        return;
+    }
+    rules = ARENA_ARRAY(c->arena, struct unique_rule, list->count);
+    for (const struct wharf_json *v = list->child; v; v = v->next, n++) {
+        struct place inner = place_index(&u_at, n);
+
+        if (v->type == JSON_OBJECT)
+            read_unique(c, &rules[n], v, &inner);
+        else
+            opt_problem(c, &inner, "a rule is an object");
+    }
+    c->d->uniques = rules;
+    c->d->n_uniques = n;
+}
+
+static const char *event_name(struct compile *c, const struct wharf_json *v, const struct place *at, const char *what)
+{
+    const struct wharf_json *m = json_get(v, what);
+    const char *name;
+
+    if (json_is(m, JSON_BOOL) && !m->truth)
+        return NULL;
+    name = opt_text(c, v, at, what, arena_printf(c->arena, "%s.%s", c->d->name, what).p);
+    opt_shape(c, at, what, name, "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$", "an event name like door.created, or false");
+    return name;
+}
+
+static void read_events(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    static const char *const keys[] = {"created", "updated", "deleted", "without", NULL};
+    const struct wharf_json *events = json_get(x, "events");
+    struct place e_at = place_key(at, WHARF_S("events")), w_at = place_key(&e_at, WHARF_S("without"));
+    struct definition *d = c->d;
+    const struct field **without;
+    size_t n;
+    const char *const *names;
+
+    if (json_is(events, JSON_BOOL) && !events->truth)
+        return;
+    opt_object(c, events, &e_at, keys);
+    d->events.created = d->ops & OP_CREATE ? event_name(c, events, &e_at, "created") : NULL;
+    d->events.updated = event_name(c, events, &e_at, "updated");
+    d->events.deleted = event_name(c, events, &e_at, "deleted");
+    names = opt_texts(c, events, &e_at, "without", &n);
+    without = ARENA_ARRAY(c->arena, const struct field *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const struct field *f = find_field(c, &w_at, names[i]);
+
+        if (f)
+            without[d->n_event_without++] = f;
+    }
+    d->event_without = without;
+}
+
+static void read_words(
+    struct compile *c, const struct wharf_json *json, const struct wharf_json *x, const struct place *at)
+{
+    static const char *const views[] = {"retrieve", "list", NULL};
+    struct place root = {0};
+    struct definition *d = c->d;
+    char *plural;
+
+    d->title = opt_need(c, json, &root, "title");
+    plural = (char *)arena_printf(c->arena, "%ss", d->title).p;
+    if (*plural >= 'A' && *plural <= 'Z' && !(plural[1] >= 'A' && plural[1] <= 'Z'))
+        *plural = (char)(*plural | 0x20);
+    d->title_plural = opt_text(c, x, at, "title_plural", plural);
+    d->log = opt_bool(c, x, at, "log", true);
+    d->created_view = opt_word(c, x, at, "created_view", views, 0) ? IN_LIST : IN_RETRIEVE;
+    d->links = opt_texts(c, x, at, "links", &d->n_links);
+    d->scope = opt_need(c, x, at, "scope");
+    opt_shape(c, at, "scope", d->scope, AREA_SHAPE, "the name of an area: lower-case letters, digits and _");
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static void read_document(struct compile *c, const struct wharf_json *json)
+{
+    static const char *const keys[] = {"$schema", "$id", "$comment", "title", "description", "examples", "type",
+        "required", "properties", "x-wharf", NULL};
+    static const char *const x_keys[] = {"dialect", "collection", "id_param", "prefix", "id_pattern", "table", "ops",
+        "scope", "location", "parent", "soft_delete", "unique", "list", "events", "log", "audience", "created_view",
+        "links", "title_plural", "batch", "export", "lua", NULL};
+    const struct wharf_json *x = json_get(json, "x-wharf");
+    struct place root = {0}, at = place_key(&root, WHARF_S("x-wharf")), l_at = place_key(&at, WHARF_S("list"));
+    struct definition *d = c->d;
+    struct field_list fields;
+
+    opt_object(c, json, &root, keys);
+    if (!x)
+        opt_problem(c, &at, "this is needed");
+    opt_object(c, x, &at, x_keys);
+    if (!str_eqz(json_text_or(json, "type", ""), "object"))
+        opt_member_problem(c, &root, "type", "a resource is of \"type\": \"object\"");
+    if (opt_int(c, x, &at, "dialect", 0, 1, 1) != 1)
+        opt_member_problem(c, &at, "dialect", "this server knows dialect 1, and it is needed");
+    d->name = opt_need(c, json, &root, "$id");
+    opt_shape(c, &root, "$id", d->name, NAME_SHAPE, NAME_WORDS);
+    fields = fields_compile(c, json, &root, false);
+    d->fields = fields.items;
+    d->n_fields = fields.n;
+    columns_compile(c, fields.items);
+    read_words(c, json, x, &at);
+    read_ids(c, x, &at);
+    read_table(c, x, &at);
+    read_ops(c, x, &at);
+    read_parent(c, x, &at);
+    d->collection = opt_need(c, x, &at, "collection");
+    check_path(c, d->collection, &at);
+    read_location(c, x, &at);
+    read_audience(c, x, &at);
+    read_uniques(c, x, &at);
+    read_events(c, x, &at);
+    list_compile(c, json_get(x, "list"), &l_at);
+}
+
+static wharf_str compact(struct arena *a, const struct wharf_json *json)
+{
+    struct buf text;
+    struct jw w;
+    wharf_str s;
+
+    buf_init(&text, SIZE_MAX / 2);
+    jw_init(&w, &text);
+    jw_value(&w, NULL, json);
+    s = arena_dup_str(a, buf_str(&text));
+    buf_done(&text);
+    return s;
+}
+
+static uint64_t fnv1a(wharf_str s)
+{
+    uint64_t h = 0xCBF29CE484222325u;
+
+    for (size_t i = 0; i < s.n; i++)
+        h = (h ^ (unsigned char)s.p[i]) * 0x100000001B3u;
+    return h;
+}
+
+const struct definition *definition_compile(
+    struct arena *a, const char *plugin, wharf_str text, schema_problem_fn *fn, void *arg)
+{
+    struct definition *d = ARENA_NEW(a, struct definition);
+    struct compile c = {.arena = a, .plugin = plugin, .d = d, .fn = fn, .arg = arg};
+    struct place root = {0};
+    struct json_error error;
+
+    c.document = json_parse(a, text, &error);
+    if (!c.document) {
+        opt_problem(&c, &root, "not JSON at byte %zu: %s", error.offset, error.message);
+        return NULL;
+    }
+    if (c.document->type != JSON_OBJECT) {
+        opt_problem(&c, &root, "a definition is an object");
+        return NULL;
+    }
+    d->plugin = plugin;
+    d->json = c.document;
+    d->arena = a;
+    d->hash = fnv1a(compact(a, c.document));
+    read_document(&c, c.document);
+    return c.failed ? NULL : d;
+}
+
+uint64_t definition_hash(wharf_str text)
+{
+    struct arena *a = arena_new(0);
+    struct json_error error;
+    const struct wharf_json *json = json_parse(a, text, &error);
+    uint64_t h = json ? fnv1a(compact(a, json)) : 0;
+
+    arena_free(a);
+    return h;
+}
+
+const struct field *definition_field(const struct definition *d, const char *name)
+{
+    return fields_find(d->fields, d->n_fields, name);
+}
+
+const struct filter *definition_filter(const struct definition *d, wharf_str name)
+{
+    for (size_t i = 0; i < d->n_filters; i++)
+        if (str_eqz(name, d->filters[i].name))
+            return &d->filters[i];
+    return NULL;
+}

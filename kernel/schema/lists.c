@@ -1,0 +1,276 @@
+/* lists.c - a definition's list: limits, order, search columns and named filters (docs/definitions.md 'list'). */
+#include "schema/compile.h"
+#include "util/str.h"
+
+struct filters {
+    struct filter *items;
+    size_t n;
+};
+
+const struct field *find_field(struct compile *c, const struct place *at, const char *name)
+{
+    const struct field *f = fields_find(c->d->fields, c->d->n_fields, name);
+
+    if (!f && *name)
+        opt_problem(c, at, "there is no property \"%s\"", name);
+    return f;
+}
+
+const struct field *opt_field(
+    struct compile *c, const struct wharf_json *object, const struct place *at, const char *key)
+{
+    const char *name = opt_text(c, object, at, key, NULL);
+    struct place inner = place_key(at, str_z(key));
+
+    return name ? find_field(c, &inner, name) : NULL;
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------- */
+
+static void read_order(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    static const char *const words[] = {"desc", "asc", NULL};
+    struct definition *d = c->d;
+    const char *name = opt_text(c, x, at, "order_by", "created_at");
+    const struct field **sorts = ARENA_ARRAY(c->arena, const struct field *, d->n_fields + 1), *order;
+    bool listed = false;
+
+    order = fields_find(d->fields, d->n_fields, name);
+    if (!order && system_column(name) >= 0)
+        order = system_field(c, (enum system_column)system_column(name));
+    if (!order || order->kind != FIELD_COLUMN || order->store > STORE_TIME)
+        opt_member_problem(c, at, "order_by", "this names a column of single values");
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (!d->fields[i].sort && &d->fields[i] != order)
+            continue;
+        listed = listed || &d->fields[i] == order;
+        sorts[d->n_sorts++] = &d->fields[i];
+    }
+    if (!listed)
+        sorts[d->n_sorts++] = order;
+    d->sorts = sorts;
+    d->list.order = order;
+    d->list.descending = opt_word(c, x, at, "direction", words, 0) == 0;
+}
+
+/* ---- search ------------------------------------------------------------------------------------------------------ */
+
+/* "name" or "children.name" */
+static const struct field *search_field(struct compile *c, const char *name, const struct place *at)
+{
+    const char *dot = strchr(name, '.');
+    const struct field *f, *child;
+
+    if (!dot)
+        return find_field(c, at, name);
+    child = find_field(c, at, arena_dup(c->arena, name, (size_t)(dot - name)).p);
+    if (!child)
+        return NULL;
+    f = child->children ? fields_find(child->children->fields, child->children->n_fields, dot + 1) : NULL;
+    if (!f)
+        opt_problem(c, at, "there is no field \"%s\" in child rows", name);
+    return f;
+}
+
+static void read_search(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    struct place s_at = place_key(at, WHARF_S("search"));
+    size_t n;
+    const char *const *names = opt_texts(c, x, at, "search", &n);
+    const struct field **list = ARENA_ARRAY(c->arena, const struct field *, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        struct field *f = (struct field *)search_field(c, names[i], &s_at);
+
+        if (!f)
+            continue;
+        if (f->store != STORE_TEXT)
+            opt_problem(c, &s_at, "\"%s\" is no text", names[i]);
+        f->search = true;
+        list[c->d->n_searches++] = f;
+    }
+    c->d->searches = list;
+    c->d->list.similar = opt_bool(c, x, at, "search_similar", false);
+}
+
+/* ---- filters ----------------------------------------------------------------------------------------------------- */
+
+static struct filter *filter_add(struct compile *c, struct filters *all, const char *name, const struct place *at)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (!strcmp(all->items[i].name, name))
+            opt_problem(c, at, "there is a filter of this name already");
+    all->items[all->n].name = name;
+    return &all->items[all->n++];
+}
+
+static void fill_filter(
+    struct compile *c, struct filter *f, const struct field *field, const struct field *child, enum filter_type type)
+{
+    f->type = type;
+    f->field = field;
+    f->child = child;
+    f->nullable = field->nullable;
+    f->members = field->members;
+    f->n_members = field->n_members;
+    if (type == FILTER_ID && !child && field->select == COL_ID && !c->d->id_pattern)
+        f->id_prefix = c->d->id_prefix;
+}
+
+static void system_filters(struct compile *c, struct filters *all)
+{
+    for (int i = COL_ID; i <= COL_UPDATED_BY; i++) {
+        const struct field *f = system_field(c, (enum system_column)i);
+
+        if (f->index == UINT16_MAX) {
+            all->items[all->n].name = f->name;
+            fill_filter(c, &all->items[all->n++], f, NULL, f->filter);
+        }
+    }
+}
+
+/* The names of an object of booleans, for flags. */
+static void read_flags(struct compile *c, struct filter *f, const struct place *at)
+{
+    const struct wharf_json *properties = json_get(f->field->json, "properties");
+    const char **names;
+
+    f->members = NULL;
+    f->n_members = 0;
+    if (f->field->store != STORE_JSON || !json_is(properties, JSON_OBJECT)) {
+        opt_problem(c, at, "flags are for an object whose properties are written out");
+        return;
+    }
+    names = ARENA_ARRAY(c->arena, const char *, properties->count + 1);
+    for (const struct wharf_json *m = properties->child; m; m = m->next)
+        names[f->n_members++] = m->key.p;
+    f->members = names;
+}
+
+static enum filter_type named_type(const struct field *f, bool child)
+{
+    enum filter_type type = field_filter_type(f);
+
+    return child && type == FILTER_BOOL ? FILTER_MANY_BOOL : type;
+}
+
+static void field_filter(struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
+{
+    static const char *const types[] = {"flags", "id", NULL};
+    const struct field *child = opt_field(c, v, at, "child"), *field;
+    const char *name = opt_need(c, v, at, "field");
+    size_t type = opt_word(c, v, at, "type", types, 2);
+    struct place f_at = place_key(at, WHARF_S("field"));
+
+    if (child && !child->children) {
+        opt_member_problem(c, at, "child", "\"%s\" has no child rows", child->name);
+        return;
+    }
+    if (json_get(v, "child") && !child)
+        return;
+    field = child ? fields_find(child->children->fields, child->children->n_fields, name)
+                  : fields_find(c->d->fields, c->d->n_fields, name);
+    if (!field || field->kind != FIELD_COLUMN) {
+        opt_problem(c, &f_at, "there is no column \"%s\"", name);
+        return;
+    }
+    fill_filter(c, f, field, child,
+        type == 0   ? FILTER_FLAGS
+        : type == 1 ? FILTER_ID
+                    : named_type(field, child != NULL));
+    if (f->type == FILTER_FLAGS)
+        read_flags(c, f, at);
+    if (f->type == FILTER_NONE)
+        opt_problem(c, at, "there is no filter for \"%s\"; objects of booleans have \"type\": \"flags\"", name);
+    f->strip = opt_text(c, v, at, "strip", NULL);
+}
+
+static void named_filter(struct compile *c, struct filters *all, const struct wharf_json *v, const struct place *at)
+{
+    static const char *const keys[] = {"alias", "child", "field", "type", "strip", NULL};
+    struct filter *f = filter_add(c, all, v->key.p, at);
+    const char *alias = opt_text(c, v, at, "alias", NULL), *name = f->name;
+
+    opt_shape(c, at->up, name, name, "^[a-z_][a-z0-9_]{0,62}$", "a name of lower-case letters, digits and _");
+    if (!opt_object(c, v, at, keys))
+        return;
+    if (!alias) {
+        field_filter(c, f, v, at);
+        return;
+    }
+    for (size_t i = 0; i + 1 < all->n; i++)
+        if (!strcmp(all->items[i].name, alias)) {
+            *f = all->items[i];
+            f->name = name;
+            return;
+        }
+    opt_member_problem(c, at, "alias", "there is no filter \"%s\" before this one", alias);
+}
+
+static void read_filters(struct compile *c, const struct wharf_json *x, const struct place *up)
+{
+    struct place at = place_key(up, WHARF_S("filters")), root = {0};
+    const struct wharf_json *named = json_get(x, "filters");
+    struct definition *d = c->d;
+    struct filters all = {0};
+
+    if (named && named->type != JSON_OBJECT) {
+        opt_problem(c, &at, "this is an object of filters");
+        named = NULL;
+    }
+    all.items = ARENA_ARRAY(c->arena, struct filter, d->n_fields + COL_SYSTEM_COUNT + (named ? named->count : 0));
+    system_filters(c, &all);
+    for (size_t i = 0; i < d->n_fields; i++)
+        if (d->fields[i].filter != FILTER_NONE)
+            fill_filter(c, filter_add(c, &all, d->fields[i].name, &root), &d->fields[i], NULL, d->fields[i].filter);
+    for (const struct wharf_json *m = named ? named->child : NULL; m; m = m->next) {
+        struct place inner = place_key(&at, m->key);
+
+        named_filter(c, &all, m, &inner);
+    }
+    d->filters = all.items;
+    d->n_filters = all.n;
+}
+
+static void read_assume(struct compile *c, const struct wharf_json *x, const struct place *up)
+{
+    const struct wharf_json *assume = json_get(x, "assume");
+    struct place at = place_key(up, WHARF_S("assume"));
+    struct definition *d = c->d;
+    struct assumed *list;
+
+    if (!assume)
+        return;
+    if (assume->type != JSON_OBJECT) {
+        opt_problem(c, &at, "this is an object of filter values");
+        return;
+    }
+    list = ARENA_ARRAY(c->arena, struct assumed, assume->count);
+    for (const struct wharf_json *m = assume->child; m; m = m->next) {
+        const struct filter *f = definition_filter(d, m->key);
+        const char *value = opt_need(c, assume, &at, m->key.p);
+
+        if (f)
+            list[d->n_assumed++] = (struct assumed){f, value};
+        else
+            opt_member_problem(c, &at, m->key.p, "there is no filter of this name");
+    }
+    d->assumed = list;
+}
+
+void list_compile(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    static const char *const keys[] = {
+        "limit", "max", "order_by", "direction", "search", "search_similar", "filters", "assume", NULL};
+    struct definition *d = c->d;
+
+    opt_object(c, x, at, keys);
+    d->list.max = (int32_t)opt_int(c, x, at, "max", 1000, 1, 1000);
+    d->list.limit = (int32_t)opt_int(c, x, at, "limit", d->list.max < 25 ? d->list.max : 25, 1, d->list.max);
+    d->list.all_word = true;
+    d->list.count_exact = true;
+    read_order(c, x, at);
+    read_search(c, x, at);
+    read_filters(c, x, at);
+    read_assume(c, x, at);
+}
