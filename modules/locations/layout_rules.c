@@ -1,6 +1,6 @@
 /* layout_rules.c - the rules of one layout (spec 02 section 3): its parent, what follows from its ancestors, the default one. */
 #include "layouts.h"
-#include "locations_fields.h"
+#include "locations.gen.h"
 
 /* ---- normalize: the other names of path ---- */
 
@@ -75,7 +75,7 @@ static wharf_status read_parent(wharf_req *req, struct place *p, bool moves)
         return parent_missing(req);
     if (row_truth(rows, 0, 3))
         return W->err->fail(req, "layout.cycle", "path", NULL);
-    if (moves && row_int(rows, 0, 4) >= LAYOUT_CHILDREN)
+    if (moves && row_int(rows, 0, 4) >= CHILDREN_MAX)
         return W->err->fail(req, "layout.too_many", "path", NULL);
     row_text(rows, 0, 0, &p->root);
     row_text(rows, 0, 1, &p->nested_name);
@@ -129,7 +129,7 @@ static wharf_status settle_place(wharf_req *req, uint32_t op, const wharf_rec *o
     if (s != WHARF_OK)
         return s;
     p->depth = p->path.n ? p->depth + 1 : 1;
-    if (p->depth + height > LAYOUT_DEPTH)
+    if (p->depth + height > DEPTH_MAX)
         return W->err->fail(req, "layout.too_deep", "path", NULL);
     p->root = p->path.n ? p->root : p->id;
     p->nested_name = p->path.n ? W->mem->printf(req, "%.*s / %.*s", (int)p->nested_name.n, p->nested_name.p,

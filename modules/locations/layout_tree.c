@@ -133,7 +133,7 @@ struct node {
 
 static void put_children(wharf_out *out, struct node *nodes, size_t n, wharf_str parent, unsigned depth)
 {
-    for (size_t i = 0; i < n && depth <= LAYOUT_DEPTH; i++) {
+    for (size_t i = 0; i < n && depth <= DEPTH_MAX; i++) {
         if (nodes[i].placed || !same(nodes[i].path, parent))
             continue;
         nodes[i].placed = true;

@@ -4,7 +4,7 @@
  * same pipeline as a single write; what the rules say about it is told with its place in front ("2.path", "layouts.2.path").
  */
 #include "layouts.h"
-#include "locations_fields.h"
+#include "locations.gen.h"
 
 struct upsert {
     wharf_req *req;
@@ -68,7 +68,7 @@ static wharf_status read_body(struct upsert *u, const wharf_json *body)
     n = list ? W->json->count(list) : 1;
     if (!n)
         return W->err->fail(u->req, "validation.failed", list == body ? "" : "layouts", "Send at least one layout");
-    if (n > LAYOUT_BATCH)
+    if (n > BATCH_MAX)
         return W->err->fail(u->req, "layout.too_many", list == body ? "" : "layouts", NULL);
     u->items = W->mem->alloc(u->req, n * sizeof(wharf_json *));
     u->ids = W->mem->alloc(u->req, n * sizeof(wharf_str));

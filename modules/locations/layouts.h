@@ -4,7 +4,7 @@
 
 #include "locations.h"
 
-enum { LAYOUT_DEPTH = 10, LAYOUT_CHILDREN = 1000, LAYOUT_BATCH = 400 };
+enum { DEPTH_MAX = 10, CHILDREN_MAX = 1000, BATCH_MAX = 400 };
 
 /* Hex SHA-256 of what a client set of a layout; position as a number, metadata as its object (or NULL). */
 wharf_str layout_checksum(wharf_req *req, wharf_str id, wharf_str name, wharf_str code, wharf_str path,

@@ -4,7 +4,7 @@
 #include "address.h"
 #include "hours.h"
 #include "layouts.h"
-#include "locations_fields.h"
+#include "locations.gen.h"
 
 enum { EMAIL_LOCAL = 64, PHONE_MIN = 7, PHONE_MAX = 15, ZONE_NAME = 64 };
 

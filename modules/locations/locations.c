@@ -1,7 +1,6 @@
 /* locations.c - the module locations: what it declares (spec 02 sections 1 to 3). */
 #include "locations.h"
-#include "locations_fields.h"
-#include "locations_files.h"
+#include "locations.gen.h"
 
 const wharf_host *W;
 const wharf_org_directory_api *org;
@@ -49,17 +48,17 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 {
     const wharf_resource location = {.head = WHARF_HEAD(wharf_resource),
         .name = "location",
-        .definition_hash = LOCATION_HASH,
-        .definition = {definition_files[0].text, definition_files[0].size},
+        .definition_hash = LOCATION_DEFINITION_HASH,
+        .definition = LOCATION_DEFINITION,
         .hooks = &location_hooks};
     const wharf_resource layout = {.head = WHARF_HEAD(wharf_resource),
         .name = "layout",
-        .definition_hash = LAYOUT_HASH,
-        .definition = {definition_files[1].text, definition_files[1].size},
+        .definition_hash = LAYOUT_DEFINITION_HASH,
+        .definition = LAYOUT_DEFINITION,
         .hooks = &layout_hooks};
 
-    api->migration(d, 1, "locations", (wharf_str){migration_files[0].text, migration_files[0].size});
-    api->errors(d, (wharf_str){error_files[0].text, error_files[0].size});
+    MIGRATIONS(api, d);
+    api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &location);
     api->resource(d, &layout);
     declare_routes(d, api);
@@ -75,7 +74,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
     static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = WHARF_MANIFEST, .declare = declare, .start = start};
+        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
 
     W = host;
     return &desc;
