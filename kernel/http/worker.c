@@ -77,8 +77,9 @@ static bool read_cursor_key(struct engine *e, const char *database)
     for (int i = 0; i < 32; i++)
         snprintf(hex + 2 * i, 3, "%02x", fresh[i]);
     /* Two statements: the one that loses a race sees the winner's row only in its next snapshot. */
-    PQclear(PQexecParams(pg, "INSERT INTO wharf.setting (key, value) VALUES ('cursor.key', $1::text) ON CONFLICT (key) DO NOTHING", 1,
-        NULL, values, NULL, NULL, 0));
+    PQclear(PQexecParams(pg,
+        "INSERT INTO wharf.setting (key, value) VALUES ('cursor.key', $1::text) ON CONFLICT (key) DO NOTHING", 1, NULL,
+        values, NULL, NULL, 0));
     r = PQexec(pg, "SELECT value FROM wharf.setting WHERE key = 'cursor.key'");
     ok = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1 && PQgetlength(r, 0, 0) == 64;
     for (int i = 0; ok && i < 32; i++) {

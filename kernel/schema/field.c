@@ -371,6 +371,21 @@ enum filter_type field_filter_type(const struct field *f)
     return FILTER_NONE;
 }
 
+/* true, false, or "id" for a text that holds an id. */
+static void read_filter(struct compile *c, struct field *f, const struct property *p, int column, bool always)
+{
+    const struct wharf_json *v = json_get(p->x, "filter");
+    bool id = json_is(v, JSON_STRING) && str_eqz(v->text, "id");
+
+    if (id && f->store != STORE_TEXT)
+        opt_member_problem(c, &p->x_at, "filter", "only a text can hold an id");
+    if (!id && !opt_bool(c, p->x, &p->x_at, "filter", always))
+        return;
+    f->filter = id || column == COL_CREATED_BY || column == COL_UPDATED_BY ? FILTER_ID : field_filter_type(f);
+    if (f->filter == FILTER_NONE)
+        opt_member_problem(c, &p->x_at, "filter", "there is no filter for this store");
+}
+
 static void read_output(struct compile *c, struct field *f, const struct property *p)
 {
     int column = f->column && !p->child ? system_column(f->column) : -1;
@@ -381,11 +396,7 @@ static void read_output(struct compile *c, struct field *f, const struct propert
     read_members(c, f, p->json);
     if (p->child && (json_get(p->x, "filter") || json_get(p->x, "sort")))
         opt_problem(c, &p->x_at, "child rows are filtered by list.filters of the resource and not sorted");
-    if (opt_bool(c, p->x, &p->x_at, "filter", always && !p->child)) {
-        f->filter = column == COL_CREATED_BY || column == COL_UPDATED_BY ? FILTER_ID : field_filter_type(f);
-        if (f->filter == FILTER_NONE)
-            opt_member_problem(c, &p->x_at, "filter", "there is no filter for this store");
-    }
+    read_filter(c, f, p, column, always && !p->child);
     f->sort = read_switch(c, p, "sort", sorts, "columns of single values");
     f->log = opt_bool(c, p->x, &p->x_at, "log", true);
     opt_text(c, p->x, &p->x_at, "since", NULL);

@@ -232,10 +232,36 @@ static void read_filters(struct compile *c, const struct wharf_json *x, const st
     d->n_filters = all.n;
 }
 
+static void read_assume(struct compile *c, const struct wharf_json *x, const struct place *up)
+{
+    const struct wharf_json *assume = json_get(x, "assume");
+    struct place at = place_key(up, WHARF_S("assume"));
+    struct definition *d = c->d;
+    struct assumed *list;
+
+    if (!assume)
+        return;
+    if (assume->type != JSON_OBJECT) {
+        opt_problem(c, &at, "this is an object of filter values");
+        return;
+    }
+    list = ARENA_ARRAY(c->arena, struct assumed, assume->count);
+    for (const struct wharf_json *m = assume->child; m; m = m->next) {
+        const struct filter *f = definition_filter(d, m->key);
+        const char *value = opt_need(c, assume, &at, m->key.p);
+
+        if (f)
+            list[d->n_assumed++] = (struct assumed){f, value};
+        else
+            opt_member_problem(c, &at, m->key.p, "there is no filter of this name");
+    }
+    d->assumed = list;
+}
+
 void list_compile(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {
-        "limit", "max", "order_by", "direction", "search", "search_similar", "filters", NULL};
+        "limit", "max", "order_by", "direction", "search", "search_similar", "filters", "assume", NULL};
     struct definition *d = c->d;
 
     opt_object(c, x, at, keys);
@@ -246,4 +272,5 @@ void list_compile(struct compile *c, const struct wharf_json *x, const struct pl
     read_order(c, x, at);
     read_search(c, x, at);
     read_filters(c, x, at);
+    read_assume(c, x, at);
 }

@@ -86,47 +86,72 @@ static void columns(void **state)
         assert_int_equal(d->fields[i].index, i);
 }
 
+/* One line per field: what was derived. */
+static void describe(struct buf *out, const struct field *f)
+{
+    static const char *const stores[] = {"none", "text", "int", "dec", "bool", "time", "json", "array", "metadata"};
+    static const char *const kinds[] = {"column", "computed", "embed", "children"};
+    static const char *const blanks[] = {"clear", "ignore", "reject", "keep"};
+    const struct {
+        bool on;
+        const char *name;
+    } flags[] = {{f->required, "required"}, {f->nullable, "nullable"}, {f->trim, "trim"}, {f->fold, "fold"},
+        {f->secret, "secret"}, {f->merge, "merge"}, {f->set_input, "set"}, {f->sort, "sort"}, {f->search, "search"},
+        {!f->log, "unlogged"}, {f->default_value != NULL, "default"}};
+
+    buf_addf(out, "%s: %s %s write %u in %u filter %d null %s empty %s", f->name, kinds[f->kind], stores[f->store],
+        f->write, f->in, (int)f->filter, blanks[f->on_null], blanks[f->on_empty]);
+    for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+        if (flags[i].on)
+            buf_addf(out, " %s", flags[i].name);
+}
+
 static void fields(void **state)
 {
+    static const char *const want[] = {
+        "id: column text write 0 in 3 filter 4 null reject empty reject trim",
+        "name: column text write 3 in 3 filter 5 null reject empty reject required trim sort search",
+        "location_id: column text write 3 in 3 filter 4 null reject empty reject required trim",
+        "location: embed none write 0 in 2 filter 0 null clear empty clear nullable",
+        "device_token: column text write 3 in 2 filter 0 null reject empty reject required secret",
+        "status: column text write 3 in 3 filter 3 null reject empty reject trim default",
+        "allow_all_users: column bool write 3 in 3 filter 0 null reject empty reject default",
+        "allowed_users: column array write 3 in 2 filter 0 null reject empty reject set",
+        "configuration: column json write 3 in 3 filter 0 null reject empty reject merge",
+        "printers: children none write 3 in 3 filter 0 null reject empty reject required",
+        "print_jobs_count: computed none write 0 in 3 filter 0 null reject empty reject",
+        "device_id: column text write 3 in 3 filter 0 null clear empty clear nullable trim",
+        "weight_limit: column dec write 3 in 3 filter 2 null clear empty clear nullable",
+        "slots: column int write 3 in 3 filter 2 null clear empty clear nullable sort",
+        "code: column text write 1 in 3 filter 0 null clear empty clear nullable trim fold",
+        "notes: column text write 3 in 3 filter 0 null clear empty ignore nullable trim",
+        "nickname: column text write 3 in 3 filter 0 null ignore empty keep trim default",
+        "installed_at: column time write 3 in 3 filter 1 null clear empty clear nullable sort",
+        "tags: column array write 3 in 3 filter 8 null reject empty reject",
+        "metadata: column metadata write 3 in 3 filter 9 null clear empty clear",
+        "created_at: column time write 0 in 3 filter 1 null reject empty reject",
+        "updated_at: column time write 0 in 3 filter 1 null reject empty reject sort",
+    };
     const struct definition *d = compiled(*state, unit_file(*state, "tests/unit/fixtures/station.json"));
-    const struct field *f;
+    struct buf line;
 
-    f = field(d, "id");
-    assert_true(
-        f->kind == FIELD_COLUMN && f->store == STORE_TEXT && f->write == 0 && f->filter == FILTER_ID && !f->required);
-    f = field(d, "name");
-    assert_true(f->write == (OP_CREATE | OP_UPDATE) && f->required && f->trim && !f->nullable && f->sort && f->search);
-    assert_true(f->on_null == BLANK_REJECT && f->on_empty == BLANK_REJECT && f->filter == FILTER_TEXT &&
-                f->in == (IN_LIST | IN_RETRIEVE));
-    f = field(d, "device_token");
-    assert_true(f->secret && !f->trim && f->in == IN_RETRIEVE);
-    f = field(d, "location");
-    assert_true(
-        f->kind == FIELD_EMBED && f->write == 0 && f->n_embed_fields == 3 && f->embed_from == field(d, "location_id"));
-    assert_string_equal(f->embed_fields[2], "code");
-    f = field(d, "status");
-    assert_true(f->filter == FILTER_ENUM && f->n_members == 2 && json_is(f->default_value, JSON_STRING));
-    f = field(d, "allowed_users");
-    assert_true(f->store == STORE_ARRAY && f->set_input && f->filter == FILTER_NONE);
-    assert_string_equal(f->ref, "user");
-    f = field(d, "configuration");
-    assert_true(f->store == STORE_JSON && f->merge && !f->nullable);
-    f = field(d, "print_jobs_count");
-    assert_true(f->kind == FIELD_COMPUTED && f->in == (IN_LIST | IN_RETRIEVE) && f->select == -1);
-    assert_string_equal(f->include_flag, "include_print_jobs_count");
-    f = field(d, "weight_limit");
-    assert_true(
-        f->store == STORE_DEC && f->precision == 15 && f->scale == 4 && f->nullable && f->on_null == BLANK_CLEAR);
-    f = field(d, "code");
-    assert_true(f->write == OP_CREATE && f->fold);
-    f = field(d, "notes");
-    assert_true(f->on_null == BLANK_CLEAR && f->on_empty == BLANK_IGNORE);
-    f = field(d, "nickname");
-    assert_true(f->on_null == BLANK_IGNORE && f->on_empty == BLANK_KEEP);
-    f = field(d, "metadata");
-    assert_true(f->store == STORE_METADATA && f->filter == FILTER_METADATA && f->on_null == BLANK_CLEAR);
-    f = field(d, "created_at");
-    assert_true(f->store == STORE_TIME && f->write == 0 && f->filter == FILTER_DATE);
+    assert_int_equal(d->n_fields, sizeof(want) / sizeof(*want));
+    buf_init(&line, 1000);
+    for (size_t i = 0; i < d->n_fields; i++) {
+        buf_clear(&line);
+        describe(&line, &d->fields[i]);
+        assert_string_equal(line.p, want[i]);
+    }
+    buf_done(&line);
+    assert_ptr_equal(field(d, "location")->embed_from, field(d, "location_id"));
+    assert_int_equal(field(d, "location")->n_embed_fields, 3);
+    assert_string_equal(field(d, "location")->embed_fields[2], "code");
+    assert_string_equal(field(d, "allowed_users")->ref, "user");
+    assert_string_equal(field(d, "print_jobs_count")->include_flag, "include_print_jobs_count");
+    assert_int_equal(field(d, "status")->n_members, 2);
+    assert_int_equal(field(d, "weight_limit")->precision, 15);
+    assert_int_equal(field(d, "weight_limit")->scale, 4);
+    assert_int_equal(field(d, "slots")->precision, 0);
 }
 
 static void children(void **state)
@@ -300,6 +325,8 @@ static void refuses_resource_options(void **state)
         {"\"list\":{\"limit\":0}", "/x-wharf/list/limit|this is a whole number from 1 to 1000"},
         {"\"list\":{\"max\":10,\"limit\":11}", "/x-wharf/list/limit|"},
         {"\"list\":{\"order_by\":\"x\"}", "/x-wharf/list/order_by|"},
+        {"\"list\":{\"assume\":{\"x\":\"1\"}}", "/x-wharf/list/assume/x|there is no filter"},
+        {"\"list\":{\"assume\":{\"id\":1}}", "/x-wharf/list/assume/id|this is a text"},
         {"\"list\":{\"direction\":\"up\"}", "/x-wharf/list/direction|"},
         {"\"list\":{\"search\":[\"n\"]}", "/x-wharf/list/search|\"n\" is no text"},
         {"\"list\":{\"search\":[\"n.x\"]}", "/x-wharf/list/search|there is no field \"n.x\" in child rows"},
@@ -348,6 +375,8 @@ static void refuses_properties(void **state)
         {"{\"type\":\"string\",\"x-wharf\":{\"merge\":true}}", "/properties/x/x-wharf/merge|only objects"},
         {"{\"type\":\"string\",\"x-wharf\":{\"set\":true}}", "/properties/x/x-wharf/set|only arrays"},
         {"{\"type\":\"object\",\"x-wharf\":{\"filter\":true}}", "/properties/x/x-wharf/filter|there is no filter"},
+        {"{\"type\":\"integer\",\"x-wharf\":{\"filter\":\"id\"}}",
+            "/properties/x/x-wharf/filter|only a text can hold an id"},
         {"{\"type\":\"object\",\"x-wharf\":{\"sort\":true}}",
             "/properties/x/x-wharf/sort|only columns of single values"},
         {"{\"type\":\"integer\",\"x-wharf\":{\"ref\":\"door\"}}", "/properties/x/x-wharf/ref|only texts"},
@@ -438,6 +467,10 @@ static void variants(void **state)
     assert_string_equal(d->title_plural, "doors of docks");
     assert_string_equal(d->list.order->column, "created_at"); /* a system column that is not shown */
     assert_int_equal(d->n_sorts, 1);
+    d = accepted(*state, "\"dialect\":1", "\"dialect\":1,\"list\":{\"assume\":{\"id\":\"null\"}}");
+    assert_int_equal(d->n_assumed, 1);
+    assert_ptr_equal(d->assumed[0].filter, filter(d, "id"));
+    assert_string_equal(d->assumed[0].value, "null");
     d = accepted(*state, "\"dialect\":1", "\"dialect\":1,\"events\":false");
     assert_null(d->events.created);
     assert_null(d->events.deleted);
