@@ -127,6 +127,8 @@ typedef struct wharf_req_api {
     wharf_out *(*respond)(wharf_req *req, uint32_t http_status, const char *message); /* opens "data" of the envelope */
     void *(*thread_local_state)(wharf_req *req);                                    /* what thread_start() returned */
     void (*created)(wharf_req *req, wharf_str path);                                /* the Location header of a 201 */
+    /* Scopes or locations of principals were changed: after the commit keys are read again, in every process. */
+    void (*access_changed)(wharf_req *req);
 } wharf_req_api;
 
 enum wharf_json_type {
