@@ -1,5 +1,6 @@
 /* station_rules.c - the rules of print stations (spec 04 sections 2, 3 and 5) that a definition can not say. */
 #include <string.h>
+#include <strings.h>
 
 #include "stations.h"
 #include "stations.gen.h"
@@ -313,6 +314,17 @@ const wharf_hooks station_hooks = {.head = WHARF_HEAD(wharf_hooks),
 
 /* ---- on locations ---- */
 
+static bool is_true(wharf_str s)
+{
+    static const char *const words[] = {"true", "1", "yes"};
+
+    for (size_t i = 0; i < 3; i++) {
+        if (s.n == strlen(words[i]) && strncasecmp(s.p, words[i], s.n) == 0)
+            return true;
+    }
+    return false;
+}
+
 static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     static const char sql[] =
@@ -322,7 +334,7 @@ static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec 
     const wharf_rows *rows;
     wharf_status s;
 
-    if (op != WHARF_DELETE || (W->req->param(req, "force", &force) && force.n == 4 && !memcmp(force.p, "true", 4)))
+    if (op != WHARF_DELETE || (W->req->param(req, "force", &force) && is_true(force)))
         return WHARF_OK;
     arg = text(W->res->id(old_rec));
     s = W->db->query(req, sql, &arg, 1, &rows);
