@@ -79,8 +79,9 @@ static wharf_status check_location(wharf_req *req, uint32_t op, const wharf_rec 
 /* Users that are added must be there (the kernel looked), enabled, and reach the station's location. */
 static wharf_status check_users(wharf_req *req, const wharf_rec *new_rec, const wharf_json *input)
 {
-    const char *verb = input && W->json->get(input, "add") ? "add" : "set";
-    const wharf_json *list = input ? W->json->get(input, verb) : NULL;
+    bool object = input && W->json->type(input) == WHARF_J_OBJECT;
+    const char *verb = object && W->json->get(input, "add") ? ".add" : object ? ".set" : "";
+    const wharf_json *list = object ? W->json->get(input, verb + 1) : input;
     size_t n = list ? W->json->count(list) : 0, i = 0;
     wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids)), location = {"", 0};
     uint32_t *flags = W->mem->alloc(req, (n + 1) * sizeof(*flags));
@@ -93,7 +94,7 @@ static wharf_status check_users(wharf_req *req, const wharf_rec *new_rec, const 
     get_text(new_rec, PRINT_STATION_LOCATION_ID, &location);
     s = stations_users->users(req, ids, n, location, flags);
     for (i = 0; s == WHARF_OK && i < n; i++) {
-        const char *path = W->mem->printf(req, "allowed_users.%s.%zu", verb, i).p;
+        const char *path = W->mem->printf(req, "allowed_users%s.%zu", verb, i).p;
 
         if (!(flags[i] & WHARF_USER_KNOWN))
             W->err->add(req, "validation.failed", path, "There is no user %.*s", (int)ids[i].n, ids[i].p);

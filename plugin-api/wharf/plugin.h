@@ -188,7 +188,7 @@ typedef struct wharf_res_api {
     void (*encode)(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec);
     bool (*sent)(const wharf_rec *rec, wharf_field f);                              /* did the request body carry it? */
     wharf_str (*id)(const wharf_rec *rec);
-    /* The JSON that the request sent for the field, {add, remove, set} inputs as such (plain arrays as {set}); or NULL. */
+    /* The JSON that the request sent for the field, {add, remove, set} inputs as such; or NULL. */
     const wharf_json *(*input)(const wharf_rec *rec, wharf_field f);
     /* Normalize hooks only, for input aliases: a member of the body by its name, whether a field or not; taking it out. */
     const wharf_json *(*member)(const wharf_rec *rec, const char *name);            /* or NULL */
