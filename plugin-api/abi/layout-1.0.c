@@ -15,7 +15,7 @@ _Static_assert(offsetof(wharf_val, u) == 8, "wharf_val.u moved");
 _Static_assert(offsetof(wharf_mem_api, head) == 0, "wharf_mem_api.head moved");
 _Static_assert(offsetof(wharf_mem_api, alloc) == 8, "wharf_mem_api.alloc moved");
 _Static_assert(offsetof(wharf_mem_api, dup) == 16, "wharf_mem_api.dup moved");
-_Static_assert(offsetof(wharf_mem_api, printf) == 24, "wharf_mem_api.printf moved");
+_Static_assert(offsetof(wharf_mem_api, format) == 24, "wharf_mem_api.format moved");
 _Static_assert(offsetof(wharf_mem_api, on_release) == 32, "wharf_mem_api.on_release moved");
 _Static_assert(offsetof(wharf_mem_api, scope_begin) == 40, "wharf_mem_api.scope_begin moved");
 _Static_assert(offsetof(wharf_mem_api, scope_end) == 48, "wharf_mem_api.scope_end moved");
@@ -42,6 +42,7 @@ _Static_assert(offsetof(wharf_req_api, cancelled) == 72, "wharf_req_api.cancelle
 _Static_assert(offsetof(wharf_req_api, new_id) == 80, "wharf_req_api.new_id moved");
 _Static_assert(offsetof(wharf_req_api, respond) == 88, "wharf_req_api.respond moved");
 _Static_assert(offsetof(wharf_req_api, thread_local_state) == 96, "wharf_req_api.thread_local_state moved");
+_Static_assert(offsetof(wharf_req_api, created) == 104, "wharf_req_api.created moved");
 _Static_assert(offsetof(wharf_json_api, head) == 0, "wharf_json_api.head moved");
 _Static_assert(offsetof(wharf_json_api, type) == 8, "wharf_json_api.type moved");
 _Static_assert(offsetof(wharf_json_api, get) == 16, "wharf_json_api.get moved");
@@ -57,6 +58,9 @@ _Static_assert(offsetof(wharf_json_api, close) == 88, "wharf_json_api.close move
 _Static_assert(offsetof(wharf_json_api, truth) == 96, "wharf_json_api.truth moved");
 _Static_assert(offsetof(wharf_json_api, key) == 104, "wharf_json_api.key moved");
 _Static_assert(offsetof(wharf_json_api, next) == 112, "wharf_json_api.next moved");
+_Static_assert(offsetof(wharf_json_api, writer) == 120, "wharf_json_api.writer moved");
+_Static_assert(offsetof(wharf_json_api, result) == 128, "wharf_json_api.result moved");
+_Static_assert(offsetof(wharf_json_api, result_text) == 136, "wharf_json_api.result_text moved");
 _Static_assert(offsetof(wharf_db_api, head) == 0, "wharf_db_api.head moved");
 _Static_assert(offsetof(wharf_db_api, query) == 8, "wharf_db_api.query moved");
 _Static_assert(offsetof(wharf_db_api, exec) == 16, "wharf_db_api.exec moved");
@@ -186,7 +190,7 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_val *)0)->scale),
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->head), wharf_head), "wharf_mem_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->alloc), void *(*)(wharf_req *req, size_t bytes)), "wharf_mem_api.alloc has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->dup), wharf_str (*)(wharf_req *req, const char *p, size_t n)), "wharf_mem_api.dup has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->printf), wharf_str (*)(wharf_req *req, const char *fmt, ...)), "wharf_mem_api.printf has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->format), wharf_str (*)(wharf_req *req, const char *fmt, ...)), "wharf_mem_api.format has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->on_release), void (*)(wharf_req *req, void (*fn)(void *arg), void *arg)), "wharf_mem_api.on_release has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->scope_begin), wharf_scope *(*)(wharf_req *req)), "wharf_mem_api.scope_begin has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->scope_end), void (*)(wharf_req *req, wharf_scope *scope)), "wharf_mem_api.scope_end has another type");
@@ -213,6 +217,7 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->can
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->new_id), wharf_str (*)(wharf_req *req, const char *prefix)), "wharf_req_api.new_id has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->respond), wharf_out *(*)(wharf_req *req, uint32_t http_status, const char *message)), "wharf_req_api.respond has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->thread_local_state), void *(*)(wharf_req *req)), "wharf_req_api.thread_local_state has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->created), void (*)(wharf_req *req, wharf_str path)), "wharf_req_api.created has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->head), wharf_head), "wharf_json_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->type), uint32_t (*)(const wharf_json *v)), "wharf_json_api.type has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->get), const wharf_json *(*)(const wharf_json *object, const char *key)), "wharf_json_api.get has another type");
@@ -228,6 +233,9 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->cl
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->truth), bool (*)(const wharf_json *v, bool *ret_truth)), "wharf_json_api.truth has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->key), wharf_str (*)(const wharf_json *member)), "wharf_json_api.key has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->next), const wharf_json *(*)(const wharf_json *element)), "wharf_json_api.next has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->writer), wharf_out *(*)(wharf_req *req)), "wharf_json_api.writer has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->result), wharf_status (*)(wharf_req *req, wharf_out *out, const wharf_json **ret_v)), "wharf_json_api.result has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->result_text), wharf_str (*)(const wharf_out *out)), "wharf_json_api.result_text has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->head), wharf_head), "wharf_db_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->query), wharf_status (*)(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args, const wharf_rows **ret_rows)), "wharf_db_api.query has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->exec), wharf_status (*)(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args, uint64_t *ret_n)), "wharf_db_api.exec has another type");
