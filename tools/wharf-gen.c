@@ -22,8 +22,9 @@ struct options {
 
 static int usage(void)
 {
-    fputs("usage: wharf-gen --plugin NAME [--header OUT.h] [--manifest plugin.json --note OUT.c] [--errors errors.json]\n"
-          "                 [--migrations DIR] [--embed FILE.json] [--check] DEFINITION.json...\n",
+    fputs(
+        "usage: wharf-gen --plugin NAME [--header OUT.h] [--manifest plugin.json --note OUT.c] [--errors errors.json]\n"
+        "                 [--migrations DIR] [--embed FILE.json] [--check] DEFINITION.json...\n",
         stderr);
     return 2;
 }

@@ -16,20 +16,21 @@ struct admin_org {
 };
 
 struct admin_key {
-    const char *organization_id;  /* the live organization, also for a test key */
-    const char *name;             /* or NULL */
-    const char *scopes;           /* "all", or "items:read,shipments:write" */
-    const char *locations;        /* comma list: the key reaches these only; NULL: all */
-    const char *user_id;          /* the key acts for this user; or NULL */
-    bool test;                    /* binds to the test twin, which is made with the first such key */
-    bool system;                  /* holds the scope system too, which no role has */
+    const char *organization_id; /* the live organization, also for a test key */
+    const char *name; /* or NULL */
+    const char *scopes; /* "all", or "items:read,shipments:write" */
+    const char *locations; /* comma list: the key reaches these only; NULL: all */
+    const char *user_id; /* the key acts for this user; or NULL */
+    bool test; /* binds to the test twin, which is made with the first such key */
+    bool system; /* holds the scope system too, which no role has */
 };
 
 /* Id of the new organization in ret_id. */
-bool admin_org_create(PGconn *conn, const struct admin_org *org, char ret_id[ID_MAX], struct arena *a, wharf_str *ret_error);
+bool admin_org_create(
+    PGconn *conn, const struct admin_org *org, char ret_id[ID_MAX], struct arena *a, wharf_str *ret_error);
 /* The key's text, to be shown once. modules of the settings: their areas belong to "all". */
-bool admin_key_create(PGconn *conn, const struct config *config, const struct admin_key *key, wharf_str *ret_text, struct arena *a,
-    wharf_str *ret_error);
+bool admin_key_create(PGconn *conn, const struct config *config, const struct admin_key *key, wharf_str *ret_text,
+    struct arena *a, wharf_str *ret_error);
 /* Is this key's text known, unrevoked and not expired? Its organization in ret_id. */
 bool admin_key_works(PGconn *conn, const struct config *config, const char *text, char ret_organization[ID_MAX]);
 

@@ -12,18 +12,18 @@ enum { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 /* One option of a command. Exactly one target: with text it takes a value, with flag it does not. */
 struct cli_option {
-    const char *name;   /* "--ready" */
+    const char *name; /* "--ready" */
     const char **text;
     bool *flag;
 };
 
 struct cli {
     struct arena *a;
-    const char *config_file;                 /* -c FILE, or /etc/wharf/wharf.lua when it is there, or NULL */
+    const char *config_file; /* -c FILE, or /etc/wharf/wharf.lua when it is there, or NULL */
     bool config_given;
-    struct config_override sets[SETS_MAX];   /* --set and the options that mean one, in order */
+    struct config_override sets[SETS_MAX]; /* --set and the options that mean one, in order */
     size_t n_sets;
-    const char *words[WORDS_MAX];            /* arguments that are no options */
+    const char *words[WORDS_MAX]; /* arguments that are no options */
     size_t n_words;
 };
 
@@ -61,8 +61,8 @@ int command_key(int argc, char **argv);
 int command_plugin(int argc, char **argv);
 int command_help(int argc, char **argv);
 int command_version(int argc, char **argv);
-int command_worker(int argc, char **argv);  /* _worker */
-int command_setup(int argc, char **argv);   /* _migrate */
+int command_worker(int argc, char **argv); /* _worker */
+int command_setup(int argc, char **argv); /* _migrate */
 int command_welcome(int argc, char **argv); /* _welcome */
 
 #endif

@@ -6,9 +6,9 @@
 #include "util/id.h"
 
 struct devfile {
-    const char *api_key;            /* "" none */
+    const char *api_key; /* "" none */
     char organization_id[ID_MAX];
-    bool system;                    /* the key holds the scope system */
+    bool system; /* the key holds the scope system */
 };
 
 /* Missing or unreadable: leaves *ret as it is. */

@@ -136,6 +136,7 @@ static bool set_up(struct serve *s)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* Before the database: a port in use is told at once, and who connects while migrations run waits instead of being refused. */
 static bool open_sockets(struct serve *s)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -144,7 +145,6 @@ static bool open_sockets(struct serve *s)
     s->n_web = s->config->workers ? (size_t)s->config->workers : cores > 0 ? (size_t)cores : 1;
     if (s->n_web > SEATS_MAX - 1)
         s->n_web = SEATS_MAX - 1;
-    s->admin_fd = -1;
     if (!listen_open(s->config->listen, s->n_web, s->listen_fds, &s->listen, s->c.a, &error) ||
         (s->config->admin_listen[0] &&
             !listen_open(s->config->admin_listen, 1, &s->admin_fd, &s->admin, s->c.a, &error))) {
@@ -188,7 +188,7 @@ static int run(struct serve *s)
     struct supervisor_start start;
     int code;
 
-    if (!take_folder(s) || !open_log(s) || !open_database(s) || !set_up(s) || !open_sockets(s))
+    if (!take_folder(s) || !open_log(s) || !open_sockets(s) || !open_database(s) || !set_up(s))
         return EXIT_FAILED;
     start = (struct supervisor_start){.config = s->config,
         .config_file = s->c.config_file,
@@ -215,7 +215,7 @@ static int serve(struct serve *s)
     int code = EXIT_FAILED;
 
     s->exe[n > 0 ? n : 0] = 0;
-    s->lock = s->control_fd = -1;
+    s->lock = s->control_fd = s->admin_fd = -1;
     s->note = "";
     s->config = cli_config(&s->c);
     if (s->config)

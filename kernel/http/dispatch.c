@@ -96,7 +96,7 @@ static void statement_done(struct lane_job *job, PGresult *result, const struct 
 
     if (error)
         x->errors[i] = *error;
-    x->results[i] = result ? PQcopyResult(result, 0) : NULL;
+    x->results[i] = result ? PQcopyResult(result, PG_COPYRES_ATTRS | PG_COPYRES_TUPLES) : NULL;
     if (--x->pending)
         return;
     plan_done(x);

@@ -123,7 +123,8 @@ void dispatch_auth(struct exchange *x);
 struct threads *threads_start(struct server *s, size_t n);
 bool threads_push(struct threads *t, struct exchange *x); /* false: the queue is full */
 struct exchange *threads_done(struct threads *t); /* list by next_done */
-void threads_stop(struct threads *t);
+void threads_stop(struct threads *t); /* runs what is queued, joins; finished exchanges can still be taken */
+void threads_free(struct threads *t);
 
 /* address.c: false for a family that is not IP */
 bool address_text(const struct sockaddr *a, char *out, size_t size);

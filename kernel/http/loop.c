@@ -285,6 +285,7 @@ void server_stop(struct server *s)
 
     threads_stop(s->threads);
     take_finished(s);
+    threads_free(s->threads);
     for (struct exchange *x = s->exchanges; x; x = next) {
         next = x->next;
         if (x->suspended && x->connection) {

@@ -184,6 +184,10 @@ void threads_stop(struct threads *t)
     pthread_mutex_unlock(&t->lock);
     for (size_t i = 0; i < t->n; i++)
         pthread_join(t->ids[i], NULL);
+}
+
+void threads_free(struct threads *t)
+{
     pthread_mutex_destroy(&t->lock);
     pthread_cond_destroy(&t->more);
     free(t);

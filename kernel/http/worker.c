@@ -76,11 +76,11 @@ static bool read_cursor_key(struct engine *e, const char *database)
     random_bytes(fresh, sizeof(fresh));
     for (int i = 0; i < 32; i++)
         snprintf(hex + 2 * i, 3, "%02x", fresh[i]);
-    r = PQexecParams(pg,
-        "WITH made AS (INSERT INTO wharf.setting (key, value) VALUES ('cursor.key', $1::text) ON CONFLICT (key) DO "
-        "NOTHING RETURNING value) "
-        "SELECT value FROM made UNION ALL SELECT value FROM wharf.setting WHERE key = 'cursor.key' LIMIT 1",
-        1, NULL, values, NULL, NULL, 0);
+    /* Two statements: the one that loses a race sees the winner's row only in its next snapshot. */
+    PQclear(PQexecParams(pg,
+        "INSERT INTO wharf.setting (key, value) VALUES ('cursor.key', $1::text) ON CONFLICT (key) DO NOTHING", 1, NULL,
+        values, NULL, NULL, 0));
+    r = PQexec(pg, "SELECT value FROM wharf.setting WHERE key = 'cursor.key'");
     ok = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1 && PQgetlength(r, 0, 0) == 64;
     for (int i = 0; ok && i < 32; i++) {
         char two[3] = {PQgetvalue(r, 0, 0)[2 * i], PQgetvalue(r, 0, 0)[2 * i + 1], 0};
@@ -193,8 +193,10 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     for (size_t i = 0; i < e->n_plugins; i++)
         crash_add_plugin(e->plugins[i].name, e->plugins[i].manifest->file);
     crash_thread(&boot->board->workers[boot->slot].crumbs[0]);
-    if (!schema_current(e, r, boot->database, &why) || !read_cursor_key(e, boot->database))
+    if (!schema_current(e, r, boot->database, &why))
         return not_ready(boot, why);
+    if (!read_cursor_key(e, boot->database))
+        return not_ready(boot, str_z("the secret of cursors could not be read from wharf.setting"));
     e->openapi = openapi_build(e);
     count_routes(e, boot->board);
     pulse = pulse_start(e, boot->database, boot->kind == WORKER_JOB, &why);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "auth/roles.h"
+#include "plugin/manifest.h"
 #include "util/str.h"
 
 void *vector_add(struct arena *a, struct vector *v)
@@ -79,6 +81,24 @@ static const wharf_hooks *copy_hooks(struct wharf_decl *d, const wharf_hooks *th
     return take(d, own, sizeof(*own), theirs, "wharf_hooks") ? own : NULL;
 }
 
+/* Areas belong to the catalogue of 01 section 6.3, or to the manifest of the plugin that uses them. */
+static void check_area(struct wharf_decl *d, const char *area)
+{
+    const struct manifest *m = d->plugin->manifest;
+    size_t n;
+    const struct role_area *known = roles_areas(&n);
+
+    for (size_t i = 0; i < n; i++) {
+        if (!strcmp(known[i].area, area))
+            return;
+    }
+    for (size_t i = 0; i < m->n_scopes; i++) {
+        if (!strcmp(m->scopes[i], area))
+            return;
+    }
+    problem(d, "the scope area %s is nobody's; add it to \"scopes\" in plugin.json", area);
+}
+
 static void add_route(
     struct wharf_decl *d, const struct resource *res, enum route_kind kind, const char *method, bool member)
 {
@@ -129,6 +149,7 @@ static void d_resource(wharf_decl *d, const wharf_resource *theirs)
     def = definition_compile(d->arena, d->plugin->name, r.definition, definition_problem, d);
     if (!def)
         return;
+    check_area(d, def->scope);
     res = vector_add(d->arena, &d->resources);
     res->def = def;
     res->plugin = d->plugin;

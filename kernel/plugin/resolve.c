@@ -110,6 +110,13 @@ static void check_clashes(const struct manifest *const *all, size_t n, struct bu
             if (!strcmp(all[i]->name, all[k]->name))
                 buf_addf(problems, "%s and %s are both named %s; enable one of them\n", all[i]->file, all[k]->file,
                     all[i]->name);
+            for (size_t x = 0; x < all[i]->n_scopes * all[k]->n_scopes; x++) {
+                const char *area = all[i]->scopes[x / all[k]->n_scopes];
+
+                if (!strcmp(area, all[k]->scopes[x % all[k]->n_scopes]))
+                    buf_addf(problems, "%s and %s both claim the scope area %s; enable one of them\n", all[i]->file,
+                        all[k]->file, area);
+            }
             for (size_t x = 0; x < all[i]->n_provides; x++) {
                 for (size_t y = 0; y < all[k]->n_provides; y++) {
                     if (!strcmp(all[i]->provides[x].name, all[k]->provides[y].name) &&

@@ -9,18 +9,19 @@
 
 struct check {
     struct arena *arena;
-    schema_problem_fn *fn;      /* NULL: only the verdict is wanted */
+    schema_problem_fn *fn; /* NULL: only the verdict is wanted */
     void *arg;
     wharf_str base;
     uint32_t flags;
-    bool measuring;             /* alternatives are being compared: no comparing inside, it would double with each level */
+    bool measuring; /* alternatives are being compared: no comparing inside, it would double with each level */
 };
 
 bool say(struct check *c, const struct place *at, const char *rule, const char *format);
 /* The second %s is limit. */
 bool say_limit(struct check *c, const struct place *at, const char *rule, const char *format, wharf_str limit);
 /* "name must have at most 191 characters" */
-bool say_count(struct check *c, const struct place *at, const char *rule, const char *which, int64_t n, const char *what);
+bool say_count(
+    struct check *c, const struct place *at, const char *rule, const char *which, int64_t n, const char *what);
 bool say_type(struct check *c, const struct place *at, const struct schema *s);
 bool say_members(struct check *c, const struct place *at, const struct wharf_json *members);
 bool say_constant(struct check *c, const struct place *at, const struct wharf_json *constant);

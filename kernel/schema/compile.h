@@ -10,7 +10,8 @@ struct field_list {
 };
 
 /* The properties of a resource, or of the items of a children field (child), in order. required: names needed on create. */
-struct field_list fields_compile(struct compile *c, const struct wharf_json *schema, const struct place *at, bool child);
+struct field_list fields_compile(
+    struct compile *c, const struct wharf_json *schema, const struct place *at, bool child);
 /* What a children field says of its rows (field_children.c). */
 void field_children(struct compile *c, struct field *f, const struct wharf_json *x, const struct place *at);
 /* f->default_value must be a value that the field takes. */
@@ -20,7 +21,8 @@ enum filter_type field_filter_type(const struct field *f);
 const struct field *fields_find(const struct field *fields, size_t n, const char *name); /* or NULL */
 
 /* The member names a field of the resource: it, or NULL and a problem. */
-const struct field *opt_field(struct compile *c, const struct wharf_json *object, const struct place *at, const char *key);
+const struct field *opt_field(
+    struct compile *c, const struct wharf_json *object, const struct place *at, const char *key);
 const struct field *find_field(struct compile *c, const struct place *at, const char *name);
 
 /* Columns, and the hidden fields of system columns that no property shows (columns.c). */

@@ -9,26 +9,37 @@
 #include "schema/schema.h"
 
 enum store {
-    STORE_NONE,     /* no column: computed, embed, children */
+    STORE_NONE, /* no column: computed, embed, children */
     STORE_TEXT,
-    STORE_INT,      /* bigint */
-    STORE_DEC,      /* numeric(precision, scale) */
+    STORE_INT, /* bigint */
+    STORE_DEC, /* numeric(precision, scale) */
     STORE_BOOL,
-    STORE_TIME,     /* timestamptz(3) */
-    STORE_JSON,     /* jsonb: any JSON value checked by the field's schema */
-    STORE_ARRAY,    /* jsonb array of unique strings (or refs) */
+    STORE_TIME, /* timestamptz(3) */
+    STORE_JSON, /* jsonb: any JSON value checked by the field's schema */
+    STORE_ARRAY, /* jsonb array of unique strings (or refs) */
     STORE_METADATA, /* jsonb object with the rules of 01 section 4.2 */
 };
 
 enum field_kind {
-    FIELD_COLUMN,   /* a column of the table */
+    FIELD_COLUMN, /* a column of the table */
     FIELD_COMPUTED, /* filled by the compute hook, a page at a time */
-    FIELD_EMBED,    /* another row's fields, by a ref field of this row */
+    FIELD_EMBED, /* another row's fields, by a ref field of this row */
     FIELD_CHILDREN, /* rows of a child table owned by this row */
 };
 
-enum filter_type { FILTER_NONE, FILTER_DATE, FILTER_NUMBER, FILTER_ENUM, FILTER_ID, FILTER_TEXT, FILTER_BOOL, FILTER_MANY_BOOL,
-    FILTER_ARRAY, FILTER_METADATA, FILTER_FLAGS };
+enum filter_type {
+    FILTER_NONE,
+    FILTER_DATE,
+    FILTER_NUMBER,
+    FILTER_ENUM,
+    FILTER_ID,
+    FILTER_TEXT,
+    FILTER_BOOL,
+    FILTER_MANY_BOOL,
+    FILTER_ARRAY,
+    FILTER_METADATA,
+    FILTER_FLAGS
+};
 
 enum op_bit { OP_CREATE = 1, OP_UPDATE = 2, OP_DELETE = 4, OP_LIST = 8, OP_RETRIEVE = 16 };
 enum in_bit { IN_LIST = 1, IN_RETRIEVE = 2 };
@@ -37,59 +48,59 @@ enum blank_rule { BLANK_CLEAR, BLANK_IGNORE, BLANK_REJECT, BLANK_KEEP }; /* for 
 struct field;
 struct definition;
 
-struct child_set {                      /* of FIELD_CHILDREN */
-    const char *table;                  /* "stations.printer" */
-    const char *parent_column;          /* "station_id" */
-    const char *id_prefix;              /* "" with uuid */
+struct child_set { /* of FIELD_CHILDREN */
+    const char *table; /* "stations.printer" */
+    const char *parent_column; /* "station_id" */
+    const char *id_prefix; /* "" with uuid */
     bool uuid;
     bool soft_delete;
-    const struct field *fields;         /* columns of the child, in the order of output; index counts within the child */
+    const struct field *fields; /* columns of the child, in the order of output; index counts within the child */
     size_t n_fields;
-    const struct field *match[4];       /* sent items find live rows by the first of these they carry: id, then name */
+    const struct field *match[4]; /* sent items find live rows by the first of these they carry: id, then name */
     size_t n_match;
-    const struct field *unique;         /* unique among live rows of the parent (byte order), or NULL */
+    const struct field *unique; /* unique among live rows of the parent (byte order), or NULL */
 };
 
 struct field {
-    uint16_t index;                     /* in definition.fields: the constant of the generated header */
+    uint16_t index; /* in definition.fields: the constant of the generated header */
     enum field_kind kind;
     enum store store;
-    const char *name;                   /* JSON */
-    const char *column;                 /* SQL name, or NULL */
-    int16_t select;                     /* position in definition.columns, or -1 */
-    uint16_t precision, scale;          /* STORE_DEC */
-    uint32_t write;                     /* OP_CREATE | OP_UPDATE */
-    uint32_t in;                        /* IN_LIST | IN_RETRIEVE */
-    const char *include_flag;           /* "include_print_jobs_count": shown only when the request says so; or NULL */
-    bool required, nullable;            /* required on create; nullable: the column may be null */
-    bool trim, fold, secret, merge;     /* merge: objects are merged by key on update instead of replaced */
-    bool set_input;                     /* STORE_ARRAY: accepts {add, remove, set} besides a plain array */
+    const char *name; /* JSON */
+    const char *column; /* SQL name, or NULL */
+    int16_t select; /* position in definition.columns, or -1 */
+    uint16_t precision, scale; /* STORE_DEC */
+    uint32_t write; /* OP_CREATE | OP_UPDATE */
+    uint32_t in; /* IN_LIST | IN_RETRIEVE */
+    const char *include_flag; /* "include_print_jobs_count": shown only when the request says so; or NULL */
+    bool required, nullable; /* required on create; nullable: the column may be null */
+    bool trim, fold, secret, merge; /* merge: objects are merged by key on update instead of replaced */
+    bool set_input; /* STORE_ARRAY: accepts {add, remove, set} besides a plain array */
     bool sort, search, log;
     enum blank_rule on_null, on_empty;
-    const char *ref;                    /* resource its value (or each element) points to, or NULL */
-    const struct field *embed_from;     /* FIELD_EMBED: the ref field */
-    const char *const *embed_fields;    /* names shown of the other row */
+    const char *ref; /* resource its value (or each element) points to, or NULL */
+    const struct field *embed_from; /* FIELD_EMBED: the ref field */
+    const char *const *embed_fields; /* names shown of the other row */
     size_t n_embed_fields;
     const struct child_set *children;
     enum filter_type filter;
-    const char *const *members;         /* enum members, for filters and OpenAPI */
+    const char *const *members; /* enum members, for filters and OpenAPI */
     size_t n_members;
-    const struct schema *schema;        /* of one value; null and "" were handled before */
-    const struct schema *element;       /* set_input: of a list of ids to add or remove, without the array's own limits */
-    const struct wharf_json *json;      /* the property as written */
+    const struct schema *schema; /* of one value; null and "" were handled before */
+    const struct schema *element; /* set_input: of a list of ids to add or remove, without the array's own limits */
+    const struct wharf_json *json; /* the property as written */
     const struct wharf_json *default_value; /* or NULL */
 };
 
-struct filter {                         /* one named list filter: fields with filter plus the entries of list.filters */
+struct filter { /* one named list filter: fields with filter plus the entries of list.filters */
     const char *name;
     enum filter_type type;
     bool nullable;
-    const struct field *field;          /* of the resource, or of the child when child is set */
-    const struct field *child;          /* FIELD_CHILDREN the field belongs to, or NULL */
-    const char *const *members;         /* FILTER_ENUM, FILTER_FLAGS */
+    const struct field *field; /* of the resource, or of the child when child is set */
+    const struct field *child; /* FIELD_CHILDREN the field belongs to, or NULL */
+    const char *const *members; /* FILTER_ENUM, FILTER_FLAGS */
     size_t n_members;
-    const char *strip;                  /* accepted and dropped prefix of members: "page_size_", or NULL */
-    const char *id_prefix;              /* FILTER_ID: shape of the members, or NULL (any text up to 255) */
+    const char *strip; /* accepted and dropped prefix of members: "page_size_", or NULL */
+    const char *id_prefix; /* FILTER_ID: shape of the members, or NULL (any text up to 255) */
 };
 
 struct assumed {                        /* list.assume: taken when the request sends neither this filter nor search; "all" lifts it */
@@ -98,44 +109,60 @@ struct assumed {                        /* list.assume: taken when the request s
 };
 
 struct unique_rule {
-    const char *index;                  /* name of the database's unique index */
-    const char *code;                   /* error code: "station.exists" */
-    const struct field *report[4];      /* field paths told */
+    const char *index; /* name of the database's unique index */
+    const char *code; /* error code: "station.exists" */
+    const struct field *report[4]; /* field paths told */
     size_t n_report;
 };
 
-struct event_names { const char *created, *updated, *deleted; }; /* NULL: none */
+struct event_names {
+    const char *created, *updated, *deleted;
+}; /* NULL: none */
 
-struct column {                         /* what a row is read with, in order; the first seven are the system columns */
+struct column { /* what a row is read with, in order; the first seven are the system columns */
     const char *name;
     enum store store;
-    const struct field *field;          /* NULL for a system column that is not shown */
+    const struct field *field; /* NULL for a system column that is not shown */
 };
-enum system_column { COL_ID, COL_CREATED_AT, COL_UPDATED_AT, COL_CREATED_BY, COL_UPDATED_BY, COL_VERSION, COL_DELETED_AT, COL_SYSTEM_COUNT };
+enum system_column {
+    COL_ID,
+    COL_CREATED_AT,
+    COL_UPDATED_AT,
+    COL_CREATED_BY,
+    COL_UPDATED_BY,
+    COL_VERSION,
+    COL_DELETED_AT,
+    COL_SYSTEM_COUNT
+};
 
 struct definition {
-    const char *name;                   /* "print_station": value of "object" */
-    const char *title, *title_plural;   /* "Print station", "print stations": for messages */
+    const char *name; /* "print_station": value of "object" */
+    const char *title, *title_plural; /* "Print station", "print stations": for messages */
     const char *plugin;
     uint64_t hash;
-    const char *collection;             /* "/v1/cloud-printing/stations"; with ":param" of the parent when nested */
-    const char *id_param;               /* "station_id" */
+    const char *collection; /* "/v1/cloud-printing/stations"; with ":param" of the parent when nested */
+    const char *id_param; /* "station_id" */
     const char *id_prefix;
-    const struct pattern *id_pattern;   /* ids given by clients, or NULL */
-    const char *table;                  /* "stations.print_station" */
-    uint32_t ops;                       /* OP_* */
-    const char *scope;                  /* area */
-    const struct field *location;       /* or NULL: policy none */
-    const struct field *parent;         /* ref field filled from the path, or NULL */
-    const char *parent_param;           /* ":location" */
+    const struct pattern *id_pattern; /* ids given by clients, or NULL */
+    const char *table; /* "stations.print_station" */
+    uint32_t ops; /* OP_* */
+    const char *scope; /* area */
+    const struct field *location; /* or NULL: policy none */
+    const struct field *parent; /* ref field filled from the path, or NULL */
+    const char *parent_param; /* ":location" */
     bool soft_delete;
-    const struct field *fields;         /* in the order of output */
+    const struct field *fields; /* in the order of output */
     size_t n_fields;
     const struct column *columns;
     size_t n_columns;
     const struct unique_rule *uniques;
     size_t n_uniques;
-    struct { int32_t limit, max; bool all_word, count_exact, similar; const struct field *order; bool descending; } list;
+    struct {
+        int32_t limit, max;
+        bool all_word, count_exact, similar;
+        const struct field *order;
+        bool descending;
+    } list;
     const struct field *const *sorts;
     size_t n_sorts;
     const struct field *const *searches; /* own text columns and text columns of children */
@@ -148,16 +175,19 @@ struct definition {
     const struct field *const *event_without;
     size_t n_event_without;
     bool log;
-    struct { const struct field *all, *users, *device; } audience; /* NULL members: no audience */
-    uint32_t created_view;              /* IN_LIST or IN_RETRIEVE: which fields the answer of create shows */
-    const char *const *links;           /* "documents" */
+    struct {
+        const struct field *all, *users, *device;
+    } audience; /* NULL members: no audience */
+    uint32_t created_view; /* IN_LIST or IN_RETRIEVE: which fields the answer of create shows */
+    const char *const *links; /* "documents" */
     size_t n_links;
-    const struct wharf_json *json;      /* the whole text, parsed */
+    const struct wharf_json *json; /* the whole text, parsed */
     struct arena *arena;
 };
 
 /* Compiles text. NULL when there are problems; each is told through fn (path = place in the definition). */
-const struct definition *definition_compile(struct arena *a, const char *plugin, wharf_str text, schema_problem_fn *fn, void *arg);
+const struct definition *definition_compile(
+    struct arena *a, const char *plugin, wharf_str text, schema_problem_fn *fn, void *arg);
 /* FNV-1a 64 over the compact form of the text: the same in wharf-gen and in the server. */
 uint64_t definition_hash(wharf_str text);
 const struct field *definition_field(const struct definition *d, const char *name); /* or NULL */

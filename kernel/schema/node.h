@@ -15,23 +15,23 @@ struct schema_list {
 
 struct schema_property {
     wharf_str key;
-    const struct schema *schema;   /* NULL: only required or dependentRequired name it */
+    const struct schema *schema; /* NULL: only required or dependentRequired name it */
     bool required;
     const struct schema_property *needs; /* dependentRequired: keys (schema NULL) needed when this one is there */
     size_t n_needs;
 };
 
-struct schema_matching {           /* patternProperties */
+struct schema_matching { /* patternProperties */
     const struct pattern *pattern;
     const struct schema *schema;
 };
 
-struct format;                     /* format.c */
+struct format; /* format.c */
 
 struct schema {
-    bool never;                    /* the schema `false` */
-    bool open;                     /* no properties are named here or in what applies in place: strict does not count */
-    uint32_t types;                /* TYPE_ANY: all */
+    bool never; /* the schema `false` */
+    bool open; /* no properties are named here or in what applies in place: strict does not count */
+    uint32_t types; /* TYPE_ANY: all */
     const struct wharf_json *members; /* enum: the array */
     const struct wharf_json *constant;
     /* Limits: wharf_str of a number, p NULL when absent; lengths are INT64_MAX or 0 when absent. */
@@ -40,9 +40,10 @@ struct schema {
     const struct pattern *pattern;
     wharf_str pattern_text;
     const struct format *format;
-    const struct schema_property *properties; /* in the order written, then what only required or dependentRequired name */
+    const struct schema_property
+        *properties; /* in the order written, then what only required or dependentRequired name */
     size_t n_properties;
-    const struct schema_property **by_key;    /* sorted; those with a schema */
+    const struct schema_property **by_key; /* sorted; those with a schema */
     size_t n_by_key;
     const struct schema_matching *matching;
     size_t n_matching;
@@ -51,14 +52,14 @@ struct schema {
     struct schema_list prefix, all_of, any_of, one_of;
     const struct schema *not_schema, *if_schema, *then_schema, *else_schema, *ref;
     bool unique_items;
-    unsigned height;               /* 1 and more: schemas that apply to the same value, one inside the other */
+    unsigned height; /* 1 and more: schemas that apply to the same value, one inside the other */
 };
 
 /* A place in a value or in a schema, as a chain on the stack. */
 struct place {
-    const struct place *up;        /* NULL: the root */
+    const struct place *up; /* NULL: the root */
     wharf_str key;
-    size_t index;                  /* when is_index */
+    size_t index; /* when is_index */
     bool is_index;
 };
 

@@ -22,22 +22,26 @@ struct compile {
 
 void opt_problem(struct compile *c, const struct place *at, const char *fmt, ...) WHARF_PRINTF(3, 4);
 /* The same about the member `key` of the object at up. */
-void opt_member_problem(struct compile *c, const struct place *up, const char *key, const char *fmt, ...) WHARF_PRINTF(4, 5);
+void opt_member_problem(struct compile *c, const struct place *up, const char *key, const char *fmt, ...)
+    WHARF_PRINTF(4, 5);
 /* Is it an object of these members only (names ends with NULL)? Each other member is a problem. NULL is no object, silently. */
 bool opt_object(struct compile *c, const struct wharf_json *v, const struct place *at, const char *const *names);
-const char *opt_text(struct compile *c, const struct wharf_json *object, const struct place *at, const char *key, const char *fallback);
+const char *opt_text(
+    struct compile *c, const struct wharf_json *object, const struct place *at, const char *key, const char *fallback);
 /* The member must be there; "" when it is not. */
 const char *opt_need(struct compile *c, const struct wharf_json *object, const struct place *at, const char *key);
-bool opt_bool(struct compile *c, const struct wharf_json *object, const struct place *at, const char *key, bool fallback);
-int64_t opt_int(struct compile *c, const struct wharf_json *object, const struct place *at, const char *key, int64_t fallback,
-    int64_t min, int64_t max);
+bool opt_bool(
+    struct compile *c, const struct wharf_json *object, const struct place *at, const char *key, bool fallback);
+int64_t opt_int(struct compile *c, const struct wharf_json *object, const struct place *at, const char *key,
+    int64_t fallback, int64_t min, int64_t max);
 /* An array of different texts; NULL and 0 when absent. */
-const char *const *opt_texts(struct compile *c, const struct wharf_json *object, const struct place *at, const char *key,
-    size_t *ret_n);
+const char *const *opt_texts(
+    struct compile *c, const struct wharf_json *object, const struct place *at, const char *key, size_t *ret_n);
 /* One of a list of words (ends with NULL): its index, or fallback. */
-size_t opt_word(struct compile *c, const struct wharf_json *object, const struct place *at, const char *key, const char *const *words,
-    size_t fallback);
+size_t opt_word(struct compile *c, const struct wharf_json *object, const struct place *at, const char *key,
+    const char *const *words, size_t fallback);
 /* The member must match the pattern, which `what` describes ("a name of lower-case letters, digits and _"). "" is let through. */
-void opt_shape(struct compile *c, const struct place *at, const char *key, const char *text, const char *pattern, const char *what);
+void opt_shape(struct compile *c, const struct place *at, const char *key, const char *text, const char *pattern,
+    const char *what);
 
 #endif

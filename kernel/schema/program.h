@@ -14,16 +14,16 @@ struct range {
 
 struct instruction {
     enum op op;
-    int to, or_to;               /* OP_JUMP: to; OP_SPLIT: both; relative to this instruction */
-    const struct range *ranges;  /* OP_RANGES: sorted, not overlapping */
+    int to, or_to; /* OP_JUMP: to; OP_SPLIT: both; relative to this instruction */
+    const struct range *ranges; /* OP_RANGES: sorted, not overlapping */
     size_t n_ranges;
-    uint64_t ascii[2];           /* the same for code points below 128 */
+    uint64_t ascii[2]; /* the same for code points below 128 */
 };
 
 struct pattern {
     const struct instruction *program;
     size_t size;
-    bool anchored;               /* begins with ^ */
+    bool anchored; /* begins with ^ */
 };
 
 #endif

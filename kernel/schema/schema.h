@@ -24,8 +24,8 @@ typedef void schema_problem_fn(void *arg, wharf_str path, const char *rule, whar
 const struct schema *schema_compile(struct arena *a, const struct wharf_json *json, schema_problem_fn *fn, void *arg);
 
 /* The same of one place of a document: $ref is looked up in document, paths of problems begin at json. */
-const struct schema *schema_compile_part(struct arena *a, const struct wharf_json *document, const struct wharf_json *json,
-    schema_problem_fn *fn, void *arg);
+const struct schema *schema_compile_part(struct arena *a, const struct wharf_json *document,
+    const struct wharf_json *json, schema_problem_fn *fn, void *arg);
 
 enum schema_flag {
     SCHEMA_STRICT = 1, /* unknown members of objects without additionalProperties are problems ("unknown") */
@@ -34,8 +34,8 @@ enum schema_flag {
     SCHEMA_PATCH = 2,
 };
 /* True when v is valid; every problem is told. base is put before the paths. a serves for path texts. */
-bool schema_validate(const struct schema *s, const struct wharf_json *v, wharf_str base, uint32_t flags, struct arena *a,
-    schema_problem_fn *fn, void *arg);
+bool schema_validate(const struct schema *s, const struct wharf_json *v, wharf_str base, uint32_t flags,
+    struct arena *a, schema_problem_fn *fn, void *arg);
 
 /* A regular expression of the linear-time subset (ECMAScript's u syntax without backreferences, look-around and \p; counts
  * may multiply to 4000 steps), matched by an automaton over code points; like JSON Schema, not anchored. */

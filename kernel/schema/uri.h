@@ -4,7 +4,7 @@
 
 #include "util/str.h"
 
-bool uri_absolute(wharf_str s);  /* with a scheme */
+bool uri_absolute(wharf_str s); /* with a scheme */
 bool uri_reference(wharf_str s); /* or relative */
 
 #endif

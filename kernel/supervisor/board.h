@@ -17,23 +17,23 @@
 #include "util/buf.h"
 
 enum {
-    BOARD_WORKERS = 136,   /* two generations of 64 web workers and their job workers */
-    BOARD_THREADS = 32,    /* per worker */
+    BOARD_WORKERS = 136, /* two generations of 64 web workers and their job workers */
+    BOARD_THREADS = 32, /* per worker */
     BOARD_TEXT = 48,
-    BOARD_ROUTES = 512,    /* rows of http_requests_total, one per route and method */
-    BOARD_BUCKETS = 12,    /* of the duration histogram: 1 2 5 10 20 50 100 200 500 1000 5000 ms, +Inf */
+    BOARD_ROUTES = 512, /* rows of http_requests_total, one per route and method */
+    BOARD_BUCKETS = 12, /* of the duration histogram: 1 2 5 10 20 50 100 200 500 1000 5000 ms, +Inf */
 };
 
 /* What a thread is doing right now. plugin points to text that lives as long as the worker; it is copied. */
 struct crumb {
-    _Atomic int64_t since_us;        /* 0: idle */
+    _Atomic int64_t since_us; /* 0: idle */
     _Atomic int64_t deadline_us;
     char plugin[BOARD_TEXT], what[BOARD_TEXT], request_id[32];
 };
 
 struct board_worker {
     _Atomic int pid, kind, index;
-    _Atomic int state;               /* enum board_state */
+    _Atomic int state; /* enum board_state */
     _Atomic uint64_t generation;
     _Atomic int64_t started_us, beat_us, requests, rss_kb;
     struct crumb crumbs[BOARD_THREADS];
@@ -43,7 +43,7 @@ enum board_state { BOARD_FREE, BOARD_STARTING, BOARD_READY, BOARD_DRAINING };
 struct board_route {
     _Atomic int used;
     char method[8], route[112], module[32];
-    _Atomic uint64_t by_status[6];   /* index status/100; 0 unused */
+    _Atomic uint64_t by_status[6]; /* index status/100; 0 unused */
     _Atomic uint64_t buckets[BOARD_BUCKETS];
     _Atomic uint64_t sum_us;
 };

@@ -7,8 +7,8 @@
 #include "util/arena.h"
 
 struct listen_address {
-    char host[64];      /* "127.0.0.1", "::1", "*" */
-    unsigned port;      /* the real one, also when 0 was asked for */
+    char host[64]; /* "127.0.0.1", "::1", "*" */
+    unsigned port; /* the real one, also when 0 was asked for */
 };
 
 /* Opens n listening sockets of one address ("127.0.0.1:8080", "[::1]:8080", "*:8080"; port 0 takes a free one): SO_REUSEPORT,

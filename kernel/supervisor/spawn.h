@@ -7,17 +7,17 @@
 #include <sys/types.h>
 
 struct spawn {
-    const char *const *argv;  /* argv[0] is the file to execute, with its path; NULL-terminated */
-    const char *const *env;   /* NULL: our own */
-    const char *dir;          /* working directory, or NULL */
-    int in, out, err;         /* descriptors for 0, 1, 2; -1: /dev/null for in, our own for the others */
-    const int *keep;          /* descriptors the child inherits under the same number */
+    const char *const *argv; /* argv[0] is the file to execute, with its path; NULL-terminated */
+    const char *const *env; /* NULL: our own */
+    const char *dir; /* working directory, or NULL */
+    int in, out, err; /* descriptors for 0, 1, 2; -1: /dev/null for in, our own for the others */
+    const int *keep; /* descriptors the child inherits under the same number */
     size_t n_keep;
-    bool as_user;             /* become uid and gid (only root can) */
+    bool as_user; /* become uid and gid (only root can) */
     uid_t uid;
     gid_t gid;
-    int death_signal;         /* sent to the child when this process dies; 0: none */
-    bool own_session;         /* keep the terminal's signals away */
+    int death_signal; /* sent to the child when this process dies; 0: none */
+    bool own_session; /* keep the terminal's signals away */
 };
 
 /* The child's pid, or -1 with errno. Also -1, with the child's errno, when the exec failed. Signal handlers and mask of the

@@ -21,16 +21,16 @@ enum {
 
 /* A worker process. Its index in the array is its slot on the board. */
 struct proc {
-    pid_t pid;                 /* 0: free */
+    pid_t pid; /* 0: free */
     struct seat *seat;
     enum board_state state;
     uint64_t generation;
-    int control_fd;            /* read end, -1 after its end */
+    int control_fd; /* read end, -1 after its end */
     int64_t started_us, kill_at_us; /* kill_at 0: not asked to end */
-    bool asked;                /* its end is our doing */
-    bool hung;                 /* stopped by the watchdog, which noted: */
+    bool asked; /* its end is our doing */
+    bool hung; /* stopped by the watchdog, which noted: */
     char hung_plugin[PLUGIN_NAME], hung_what[BOARD_TEXT], hung_request[32];
-    char line[REASON_MAX];     /* what it said */
+    char line[REASON_MAX]; /* what it said */
     size_t line_n;
 };
 
@@ -39,14 +39,14 @@ struct seat {
     enum worker_kind kind;
     unsigned index;
     int listen_fd;
-    struct proc *now, *next;   /* next: the successor while a reload runs */
-    int64_t start_at_us;       /* 0: no start planned */
-    int64_t delay_us;          /* of the last restart */
-    bool given_up;             /* it said: do not restart me */
+    struct proc *now, *next; /* next: the successor while a reload runs */
+    int64_t start_at_us; /* 0: no start planned */
+    int64_t delay_us; /* of the last restart */
+    bool given_up; /* it said: do not restart me */
 };
 
 struct client {
-    int fd;                    /* -1: free */
+    int fd; /* -1: free */
     char text[256];
     size_t n;
     bool waits_for_reload;

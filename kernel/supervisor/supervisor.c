@@ -101,6 +101,8 @@ static void give_up(struct supervisor *s, struct proc *p, int status)
     log_error("worker.gave_up", "%s can't start: %s", proc_name(p, name), reason);
     if (s->ready_told)
         return;
+    if (strcmp(s->config->log_file, "-") != 0 && s->exit_code == 0)
+        fprintf(stderr, "wharf: the server can't start: %s\n", reason);
     s->exit_code = DO_NOT_RESTART;
     supervisor_stop(s);
 }

@@ -11,18 +11,18 @@
 struct cluster;
 
 struct supervisor_start {
-    struct config *config;                   /* the supervisor frees it */
-    const char *config_file;                 /* or NULL; with the sets: how workers, and each reload, read the settings */
+    struct config *config; /* the supervisor frees it */
+    const char *config_file; /* or NULL; with the sets: how workers, and each reload, read the settings */
     const struct config_override *sets;
     size_t n_sets;
-    const int *listen_fds;                   /* one per web worker */
+    const int *listen_fds; /* one per web worker */
     size_t n_web;
-    int admin_fd;                            /* for the job worker, or -1 */
-    int control_fd;                          /* listening control socket of the data folder */
-    struct cluster *cluster;                 /* embedded database to revive, or NULL */
-    const char *database;                    /* its connection string; "" when the settings name the database */
-    const char *const *ready_argv;           /* run once when all workers are ready, or NULL */
-    bool hangup_stops;                       /* a terminal that closes ends the server instead of reloading it */
+    int admin_fd; /* for the job worker, or -1 */
+    int control_fd; /* listening control socket of the data folder */
+    struct cluster *cluster; /* embedded database to revive, or NULL */
+    const char *database; /* its connection string; "" when the settings name the database */
+    const char *const *ready_argv; /* run once when all workers are ready, or NULL */
+    bool hangup_stops; /* a terminal that closes ends the server instead of reloading it */
 };
 
 /* Serves until told to stop. 0: stopped as asked; 2: the first worker could not start (its reason was logged). */

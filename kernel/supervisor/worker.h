@@ -15,14 +15,14 @@ enum worker_kind { WORKER_WEB = 1, WORKER_JOB = 2 };
 
 struct worker_boot {
     enum worker_kind kind;
-    unsigned index;            /* among its kind */
+    unsigned index; /* among its kind */
     uint64_t generation;
-    int listen_fd;             /* web: its SO_REUSEPORT socket, listening, non-blocking; job: the admin socket or -1 */
-    int control_fd;            /* write end of the supervisor's pipe */
-    struct board *board;       /* shared memory, see board.h */
-    unsigned slot;             /* this worker's slot on the board */
-    const char *database;      /* connection string that works (embedded already resolved) */
-    const char *quarantined;   /* comma list of plugins not to load, "" for none */
+    int listen_fd; /* web: its SO_REUSEPORT socket, listening, non-blocking; job: the admin socket or -1 */
+    int control_fd; /* write end of the supervisor's pipe */
+    struct board *board; /* shared memory, see board.h */
+    unsigned slot; /* this worker's slot on the board */
+    const char *database; /* connection string that works (embedded already resolved) */
+    const char *quarantined; /* comma list of plugins not to load, "" for none */
 };
 
 /* Serves until told to stop. Returns the exit code (0 stopped, 2 do not restart me). */

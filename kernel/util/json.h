@@ -22,30 +22,31 @@ enum json_type {
 };
 
 struct wharf_json {
-    uint32_t type;           /* enum json_type */
-    bool truth;              /* JSON_BOOL */
-    bool has_nul;            /* JSON_STRING: contains U+0000 (text then has "\xEF\xBF\xBD" in its place) */
-    bool key_nul;            /* the same of the key */
-    wharf_str key;           /* of an object's member, decoded */
-    wharf_str text;          /* JSON_STRING decoded; JSON_NUMBER as written */
-    uint32_t count;          /* of children */
+    uint32_t type; /* enum json_type */
+    bool truth; /* JSON_BOOL */
+    bool has_nul; /* JSON_STRING: contains U+0000 (text then has "\xEF\xBF\xBD" in its place) */
+    bool key_nul; /* the same of the key */
+    wharf_str key; /* of an object's member, decoded */
+    wharf_str text; /* JSON_STRING decoded; JSON_NUMBER as written */
+    uint32_t count; /* of children */
     struct wharf_json *child; /* first child, in the order of the text */
     struct wharf_json *next;
 };
 
 struct json_error {
-    size_t offset;        /* byte where reading stopped */
-    const char *message;  /* static, complete sentence part: "duplicate key" */
+    size_t offset; /* byte where reading stopped */
+    const char *message; /* static, complete sentence part: "duplicate key" */
 };
 
 /* NULL and *ret_error when the text is refused. Takes about text.n bytes and 64 per value of the arena; when the arena's
  * budget runs out on the way the text is refused too ("too many values"). */
 const struct wharf_json *json_parse(struct arena *a, wharf_str text, struct json_error *ret_error);
 
-const struct wharf_json *json_get(const struct wharf_json *object, const char *key); /* or NULL; also when not an object */
+const struct wharf_json *json_get(
+    const struct wharf_json *object, const char *key); /* or NULL; also when not an object */
 const struct wharf_json *json_get_n(const struct wharf_json *object, wharf_str key);
 const struct wharf_json *json_at(const struct wharf_json *array, size_t i); /* or NULL; of an object: its i-th member */
-bool json_is(const struct wharf_json *v, uint32_t type);                    /* v may be NULL */
+bool json_is(const struct wharf_json *v, uint32_t type); /* v may be NULL */
 /* Text of a string member, or fallback when absent or of another type. */
 wharf_str json_text_or(const struct wharf_json *object, const char *key, const char *fallback);
 bool json_bool_or(const struct wharf_json *object, const char *key, bool fallback);
@@ -82,7 +83,7 @@ struct jw {
 void jw_init(struct jw *w, struct buf *out);
 void jw_open(struct jw *w, const char *key /* or NULL in arrays */, char bracket);
 void jw_close(struct jw *w, char bracket); /* '}' or ']' */
-void jw_key(struct jw *w, wharf_str key);  /* then exactly one jw_* with key NULL */
+void jw_key(struct jw *w, wharf_str key); /* then exactly one jw_* with key NULL */
 void jw_str(struct jw *w, const char *key, wharf_str v);
 void jw_z(struct jw *w, const char *key, const char *z /* NULL writes null */);
 void jw_int(struct jw *w, const char *key, int64_t v);

@@ -14,11 +14,11 @@ uint32_t log_level(void);
 /* Writes {"time","level","program","event","message"} in one write(2). plugin and request_id may be NULL. [any] */
 void log_write(uint32_t level, const char *plugin, const char *request_id, const char *event, const char *fmt, ...)
     WHARF_PRINTF(5, 6);
-void log_vwrite(uint32_t level, const char *plugin, const char *request_id, const char *event, const char *fmt, va_list ap)
-    WHARF_PRINTF(5, 0);
+void log_vwrite(uint32_t level, const char *plugin, const char *request_id, const char *event, const char *fmt,
+    va_list ap) WHARF_PRINTF(5, 0);
 #define log_error(event, ...) log_write(WHARF_LOG_ERROR, NULL, NULL, event, __VA_ARGS__)
-#define log_warn(event, ...) log_write(WHARF_LOG_WARN, NULL, NULL, event, __VA_ARGS__)
-#define log_info(event, ...) log_write(WHARF_LOG_INFO, NULL, NULL, event, __VA_ARGS__)
+#define log_warn(event, ...)  log_write(WHARF_LOG_WARN, NULL, NULL, event, __VA_ARGS__)
+#define log_info(event, ...)  log_write(WHARF_LOG_INFO, NULL, NULL, event, __VA_ARGS__)
 #define log_debug(event, ...) log_write(WHARF_LOG_DEBUG, NULL, NULL, event, __VA_ARGS__)
 
 #endif

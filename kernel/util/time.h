@@ -27,7 +27,7 @@ bool time_parse_pg(wharf_str s, int64_t *ret_us);
 int time_days_in_month(int year, int month);
 
 int64_t clock_monotonic_us(void); /* [any] */
-int64_t clock_now_us(void);       /* [any] kernel clock */
+int64_t clock_now_us(void); /* [any] kernel clock */
 /* Sets the kernel clock: database_us was the database's clock now, offset_s the test offset. [any] */
 void clock_sync(int64_t database_us, int64_t offset_s);
 

@@ -63,7 +63,7 @@ static void serve_one(int listen_fd, struct crumb *crumb, int index)
 int worker_main(const struct config *config, const struct worker_boot *boot)
 {
     struct board_worker *me = &boot->board->workers[boot->slot];
-    struct sigaction term = {.sa_handler = on_term};
+    struct sigaction term = {.sa_handler = on_term, .sa_flags = SA_RESTART}; /* an accepted request is answered */
     const char *fail = getenv("STUB_FAIL_FILE");
 
     if (fail && access(fail, F_OK) == 0) {

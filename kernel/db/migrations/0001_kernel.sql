@@ -35,9 +35,10 @@ CREATE FUNCTION wharf.now() RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT now() + make_interval(secs => COALESCE((SELECT value::bigint FROM wharf.setting WHERE key = 'clock.offset_seconds'), 0))
 $$;
 
--- What search compares: lower case, without accents. Immutable, so that trigram indexes can be built on it.
-CREATE FUNCTION wharf.fold(t text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-    SELECT lower(public.unaccent('public.unaccent'::regdictionary, t))
+-- How searches compare text: without case and accents. Immutable, so that indexes may be built on it; that holds as long as the
+-- rules of unaccent are not edited.
+CREATE FUNCTION wharf.fold(text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT lower(public.unaccent('public.unaccent'::regdictionary, $1))
 $$;
 
 -- What must be found before the organization is known. The one exception to the rule of unique constraints.
@@ -220,6 +221,7 @@ $$;
 
 INSERT INTO wharf.setting (key, value) VALUES
     ('installation.id', gen_random_uuid()::text),
-    ('clock.offset_seconds', '0');
+    ('clock.offset_seconds', '0'),
+    ('cursor.key', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')); -- 64 hex digits
 
 SELECT wharf.ensure_partitions(now());

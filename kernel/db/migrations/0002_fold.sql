@@ -1,6 +1,0 @@
--- wharf: phase=expand
--- How searches compare text: without case and accents. Immutable, so that indexes may be built on it; that holds as long as the
--- rules of unaccent are not edited.
-CREATE FUNCTION wharf.fold(text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-    SELECT lower(public.unaccent('public.unaccent'::regdictionary, $1))
-$$;

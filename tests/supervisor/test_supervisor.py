@@ -1,0 +1,289 @@
+"""The supervisor, the embedded database and the commands, with a worker that serves nothing (tests/unit/ops_stub_worker.c)."""
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+
+STUB = pathlib.Path(os.environ.get("BUILD", "build")).resolve() / "tests" / "unit" / "wharf-stub"
+
+
+def wharf(*args, **kw):
+    return subprocess.run([STUB, *map(str, args)], capture_output=True, text=True, timeout=60, **kw)
+
+
+def until(what, seconds=10.0):
+    """Waits for a true answer; the last one is returned."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        answer = what()
+        if answer:
+            return answer
+        time.sleep(0.02)
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+class Server:
+    def __init__(self, folder, *args, env=None):
+        self.data = folder
+        self.ready = folder / "ready.json"
+        self.ready.unlink(missing_ok=True)
+        self.process = subprocess.Popen(
+            [STUB, "dev", "--data", folder, "--listen", "127.0.0.1:0", "--modules", "dock_doors", "--ready", self.ready, *args],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **(env or {})})
+        until(lambda: self.ready.exists() or self.process.poll() is not None, 30)
+        assert self.process.poll() is None, self.process.stdout.read()
+        self.url = json.loads(self.ready.read_text())["base_url"]
+
+    def get(self, path="/"):
+        with urllib.request.urlopen(self.url + path, timeout=20) as answer:
+            return json.load(answer)
+
+    def provoke(self, path):
+        with pytest.raises(OSError):
+            self.get(path)
+
+    def command(self, *args):
+        return wharf(*args, "--data", self.data)
+
+    def workers(self):
+        """name -> (pid, state, generation)"""
+        out = self.command("ps").stdout
+        rows = re.findall(r"^(web \d+|job \d+) +(\d+) (\w+) +(\d+)", out, re.M)
+        return {name: (int(pid), state, int(generation)) for name, pid, state, generation in rows if state != "draining"}
+
+    def database_pid(self):
+        return int(re.search(r"^database +(\d+)", self.command("ps").stdout, re.M).group(1))
+
+    def log(self):
+        return [json.loads(line) for line in (self.data / "wharf.log").read_text().splitlines()]
+
+    def events(self, name):
+        return [line for line in self.log() if line["event"] == name]
+
+    def end(self, how=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        code = self.process.wait(60)
+        self.process.stdout.close()
+        return code
+
+
+@pytest.fixture
+def folder(tmp_path_factory):
+    """A folder that the user of PostgreSQL can reach."""
+    root = tmp_path_factory.mktemp("data")
+    for part in [root, *root.parents]:
+        if part != pathlib.Path("/tmp") and str(part).startswith("/tmp/"):
+            part.chmod(0o755)
+    return root / "d"
+
+
+@pytest.fixture
+def server(folder):
+    folder.mkdir()
+    s = Server(folder)
+    yield s
+    s.end(signal.SIGKILL if s.process.poll() is None and not alive(s.process.pid) else signal.SIGTERM)
+
+
+def test_start_and_stop(folder):
+    folder.mkdir()
+    s = Server(folder)
+    assert s.get()["pid"] in {pid for pid, _, _ in s.workers().values()}
+    ready = json.loads(s.ready.read_text())
+    assert set(ready) == {"base_url", "admin_url", "api_key", "organization_id", "pid"}
+    assert ready["pid"] == s.process.pid
+    assert (s.ready.stat().st_mode & 0o777) == 0o600
+    database, workers = s.database_pid(), s.workers()
+    assert s.end(signal.SIGINT) == 0
+    until(lambda: not alive(database))
+    assert not any(alive(pid) for pid, _, _ in workers.values())
+    assert not (folder / "control.sock").exists()
+    again = time.monotonic()
+    s = Server(folder)
+    assert time.monotonic() - again < 1.5
+    assert s.end() == 0
+
+
+def test_a_folder_serves_one(server):
+    second = wharf("dev", "--data", server.data, "--listen", "127.0.0.1:0")
+    assert second.returncode != 0
+    assert f"in use by another wharf (process {server.process.pid})" in second.stderr
+    assert server.get()["pid"]
+
+
+def test_port_in_use(server, tmp_path):
+    other = wharf("dev", "--data", server.data.parent / "other", "--modules", "dock_doors", "--listen", server.url.removeprefix("http://"))
+    assert other.returncode != 0
+    assert "choose another with --listen" in other.stderr
+
+
+def test_bad_settings_stop_the_start(folder):
+    out = wharf("dev", "--data", folder, "--set", "http.body_limt=1")
+    assert out.returncode != 0 and "did you mean http.body_limit" in out.stderr
+    assert not folder.exists()
+
+
+def test_killed_workers_come_back(server):
+    before = server.workers()
+    for name in ("web 0", "web 1", "job 0"):
+        if name in before:
+            os.kill(before[name][0], signal.SIGKILL)
+    for _ in range(20):
+        server.get()  # the sockets stay: requests wait for the next worker
+    after = until(lambda: len(server.workers()) == len(before) and server.workers())
+    assert not {p for p, _, _ in before.values()} & {p for p, _, _ in after.values()}
+    crashes = server.events("worker.crashed")
+    assert len(crashes) == len(before)
+    assert not any("plugin" in c for c in crashes), "a SIGKILL blames nobody"
+
+
+def test_crashes_are_blamed_and_quarantined(server):
+    for _ in range(3):
+        server.provoke("/crash")
+    until(lambda: server.events("plugin.quarantined"))
+    crash = server.events("worker.crashed")[0]
+    assert crash["plugin"] == "dock_doors" and crash["request_id"] == "req_test"
+    assert "doing GET /crash" in crash["message"]
+    report = pathlib.Path(re.search(r"report: (\S+)", crash["message"]).group(1)).read_text()
+    assert "signal: 6 SIGABRT" in report and "plugin: dock_doors" in report and "wharf-stub+0x" in report
+    until(lambda: all(state == "ready" and generation == 2 for _, state, generation in server.workers().values()))
+    args = pathlib.Path(f"/proc/{server.workers()['web 0'][0]}/cmdline").read_bytes().split(b"\0")
+    assert args[args.index(b"--quarantined") + 1] == b"dock_doors"
+    assert "quarantined: dock_doors" in server.command("ps").stdout
+    assert server.get()
+    assert server.command("plugin", "release", "other").returncode != 0
+    assert server.command("plugin", "release", "dock_doors").returncode == 0
+    assert "quarantined" not in server.command("ps").stdout
+    args = pathlib.Path(f"/proc/{server.workers()['web 0'][0]}/cmdline").read_bytes().split(b"\0")
+    assert args[args.index(b"--quarantined") + 1] == b""
+
+
+def test_an_unknown_crash_is_nobodys(server):
+    server.provoke("/exit")
+    crash = until(lambda: server.events("worker.crashed"))[0]
+    assert "plugin" not in crash and "ended with code 7" in crash["message"]
+
+
+def test_a_hung_worker_is_ended(server):
+    server.provoke("/hang")
+    hung = until(lambda: server.events("worker.hung"))[0]
+    assert hung["plugin"] == "dock_doors" and "far past a deadline" in hung["message"]
+    assert server.get()
+
+
+def test_reload(server):
+    before = server.workers()
+    out = server.command("reload")
+    assert out.returncode == 0 and "generation 2 serves" in out.stdout
+    after = server.workers()
+    assert after.keys() == before.keys()
+    assert all(generation == 2 for _, _, generation in after.values())
+    server.process.send_signal(signal.SIGHUP)  # a terminal that closes ends `dev`
+    assert server.process.wait(30) == 0
+
+
+def test_a_reload_that_fails_changes_nothing(folder):
+    folder.mkdir()
+    mark = folder / "fail"
+    s = Server(folder, env={"STUB_FAIL_FILE": str(mark)})
+    before = s.workers()
+    mark.touch()
+    out = s.command("reload")
+    assert out.returncode != 0 and f"the file {mark} exists" in out.stderr
+    assert s.workers() == before
+    mark.unlink()
+    assert s.command("reload").returncode == 0
+    s.end()
+
+
+def test_a_start_that_fails_says_why(folder):
+    folder.mkdir()
+    (folder / "fail").touch()
+    out = wharf("dev", "--data", folder, "--listen", "127.0.0.1:0", "--modules", "dock_doors",
+                env={**os.environ, "STUB_FAIL_FILE": str(folder / "fail")})
+    assert out.returncode == 2
+    assert "exists" in out.stderr
+    assert not (folder / "postgres" / "postmaster.pid").exists(), "the database was stopped"
+
+
+def test_requests_survive_reloads(server):
+    answered = 0
+    reload = subprocess.Popen([STUB, "reload", "--data", server.data], stdout=subprocess.DEVNULL)
+    while reload.poll() is None:
+        assert server.get()["pid"]
+        answered += 1
+    assert answered > 0 and reload.returncode == 0
+
+
+def test_the_database_is_revived(server):
+    pid = server.database_pid()
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: server.database_pid() != pid and wharf("migrate", "--plan", "--data", server.data).returncode == 0, 20)
+    assert server.events("database.ended")
+
+
+def test_after_the_supervisor_is_killed(folder):
+    folder.mkdir()
+    s = Server(folder)
+    workers, database = s.workers(), s.database_pid()
+    s.process.kill()
+    s.process.wait()
+    until(lambda: not any(alive(pid) for pid, _, _ in workers.values()), 5)
+    s.process.stdout.close()
+    s = Server(folder)
+    assert s.database_pid() != database and s.get()
+    s.end()
+
+
+def test_power_cut(folder):
+    folder.mkdir()
+    s = Server(folder)
+    for pid in [s.process.pid, s.database_pid(), *(pid for pid, _, _ in s.workers().values())]:
+        os.kill(pid, signal.SIGKILL)
+    s.process.wait()
+    s.process.stdout.close()
+    s = Server(folder)
+    assert s.get()
+    s.end()
+
+
+def test_commands_without_a_server(folder):
+    assert "no server runs" in wharf("ps", "--data", folder).stderr
+    out = wharf("migrate", "--data", folder)
+    assert out.returncode == 0 and "applied wharf 0001_kernel" in out.stdout, out.stderr
+    assert "nothing to do" in wharf("migrate", "--data", folder).stdout
+    assert wharf("nonsense").returncode == 2
+    assert "no option --nonsense" in wharf("ps", "--nonsense").stderr
+    assert wharf("help").returncode == 0 and "net.allow" in wharf("help", "settings").stdout
+
+
+def test_control_socket_takes_no_nonsense(server):
+    fd = os.open(server.data, os.O_PATH)
+    for text in (b"nonsense\n", b"x" * 400, b"\n"):
+        c = socket.socket(socket.AF_UNIX)
+        c.settimeout(5)
+        c.connect(f"/proc/self/fd/{fd}/control.sock")
+        c.sendall(text)
+        assert c.recv(200).startswith(b"error: unknown command")
+        c.close()
+    os.close(fd)
+    assert ((server.data / "control.sock").stat().st_mode & 0o777) == 0o600
+    assert server.get()
