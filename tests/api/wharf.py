@@ -245,6 +245,23 @@ class Client:
                 return None
             return r.status, dict(r.getheaders()), r.read()
 
+    def raw_upload(self, head, pieces, timeout=10):
+        """A request whose body is sent piece by piece, as long as the server takes it."""
+        host, port = self.server.base[7:].split(":")
+        with socket.create_connection((host, int(port)), timeout) as s:
+            s.sendall(head)
+            try:
+                for piece in pieces:
+                    s.sendall(piece)
+            except ConnectionError:
+                pass
+            r = http.client.HTTPResponse(s)
+            try:
+                r.begin()
+            except (http.client.BadStatusLine, ConnectionError):
+                return None
+            return r.status, dict(r.getheaders()), r.read()
+
     def raw_get(self, path, *lines):
         """GET of a path that no client library would leave as it is; answers the parsed body."""
         head = [f"GET {path} HTTP/1.1", "Host: x", f"SVC-API-KEY: {self.key}", "Connection: close", *lines]
