@@ -119,6 +119,22 @@ void exchange_resume(struct exchange *x)
     }
 }
 
+/* How much of a body that nobody wants is read before the sender is cut off. */
+static size_t drain_limit(const struct exchange *x)
+{
+    bool too_large = x->req.n_problems && !strcmp(x->req.problems[0].code, "body.too_large");
+
+    return too_large ? (size_t)DRAIN_TOO_LARGE : (size_t)DRAIN_MAX;
+}
+
+/* More is announced than is drained: the answer goes out before the body. */
+static bool beyond_drain(const struct exchange *x)
+{
+    const char *length = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Content-Length");
+
+    return length && strtoull(length, NULL, 10) > drain_limit(x);
+}
+
 /* After the headers, and again when the key was read. */
 static enum MHD_Result after_headers(struct exchange *x, bool known_good)
 {
@@ -134,7 +150,7 @@ static enum MHD_Result after_headers(struct exchange *x, bool known_good)
     x->state = good ? X_BODY : X_REFUSED;
     x->body_idle_us = x->server->turn_us;
     /* Whoever asks before sending gets the refusal now; a body that is on its way is drained first. */
-    if (!good && (x->expects || x->close_after)) {
+    if (!good && (x->expects || x->close_after || beyond_drain(x))) {
         x->close_after = true;
         return queue_answer(x);
     }
@@ -167,7 +183,7 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
             buf_done(&x->body);
             x->drained = 0;
         }
-    } else if (x->drained > DRAIN_MAX) {
+    } else if (x->drained > drain_limit(x)) {
         *size = 0;
         return MHD_NO; /* whoever goes on sending what nobody wants is cut off */
     }
