@@ -84,7 +84,7 @@ static struct wharf_json *merge(
     struct arena *a, const struct field *f, const struct wharf_json *old, const struct wharf_json *patch)
 {
     struct wharf_json *out = ARENA_NEW(a, struct wharf_json), *last = NULL;
-    const struct wharf_json *members = json_is(old, JSON_OBJECT) ? old->child : NULL;
+    const struct wharf_json *members = old && old->type == JSON_OBJECT ? old->child : NULL;
 
     *out = (struct wharf_json){.type = JSON_OBJECT, .key = patch->key};
     for (const struct wharf_json *m = members; m; m = m->next) {

@@ -46,7 +46,11 @@ const struct wharf_json *json_get(
     const struct wharf_json *object, const char *key); /* or NULL; also when not an object */
 const struct wharf_json *json_get_n(const struct wharf_json *object, wharf_str key);
 const struct wharf_json *json_at(const struct wharf_json *array, size_t i); /* or NULL; of an object: its i-th member */
-bool json_is(const struct wharf_json *v, uint32_t type); /* v may be NULL */
+/* v may be NULL. */
+static inline bool json_is(const struct wharf_json *v, uint32_t type)
+{
+    return v && v->type == type;
+}
 /* Text of a string member, or fallback when absent or of another type. */
 wharf_str json_text_or(const struct wharf_json *object, const char *key, const char *fallback);
 bool json_bool_or(const struct wharf_json *object, const char *key, bool fallback);
