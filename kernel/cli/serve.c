@@ -4,7 +4,6 @@
  * `serve` with settings for a first try, a demonstration organization and a greeting.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,19 +67,13 @@ static const char **own_command(struct serve *s, const char *name, size_t *ret_n
 
 /* ---- the steps ------------------------------------------------------------------------------------------------------- */
 
-static bool open_log(struct serve *s)
+static bool start_log(struct serve *s)
 {
-    const char *file = s->config->log_file;
-    int fd = STDERR_FILENO;
+    bool good = log_open(s->config->log_file, s->config->log_level, "supervisor");
 
-    if (strcmp(file, "-") != 0)
-        fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
-    if (fd < 0) {
-        cli_fail("the log %s can't be opened: %s", file, strerror(errno));
-        return false;
-    }
-    log_init(fd, s->config->log_level, "supervisor");
-    return true;
+    if (!good)
+        cli_fail("the log %s can't be opened: %s", s->config->log_file, strerror(errno));
+    return good;
 }
 
 static bool take_folder(struct serve *s)
@@ -188,7 +181,7 @@ static int run(struct serve *s)
     struct supervisor_start start;
     int code;
 
-    if (!take_folder(s) || !open_log(s) || !open_sockets(s) || !open_database(s) || !set_up(s))
+    if (!take_folder(s) || !start_log(s) || !open_sockets(s) || !open_database(s) || !set_up(s))
         return EXIT_FAILED;
     start = (struct supervisor_start){.config = s->config,
         .config_file = s->c.config_file,

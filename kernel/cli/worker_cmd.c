@@ -1,4 +1,5 @@
 /* worker_cmd.c - `wharf _worker`: from the arguments the supervisor gives to worker_main(). */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -6,6 +7,7 @@
 #include "cli/cli.h"
 #include "supervisor/board.h"
 #include "supervisor/worker.h"
+#include "util/log.h"
 
 static int number(const char *text)
 {
@@ -38,6 +40,8 @@ int command_worker(int argc, char **argv)
         .quarantined = quarantined};
     if (!config)
         return EXIT_USAGE;
+    if (!log_open(config->log_file, config->log_level, arena_printf(c.a, "%s %s", kind, index).p))
+        return cli_fail("the log %s can't be opened: %s", config->log_file, strerror(errno)), EXIT_USAGE;
     boot.database = database[0] ? database : config->database;
     boot.board = board_map(number(board_fd));
     if (!boot.board || boot.slot >= BOARD_WORKERS || boot.control_fd < 0)

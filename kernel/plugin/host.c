@@ -231,8 +231,13 @@ static void *r_thread_local_state(wharf_req *req)
                                                                     : NULL;
 }
 
+static void r_created(wharf_req *req, wharf_str path)
+{
+    req->location_header = arena_dup_str(req->arena, path);
+}
+
 const wharf_req_api host_req = {WHARF_HEAD(wharf_req_api), r_organization, r_actor, r_param, r_body, r_need_scope,
-    r_need_location, r_now, r_deadline, r_cancelled, r_new_id, r_respond, r_thread_local_state};
+    r_need_location, r_now, r_deadline, r_cancelled, r_new_id, r_respond, r_thread_local_state, r_created};
 
 /* ---- JSON ---- */
 
@@ -347,5 +352,15 @@ static void j_close(wharf_out *out)
         jw_close(out->w, out->closers[--out->depth]);
 }
 
+static wharf_out *j_writer(wharf_req *req)
+{
+    return out_new(req->arena);
+}
+
+static wharf_status j_result(wharf_req *req, wharf_out *out, const wharf_json **ret_v)
+{
+    return j_parse(req, arena_dup_str(req->arena, out_text(out)), ret_v);
+}
+
 const wharf_json_api host_json = {WHARF_HEAD(wharf_json_api), j_type, json_get, json_at, j_count, j_text, json_int,
-    json_decimal, j_parse, j_put, j_open, j_close, j_truth, j_key, j_next};
+    json_decimal, j_parse, j_put, j_open, j_close, j_truth, j_key, j_next, j_writer, j_result, out_text};

@@ -273,6 +273,16 @@ static const char *join(struct parse *p, struct condition *old, const struct con
     return NULL;
 }
 
+/* Is the filter assumed, and the value the word that lifts it? */
+static bool lifts_assumed(const struct parse *p, const struct filter *f, const struct query_pair *pair)
+{
+    for (size_t i = 0; i < p->d->n_assumed; i++) {
+        if (p->d->assumed[i].filter == f && str_eqz(pair->key, f->name) && str_eqz(pair->value, "all"))
+            return true;
+    }
+    return false;
+}
+
 static bool read_filter(struct parse *p, const struct filter *f, const struct query_pair *pair)
 {
     struct filter_pair fp = {.filter = f, .value = pair->value};
@@ -283,6 +293,8 @@ static bool read_filter(struct parse *p, const struct filter *f, const struct qu
     if (p->n_filters == FILTER_PAIRS)
         return problem(p, query_base(pair->key), "is one filter too many: a request takes 50");
     p->filters[p->n_filters++] = pair;
+    if (lifts_assumed(p, f, pair))
+        return true;
     text = filter_parse(p->a, &fp, &c);
     for (size_t i = 0; !text && c.open && i < p->q->n_conditions; i++) {
         if (p->conditions[i].open && p->conditions[i].filter == f) {
@@ -294,6 +306,30 @@ static bool read_filter(struct parse *p, const struct filter *f, const struct qu
         return problem(p, query_base(pair->key), text);
     p->conditions[p->q->n_conditions++] = c;
     return true;
+}
+
+static bool mentioned(const struct parse *p, const struct filter *f)
+{
+    for (size_t i = 0; i < p->n_filters; i++) {
+        wharf_str base = query_base(p->filters[i]->key);
+
+        if (str_eqz(base, f->name))
+            return true;
+    }
+    return false;
+}
+
+/* list.assume: filters that hold when the request names neither them nor a search. */
+static void assume_filters(struct parse *p)
+{
+    for (size_t i = 0; !p->q->n_terms && i < p->d->n_assumed; i++) {
+        const struct assumed *assumed = &p->d->assumed[i];
+        struct filter_pair pair = {
+            .filter = assumed->filter, .form = KEY_PLAIN, .inner = {"", 0}, .value = str_z(assumed->value)};
+
+        if (!mentioned(p, assumed->filter))
+            filter_parse(p->a, &pair, &p->conditions[p->q->n_conditions++]);
+    }
 }
 
 static bool read_elsewhere(const struct parse *p, wharf_str base)
@@ -386,7 +422,7 @@ static struct parse parse_begin(
     struct parse p = {.a = a, .d = d, .o = o, .q = ARENA_NEW(a, struct list_query)};
 
     p.told = p.tell = ARENA_ARRAY(a, wharf_str, n_pairs + C_COUNT);
-    p.conditions = ARENA_ARRAY(a, struct condition, n_pairs + 1);
+    p.conditions = ARENA_ARRAY(a, struct condition, n_pairs + d->n_assumed + 1);
     p.filters = ARENA_ARRAY(a, const struct query_pair *, FILTER_PAIRS);
     p.q->conditions = p.conditions;
     p.q->embeds = ARENA_ARRAY(a, const char *, n_pairs + 1);
@@ -406,6 +442,7 @@ const struct list_query *query_parse(struct arena *a, const struct definition *d
     p.arg = arg;
     for (size_t i = 0; i < n_pairs; i++)
         read_pair(&p, &pairs[i]);
+    assume_filters(&p);
     settle_order(&p);
     p.q->fingerprint = cursor_fingerprint(a, d, options, p.q, p.filters, p.n_filters);
     settle_place(&p);

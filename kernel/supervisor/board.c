@@ -4,13 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util/time.h"
 #include "wharf_version.h"
 
 enum { ROW_FREE, ROW_BEING_WRITTEN, ROW_READY, ROW_DOUBLE };
-enum { SPINS = 100000 };
+enum { WAITS = 2000 }; /* of 50 microseconds: for a row whose writer may have been put aside, or may have died */
 
 static const int bucket_ms[BOARD_BUCKETS - 1] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000};
 
@@ -78,8 +79,10 @@ static struct board_route *find_route(struct board *b, size_t end, const char *m
     for (size_t i = 0; i < end; i++) {
         int state = atomic_load(&b->routes[i].used);
 
-        for (int spin = 0; state == ROW_BEING_WRITTEN && spin < SPINS; spin++)
+        for (int n = 0; state == ROW_BEING_WRITTEN && n < WAITS; n++) {
+            nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
             state = atomic_load(&b->routes[i].used);
+        }
         if (state == ROW_FREE)
             return NULL;
         if (state == ROW_READY && same_route(&b->routes[i], method, route))

@@ -4,7 +4,8 @@
  * crumb: two stores per call. Read by the supervisor after a crash, by `wharf ps`, and by /metrics (docs/decisions.md 19).
  * Counters are cumulative over workers' restarts. Members ending in _us are CLOCK_MONOTONIC microseconds (util/time.h), so
  * that processes agree. The supervisor writes pid, kind, index, generation, started_us and state of a slot; the worker writes
- * beat_us (each second), requests, rss_kb and its crumbs. All functions are [any] thread and never block.
+ * beat_us (each second), requests, rss_kb and its crumbs. All functions are [any] thread and never block,
+ * except board_route, which is for the start of a worker.
  */
 #ifndef WHARF_SUPERVISOR_BOARD_H
 #define WHARF_SUPERVISOR_BOARD_H

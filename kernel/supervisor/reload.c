@@ -3,6 +3,7 @@
  * The settings are read anew; the first new worker must become ready before anything else happens: until then nothing has
  * changed and a failure only tells its reason. Then each seat's old worker is drained when its successor is ready.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <signal.h>
@@ -94,7 +95,8 @@ void reload_ready(struct supervisor *s, struct proc *p)
         config_free(s->config);
         s->config = s->reload.config;
         s->reload.config = NULL;
-        log_set_level(s->config->log_level);
+        if (!log_open(s->config->log_file, s->config->log_level, "supervisor"))
+            log_warn("log.not_opened", "%s: %s; the old one is used on", s->config->log_file, strerror(errno));
     }
     seat->now = p;
     seat->next = NULL;

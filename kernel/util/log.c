@@ -2,6 +2,7 @@
 #include "util/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
@@ -13,9 +14,10 @@
 
 enum { MESSAGE_MAX = 16 * 1024, LINE_MAX_BYTES = 8 * MESSAGE_MAX };
 
-/* The process has one log. Set before threads start; only the level changes later. */
+/* The process has one log. Set before threads start (the supervisor, which has none, opens it anew); only the level changes later. */
 static struct {
     int fd;
+    bool owned; /* opened by log_open */
     _Atomic uint32_t level;
     char program[32];
 } sink = {.fd = STDERR_FILENO, .level = WHARF_LOG_INFO, .program = "wharf"};
@@ -38,8 +40,25 @@ static const char *level_name(uint32_t level)
 void log_init(int fd, uint32_t level, const char *program)
 {
     sink.fd = fd;
+    sink.owned = false;
     atomic_store(&sink.level, level);
     snprintf(sink.program, sizeof(sink.program), "%s", program);
+}
+
+bool log_open(const char *file, uint32_t level, const char *program)
+{
+    int old = sink.owned ? sink.fd : -1, fd = STDERR_FILENO;
+    bool owned = strcmp(file, "-") != 0;
+
+    if (owned)
+        fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (fd < 0)
+        return false;
+    log_init(fd, level, program);
+    sink.owned = owned;
+    if (old >= 0)
+        close(old);
+    return true;
 }
 
 void log_set_level(uint32_t level)

@@ -9,6 +9,9 @@
 
 /* fd is borrowed. program: "supervisor", "web 0", "job 0". */
 void log_init(int fd, uint32_t level, const char *program);
+/* log_init on a file, made when missing ("-": standard error); called again it follows a file that was renamed away. False
+ * and errno when it can't be opened; then nothing has changed. */
+bool log_open(const char *file, uint32_t level, const char *program);
 void log_set_level(uint32_t level);
 uint32_t log_level(void);
 /* Writes {"time","level","program","event","message"} in one write(2). plugin and request_id may be NULL. [any] */

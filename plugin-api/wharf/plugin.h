@@ -84,7 +84,7 @@ typedef struct wharf_mem_api {
     wharf_head head;
     void *(*alloc)(wharf_req *req, size_t bytes);                                   /* zeroed, 16-byte aligned */
     wharf_str (*dup)(wharf_req *req, const char *p, size_t n);
-    wharf_str (*printf)(wharf_req *req, const char *fmt, ...) WHARF_PRINTF(2, 3);
+    wharf_str (*format)(wharf_req *req, const char *fmt, ...) WHARF_PRINTF(2, 3);   /* not "printf": that is a macro for some compilers */
     void (*on_release)(wharf_req *req, void (*fn)(void *arg), void *arg);           /* for fds, foreign objects */
     wharf_scope *(*scope_begin)(wharf_req *req);                                    /* for loops: frees what came after */
     void (*scope_end)(wharf_req *req, wharf_scope *scope);
@@ -126,6 +126,7 @@ typedef struct wharf_req_api {
     wharf_str (*new_id)(wharf_req *req, const char *prefix);
     wharf_out *(*respond)(wharf_req *req, uint32_t http_status, const char *message); /* opens "data" of the envelope */
     void *(*thread_local_state)(wharf_req *req);                                    /* what thread_start() returned */
+    void (*created)(wharf_req *req, wharf_str path);                                /* the Location header of a 201 */
 } wharf_req_api;
 
 enum wharf_json_type {
@@ -147,6 +148,10 @@ typedef struct wharf_json_api {
     bool (*truth)(const wharf_json *v, bool *ret_truth);                            /* false: not a boolean */
     wharf_str (*key)(const wharf_json *member);                                     /* name of an object's member, met by at() */
     const wharf_json *(*next)(const wharf_json *element);                           /* after at(v, 0): the following one, or NULL */
+    /* A writer of its own, for values that a rule makes: put or open one value with key NULL, then read it back. */
+    wharf_out *(*writer)(wharf_req *req);
+    wharf_status (*result)(wharf_req *req, wharf_out *out, const wharf_json **ret_v);
+    wharf_str (*result_text)(const wharf_out *out);                                 /* compact; good until more is written */
 } wharf_json_api;
 
 /* SQL on the request's connection and transaction. $1.. only; the linter refuses a formatted statement text. */

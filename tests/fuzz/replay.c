@@ -91,6 +91,7 @@ int main(int argc, char **argv)
         LLVMFuzzerTestOneInput(exact, n);
         free(exact);
     }
+    free(out);
     printf("%zu seeds, %ld mutations\n", n_seeds, rounds);
     return n_seeds ? 0 : 2;
 }

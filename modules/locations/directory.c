@@ -1,0 +1,23 @@
+/* directory.c - the service locations.directory. */
+#include "address.h"
+
+static wharf_status flags(wharf_req *req, wharf_str location_id, uint32_t *ret_flags)
+{
+    static const char sql[] = "SELECT active, coalesce((settings #>> '{cloud_printing,enabled}')::boolean, true),"
+                              " coalesce((settings #>> '{layouts,locked}')::boolean, false)"
+                              " FROM locations.location WHERE id = $1::text AND deleted_at IS NULL";
+    wharf_val arg = text(location_id);
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+
+    if (s != WHARF_OK)
+        return s;
+    *ret_flags = 0;
+    if (W->db->count(rows))
+        *ret_flags = WHARF_LOCATION_KNOWN | (row_truth(rows, 0, 0) ? WHARF_LOCATION_ACTIVE : 0u) |
+                     (row_truth(rows, 0, 1) ? WHARF_LOCATION_CLOUD_PRINTING : 0u) |
+                     (row_truth(rows, 0, 2) ? WHARF_LOCATION_LOCKED : 0u);
+    return WHARF_OK;
+}
+
+const wharf_locations_directory_api directory = {WHARF_HEAD(wharf_locations_directory_api), flags, address_take};

@@ -1,0 +1,297 @@
+/* layout_rules.c - the rules of one layout (spec 02 section 3): its parent, what follows from its ancestors, the default one. */
+#include "layouts.h"
+#include "locations.gen.h"
+
+/* ---- normalize: the other names of path ---- */
+
+static wharf_status path_of_names(wharf_req *req, wharf_rec *rec, const wharf_json *names)
+{
+    wharf_str location = {"", 0}, text_of_names, id;
+    const wharf_json *own = W->res->member(rec, "location_id");
+    bool found = false;
+    wharf_status s;
+
+    if (!W->json->text(names, &text_of_names))
+        return W->err->fail(req, "validation.failed", "parent_path", "parent_path must be text that begins with /");
+    if (!W->req->param(req, "location", &location) && own)
+        W->json->text(own, &location);
+    s = layout_by_names(req, location, text_of_names, &found, &id);
+    if (s != WHARF_OK)
+        return s;
+    if (!found)
+        return W->err->fail(req, "layout.parent_not_found", "parent_path", NULL);
+    W->res->set(rec, LAYOUT_PATH, text_or_null(id));
+    W->res->drop(rec, "parent_path");
+    return WHARF_OK;
+}
+
+static wharf_status layout_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+{
+    const wharf_json *parent = W->res->member(new_rec, "parent_id"), *names = W->res->member(new_rec, "parent_path");
+    bool has_path = W->res->member(new_rec, "path") != NULL;
+
+    if (parent) {
+        if (!has_path)
+            W->res->set(new_rec, LAYOUT_PATH, json(parent));
+        W->res->drop(new_rec, "parent_id");
+    }
+    return names && !has_path && !parent ? path_of_names(req, new_rec, names) : WHARF_OK;
+}
+
+/* ---- check ---- */
+
+struct place {
+    wharf_str id, location, path, name;
+    wharf_str root, nested_name; /* of the parent, then of the layout */
+    int64_t depth;
+};
+
+static wharf_status parent_missing(wharf_req *req)
+{
+    return W->err->fail(req, "layout.parent_not_found", "path", NULL);
+}
+
+/* The parent's place; cycles and too many brothers are told. */
+static wharf_status read_parent(wharf_req *req, struct place *p, bool moves)
+{
+    static const char sql[] =
+        "WITH RECURSIVE up AS ("
+        " SELECT id, path, 1 AS n FROM locations.layout WHERE id = $1::text AND location_id = $2::text AND deleted_at "
+        "IS NULL"
+        " UNION ALL SELECT l.id, l.path, up.n + 1 FROM up JOIN locations.layout l ON l.id = up.path AND l.deleted_at "
+        "IS NULL"
+        " WHERE up.n < 64)"
+        " SELECT l.root_id, l.nested_name, l.depth, EXISTS (SELECT 1 FROM up WHERE id = $3::text),"
+        " (SELECT count(*) FROM locations.layout c WHERE c.location_id = $2::text AND c.path = $1::text AND "
+        "c.deleted_at IS NULL)"
+        " FROM locations.layout l WHERE l.id = $1::text AND l.location_id = $2::text AND l.deleted_at IS NULL";
+    wharf_val args[3] = {text(p->path), text(p->location), text(p->id)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+
+    if (s != WHARF_OK)
+        return s;
+    if (!W->db->count(rows))
+        return parent_missing(req);
+    if (row_truth(rows, 0, 3))
+        return W->err->fail(req, "layout.cycle", "path", NULL);
+    if (moves && row_int(rows, 0, 4) >= CHILDREN_MAX)
+        return W->err->fail(req, "layout.too_many", "path", NULL);
+    row_text(rows, 0, 0, &p->root);
+    row_text(rows, 0, 1, &p->nested_name);
+    p->depth = row_int(rows, 0, 2);
+    return WHARF_OK;
+}
+
+/* How many levels lie below a layout. */
+static wharf_status height_of(wharf_req *req, wharf_str id, int64_t *ret_height)
+{
+    static const char sql[] =
+        "WITH RECURSIVE down AS (SELECT id, 0 AS n FROM locations.layout WHERE id = $1::text AND deleted_at IS NULL"
+        " UNION ALL SELECT l.id, down.n + 1 FROM down JOIN locations.layout l ON l.path = down.id AND l.deleted_at IS "
+        "NULL"
+        " WHERE down.n < 64) SELECT coalesce(max(n), 0) FROM down";
+    wharf_val arg = text(id);
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+
+    if (s == WHARF_OK)
+        *ret_height = row_int(rows, 0, 0);
+    return s;
+}
+
+static wharf_status next_position(wharf_req *req, const struct place *p, int64_t *ret_position)
+{
+    static const char sql[] =
+        "SELECT coalesce(max(position) + 1, 0) FROM locations.layout WHERE location_id = $1::text"
+        " AND path IS NOT DISTINCT FROM nullif($2::text, '') AND id <> $3::text AND deleted_at IS NULL";
+    wharf_val args[3] = {text(p->location), text(p->path), text(p->id)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+
+    if (s == WHARF_OK)
+        *ret_position = row_int(rows, 0, 0);
+    return s;
+}
+
+static wharf_status settle_place(wharf_req *req, uint32_t op, const wharf_rec *old_rec, struct place *p, bool moves)
+{
+    int64_t height = 0;
+    wharf_status s = WHARF_OK;
+    wharf_val v;
+
+    if (op == WHARF_UPDATE && W->res->get(old_rec, LAYOUT_IS_DEFAULT, &v) && v.u.i && p->path.n)
+        return W->err->fail(req, "layout.default_protected", "path", NULL);
+    if (p->path.n)
+        s = read_parent(req, p, moves);
+    if (s == WHARF_OK && op == WHARF_UPDATE && moves)
+        s = height_of(req, p->id, &height);
+    if (s != WHARF_OK)
+        return s;
+    p->depth = p->path.n ? p->depth + 1 : 1;
+    if (p->depth + height > DEPTH_MAX)
+        return W->err->fail(req, "layout.too_deep", "path", NULL);
+    p->root = p->path.n ? p->root : p->id;
+    p->nested_name = p->path.n ? W->mem->format(req, "%.*s / %.*s", (int)p->nested_name.n, p->nested_name.p,
+                                     (int)p->name.n, p->name.p)
+                               : p->name;
+    return WHARF_OK;
+}
+
+static void set_derived(wharf_req *req, wharf_rec *rec, const struct place *p, int64_t position)
+{
+    wharf_str code = {"", 0};
+    wharf_val metadata = {0};
+
+    get_text(rec, LAYOUT_CODE, &code);
+    W->res->get(rec, LAYOUT_METADATA, &metadata);
+    W->res->set(rec, LAYOUT_PARENT_ID, text_or_null(p->path));
+    W->res->set(rec, LAYOUT_ROOT_ID, text(p->root));
+    W->res->set(rec, LAYOUT_NESTED_NAME, text(p->nested_name));
+    W->res->set(rec, LAYOUT_DEPTH, integer(p->depth));
+    W->res->set(rec, LAYOUT_POSITION, integer(position));
+    W->res->set(
+        rec, LAYOUT_CHECKSUM, text(layout_checksum(req, p->id, p->name, code, p->path, position, metadata.u.j)));
+}
+
+static wharf_status check_write(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec, struct place *p)
+{
+    bool moves = op == WHARF_CREATE || W->res->changed(old_rec, new_rec, LAYOUT_PATH);
+    bool placed = W->res->sent(new_rec, LAYOUT_POSITION);
+    int64_t position = 0;
+    wharf_status s;
+    wharf_val v;
+
+    p->path = (wharf_str){"", 0};
+    get_text(new_rec, LAYOUT_PATH, &p->path);
+    get_text(new_rec, LAYOUT_NAME, &p->name);
+    s = settle_place(req, op, old_rec, p, moves);
+    if (s == WHARF_OK && moves && !placed)
+        s = next_position(req, p, &position);
+    else if (W->res->get(new_rec, LAYOUT_POSITION, &v))
+        position = v.u.i;
+    if (s != WHARF_OK)
+        return s;
+    set_derived(req, new_rec, p, position);
+    if (op == WHARF_CREATE)
+        W->res->set(new_rec, LAYOUT_IS_DEFAULT, truth(false));
+    return WHARF_OK;
+}
+
+/* Where the contents of a removed layout go must be a layout of the same location that stays. */
+static wharf_status check_move_to(wharf_req *req, const wharf_rec *old_rec)
+{
+    static const char sql[] =
+        "WITH RECURSIVE down AS (SELECT id, 0 AS n FROM locations.layout WHERE id = $3::text"
+        " UNION ALL SELECT l.id, down.n + 1 FROM down JOIN locations.layout l ON l.path = down.id AND l.deleted_at IS "
+        "NULL"
+        " WHERE down.n < 64)"
+        " SELECT 1 FROM locations.layout WHERE id = $1::text AND location_id = $2::text AND deleted_at IS NULL"
+        " AND id NOT IN (SELECT id FROM down)";
+    wharf_str to, location = {"", 0};
+    const wharf_rows *rows;
+    wharf_val args[3];
+    wharf_status s;
+
+    if (!W->req->param(req, "move_to", &to))
+        return WHARF_OK;
+    get_text(old_rec, LAYOUT_LOCATION_ID, &location);
+    args[0] = text(to);
+    args[1] = text(location);
+    args[2] = text(W->res->id(old_rec));
+    s = W->db->query(req, sql, args, 3, &rows);
+    if (s == WHARF_OK && !W->db->count(rows))
+        return W->err->fail(
+            req, "param.invalid", "move_to", "move_to must name a layout of the same location that stays");
+    return s;
+}
+
+static wharf_status layout_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    struct place p = {.id = W->res->id(op == WHARF_CREATE ? new_rec : old_rec)};
+    wharf_status s;
+    wharf_val v;
+
+    if (!get_text(op == WHARF_CREATE ? new_rec : old_rec, LAYOUT_LOCATION_ID, &p.location))
+        return WHARF_OK;
+    s = layout_unlocked(req, p.location);
+    if (s == WHARF_OK)
+        s = W->db->lock(req, "layouts", p.location);
+    if (s != WHARF_OK)
+        return s;
+    if (op != WHARF_DELETE)
+        return check_write(req, op, old_rec, new_rec, &p);
+    if (W->res->get(old_rec, LAYOUT_IS_DEFAULT, &v) && v.u.i)
+        return W->err->fail(req, "layout.default_protected", NULL, NULL);
+    return check_move_to(req, old_rec);
+}
+
+/* ---- written ---- */
+
+/* What lies below follows a new name or place; it has not changed by itself. */
+static wharf_status carry_down(wharf_req *req, wharf_str id)
+{
+    static const char sql[] =
+        "WITH RECURSIVE down AS ("
+        " SELECT id, root_id, nested_name, depth FROM locations.layout WHERE id = $1::text AND deleted_at IS NULL"
+        " UNION ALL SELECT l.id, down.root_id, down.nested_name || ' / ' || l.name, down.depth + 1"
+        " FROM down JOIN locations.layout l ON l.path = down.id AND l.deleted_at IS NULL WHERE down.depth < 64)"
+        " UPDATE locations.layout l SET root_id = down.root_id, nested_name = down.nested_name, depth = down.depth "
+        "FROM down"
+        " WHERE l.id = down.id AND l.id <> $1::text";
+    wharf_val arg = text(id);
+
+    return W->db->exec(req, sql, &arg, 1, NULL);
+}
+
+/* A removed layout takes what lies below with it; one event names all of it. */
+static wharf_status remove_subtree(wharf_req *req, wharf_str id)
+{
+    static const char sql[] =
+        "WITH RECURSIVE down AS (SELECT id, 0 AS n FROM locations.layout WHERE id = $1::text"
+        " UNION ALL SELECT l.id, down.n + 1 FROM down JOIN locations.layout l ON l.path = down.id AND l.deleted_at IS "
+        "NULL"
+        " WHERE down.n < 64), gone AS ("
+        " UPDATE locations.layout l SET deleted_at = to_timestamp($2::bigint / 1000 / 1000.0), updated_by = $3::text,"
+        " version = version + 1 FROM down WHERE l.id = down.id AND l.id <> $1::text RETURNING l.id)"
+        " SELECT id FROM gone ORDER BY id";
+    wharf_val args[3] = {text(id), integer(W->req->now_us(req)), text(W->req->actor(req))};
+    const wharf_rows *rows;
+    const wharf_json *extra;
+    wharf_str below;
+    wharf_out *out;
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+
+    if (s != WHARF_OK)
+        return s;
+    out = W->json->writer(req);
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "deleted", truth(true));
+    W->json->open(out, "deleted_ids", '[');
+    W->json->put(out, NULL, text(id));
+    for (size_t i = 0; i < W->db->count(rows); i++) {
+        if (row_text(rows, i, 0, &below))
+            W->json->put(out, NULL, text(below));
+    }
+    W->json->close(out);
+    W->json->close(out);
+    s = W->json->result(req, out, &extra);
+    return s == WHARF_OK ? W->event->emit(req, "layout.deleted", "layout", id, extra) : s;
+}
+
+static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    wharf_str id = W->res->id(op == WHARF_DELETE ? old_rec : new_rec);
+
+    if (op == WHARF_CREATE)
+        return WHARF_OK;
+    if (op == WHARF_DELETE)
+        return remove_subtree(req, id);
+    if (!W->res->changed(old_rec, new_rec, LAYOUT_NESTED_NAME) && !W->res->changed(old_rec, new_rec, LAYOUT_PATH))
+        return WHARF_OK;
+    return carry_down(req, id);
+}
+
+const wharf_hooks layout_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .normalize = layout_normalize, .check = layout_check, .written = layout_written};

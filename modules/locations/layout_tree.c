@@ -1,0 +1,184 @@
+/* layout_tree.c - looking layouts up: by names, the whole tree, the default one; and their checksums. */
+#include <stdlib.h>
+
+#include "layouts.h"
+#include "sha256.h"
+
+/* ---- checksums ---- */
+
+static int by_key(const void *a, const void *b)
+{
+    wharf_str x = W->json->key(*(const wharf_json *const *)a), y = W->json->key(*(const wharf_json *const *)b);
+    size_t n = x.n < y.n ? x.n : y.n;
+    int order = memcmp(x.p, y.p, n);
+
+    return order ? order : (x.n > y.n) - (x.n < y.n);
+}
+
+/* Members in the order of their keys, whatever order they were sent or stored in. */
+static void put_sorted(wharf_req *req, wharf_out *out, const wharf_json *object)
+{
+    size_t n = object ? W->json->count(object) : 0, k = 0;
+    const wharf_json **members = W->mem->alloc(req, (n + 1) * sizeof(wharf_json *));
+
+    for (const wharf_json *m = n ? W->json->at(object, 0) : NULL; m; m = W->json->next(m))
+        members[k++] = m;
+    if (n > 1)
+        qsort(members, n, sizeof(wharf_json *), by_key);
+    W->json->open(out, "metadata", '{');
+    for (size_t i = 0; i < n; i++)
+        W->json->put(out, W->json->key(members[i]).p, json(members[i]));
+    W->json->close(out);
+}
+
+wharf_str layout_checksum(wharf_req *req, wharf_str id, wharf_str name, wharf_str code, wharf_str path,
+    int64_t position, const wharf_json *metadata)
+{
+    wharf_out *out = W->json->writer(req);
+    uint8_t hash[32];
+    char hex[65];
+    wharf_str s;
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "id", text(id));
+    W->json->put(out, "name", text(name));
+    W->json->put(out, "code", text_or_null(code));
+    W->json->put(out, "path", text_or_null(path));
+    W->json->put(out, "position", integer(position));
+    put_sorted(req, out, metadata);
+    W->json->close(out);
+    s = W->json->result_text(out);
+    sha256(s.p, s.n, hash);
+    sha256_hex(hash, hex);
+    return W->mem->dup(req, hex, 64);
+}
+
+/* ---- the default layout ---- */
+
+wharf_str layout_default_id(wharf_req *req, wharf_str location_id)
+{
+    return W->mem->format(req, "lay_%s", location_id.n > 4 ? location_id.p + 4 : "");
+}
+
+wharf_status layout_make_default(wharf_req *req, wharf_str location_id)
+{
+    static const char sql[] =
+        "INSERT INTO locations.layout (organization_id, id, location_id, name, root_id, nested_name, is_default, "
+        "checksum, created_at,"
+        " updated_at, created_by, updated_by) SELECT $1::text, $2::text, $3::text, 'Default', $2::text, 'Default', "
+        "true, $4::text,"
+        " t.now, t.now, $6::text, $6::text FROM (SELECT to_timestamp($5::bigint / 1000 / 1000.0) AS now) t";
+    wharf_str id = layout_default_id(req, location_id), none = {"", 0};
+    wharf_val args[6] = {text(W->req->organization(req)), text(id), text(location_id),
+        text(layout_checksum(req, id, WHARF_S("Default"), none, none, 0, NULL)), integer(W->req->now_us(req)),
+        text(W->req->actor(req))};
+
+    return W->db->exec(req, sql, args, 6, NULL);
+}
+
+/* ---- locks ---- */
+
+wharf_status layout_unlocked(wharf_req *req, wharf_str location_id)
+{
+    bool locked = false;
+    uint32_t flags = 0;
+    wharf_status s = directory.flags(req, location_id, &flags);
+
+    if (s == WHARF_OK && org)
+        s = org->setting(req, "layouts.locked", false, &locked);
+    if (s == WHARF_OK && (locked || (flags & WHARF_LOCATION_LOCKED)))
+        return W->err->fail(req, "layout.locked", NULL, NULL);
+    return s;
+}
+
+/* ---- paths of names ---- */
+
+static wharf_status child_by_name(
+    wharf_req *req, wharf_str location_id, wharf_str parent, wharf_str name, bool *ret_found, wharf_str *ret_id)
+{
+    static const char sql[] = "SELECT id FROM locations.layout WHERE location_id = $1::text AND path IS NOT DISTINCT "
+                              "FROM nullif($2::text, '')"
+                              " AND name = $3::text AND deleted_at IS NULL LIMIT 2";
+    wharf_val args[3] = {text(location_id), text(parent), text(W->mem->dup(req, name.p, name.n))};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+
+    *ret_found = s == WHARF_OK && W->db->count(rows) == 1 && row_text(rows, 0, 0, ret_id);
+    return s;
+}
+
+wharf_status layout_by_names(wharf_req *req, wharf_str location_id, wharf_str names, bool *ret_found, wharf_str *ret_id)
+{
+    wharf_status s = WHARF_OK;
+
+    *ret_id = (wharf_str){"", 0};
+    *ret_found = names.n && names.p[0] == '/';
+    for (size_t at = 1; s == WHARF_OK && *ret_found && at < names.n;) {
+        size_t end = at;
+
+        while (end < names.n && names.p[end] != '/')
+            end++;
+        s = child_by_name(req, location_id, *ret_id, (wharf_str){names.p + at, end - at}, ret_found, ret_id);
+        at = end + 1;
+    }
+    return s;
+}
+
+/* ---- the tree ---- */
+
+struct node {
+    wharf_str id, name, code, path;
+    bool placed;
+};
+
+static void put_children(wharf_out *out, struct node *nodes, size_t n, wharf_str parent, unsigned depth)
+{
+    for (size_t i = 0; i < n && depth <= DEPTH_MAX; i++) {
+        if (nodes[i].placed || !same(nodes[i].path, parent))
+            continue;
+        nodes[i].placed = true;
+        W->json->open(out, NULL, '{');
+        W->json->put(out, "id", text(nodes[i].id));
+        W->json->put(out, "name", text(nodes[i].name));
+        W->json->put(out, "code", text_or_null(nodes[i].code));
+        W->json->open(out, "children", '[');
+        put_children(out, nodes, n, nodes[i].id, depth + 1);
+        W->json->close(out);
+        W->json->close(out);
+    }
+}
+
+wharf_status layouts_tree(wharf_req *req, void *arg)
+{
+    static const char sql[] = "SELECT id, name, coalesce(code, ''), coalesce(path, '') FROM locations.layout"
+                              " WHERE location_id = $1::text AND deleted_at IS NULL ORDER BY position, id";
+    const wharf_rec *location;
+    const wharf_rows *rows;
+    wharf_str id = {"", 0};
+    struct node *nodes;
+    wharf_out *out;
+    wharf_val v;
+    wharf_status s;
+    size_t n;
+
+    W->req->param(req, "location", &id);
+    s = W->res->fetch(req, "location", id, 0, &location);
+    v = text(id);
+    if (s == WHARF_OK)
+        s = W->db->query(req, sql, &v, 1, &rows);
+    if (s != WHARF_OK)
+        return s;
+    n = W->db->count(rows);
+    nodes = W->mem->alloc(req, (n + 1) * sizeof(*nodes));
+    for (size_t i = 0; i < n; i++) {
+        row_text(rows, i, 0, &nodes[i].id);
+        row_text(rows, i, 1, &nodes[i].name);
+        row_text(rows, i, 2, &nodes[i].code);
+        row_text(rows, i, 3, &nodes[i].path);
+    }
+    out = W->req->respond(req, 200, W->mem->format(req, "%zu layouts retrieved", n).p);
+    W->json->open(out, NULL, '[');
+    put_children(out, nodes, n, (wharf_str){"", 0}, 1);
+    W->json->close(out);
+    return WHARF_OK;
+}

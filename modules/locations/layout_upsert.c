@@ -1,0 +1,253 @@
+/* layout_upsert.c - POST /v1/locations/:location/layouts: one layout, an array, or {"layouts": [...]}; all or nothing.
+ *
+ * Items may come in any order: one whose parent stands in the array too waits until that was written. Each goes through the
+ * same pipeline as a single write; what the rules say about it is told with its place in front ("2.path", "layouts.2.path").
+ */
+#include "layouts.h"
+#include "locations.gen.h"
+
+struct upsert {
+    wharf_req *req;
+    wharf_str location;
+    const char *base; /* "", or "layouts." */
+    bool many;
+    size_t n;
+    const wharf_json **items;
+    wharf_str *ids, *parents; /* sent id; sent path or parent_id */
+    bool *known, *done;
+    const wharf_rec **recs;
+    size_t created;
+};
+
+static const char *place_of(const struct upsert *u, size_t i)
+{
+    return u->many ? W->mem->format(u->req, "%s%zu.", u->base, i).p : "";
+}
+
+static wharf_str member_text(const wharf_json *object, const char *key)
+{
+    const wharf_json *m = W->json->get(object, key);
+    wharf_str s = {"", 0};
+
+    if (m)
+        W->json->text(m, &s);
+    return s;
+}
+
+static wharf_status read_items(struct upsert *u, const wharf_json *list)
+{
+    for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
+        size_t i = u->n++;
+
+        u->items[i] = e;
+        if (W->json->type(e) != WHARF_J_OBJECT) {
+            W->err->add(u->req, "validation.failed", W->mem->format(u->req, "%s%zu", u->base, i).p,
+                "A layout must be an object");
+            continue;
+        }
+        u->ids[i] = member_text(e, "id");
+        u->parents[i] = W->json->get(e, "path") ? member_text(e, "path") : member_text(e, "parent_id");
+        for (size_t k = 0; u->ids[i].n && k < i; k++) {
+            if (same(u->ids[k], u->ids[i]))
+                W->err->add(u->req, "validation.failed", W->mem->format(u->req, "%s%zu.id", u->base, i).p,
+                    "The id %s stands in the request twice", u->ids[i].p);
+        }
+    }
+    return W->err->current(u->req);
+}
+
+static wharf_status read_body(struct upsert *u, const wharf_json *body)
+{
+    const wharf_json *list = W->json->type(body) == WHARF_J_ARRAY ? body : W->json->get(body, "layouts");
+    size_t n;
+
+    u->base = list == body ? "" : "layouts.";
+    u->many = list != NULL;
+    if (list && W->json->type(list) != WHARF_J_ARRAY)
+        return W->err->fail(u->req, "validation.failed", "layouts", "layouts must be an array");
+    n = list ? W->json->count(list) : 1;
+    if (!n)
+        return W->err->fail(u->req, "validation.failed", list == body ? "" : "layouts", "Send at least one layout");
+    if (n > BATCH_MAX)
+        return W->err->fail(u->req, "layout.too_many", list == body ? "" : "layouts", NULL);
+    u->items = W->mem->alloc(u->req, n * sizeof(wharf_json *));
+    u->ids = W->mem->alloc(u->req, n * sizeof(wharf_str));
+    u->parents = W->mem->alloc(u->req, n * sizeof(wharf_str));
+    u->known = W->mem->alloc(u->req, n * sizeof(bool));
+    u->done = W->mem->alloc(u->req, n * sizeof(bool));
+    u->recs = W->mem->alloc(u->req, n * sizeof(wharf_rec *));
+    if (list)
+        return read_items(u, list);
+    u->n = 1;
+    u->items[0] = body;
+    u->ids[0] = member_text(body, "id");
+    u->parents[0] = W->json->get(body, "path") ? member_text(body, "path") : member_text(body, "parent_id");
+    return WHARF_OK;
+}
+
+/* Which sent ids are layouts already; ids of removed ones are free again. */
+static wharf_status find_known(struct upsert *u)
+{
+    static const char sql[] = "SELECT location_id FROM locations.layout WHERE id = $1::text AND deleted_at IS NULL";
+    static const char free_sql[] = "DELETE FROM locations.layout WHERE id = $1::text AND deleted_at IS NOT NULL";
+
+    for (size_t i = 0; i < u->n; i++) {
+        wharf_val arg = text(u->ids[i]);
+        const wharf_rows *rows;
+        wharf_str location;
+        wharf_status s;
+
+        if (!u->ids[i].n)
+            continue;
+        s = W->db->query(u->req, sql, &arg, 1, &rows);
+        if (s != WHARF_OK)
+            return s;
+        if (!W->db->count(rows)) {
+            s = W->db->exec(u->req, free_sql, &arg, 1, NULL);
+            if (s != WHARF_OK)
+                return s;
+            continue;
+        }
+        u->known[i] = row_text(rows, 0, 0, &location) && same(location, u->location);
+        if (!u->known[i])
+            W->err->add(u->req, "layout.wrong_location", W->mem->format(u->req, "%sid", place_of(u, i)).p, NULL);
+    }
+    return W->err->current(u->req);
+}
+
+/* Is the item's parent in the array, and not written yet? */
+static bool must_wait(const struct upsert *u, size_t i)
+{
+    for (size_t k = 0; u->parents[i].n && k < u->n; k++) {
+        if (!u->done[k] && same(u->parents[i], u->ids[k]))
+            return true;
+    }
+    return false;
+}
+
+/* A parent_path may name layouts that later items make: it waits until its names are found. */
+static wharf_status names_found(struct upsert *u, size_t i, bool *ret_found)
+{
+    wharf_str names = member_text(u->items[i], "parent_path"), id;
+
+    *ret_found = true;
+    if (!names.n || W->json->get(u->items[i], "path") || W->json->get(u->items[i], "parent_id"))
+        return WHARF_OK;
+    return layout_by_names(u->req, u->location, names, ret_found, &id);
+}
+
+/* The item as a body of its own: with the location, and without what the address says already. */
+static wharf_status item_body(struct upsert *u, size_t i, const wharf_json **ret_body)
+{
+    wharf_out *out = W->json->writer(u->req);
+
+    W->json->open(out, NULL, '{');
+    for (const wharf_json *m = W->json->at(u->items[i], 0); m; m = W->json->next(m)) {
+        if (!same(W->json->key(m), WHARF_S("location_id")) && !(u->known[i] && same(W->json->key(m), WHARF_S("id"))))
+            W->json->put(out, W->json->key(m).p, json(m));
+    }
+    if (!u->known[i])
+        W->json->put(out, "location_id", text(u->location));
+    W->json->close(out);
+    return W->json->result(u->req, out, ret_body);
+}
+
+static wharf_status write_item(struct upsert *u, size_t i)
+{
+    const wharf_json *body;
+    wharf_status s = item_body(u, i, &body);
+
+    if (s != WHARF_OK)
+        return s;
+    W->err->base(u->req, place_of(u, i));
+    s = u->known[i] ? W->res->update(u->req, "layout", u->ids[i], body, &u->recs[i])
+                    : W->res->create(u->req, "layout", body, &u->recs[i]);
+    W->err->base(u->req, "");
+    u->created += !u->known[i];
+    u->done[i] = true;
+    return s;
+}
+
+/* Those that are left wait for each other, or for names that nobody makes. */
+static wharf_status tell_stuck(struct upsert *u)
+{
+    for (size_t i = 0; i < u->n; i++) {
+        bool cycle = must_wait(u, i);
+
+        if (u->done[i])
+            continue;
+        W->err->add(u->req, cycle ? "layout.cycle" : "layout.parent_not_found",
+            W->mem->format(u->req, "%s%s", place_of(u, i), cycle ? "path" : "parent_path").p, NULL);
+    }
+    return W->err->current(u->req);
+}
+
+static wharf_status write_all(struct upsert *u)
+{
+    size_t left = u->n, before = 0;
+    wharf_status s = WHARF_OK;
+
+    while (left && left != before) {
+        before = left;
+        for (size_t i = 0; i < u->n; i++) {
+            bool found = true;
+
+            if (u->done[i] || must_wait(u, i))
+                continue;
+            s = names_found(u, i, &found);
+            if (s == WHARF_OK && found) {
+                s = write_item(u, i);
+                left--;
+            }
+            if (s != WHARF_OK)
+                return s;
+        }
+    }
+    return left ? tell_stuck(u) : WHARF_OK;
+}
+
+static void answer(struct upsert *u)
+{
+    uint32_t status = u->created ? 201 : 200;
+    const char *message = u->many ? W->mem->format(u->req, "%zu %s saved", u->n, u->n == 1 ? "layout" : "layouts").p
+                          : u->created ? "Layout created"
+                                       : "Layout updated";
+    wharf_out *out = W->req->respond(u->req, status, message);
+
+    if (!u->many) {
+        W->res->encode(u->req, out, NULL, u->recs[0]);
+        if (u->created)
+            W->req->created(
+                u->req, W->mem->format(u->req, "/v1/locations/%s/layouts/%s", u->location.p, W->res->id(u->recs[0]).p));
+        return;
+    }
+    W->json->open(out, NULL, '[');
+    for (size_t i = 0; i < u->n; i++)
+        W->res->encode(u->req, out, NULL, u->recs[i]);
+    W->json->close(out);
+}
+
+wharf_status layouts_upsert(wharf_req *req, void *arg)
+{
+    struct upsert u = {.req = req};
+    const wharf_rec *location;
+    const wharf_json *body;
+    wharf_status s = W->req->body(req, &body);
+
+    W->req->param(req, "location", &u.location);
+    if (s == WHARF_OK)
+        s = read_body(&u, body);
+    if (s == WHARF_OK)
+        s = W->res->fetch(req, "location", u.location, 0, &location);
+    if (s == WHARF_OK)
+        s = layout_unlocked(req, u.location);
+    if (s == WHARF_OK)
+        s = W->db->lock(req, "layouts", u.location);
+    if (s == WHARF_OK)
+        s = find_known(&u);
+    if (s == WHARF_OK)
+        s = write_all(&u);
+    if (s == WHARF_OK)
+        answer(&u);
+    return s;
+}

@@ -1,0 +1,22 @@
+/* layouts.h - layouts: places in a tree under one location (spec 02 section 3). */
+#ifndef LAYOUTS_H
+#define LAYOUTS_H
+
+#include "locations.h"
+
+enum { DEPTH_MAX = 10, CHILDREN_MAX = 1000, BATCH_MAX = 400 };
+
+/* Hex SHA-256 of what a client set of a layout; position as a number, metadata as its object (or NULL). */
+wharf_str layout_checksum(wharf_req *req, wharf_str id, wharf_str name, wharf_str code, wharf_str path,
+    int64_t position, const wharf_json *metadata);
+/* "lay_" and what follows "loc_". */
+wharf_str layout_default_id(wharf_req *req, wharf_str location_id);
+/* 403 layout.locked when the location or the organization says so. */
+wharf_status layout_unlocked(wharf_req *req, wharf_str location_id);
+/* The layout at a path of names ("/" is none: ret_id empty). ret_found false: there is none, or more than one. */
+wharf_status layout_by_names(
+    wharf_req *req, wharf_str location_id, wharf_str names, bool *ret_found, wharf_str *ret_id);
+/* With a new location: its default layout. */
+wharf_status layout_make_default(wharf_req *req, wharf_str location_id);
+
+#endif

@@ -1,0 +1,316 @@
+/* location_rules.c - the rules of locations (spec 02 section 2): addresses, hours, contact data, the default layout. */
+#include <stdio.h>
+
+#include "address.h"
+#include "hours.h"
+#include "layouts.h"
+#include "locations.gen.h"
+
+enum { EMAIL_LOCAL = 64, PHONE_MIN = 7, PHONE_MAX = 15, ZONE_NAME = 64 };
+
+/* ---- normalize: other forms of input ---- */
+
+static wharf_status take_address(wharf_req *req, wharf_rec *rec)
+{
+    const wharf_json *line2 = W->res->member(rec, "address_line2"), *value;
+    wharf_str second = {"", 0}, whole;
+    wharf_status s;
+    wharf_val v;
+
+    if (!W->res->get(rec, LOCATION_ADDRESS, &v) || W->json->type(v.u.j) == WHARF_J_NULL)
+        return WHARF_OK;
+    if (line2)
+        W->json->text(line2, &second);
+    s = address_take(req, v.u.j, second, "address", &whole);
+    if (s == WHARF_OK)
+        s = W->json->parse(req, whole, &value);
+    if (s == WHARF_OK)
+        W->res->set(rec, LOCATION_ADDRESS, json(value));
+    return s;
+}
+
+static wharf_status location_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+{
+    const wharf_json *activate = W->res->member(new_rec, "activate_location");
+
+    if (activate) {
+        if (!W->res->member(new_rec, "active"))
+            W->res->set(new_rec, LOCATION_ACTIVE, json(activate));
+        W->res->drop(new_rec, "activate_location");
+    }
+    return take_address(req, new_rec);
+}
+
+/* ---- check ---- */
+
+/* line 2 by itself: the stored address with it. */
+static wharf_status settle_address(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    const wharf_json *value, *formatted;
+    wharf_str line2 = {"", 0}, whole, text_of = {"", 0};
+    struct address a;
+    wharf_status s;
+    wharf_val v;
+
+    if (old_rec && !W->res->sent(new_rec, LOCATION_ADDRESS) && W->res->sent(new_rec, LOCATION_ADDRESS_LINE2) &&
+        W->res->get(old_rec, LOCATION_ADDRESS, &v)) {
+        get_text(new_rec, LOCATION_ADDRESS_LINE2, &line2);
+        address_parts(v.u.j, &a);
+        a.line2 = line2;
+        s = address_json(req, &a, &whole);
+        if (s == WHARF_OK)
+            s = W->json->parse(req, whole, &value);
+        if (s != WHARF_OK)
+            return s;
+        W->res->set(new_rec, LOCATION_ADDRESS, json(value));
+    }
+    if (!W->res->get(new_rec, LOCATION_ADDRESS, &v))
+        return WHARF_OK;
+    formatted = W->json->get(v.u.j, "formatted_address");
+    if (formatted)
+        W->json->text(formatted, &text_of);
+    W->res->set(new_rec, LOCATION_FORMATTED_ADDRESS, text_or_null(text_of));
+    return WHARF_OK;
+}
+
+/* Exactly one '@', something before it, a dot in what follows, no white space. */
+static bool email_form(wharf_str s)
+{
+    const char *at = memchr(s.p, '@', s.n);
+    size_t local = at ? (size_t)(at - s.p) : 0;
+    wharf_str domain = at ? (wharf_str){at + 1, s.n - local - 1} : (wharf_str){"", 0};
+    const char *dot = memchr(domain.p, '.', domain.n);
+
+    if (!local || local > EMAIL_LOCAL || !dot || dot == domain.p || domain.p[domain.n - 1] == '.')
+        return false;
+    return !memchr(domain.p, '@', domain.n) && !memchr(s.p, ' ', s.n) && !memchr(s.p, '\t', s.n);
+}
+
+static wharf_status check_email(wharf_req *req, const wharf_rec *rec)
+{
+    wharf_str s;
+
+    if (!W->res->sent(rec, LOCATION_EMAIL) || !get_text(rec, LOCATION_EMAIL, &s) || email_form(s))
+        return WHARF_OK;
+    return W->err->add(req, "validation.failed", "email", "email must be an address such as dock@example.com");
+}
+
+/* Digits of a phone, with '+' in front where the country is known. False: something that is no phone. */
+static bool phone_form(wharf_req *req, wharf_str s, wharf_str *ret)
+{
+    char *out = W->mem->alloc(req, s.n + 4);
+    wharf_str country = WHARF_S("US");
+    bool plus = s.n && s.p[0] == '+', america;
+    size_t k = 0;
+
+    for (size_t i = plus; i < s.n; i++) {
+        if (strchr(" ()-./", s.p[i]))
+            continue;
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return false;
+        out[k++] = s.p[i];
+    }
+    if (k < PHONE_MIN || k > PHONE_MAX)
+        return false;
+    if (org)
+        org->country(req, &country);
+    america = same(country, WHARF_S("US")) || same(country, WHARF_S("CA"));
+    if (!plus && america && (k == 10 || (k == 11 && out[0] == '1')))
+        *ret = W->mem->format(req, "%s%.*s", k == 10 ? "+1" : "+", (int)k, out);
+    else
+        *ret = W->mem->format(req, "%s%.*s", plus ? "+" : "", (int)k, out);
+    return true;
+}
+
+static wharf_status settle_phone(wharf_req *req, wharf_rec *rec)
+{
+    wharf_str s, phone;
+
+    if (!W->res->sent(rec, LOCATION_PHONE) || !get_text(rec, LOCATION_PHONE, &s))
+        return WHARF_OK;
+    if (!phone_form(req, s, &phone))
+        return W->err->add(
+            req, "validation.failed", "phone", "phone must have 7 to 15 digits, with + before a country code");
+    W->res->set(rec, LOCATION_PHONE, text(phone));
+    return WHARF_OK;
+}
+
+/* An IANA zone is a compiled file of that name. */
+static bool zone_known(wharf_str name)
+{
+    char path[ZONE_NAME + 32], magic[4];
+    FILE *f;
+    bool known;
+
+    for (size_t i = 0; i < name.n; i++) {
+        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/", name.p[i]))
+            return false;
+    }
+    if (!name.n || name.n > ZONE_NAME || name.p[0] < 'A' || name.p[0] > 'Z')
+        return false;
+    snprintf(path, sizeof(path), "/usr/share/zoneinfo/%.*s", (int)name.n, name.p);
+    f = fopen(path, "re");
+    if (!f)
+        return false;
+    known = fread(magic, 1, 4, f) == 4 && memcmp(magic, "TZif", 4) == 0;
+    fclose(f);
+    return known;
+}
+
+static wharf_status check_timezone(wharf_req *req, const wharf_rec *rec)
+{
+    wharf_str s;
+
+    if (!W->res->sent(rec, LOCATION_TIMEZONE) || !get_text(rec, LOCATION_TIMEZONE, &s) || zone_known(s))
+        return WHARF_OK;
+    return W->err->add(
+        req, "validation.failed", "timezone", "timezone must be a name of the IANA list, such as America/New_York");
+}
+
+static wharf_status bad_holiday(wharf_req *req, size_t i, const char *member, const char *message)
+{
+    return W->err->add(req, "validation.failed", W->mem->format(req, "holidays.%zu%s", i, member).p,
+        "holidays.%zu%s %s", i, member, message);
+}
+
+static void check_holiday(wharf_req *req, const wharf_json *e, size_t i)
+{
+    static const char *const times[] = {"open", "close"};
+    bool object = W->json->type(e) == WHARF_J_OBJECT;
+    const wharf_json *date = object ? W->json->get(e, "date") : e;
+    wharf_str s = {"", 0};
+    int minutes;
+
+    if (!date || !W->json->text(date, &s) || !hours_date(s))
+        bad_holiday(req, i, object ? ".date" : "", "must be a day such as 2026-12-25");
+    for (size_t k = 0; object && k < 2; k++) {
+        const wharf_json *t = W->json->get(e, times[k]);
+
+        if (t && W->json->type(t) != WHARF_J_NULL && !(W->json->text(t, &s) && hours_time(s, &minutes)))
+            bad_holiday(req, i, k ? ".close" : ".open", "must be a time from 00:00 to 24:00");
+    }
+}
+
+static wharf_status check_holidays(wharf_req *req, const wharf_rec *rec)
+{
+    size_t i = 0;
+    wharf_val v;
+
+    if (!W->res->sent(rec, LOCATION_HOLIDAYS) || !W->res->get(rec, LOCATION_HOLIDAYS, &v))
+        return WHARF_OK;
+    for (const wharf_json *e = W->json->at(v.u.j, 0); e; e = W->json->next(e))
+        check_holiday(req, e, i++);
+    return W->err->current(req);
+}
+
+static wharf_status settle_hours(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    const wharf_json *sent = W->res->sent(new_rec, LOCATION_OPERATING_HOURS)
+                                 ? W->res->input(new_rec, LOCATION_OPERATING_HOURS)
+                                 : NULL;
+    const wharf_json *week, *display;
+    wharf_val stored = {0};
+    wharf_status s;
+
+    if (op == WHARF_UPDATE && !sent)
+        return WHARF_OK;
+    if (old_rec)
+        W->res->get(old_rec, LOCATION_OPERATING_HOURS, &stored);
+    s = hours_merge(req, stored.u.j, sent, &week);
+    if (s == WHARF_OK)
+        s = hours_display(req, week, &display);
+    if (s != WHARF_OK)
+        return s;
+    W->res->set(new_rec, LOCATION_OPERATING_HOURS, json(week));
+    W->res->set(new_rec, LOCATION_OPERATING_HOURS_DISPLAY, json(display));
+    return WHARF_OK;
+}
+
+static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    wharf_status s;
+
+    if (op == WHARF_DELETE)
+        return WHARF_OK;
+    check_email(req, new_rec);
+    settle_phone(req, new_rec);
+    check_timezone(req, new_rec);
+    check_holidays(req, new_rec);
+    s = settle_hours(req, op, old_rec, new_rec);
+    if (s == WHARF_OK)
+        s = W->err->current(req);
+    if (s == WHARF_OK)
+        s = settle_address(req, old_rec, new_rec);
+    if (s == WHARF_OK && op == WHARF_CREATE)
+        W->res->set(new_rec, LOCATION_DEFAULT_LAYOUT_ID, text(layout_default_id(req, W->res->id(new_rec))));
+    return s;
+}
+
+/* ---- written ---- */
+
+static wharf_status remove_layouts(wharf_req *req, wharf_str location_id)
+{
+    static const char sql[] = "UPDATE locations.layout SET deleted_at = to_timestamp($2::bigint / 1000 / 1000.0), "
+                              "updated_by = $3::text, version = version + 1"
+                              " WHERE location_id = $1::text AND deleted_at IS NULL";
+    wharf_val args[3] = {text(location_id), integer(W->req->now_us(req)), text(W->req->actor(req))};
+
+    return W->db->exec(req, sql, args, 3, NULL);
+}
+
+static wharf_status location_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    wharf_status s;
+
+    if (op == WHARF_DELETE)
+        return remove_layouts(req, W->res->id(old_rec));
+    if (op != WHARF_CREATE)
+        return WHARF_OK;
+    s = layout_make_default(req, W->res->id(new_rec));
+    return s == WHARF_OK && org ? org->grant(req, W->req->actor(req), W->res->id(new_rec)) : s;
+}
+
+/* ---- computed fields ---- */
+
+static wharf_status count_layouts(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
+{
+    static const char sql[] = "SELECT location_id, count(*) FROM locations.layout WHERE location_id = ANY ($1::text[])"
+                              " AND deleted_at IS NULL GROUP BY 1";
+    wharf_str ids = {"{", 1}, id;
+    const wharf_rows *rows;
+    wharf_val arg;
+    wharf_status s;
+
+    for (size_t i = 0; i < n; i++) /* ids hold no character that an array literal escapes */
+        ids = W->mem->format(req, "%.*s%s%s", (int)ids.n, ids.p, i ? "," : "", W->res->id(recs[i]).p);
+    arg = text(W->mem->format(req, "%.*s}", (int)ids.n, ids.p));
+    s = W->db->query(req, sql, &arg, 1, &rows);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        int64_t count = 0;
+
+        for (size_t r = 0; r < W->db->count(rows); r++) {
+            if (row_text(rows, r, 0, &id) && same(id, W->res->id(recs[i])))
+                count = row_int(rows, r, 1);
+        }
+        W->json->put(outs[i], NULL, integer(count));
+    }
+    return s;
+}
+
+static wharf_status location_compute(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
+{
+    if (f == LOCATION_LAYOUTS_COUNT)
+        return count_layouts(req, recs, n, outs);
+    for (size_t i = 0; f == LOCATION_GROUPS && i < n; i++) { /* the module contacts brings groups */
+        W->json->open(outs[i], NULL, '[');
+        W->json->close(outs[i]);
+    }
+    return WHARF_OK;
+}
+
+const wharf_hooks location_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = location_normalize,
+    .check = location_check,
+    .written = location_written,
+    .compute = location_compute};

@@ -1,0 +1,81 @@
+/* locations.c - the module locations: what it declares (spec 02 sections 1 to 3). */
+#include "locations.h"
+#include "locations.gen.h"
+
+const wharf_host *W;
+const wharf_org_directory_api *org;
+
+#define LAYOUT "{\"$ref\": \"#/components/schemas/layout\"}"
+static const char upsert_doc[] =
+    "{\"summary\": \"Create or update layouts\", \"array_body\": true, \"statuses\": [200, 201],"
+    " \"response\": {\"anyOf\": [" LAYOUT ", {\"type\": \"array\", \"items\": " LAYOUT "}]}}";
+static const char tree_doc[] =
+    "{\"summary\": \"The whole tree of a location's layouts\", \"response\": {\"type\": \"array\", \"items\": {"
+    "\"type\": \"object\", \"required\": [\"id\", \"name\", \"code\", \"children\"], \"properties\": {"
+    "\"id\": {\"type\": \"string\"}, \"name\": {\"type\": \"string\"}, \"code\": {\"type\": [\"string\", \"null\"]},"
+    " \"children\": {\"type\": \"array\"}}}}}";
+static const char address_doc[] = "{\"summary\": \"Retrieve an address\", \"response\": {\"type\": \"object\"}}";
+
+static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
+{
+    const wharf_route upsert = {.head = WHARF_HEAD(wharf_route),
+        .method = "POST",
+        .path = "/v1/locations/:location/layouts",
+        .scope = "locations:write",
+        .definition = {upsert_doc, sizeof(upsert_doc) - 1},
+        .handler = layouts_upsert};
+    const wharf_route tree = {.head = WHARF_HEAD(wharf_route),
+        .method = "GET",
+        .path = "/v1/locations/:location/layouts/tree",
+        .scope = "locations:read",
+        .definition = {tree_doc, sizeof(tree_doc) - 1},
+        .handler = layouts_tree,
+        .flags = WHARF_R_READONLY};
+    const wharf_route address = {.head = WHARF_HEAD(wharf_route),
+        .method = "GET",
+        .path = "/v1/addresses/:id",
+        .scope = "any",
+        .definition = {address_doc, sizeof(address_doc) - 1},
+        .handler = address_get,
+        .flags = WHARF_R_READONLY};
+
+    api->route(d, &upsert);
+    api->route(d, &tree);
+    api->route(d, &address);
+}
+
+static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+{
+    const wharf_resource location = {.head = WHARF_HEAD(wharf_resource),
+        .name = "location",
+        .definition_hash = LOCATION_DEFINITION_HASH,
+        .definition = LOCATION_DEFINITION,
+        .hooks = &location_hooks};
+    const wharf_resource layout = {.head = WHARF_HEAD(wharf_resource),
+        .name = "layout",
+        .definition_hash = LAYOUT_DEFINITION_HASH,
+        .definition = LAYOUT_DEFINITION,
+        .hooks = &layout_hooks};
+
+    MIGRATIONS(api, d);
+    api->errors(d, (wharf_str)ERRORS);
+    api->resource(d, &location);
+    api->resource(d, &layout);
+    declare_routes(d, api);
+    api->provide(d, "locations.directory", 1, 0, &directory);
+}
+
+static wharf_status start(wharf_plugin *self, wharf_req *req)
+{
+    org = W->service(self, "org.directory", 1, 0);
+    return WHARF_OK;
+}
+
+const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
+{
+    static const wharf_plugin_desc desc = {
+        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+
+    W = host;
+    return &desc;
+}
