@@ -225,7 +225,7 @@ static void read_events(struct compile *c, const struct wharf_json *x, const str
     if (json_is(events, JSON_BOOL) && !events->truth)
         return;
     opt_object(c, events, &e_at, keys);
-    d->events.created = d->ops & OP_CREATE ? event_name(c, events, &e_at, "created") : NULL;
+    d->events.created = event_name(c, events, &e_at, "created");
     d->events.updated = event_name(c, events, &e_at, "updated");
     d->events.deleted = event_name(c, events, &e_at, "deleted");
     names = opt_texts(c, events, &e_at, "without", &n);
