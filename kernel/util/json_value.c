@@ -8,11 +8,6 @@
 
 enum { FEW_KEYS = 16, JSON_HASH_DIGITS = 320 };
 
-bool json_is(const struct wharf_json *v, uint32_t type)
-{
-    return v && v->type == type;
-}
-
 const struct wharf_json *json_get_n(const struct wharf_json *object, wharf_str key)
 {
     if (!json_is(object, JSON_OBJECT))
