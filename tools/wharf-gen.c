@@ -225,32 +225,34 @@ static bool parse_options(int argc, char **argv, struct options *o)
     return o->plugin && (!o->note || o->manifest);
 }
 
-static bool write_all(struct arena *a, const struct options *o, FILE *header, FILE *note)
+/* A JSON file of the plugin as a C array; nothing to do without a path. */
+static bool write_json(struct arena *a, FILE *header, FILE *note, const char *name, const char *path)
 {
     wharf_str text;
+
+    if (!path)
+        return true;
+    if (!read_file(a, path, &text))
+        return false;
+    text = compact(a, path, text);
+    if (!text.p)
+        return false;
+    if (header)
+        c_array(header, name, text);
+    return !note || write_note(note, text);
+}
+
+static bool write_all(struct arena *a, const struct options *o, FILE *header, FILE *note)
+{
     bool ok = true;
 
     if (header)
         fprintf(header, "/* Made by wharf-gen from the definitions of %s. */\n#pragma once\n\n", o->plugin);
     for (int i = 0; i < o->n_definitions; i++)
         ok = write_definition(a, header, o, o->definitions[i]) && ok;
-    if (o->manifest) {
-        ok = read_file(a, o->manifest, &text) && (text = compact(a, o->manifest, text)).p && ok;
-        if (ok && header)
-            c_array(header, "MANIFEST", text);
-        if (ok && note)
-            ok = write_note(note, text);
-    }
-    if (o->errors) {
-        ok = read_file(a, o->errors, &text) && (text = compact(a, o->errors, text)).p && ok;
-        if (ok && header)
-            c_array(header, "ERRORS", text);
-    }
-    if (o->embed) {
-        ok = read_file(a, o->embed, &text) && (text = compact(a, o->embed, text)).p && ok;
-        if (ok && header)
-            c_array(header, "EMBEDDED", text);
-    }
+    ok = write_json(a, header, note, "MANIFEST", o->manifest) && ok;
+    ok = write_json(a, header, NULL, "ERRORS", o->errors) && ok;
+    ok = write_json(a, header, NULL, "EMBEDDED", o->embed) && ok;
     if (o->migrations && header)
         ok = write_migrations(a, header, o->migrations) && ok;
     return ok;

@@ -331,7 +331,7 @@ static void extensions(struct writer *o, const struct route *r)
     jw_str(w, "x-location-policy", d && d->location ? str_z("row") : json_text_or(r->definition, "location", "none"));
     if (d)
         jw_z(w, "x-resource", d->name);
-    if (r->kind == ROUTE_LIST)
+    if (d && r->kind == ROUTE_LIST)
         x_filters(o, d);
     jw_open(w, "x-errors", '[');
     for (size_t i = 0; d && i < d->n_uniques; i++)

@@ -85,9 +85,9 @@ struct field {
     enum filter_type filter;
     const char *const *members; /* enum members, for filters and OpenAPI */
     size_t n_members;
-    const struct schema *schema;        /* of one value; null and "" were handled before */
-    const struct schema *element;       /* set_input: of a list of ids to add or remove, without the array's own limits */
-    const struct wharf_json *json;      /* the property as written */
+    const struct schema *schema; /* of one value; null and "" were handled before */
+    const struct schema *element; /* set_input: of a list of ids to add or remove, without the array's own limits */
+    const struct wharf_json *json; /* the property as written */
     const struct wharf_json *default_value; /* or NULL */
 };
 

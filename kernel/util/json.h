@@ -38,12 +38,6 @@ struct json_error {
     const char *message; /* static, complete sentence part: "duplicate key" */
 };
 
-/* v may be NULL. */
-static inline bool json_is(const struct wharf_json *v, uint32_t type)
-{
-    return v && v->type == type;
-}
-
 /* NULL and *ret_error when the text is refused. Takes about text.n bytes and 64 per value of the arena; when the arena's
  * budget runs out on the way the text is refused too ("too many values"). */
 const struct wharf_json *json_parse(struct arena *a, wharf_str text, struct json_error *ret_error);
@@ -52,6 +46,10 @@ const struct wharf_json *json_get(
     const struct wharf_json *object, const char *key); /* or NULL; also when not an object */
 const struct wharf_json *json_get_n(const struct wharf_json *object, wharf_str key);
 const struct wharf_json *json_at(const struct wharf_json *array, size_t i); /* or NULL; of an object: its i-th member */
+static inline bool json_is(const struct wharf_json *v, uint32_t type) /* v may be NULL */
+{
+    return v && v->type == type;
+}
 /* Text of a string member, or fallback when absent or of another type. */
 wharf_str json_text_or(const struct wharf_json *object, const char *key, const char *fallback);
 bool json_bool_or(const struct wharf_json *object, const char *key, bool fallback);

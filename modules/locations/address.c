@@ -52,14 +52,14 @@ static wharf_str id_of(wharf_req *req, const struct address *a)
         v = v << 8 | hash[i];
     for (size_t i = ID_CHARS; i-- > 0; v /= 62)
         body[i] = digits[(unsigned)(v % 62)];
-    return W->mem->printf(req, "addr_%s", body);
+    return W->mem->format(req, "addr_%s", body);
 }
 
 static wharf_str with_comma(wharf_req *req, wharf_str a, wharf_str b)
 {
     if (!a.n || !b.n)
         return a.n ? a : b;
-    return W->mem->printf(req, "%.*s, %.*s", (int)a.n, a.p, (int)b.n, b.p);
+    return W->mem->format(req, "%.*s, %.*s", (int)a.n, a.p, (int)b.n, b.p);
 }
 
 static wharf_str formatted(wharf_req *req, const struct address *a, bool line2)
@@ -68,7 +68,7 @@ static wharf_str formatted(wharf_req *req, const struct address *a, bool line2)
     wharf_str state = s ? z(s->code) : a->state, region;
 
     region = state.n && a->postal_code.n
-                 ? W->mem->printf(req, "%.*s %.*s", (int)state.n, state.p, (int)a->postal_code.n, a->postal_code.p)
+                 ? W->mem->format(req, "%.*s %.*s", (int)state.n, state.p, (int)a->postal_code.n, a->postal_code.p)
              : state.n ? state
                        : a->postal_code;
     return with_comma(req,
@@ -128,7 +128,7 @@ void address_parts(const wharf_json *object, struct address *ret)
 
 static wharf_status problem(wharf_req *req, const char *path, const char *part, const char *message)
 {
-    const char *at = part ? W->mem->printf(req, "%s.%s", path, part).p : path;
+    const char *at = part ? W->mem->format(req, "%s.%s", path, part).p : path;
 
     return W->err->fail(req, "validation.failed", at, "%s %s", at, message);
 }
@@ -225,7 +225,7 @@ static wharf_status take_object(wharf_req *req, const wharf_json *object, const 
     address_parts(object, ret);
     if (!ret->line1.n && !ret->city.n && !ret->postal_code.n && member(object, "formatted_address").n)
         return take_text(
-            req, member(object, "formatted_address"), W->mem->printf(req, "%s.formatted_address", path).p, ret);
+            req, member(object, "formatted_address"), W->mem->format(req, "%s.formatted_address", path).p, ret);
     if (blank(ret->line1) && blank(ret->city) && blank(ret->postal_code))
         return problem(req, path, NULL, "needs line1, city or postal_code, or formatted_address");
     if (!ret->country_code.n) {

@@ -167,7 +167,7 @@ static size_t split(wharf_str s, wharf_str parts[PARTS])
 
 static wharf_str joined(wharf_req *req, wharf_str a, wharf_str b)
 {
-    return a.n ? W->mem->printf(req, "%.*s, %.*s", (int)a.n, a.p, (int)b.n, b.p) : b;
+    return a.n ? W->mem->format(req, "%.*s, %.*s", (int)a.n, a.p, (int)b.n, b.p) : b;
 }
 
 void address_parse(wharf_req *req, wharf_str whole, wharf_str country, struct address *ret)

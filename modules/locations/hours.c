@@ -87,7 +87,7 @@ static bool read_time(wharf_req *req, const wharf_json *object, const char *key,
         return false;
     if (W->json->text(m, &s) && hours_time(s, ret))
         return true;
-    W->err->add(req, "validation.failed", W->mem->printf(req, "%s.%s", path, key).p,
+    W->err->add(req, "validation.failed", W->mem->format(req, "%s.%s", path, key).p,
         "%s.%s must be a time from 00:00 to 24:00", path, key);
     return false;
 }
@@ -97,7 +97,7 @@ static void read_ranges(wharf_req *req, const wharf_json *list, const char *path
     size_t n = 0;
 
     for (const wharf_json *e = W->json->at(list, 0); e && n < RANGES; e = W->json->next(e)) {
-        const char *at = W->mem->printf(req, "%s.ranges.%zu", path, n).p;
+        const char *at = W->mem->format(req, "%s.ranges.%zu", path, n).p;
 
         read_time(req, e, "open", at, &d->ranges[n].open);
         read_time(req, e, "close", at, &d->ranges[n].close);
@@ -129,7 +129,7 @@ static void read_day(wharf_req *req, const wharf_json *object, const char *path,
 
 static void put_time(wharf_req *req, wharf_out *out, const char *key, int minutes)
 {
-    W->json->put(out, key, text(W->mem->printf(req, "%02d:%02d", minutes / 60, minutes % 60)));
+    W->json->put(out, key, text(W->mem->format(req, "%02d:%02d", minutes / 60, minutes % 60)));
 }
 
 static void put_day(wharf_req *req, wharf_out *out, const char *name, const struct day *d)
@@ -171,7 +171,7 @@ wharf_status hours_merge(wharf_req *req, const wharf_json *stored, const wharf_j
 
     W->json->open(out, NULL, '{');
     for (size_t i = 0; i < DAYS; i++) {
-        const char *path = W->mem->printf(req, "operating_hours.%s", day_names[i]).p;
+        const char *path = W->mem->format(req, "operating_hours.%s", day_names[i]).p;
         struct day d = default_day(i);
 
         load_day(req, stored, i, path, &d);
@@ -194,7 +194,7 @@ static wharf_str hours_of(wharf_req *req, const struct day *d)
     for (size_t i = 0; i < (plain ? 1 : d->n_ranges); i++) {
         struct range r = plain ? (struct range){d->open, d->close} : d->ranges[i];
 
-        s = W->mem->printf(req, "%.*s%s%02d:%02d - %02d:%02d", (int)s.n, s.p, i ? ", " : "", r.open / 60, r.open % 60,
+        s = W->mem->format(req, "%.*s%s%02d:%02d - %02d:%02d", (int)s.n, s.p, i ? ", " : "", r.open / 60, r.open % 60,
             r.close / 60, r.close % 60);
     }
     return s;
@@ -217,7 +217,7 @@ wharf_status hours_display(wharf_req *req, const wharf_json *week, const wharf_j
             ;
         W->json->open(out, NULL, '{');
         W->json->put(out, "days",
-            text(last > i ? W->mem->printf(req, "%s - %s", short_names[i], short_names[last]) : z(short_names[i])));
+            text(last > i ? W->mem->format(req, "%s - %s", short_names[i], short_names[last]) : z(short_names[i])));
         W->json->put(out, "hours", text(hours[i]));
         W->json->close(out);
     }

@@ -132,7 +132,7 @@ static wharf_status settle_place(wharf_req *req, uint32_t op, const wharf_rec *o
     if (p->depth + height > DEPTH_MAX)
         return W->err->fail(req, "layout.too_deep", "path", NULL);
     p->root = p->path.n ? p->root : p->id;
-    p->nested_name = p->path.n ? W->mem->printf(req, "%.*s / %.*s", (int)p->nested_name.n, p->nested_name.p,
+    p->nested_name = p->path.n ? W->mem->format(req, "%.*s / %.*s", (int)p->nested_name.n, p->nested_name.p,
                                      (int)p->name.n, p->name.p)
                                : p->name;
     return WHARF_OK;

@@ -57,7 +57,7 @@ wharf_str layout_checksum(wharf_req *req, wharf_str id, wharf_str name, wharf_st
 
 wharf_str layout_default_id(wharf_req *req, wharf_str location_id)
 {
-    return W->mem->printf(req, "lay_%s", location_id.n > 4 ? location_id.p + 4 : "");
+    return W->mem->format(req, "lay_%s", location_id.n > 4 ? location_id.p + 4 : "");
 }
 
 wharf_status layout_make_default(wharf_req *req, wharf_str location_id)
@@ -176,7 +176,7 @@ wharf_status layouts_tree(wharf_req *req, void *arg)
         row_text(rows, i, 2, &nodes[i].code);
         row_text(rows, i, 3, &nodes[i].path);
     }
-    out = W->req->respond(req, 200, W->mem->printf(req, "%zu layouts retrieved", n).p);
+    out = W->req->respond(req, 200, W->mem->format(req, "%zu layouts retrieved", n).p);
     W->json->open(out, NULL, '[');
     put_children(out, nodes, n, (wharf_str){"", 0}, 1);
     W->json->close(out);

@@ -21,7 +21,7 @@ struct upsert {
 
 static const char *place_of(const struct upsert *u, size_t i)
 {
-    return u->many ? W->mem->printf(u->req, "%s%zu.", u->base, i).p : "";
+    return u->many ? W->mem->format(u->req, "%s%zu.", u->base, i).p : "";
 }
 
 static wharf_str member_text(const wharf_json *object, const char *key)
@@ -41,7 +41,7 @@ static wharf_status read_items(struct upsert *u, const wharf_json *list)
 
         u->items[i] = e;
         if (W->json->type(e) != WHARF_J_OBJECT) {
-            W->err->add(u->req, "validation.failed", W->mem->printf(u->req, "%s%zu", u->base, i).p,
+            W->err->add(u->req, "validation.failed", W->mem->format(u->req, "%s%zu", u->base, i).p,
                 "A layout must be an object");
             continue;
         }
@@ -49,7 +49,7 @@ static wharf_status read_items(struct upsert *u, const wharf_json *list)
         u->parents[i] = W->json->get(e, "path") ? member_text(e, "path") : member_text(e, "parent_id");
         for (size_t k = 0; u->ids[i].n && k < i; k++) {
             if (same(u->ids[k], u->ids[i]))
-                W->err->add(u->req, "validation.failed", W->mem->printf(u->req, "%s%zu.id", u->base, i).p,
+                W->err->add(u->req, "validation.failed", W->mem->format(u->req, "%s%zu.id", u->base, i).p,
                     "The id %s stands in the request twice", u->ids[i].p);
         }
     }
@@ -110,7 +110,7 @@ static wharf_status find_known(struct upsert *u)
         }
         u->known[i] = row_text(rows, 0, 0, &location) && same(location, u->location);
         if (!u->known[i])
-            W->err->add(u->req, "layout.wrong_location", W->mem->printf(u->req, "%sid", place_of(u, i)).p, NULL);
+            W->err->add(u->req, "layout.wrong_location", W->mem->format(u->req, "%sid", place_of(u, i)).p, NULL);
     }
     return W->err->current(u->req);
 }
@@ -177,7 +177,7 @@ static wharf_status tell_stuck(struct upsert *u)
         if (u->done[i])
             continue;
         W->err->add(u->req, cycle ? "layout.cycle" : "layout.parent_not_found",
-            W->mem->printf(u->req, "%s%s", place_of(u, i), cycle ? "path" : "parent_path").p, NULL);
+            W->mem->format(u->req, "%s%s", place_of(u, i), cycle ? "path" : "parent_path").p, NULL);
     }
     return W->err->current(u->req);
 }
@@ -209,7 +209,7 @@ static wharf_status write_all(struct upsert *u)
 static void answer(struct upsert *u)
 {
     uint32_t status = u->created ? 201 : 200;
-    const char *message = u->many ? W->mem->printf(u->req, "%zu %s saved", u->n, u->n == 1 ? "layout" : "layouts").p
+    const char *message = u->many ? W->mem->format(u->req, "%zu %s saved", u->n, u->n == 1 ? "layout" : "layouts").p
                           : u->created ? "Layout created"
                                        : "Layout updated";
     wharf_out *out = W->req->respond(u->req, status, message);
@@ -218,7 +218,7 @@ static void answer(struct upsert *u)
         W->res->encode(u->req, out, NULL, u->recs[0]);
         if (u->created)
             W->req->created(
-                u->req, W->mem->printf(u->req, "/v1/locations/%s/layouts/%s", u->location.p, W->res->id(u->recs[0]).p));
+                u->req, W->mem->format(u->req, "/v1/locations/%s/layouts/%s", u->location.p, W->res->id(u->recs[0]).p));
         return;
     }
     W->json->open(out, NULL, '[');

@@ -116,9 +116,9 @@ static bool phone_form(wharf_req *req, wharf_str s, wharf_str *ret)
         org->country(req, &country);
     america = same(country, WHARF_S("US")) || same(country, WHARF_S("CA"));
     if (!plus && america && (k == 10 || (k == 11 && out[0] == '1')))
-        *ret = W->mem->printf(req, "%s%.*s", k == 10 ? "+1" : "+", (int)k, out);
+        *ret = W->mem->format(req, "%s%.*s", k == 10 ? "+1" : "+", (int)k, out);
     else
-        *ret = W->mem->printf(req, "%s%.*s", plus ? "+" : "", (int)k, out);
+        *ret = W->mem->format(req, "%s%.*s", plus ? "+" : "", (int)k, out);
     return true;
 }
 
@@ -169,7 +169,7 @@ static wharf_status check_timezone(wharf_req *req, const wharf_rec *rec)
 
 static wharf_status bad_holiday(wharf_req *req, size_t i, const char *member, const char *message)
 {
-    return W->err->add(req, "validation.failed", W->mem->printf(req, "holidays.%zu%s", i, member).p,
+    return W->err->add(req, "validation.failed", W->mem->format(req, "holidays.%zu%s", i, member).p,
         "holidays.%zu%s %s", i, member, message);
 }
 
@@ -282,8 +282,8 @@ static wharf_status count_layouts(wharf_req *req, const wharf_rec *const *recs, 
     wharf_status s;
 
     for (size_t i = 0; i < n; i++) /* ids hold no character that an array literal escapes */
-        ids = W->mem->printf(req, "%.*s%s%s", (int)ids.n, ids.p, i ? "," : "", W->res->id(recs[i]).p);
-    arg = text(W->mem->printf(req, "%.*s}", (int)ids.n, ids.p));
+        ids = W->mem->format(req, "%.*s%s%s", (int)ids.n, ids.p, i ? "," : "", W->res->id(recs[i]).p);
+    arg = text(W->mem->format(req, "%.*s}", (int)ids.n, ids.p));
     s = W->db->query(req, sql, &arg, 1, &rows);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         int64_t count = 0;

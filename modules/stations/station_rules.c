@@ -92,7 +92,7 @@ static wharf_status check_users(wharf_req *req, const wharf_rec *new_rec, const 
     get_text(new_rec, PRINT_STATION_LOCATION_ID, &location);
     s = stations_users->users(req, ids, n, location, flags);
     for (i = 0; s == WHARF_OK && i < n; i++) {
-        const char *path = W->mem->printf(req, "allowed_users.%s.%zu", verb, i).p;
+        const char *path = W->mem->format(req, "allowed_users.%s.%zu", verb, i).p;
 
         if (!(flags[i] & WHARF_USER_KNOWN))
             W->err->add(req, "validation.failed", path, "There is no user %.*s", (int)ids[i].n, ids[i].p);
@@ -172,7 +172,7 @@ static wharf_status settle_push(wharf_req *req, const wharf_rec *old_rec, wharf_
     status = member_text(old_push, "status", "unknown");
     last = member_text(old_push, "last_delivery_at", "");
     s = W->json->parse(req,
-        W->mem->printf(req, "{\"driver\":\"%.*s\",\"status\":\"%.*s\",\"last_delivery_at\":%s%.*s%s}", (int)driver.n,
+        W->mem->format(req, "{\"driver\":\"%.*s\",\"status\":\"%.*s\",\"last_delivery_at\":%s%.*s%s}", (int)driver.n,
             driver.p, (int)status.n, status.p, last.n ? "\"" : "", last.n ? (int)last.n : 4, last.n ? last.p : "null",
             last.n ? "\"" : ""),
         &whole);
@@ -236,7 +236,7 @@ static wharf_status tell_status(wharf_req *req, const wharf_rec *old_rec, const 
     if (!W->res->changed(old_rec, new_rec, PRINT_STATION_STATUS) || !get_text(old_rec, PRINT_STATION_STATUS, &before))
         return WHARF_OK;
     s = W->json->parse(req,
-        W->mem->printf(req, "{\"previous_status\":\"%.*s\",\"cause\":\"client\"}", (int)before.n, before.p), &extra);
+        W->mem->format(req, "{\"previous_status\":\"%.*s\",\"cause\":\"client\"}", (int)before.n, before.p), &extra);
     return s == WHARF_OK
                ? W->event->emit(req, "print_station.status_changed", "print_station", W->res->id(new_rec), extra)
                : s;

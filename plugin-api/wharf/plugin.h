@@ -84,7 +84,7 @@ typedef struct wharf_mem_api {
     wharf_head head;
     void *(*alloc)(wharf_req *req, size_t bytes);                                   /* zeroed, 16-byte aligned */
     wharf_str (*dup)(wharf_req *req, const char *p, size_t n);
-    wharf_str (*printf)(wharf_req *req, const char *fmt, ...) WHARF_PRINTF(2, 3);
+    wharf_str (*format)(wharf_req *req, const char *fmt, ...) WHARF_PRINTF(2, 3);   /* not "printf": that is a macro for some compilers */
     void (*on_release)(wharf_req *req, void (*fn)(void *arg), void *arg);           /* for fds, foreign objects */
     wharf_scope *(*scope_begin)(wharf_req *req);                                    /* for loops: frees what came after */
     void (*scope_end)(wharf_req *req, wharf_scope *scope);

@@ -19,8 +19,8 @@ static wharf_status door_check(wharf_req *req, uint32_t op, const wharf_rec *old
         return WHARF_OK;
     if (W->res->get(new_rec, DOOR_STATUS, &status) && strcmp(status.u.s.p, "closed") == 0 &&
         W->res->get(new_rec, DOOR_OPEN_APPOINTMENTS, &open) && open.u.i > 0)
-        return W->err->fail(req, "door.has_appointments", "status", "%lld appointments are open; finish or move them first",
-            (long long)open.u.i);
+        return W->err->fail(req, "door.has_appointments", "status",
+            "%lld appointments are open; finish or move them first", (long long)open.u.i);
     return WHARF_OK;
 }
 
