@@ -4,11 +4,13 @@
 WHARF_BUILD or BUILD names the build folder (default: build).
 """
 import functools
+import http.client
 import json
 import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -230,6 +232,41 @@ class Client:
             errors = sorted(validator.iter_errors(body), key=str)
             assert not errors, f"{method} {path}: {errors[0].message} at {list(errors[0].absolute_path)}"
         return Answer(r, body)
+
+    def raw(self, text, timeout=10):
+        """Bytes as they are on a connection of their own: (status, headers, body bytes) of the first answer; None when it was closed."""
+        host, port = self.server.base[7:].split(":")
+        with socket.create_connection((host, int(port)), timeout) as s:
+            s.sendall(text)
+            r = http.client.HTTPResponse(s)
+            try:
+                r.begin()
+            except (http.client.BadStatusLine, ConnectionError):
+                return None
+            return r.status, dict(r.getheaders()), r.read()
+
+    def raw_upload(self, head, pieces, timeout=10):
+        """A request whose body is sent piece by piece, as long as the server takes it."""
+        host, port = self.server.base[7:].split(":")
+        with socket.create_connection((host, int(port)), timeout) as s:
+            s.sendall(head)
+            try:
+                for piece in pieces:
+                    s.sendall(piece)
+            except ConnectionError:
+                pass
+            r = http.client.HTTPResponse(s)
+            try:
+                r.begin()
+            except (http.client.BadStatusLine, ConnectionError):
+                return None
+            return r.status, dict(r.getheaders()), r.read()
+
+    def raw_get(self, path, *lines):
+        """GET of a path that no client library would leave as it is; answers the parsed body."""
+        head = [f"GET {path} HTTP/1.1", "Host: x", f"SVC-API-KEY: {self.key}", "Connection: close", *lines]
+        status, _, body = self.raw("\r\n".join(head).encode() + b"\r\n\r\n")
+        return status, json.loads(body)
 
     def get(self, path, expect=200, **more):
         return self.request("GET", path, expect=expect, **more)
