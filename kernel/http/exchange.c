@@ -155,6 +155,13 @@ static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, 
     return after_headers(x, check_before_key(x, x->req.method));
 }
 
+void exchange_cut(struct exchange *x)
+{
+    answer_raw(x);
+    x->state = X_CUT;
+    x->close_after = true;
+}
+
 static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *size)
 {
     x->body_idle_us = x->server->turn_us;
@@ -167,12 +174,11 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
             buf_done(&x->body);
             x->drained = 0;
         }
-    } else if (x->drained > DRAIN_MAX) {
-        *size = 0;
-        return MHD_NO; /* whoever goes on sending what nobody wants is cut off */
+    } else if (x->state == X_REFUSED && x->drained >= DRAIN_MAX && x->peer) {
+        exchange_cut(x);
     }
     *size = 0;
-    return MHD_YES;
+    return x->drained > DROP_MAX && x->state == X_CUT ? MHD_NO : MHD_YES;
 }
 
 enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char *url, const char *method,
@@ -191,8 +197,10 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char 
         *upload_data_size = 0;
         return MHD_YES;
     }
-    if (*upload_data_size && (x->state == X_BODY || x->state == X_REFUSED))
+    if (*upload_data_size && (x->state == X_BODY || x->state == X_REFUSED || x->state == X_CUT))
         return take_data(x, upload_data, upload_data_size);
+    if (x->state == X_CUT)
+        return MHD_NO; /* the body is over: so is the connection */
     if (x->state == X_REFUSED || x->state == X_ANSWER)
         return queue_answer(x);
     if (x->state == X_BODY) {
