@@ -4,6 +4,8 @@
 One assert per member for offset and type, per enumerator for value, per closed value struct for size (docs/plugin-abi.md section
 4.4, check 2). Compiled against every later header: appending passes, everything else fails.
 """
+import io
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -76,6 +78,8 @@ def main():
     folder = tempfile.TemporaryDirectory()
     program = folder.name + "/probe"
     subprocess.run(["gcc", "-std=gnu11", "-I", base, "-x", "c", "-", "-o", program], input="\n".join(probe), text=True, check=True)
+    out = io.StringIO()
+    sys.stdout, stdout = out, sys.stdout
     print("/* Made by tools/layout_gen.py when this minor was released; never edited. Compiles against every later header. */")
     print('#include "wharf/plugin.h"\n')
     print(subprocess.run([program], check=True, capture_output=True, text=True).stdout, end="")
@@ -83,6 +87,9 @@ def main():
         for member, text in list_of:
             if member and text:
                 print(f'_Static_assert(__builtin_types_compatible_p(__typeof__((({ctype} *)0)->{member}), {text}), "{name}.{member} has another type");')
+    sys.stdout = stdout
+    style = ["clang-format", "--style=file", "--assume-filename", str(pathlib.Path(__file__).resolve().parents[1] / "layout.c")]
+    print(subprocess.run(style, input=out.getvalue(), check=True, capture_output=True, text=True).stdout, end="")
 
 
 if __name__ == "__main__":

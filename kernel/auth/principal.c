@@ -141,7 +141,9 @@ static struct set meet(struct principal *p, struct set a, struct set b)
 
 static uint8_t level_in(const struct wharf_json *scopes, const char *area)
 {
-    int64_t level = json_int_or(scopes, area, 0);
+    /* "*" is every area but the operator's own. */
+    int64_t all = strcmp(area, "system") != 0 ? json_int_or(scopes, "*", 0) : 0;
+    int64_t level = json_int_or(scopes, area, all);
 
     return level >= SCOPE_WRITE ? SCOPE_WRITE : level == SCOPE_READ ? SCOPE_READ : SCOPE_NONE;
 }

@@ -7,7 +7,6 @@
 
 #include "auth/keytext.h"
 #include "auth/roles.h"
-#include "plugin/registry.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -136,39 +135,6 @@ static void add_scope(struct scopes *s, const char *area, int level)
     s->comma = true;
 }
 
-static bool in_catalogue(const char *area)
-{
-    size_t n;
-    const struct role_area *all = roles_areas(&n);
-
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(all[i].area, area) == 0)
-            return true;
-    return false;
-}
-
-/* Is it an area of the plugin's own? areas: word without a colon. */
-static bool is_own_area(const char *scope)
-{
-    return !strchr(scope, ':') && !in_catalogue(scope);
-}
-
-static void add_all(struct scopes *s, const struct config *config, struct arena *a)
-{
-    size_t n, plugins;
-    const struct role_area *all = roles_areas(&n);
-    wharf_str ignored;
-    const struct manifest *const *list = registry_resolve(config, "", a, &plugins, &ignored);
-
-    for (size_t i = 0; i < n; i++)
-        if (!all[i].operator_only)
-            add_scope(s, all[i].area, 2);
-    for (size_t i = 0; list && i < plugins; i++)
-        for (size_t k = 0; k < list[i]->n_scopes; k++)
-            if (is_own_area(list[i]->scopes[k]))
-                add_scope(s, list[i]->scopes[k], 2);
-}
-
 /* "a:read,b:write" to {"a":1,"b":2}; false at a part that is no scope. */
 static bool add_listed(struct scopes *s, const char *text, struct arena *a, wharf_str *ret_error)
 {
@@ -201,7 +167,7 @@ static const char *scopes_json(
 
     buf_init(&out, SCOPES_TEXT);
     if (strcmp(key->scopes, "all") == 0)
-        add_all(&s, config, a);
+        add_scope(&s, "*", 2); /* every area, those of plugins that are enabled later too; not system */
     else
         good = add_listed(&s, key->scopes, a, ret_error);
     if (key->system)

@@ -167,6 +167,23 @@ static void request_body(struct writer *o, const struct route *r)
     jw_close(w, '}');
 }
 
+/* A row of the short list. */
+static void short_row(struct jw *w, const struct definition *d)
+{
+    jw_open(w, NULL, '{');
+    jw_z(w, "type", "object");
+    jw_open(w, "properties", '{');
+    for (size_t i = 0; i < d->list.n_cache; i++)
+        schema_copy(w, d->list.cache[i]->name, d->list.cache[i]->json);
+    jw_close(w, '}');
+    jw_open(w, "required", '[');
+    for (size_t i = 0; i < d->list.n_cache; i++)
+        jw_z(w, NULL, d->list.cache[i]->name);
+    jw_close(w, ']');
+    jw_bool(w, "additionalProperties", false);
+    jw_close(w, '}');
+}
+
 static void data_schema(struct writer *o, const struct route *r)
 {
     struct jw *w = &o->w;
@@ -176,7 +193,16 @@ static void data_schema(struct writer *o, const struct route *r)
     if (r->kind == ROUTE_LIST) {
         jw_open(w, "data", '{');
         jw_z(w, "type", "array");
-        reference(w, "items", "", name);
+        if (r->resource->def->list.n_cache) {
+            jw_open(w, "items", '{');
+            jw_open(w, "anyOf", '[');
+            reference(w, NULL, "", name);
+            short_row(w, r->resource->def);
+            jw_close(w, ']');
+            jw_close(w, '}');
+        } else {
+            reference(w, "items", "", name);
+        }
         jw_close(w, '}');
     } else if (r->kind == ROUTE_DELETE) {
         reference(w, "data", "", WHARF_S("Deleted"));
@@ -189,14 +215,12 @@ static void data_schema(struct writer *o, const struct route *r)
     }
 }
 
-static void success(struct writer *o, const struct route *r)
+static void success_status(struct writer *o, const struct route *r, int64_t status)
 {
     struct jw *w = &o->w;
-    bool created = r->kind == ROUTE_CREATE;
-    int status = created ? 201 : (int)json_int_or(r->definition, "status", 200);
 
     jw_open(w, status == 201 ? "201" : status == 202 ? "202" : "200", '{');
-    jw_z(w, "description", created ? "Created" : "Done");
+    jw_z(w, "description", status == 201 ? "Created" : "Done");
     json_content(w);
     jw_open(w, "allOf", '[');
     reference(w, NULL, "", WHARF_S("Envelope"));
@@ -208,6 +232,20 @@ static void success(struct writer *o, const struct route *r)
     jw_close(w, ']');
     end_content(w);
     jw_close(w, '}');
+}
+
+/* Routes of plugins name what they answer: "status", or "statuses" when there is more than one. */
+static void success(struct writer *o, const struct route *r)
+{
+    const struct wharf_json *statuses = json_get(r->definition, "statuses");
+    int64_t status;
+
+    if (!statuses || r->kind == ROUTE_CREATE)
+        success_status(o, r, r->kind == ROUTE_CREATE ? 201 : json_int_or(r->definition, "status", 200));
+    for (const struct wharf_json *s = statuses ? statuses->child : NULL; s; s = s->next) {
+        if (json_int(s, &status))
+            success_status(o, r, status);
+    }
 }
 
 static void failure(struct jw *w)

@@ -236,8 +236,23 @@ static void r_created(wharf_req *req, wharf_str path)
     req->location_header = arena_dup_str(req->arena, path);
 }
 
+static void tell_access(wharf_req *req, void *arg)
+{
+    struct db_error e;
+
+    (void)arg;
+    auth_cache_clear(req->engine->auth);
+    db_do(req->thread->db, "SELECT pg_notify('wharf_auth', '')", &e);
+}
+
+static void r_access_changed(wharf_req *req)
+{
+    req_after_commit(req, tell_access, NULL);
+}
+
 const wharf_req_api host_req = {WHARF_HEAD(wharf_req_api), r_organization, r_actor, r_param, r_body, r_need_scope,
-    r_need_location, r_now, r_deadline, r_cancelled, r_new_id, r_respond, r_thread_local_state, r_created};
+    r_need_location, r_now, r_deadline, r_cancelled, r_new_id, r_respond, r_thread_local_state, r_created,
+    r_access_changed};
 
 /* ---- JSON ---- */
 

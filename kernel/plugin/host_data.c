@@ -347,7 +347,9 @@ static const wharf_json *s_input(const wharf_rec *rec, wharf_field f)
 
     if (field && rec->raw)
         return json_get(rec->raw, field->name);
-    return field && rec->values && rec->values[f].present ? rec->values[f].json : NULL;
+    if (!field || !rec->values || !rec->values[f].present)
+        return NULL;
+    return rec->values[f].sent ? rec->values[f].sent : rec->values[f].json;
 }
 
 static const wharf_json *s_member(const wharf_rec *rec, const char *name)

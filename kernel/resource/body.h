@@ -24,6 +24,7 @@ struct value {
                                       * "true"/"false", ISO milliseconds, compact JSON */
     const struct wharf_json *json; /* json, array, metadata: the checked value; set input: the object as sent */
     bool set_input; /* json is {add, remove, set} with checked, unique ids (plain arrays are turned into {set}) */
+    const struct wharf_json *sent; /* STORE_ARRAY: the value as it stood in the body, for paths; or NULL */
     struct child_item *items; /* FIELD_CHILDREN */
     size_t n_items;
 };

@@ -229,6 +229,7 @@ void body_array(struct checker *c, const struct field *f, const struct wharf_jso
 {
     const struct wharf_json *list;
 
+    ret->sent = v;
     if (f->set_input && v->type == JSON_OBJECT) {
         set_value(c, f, v, path, ret);
         return;

@@ -174,6 +174,20 @@ static const char *create_statement(const struct engine *e, const struct resourc
     return s.p;
 }
 
+/* Filters on references know the shape of the ids they point to, once all definitions are there. */
+static void shape_of_references(const struct engine *e, const struct definition *d)
+{
+    struct filter *filters = (struct filter *)d->filters; /* compiled a moment ago, not shared yet */
+
+    for (size_t i = 0; i < d->n_filters; i++) {
+        const char *ref = filters[i].type == FILTER_ID ? filters[i].field->ref : NULL;
+        const struct resource *to = ref ? engine_resource(e, ref) : NULL;
+
+        if (to && !to->def->id_pattern)
+            filters[i].id_prefix = to->def->id_prefix;
+    }
+}
+
 static bool any_hook(const struct resource *res, bool reads)
 {
     for (size_t i = 0; i < res->n_hooks; i++) {
@@ -207,6 +221,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
 {
     const struct definition *d = res->def;
 
+    shape_of_references(e, d);
     res->refs = ARENA_ARRAY(e->arena, const struct resource *, d->n_fields);
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].ref)

@@ -87,16 +87,7 @@ void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t
     struct committed_call *c = ARENA_NEW(req->arena, struct committed_call);
 
     *c = (struct committed_call){res, op, old_rec, new_rec};
-    if (req->n_committed == req->cap_committed) {
-        size_t cap = req->cap_committed ? req->cap_committed * 2 : 8;
-        struct committed_fn *more = ARENA_ARRAY(req->arena, struct committed_fn, cap);
-
-        if (req->n_committed)
-            memcpy(more, req->committed, req->n_committed * sizeof(*more));
-        req->committed = more;
-        req->cap_committed = cap;
-    }
-    req->committed[req->n_committed++] = (struct committed_fn){run_committed, c};
+    req_after_commit(req, run_committed, c);
 }
 
 wharf_status compute_fields(

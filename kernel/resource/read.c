@@ -1,11 +1,16 @@
 /* read.c - list and retrieve as plans: query checked, statements chosen, rows encoded. Leaves writes to create.c, update.c. */
 #include <stdio.h>
 
+#include <stdlib.h>
+
 #include "resource/hooks.h"
 #include "resource/plan.h"
 #include "util/str.h"
 
-enum { CHEAP_OFFSET = 2000 }; /* deeper pages may be slow: they leave the read lane to the others */
+enum {
+    CHEAP_OFFSET = 2000, /* deeper pages may be slow: they leave the read lane to the others */
+    SHORT_ROWS = 100000,
+};
 
 static void parameter_problem(void *arg, const char *code, wharf_str param, wharf_str message)
 {
@@ -23,6 +28,7 @@ static void options_of(struct wharf_req *req, const struct resource *res, struct
         .organization = req->who->organization,
         .cursor_key = e->cursor_key,
         .parent = res->def->parent ? req->params[0] : str_z(""),
+        .hits = res->def->list.similar,
     };
     if (e->n_embeds && res->def->n_links) {
         const char **names = ARENA_ARRAY(req->arena, const char *, e->n_embeds);
@@ -151,6 +157,39 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
 
 /* ---- list ---- */
 
+/* More rows than are counted: the planner's guess, never below what is known. */
+static int64_t estimated_total(struct wharf_req *req, const struct list_query *q)
+{
+    const struct resource *res = req->route->resource;
+    int64_t rows = QUERY_COUNT_CAP + 1, guess;
+    struct narrowing narrow;
+    struct sql s;
+    PGresult *r;
+
+    if (!narrow_rows(req, res, &narrow))
+        return rows;
+    sql_init(&s, req->arena);
+    query_estimate_sql(&s, res->def, q, &req->who->access, narrow_extra, &narrow);
+    r = req_query_sql(req, &s);
+    guess = r && PQntuples(r) ? query_estimate(req->arena, str_z(PQgetvalue(r, 0, 0))) : -1;
+    return guess > rows ? guess : rows;
+}
+
+static bool beyond_count(const struct list_query *q, const PGresult *total)
+{
+    return total && q->total == TOTAL_ESTIMATED && strtoll(PQgetvalue(total, 0, 0), NULL, 10) > QUERY_COUNT_CAP;
+}
+
+static void write_total(struct wharf_req *req, struct jw *w, const struct list_query *q, PGresult *total)
+{
+    if (!beyond_count(q, total)) {
+        jw_raw(w, "total_count", str_z(PQgetvalue(total, 0, 0)));
+        return;
+    }
+    jw_int(w, "total_count", estimated_total(req, q));
+    jw_bool(w, "total_count_is_estimate", true);
+}
+
 static void write_pagination(
     struct wharf_req *req, const struct list_query *q, bool more, PGresult *total, wharf_str next)
 {
@@ -167,7 +206,7 @@ static void write_pagination(
     jw_int(&w, "limit", q->limit);
     jw_bool(&w, "has_more", more);
     if (total)
-        jw_raw(&w, "total_count", str_z(PQgetvalue(total, 0, 0)));
+        write_total(req, &w, q, total);
     if (q->cursor && next.n)
         jw_str(&w, "next_cursor", next);
     else if (q->cursor)
@@ -210,6 +249,8 @@ static bool finish_list(
             return true;
         }
     }
+    if (!req->thread && plan->n_statements > 1 && beyond_count(q, results[1]))
+        return false;
     recs = ARENA_ARRAY(req->arena, struct wharf_rec *, (size_t)shown + 1);
     for (int i = 0; i < shown; i++)
         recs[i] = record_from_result(req->arena, res, results[0], i);
@@ -245,6 +286,64 @@ static bool check_asked_locations(struct wharf_req *req, const struct list_query
     return ok;
 }
 
+/* ---- the short list ---- */
+
+static bool finish_short(
+    struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
+{
+    const struct resource *res = req->route->resource;
+    const struct definition *d = res->def;
+    int n = results[0] ? PQntuples(results[0]) : 0;
+
+    (void)plan;
+    if (errors[0].status != DB_OK) {
+        req_database_problem(req, &errors[0]);
+        return true;
+    }
+    req_respond(req, 200, arena_printf(req->arena, "%d %s retrieved", n, n == 1 ? res->title_lower : d->title_plural));
+    jw_open(&req->w, NULL, '[');
+    for (int row = 0; row < n; row++) {
+        jw_open(&req->w, NULL, '{');
+        for (int i = 0; i < (int)d->list.n_cache; i++)
+            jw_raw(&req->w, d->list.cache[i]->name,
+                PQgetisnull(results[0], row, i) ? WHARF_S("null") : str_z(PQgetvalue(results[0], row, i)));
+        jw_close(&req->w, '}');
+    }
+    jw_close(&req->w, ']');
+    return true;
+}
+
+static bool wants_short(const struct wharf_req *req, const struct definition *d)
+{
+    wharf_str value;
+    bool yes = false;
+
+    return d->list.n_cache && req_param(req, "cache", &value) && query_truth(value, &yes) && yes;
+}
+
+/* Every accessible row with few columns and no paging, for clients that keep a copy. PostgreSQL writes the JSON values. */
+static void plan_short(struct wharf_req *req, struct plan *plan, struct list_query *q, struct narrowing *narrow)
+{
+    const struct definition *d = req->route->resource->def;
+    struct sql *columns = ARENA_NEW(req->arena, struct sql), *s = ARENA_NEW(req->arena, struct sql);
+
+    sql_init(columns, req->arena);
+    for (size_t i = 0; i < d->list.n_cache; i++)
+        sql_addf(columns, "%sto_json(t.%s)", i ? ", " : "", d->list.cache[i]->column);
+    q->columns = buf_str(columns->text).p;
+    q->page = 1;
+    q->limit = SHORT_ROWS;
+    q->cursor = q->hits = false;
+    sql_init(s, req->arena);
+    query_page_sql(s, d, q, &req->who->access, narrow_extra, narrow);
+    plan->statements[0].sql = buf_str(s->text).p;
+    plan->statements[0].args = s->args;
+    plan->statements[0].n_args = s->n_args;
+    plan->statements[0].lane = LANE_SLOW;
+    plan->n_statements = 1;
+    plan->finish = finish_short;
+}
+
 static enum lane_kind lane_of(const struct list_query *q)
 {
     bool deep = !q->cursor && (q->page - 1) * q->limit > CHEAP_OFFSET;
@@ -265,6 +364,10 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
     q = (struct list_query *)query_parse(req->arena, d, req->pairs, req->n_pairs, &o, parameter_problem, req);
     if (!q || !check_asked_locations(req, q) || !narrow_rows(req, res, &narrow))
         return false;
+    if (wants_short(req, d)) {
+        plan_short(req, plan, q, &narrow);
+        return true;
+    }
     q->columns = res->columns_list;
     plan->list = q;
     plan->view = (struct view){.in = IN_LIST,

@@ -58,8 +58,8 @@ static size_t count_of(const struct wharf_json *v)
 /* The ids that a sent value names; those that are only removed need not exist any more. */
 static void collect(struct arena *a, const struct field *f, const struct value *v, struct named *list)
 {
-    const struct wharf_json *add = v->set_input ? json_get(v->json, "add") : NULL;
-    const struct wharf_json *set = v->set_input ? json_get(v->json, "set") : v->json;
+    const struct wharf_json *sent = v->sent ? v->sent : v->json, *add = json_get(sent, "add");
+    const struct wharf_json *set = json_is(sent, JSON_OBJECT) ? json_get(sent, "set") : sent;
     size_t cap = 1 + count_of(add) + count_of(set);
 
     list->ids = ARENA_ARRAY(a, wharf_str, cap);
@@ -68,8 +68,8 @@ static void collect(struct arena *a, const struct field *f, const struct value *
     if (f->store == STORE_TEXT && !v->null) {
         name_one(list, v->text, str_z(f->name));
     } else if (f->store == STORE_ARRAY && !v->null) {
-        name_array(a, list, add, v->set_input ? arena_printf(a, "%s.add", f->name).p : f->name);
-        name_array(a, list, set, v->set_input ? arena_printf(a, "%s.set", f->name).p : f->name);
+        name_array(a, list, add, arena_printf(a, "%s.add", f->name).p);
+        name_array(a, list, set, set == sent ? f->name : arena_printf(a, "%s.set", f->name).p);
     }
 }
 

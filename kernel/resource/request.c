@@ -141,6 +141,20 @@ bool req_param(const struct wharf_req *req, const char *name, wharf_str *ret)
     return false;
 }
 
+void req_after_commit(struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg)
+{
+    if (req->n_committed == req->cap_committed) {
+        size_t cap = req->cap_committed ? req->cap_committed * 2 : 8;
+        struct committed_fn *more = ARENA_ARRAY(req->arena, struct committed_fn, cap);
+
+        if (req->n_committed)
+            memcpy(more, req->committed, req->n_committed * sizeof(*more));
+        req->committed = more;
+        req->cap_committed = cap;
+    }
+    req->committed[req->n_committed++] = (struct committed_fn){fn, arg};
+}
+
 wharf_status req_begin(struct wharf_req *req)
 {
     struct db_error e;

@@ -103,6 +103,8 @@ wharf_status status_kind(int http_status);
 wharf_status req_begin(struct wharf_req *req); /* nested: a savepoint */
 wharf_status req_commit(struct wharf_req *req);
 void req_rollback(struct wharf_req *req);
+/* fn runs once the outermost transaction was committed; never when it is rolled back. */
+void req_after_commit(struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg);
 /* NULL after a problem was added. The result is cleared with the arena. */
 PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args);
 PGresult *req_query_sql(struct wharf_req *req, struct sql *s);

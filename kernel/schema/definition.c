@@ -225,16 +225,20 @@ static void read_events(struct compile *c, const struct wharf_json *x, const str
     if (json_is(events, JSON_BOOL) && !events->truth)
         return;
     opt_object(c, events, &e_at, keys);
-    d->events.created = d->ops & OP_CREATE ? event_name(c, events, &e_at, "created") : NULL;
+    d->events.created = event_name(c, events, &e_at, "created");
     d->events.updated = event_name(c, events, &e_at, "updated");
     d->events.deleted = event_name(c, events, &e_at, "deleted");
     names = opt_texts(c, events, &e_at, "without", &n);
-    without = ARENA_ARRAY(c->arena, const struct field *, n + 1);
+    without = ARENA_ARRAY(c->arena, const struct field *, n + d->n_fields + 1);
     for (size_t i = 0; i < n; i++) {
         const struct field *f = find_field(c, &w_at, names[i]);
 
         if (f)
             without[d->n_event_without++] = f;
+    }
+    for (size_t i = 0; i < d->n_fields; i++) { /* secrets leave this house in answers only */
+        if (d->fields[i].secret)
+            without[d->n_event_without++] = &d->fields[i];
     }
     d->event_without = without;
 }

@@ -162,6 +162,8 @@ struct definition {
         bool all_word, count_exact, similar;
         const struct field *order;
         bool descending;
+        const struct field *const *cache; /* columns of the short list (?cache=1), or none */
+        size_t n_cache;
     } list;
     const struct field *const *sorts;
     size_t n_sorts;

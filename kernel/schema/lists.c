@@ -258,10 +258,35 @@ static void read_assume(struct compile *c, const struct wharf_json *x, const str
     d->assumed = list;
 }
 
+/* The columns of the short list. */
+static void read_cache(struct compile *c, const struct wharf_json *x, const struct place *up)
+{
+    const struct wharf_json *names = json_get(x, "cache");
+    struct place at = place_key(up, WHARF_S("cache"));
+    const struct field **list;
+
+    if (!names)
+        return;
+    if (names->type != JSON_ARRAY) {
+        opt_problem(c, &at, "this is an array of field names");
+        return;
+    }
+    c->d->list.cache = list = ARENA_ARRAY(c->arena, const struct field *, names->count + 1);
+    for (const struct wharf_json *m = names->child; m; m = m->next) {
+        const char *name = json_is(m, JSON_STRING) ? m->text.p : "";
+        const struct field *f = fields_find(c->d->fields, c->d->n_fields, name);
+
+        if (f && f->kind == FIELD_COLUMN)
+            list[c->d->list.n_cache++] = f;
+        else
+            opt_problem(c, &at, "there is no column \"%s\"", name);
+    }
+}
+
 void list_compile(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {
-        "limit", "max", "order_by", "direction", "search", "search_similar", "filters", "assume", NULL};
+        "limit", "max", "order_by", "direction", "search", "search_similar", "filters", "assume", "cache", NULL};
     struct definition *d = c->d;
 
     opt_object(c, x, at, keys);
@@ -273,4 +298,5 @@ void list_compile(struct compile *c, const struct wharf_json *x, const struct pl
     read_search(c, x, at);
     read_filters(c, x, at);
     read_assume(c, x, at);
+    read_cache(c, x, at);
 }

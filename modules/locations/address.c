@@ -29,8 +29,9 @@ static size_t put_normal(char *out, size_t k, wharf_str s)
 
 static void digest(wharf_req *req, const struct address *a, bool line2, uint8_t out[32])
 {
+    const struct state *state = state_find(a->country_code, a->state);
     const wharf_str parts[] = {W->req->organization(req), a->line1, line2 ? a->line2 : (wharf_str){"", 0}, a->city,
-        a->state, a->postal_code, a->country_code};
+        state ? z(state->code) : a->state, a->postal_code, a->country_code};
     char *normal = W->mem->alloc(req, HASHED);
     size_t k = 0;
 

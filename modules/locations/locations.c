@@ -5,7 +5,7 @@
 const wharf_host *W;
 const wharf_org_directory_api *org;
 
-#define LAYOUT "{\"$ref\": \"#/components/schemas/layout\"}"
+#define LAYOUT "{\"$ref\": \"#/components/schemas/Layout\"}"
 static const char upsert_doc[] =
     "{\"summary\": \"Create or update layouts\", \"array_body\": true, \"statuses\": [200, 201],"
     " \"response\": {\"anyOf\": [" LAYOUT ", {\"type\": \"array\", \"items\": " LAYOUT "}]}}";

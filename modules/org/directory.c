@@ -91,7 +91,12 @@ static wharf_status grant(wharf_req *req, wharf_str principal_id, wharf_str loca
         "  AND deleted_at IS NULL) p ON CONFLICT DO NOTHING";
     wharf_val args[2] = {text(principal_id), text(location_id)};
 
-    return org_host->db->exec(req, sql, args, 2, NULL);
+    uint64_t n = 0;
+    wharf_status s = org_host->db->exec(req, sql, args, 2, &n);
+
+    if (s == WHARF_OK && n)
+        org_host->req->access_changed(req);
+    return s;
 }
 
 /* One value of the organization's row, as text; false when it is null. */

@@ -1,5 +1,6 @@
 /* station_rules.c - the rules of print stations (spec 04 sections 2, 3 and 5) that a definition can not say. */
 #include <string.h>
+#include <strings.h>
 
 #include "stations.h"
 #include "stations.gen.h"
@@ -78,8 +79,9 @@ static wharf_status check_location(wharf_req *req, uint32_t op, const wharf_rec 
 /* Users that are added must be there (the kernel looked), enabled, and reach the station's location. */
 static wharf_status check_users(wharf_req *req, const wharf_rec *new_rec, const wharf_json *input)
 {
-    const char *verb = input && W->json->get(input, "add") ? "add" : "set";
-    const wharf_json *list = input ? W->json->get(input, verb) : NULL;
+    bool object = input && W->json->type(input) == WHARF_J_OBJECT;
+    const char *verb = object && W->json->get(input, "add") ? ".add" : object ? ".set" : "";
+    const wharf_json *list = object ? W->json->get(input, verb + 1) : input;
     size_t n = list ? W->json->count(list) : 0, i = 0;
     wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids)), location = {"", 0};
     uint32_t *flags = W->mem->alloc(req, (n + 1) * sizeof(*flags));
@@ -92,7 +94,7 @@ static wharf_status check_users(wharf_req *req, const wharf_rec *new_rec, const 
     get_text(new_rec, PRINT_STATION_LOCATION_ID, &location);
     s = stations_users->users(req, ids, n, location, flags);
     for (i = 0; s == WHARF_OK && i < n; i++) {
-        const char *path = W->mem->format(req, "allowed_users.%s.%zu", verb, i).p;
+        const char *path = W->mem->format(req, "allowed_users%s.%zu", verb, i).p;
 
         if (!(flags[i] & WHARF_USER_KNOWN))
             W->err->add(req, "validation.failed", path, "There is no user %.*s", (int)ids[i].n, ids[i].p);
@@ -313,6 +315,17 @@ const wharf_hooks station_hooks = {.head = WHARF_HEAD(wharf_hooks),
 
 /* ---- on locations ---- */
 
+static bool is_true(wharf_str s)
+{
+    static const char *const words[] = {"true", "1", "yes"};
+
+    for (size_t i = 0; i < 3; i++) {
+        if (s.n == strlen(words[i]) && strncasecmp(s.p, words[i], s.n) == 0)
+            return true;
+    }
+    return false;
+}
+
 static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     static const char sql[] =
@@ -322,7 +335,7 @@ static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec 
     const wharf_rows *rows;
     wharf_status s;
 
-    if (op != WHARF_DELETE || (W->req->param(req, "force", &force) && force.n == 4 && !memcmp(force.p, "true", 4)))
+    if (op != WHARF_DELETE || (W->req->param(req, "force", &force) && is_true(force)))
         return WHARF_OK;
     arg = text(W->res->id(old_rec));
     s = W->db->query(req, sql, &arg, 1, &rows);

@@ -127,6 +127,8 @@ typedef struct wharf_req_api {
     wharf_out *(*respond)(wharf_req *req, uint32_t http_status, const char *message); /* opens "data" of the envelope */
     void *(*thread_local_state)(wharf_req *req);                                    /* what thread_start() returned */
     void (*created)(wharf_req *req, wharf_str path);                                /* the Location header of a 201 */
+    /* Scopes or locations of principals were changed: after the commit keys are read again, in every process. */
+    void (*access_changed)(wharf_req *req);
 } wharf_req_api;
 
 enum wharf_json_type {
@@ -186,7 +188,7 @@ typedef struct wharf_res_api {
     void (*encode)(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec);
     bool (*sent)(const wharf_rec *rec, wharf_field f);                              /* did the request body carry it? */
     wharf_str (*id)(const wharf_rec *rec);
-    /* The JSON that the request sent for the field, {add, remove, set} inputs as such (plain arrays as {set}); or NULL. */
+    /* The JSON that the request sent for the field, {add, remove, set} inputs as such; or NULL. */
     const wharf_json *(*input)(const wharf_rec *rec, wharf_field f);
     /* Normalize hooks only, for input aliases: a member of the body by its name, whether a field or not; taking it out. */
     const wharf_json *(*member)(const wharf_rec *rec, const char *name);            /* or NULL */

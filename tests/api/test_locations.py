@@ -1,0 +1,255 @@
+"""Locations: spec 02 sections 0 to 2."""
+import re
+
+import pytest
+
+from wharf import address, make_location, make_station
+
+
+def test_create_shows_defaults(client):
+    a = client.post("/v1/locations", {"name": "  Defaults  ", "address": address()}, expect=201)
+    d = a.data
+    assert a.message == "Location created"
+    assert a.headers["Location"] == "/v1/locations/" + d["id"]
+    assert d["object"] == "location" and re.fullmatch(r"loc_[0-9A-Za-z]{22}", d["id"])
+    assert d["name"] == "Defaults" and d["code"] is None and d["email"] is None and d["active"] is True
+    assert d["settings"] == {"cloud_printing": {"enabled": True}, "layouts": {"locked": False}, "notifications": {}}
+    assert d["groups"] == [] and d["holidays"] == [] and d["service_levels"] == [] and d["pickup_types"] == []
+    assert d["default_layout_id"] == "lay_" + d["id"][4:] and d["layouts_count"] == 1
+    assert d["operating_hours_display"] == [{"days": "Mon - Fri", "hours": "09:00 - 17:00"}, {"days": "Sat - Sun", "hours": "Closed"}]
+    assert d["operating_hours"]["monday"] == {"active": True, "open": "09:00", "close": "17:00",
+                                              "ranges": [{"open": "09:00", "close": "17:00"}]}
+    assert d["operating_hours"]["sunday"]["active"] is False
+    assert d["created_by"] == d["updated_by"] and d["created_by"].startswith("key_")
+    assert client.get("/v1/locations/" + d["id"]).data == d
+
+
+def test_required_and_types(client):
+    client.refused("POST", "/v1/locations", 400, "validation.failed", ["name", "address"], body={})
+    client.refused("POST", "/v1/locations", 400, "validation.failed", ["name"], body={"name": "", "address": address()})
+    client.refused("POST", "/v1/locations", 400, "validation.failed", ["name"], body={"name": None, "address": address()})
+    client.refused("POST", "/v1/locations", 400, "validation.failed", ["name"], body={"name": "x" * 192, "address": address()})
+    client.refused("POST", "/v1/locations", 400, "validation.failed", ["active"],
+                   body={"name": "x", "address": address(), "active": "true"})
+    client.refused("POST", "/v1/locations", 400, "validation.failed", ["pickup_types.0"],
+                   body={"name": "x", "address": address(), "pickup_types": ["teleport"]})
+    client.post("/v1/locations", {"name": "é" * 191, "address": address()}, expect=201)
+
+
+def test_code_is_unique_without_case(client):
+    first = make_location(client, "Coded", code="Code-1")
+    a = client.refused("POST", "/v1/locations", 409, "location.exists", ["code"],
+                       body={"name": "Again", "address": address(), "code": "CODE-1"})
+    assert "code" in a.message
+    client.delete("/v1/locations/" + first["id"])
+    make_location(client, "Freed", code="code-1")
+
+
+def test_alias_activate_location(client):
+    d = make_location(client, "Alias", activate_location=False)
+    assert d["active"] is False
+    d = client.post("/v1/locations/" + d["id"], {"activate_location": True}, expect=200).data
+    assert d["active"] is True
+
+
+@pytest.mark.parametrize("text, want", [
+    ("1 Main St, Springfield, IL 62701, USA", ("1 Main St", None, "Springfield", "Illinois", "62701", "US")),
+    ("1 Main St, Suite 4, Springfield, IL 62701-1234, United States", ("1 Main St", "Suite 4", "Springfield", "Illinois", "62701-1234", "US")),
+    ("1 Main St, #12, Springfield, Illinois 62701", ("1 Main St", "#12", "Springfield", "Illinois", "62701", "US")),
+    ("10 Downing St, London, SW1A 2AA, GB", ("10 Downing St", None, "London", None, "SW1A 2AA", "GB")),
+    ("111 Wellington St, Ottawa, ON K1A 0A9, CAN", ("111 Wellington St", None, "Ottawa", "Ontario", "K1A 0A9", "CA")),
+    ("Unter den Linden 77, 10117 Berlin, Germany", ("Unter den Linden 77", None, "Berlin", None, "10117", "DE")),
+    ("9 Elm Rd, Boston, MA 02134", ("9 Elm Rd", None, "Boston", "Massachusetts", "02134", "US")),
+    ("somewhere behind the hill", ("somewhere behind the hill", None, None, None, None, "US")),
+    ("one, two, three", ("one, two, three", None, None, None, None, "US")),
+])
+def test_one_string_addresses(client, text, want):
+    a = make_location(client, "Parsed", address=text)["address"]
+    assert (a["line1"], a["line2"], a["city"], a["state"], a["postal_code"], a["country_code"]) == want
+
+
+def test_address_forms_and_ids(client):
+    whole = make_location(client, "Whole", address="1 Main St, Suite 4, Springfield, IL 62701, US")["address"]
+    parts = make_location(client, "Parts", address=address(line2="SUITE  4"))["address"]
+    other = make_location(client, "Other", address=address(line2="Suite 5"))["address"]
+    sibling = make_location(client, "Sibling", address=address(), address_line2="Suite 4")["address"]
+    formatted = make_location(client, "Formatted", address={"formatted_address": "1 Main St, Suite 4, Springfield, IL 62701, US"})["address"]
+    assert re.fullmatch(r"addr_[0-9A-Za-z]{22}", whole["id"]) and re.fullmatch(r"[0-9a-f]{64}", whole["hash"])
+    assert whole["hash"] == other["hash"] and whole["id"] != other["id"]
+    assert whole["id"] == formatted["id"] == sibling["id"] == parts["id"]
+    assert whole["formatted_address"] == "1 Main St, Suite 4, Springfield, IL 62701, US"
+    assert whole["textarea"] == "1 Main St, Springfield, IL 62701, US"
+    assert whole["coordinates"] is None and whole["timezone"] is None and whole["verified"] is False
+    by_id = make_location(client, "By id", address=whole["id"])["address"]
+    assert by_id == whole
+    echoed = make_location(client, "Echo", address=whole)["address"]
+    assert echoed == whole
+    client.refused("POST", "/v1/locations", 400, "validation.failed", ["address"],
+                   body={"name": "x", "address": "addr_0000000000000000000000"})
+    got = client.get("/v1/addresses/" + whole["id"]).data
+    assert got.pop("object") == "address" and got == whole
+    client.refused("GET", "/v1/addresses/addr_0000000000000000000000", 404, "not_found")
+
+
+@pytest.mark.parametrize("bad, path", [
+    ("", "address"), ("   ", "address"), ("x" * 513, "address"), (5, "address"), ([], "address"), ({}, "address"),
+    ({"line1": 5}, "address.line1"), ({"line1": "x", "country_code": "ZZ"}, "address.country_code"), (None, "address"),
+])
+def test_bad_addresses(client, bad, path):
+    client.refused("POST", "/v1/locations", 400, "validation.failed", [path], body={"name": "x", "address": bad})
+
+
+def test_address_update(client):
+    d = make_location(client, "Moves")
+    d2 = client.post("/v1/locations/" + d["id"], {"address_line2": "Floor 2"}, expect=200).data
+    assert d2["address"]["line2"] == "Floor 2" and d2["address"]["line1"] == "1 Main St" and d2["address"]["id"] != d["address"]["id"]
+    d3 = client.post("/v1/locations/" + d["id"], {"address": "2 Oak Ave, Boston, MA 02134"}, expect=200).data
+    assert d3["address"]["city"] == "Boston"
+
+
+def test_contact_data(client):
+    d = make_location(client, "Reach", email="Dock@Example.com", phone="(555) 123-4567")
+    assert d["email"] == "Dock@Example.com" and d["phone"] == "+15551234567"
+    assert make_location(client, "Abroad", phone="+49 30/1234567")["phone"] == "+49301234567"
+    assert make_location(client, "Short", phone="1234567")["phone"] == "1234567"
+    for bad in ("dock", "a@b", "a b@c.de", "@c.de", "a@@c.de", "x" * 65 + "@c.de"):
+        client.refused("POST", "/v1/locations", 400, "validation.failed", ["email"], body={"name": "x", "address": address(), "email": bad})
+    for bad in ("12345", "call me", "1" * 16, "+12 34x5678"):
+        client.refused("POST", "/v1/locations", 400, "validation.failed", ["phone"], body={"name": "x", "address": address(), "phone": bad})
+    d = client.post("/v1/locations/" + d["id"], {"email": None, "phone": ""}, expect=200).data
+    assert d["email"] is None and d["phone"] is None
+
+
+def test_timezone(client):
+    assert make_location(client, "Zone", timezone="America/New_York")["timezone"] == "America/New_York"
+    for bad in ("Mars/Olympus", "../etc/passwd", "posixrules", "america/new_york"):
+        client.refused("POST", "/v1/locations", 400, "validation.failed", ["timezone"], body={"name": "x", "address": address(), "timezone": bad})
+
+
+def test_operating_hours(client):
+    d = make_location(client, "Hours", operating_hours={"monday": {"open": "9:30"}, "tuesday": {"open": "22:00", "close": "06:00"},
+                                                        "wednesday": {"ranges": [{"open": "08:00", "close": "12:00"}, {"open": "13:00", "close": "18:00"}]},
+                                                        "saturday": {"active": True, "open": "10:00", "close": "14:00"}})
+    h = d["operating_hours"]
+    assert h["monday"] == {"active": True, "open": "09:30", "close": "17:00", "ranges": [{"open": "09:30", "close": "17:00"}]}
+    assert h["tuesday"]["ranges"] == [{"open": "22:00", "close": "24:00"}, {"open": "00:00", "close": "06:00"}]
+    assert h["wednesday"]["open"] == "08:00" and h["wednesday"]["close"] == "18:00"
+    assert d["operating_hours_display"] == [
+        {"days": "Mon", "hours": "09:30 - 17:00"}, {"days": "Tue", "hours": "22:00 - 06:00"},
+        {"days": "Wed", "hours": "08:00 - 12:00, 13:00 - 18:00"}, {"days": "Thu - Fri", "hours": "09:00 - 17:00"},
+        {"days": "Sat", "hours": "10:00 - 14:00"}, {"days": "Sun", "hours": "Closed"}]
+    d = client.post("/v1/locations/" + d["id"], {"operating_hours": {"monday": {"active": False}}}, expect=200).data
+    assert d["operating_hours"]["monday"]["active"] is False and d["operating_hours"]["tuesday"] == h["tuesday"]
+    again = client.post("/v1/locations/" + d["id"], {"operating_hours": d["operating_hours"]}, expect=200).data
+    assert again["updated_at"] == d["updated_at"]
+    for bad in ("25:00", "9", "9:60", "24:01", "noon"):
+        client.refused("POST", "/v1/locations", 400, "validation.failed", ["operating_hours.monday.open"],
+                       body={"name": "x", "address": address(), "operating_hours": {"monday": {"open": bad}}})
+
+
+def test_holidays(client):
+    d = make_location(client, "Off", holidays=["2026-12-25", {"date": "2026-12-24", "open": "09:00", "close": "12:00"}])
+    assert d["holidays"][0] == "2026-12-25" and d["holidays"][1]["close"] == "12:00"
+    client.refused("POST", "/v1/locations", 400, "validation.failed", ["holidays.0", "holidays.1.date", "holidays.2.open"],
+                   body={"name": "x", "address": address(),
+                         "holidays": ["2026-02-30", {"date": "soon"}, {"date": "2026-01-01", "open": "99:00"}]})
+
+
+def test_update_and_no_change(org, client):
+    d = make_location(client, "Before", metadata={"a": "1", "b": "2"}, kiosk_message="hi")
+    same = client.post("/v1/locations/" + d["id"], {"name": "Before", "metadata": {"a": "1"}}, expect=200).data
+    assert same == d
+    assert [e[0] for e in org.events(d["id"])] == ["location.created"]
+    assert [c[0] for c in org.changes(d["id"])] == ["created"]
+    u = client.post("/v1/locations/" + d["id"], {"name": "After", "metadata": {"a": None, "c": 3}, "kiosk_message": None}, expect=200).data
+    assert u["name"] == "After" and u["metadata"] == {"b": "2", "c": 3} and u["kiosk_message"] is None and u["updated_at"] > d["updated_at"]
+    assert [e[0] for e in org.events(d["id"])] == ["location.created", "location.updated"]
+    log = org.changes(d["id"])[1]
+    assert log[0] == "updated" and {c["field"]: (c["old"], c["new"]) for c in log[1]}["name"] == ("Before", "After")
+    assert org.events(d["id"])[1][1]["name"] == "After" and org.events(d["id"])[1][2]["name"] == "Before"
+    client.post("/v1/locations/" + d["id"], None, expect=200)
+
+
+def test_settings_merge(client):
+    d = make_location(client, "Set", settings={"notifications": {"any": [1, {"deep": True}]}})
+    assert d["settings"]["notifications"] == {"any": [1, {"deep": True}]} and d["settings"]["cloud_printing"] == {"enabled": True}
+    d = client.post("/v1/locations/" + d["id"], {"settings": {"cloud_printing": {"enabled": False}}}, expect=200).data
+    assert d["settings"]["cloud_printing"] == {"enabled": False} and d["settings"]["notifications"] == {"any": [1, {"deep": True}]}
+    client.refused("POST", "/v1/locations/" + d["id"], 400, "validation.failed", ["settings.cloud_printing.enabled"],
+                   body={"settings": {"cloud_printing": {"enabled": 1}}})
+
+
+def test_list_order_search_and_filters(fresh):
+    c = fresh.client()
+    ids = {n: make_location(c, n, code=n[0])["id"] for n in ("bravo", "Alpha", "Charlie")}
+    cafe = make_location(c, "Café Zürich", email="cafe@example.com", address="5 Rue Lepic, 75018 Paris, France", active=False)
+    assert [r["name"] for r in c.get("/v1/locations").data] == ["Alpha", "bravo", "Café Zürich", "Charlie"]
+    assert c.get("/v1/locations?name=ALPHA").ids == [ids["Alpha"]]
+    assert c.get("/v1/locations?code=b,").ids == [] and c.get("/v1/locations?code=B").ids == [ids["bravo"]]
+    assert c.get("/v1/locations?active=false").ids == [cafe["id"]]
+    assert c.get("/v1/locations?id=" + ids["bravo"]).ids == [ids["bravo"]]
+    hit = c.get("/v1/locations?search=cafe+zurich").data
+    assert hit[0]["id"] == cafe["id"] and 0 < hit[0]["_search"]["relevance_score"] <= 1
+    assert {"field": "name", "value": "Café Zürich"} in hit[0]["_search"]["matches"]
+    assert cafe["id"] in c.get("/v1/locations?search=LEPIC").ids
+    assert c.get("/v1/locations?search=charlei").ids == [ids["Charlie"]]
+    assert "_search" not in c.get("/v1/locations").data[0]
+    assert c.get("/v1/locations?search=alpha&order_by=_relevance").ids[0] == ids["Alpha"]
+
+
+def test_cache_list(fresh):
+    c = fresh.client()
+    rows = [make_location(c, f"L{i:03}") for i in range(30)]
+    limited = fresh.client(locations=[rows[3]["id"]])
+    a = c.get("/v1/locations?cache=1")
+    assert a.pagination is None and len(a.data) == 30
+    assert list(a.data[0]) == ["id", "name", "code", "active", "timezone", "default_layout_id", "formatted_address"]
+    assert a.data[0]["formatted_address"] == rows[0]["address"]["formatted_address"]
+    assert limited.get("/v1/locations?cache=1").ids == [rows[3]["id"]]
+
+
+def test_access(fresh):
+    owner = fresh.client()
+    a, b = make_location(owner, "A"), make_location(owner, "B")
+    c = fresh.client(locations=[a["id"]])
+    assert c.get("/v1/locations").ids == [a["id"]]
+    c.get("/v1/locations/" + a["id"])
+    c.refused("GET", "/v1/locations/" + b["id"], 403, "location_access", [b["id"]])
+    c.refused("POST", "/v1/locations/" + b["id"], 403, "location_access", [b["id"]], body={"name": "x"})
+    c.refused("DELETE", "/v1/locations/" + b["id"], 403, "location_access", [b["id"]])
+    other = fresh.server.organization().client()
+    other.refused("GET", "/v1/locations/" + a["id"], 404, "not_found", [a["id"]])
+
+
+def test_delete_in_use(fresh):
+    c = fresh.client()
+    d = make_location(c, "Busy")
+    s = make_station(c, d["id"])
+    c.refused("DELETE", "/v1/locations/" + d["id"], 409, "location.in_use", ["print_stations"])
+    assert c.get("/v1/locations/" + d["id"]).data["id"] == d["id"]
+    gone = c.delete("/v1/locations/" + d["id"] + "?force=true")
+    assert gone.data == {"id": d["id"], "object": "location", "deleted": True}
+    c.refused("GET", "/v1/locations/" + d["id"], 404, "not_found", [d["id"]])
+    left = c.get("/v1/cloud-printing/stations/" + s["id"]).data
+    assert left["location_id"] == d["id"] and left["location"] is None
+    assert fresh.server.sql("SELECT count(*) FROM locations.layout WHERE location_id = %s AND deleted_at IS NULL", d["id"]) == [(0,)]
+    assert [e[0] for e in fresh.events(d["id"])] == ["location.created", "location.deleted"]
+
+
+def test_delete_frees(fresh):
+    c = fresh.client()
+    d = make_location(c, "Only", code="x")
+    c.delete("/v1/locations/" + d["id"])
+    c.refused("DELETE", "/v1/locations/" + d["id"], 404, "not_found", [d["id"]])
+    assert c.get("/v1/locations").data == []
+
+
+def test_creating_user_gets_access(fresh):
+    owner = fresh.client()
+    a = make_location(owner, "A")
+    user = fresh.user(locations=[a["id"]], role="admin")
+    c = fresh.client(user=user)
+    made = make_location(c, "Mine")
+    assert fresh.server.sql("SELECT count(*) FROM org.principal_location WHERE principal_id = %s AND location_id = %s", user, made["id"]) == [(1,)]
+    assert made["id"] in c.get("/v1/locations").ids
+    assert made["created_by"] == user

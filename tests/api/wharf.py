@@ -1,0 +1,311 @@
+"""A real server, and a client that checks every answer: envelope and headers of spec 01 sections 1 and 2.4, and the served OpenAPI.
+
+`Server` runs `wharf dev` in a folder of its own; `Server.organization()` makes an organization, `Organization.client()` a key.
+WHARF_BUILD or BUILD names the build folder (default: build).
+"""
+import functools
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+import jsonschema
+import psycopg2
+import requests
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("WHARF_BUILD") or os.environ.get("BUILD") or ROOT / "build").resolve()
+PROGRAM = BUILD / "kernel" / "wharf"
+KEYS = ["data", "message", "status", "code", "errors", "pagination", "endpoint"]
+CODE = re.compile(r"^[a-z0-9_]+([.:][a-z0-9_]+)*$")
+ISO = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+FORMATS = {
+    "iso_8601": "iso_8601;type=string;precision=milliseconds",
+    "epoch": "epoch;type=integer;precision=seconds",
+    "epoch_millis": "epoch_millis;type=integer;precision=milliseconds",
+}
+
+
+class Server:
+    """`wharf dev` from start to stop."""
+
+    def __init__(self, *args, env=None):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="wharf-api-"))
+        os.chmod(self.folder, 0o711)
+        ready = self.folder / "ready.json"
+        self.log = open(self.folder / "out", "wb")
+        self.process = subprocess.Popen(
+            [PROGRAM, "dev", "--data", self.folder, "--listen", "127.0.0.1:0", "--ready", ready, "--no-demo", *args],
+            stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
+        end = time.monotonic() + 60
+        while not (ready.exists() and ready.stat().st_size):
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError("the server did not start:\n" + (self.folder / "out").read_text())
+            time.sleep(0.02)
+        told = json.loads(ready.read_text())
+        self.base, self.admin, self.demo_key = told["base_url"], told["admin_url"], told["api_key"]
+        self.http = requests.Session()
+        self.openapi = self.http.get(self.base + "/v1/openapi.json", timeout=10).json()
+        self.paths = [(re.compile("^" + re.sub(r"\\\{[^}]*\\\}", "[^/]+", re.escape(p)) + "$"), p) for p in
+                      sorted(self.openapi["paths"], key=lambda p: p.count("{"))]
+        self.resolver = jsonschema.RefResolver("", self.openapi)
+        self._db = None
+
+    def command(self, *args):
+        done = subprocess.run([PROGRAM, *args, "--data", self.folder], capture_output=True, text=True, timeout=60)
+        if done.returncode:
+            raise RuntimeError(f"wharf {' '.join(map(str, args))}: {done.stderr}{done.stdout}")
+        return done.stdout.strip()
+
+    def organization(self, name="Test"):
+        return Organization(self, re.search(r"org_[0-9A-Za-z]{22}", self.command("org", "create", name)).group(0))
+
+    @property
+    def db(self):
+        """A connection as the owner; sees all rows."""
+        if self._db is None or self._db.closed:
+            lines = (self.folder / "postgres" / "postmaster.pid").read_text().splitlines()
+            self._db = psycopg2.connect(host=lines[4], port=lines[3], user="wharf", dbname="wharf")
+            self._db.autocommit = True
+        return self._db
+
+    def sql(self, text, *args):
+        with self.db.cursor() as c:
+            c.execute(text, args)
+            return c.fetchall() if c.description else None
+
+    @functools.lru_cache(maxsize=None)
+    def template(self, path):
+        return next((p for regex, p in self.paths if regex.match(path)), None)
+
+    @functools.lru_cache(maxsize=None)
+    def validator(self, method, template, status):
+        operation = self.openapi["paths"][template].get(method.lower() if method != "HEAD" else "get")
+        answer = operation and (operation["responses"].get(str(status)) or (status >= 400 and operation["responses"].get("default")))
+        if not answer:
+            return None
+        schema = answer["content"]["application/json"]["schema"]
+        return jsonschema.Draft202012Validator(schema, resolver=self.resolver, format_checker=jsonschema.FormatChecker())
+
+    def stop(self):
+        if self._db:
+            self._db.close()
+        self.process.terminate()
+        try:
+            self.process.wait(40)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Organization:
+    def __init__(self, server, id):
+        self.server, self.id = server, id
+
+    def key(self, scopes="all", locations=None, user=None, test=False):
+        args = ["key", "create", "--org", self.id, "--scopes", scopes]
+        args += ["--locations", ",".join(locations)] if locations else []
+        args += ["--user", user] if user else []
+        args += ["--test"] if test else []
+        return re.search(r"wh_(live|test)_[0-9A-Za-z]{38}", self.server.command(*args)).group(0)
+
+    def client(self, scopes="all", **more):
+        return Client(self.server, self.key(scopes, **more))
+
+    def user(self, email=None, role="user", locations=None, status="active"):
+        """A user by SQL: the routes that make users are another module's matter. Answers its id."""
+        id = "user_" + os.urandom(11).hex()
+        self.server.sql(
+            "INSERT INTO org.user (organization_id, id, name, email, role, status, allow_all_locations, created_at, updated_at)"
+            " VALUES (%s, %s, %s, %s, %s, %s, %s, now(), now())",
+            self.id, id, id, email or id + "@example.com", role, status, locations is None)
+        for location in locations or []:
+            self.server.sql("INSERT INTO org.principal_location (organization_id, principal_type, principal_id, location_id)"
+                            " VALUES (%s, 'user', %s, %s)", self.id, id, location)
+        return id
+
+    def events(self, resource_id, type=None):
+        rows = self.server.sql("SELECT type, data, previous_attributes, location_id FROM wharf.event WHERE organization_id = %s"
+                               " AND resource_id = %s ORDER BY id", self.id, resource_id)
+        return [r for r in rows if type in (None, r[0])]
+
+    def changes(self, resource_id):
+        return self.server.sql("SELECT action, changes, actor_type, actor_id, request_id, event_id, location_id, parent_id"
+                               " FROM wharf.change_log WHERE organization_id = %s AND resource_id = %s ORDER BY created_at, id",
+                               self.id, resource_id)
+
+
+class Problem(AssertionError):
+    pass
+
+
+def check_headers(r, authenticated):
+    h = r.headers
+    assert re.fullmatch(r"req_[0-9A-Za-z]{22}", h["Request-Id"]), h["Request-Id"]
+    assert h["X-Content-Type-Options"] == "nosniff"
+    assert h["Cache-Control"] in ("private, no-cache", "no-store"), h["Cache-Control"]
+    if authenticated and r.status_code < 400:
+        assert h["SVC-Mode"] in ("live", "test")
+    if "RateLimit" in h:
+        assert h["RateLimit-Policy"]
+
+
+def check_envelope(r, path):
+    body = r.json()
+    assert list(body) == KEYS, list(body)
+    assert body["status"] == r.status_code
+    assert isinstance(body["message"], str) and body["message"]
+    assert body["endpoint"] == path.split("?")[0][:512]
+    assert isinstance(body["errors"], list) and all(isinstance(e, str) for e in body["errors"])
+    if r.status_code < 400:
+        assert body["code"] is None and body["data"] is not None
+    else:
+        assert CODE.match(body["code"]), body["code"]
+        assert body["data"] is None and body["pagination"] is None
+    assert (body["pagination"] is not None) == isinstance(body["data"], list) or "pagination" not in body or path_is_plain(path)
+    return body
+
+
+def path_is_plain(path):
+    """Lists that are not paged."""
+    return path.split("?")[0].endswith(("/tree", "/paper-sizes", "/layouts")) or "cache=1" in path
+
+
+class Answer:
+    def __init__(self, r, body):
+        self.status, self.headers, self.body, self.raw = r.status_code, r.headers, body, r
+        for key in KEYS:
+            setattr(self, key if key != "status" else "body_status", body.get(key) if body else None)
+
+    @property
+    def ids(self):
+        return [row["id"] for row in self.data]
+
+    def __repr__(self):
+        return f"{self.status} {self.code} {self.errors}: {self.message}"
+
+
+class Client:
+    """Requests with one key. Every answer is checked; `expect` is the status that must come."""
+
+    def __init__(self, server, key):
+        self.server, self.key, self.http = server, key, requests.Session()
+
+    def request(self, method, path, body=None, expect=None, headers=None, data=None, key=True, check=True):
+        h = {"SVC-API-KEY": self.key} if key is True and self.key else {"SVC-API-KEY": key} if isinstance(key, str) else {}
+        if body is not None:
+            data = json.dumps(body).encode()
+            h["Content-Type"] = "application/json"
+        h.update(headers or {})
+        req = requests.Request(method, self.server.base, headers=h, data=data).prepare()
+        req.url = self.server.base + path  # as written: requests would quote and tidy it
+        r = self.http.send(req, timeout=30, allow_redirects=False)
+        answer = self.checked(method, path, r, h) if check else Answer(r, r.json() if r.content else None)
+        if expect is not None and answer.status != expect:
+            raise Problem(f"{method} {path}: {answer!r}, not {expect}\n{json.dumps(body)[:2000]}")
+        return answer
+
+    def checked(self, method, path, r, sent):
+        check_headers(r, "SVC-API-KEY" in sent)
+        if method in ("HEAD", "OPTIONS") or r.status_code in (204, 304):
+            assert not r.content
+            return Answer(r, None)
+        if r.headers["Content-Type"].startswith("application/problem+json"):
+            return Answer(r, None)
+        assert r.headers["Content-Type"] == "application/json; charset=utf-8"
+        assert r.headers["SVC-Datetime-Format"] in FORMATS.values()
+        body = check_envelope(r, path)
+        template = self.server.template(path.split("?")[0].rstrip("/"))
+        validator = template and self.server.openapi["paths"][template].get(method.lower()) and \
+            self.server.validator(method, template, r.status_code)
+        if template and method.lower() in self.server.openapi["paths"][template] and \
+                not r.headers["SVC-Datetime-Format"].startswith("epoch") and "fields=" not in path:
+            assert validator, f"OpenAPI has no answer {r.status_code} for {method} {template}"
+            errors = sorted(validator.iter_errors(body), key=str)
+            assert not errors, f"{method} {path}: {errors[0].message} at {list(errors[0].absolute_path)}"
+        return Answer(r, body)
+
+    def raw(self, text, timeout=10):
+        """Bytes as they are on a connection of their own: (status, headers, body bytes) of the first answer; None when it was closed."""
+        host, port = self.server.base[7:].split(":")
+        with socket.create_connection((host, int(port)), timeout) as s:
+            s.sendall(text)
+            r = http.client.HTTPResponse(s)
+            try:
+                r.begin()
+            except (http.client.BadStatusLine, ConnectionError):
+                return None
+            return r.status, dict(r.getheaders()), r.read()
+
+    def raw_upload(self, head, pieces, timeout=10):
+        """A request whose body is sent piece by piece, as long as the server takes it."""
+        host, port = self.server.base[7:].split(":")
+        with socket.create_connection((host, int(port)), timeout) as s:
+            s.sendall(head)
+            try:
+                for piece in pieces:
+                    s.sendall(piece)
+            except ConnectionError:
+                pass
+            r = http.client.HTTPResponse(s)
+            try:
+                r.begin()
+            except (http.client.BadStatusLine, ConnectionError):
+                return None
+            return r.status, dict(r.getheaders()), r.read()
+
+    def raw_get(self, path, *lines):
+        """GET of a path that no client library would leave as it is; answers the parsed body."""
+        head = [f"GET {path} HTTP/1.1", "Host: x", f"SVC-API-KEY: {self.key}", "Connection: close", *lines]
+        status, _, body = self.raw("\r\n".join(head).encode() + b"\r\n\r\n")
+        return status, json.loads(body)
+
+    def get(self, path, expect=200, **more):
+        return self.request("GET", path, expect=expect, **more)
+
+    def post(self, path, body=None, expect=None, **more):
+        return self.request("POST", path, body=body, expect=expect, **more)
+
+    def delete(self, path, expect=200, **more):
+        return self.request("DELETE", path, expect=expect, **more)
+
+    def refused(self, method, path, status, code, errors=None, body=None, **more):
+        a = self.request(method, path, body=body, expect=status, **more)
+        assert a.code == code, a
+        if errors is not None:
+            assert a.errors == errors, a
+        return a
+
+
+# ---- things that many tests need ----
+
+def address(**more):
+    return {"line1": "1 Main St", "city": "Springfield", "state": "IL", "postal_code": "62701", "country_code": "US", **more}
+
+
+def make_location(client, name="Main", **more):
+    return client.post("/v1/locations", {"name": name, "address": address(), **more}, expect=201).data
+
+
+def printer(name="Zebra", **more):
+    return {"name": name, "model": "ZD421", "configuration": {}, "page_size": {"label_4x6": True}, **more}
+
+
+def station_body(location_id, name="DOCK-1", **more):
+    return {"name": name, "display_name": "Display " + name, "location_id": location_id, "device_token": "token-" + name,
+            "printers": [printer()], **more}
+
+
+STATIONS = "/v1/cloud-printing/stations"
+
+
+def make_station(client, location_id, name="DOCK-1", **more):
+    return client.post(STATIONS, station_body(location_id, name, **more), expect=201).data

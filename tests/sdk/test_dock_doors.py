@@ -1,0 +1,139 @@
+"""The example plugin, built out of tree against nothing but what `meson install` puts in place, does what docs/plugin-abi.md says."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/api"))
+from wharf import BUILD, PROGRAM, Server, make_location  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def plugin(tmp_path_factory):
+    """Path of dock_doors.so, compiled in a folder that holds only a copy of the example."""
+    base = tmp_path_factory.mktemp("sdk")
+    os.chmod(base, 0o755)
+    subprocess.run(["meson", "install", "-C", BUILD, "--destdir", base / "root", "--no-rebuild", "--quiet"], check=True)
+    pc = next((base / "root").rglob("wharf-plugin.pc"))
+    shutil.copytree(ROOT / "plugin-api/examples/dock_doors", base / "dock_doors")
+    env = {**os.environ, "PKG_CONFIG_PATH": str(pc.parent)}
+    subprocess.run(["meson", "setup", "build"], cwd=base / "dock_doors", env=env, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["ninja", "-C", "build"], cwd=base / "dock_doors", env=env, check=True, stdout=subprocess.DEVNULL)
+    return base / "dock_doors/build/dock_doors.so"
+
+
+@pytest.fixture(scope="session")
+def server(plugin):
+    s = Server("--modules", f"org,locations,{plugin}")
+    yield s
+    s.stop()
+
+
+@pytest.fixture
+def org(server):
+    return server.organization("Doors")
+
+
+def door(client, location, name="Door 1", **more):
+    return client.post("/v1/dock-doors", {"name": name, "location_id": location["id"], **more}, expect=201).data
+
+
+def test_inspect_runs_no_code_and_shows_the_manifest(plugin):
+    out = subprocess.run([PROGRAM, "plugin", "inspect", plugin], capture_output=True, text=True, check=True).stdout
+    assert "dock_doors" in out and "1.0.0" in out and "locations.directory" in out
+
+
+def test_exports_one_symbol_and_imports_none_of_the_server(plugin):
+    defined = subprocess.run(["nm", "-D", "--defined-only", plugin], capture_output=True, text=True, check=True).stdout.split()
+    assert defined[2::3] == ["wharf_plugin_entry_v1"]
+    undefined = subprocess.run(["nm", "-D", "--undefined-only", plugin], capture_output=True, text=True, check=True).stdout
+    assert "wharf" not in undefined
+
+
+def test_five_routes(org):
+    client = org.client()
+    location = make_location(client)
+    row = door(client, location, height_m=4.25, metadata={"side": "north"})
+    assert row["object"] == "door" and row["status"] == "open" and row["height_m"] == 4.25 and row["open_appointments"] == 0
+    assert client.get(f"/v1/dock-doors/{row['id']}").data == row
+    assert client.get("/v1/dock-doors").ids == [row["id"]]
+    changed = client.post(f"/v1/dock-doors/{row['id']}", {"notes": "stiff"}, expect=200).data
+    assert changed["notes"] == "stiff" and changed["name"] == "Door 1"
+    assert client.delete(f"/v1/dock-doors/{row['id']}").data == {"id": row["id"], "object": "door", "deleted": True}
+    assert client.get(f"/v1/dock-doors/{row['id']}", expect=404).code == "not_found"
+    assert client.get("/v1/dock-doors").data == []
+
+
+def test_filters_sort_and_search(org):
+    client = org.client()
+    location = make_location(client)
+    a, b, c = (door(client, location, n, open_appointments=k, notes=t) for n, k, t in (("A", 0, "ramp"), ("B", 2, None), ("C", 5, "ramp lift")))
+    ids = lambda q: client.get("/v1/dock-doors?" + q).ids  # noqa: E731
+    assert ids("open_appointments[gt]=1&order_by=name&direction=asc") == [b["id"], c["id"]]
+    assert ids("status=open&name=a") == [a["id"]]
+    assert set(ids("search=ramp")) == {a["id"], c["id"]}
+    assert ids("order_by=name&direction=desc") == [c["id"], b["id"], a["id"]]
+    client.refused("GET", "/v1/dock-doors?status=ajar", 400, "param.invalid", ["status"])
+
+
+def test_one_rule(org):
+    client = org.client()
+    location = make_location(client)
+    row = door(client, location, open_appointments=3)
+    refused = client.refused("POST", f"/v1/dock-doors/{row['id']}", 409, "door.has_appointments", ["status"], body={"status": "closed"})
+    assert "3 appointments" in refused.message
+    assert client.post(f"/v1/dock-doors/{row['id']}", {"status": "closed", "open_appointments": 0}, expect=200).data["status"] == "closed"
+
+
+def test_unique_name_by_location(org):
+    client = org.client()
+    one, two = make_location(client, "One"), make_location(client, "Two")
+    door(client, one, "Gate")
+    door(client, two, "Gate")
+    client.refused("POST", "/v1/dock-doors", 409, "door.exists", ["name"], body={"name": "GATE", "location_id": one["id"]})
+
+
+def test_location_access(org):
+    everywhere = org.client()
+    one, two = make_location(everywhere, "One"), make_location(everywhere, "Two")
+    mine, other = door(everywhere, one), door(everywhere, two)
+    limited = org.client(locations=[one["id"]])
+    assert limited.get("/v1/dock-doors").ids == [mine["id"]]
+    limited.refused("GET", f"/v1/dock-doors/{other['id']}", 403, "location_access", [two["id"]])
+    limited.refused("POST", "/v1/dock-doors", 403, "location_access", [two["id"]], body={"name": "X", "location_id": two["id"]})
+    limited.refused("GET", f"/v1/dock-doors?location_id={two['id']}", 403, "location_access", [two["id"]])
+
+
+def test_scopes(org):
+    client = org.client()
+    location = make_location(client)
+    row = door(client, location)
+    reader = org.client(scopes="dock_doors:read")
+    assert reader.get(f"/v1/dock-doors/{row['id']}").data["id"] == row["id"]
+    reader.refused("DELETE", f"/v1/dock-doors/{row['id']}", 403, "scope_access", ["dock_doors:write"])
+    org.client(scopes="locations:write").refused("GET", "/v1/dock-doors", 403, "scope_access", ["dock_doors:read"])
+
+
+def test_change_log_and_events(org):
+    client = org.client()
+    location = make_location(client)
+    row = door(client, location)
+    client.post(f"/v1/dock-doors/{row['id']}", {"notes": "wet"}, expect=200)
+    client.post(f"/v1/dock-doors/{row['id']}", {"notes": "wet"}, expect=200)
+    client.delete(f"/v1/dock-doors/{row['id']}")
+    changes = org.changes(row["id"])
+    assert [c[0] for c in changes] == ["created", "updated", "deleted"]
+    assert changes[1][1] == [{"field": "notes", "old": None, "new": "wet"}]
+    assert [e[0] for e in org.events(row["id"])] == ["door.created", "door.updated", "door.deleted"]
+    assert org.events(row["id"], "door.updated")[0][2] == {"notes": None}
+
+
+def test_openapi_describes_it(server):
+    operation = server.openapi["paths"]["/v1/dock-doors"]["get"]
+    assert operation["x-scope"] == "dock_doors:read" and operation["x-location-policy"] == "row"
+    assert {f["name"]: f["type"] for f in operation["x-filters"]}["open_appointments"] == "number"
+    assert server.openapi["components"]["schemas"]["Door"]["properties"]["status"]["enum"] == ["open", "closed", "out_of_service"]
