@@ -119,6 +119,30 @@ void exchange_resume(struct exchange *x)
     }
 }
 
+/* How much of a body that nobody wants is read before the sender is cut off. */
+static size_t drain_limit(const struct exchange *x)
+{
+    bool too_large = x->req.n_problems && !strcmp(x->req.problems[0].code, "body.too_large");
+
+    return too_large ? (size_t)DRAIN_TOO_LARGE : (size_t)DRAIN_MAX;
+}
+
+/* More is announced than is drained: the answer goes out before the body. */
+static bool beyond_drain(const struct exchange *x)
+{
+    const char *length = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Content-Length");
+
+    return length && strtoull(length, NULL, 10) > drain_limit(x);
+}
+
+void exchange_cut(struct exchange *x)
+{
+    answer_raw(x);
+    x->state = X_CUT;
+    x->close_after = true;
+    x->drained = 0;
+}
+
 /* After the headers, and again when the key was read. */
 static enum MHD_Result after_headers(struct exchange *x, bool known_good)
 {
@@ -138,6 +162,8 @@ static enum MHD_Result after_headers(struct exchange *x, bool known_good)
         x->close_after = true;
         return queue_answer(x);
     }
+    if (!good && beyond_drain(x) && x->peer)
+        exchange_cut(x);
     return MHD_YES;
 }
 
@@ -155,13 +181,6 @@ static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, 
     return after_headers(x, check_before_key(x, x->req.method));
 }
 
-void exchange_cut(struct exchange *x)
-{
-    answer_raw(x);
-    x->state = X_CUT;
-    x->close_after = true;
-}
-
 static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *size)
 {
     x->body_idle_us = x->server->turn_us;
@@ -174,7 +193,7 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
             buf_done(&x->body);
             x->drained = 0;
         }
-    } else if (x->state == X_REFUSED && x->drained >= DRAIN_MAX && x->peer) {
+    } else if (x->state == X_REFUSED && x->drained >= drain_limit(x) && x->peer) {
         exchange_cut(x);
     }
     *size = 0;

@@ -1,7 +1,8 @@
 /* exchange.h - one request and its answer on a libmicrohttpd connection; everything the files of this folder share.
  *
- * An exchange lives from the request line to the end of the answer. It belongs to the event loop except while a worker thread
- * runs it (state ON_THREAD). Leaves to others: what the request means (resource/), connections to the database (db/lane.h).
+ * An exchange lives from the request line to the end of the answer. It belongs to the event loop except while a worker
+ * thread runs it (state ON_THREAD). Leaves to others: what the request means (resource/), connections to the database
+ * (db/lane.h).
  */
 #ifndef WHARF_HTTP_EXCHANGE_H
 #define WHARF_HTTP_EXCHANGE_H
@@ -19,6 +20,7 @@ enum {
     DRAIN_MAX = 64 * 1024,
     DROP_MAX = 1024 * 1024,       /* read and dropped after an answer, before the connection is cut */
     REFUSED_WAIT_US = 1000000,    /* a refused body that pauses this long is not waited for */
+    DRAIN_TOO_LARGE = 8 * 1024 * 1024, /* of a body whose key and scope were good: most clients send all of it before they read */
     LARGE_BODY = 64 << 20,
     GZIP_FROM = 1024,
     LANES_MAX = 16,
@@ -107,7 +109,8 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char 
 void exchange_cut(struct exchange *x); /* answers a refused request whose body is still coming */
 void exchange_resume(struct exchange *x); /* from the loop: the state is X_ANSWER or X_BODY */
 
-/* check.c: checks 1 to 6 of 01 section 2.1 on the headers. False: a problem is on the request. wait: the key must be read first. */
+/* check.c: checks 1 to 6 of 01 section 2.1 on the headers. False: a problem is on the request. wait: the key must be
+ * read first. */
 bool check_before_key(struct exchange *x, const char *method);
 bool check_key(struct exchange *x, bool *ret_wait);
 bool check_after_key(struct exchange *x);

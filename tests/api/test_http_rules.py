@@ -141,13 +141,15 @@ def test_body_size(client, location):
     fits = b'{"x":"' + b"a" * (limit - 8) + b'"}'
     assert len(fits) == limit
     client.post(path, expect=200, data=fits, headers=JSON)
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: {client.key}\r\nContent-Type: application/json\r\nContent-Length: {limit + 1}\r\n\r\n"
-    status, _, body = client.raw(head.encode() + b" " * 65536)
+    client.refused("POST", path, 413, "body.too_large", [], data=fits + b" ", headers=JSON)
+    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: {client.key}\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n"
+    status, _, body = client.raw(head.encode())
     assert status == 413 and json.loads(body)["code"] == "body.too_large"
     chunked = (f"POST {path} HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: {client.key}\r\nContent-Type: application/json\r\n"
                "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n").encode()
     piece = b"%x\r\n" % 65536 + b" " * 65536 + b"\r\n"
-    answer = client.raw_upload(chunked, itertools.repeat(piece, 40))
+    assert client.raw_upload(chunked, [piece] * 40 + [b"0\r\n\r\n"])[0] == 413
+    answer = client.raw_upload(chunked, itertools.repeat(piece, 400))
     assert answer is None or answer[0] == 413
 
 

@@ -35,10 +35,12 @@ FORMATS = {
 class Server:
     """`wharf dev` from start to stop."""
 
-    def __init__(self, *args, env=None):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="wharf-api-"))
+    def __init__(self, *args, env=None, folder=None):
+        self.keep = folder is not None
+        self.folder = folder or pathlib.Path(tempfile.mkdtemp(prefix="wharf-api-"))
         os.chmod(self.folder, 0o711)
         ready = self.folder / "ready.json"
+        ready.unlink(missing_ok=True)
         self.log = open(self.folder / "out", "wb")
         self.process = subprocess.Popen(
             [PROGRAM, "dev", "--data", self.folder, "--listen", "127.0.0.1:0", "--ready", ready, "--no-demo", *args],
@@ -103,7 +105,8 @@ class Server:
             self.process.kill()
             self.process.wait()
         self.log.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if not self.keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Organization:
