@@ -3,7 +3,7 @@
 BUILD_PACKAGES="build-essential meson ninja-build pkg-config python3 libmicrohttpd-dev libpq-dev liblua5.4-dev libsodium-dev
     libssl-dev zlib1g-dev postgresql postgresql-contrib"
 TEST_PACKAGES="clang clang-format clang-tidy libclang-rt-14-dev pmccabe libcmocka-dev binutils abigail-tools
-    python3-pytest python3-requests python3-jsonschema python3-psycopg2 python3-pycparser curl git"
+    json-schema-test-suite python3-pytest python3-requests python3-jsonschema python3-psycopg2 python3-pycparser curl git"
 
 # Everything this tree needs is from Debian: its programs come before others of the same name.
 PATH=/usr/bin:/bin:/usr/sbin:/sbin:$PATH

@@ -53,6 +53,7 @@ static const char settings[] = "\n# written by wharf when the cluster was made; 
                                "synchronous_commit = on\n"
                                "wal_level = replica\n"
                                "huge_pages = off\n"
+                               "recovery_init_sync_method = syncfs\n"
                                "log_checkpoints = off\n"
                                "log_min_duration_statement = 5s\n"
                                "timezone = 'UTC'\n"

@@ -14,6 +14,7 @@ struct db_conn {
     bool prepared;
     int64_t statement_timeout_ms;
     int64_t retry_after_us; /* no new attempt to connect before */
+    bool open; /* a transaction was begun and not ended: it must not go on on another connection */
     struct statement_set known;
 };
 
@@ -166,9 +167,17 @@ bool db_ready(struct db_conn *c)
 
 bool db_in_transaction(const struct db_conn *c)
 {
-    PGTransactionStatusType s = c->pg ? PQtransactionStatus(c->pg) : PQTRANS_UNKNOWN;
+    return c->open;
+}
 
-    return s == PQTRANS_INTRANS || s == PQTRANS_INERROR || s == PQTRANS_ACTIVE;
+static bool transaction_lives(const struct db_conn *c)
+{
+    return c->pg && PQstatus(c->pg) == CONNECTION_OK && PQtransactionStatus(c->pg) != PQTRANS_IDLE;
+}
+
+static bool begins_with(const char *sql, const char *word)
+{
+    return strncmp(sql, word, strlen(word)) == 0;
 }
 
 static bool good(const PGresult *r)
@@ -213,23 +222,25 @@ static PGresult *run_once(
     return NULL;
 }
 
+static const struct db_error transaction_lost = {
+    .status = DB_LOST, .message = "the connection was lost inside a transaction"};
+
 PGresult *db_run(
     struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error)
 {
-    bool inside = db_in_transaction(c);
     PGresult *r;
 
-    if (inside && PQstatus(c->pg) != CONNECTION_OK) {
-        *ret_error = (struct db_error){.status = DB_LOST, .message = "connection lost inside a transaction"};
+    if (c->open && !transaction_lives(c)) {
+        *ret_error = transaction_lost;
         return NULL;
     }
-    if (!inside && !db_ready(c)) {
+    if (!c->open && !db_ready(c)) {
         db_error_from(NULL, c->pg, ret_error);
         return NULL;
     }
     r = run_once(c, sql, args, n_args, ret_error);
     /* A statement alone on a connection that had died while idle did not run: the new connection may have it. */
-    if (!r && ret_error->status == DB_LOST && !inside && db_ready(c))
+    if (!r && ret_error->status == DB_LOST && !c->open && db_ready(c))
         r = run_once(c, sql, args, n_args, ret_error);
     return r;
 }
@@ -243,29 +254,45 @@ PGresult *db_run_sql(struct db_conn *c, struct sql *s, struct db_error *ret_erro
     return db_run(c, buf_str(s->text).p, s->args, s->n_args, ret_error);
 }
 
+/* BEGIN on a connection that died while idle: nothing happened yet, so it is safe to start again on a new one. */
+static PGresult *begin(struct db_conn *c, const char *sql)
+{
+    PGresult *r = NULL;
+
+    for (int tries = 0; tries < 2 && db_ready(c); tries++) {
+        PQclear(r);
+        r = PQexec(c->pg, sql);
+        if (good(r))
+            break;
+    }
+    return r;
+}
+
 enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_error)
 {
+    bool starts = begins_with(sql, "BEGIN");
+    bool ends = begins_with(sql, "COMMIT") || (begins_with(sql, "ROLLBACK") && !begins_with(sql, "ROLLBACK TO"));
     enum db_status status = DB_OK;
     PGresult *r;
 
-    if (!db_in_transaction(c) && !db_ready(c)) {
-        db_error_from(NULL, c->pg, ret_error);
+    if (c->open && !transaction_lives(c)) {
+        c->open = !ends;
+        *ret_error = transaction_lost;
         return DB_LOST;
     }
-    r = PQexec(c->pg, sql);
-    if (!good(r)) {
-        bool idle = PQtransactionStatus(c->pg) == PQTRANS_UNKNOWN;
-
+    r = starts ? begin(c, sql) : db_ready(c) ? PQexec(c->pg, sql) : NULL;
+    if (!r || !good(r)) {
         db_error_from(r, c->pg, ret_error);
-        status = ret_error->status;
-        PQclear(r);
-        r = NULL;
-        /* BEGIN on a connection that died while idle: nothing happened yet, so it is safe to start again. */
-        if (status == DB_LOST && idle && !strncmp(sql, "BEGIN", 5) && db_ready(c)) {
-            r = PQexec(c->pg, sql);
-            status = good(r) ? DB_OK : DB_LOST;
-        }
+        status = r ? ret_error->status : DB_LOST;
+    } else if (begins_with(sql, "COMMIT") && !strcmp(PQcmdStatus(r), "ROLLBACK")) {
+        /* an error inside was passed over: PostgreSQL then ends the transaction without complaint */
+        *ret_error = (struct db_error){.status = DB_FAILED, .message = "a failed transaction was to be committed"};
+        status = DB_FAILED;
     }
     PQclear(r);
+    if (starts)
+        c->open = status == DB_OK;
+    else if (ends)
+        c->open = false;
     return status;
 }

@@ -247,16 +247,70 @@ struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
     return r;
 }
 
-/* libmicrohttpd can't be made to answer while it waits for a slow client: this writes to the socket and ends the connection. */
-void answer_timeout_raw(struct peer *p)
-{
-    static const char text[] =
-        "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json; charset=utf-8\r\nConnection: close\r\n"
-        "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nContent-Length: 155\r\n\r\n"
-        "{\"data\":null,\"message\":\"The request was not sent within the time "
-        "limit\",\"status\":408,\"code\":\"request.timeout\","
-        "\"errors\":[],\"pagination\":null,\"endpoint\":\"\"}\n";
+/* ---- answers that libmicrohttpd can not give ---- */
 
-    send(p->fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-    shutdown(p->fd, SHUT_RDWR);
+static void send_and_close_ours(int fd, wharf_str text)
+{
+    if (send(fd, text.p, text.n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        shutdown(fd, SHUT_RDWR);
+    else
+        shutdown(fd,
+            SHUT_WR); /* what the peer still sends is read and dropped, so that the answer is not lost with a reset */
+}
+
+/* A refusal while the body is still on its way: libmicrohttpd takes answers before or after a body, not inside it. */
+void answer_raw(struct exchange *x)
+{
+    static const char *const phrases[] = {"Bad Request", "Unauthorized", "Refused", "Forbidden", "Not Found",
+        "Method Not Allowed", "Not Acceptable", "Refused", "Request Timeout", "Conflict"};
+    struct wharf_req *req = &x->req;
+    int status = code_status(req->engine, req->problems[0].code);
+    struct buf body, out;
+
+    buf_init(&body, 1 << 20);
+    buf_init(&out, 1 << 20);
+    if (req->problem_details)
+        write_problem(&body, req, status);
+    else
+        write_envelope(&body, req, status);
+    buf_addf(&out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n", status, status < 410 ? phrases[status - 400] : "Refused",
+        req->problem_details ? "application/problem+json" : "application/json; charset=utf-8");
+    buf_addf(
+        &out, "SVC-Datetime-Format: %s\r\nRequest-Id: %s\r\n", datetime_headers[req->datetime_format], req->request_id);
+    if (x->allow)
+        buf_addf(&out, "Allow: %s\r\n", x->allow);
+    if (status == 401)
+        BUF_LIT(&out, "WWW-Authenticate: ApiKey realm=\"api\"\r\n");
+    buf_addf(&out,
+        "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\nContent-Length: "
+        "%zu\r\n\r\n",
+        body.n);
+    buf_add(&out, body.p, body.n);
+    x->answer_status = status;
+    x->answer_bytes = body.n;
+    send_and_close_ours(x->peer->fd, buf_str(&out));
+    buf_done(&body);
+    buf_done(&out);
+}
+
+/* Where there is no request to speak of yet (headers that never end), or a thread still has it. */
+void answer_timeout_raw(struct peer *p, bool handler)
+{
+    static const char head[] =
+        "Content-Type: application/json; charset=utf-8\r\nConnection: close\r\nCache-Control: no-store\r\n"
+        "X-Content-Type-Options: nosniff\r\n";
+    static const char *const bodies[] = {"{\"data\":null,\"message\":\"The request was not sent within the time "
+                                         "limit\",\"status\":408,\"code\":\"request.timeout\","
+                                         "\"errors\":[],\"pagination\":null,\"endpoint\":\"\"}",
+        "{\"data\":null,\"message\":\"The request took longer than its time limit and was given "
+        "up\",\"status\":504,\"code\":\"timeout\","
+        "\"errors\":[],\"pagination\":null,\"endpoint\":\"\"}"};
+    struct buf out;
+
+    buf_init(&out, 4096);
+    buf_addf(&out, "HTTP/1.1 %s\r\n%sContent-Length: %zu\r\n\r\n%s",
+        handler ? "504 Gateway Timeout" : "408 Request Timeout", head, strlen(bodies[handler]), bodies[handler]);
+    send_and_close_ours(p->fd, buf_str(&out));
+    shutdown(p->fd, SHUT_RD);
+    buf_done(&out);
 }

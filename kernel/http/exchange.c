@@ -135,6 +135,14 @@ static bool beyond_drain(const struct exchange *x)
     return length && strtoull(length, NULL, 10) > drain_limit(x);
 }
 
+void exchange_cut(struct exchange *x)
+{
+    answer_raw(x);
+    x->state = X_CUT;
+    x->close_after = true;
+    x->drained = 0;
+}
+
 /* After the headers, and again when the key was read. */
 static enum MHD_Result after_headers(struct exchange *x, bool known_good)
 {
@@ -150,10 +158,12 @@ static enum MHD_Result after_headers(struct exchange *x, bool known_good)
     x->state = good ? X_BODY : X_REFUSED;
     x->body_idle_us = x->server->turn_us;
     /* Whoever asks before sending gets the refusal now; a body that is on its way is drained first. */
-    if (!good && (x->expects || x->close_after || beyond_drain(x))) {
+    if (!good && (x->expects || x->close_after)) {
         x->close_after = true;
         return queue_answer(x);
     }
+    if (!good && beyond_drain(x) && x->peer)
+        exchange_cut(x);
     return MHD_YES;
 }
 
@@ -183,12 +193,11 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
             buf_done(&x->body);
             x->drained = 0;
         }
-    } else if (x->drained > drain_limit(x)) {
-        *size = 0;
-        return MHD_NO; /* whoever goes on sending what nobody wants is cut off */
+    } else if (x->state == X_REFUSED && x->drained >= drain_limit(x) && x->peer) {
+        exchange_cut(x);
     }
     *size = 0;
-    return MHD_YES;
+    return x->drained > DROP_MAX && x->state == X_CUT ? MHD_NO : MHD_YES;
 }
 
 enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char *url, const char *method,
@@ -207,8 +216,10 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char 
         *upload_data_size = 0;
         return MHD_YES;
     }
-    if (*upload_data_size && (x->state == X_BODY || x->state == X_REFUSED))
+    if (*upload_data_size && (x->state == X_BODY || x->state == X_REFUSED || x->state == X_CUT))
         return take_data(x, upload_data, upload_data_size);
+    if (x->state == X_CUT)
+        return MHD_NO; /* the body is over: so is the connection */
     if (x->state == X_REFUSED || x->state == X_ANSWER)
         return queue_answer(x);
     if (x->state == X_BODY) {

@@ -18,6 +18,8 @@ enum {
     URI_MAX = 16 * 1024,
     HEADERS_MAX = 32 * 1024,
     DRAIN_MAX = 64 * 1024,
+    DROP_MAX = 1024 * 1024,       /* read and dropped after an answer, before the connection is cut */
+    REFUSED_WAIT_US = 1000000,    /* a refused body that pauses this long is not waited for */
     DRAIN_TOO_LARGE = 8 * 1024 * 1024, /* of a body whose key and scope were good: most clients send all of it before they read */
     LARGE_BODY = 64 << 20,
     GZIP_FROM = 1024,
@@ -34,6 +36,7 @@ enum exchange_state {
     X_ON_THREAD, /* a worker thread runs it */
     X_ANSWER, /* ready to be answered */
     X_QUEUED, /* the answer was given to libmicrohttpd */
+    X_CUT,          /* the answer was written to the socket while the body was still coming; the rest is dropped */
 };
 
 struct server;
@@ -103,6 +106,7 @@ struct exchange *exchange_new(struct server *s, const char *uri);
 void exchange_release(struct exchange *x); /* frees unless a thread still has it */
 enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char *url, const char *method,
     const char *version, const char *upload_data, size_t *upload_data_size, void **con_cls);
+void exchange_cut(struct exchange *x); /* answers a refused request whose body is still coming */
 void exchange_resume(struct exchange *x); /* from the loop: the state is X_ANSWER or X_BODY */
 
 /* check.c: checks 1 to 6 of 01 section 2.1 on the headers. False: a problem is on the request. wait: the key must be
@@ -116,7 +120,8 @@ bool read_body(struct exchange *x);
 
 /* answer.c */
 struct MHD_Response *answer_build(struct exchange *x, int *ret_status);
-void answer_timeout_raw(struct peer *p); /* 408 written to the socket itself */
+void answer_raw(struct exchange *x);         /* the refusal, written to the socket itself */
+void answer_timeout_raw(struct peer *p, bool handler); /* 504 for a handler, else 408 */
 
 /* dispatch.c: from a complete request to lanes, threads, or an answer at once. True: answered already. */
 bool dispatch(struct exchange *x);

@@ -46,7 +46,7 @@ static void completed(void *cls, struct MHD_Connection *c, void **con_cls, enum 
     if (!x)
         return;
     x->connection = c;
-    if (x->state == X_QUEUED)
+    if (x->state == X_QUEUED || x->state == X_CUT)
         access_line(x);
     if (x->peer) {
         x->peer->busy = false;
@@ -182,24 +182,40 @@ static void turn_lanes(struct server *s)
 }
 
 /* Requests whose handler took too long are answered; their thread finishes on its own. Slow senders are cut off. */
+static void check_exchange(struct server *s, struct exchange *x)
+{
+    int64_t idle = s->turn_us - x->body_idle_us;
+
+    if (!x->peer)
+        return;
+    if (x->state == X_ON_THREAD && !x->detached && s->turn_us > x->req.deadline_us) {
+        x->detached = true; /* the thread goes on; nobody waits for it */
+        answer_timeout_raw(x->peer, true);
+    } else if (x->state == X_BODY && !x->suspended && idle > BODY_WAIT_US) {
+        req_fail(&x->req, "request.timeout", NULL, NULL);
+        exchange_cut(x);
+        shutdown(x->peer->fd, SHUT_RD);
+    } else if (x->state == X_REFUSED && idle > REFUSED_WAIT_US) {
+        exchange_cut(x);
+    } else if (x->state == X_CUT && idle > 2 * REFUSED_WAIT_US) {
+        shutdown(x->peer->fd, SHUT_RDWR);
+    }
+}
+
 static void check_times(struct server *s)
 {
     struct exchange *next;
 
     for (struct exchange *x = s->exchanges; x; x = next) {
         next = x->next;
-        if ((x->state == X_BODY || x->state == X_REFUSED) && !x->suspended &&
-            s->turn_us - x->body_idle_us > BODY_WAIT_US && x->peer) {
-            answer_timeout_raw(x->peer);
-            x->body_idle_us = s->turn_us;
-        }
+        check_exchange(s, x);
     }
     for (struct peer *p = s->peers; p; p = p->next) {
         int64_t limit = p->used ? (int64_t)(KEEP_ALIVE_S + 10) * 1000000 : HEADER_WAIT_US;
 
         if (!p->busy && s->turn_us - p->since_us > limit) {
             if (!p->used)
-                answer_timeout_raw(p);
+                answer_timeout_raw(p, false);
             else
                 shutdown(p->fd, SHUT_RDWR);
             p->since_us = s->turn_us;

@@ -17,15 +17,38 @@
 #include "supervisor/crash.h"
 #include "util/log.h"
 #include "util/str.h"
+#include "util/time.h"
 #include "util/id.h"
 
-enum { EXIT_DO_NOT_RESTART = 2 };
+enum { EXIT_TRY_AGAIN = 1, EXIT_DO_NOT_RESTART = 2 };
+enum { DATABASE_WAIT_US = 25 * 1000000, DATABASE_POLL_US = 50000 }; /* less than the supervisor waits for "ready" */
 
 static int not_ready(const struct worker_boot *boot, wharf_str why)
 {
     dprintf(boot->control_fd, "failed: %.*s\n", STR_ARG(why));
     log_error("worker.failed", "%.*s", STR_ARG(why));
     return EXIT_DO_NOT_RESTART;
+}
+
+/* The database is away or went away: no fault of the settings, so the supervisor shall start the next one. */
+static int no_database(const struct worker_boot *boot)
+{
+    dprintf(boot->control_fd, "failed: the database can't be reached\n");
+    log_error("worker.failed", "the database can't be reached");
+    return EXIT_TRY_AGAIN;
+}
+
+/* A worker that starts while the database recovers from a crash waits for it. */
+static bool database_answers(const char *database)
+{
+    int64_t until = clock_monotonic_us() + DATABASE_WAIT_US;
+    PGPing ping = PQping(database);
+
+    while (ping != PQPING_OK && ping != PQPING_NO_ATTEMPT && clock_monotonic_us() < until) {
+        usleep(DATABASE_POLL_US);
+        ping = PQping(database);
+    }
+    return ping == PQPING_OK;
 }
 
 static int term_descriptor(void)
@@ -193,14 +216,18 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     for (size_t i = 0; i < e->n_plugins; i++)
         crash_add_plugin(e->plugins[i].name, e->plugins[i].manifest->file);
     crash_thread(&boot->board->workers[boot->slot].crumbs[0]);
+    if (!database_answers(boot->database))
+        return no_database(boot);
     if (!schema_current(e, r, boot->database, &why))
-        return not_ready(boot, why);
+        return database_answers(boot->database) ? not_ready(boot, why) : no_database(boot);
     if (!read_cursor_key(e, boot->database))
-        return not_ready(boot, str_z("the secret of cursors could not be read from wharf.setting"));
+        return no_database(boot);
     e->openapi = openapi_build(e);
     count_routes(e, boot->board);
     pulse = pulse_start(e, boot->database, boot->kind == WORKER_JOB, &why);
-    if (!pulse || !start_plugins(e, config, boot, &why))
-        return not_ready(boot, why);
+    if (!pulse)
+        return no_database(boot);
+    if (!start_plugins(e, config, boot, &why))
+        return database_answers(boot->database) ? not_ready(boot, why) : no_database(boot);
     return serve(e, config, boot, pulse, term_fd);
 }

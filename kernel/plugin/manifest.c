@@ -110,15 +110,20 @@ static bool is_semver(wharf_str s)
 {
     const char *p = s.p, *end = s.p + s.n;
     uint16_t part = 0;
+    bool last_counts = false;
 
     if (!number_at(&p, end, '.', &part) || !number_at(&p, end, '.', &part) || !number_at(&p, end, 0, &part))
         return false;
-    if (p < end && *p != '-' && *p != '+')
+    if (p == end)
+        return true;
+    if (*p != '-' && *p != '+')
         return false;
-    for (; p < end; p++)
-        if (!is_digit(*p) && !is_lower((char)(*p | 0x20)) && !strchr("-+.", *p))
+    for (; p < end; p++) {
+        last_counts = is_digit(*p) || is_lower((char)(*p | 0x20));
+        if (!last_counts && !strchr("-+.", *p))
             return false;
-    return s.n < 64 && (is_digit(end[-1]) || is_lower((char)(end[-1] | 0x20)));
+    }
+    return s.n < 64 && last_counts;
 }
 
 static bool read_text(struct reader *r, const char *key, bool required, const char **ret)

@@ -165,7 +165,7 @@ static void not_in_both(
 static void change(struct checker *c, const struct field *f, const struct wharf_json *add,
     const struct wharf_json *remove, struct value *ret)
 {
-    struct wharf_json *input = ARENA_NEW(c->arena, struct wharf_json), **tail = &input->child;
+    struct wharf_json *input = ARENA_NEW(c->arena, struct wharf_json), **tail;
 
     *input = (struct wharf_json){.type = JSON_OBJECT};
     tail = &input->child;

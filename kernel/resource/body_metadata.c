@@ -84,11 +84,12 @@ static struct wharf_json *merge(
     struct arena *a, const struct field *f, const struct wharf_json *old, const struct wharf_json *patch)
 {
     struct wharf_json *out = ARENA_NEW(a, struct wharf_json), *last = NULL;
-    const struct wharf_json *members = json_is(old, JSON_OBJECT) ? old->child : NULL;
+    const struct wharf_json *members = old && old->type == JSON_OBJECT ? old->child : NULL;
+    struct json_index stored = json_index(a, old), sent = json_index(a, patch);
 
     *out = (struct wharf_json){.type = JSON_OBJECT, .key = patch->key};
     for (const struct wharf_json *m = members; m; m = m->next) {
-        const struct wharf_json *n = json_get_n(patch, m->key);
+        const struct wharf_json *n = json_index_get(&sent, m->key);
 
         if (!n)
             append(a, out, &last, m);
@@ -96,7 +97,7 @@ static struct wharf_json *merge(
             append(a, out, &last, n->type == JSON_OBJECT ? merge(a, f, m, n) : n);
     }
     for (const struct wharf_json *n = patch->child; n; n = n->next)
-        if (!json_get_n(old, n->key) && !removes(f, n))
+        if (!json_index_get(&stored, n->key) && !removes(f, n))
             append(a, out, &last, n->type == JSON_OBJECT ? merge(a, f, NULL, n) : n);
     return out;
 }

@@ -99,7 +99,7 @@ static void read_ops(struct compile *c, const struct wharf_json *x, const struct
     const char *const *names = opt_texts(c, x, at, "ops", &n);
 
     c->d->ops = names ? 0 : OP_CREATE | OP_LIST | OP_RETRIEVE | OP_UPDATE | OP_DELETE;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; names && i < n; i++) {
         size_t k = 0;
 
         while (k < sizeof(ops) / sizeof(*ops) && strcmp(names[i], ops[k].name) != 0)

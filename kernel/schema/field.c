@@ -315,7 +315,7 @@ static void read_in(struct compile *c, struct field *f, const struct property *p
     const char *const *words = opt_texts(c, p->x, &p->x_at, "in", &n);
 
     f->in = words ? 0 : IN_LIST | IN_RETRIEVE;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; words && i < n; i++) {
         if (!strcmp(words[i], "list"))
             f->in |= IN_LIST;
         else if (!strcmp(words[i], "retrieve"))

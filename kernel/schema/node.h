@@ -80,6 +80,9 @@ const struct format *format_find(wharf_str name); /* or NULL */
 bool format_match(const struct format *f, wharf_str text);
 const char *format_article(const struct format *f); /* "an e-mail address": ends the sentence "x must be ..." */
 
+/* "#", "#/$defs/name": the place of the document, or NULL. */
+const struct wharf_json *schema_resolve(const struct wharf_json *root, wharf_str ref);
+
 /* The property's rule among those with a schema, or NULL. */
 const struct schema *schema_property(const struct schema *s, wharf_str key);
 

@@ -1,4 +1,4 @@
-/* program.h - a compiled pattern from inside; for pattern.c and program.c only. */
+/* program.h - a compiled pattern from inside; for pattern.c, pattern_set.c and program.c only. */
 #ifndef WHARF_SCHEMA_PROGRAM_H
 #define WHARF_SCHEMA_PROGRAM_H
 
@@ -25,5 +25,31 @@ struct pattern {
     size_t size;
     bool anchored; /* begins with ^ */
 };
+
+/* ---- reading the source (pattern_set.c) --------------------------------------------------------------------------- */
+
+enum { RANGES_MAX = 256 };
+
+struct ranges {              /* of one class, while it is read */
+    struct range list[RANGES_MAX];
+    size_t n;
+};
+
+struct source {
+    const char *p, *end;
+    const char *error;       /* the first; then p is end */
+};
+
+void source_fail(struct source *s, const char *message);
+uint32_t source_char(struct source *s);
+/* The character behind a backslash; \d and its like were handled before. */
+uint32_t source_escape(struct source *s, bool in_class);
+/* \d \D \w \W \s \S: adds the set. False: the letter is none of them. */
+bool ranges_named(struct source *s, struct ranges *set, char letter);
+/* Sorts and joins; then the complement if wanted. */
+void ranges_settle(struct source *s, struct ranges *set, bool negate);
+/* Behind '[': the whole class, settled. */
+void ranges_class(struct source *s, struct ranges *set);
+void ranges_dot(struct source *s, struct ranges *set);
 
 #endif

@@ -56,7 +56,7 @@ static bool ip_literal(const char *p, const char *end)
 /* [ userinfo "@" ] host [ ":" port ] */
 static bool authority(const char *p, const char *end)
 {
-    const char *at = memchr(p, '@', (size_t)(end - p)), *host_end = end;
+    const char *at = memchr(p, '@', (size_t)(end - p)), *host_end;
 
     if (at) {
         if (!all_of(p, at, ":"))
@@ -68,7 +68,7 @@ static bool authority(const char *p, const char *end)
 
         if (!close || !ip_literal(p + 1, close))
             return false;
-        p = host_end = close + 1;
+        host_end = close + 1;
     } else {
         host_end = memchr(p, ':', (size_t)(end - p));
         if (!host_end)

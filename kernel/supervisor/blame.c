@@ -3,80 +3,18 @@
  * A report of the worker itself names the plugin; without one, a single busy crumb does. A SIGKILL without report blames
  * nobody: the kernel's out-of-memory killer and administrators send it.
  */
-#include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "plugin/shipped.h"
+#include "supervisor/crash.h"
 #include "supervisor/supervise.h"
 #include "util/log.h"
-#include "util/str.h"
 #include "util/time.h"
 
-enum { REPORT_HEAD = 2048, FILE_NAME = 512 };
-
-struct culprit {
-    char plugin[PLUGIN_NAME], what[BOARD_TEXT], request[32], file[FILE_NAME];
-};
-
-static void copy_line(const char *report, const char *key, char *to, size_t size)
-{
-    const char *p = strstr(report, key);
-    size_t n;
-
-    if (!p)
-        return;
-    p += strlen(key);
-    n = strcspn(p, "\n");
-    if (n == 1 && *p == '-')
-        n = 0;
-    snprintf(to, size, "%.*s", (int)(n < size ? n : size - 1), p);
-}
-
-/* dir/crash-<milliseconds>-<pid>.txt */
-static bool find_report(const char *dir, pid_t pid, char out[FILE_NAME])
-{
-    DIR *d = opendir(dir);
-    char tail[32];
-    bool found = false;
-
-    snprintf(tail, sizeof(tail), "-%d.txt", (int)pid);
-    for (struct dirent *e = d ? readdir(d) : NULL; e && !found; e = readdir(d)) {
-        wharf_str name = str_z(e->d_name);
-
-        found = str_starts(name, "crash-") && str_ends(name, tail) &&
-                snprintf(out, FILE_NAME, "%s/%s", dir, e->d_name) < FILE_NAME;
-    }
-    if (d)
-        closedir(d);
-    return found;
-}
-
-static bool read_report(const struct supervisor *s, const struct proc *p, struct culprit *c)
-{
-    char text[REPORT_HEAD];
-    int fd;
-    ssize_t n;
-
-    if (!find_report(s->config->crash_dir, p->pid, c->file))
-        return false;
-    fd = open(c->file, O_RDONLY | O_CLOEXEC);
-    n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = 0;
-    copy_line(text, "\nplugin: ", c->plugin, sizeof(c->plugin));
-    copy_line(text, "\ndoing: ", c->what, sizeof(c->what));
-    copy_line(text, "\nrequest_id: ", c->request, sizeof(c->request));
-    return n > 0;
-}
-
-static void read_crumbs(const struct supervisor *s, const struct proc *p, struct culprit *c)
+static void read_crumbs(const struct supervisor *s, const struct proc *p, struct crash_report *c)
 {
     const struct board_worker *w = &s->board->workers[p - s->procs];
     const struct crumb *busy = NULL;
@@ -95,9 +33,9 @@ static void read_crumbs(const struct supervisor *s, const struct proc *p, struct
     snprintf(c->request, sizeof(c->request), "%.*s", 31, busy->request_id);
 }
 
-static void find_culprit(const struct supervisor *s, const struct proc *p, int status, struct culprit *c)
+static void find_culprit(const struct supervisor *s, const struct proc *p, int status, struct crash_report *c)
 {
-    bool reported = read_report(s, p, c);
+    bool reported = crash_read_report(s->config->crash_dir, p->pid, p->started_us, c);
 
     if (p->hung) {
         snprintf(c->plugin, sizeof(c->plugin), "%s", p->hung_plugin);
@@ -179,7 +117,7 @@ static void quarantine(struct supervisor *s, const char *plugin, size_t crashes)
 
 void blame_crash(struct supervisor *s, const struct proc *p, int status)
 {
-    struct culprit c = {.plugin = ""};
+    struct crash_report c = {.plugin = ""};
     char name[24], reason[REASON_MAX];
     int64_t now = clock_monotonic_us();
     size_t crashes;

@@ -6,6 +6,8 @@
 #ifndef WHARF_SUPERVISOR_CRASH_H
 #define WHARF_SUPERVISOR_CRASH_H
 
+#include <sys/types.h>
+
 #include "supervisor/board.h"
 
 /* Installs the handlers of this process; reports go to dir/crash-<milliseconds>-<pid>.txt. Call once, before threads. */
@@ -15,5 +17,14 @@ void crash_add_plugin(const char *name, const char *file);
 /* Gives the calling thread its own signal stack and says which crumb tells what it is doing (NULL: none). Call at the start of
  * each thread, the main one included. */
 void crash_thread(struct crumb *c);
+
+/* What a report says, read by the supervisor (crash_report.c). Texts are "" when the report does not say. */
+struct crash_report {
+    char plugin[32], what[BOARD_TEXT], request[32];
+    char file[512];
+};
+/* False when that process, started at since_us (CLOCK_MONOTONIC), left none in dir; an older one is of a process that had
+ * the same number. */
+bool crash_read_report(const char *dir, pid_t pid, int64_t since_us, struct crash_report *ret);
 
 #endif

@@ -24,12 +24,13 @@ enum {
     DO_NOT_RESTART = 2
 };
 
-/* At once the first time; then 0.1 s, doubled up to 30 s, as long as each crash comes within 5 s of the start. */
-static int64_t next_delay(int64_t delay, int64_t started, int64_t now)
+/* At once the first time; then 0.1 s, doubled up to 30 s, as long as each crash comes within 5 s of the start. A process that somebody
+ * killed while it served was not the cause: it waits no longer than the first delay. */
+static int64_t next_delay(int64_t delay, int64_t started, int64_t now, bool killed)
 {
     if (now - started >= QUICK_CRASH_US)
         return 0;
-    if (!delay)
+    if (!delay || killed)
         return FIRST_DELAY_US;
     return delay * 2 < MAX_DELAY_US ? delay * 2 : MAX_DELAY_US;
 }
@@ -92,6 +93,11 @@ static void listen_to(struct supervisor *s, struct proc *p)
 
 /* ---- deaths ---------------------------------------------------------------------------------------------------------- */
 
+static bool was_killed(int status)
+{
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
 static void give_up(struct supervisor *s, struct proc *p, int status)
 {
     char name[24], reason[REASON_MAX];
@@ -113,7 +119,7 @@ static void crashed(struct supervisor *s, struct proc *p, int status)
     int64_t now = clock_monotonic_us();
 
     blame_crash(s, p, status);
-    seat->delay_us = next_delay(seat->delay_us, p->started_us, now);
+    seat->delay_us = next_delay(seat->delay_us, p->started_us, now, was_killed(status) && p->state == BOARD_READY);
     seat->start_at_us = now + seat->delay_us + 1; /* 0 means none */
     atomic_fetch_add(&s->board->restarts, 1);
 }
@@ -143,7 +149,7 @@ static void cluster_ended(struct supervisor *s, int status)
 {
     int64_t now = clock_monotonic_us();
 
-    s->cluster_delay_us = next_delay(s->cluster_delay_us, s->cluster_started_us, now);
+    s->cluster_delay_us = next_delay(s->cluster_delay_us, s->cluster_started_us, now, was_killed(status));
     s->cluster_at_us = now + s->cluster_delay_us + 1;
     if (!s->stopping)
         log_error("database.ended", "the embedded PostgreSQL ended (%s %d); it is started again",

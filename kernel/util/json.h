@@ -46,10 +46,17 @@ const struct wharf_json *json_get(
     const struct wharf_json *object, const char *key); /* or NULL; also when not an object */
 const struct wharf_json *json_get_n(const struct wharf_json *object, wharf_str key);
 const struct wharf_json *json_at(const struct wharf_json *array, size_t i); /* or NULL; of an object: its i-th member */
-static inline bool json_is(const struct wharf_json *v, uint32_t type) /* v may be NULL */
+/* v may be NULL. */
+static inline bool json_is(const struct wharf_json *v, uint32_t type)
 {
     return v && v->type == type;
 }
+/* For looking up many keys of one object: n log n once, log n per look-up. object may be NULL or no object. */
+struct json_index {
+    const struct wharf_json *object, **sorted; /* sorted NULL: few members, looked up one by one */
+};
+struct json_index json_index(struct arena *a, const struct wharf_json *object);
+const struct wharf_json *json_index_get(const struct json_index *index, wharf_str key);
 /* Text of a string member, or fallback when absent or of another type. */
 wharf_str json_text_or(const struct wharf_json *object, const char *key, const char *fallback);
 bool json_bool_or(const struct wharf_json *object, const char *key, bool fallback);

@@ -160,6 +160,8 @@ bool json_number_multiple(wharf_str a, wharf_str b)
         return false;
     for (size_t i = 0; i < y.count; i++)
         modulus = modulus * 10 + (uint64_t)(digit_at(&y, i) - '0');
+    if (!modulus)
+        return false;
     for (size_t i = 0; i < x.count; i++)
         rest = (times_mod(rest, 10, modulus) + (uint64_t)(digit_at(&x, i) - '0')) % modulus;
     for (; zeros; zeros >>= 1) {

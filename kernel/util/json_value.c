@@ -79,18 +79,45 @@ static int by_key(const void *x, const void *y)
     return order ? order : (a->key.n > b->key.n) - (a->key.n < b->key.n);
 }
 
+static void sort_members(const struct wharf_json *object, const struct wharf_json **list)
+{
+    size_t n = 0;
+
+    for (const struct wharf_json *m = object->child; m; m = m->next)
+        list[n++] = m;
+    qsort(list, n, sizeof(*list), by_key);
+}
+
+struct json_index json_index(struct arena *a, const struct wharf_json *object)
+{
+    struct json_index index = {object, NULL};
+
+    if (json_is(object, JSON_OBJECT) && object->count > FEW_KEYS) {
+        index.sorted = ARENA_ARRAY(a, const struct wharf_json *, object->count);
+        sort_members(object, index.sorted);
+    }
+    return index;
+}
+
+const struct wharf_json *json_index_get(const struct json_index *index, wharf_str key)
+{
+    const struct wharf_json want = {.key = key}, *wanted = &want, **found;
+
+    if (!index->sorted)
+        return json_get_n(index->object, key);
+    found = bsearch(&wanted, index->sorted, index->object->count, sizeof(wanted), by_key);
+    return found ? *found : NULL;
+}
+
 static const struct wharf_json **sorted_members(const struct wharf_json *object)
 {
     const struct wharf_json **list = malloc(object->count * sizeof(const struct wharf_json *));
-    size_t n = 0;
 
     if (!list) {
         fputs("wharf: out of memory\n", stderr);
         abort();
     }
-    for (const struct wharf_json *m = object->child; m; m = m->next)
-        list[n++] = m;
-    qsort(list, n, sizeof(*list), by_key);
+    sort_members(object, list);
     return list;
 }
 

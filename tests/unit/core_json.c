@@ -347,12 +347,33 @@ static void member_helpers(void **state)
     assert_true(json_is(json_get(v, "n"), JSON_NULL));
 }
 
+static void index_of_members(void **state)
+{
+    const struct wharf_json *few = unit_json(*state, "{\"a\":1,\"b\":2}"), *many;
+    struct json_index index = json_index(*state, few), none = json_index(*state, NULL);
+    struct buf text;
+
+    assert_null(index.sorted);
+    assert_string_equal(json_index_get(&index, WHARF_S("b"))->text.p, "2");
+    assert_null(json_index_get(&index, WHARF_S("c")));
+    assert_null(json_index_get(&none, WHARF_S("c")));
+    buf_init(&text, 1 << 20);
+    object_of(&text, 1000, "key");
+    many = unit_json(*state, text.p);
+    index = json_index(*state, many);
+    for (const struct wharf_json *m = many->child; m; m = m->next)
+        assert_ptr_equal(json_index_get(&index, m->key), m);
+    assert_null(json_index_get(&index, WHARF_S("ke")));
+    assert_null(json_index_get(&index, WHARF_S("key1000")));
+    buf_done(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(accepts_all_types), UNIT(decodes_strings), UNIT(refuses_bad_strings),
         UNIT(refuses_bad_structure), UNIT(numbers), UNIT(depth), UNIT(duplicate_keys), UNIT(out_of_budget),
         UNIT(whole_numbers), UNIT(decimals), UNIT(canonical), UNIT(compares_numbers), UNIT(equality),
-        UNIT(equality_of_big_objects), UNIT(member_helpers)};
+        UNIT(equality_of_big_objects), UNIT(member_helpers), UNIT(index_of_members)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
