@@ -112,7 +112,7 @@ static void emit_range(struct sql *s, const char *column, const struct condition
         [COND_WITHIN] = {">=", "<="},
     };
 
-    for (size_t i = 0; i < c->n_values; i++) {
+    for (size_t i = 0; i < 2 && i < c->n_values; i++) {
         sql_addf(s, "%s%s %s ", i ? " AND " : "", column, signs[c->kind][i]);
         sql_bind(s, c->values[i]);
         sql_addf(s, "::%s", value_type(c));

@@ -134,6 +134,15 @@ static wharf_status problem(wharf_req *req, const char *path, const char *part, 
     return W->err->fail(req, "validation.failed", at, "%s %s", at, message);
 }
 
+static size_t characters(wharf_str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++)
+        n += (s.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
 static wharf_status check_members(wharf_req *req, const wharf_json *object, const char *path)
 {
     static const char *const parts[] = {
@@ -147,7 +156,7 @@ static wharf_status check_members(wharf_req *req, const wharf_json *object, cons
             continue;
         if (!W->json->text(m, &s))
             problem(req, path, parts[i], "must be text");
-        else if (s.n > ADDRESS_TEXT * 4 || (i == 6 && s.n > ADDRESS_TEXT * 4))
+        else if (characters(s) > ADDRESS_TEXT)
             problem(req, path, parts[i], "must have at most 512 characters");
     }
     return W->err->current(req);
@@ -158,15 +167,6 @@ static wharf_str default_country(wharf_req *req)
     wharf_str code;
 
     return org && org->country(req, &code) == WHARF_OK ? code : WHARF_S("US");
-}
-
-static size_t characters(wharf_str s)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < s.n; i++)
-        n += (s.p[i] & 0xc0) != 0x80;
-    return n;
 }
 
 static bool blank(wharf_str s)
@@ -254,7 +254,7 @@ static wharf_status remember(wharf_req *req, const struct address *a, wharf_str 
 wharf_status address_take(
     wharf_req *req, const wharf_json *input, wharf_str line2, const char *path, wharf_str *ret_json)
 {
-    struct address a;
+    struct address a = {0};
     wharf_str s;
     wharf_status status;
 

@@ -303,10 +303,57 @@ static void cursors_are_bound(void **state)
     buf_done(&b);
 }
 
+/* The pairs of a JSON body, as a query string that was never escaped: "a=1&b=2"; broken ones as "a!". */
+static void json_pairs(struct arena *a, const char *json, const char *want)
+{
+    struct definition d = bench_definition();
+    const struct query_pair *pairs;
+    struct buf b;
+    size_t n;
+
+    query_from_json(a, &d, unit_json(a, json), &pairs, &n);
+    buf_init(&b, 65536);
+    for (size_t i = 0; i < n; i++) {
+        buf_addz(&b, i ? "&" : "");
+        buf_adds(&b, pairs[i].key);
+        buf_addz(&b, pairs[i].broken ? "!" : "=");
+        if (!pairs[i].broken)
+            buf_adds(&b, pairs[i].value);
+    }
+    assert_string_equal(buf_str(&b).p, want);
+    buf_done(&b);
+}
+
+static void filters_of_json_bodies(void **state)
+{
+    static const char *const cases[][2] = {
+        {"{\"created_at\":\"gte:2024-01-01T00:00:00Z\"}", "created_at=gte:2024-01-01T00:00:00Z"},
+        {"{\"created_at\":1704153600}", "created_at=1704153600"},
+        {"{\"created_at[gte]\":\"2024-01-01T00:00:00Z\"}", "created_at[gte]=2024-01-01T00:00:00Z"},
+        {"{\"created_at\":{\"gte\":\"2024-01-01T00:00:00Z\",\"lt\":1704153600}}",
+            "created_at[gte]=2024-01-01T00:00:00Z&created_at[lt]=1704153600"},
+        {"{\"created_at\":{\"bwi\":[1,2]},\"qty\":{\"in\":[1,2.50,-3e0]}}", "created_at[bwi]=1,2&qty[in]=1,2.5,-3"},
+        {"{\"qty\":[1,2],\"name\":[\"a,b\",\"c\"]}", "qty[in]=1,2&name[in]=a\\,b,c"},
+        {"{\"status\":[\"open\",\"failed\"],\"location_id\":null}", "status=open,failed&location_id=null"},
+        {"{\"is_active\":true,\"shipment_is_parent\":\"none:true\"}", "is_active=true&shipment_is_parent=none:true"},
+        {"{\"tags\":[\"a,b\",\"!c\",\"d\\\\,e\"]}", "tags=a\\,b,!c,d\\,e"},
+        {"{\"metadata\":{\"color\":\"red\",\"n\":10,\"f\":true,\"op\":\"gt:5\"}}",
+            "metadata[color]=equals:red&metadata[n]=equals:10&metadata[f]=equals:true&metadata[op]=equals:gt:5"},
+        {"{\"metadata\":\"color:gt:a\",\"metadata.x\":\"y\"}", "metadata=color:gt:a&metadata.x=y"},
+        {"{\"status\":[],\"qty\":{},\"name\":{\"eq\":{}}}", "status!&qty!&name[eq]!"},
+        {"{\"status\":[\"a,b\"],\"metadata\":{\"k\":null},\"name\":\"a\\u0000\"}", "status!&metadata[k]!&name!"},
+        {"{}", ""},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        json_pairs(*state, cases[i][0], cases[i][1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(controls_are_checked), UNIT(controls_have_effect), UNIT(search_length),
-        UNIT(asked_locations), UNIT(limits), UNIT(strict_and_view), UNIT(splitting), UNIT(cursors_are_bound)};
+        UNIT(asked_locations), UNIT(limits), UNIT(strict_and_view), UNIT(splitting), UNIT(cursors_are_bound),
+        UNIT(filters_of_json_bodies)};
 
     return cmocka_run_group_tests_name("query_parse", tests, NULL, NULL);
 }
