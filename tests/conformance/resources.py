@@ -1,0 +1,173 @@
+"""What a declared resource says of itself, in the served OpenAPI and in its definition; and valid bodies for it.
+
+A resource that needs more than its schema says to be created has a line in NEEDS. Everything else is found out.
+"""
+import copy
+import itertools
+import json
+
+from wharf import ROOT
+
+DEFINITIONS = {}
+for path in sorted([*ROOT.glob("schemas/*/*.json"), *ROOT.glob("tests/plugins/filterbench/schemas/*.json")]):
+    text = json.loads(path.read_text())
+    DEFINITIONS[text["$id"]] = text
+
+SERIAL = itertools.count(1)
+
+# Values for fields whose rules are not in the schema.
+NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}}
+# Fields that a rule of the module reads before the schema does: their own tests prove them.
+BY_RULE = {"location": {"address", "address_line2", "operating_hours", "holidays", "email", "phone", "timezone"},
+           "print_station": {"allowed_users", "allow_all_users", "device_id", "push"}, "layout": {"path", "id"}}
+
+
+def x(resource):
+    return DEFINITIONS[resource]["x-wharf"]
+
+
+def ops(resource):
+    return set(x(resource).get("ops", ["create", "list", "retrieve", "update", "delete"]))
+
+
+def writable():
+    return [r for r in DEFINITIONS if {"update", "delete"} <= ops(r)]
+
+
+def properties(resource, op="create"):
+    """Properties that a request may write, after the definition."""
+    skip = {"id", "created_at", "updated_at", "created_by", "updated_by", "organization_id"}
+    found = {}
+    for name, p in DEFINITIONS[resource]["properties"].items():
+        w = p.get("x-wharf", {})
+        if name in skip or w.get("store") in ("computed", "embed") or w.get("write", "both") not in ("both", op):
+            continue
+        if x(resource).get("parent", {}).get("field") == name:
+            continue
+        found[name] = p
+    return found
+
+
+def types(p):
+    t = p.get("type", "object")
+    return [t] if isinstance(t, str) else t
+
+
+def nullable(p):
+    return "null" in types(p)
+
+
+def value(p, name=""):
+    """A value that the schema takes; texts are new each time where there is room."""
+    t = next(t for t in types(p) if t != "null")
+    if "enum" in p:
+        return next(v for v in p["enum"] if v is not None)
+    if t == "string":
+        if p.get("format") == "date-time":
+            return "2024-05-06T07:08:09.010Z"
+        if "pattern" in p:
+            return {"^[a-z]{1,8}$": "plain", "^[0-9]+(x[0-9]+)?$": "203"}[p["pattern"]]
+        text = f"{name} {next(SERIAL)}".strip()
+        return text[-p.get("maxLength", 100):]
+    if t == "integer":
+        return max(p.get("minimum", 0), min(p.get("maximum", 3), 3))
+    if t == "number":
+        return max(p.get("minimum", 0), 2.5)
+    if t == "boolean":
+        return True
+    if t == "array":
+        return [value(p["items"], name) for _ in range(p.get("minItems", 1))]
+    return {k: value(v, k) for k, v in p.get("properties", {}).items() if k in p.get("required", []) or "properties" not in p}
+
+
+class World:
+    """An organization with two locations, and rows of any resource in it."""
+
+    def __init__(self, server):
+        self.server = server
+        self.org = server.organization()
+        self.all = self.org.client()
+        self.places = [self.make("location")["id"] for _ in range(2)]
+
+    def parent_of(self, resource):
+        """Path of the collection, with a new parent when it is nested."""
+        path = x(resource)["collection"]
+        parent = x(resource).get("parent")
+        if parent:
+            target = DEFINITIONS[resource]["properties"][parent["field"]]["x-wharf"]["ref"]
+            path = path.replace(":" + parent["param"], self.places[0] if target == "location" else self.make(target)["id"])
+        return path
+
+    def body(self, resource, everything=False):
+        d = DEFINITIONS[resource]
+        body = {}
+        for name, p in properties(resource).items():
+            need = NEEDS.get(resource, {}).get(name)
+            ref = p.get("x-wharf", {}).get("ref")
+            wanted = name in d.get("required", []) or (everything and name not in BY_RULE.get(resource, ()))
+            if need:
+                body[name] = need()
+            elif wanted and ref == "location":
+                body[name] = self.places[0]
+            elif wanted and not ref:
+                body[name] = value(p, name)
+        return body
+
+    def make(self, resource, path=None, client=None, everything=False, **more):
+        path = path or self.parent_of(resource)
+        row = (client or self.all).post(path, {**self.body(resource, everything), **more}, expect=201).data
+        self.where = f"{path}/{row['id']}"
+        return row
+
+
+def violations(p, path):
+    """(value, path of the problem) pairs that each break one constraint of a property."""
+    t = next(t for t in types(p) if t != "null")
+    wrong = {"string": 5, "integer": "5", "number": "2.5", "boolean": "true", "array": {"x": 1}, "object": [1]}[t]
+    if p.get("format") != "date-time" and not (t == "array" and p.get("x-wharf", {}).get("set")):
+        yield wrong, path
+    if "enum" in p:
+        yield "no such member", path
+        return
+    if t == "string" and p.get("format") == "date-time":
+        yield from ((v, path) for v in ("2024-01-01", "2024-01-01T00:00:00", "soon", True))
+    elif t == "string":
+        if "maxLength" in p and "pattern" not in p:
+            yield "é" * (p["maxLength"] + 1), path
+        if "pattern" in p:
+            yield "!", path
+        yield "a\u0001b", path
+    if t in ("integer", "number"):
+        if "minimum" in p:
+            yield p["minimum"] - 1, path
+        if "maximum" in p:
+            yield p["maximum"] + 1, path
+        if t == "integer":
+            yield 1.5, path
+    if t == "array" and p.get("x-wharf", {}).get("store") != "json":
+        yield from list_violations(p, path)
+    if t == "object" and "properties" in p:
+        for name, inner in p["properties"].items():
+            yield from (({name: v}, at) for v, at in violations(inner, f"{path}.{name}"))
+
+
+def list_violations(p, path):
+    items = p["items"]
+    good = value(items, "item")
+    if p.get("minItems"):
+        yield [], path
+    if "maxItems" in p and types(items) == ["string"] and "enum" not in items:
+        yield [f"v{i}" for i in range(p["maxItems"] + 1)], path
+    if p.get("uniqueItems"):
+        yield [good, good], f"{path}.1"
+    if types(items) == ["object"]:
+        for name in items.get("required", []):
+            less = copy.deepcopy(good)
+            del less[name]
+            yield [less], f"{path}.0.{name}"
+        for name, inner in items["properties"].items():
+            if inner.get("x-wharf", {}).get("write") == "never" or name == "id":
+                continue
+            yield from (([{**good, name: v}], at) for v, at in violations(inner, f"{path}.0.{name}"))
+    else:
+        yield from (([v], at) for v, at in violations(items, f"{path}.0"))

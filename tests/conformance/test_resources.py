@@ -1,0 +1,467 @@
+"""Every declared resource keeps what it declares: scopes, constraints, null and "", filters, sorts, locations, soft delete, events, change log."""
+import pytest
+
+from resources import BY_RULE, DEFINITIONS, World, nullable, ops, properties, types, value, violations, writable, x
+
+ALL = list(DEFINITIONS)
+WRITABLE = writable()
+
+
+@pytest.fixture(scope="module")
+def world(server):
+    return World(server)
+
+
+@pytest.fixture(scope="module")
+def described(server):
+    """resource -> {operation: (path, description)}"""
+    found = {}
+    for path, methods in server.openapi["paths"].items():
+        for method, op in methods.items():
+            if "x-resource" in op:
+                found.setdefault(op["x-resource"], {})[op["operationId"].split("_")[0]] = (path, op)
+    return found
+
+
+def member_path(resource, path):
+    """Collection of a member's path."""
+    return path.rsplit("/", 1)[0]
+
+
+# ---- what is served ----
+
+def test_all_definitions_are_served(described):
+    assert set(described) == set(DEFINITIONS)
+
+
+@pytest.mark.parametrize("resource", ALL)
+def test_operations(described, resource):
+    assert set(described[resource]) == ops(resource)
+    for name, (_, op) in described[resource].items():
+        assert op["x-scope"] == f"{x(resource)['scope']}:{'read' if name in ('list', 'retrieve') else 'write'}"
+        assert op["x-location-policy"] in ("none", "row", "via", "multi", "body")
+
+
+@pytest.mark.parametrize("resource", ALL)
+def test_scopes(world, resource):
+    scope = x(resource)["scope"]
+    other = world.org.client("documents:read")
+    reader = world.org.client(scope + ":read")
+    path = world.parent_of(resource)
+    missing = f"{path}/{x(resource)['prefix']}_0000000000000000000000"
+    assert other.refused("GET", path, 403, "scope_access").errors == [scope + ":read"]
+    assert other.refused("GET", missing, 403, "scope_access").errors == [scope + ":read"]
+    reader.get(path)
+    for op, method, where in (("create", "POST", path), ("update", "POST", missing), ("delete", "DELETE", missing)):
+        if op in ops(resource):
+            reader.refused(method, where, 403, "scope_access", [scope + ":write"], body={} if method == "POST" else None)
+
+
+@pytest.mark.parametrize("resource", ALL)
+def test_absent_operations(world, resource):
+    path = world.parent_of(resource)
+    if "create" not in ops(resource) and resource != "layout":
+        assert world.all.request("POST", path, body={}).status == 405
+    if "delete" not in ops(resource):
+        assert world.all.request("DELETE", f"{path}/{x(resource)['prefix']}_0000000000000000000000").status == 405
+
+
+@pytest.mark.parametrize("resource", ALL)
+def test_unknown_ids(world, resource):
+    path = world.parent_of(resource)
+    for id in (f"{x(resource)['prefix']}_0000000000000000000000", "nonsense", "%20", "a" * 300):
+        world.all.refused("GET", f"{path}/{id}", 404, "not_found")
+        if "update" in ops(resource):
+            world.all.refused("POST", f"{path}/{id}", 404, "not_found", body={})
+            world.all.refused("DELETE", f"{path}/{id}", 404, "not_found")
+
+
+# ---- bodies ----
+
+@pytest.mark.parametrize("resource", WRITABLE)
+def test_create_update_retrieve(world, resource):
+    row = world.make(resource, everything=True)
+    where = world.where
+    got = world.all.get(where).data
+    assert {k: v for k, v in got.items() if k in row} == row
+    assert row["object"] == resource and row["created_at"] == row["updated_at"] and row["created_by"] == row["updated_by"]
+    again = world.all.post(where, {}, expect=200).data
+    assert again == got
+
+
+@pytest.mark.parametrize("resource", WRITABLE)
+def test_required(world, resource):
+    path, body = world.parent_of(resource), world.body(resource)
+    names = [n for n in DEFINITIONS[resource].get("required", []) if n in properties(resource)]
+    for name in names:
+        less = {k: v for k, v in body.items() if k != name}
+        world.all.refused("POST", path, 400, "validation.failed", [name], body=less)
+    if names:
+        assert world.all.refused("POST", path, 400, "validation.failed", body={}).errors == names
+
+
+@pytest.mark.parametrize("resource", WRITABLE)
+def test_constraints(world, resource):
+    path, body = world.parent_of(resource), world.body(resource)
+    world.make(resource)
+    where, count = world.where, 0
+    for name, p in properties(resource).items():
+        if name in BY_RULE.get(resource, ()) or p.get("x-wharf", {}).get("ref"):
+            continue
+        for bad, at in violations(p, name):
+            a = world.all.refused("POST", path, 400, "validation.failed", body={**body, name: bad})
+            assert at in a.errors, (name, bad, at, a.errors)
+            if p.get("x-wharf", {}).get("write", "both") == "both":
+                b = world.all.refused("POST", where, 400, "validation.failed", body={name: bad})
+                assert at in b.errors, (name, bad, at, b.errors)
+            count += 1
+    assert count >= 3
+
+
+@pytest.mark.parametrize("resource", WRITABLE)
+def test_null_and_empty(world, resource):
+    path, body = world.parent_of(resource), world.body(resource)
+    for name, p in properties(resource).items():
+        w = p.get("x-wharf", {})
+        if name in BY_RULE.get(resource, ()) or w.get("ref") or w.get("write", "both") != "both" or w.get("in") == []:
+            continue
+        on_null = w.get("null", "clear" if nullable(p) or w.get("store") == "metadata" else "reject")
+        on_empty = w.get("empty", on_null if nullable(p) else "reject")
+        world.make(resource, **({name: value(p, name)} if name not in body else {}))
+        where = world.where
+        required = name in DEFINITIONS[resource].get("required", [])
+        for sent, rule in ((None, "reject" if required else on_null), ("", "reject" if required else on_empty)):
+            if sent == "" and (types(p)[0] != "string" or p.get("format") == "date-time"):
+                continue
+            before = world.all.get(where).data.get(name)
+            if rule == "reject":
+                world.all.refused("POST", where, 400, "validation.failed", [name], body={name: sent})
+            else:
+                after = world.all.post(where, {name: sent}, expect=200).data.get(name)
+                assert after == (before if rule in ("ignore", "keep") else {} if w.get("store") == "metadata" else None), (name, sent, rule)
+
+
+@pytest.mark.parametrize("resource", WRITABLE)
+def test_metadata(world, resource):
+    if "metadata" not in properties(resource):
+        return
+    row = world.make(resource, metadata={"a": "1", "b": 2, "c": True})
+    where = world.where
+    assert row["metadata"] == {"a": "1", "b": 2, "c": True}
+    assert world.all.post(where, {"metadata": {"a": None, "b": "", "d": 1.5}}, expect=200).data["metadata"] == {"c": True, "d": 1.5}
+    full = {f"k{i}": "v" for i in range(23)}
+    assert len(world.all.post(where, {"metadata": full}, expect=200).data["metadata"]) == 25
+    world.all.refused("POST", where, 400, "validation.failed", ["metadata"], body={"metadata": {"one": "too many"}})
+    for bad, at in (({"x": {}}, "metadata.x"), ({"x": []}, "metadata.x"), ({"x" * 101: "1"}, None), ({"x": "y" * 501}, "metadata.x"), ([], "metadata"), (5, "metadata")):
+        a = world.all.refused("POST", where, 400, "validation.failed", body={"metadata": bad})
+        assert at is None or a.errors == [at]
+    for nothing in (None, ""):
+        world.all.post(where, {"metadata": {"k1": "again"}}, expect=200)
+        assert world.all.post(where, {"metadata": nothing}, expect=200).data["metadata"] == {}
+
+
+@pytest.mark.parametrize("resource", WRITABLE)
+def test_create_only_and_never_written(world, resource):
+    row = world.make(resource)
+    where = world.where
+    for name, p in DEFINITIONS[resource]["properties"].items():
+        w = p.get("x-wharf", {})
+        if name in ("id", "created_at", "updated_at", "created_by", "updated_by") or (w.get("write") == "never" and name in row):
+            if name not in row or resource == "layout" and name == "parent_id":
+                continue
+            after = world.all.post(where, {name: "zzz"}, expect=200).data
+            assert after[name] == row[name], name
+            if name != "id":
+                world.all.refused("POST", where, 400, "validation.failed", [name], body={name: "zzz"}, headers={"Prefer": "handling=strict"})
+        if w.get("write") == "create" and not w.get("ref"):
+            world.all.post(where, {name: row[name]}, expect=200)
+            other = "other" if row[name] != "other" else "another"
+            world.all.refused("POST", where, 400, "validation.failed", [name], body={name: other})
+
+
+# ---- lists ----
+
+@pytest.fixture(scope="module")
+def filled(world):
+    """resource -> (collection, rows as retrieved), made once."""
+    made = {}
+
+    def get(resource):
+        if resource not in made:
+            path = world.parent_of(resource)
+            if "create" in ops(resource) or resource == "layout":
+                for i in range(4):
+                    world.make(resource, path, everything=i % 2 == 0)
+            elif resource == "user":
+                for role in ("user", "admin", "user"):
+                    world.org.user(role=role)
+            made[resource] = path
+        path = made[resource]
+        extra = "&path=all" if resource == "layout" else ""
+        return path, extra, world.all.get(f"{path}?limit=all{extra}").data
+    return get
+
+
+def ids(world, path, query):
+    return world.all.get(f"{path}?{query}&limit=all").ids
+
+
+SAMPLES = {"date": "2024-05-06T07:08:09.010Z", "number": "2.5", "text": "plain text", "id": None, "enum": None}
+
+
+def complements(world, path, extra, everything, plain, negated):
+    a, b = set(ids(world, path, plain + extra)), set(ids(world, path, negated + extra))
+    assert a | b == everything and not a & b, (plain, negated)
+    return a
+
+
+@pytest.mark.parametrize("resource", ALL)
+def test_filters(world, filled, described, resource):
+    path, extra, rows = filled(resource)
+    everything = {r["id"] for r in rows}
+    refuse = lambda q, name: world.all.refused("GET", f"{path}?{q}{extra}", 400, "param.invalid", [name])
+    for f in described[resource]["list"][1]["x-filters"]:
+        name, kind = f["name"], f["type"]
+        if resource == "layout" and name == "path":
+            continue
+        refuse(f"{name}=", name)
+        refuse(f"{name}[in=x", name)
+        if kind != "metadata":
+            refuse(f"{name}[nope]=x", name)
+            refuse(f"{name}.eq=x", name)
+        test = globals()["filter_" + kind.replace("-", "_")]
+        test(world, path, extra, rows, everything, f, refuse)
+        if kind in ("date", "number", "enum", "id", "text"):
+            if f["nullable"]:
+                complements(world, path, extra, everything, f"{name}=null", f"{name}=!null")
+            else:
+                refuse(f"{name}=null", name)
+
+
+def seen_values(rows, name):
+    return [r[name] for r in rows if r.get(name) is not None]
+
+
+def filter_date(world, path, extra, rows, everything, f, refuse):
+    name = f["name"]
+    values = seen_values(rows, name) or ["2024-05-06T07:08:09.010Z"]
+    v = values[0].replace("+", "%2B")
+    complements(world, path, extra, everything, f"{name}={v}", f"{name}=!eq:{v}")
+    complements(world, path, extra, everything, f"{name}[in]={v},0", f"{name}[not_in]={v},0")
+    complements(world, path, extra, everything, f"{name}=bwi:0,{v}", f"{name}=!bwi:0,{v}")
+    above, rest = set(ids(world, path, f"{name}[gt]={v}{extra}")), set(ids(world, path, f"{name}[lte]={v}{extra}"))
+    assert not above & rest and above | rest == {r["id"] for r in rows if r.get(name) is not None or name not in r} or name not in rows[0]
+    for bad in ("2024-01-01", "now", "-1", "1.5", "2024-01-01T00:00:00"):
+        refuse(f"{name}[gte]={bad}", name)
+    refuse(f"{name}=bwi:5,5", name)
+
+
+def filter_number(world, path, extra, rows, everything, f, refuse):
+    name = f["name"]
+    v = (seen_values(rows, name) or [2.5])[0]
+    complements(world, path, extra, everything, f"{name}={v}", f"{name}=!eq:{v}")
+    complements(world, path, extra, everything, f"{name}[bwi]={v - 1},{v + 1}", f"{name}[!bwi]={v - 1},{v + 1}")
+    for bad in ("x", "1e3", "%2B1", "01", "1.", "1.23456"):
+        refuse(f"{name}={bad}", name)
+
+
+def filter_enum(world, path, extra, rows, everything, f, refuse):
+    name = f["name"]
+    assert f["members"]
+    for m in f["members"]:
+        complements(world, path, extra, everything, f"{name}={m}", f"{name}=!eq:{m}")
+    assert set(ids(world, path, f"{name}={','.join(f['members'])}{extra}")) <= everything
+    refuse(f"{name}=zzz", name)
+    refuse(f"{name}=gt:{f['members'][0]}", name)
+    refuse(f"{name}={f['members'][0]},,x", name)
+
+
+filter_flags = filter_enum
+
+
+def filter_id(world, path, extra, rows, everything, f, refuse):
+    name = f["name"]
+    v = (seen_values(rows, name) or [None])[0]
+    if v:
+        hit = complements(world, path, extra, everything, f"{name}={v}", f"{name}=!eq:{v}")
+        assert hit == {r["id"] for r in rows if r.get(name) == v}
+        complements(world, path, extra, everything, f"{name}[in]={v}", f"{name}[not_in]={v}")
+    refuse(f"{name}=gt:{v or 'x'}", name)
+
+
+def filter_text(world, path, extra, rows, everything, f, refuse):
+    name = f["name"]
+    v = (seen_values(rows, name) or ["no such text"])[0].replace(" ", "%20")
+    hit = complements(world, path, extra, everything, f"{name}[eq]={v.upper().replace('%20', '%20')}", f"{name}[!eq]={v}")
+    assert set(ids(world, path, f"{name}={v.lower()}{extra}")) == hit
+    refuse(f"{name}[gt]=x", name)
+
+
+def filter_bool(world, path, extra, rows, everything, f, refuse):
+    name = f["name"]
+    complements(world, path, extra, everything, f"{name}=YES", f"{name}=0")
+    for bad in ("maybe", "null", "some:true"):
+        refuse(f"{name}={bad}", name)
+
+
+def filter_many_bool(world, path, extra, rows, everything, f, refuse):
+    name = f["name"]
+    for v in ("true", "no"):
+        complements(world, path, extra, everything, f"{name}={v}", f"{name}=none:{v}")
+    for bad in ("maybe", "all:true", "some:"):
+        refuse(f"{name}={bad}", name)
+
+
+def filter_array(world, path, extra, rows, everything, f, refuse):
+    name = f["name"]
+    members = f.get("members") or sorted({v for r in rows for v in r.get(name) or []} | {"absent"})
+    a, b = members[0], members[-1]
+    for plain in (f"AND:{a},{b}", f"OR:{a},{b}", f"OR:{a},!{b}"):
+        complements(world, path, extra, everything, f"{name}={plain}", f"{name}=!{plain}")
+    complements(world, path, extra, everything, f"{name}={a}", f"{name}=!{a}")
+    complements(world, path, extra, everything, f"{name}=null", f"{name}=!null")
+    for bad in (f"or:{a}", "OR:", f"{a},,{b}", "!"):
+        refuse(f"{name}={bad}", name)
+
+
+def filter_metadata(world, path, extra, rows, everything, f, refuse):
+    name = f["name"]
+    refuse(f"{name}=color", name)
+    refuse(f"{name}=:red", name)
+    if not rows:
+        return
+    a = world.all.request("POST", f"{path}/{rows[0]['id']}", body={"metadata": {"color": "red", "a.b": 10}})
+    if a.status == 405:
+        return
+    for q in (f"{name}=color:red", f"{name}.color=equals:red", f"{name}[color]=red", f"{name}.a.b=10", f"{name}=color:gt:r", f"{name}=color:lt:s"):
+        assert rows[0]["id"] in ids(world, path, q + extra), q
+    assert ids(world, path, f"{name}=color:blue{extra}") == []
+
+
+@pytest.mark.parametrize("resource", ALL)
+def test_sorts(world, filled, described, resource):
+    path, extra, rows = filled(resource)
+    order = next(p for p in described[resource]["list"][1]["parameters"] if p["name"] == "order_by")["schema"]["enum"]
+    assert order and "created_at" in order
+    for name in order:
+        for direction in ("asc", "desc"):
+            q = f"order_by={name}&direction={direction}{extra}"
+            whole = ids(world, path, q)
+            assert sorted(whole) == sorted(r["id"] for r in rows)
+            paged = [i for p in range(1, len(whole) + 2) for i in world.all.get(f"{path}?{q}&limit=1&page={p}").ids]
+            walked, cursor = [], "start"
+            while cursor:
+                a = world.all.get(f"{path}?{q}&limit=2&cursor={cursor}")
+                walked += a.ids
+                cursor = a.pagination["next_cursor"]
+            assert paged == walked == whole, (name, direction)
+            shown = [r[name] for i in whole for r in rows if r["id"] == i]
+            there = [v.lower().encode() if isinstance(v, str) else v for v in shown if v is not None]
+            assert there == sorted(there, reverse=direction == "desc"), (name, direction)
+            assert all(v is None for v in shown[len(there):]), "nulls come last"
+    world.all.refused("GET", f"{path}?order_by=metadata", 400, "param.invalid", ["order_by"])
+
+
+@pytest.mark.parametrize("resource", ALL)
+def test_list_limits(world, resource):
+    path = world.parent_of(resource)
+    declared = x(resource).get("list", {})
+    most = declared.get("max", 1000)
+    assert world.all.get(path).pagination["limit"] == declared.get("limit", min(25, most))
+    assert world.all.get(path + "?limit=all").pagination["limit"] == most
+    world.all.get(f"{path}?limit={most}")
+    for bad in (0, most + 1, "none", "5.0"):
+        world.all.refused("GET", f"{path}?limit={bad}", 400, "param.invalid", ["limit"])
+
+
+@pytest.mark.parametrize("resource", ALL)
+def test_fields(world, filled, resource):
+    path, extra, rows = filled(resource)
+    if not rows:
+        return
+    for name in rows[0]:
+        if name != "_search":
+            assert set(world.all.get(f"{path}?fields={name}&limit=1{extra}").data[0]) == {"object", "id", name}
+    world.all.refused("GET", f"{path}?fields=zzz{extra}", 400, "param.invalid", ["fields"])
+
+
+# ---- locations ----
+
+@pytest.mark.parametrize("resource", [r for r in WRITABLE if x(r)["location"] != "none" and "parent" not in x(r) or r == "sample_part"])
+def test_location_access(world, resource):
+    a, b = world.places
+    field = x(resource)["location"]
+    path = world.parent_of(resource)
+    mine, far = world.make(resource, path, **{field: a}), world.make(resource, path, **{field: b})
+    near = world.org.client(locations=[a])
+    listed = {r["id"] for r in near.get(path + "?limit=all").data}
+    assert mine["id"] in listed and far["id"] not in listed
+    assert near.get(path + "?include_total_count=true").pagination["total_count"] == len(listed)
+    for method, body in (("GET", None), ("POST", {}), ("DELETE", None)):
+        near.refused(method, f"{path}/{far['id']}", 403, "location_access", [b], body=body)
+    near.refused("POST", f"{path}/{mine['id']}", 403, "location_access", [b], body={field: b})
+    near.refused("POST", path, 403, "location_access", [b], body={**world.body(resource), field: b})
+    near.refused("GET", f"{path}?{field}={b}", 403, "location_access", [b])
+    near.refused("GET", f"{path}?{field}={a},{b}", 403, "location_access", [b])
+    near.refused("POST", path, 400, "validation.failed", [field], body={**world.body(resource), field: "loc_0000000000000000000000"})
+    assert near.get(f"{path}?{field}=loc_0000000000000000000000", expect=None).status in (200, 403)
+    moved = world.all.post(f"{path}/{mine['id']}", {field: b}, expect=200).data
+    assert moved[field] == b
+    near.refused("GET", f"{path}/{mine['id']}", 403, "location_access", [b])
+
+
+@pytest.mark.parametrize("resource", WRITABLE)
+def test_other_organizations(world, server, resource):
+    if "parent" in x(resource):
+        return
+    row = world.make(resource)
+    where, path = world.where, world.parent_of(resource)
+    other = server.organization().client()
+    assert other.get(path).data == []
+    for method, body in (("GET", None), ("POST", {}), ("DELETE", None)):
+        other.refused(method, where, 404, "not_found", [row["id"]], body=body)
+
+
+# ---- what changes leave behind ----
+
+@pytest.mark.parametrize("resource", WRITABLE)
+def test_delete_events_and_log(world, server, resource):
+    row = world.make(resource)
+    where = world.where
+    change = next((n, p) for n, p in properties(resource, "update").items() if types(p)[0] == "string" and "enum" not in p and "pattern" not in p and
+                  not p.get("x-wharf", {}).get("ref") and n not in BY_RULE.get(resource, ()) and p.get("format") != "date-time")
+    new = value(change[1], change[0])
+    updated = world.all.post(where, {change[0]: new}, expect=200)
+    assert updated.data["updated_at"] >= row["updated_at"]
+    world.all.post(where, {change[0]: new}, expect=200)
+    gone = world.all.delete(where)
+    assert gone.data == {"id": row["id"], "object": resource, "deleted": True}
+    path = member_path(resource, where)
+    for method, body in (("GET", None), ("POST", {}), ("DELETE", None)):
+        world.all.refused(method, where, 404, "not_found", [row["id"]], body=body)
+    assert row["id"] not in ids(world, path, "path=all" if resource == "layout" else "x=1")
+    table = x(resource)["table"]
+    if x(resource).get("soft_delete", True):
+        assert server.sql(f"SELECT deleted_at IS NOT NULL FROM {table} WHERE organization_id = %s AND id = %s", world.org.id, row["id"]) == [(True,)]
+    declared = x(resource).get("events", {}) or {}
+    names = [declared.get(k) or f"{resource}.{k}" for k in ("created", "updated", "deleted")]
+    assert [e[0] for e in world.org.events(row["id"])] == names
+    for e in world.org.events(row["id"]):
+        assert e[1]["id"] == row["id"] and e[1]["object"] == resource
+    log = world.org.changes(row["id"])
+    assert [c[0] for c in log] == ["created", "updated", "deleted"]
+    assert change[0] in [c["field"] for c in log[1][1]]
+    assert {c[2] for c in log} == {"api_key"}
+
+
+@pytest.mark.parametrize("resource", [r for r in WRITABLE if "unique" in x(r)])
+def test_unique_rules(world, resource):
+    path = world.parent_of(resource)
+    for rule in x(resource)["unique"]:
+        name = rule["report"][0]
+        taken = value(properties(resource)[name], "u")[:20]
+        first = world.make(resource, path, **{name: taken})
+        a = world.all.post(path, {**world.body(resource), name: taken.upper()})
+        assert a.code == rule["error"] and a.errors == rule["report"] and a.status in (400, 409)
+        world.all.delete(f"{path}/{first['id']}")
+        world.make(resource, path, **{name: taken})
