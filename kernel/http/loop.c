@@ -26,7 +26,9 @@ enum {
     TAG_MHD = 1,
     TAG_WAKE,
     TAG_TERM,
-    TAG_LANE
+    TAG_LANE,
+    /* libmicrohttpd zeroes all of it after each request: URI, headers and their list fit, and no more */
+    CONNECTION_MEMORY = 56 * 1024
 };
 
 /* ---- libmicrohttpd's callbacks ---- */
@@ -100,9 +102,9 @@ static struct MHD_Daemon *start_daemon(struct server *s, int listen_fd)
         exchange_handle, s, MHD_OPTION_EXTERNAL_LOGGER, mhd_says, s, MHD_OPTION_LISTEN_SOCKET, listen_fd,
         MHD_OPTION_URI_LOG_CALLBACK, uri_seen, s, MHD_OPTION_NOTIFY_COMPLETED, completed, s,
         MHD_OPTION_NOTIFY_CONNECTION, peer_event, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->config->connection_limit,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)KEEP_ALIVE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)128 * 1024,
-        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)8 * 1024, MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)KEEP_ALIVE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)8 * 1024,
+        MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 }
 
 /* ---- epoll ---- */

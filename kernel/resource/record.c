@@ -6,9 +6,11 @@
 
 static struct cell cell_of_result(const PGresult *r, int row, int column)
 {
-    if (PQgetisnull(r, row, column))
+    size_t n = (size_t)PQgetlength(r, row, column);
+
+    if (!n && PQgetisnull(r, row, column))
         return (struct cell){NULL, 0};
-    return (struct cell){PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)};
+    return (struct cell){PQgetvalue(r, row, column), n};
 }
 
 struct wharf_rec *record_from_result(struct arena *a, const struct resource *res, const PGresult *r, int row)
@@ -49,11 +51,32 @@ static bool cell_time(const struct cell *c, int64_t *ret_us)
     return c->n > 10 && c->p[10] == ' ' ? time_parse_pg(s, ret_us) : time_parse_iso(s, false, ret_us);
 }
 
+/* "2024-01-02 03:04:05.6+00" to "2024-01-02T03:04:05.600Z" without going through an instant: what PostgreSQL wrote is well-formed. */
+static bool restamp(const struct cell *c, char out[ISO_MS_LEN + 1])
+{
+    size_t digits = 0;
+
+    if (c->n < 22 || c->n > 26 || c->p[10] != ' ' || c->p[4] != '-' || memcmp(c->p + c->n - 3, "+00", 3) != 0)
+        return false;
+    memcpy(out, c->p, 19);
+    out[10] = 'T';
+    memcpy(out + 19, ".000Z", 6);
+    if (c->p[19] != '.')
+        return c->n == 22;
+    digits = c->n - 23;
+    memcpy(out + 20, c->p + 20, digits < 3 ? digits : 3);
+    return true;
+}
+
 static void encode_time(struct jw *w, const char *key, const struct cell *c, enum datetime_format format)
 {
     char text[ISO_MS_LEN + 1];
     int64_t us;
 
+    if (format == DATETIME_ISO && restamp(c, text)) {
+        jw_str(w, key, (wharf_str){text, ISO_MS_LEN});
+        return;
+    }
     if (!cell_time(c, &us)) {
         jw_null(w, key);
         return;

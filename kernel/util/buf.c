@@ -43,7 +43,7 @@ static void fail(struct buf *b)
     b->failed = true;
 }
 
-char *buf_room(struct buf *b, size_t n)
+char *buf_grow(struct buf *b, size_t n)
 {
     size_t cap = b->cap ? b->cap : 256;
     char *p;
@@ -54,10 +54,10 @@ char *buf_room(struct buf *b, size_t n)
         fail(b);
         return NULL;
     }
-    if (b->cap - b->n > n)
-        return b->p + b->n;
     while (cap - b->n <= n)
         cap *= 2;
+    if (cap > b->max) /* so that what fits the capacity fits the maximum */
+        cap = b->max + 1;
     p = realloc(b->p, cap);
     if (!p) {
         fail(b);
@@ -83,11 +83,6 @@ void buf_add(struct buf *b, const void *p, size_t n)
 void buf_addz(struct buf *b, const char *z)
 {
     buf_add(b, z, strlen(z));
-}
-
-void buf_addc(struct buf *b, char c)
-{
-    buf_add(b, &c, 1);
 }
 
 void buf_addi(struct buf *b, int64_t v)

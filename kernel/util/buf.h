@@ -24,10 +24,23 @@ void buf_done(struct buf *b); /* frees; the struct may be initialised again */
 /* Hands the memory over (free with free()); the buffer is empty afterwards. NULL when failed or nothing was written. */
 char *buf_take(struct buf *b, size_t *ret_n);
 /* Makes room for n more bytes (plus NUL) and returns where they go, or NULL when the maximum is passed. */
-char *buf_room(struct buf *b, size_t n);
+char *buf_grow(struct buf *b, size_t n); /* of buf_room: when there is none yet */
+static inline char *buf_room(struct buf *b, size_t n)
+{
+    return b->cap - b->n > n ? b->p + b->n : buf_grow(b, n);
+}
 void buf_add(struct buf *b, const void *p, size_t n);
 void buf_addz(struct buf *b, const char *z);
-void buf_addc(struct buf *b, char c);
+static inline void buf_addc(struct buf *b, char c)
+{
+    char *to = buf_room(b, 1);
+
+    if (!to)
+        return;
+    to[0] = c;
+    to[1] = 0;
+    b->n++;
+}
 void buf_addi(struct buf *b, int64_t v);
 void buf_addf(struct buf *b, const char *fmt, ...) WHARF_PRINTF(2, 3);
 void buf_clear(struct buf *b);

@@ -100,17 +100,36 @@ void json_quote(struct buf *out, wharf_str s)
     buf_addc(out, '"');
 }
 
+/* Comma, key and colon in one go: the hot path of every response. */
 static void before(struct jw *w, const char *key)
 {
     uint64_t bit = 1ull << (w->depth & 63);
+    bool comma = w->comma & bit;
+    size_t n = key ? strlen(key) : 0;
+    char *to;
 
-    if (w->comma & bit)
-        buf_addc(w->out, ',');
     w->comma |= bit;
-    if (key) {
+    if (key && clean_run(key, n) < n) {
+        if (comma)
+            buf_addc(w->out, ',');
         json_quote(w->out, str_z(key));
         buf_addc(w->out, ':');
+        return;
     }
+    to = buf_room(w->out, n + 4);
+    if (!to)
+        return;
+    if (comma)
+        *to++ = ',';
+    if (key) {
+        *to++ = '"';
+        memcpy(to, key, n);
+        to += n;
+        *to++ = '"';
+        *to++ = ':';
+    }
+    *to = 0;
+    w->out->n = (size_t)(to - w->out->p);
 }
 
 void jw_open(struct jw *w, const char *key, char bracket)

@@ -136,8 +136,8 @@ def is_postgres(line):
 
 
 def to_ms(text):
-    number, unit = re.match(r"([\d.]+)(us|ms|s)", text).groups()
-    return float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit]
+    number, unit = re.match(r"([\d.]+)(us|ms|s|m)$", text).groups()
+    return float(number) * {"us": 0.001, "ms": 1, "s": 1000, "m": 60000}[unit]
 
 
 def wrk(url, key, connections, seconds, script=None):
@@ -147,6 +147,8 @@ def wrk(url, key, connections, seconds, script=None):
     before = cpu_seconds(is_wharf), cpu_seconds(is_postgres)
     out = subprocess.run(command + [url], capture_output=True, text=True, check=True).stdout
     after = cpu_seconds(is_wharf), cpu_seconds(is_postgres)
+    if "nan" in out:
+        sys.exit(f"wrk had no answer from {url}:\n{out}")
     errors = re.search(r"Non-2xx or 3xx responses: (\d+)", out)
     return {
         "per_second": float(re.search(r"Requests/sec:\s+([\d.]+)", out).group(1)),

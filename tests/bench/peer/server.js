@@ -15,6 +15,7 @@ if (cluster.isPrimary) {
 }
 
 const pool = new Pool({ host: process.env.PGHOST, user: 'wharf', database: 'wharf', max: 8 })
+pool.on('error', () => {}) // the cluster is stopped before the peer
 const principals = new Map()
 const columns = 'id, name, code, location_id, status, weight, count, fragile, metadata, created_at, updated_at, created_by, updated_by'
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -38,7 +39,7 @@ async function authenticate (req, reply) {
     who = { organization: r.rows[0].organization_id, id: r.rows[0].id, scopes: r.rows[0].scopes, all: r.rows[0].allow_all_locations, until: Date.now() + 5000 }
     principals.set(hex, who)
   }
-  if ((who.scopes.crates || 0) < (req.method === 'GET' ? 1 : 2)) return reply.code(403).send({ data: null, code: 'scope_access' })
+  if ((who.scopes.crates ?? who.scopes['*'] ?? 0) < (req.method === 'GET' ? 1 : 2)) return reply.code(403).send({ data: null, code: 'scope_access' })
   req.who = who
 }
 
