@@ -76,30 +76,40 @@ static bool read_live(struct children *c)
     return true;
 }
 
-static struct live_row *find_row(struct children *c, const struct child_item *item)
+/* The live row, not yet taken, that an item names by this field. An id must be one. */
+static struct live_row *find_by(struct children *c, const struct child_item *item, const struct field *f)
+{
+    bool by_id = f->column && !strcmp(f->column, "id");
+    const struct value *v = &item->values[f->index];
+    wharf_str want = by_id ? item->id : v->present && !v->null ? v->text : str_z("");
+
+    if (!want.n)
+        return NULL;
+    for (size_t i = 0; i < c->n_live; i++) {
+        struct live_row *row = &c->live[i];
+
+        if (!row->taken && str_eqz(want, PQgetvalue(row->rows, row->row, 2 + (int)f->index)))
+            return row;
+    }
+    if (by_id)
+        req_problem(c->req, "validation.failed",
+            arena_printf(c->req->arena, "%s.%zu.id", c->field->name, item->position), "reference",
+            arena_printf(c->req->arena, "There is no such row in %s; leave the id out to add one", c->field->name));
+    return NULL;
+}
+
+/* All items by their ids first, so that no name takes a row that another item means. */
+static void match_items(struct children *c, const struct value *v, struct live_row **rows)
 {
     for (size_t m = 0; m < c->set->n_match; m++) {
-        const struct field *f = c->set->match[m];
-        bool by_id = f->column && !strcmp(f->column, "id");
-        const struct value *v = &item->values[f->index];
-        wharf_str want = by_id ? item->id : v->present && !v->null ? v->text : str_z("");
-
-        if (!want.n)
-            continue;
-        for (size_t i = 0; i < c->n_live; i++) {
-            struct live_row *row = &c->live[i];
-
-            if (!row->taken && str_eqz(want, PQgetvalue(row->rows, row->row, 2 + (int)f->index)))
-                return row;
-        }
-        if (by_id) {
-            req_problem(c->req, "validation.failed",
-                arena_printf(c->req->arena, "%s.%zu.id", c->field->name, item->position), "reference",
-                arena_printf(c->req->arena, "There is no such row in %s; leave the id out to add one", c->field->name));
-            return NULL;
+        for (size_t i = 0; i < v->n_items; i++) {
+            if (rows[i])
+                continue;
+            rows[i] = find_by(c, &v->items[i], c->set->match[m]);
+            if (rows[i])
+                rows[i]->taken = true;
         }
     }
-    return NULL;
 }
 
 static void bind_value(struct sql *s, const struct field *f, const struct value *v)
@@ -206,6 +216,30 @@ static wharf_status remove_row(struct children *c, wharf_str id)
     return req_query_sql(c->req, &s) ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
+/* Rows whose unique value changes stand aside under their id, so that values may be swapped. */
+static wharf_status park_changing(struct children *c, const struct value *v, struct live_row **rows)
+{
+    const struct field *f = c->set->unique;
+
+    for (size_t i = 0; f && v->n_items > 1 && i < v->n_items; i++) {
+        const struct value *new_value = &v->items[i].values[f->index];
+        struct cell old;
+        struct sql s;
+
+        if (!rows[i] || !new_value->present)
+            continue;
+        old = stored(rows[i], 2 + f->index);
+        if (!cell_differs(c->req->arena, f, &old, new_value))
+            continue;
+        sql_init(&s, c->req->arena);
+        sql_addf(&s, "UPDATE %s SET %s = id", c->set->table, f->column);
+        where_row(c, &s, rows[i]->id);
+        if (!req_query_sql(c->req, &s))
+            return WHARF_UNAVAILABLE;
+    }
+    return WHARF_OK;
+}
+
 wharf_status children_write(struct wharf_req *req, const struct write *w, const struct field *f, bool *ret_changed)
 {
     struct children c = {.req = req, .w = w, .field = f, .set = f->children, .now = iso_now(req)};
@@ -215,11 +249,8 @@ wharf_status children_write(struct wharf_req *req, const struct write *w, const 
 
     if (w->op == OP_UPDATE && !read_live(&c))
         return WHARF_UNAVAILABLE;
-    for (size_t i = 0; i < v->n_items; i++) {
-        rows[i] = w->op == OP_UPDATE ? find_row(&c, &v->items[i]) : NULL;
-        if (rows[i])
-            rows[i]->taken = true;
-    }
+    if (w->op == OP_UPDATE)
+        match_items(&c, v, rows);
     if (req->n_problems)
         return WHARF_INVALID;
     /* Removals first, so that a name may move from a removed row to another one. */
@@ -227,6 +258,8 @@ wharf_status children_write(struct wharf_req *req, const struct write *w, const 
         if (!c.live[i].taken)
             s = remove_row(&c, c.live[i].id);
     }
+    if (s == WHARF_OK)
+        s = park_changing(&c, v, rows);
     for (size_t i = 0; i < v->n_items && s == WHARF_OK; i++)
         s = rows[i] ? update_item(&c, rows[i], &v->items[i]) : insert_item(&c, &v->items[i]);
     *ret_changed = c.changed;

@@ -367,3 +367,32 @@ def test_scopes(fresh):
     r.refused("POST", STATIONS, 403, "scope_access", ["print_stations:write"], body=station_body(place))
     fresh.client("locations:write").refused("GET", STATIONS, 403, "scope_access", ["print_stations:read"])
     make_station(fresh.client("print_stations:write"), place)
+
+
+def test_printers_can_swap_names(client, location):
+    s = make_station(client, location["id"], "SWAP", printers=[printer("A"), printer("B"), printer("C")])
+    a, b, c = (p["id"] for p in s["printers"])
+    u = update(client, s, {"printers": [{**printer("B"), "id": a}, {**printer("C"), "id": b}, {**printer("A"), "id": c}]}).data["printers"]
+    assert [(p["id"], p["name"]) for p in u] == [(a, "B"), (b, "C"), (c, "A")]
+    u = update(client, s, {"printers": [{**printer("A"), "id": a}, printer("B")]}).data["printers"]
+    assert [p["name"] for p in u] == ["A", "B"] and u[0]["id"] == a and u[1]["id"] not in (a, b, c)
+    b = u[1]["id"]
+    u = update(client, s, {"printers": [printer("B"), {**printer("X"), "id": b}]}).data["printers"]
+    assert [p["name"] for p in u] == ["B", "X"] and u[1]["id"] == b and u[0]["id"] not in (a, b, c), "an id wins over a name"
+
+
+def test_two_updates_at_once(client, location):
+    s = make_station(client, location["id"], "TWICE")
+    answers = []
+
+    def change(i):
+        c = client.__class__(client.server, client.key)
+        for k in range(5):
+            answers.append(update(c, s, {"printers": [printer(f"P{i}-{k}"), printer("Zebra")], "metadata": {f"m{i}": k}}, expect=None).status)
+    threads = [threading.Thread(target=change, args=(i,)) for i in range(4)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert set(answers) == {200}
+    d = client.get(f"{STATIONS}/{s['id']}").data
+    assert len(d["printers"]) == 2 and d["metadata"] == {f"m{i}": 4 for i in range(4)}
+    assert [p["id"] for p in d["printers"] if p["name"] == "Zebra"] == [s["printers"][0]["id"]]
