@@ -114,6 +114,8 @@ static void parameters(struct writer *o, const struct route *r)
         list_parameters(o, r->resource->def);
     if (r->resource)
         include_parameters(o, r->resource->def);
+    for (const char *const *name = r->resource ? r->resource->def->params : NULL; name && *name; name++)
+        parameter(&o->w, *name, "query", false, "Read by the rules of the resource");
     query_of_definition(o, r);
     jw_close(&o->w, ']');
 }

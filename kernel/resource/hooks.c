@@ -162,6 +162,10 @@ void where_narrow(struct wharf_where *where, wharf_field f, const char *op, whar
         return;
     }
     value_from_plugin(n->req->arena, field, &v, &text);
+    if (!strcmp(op, "in") && v.type == WHARF_V_JSON && v.u.j->type == JSON_ARRAY) {
+        add_term(n, field, "IN (SELECT jsonb_array_elements_text", true, text.text);
+        return;
+    }
     for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
         if (!strcmp(ops[i].op, op)) {
             add_term(n, field, ops[i].sql, true, text.text);
@@ -175,7 +179,13 @@ void narrow_sql(struct sql *s, const struct narrowing *n)
 {
     for (const struct where_term *t = n->first; t; t = t->next) {
         sql_addf(s, " AND t.%s %s ", t->field->column, t->sql);
-        if (t->bound) {
+        if (!t->bound)
+            continue;
+        if (strncmp(t->sql, "IN", 2) == 0) {
+            sql_add(s, "(");
+            sql_bind(s, t->value);
+            sql_add(s, "::jsonb))");
+        } else {
             sql_bind(s, t->value);
             sql_addf(s, "::%s", store_type(t->field));
         }

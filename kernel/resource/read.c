@@ -29,6 +29,7 @@ static void options_of(struct wharf_req *req, const struct resource *res, struct
         .cursor_key = e->cursor_key,
         .parent = res->def->parent ? req->params[0] : str_z(""),
         .hits = res->def->list.similar,
+        .path_params = res->def->params,
     };
     if (e->n_embeds && res->def->n_links) {
         const char **names = ARENA_ARRAY(req->arena, const char *, e->n_embeds);

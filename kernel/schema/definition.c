@@ -250,6 +250,7 @@ static void read_words(
     struct place root = {0};
     struct definition *d = c->d;
     char *plural;
+    size_t n;
 
     d->title = opt_need(c, json, &root, "title");
     plural = (char *)arena_printf(c->arena, "%ss", d->title).p;
@@ -259,6 +260,7 @@ static void read_words(
     d->log = opt_bool(c, x, at, "log", true);
     d->created_view = opt_word(c, x, at, "created_view", views, 0) ? IN_LIST : IN_RETRIEVE;
     d->links = opt_texts(c, x, at, "links", &d->n_links);
+    d->params = opt_texts(c, x, at, "params", &n);
     d->scope = opt_need(c, x, at, "scope");
     opt_shape(c, at, "scope", d->scope, AREA_SHAPE, "the name of an area: lower-case letters, digits and _");
 }
@@ -271,7 +273,7 @@ static void read_document(struct compile *c, const struct wharf_json *json)
         "required", "properties", "x-wharf", NULL};
     static const char *const x_keys[] = {"dialect", "collection", "id_param", "prefix", "id_pattern", "table", "ops",
         "scope", "location", "parent", "soft_delete", "unique", "list", "events", "log", "audience", "created_view",
-        "links", "title_plural", "batch", "export", "lua", NULL};
+        "links", "params", "title_plural", "batch", "export", "lua", NULL};
     const struct wharf_json *x = json_get(json, "x-wharf");
     struct place root = {0}, at = place_key(&root, WHARF_S("x-wharf")), l_at = place_key(&at, WHARF_S("list"));
     struct definition *d = c->d;

@@ -183,6 +183,7 @@ struct definition {
     uint32_t created_view; /* IN_LIST or IN_RETRIEVE: which fields the answer of create shows */
     const char *const *links; /* "documents" */
     size_t n_links;
+    const char *const *params; /* query parameters that rules of the resource read, ended by NULL; or NULL */
     const struct wharf_json *json; /* the whole text, parsed */
     struct arena *arena;
 };

@@ -309,8 +309,40 @@ static wharf_status location_compute(
     return WHARF_OK;
 }
 
+/* ---- lists: ?user_id= ---- */
+
+/* The locations a user or device reaches. */
+static wharf_status location_restrict(wharf_req *req, wharf_where *where)
+{
+    const wharf_json *list;
+    const wharf_str *ids;
+    wharf_str id;
+    wharf_out *out;
+    bool all;
+    size_t n;
+    wharf_status s;
+
+    if (W->req->param(req, "location", &id) || !org)
+        return WHARF_OK;
+    if (!W->req->param(req, "user_id", &id) && !W->req->param(req, "user", &id))
+        return WHARF_OK;
+    s = org->locations(req, id, &all, &ids, &n);
+    if (s != WHARF_OK || all)
+        return s;
+    out = W->json->writer(req);
+    W->json->open(out, NULL, '[');
+    for (size_t i = 0; i < n; i++)
+        W->json->put(out, NULL, text(ids[i]));
+    W->json->close(out);
+    s = W->json->result(req, out, &list);
+    if (s == WHARF_OK)
+        W->res->narrow(where, LOCATION_ID, "in", json(list));
+    return s;
+}
+
 const wharf_hooks location_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = location_normalize,
     .check = location_check,
     .written = location_written,
+    .restrict_rows = location_restrict,
     .compute = location_compute};

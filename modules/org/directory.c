@@ -135,7 +135,35 @@ static wharf_status country(wharf_req *req, wharf_str *ret_code)
     return s;
 }
 
-const wharf_org_directory_api org_directory = {WHARF_HEAD(wharf_org_directory_api), users, grant, setting, country};
+static wharf_status locations(
+    wharf_req *req, wharf_str principal_id, bool *ret_all, const wharf_str **ret_ids, size_t *ret_n)
+{
+    static const char all_sql[] =
+        "SELECT allow_all_locations OR role IN ('owner', 'developer') FROM org.user WHERE id = $1::text AND deleted_at "
+        "IS NULL"
+        " UNION ALL SELECT allow_all_locations FROM org.device WHERE id = $1::text AND deleted_at IS NULL";
+    static const char sql[] = "SELECT location_id FROM org.principal_location WHERE principal_id = $1::text"
+                              " AND principal_type IN ('user', 'device') ORDER BY 1";
+    wharf_val arg = text(principal_id), all = {0};
+    const wharf_rows *rows;
+    wharf_str *ids;
+    wharf_status s = org_host->db->query(req, all_sql, &arg, 1, &rows);
+
+    if (s != WHARF_OK)
+        return s;
+    *ret_all = org_host->db->value(rows, 0, 0, WHARF_V_BOOL, &all) && all.u.i;
+    s = org_host->db->query(req, sql, &arg, 1, &rows);
+    if (s != WHARF_OK)
+        return s;
+    *ret_n = org_host->db->count(rows);
+    *ret_ids = ids = org_host->mem->alloc(req, (*ret_n + 1) * sizeof(*ids));
+    for (size_t i = 0; i < *ret_n; i++)
+        text_at(rows, i, 0, &ids[i]);
+    return WHARF_OK;
+}
+
+const wharf_org_directory_api org_directory = {
+    WHARF_HEAD(wharf_org_directory_api), users, grant, setting, country, locations};
 
 wharf_status org_locations_of(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
 {

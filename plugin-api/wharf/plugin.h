@@ -184,7 +184,7 @@ typedef struct wharf_res_api {
     bool (*get)(const wharf_rec *rec, wharf_field f, wharf_val *ret_v);
     void (*set)(wharf_rec *rec, wharf_field f, wharf_val v);
     bool (*changed)(const wharf_rec *old_rec, const wharf_rec *new_rec, wharf_field f);
-    void (*narrow)(wharf_where *where, wharf_field f, const char *op, wharf_val v); /* same operators as the filter grammar */
+    void (*narrow)(wharf_where *where, wharf_field f, const char *op, wharf_val v); /* eq !eq gt gte lt lte; in with a JSON array of texts */
     void (*encode)(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec);
     bool (*sent)(const wharf_rec *rec, wharf_field f);                              /* did the request body carry it? */
     wharf_str (*id)(const wharf_rec *rec);

@@ -253,3 +253,16 @@ def test_creating_user_gets_access(fresh):
     assert fresh.server.sql("SELECT count(*) FROM org.principal_location WHERE principal_id = %s AND location_id = %s", user, made["id"]) == [(1,)]
     assert made["id"] in c.get("/v1/locations").ids
     assert made["created_by"] == user
+
+
+def test_user_filter(fresh):
+    c = fresh.client()
+    a, b = make_location(c, "A")["id"], make_location(c, "B")["id"]
+    one, everywhere, boss = fresh.user(locations=[a]), fresh.user(), fresh.user(role="owner", locations=[a])
+    strict = {"Prefer": "handling=strict"}
+    assert c.get("/v1/locations?user_id=" + one, headers=strict).ids == [a] and c.get("/v1/locations?user=" + one).ids == [a]
+    assert c.get("/v1/locations?user_id=" + everywhere).ids == [a, b] and c.get("/v1/locations?user_id=" + boss).ids == [a, b]
+    assert c.get("/v1/locations?user_id=user_0000000000000000000000&include_total_count=true").pagination["total_count"] == 0
+    assert fresh.client(locations=[b]).get("/v1/locations?user_id=" + one).ids == []
+    assert c.get(f"/v1/locations?user_id={one}&name=B").ids == []
+    c.delete(f"/v1/locations/{b}?force=1", headers=strict)

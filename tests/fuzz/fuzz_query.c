@@ -1,6 +1,6 @@
 /* fuzz_query.c - query strings of lists: parsing never crashes, and no byte of them enters SQL text.
  *
- * The input is a raw query string. When it parses, the page and the count are built and each word of their text must be
+ * The input is a raw query string, or a JSON object of filters. When it parses, the page and the count are built and each word of their text must be
  * one that we wrote: a keyword, a function, a name of the definition, a parameter number.
  */
 #include <stdio.h>
@@ -101,7 +101,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     d.list.similar = size && (data[0] & 1);
     d.audience.all = &bench_fields[B_OPEN];
     d.audience.users = &bench_fields[B_USERS];
-    query_split(a, raw, &pairs, &n, &bad);
+    if (size && data[0] == '{') {
+        struct json_error e;
+        const struct wharf_json *json = json_parse(a, raw, &e);
+
+        if (!json) {
+            arena_free(a);
+            return 0;
+        }
+        query_from_json(a, &d, json, &pairs, &n);
+    } else {
+        query_split(a, raw, &pairs, &n, &bad);
+    }
     query_parse_view(a, &d, pairs, n, &o, ignore_problem, NULL);
     q = query_parse(a, &d, pairs, n, &o, ignore_problem, NULL);
     if (q)

@@ -29,6 +29,9 @@ typedef struct wharf_org_directory_api {
     wharf_status (*setting)(wharf_req *req, const char *path, bool fallback, bool *ret_value);
     /* The organization's country, ISO 3166-1 alpha-2; "US" when its address names none. */
     wharf_status (*country)(wharf_req *req, wharf_str *ret_code);
+    /* The locations that a user or device reaches; ret_all: every one. Nobody of this id: none. */
+    wharf_status (*locations)(
+        wharf_req *req, wharf_str principal_id, bool *ret_all, const wharf_str **ret_ids, size_t *ret_n);
 } wharf_org_directory_api;
 
 #ifdef __cplusplus
