@@ -147,12 +147,12 @@ def wrk(url, key, connections, seconds, script=None):
     before = cpu_seconds(is_wharf), cpu_seconds(is_postgres)
     out = subprocess.run(command + [url], capture_output=True, text=True, check=True).stdout
     after = cpu_seconds(is_wharf), cpu_seconds(is_postgres)
-    if "nan" in out:
+    if "nan" in out or not re.search(r"99%\s+[\d.]+(us|ms|s|m)\s", out):
         sys.exit(f"wrk had no answer from {url}:\n{out}")
     errors = re.search(r"Non-2xx or 3xx responses: (\d+)", out)
     return {
         "per_second": float(re.search(r"Requests/sec:\s+([\d.]+)", out).group(1)),
-        "p50_ms": to_ms(re.search(r"50%\s+(\S+)", out).group(1)), "p99_ms": to_ms(re.search(r"99%\s+(\S+)", out).group(1)),
+        "p50_ms": to_ms(re.search(r"^\s+50%\s+(\S+)", out, re.M).group(1)), "p99_ms": to_ms(re.search(r"^\s+99%\s+(\S+)", out, re.M).group(1)),
         "errors": int(errors.group(1)) if errors else 0,
         "cpu_server": (after[0] - before[0]) / seconds, "cpu_postgres": (after[1] - before[1]) / seconds,
     }
