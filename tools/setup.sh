@@ -44,6 +44,10 @@ build_tree() {
             rm -f "$log" && return 1
         fi
     fi
+    # What ./run configured has no tests; from the first ./test on it has.
+    if [[ " $* " = *" -Dtests=true "* ]] && [ ! -d "$dir/tests/unit" ]; then
+        meson setup --reconfigure "$dir" -Dtests=true >"$log" 2>&1 || { cat "$log" >&2; rm -f "$log"; return 1; }
+    fi
     if ! ninja -C "$dir" >"$log" 2>&1; then
         grep -v '^\[' "$log" >&2
         rm -f "$log" && return 1
