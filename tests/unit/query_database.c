@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "db/cluster.h"
+#include "db/cluster_place.h"
 #include "db/conn.h"
 #include "query_bench.h"
 
@@ -680,6 +681,7 @@ static int stop(void **state)
 {
     db_close(conn);
     cluster_stop(cluster);
+    cluster_remove_tree(folder);
     arena_free(lasting);
     return 0;
 }
