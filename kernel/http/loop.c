@@ -190,8 +190,8 @@ static void check_exchange(struct server *s, struct exchange *x)
 
     if (!x->peer)
         return;
-    if (x->state == X_ON_THREAD && !x->detached && s->turn_us > x->req.deadline_us) {
-        x->detached = true; /* the thread goes on; nobody waits for it */
+    if (x->suspended && !x->detached && s->turn_us > x->req.deadline_us) {
+        x->detached = true; /* a thread or a statement goes on; nobody waits for it */
         answer_timeout_raw(x->peer, true);
     } else if (x->state == X_BODY && !x->suspended && idle > BODY_WAIT_US) {
         req_fail(&x->req, "request.timeout", NULL, NULL);
