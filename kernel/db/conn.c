@@ -65,9 +65,14 @@ void statement_forget_all(struct statement_set *s)
     *s = (struct statement_set){0};
 }
 
-void db_statement_name(const char *sql, char out[18])
+void db_statement_name(uint64_t hash, char out[18])
 {
-    snprintf(out, 18, "s%016llx", (unsigned long long)statement_hash(sql));
+    static const char digits[] = "0123456789abcdef";
+
+    out[0] = 's';
+    for (int i = 16; i >= 1; i--, hash >>= 4)
+        out[i] = digits[hash & 15];
+    out[17] = 0;
 }
 
 struct db_conn *db_open(const char *conninfo, bool prepared, int64_t statement_timeout_ms)
@@ -202,7 +207,7 @@ static PGresult *run_once(
     }
     for (size_t i = 0; i < n_args; i++)
         values[i] = args[i].p;
-    db_statement_name(sql, name);
+    db_statement_name(hash, name);
     if (c->prepared && !known && c->known.count < STATEMENTS_MAX) {
         r = PQprepare(c->pg, name, sql, 0, NULL);
         if (!good(r)) {

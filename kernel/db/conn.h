@@ -46,8 +46,8 @@ bool db_in_transaction(const struct db_conn *c);
 bool db_ready(struct db_conn *c);
 /* Sets *e from a failed result. */
 void db_error_from(const PGresult *result, const PGconn *conn, struct db_error *e);
-/* A stable name for a statement's text: 17 bytes, 's' and 16 hex digits. */
-void db_statement_name(const char *sql, char out[18]);
+/* The name of the statement with this hash (statement_hash): 's' and 16 hex digits. */
+void db_statement_name(uint64_t hash, char out[18]);
 
 /* A set of statement names, with a maximum; what a connection has prepared. */
 struct statement_set {

@@ -268,7 +268,7 @@ static bool send_job(struct lane *l, struct lane_job *job)
     for (size_t i = 0; i < job->n_args; i++)
         values[i] = job->args[i].p;
     known = l->prepared && statement_known(&l->known, job->hash);
-    snprintf(name, sizeof(name), "s%016llx", (unsigned long long)job->hash);
+    db_statement_name(job->hash, name);
     job->prepare_sent = false;
     if (l->prepared && !known && l->known.count < STATEMENTS_MAX) {
         if (!PQsendPrepare(l->pg, name, job->sql, 0, NULL))
