@@ -223,6 +223,23 @@ def test_allowed_users_forms(fresh):
     assert get() == [u[0]]
 
 
+def test_allowed_users_limit_holds_for_the_result(fresh):
+    """maxItems counts what would be stored, not only what is sent."""
+    c = fresh.client()
+    place = make_location(c)["id"]
+    u = [fresh.user() for _ in range(3)]
+    s = make_station(c, place, "A-1", allow_all_users=False, allowed_users=[u[0]])
+    many = json.dumps([u[0]] + [f"user_{i:022}" for i in range(999)])
+    fresh.server.sql("UPDATE stations.print_station SET allowed_users = %s WHERE id = %s", many, s["id"])
+    r = refuse(c, s, {"allowed_users": {"add": [u[1]]}}, ["allowed_users"])
+    assert "1000" in r.message, r
+    too_many = [f"user_{i:022}" for i in range(1001)]
+    r = c.refused("POST", STATIONS, 400, "validation.failed", ["allowed_users"],
+                  body=station_body(place, "A-2", allow_all_users=False, allowed_users={"add": too_many}))
+    assert "1000" in r.message, r
+    update(c, s, {"allowed_users": {"remove": ["user_" + "0" * 22]}})
+
+
 def test_allow_all_users_rules(fresh):
     c = fresh.client()
     place = make_location(c)["id"]
