@@ -115,10 +115,12 @@ static void compare(struct diff *d, wharf_str path, const struct wharf_json *old
 
 static void compare_objects(struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new)
 {
+    struct json_index in_old = json_index(d->arena, old), in_new = json_index(d->arena, new);
+
     for (const struct wharf_json *m = old->child; m; m = m->next)
-        compare(d, join(d->arena, path, m->key), m, json_get_n(new, m->key));
+        compare(d, join(d->arena, path, m->key), m, json_index_get(&in_new, m->key));
     for (const struct wharf_json *m = new->child; m; m = m->next) {
-        if (!json_get_n(old, m->key))
+        if (!json_index_get(&in_old, m->key))
             compare(d, join(d->arena, path, m->key), NULL, m);
     }
 }
