@@ -25,6 +25,7 @@ PROGRAM = BUILD / "kernel" / "wharf"
 KEYS = ["data", "message", "status", "code", "errors", "pagination", "endpoint"]
 CODE = re.compile(r"^[a-z0-9_]+([.:][a-z0-9_]+)*$")
 ISO = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+SANITIZER = re.compile("ERROR: AddressSanitizer|runtime error:|WARNING: ThreadSanitizer")
 FORMATS = {
     "iso_8601": "iso_8601;type=string;precision=milliseconds",
     "epoch": "epoch;type=integer;precision=seconds",
@@ -105,8 +106,20 @@ class Server:
             self.process.kill()
             self.process.wait()
         self.log.close()
+        found = self.sanitizer_reports()
         if not self.keep:
             shutil.rmtree(self.folder, ignore_errors=True)
+        assert not found, found
+
+    def sanitizer_reports(self):
+        """What a build with sanitizers had to say, in any of its processes; empty for other builds."""
+        for name in ("out", "wharf.log"):
+            file = self.folder / name
+            text = file.read_text(errors="replace") if file.exists() else ""
+            found = SANITIZER.search(text)
+            if found:
+                return f"{name}: {text[found.start():found.start() + 8000]}"
+        return ""
 
 
 class Organization:
