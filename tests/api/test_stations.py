@@ -384,3 +384,18 @@ def test_scopes(fresh):
     r.refused("POST", STATIONS, 403, "scope_access", ["print_stations:write"], body=station_body(place))
     fresh.client("locations:write").refused("GET", STATIONS, 403, "scope_access", ["print_stations:read"])
     make_station(fresh.client("print_stations:write"), place)
+
+
+def test_location_with_stations_is_in_use(fresh):
+    c = fresh.client()
+    d = make_location(c, "Busy")
+    s = make_station(c, d["id"])
+    c.refused("DELETE", "/v1/locations/" + d["id"], 409, "location.in_use", ["print_stations"])
+    assert c.get("/v1/locations/" + d["id"]).data["id"] == d["id"]
+    gone = c.delete("/v1/locations/" + d["id"] + "?force=true")
+    assert gone.data == {"id": d["id"], "object": "location", "deleted": True}
+    c.refused("GET", "/v1/locations/" + d["id"], 404, "not_found", [d["id"]])
+    left = c.get("/v1/cloud-printing/stations/" + s["id"]).data
+    assert left["location_id"] == d["id"] and left["location"] is None
+    assert fresh.server.sql("SELECT count(*) FROM locations.layout WHERE location_id = %s AND deleted_at IS NULL", d["id"]) == [(0,)]
+    assert [e[0] for e in fresh.events(d["id"])] == ["location.created", "location.deleted"]
