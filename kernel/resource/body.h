@@ -46,5 +46,9 @@ bool value_merge(struct arena *a, const struct field *f, wharf_str stored, const
     struct value *ret, schema_problem_fn *fn, void *arg);
 /* The array that a set input makes of the stored one (compact JSON text of an array). Order: stored first, then added. */
 wharf_str value_apply_set(struct arena *a, wharf_str stored, const struct value *input);
+/* The same into v->text; the array that comes out is checked by the field's own limits (maxItems): false and a problem at
+ * path when it breaks them. v->json keeps the input. */
+bool value_settle_set(struct arena *a, const struct field *f, wharf_str stored, wharf_str path, struct value *v,
+    schema_problem_fn *fn, void *arg);
 
 #endif

@@ -163,7 +163,7 @@ static void not_in_both(
 }
 
 static void change(struct checker *c, const struct field *f, const struct wharf_json *add,
-    const struct wharf_json *remove, struct value *ret)
+    const struct wharf_json *remove, wharf_str path, struct value *ret)
 {
     struct wharf_json *input = ARENA_NEW(c->arena, struct wharf_json), **tail;
 
@@ -186,8 +186,8 @@ static void change(struct checker *c, const struct field *f, const struct wharf_
         ret->text = value_apply_set(c->arena, WHARF_S("[]"), ret);
         ret->json = json_parse(c->arena, ret->text, &error);
         ret->set_input = false;
+        body_by_schema(c, f->schema, ret->json, path, 0);
     }
-    (void)f;
 }
 
 static void set_value(
@@ -222,7 +222,7 @@ static void set_value(
     if (lists[2])
         replace(c, f, lists[2], ret);
     else
-        change(c, f, lists[0], lists[1], ret);
+        change(c, f, lists[0], lists[1], path, ret);
 }
 
 void body_array(struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
@@ -265,4 +265,17 @@ wharf_str value_apply_set(struct arena *a, wharf_str stored, const struct value 
     s = arena_dup_str(a, buf_str(&out));
     buf_done(&out);
     return s;
+}
+
+bool value_settle_set(struct arena *a, const struct field *f, wharf_str stored, wharf_str path, struct value *v,
+    schema_problem_fn *fn, void *arg)
+{
+    struct checker c = {.arena = a, .op = OP_UPDATE, .fn = fn, .arg = arg};
+    struct json_error error;
+
+    v->text = value_apply_set(a, stored, v);
+    v->null = false;
+    if (json_get(v->json, "set")) /* a whole array: checked as such when it was read */
+        return true;
+    return body_by_schema(&c, f->schema, json_parse(a, v->text, &error), path, 0);
 }

@@ -106,8 +106,6 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
         if (to && location_is_id(to) && values[i].present && !values[i].null &&
             !principal_may_see(req->who, values[i].text))
             return PLAN_THREADS;
-        if (values[i].set_input)
-            values[i].text = value_apply_set(req->arena, str_z("[]"), &values[i]);
     }
     plan->rec = future_row(req, res, values);
     plan->statements[0].sql = res->create_sql;

@@ -75,7 +75,7 @@ static void tell(struct diff *d, wharf_str path, const struct wharf_json *old, c
 
 static bool rows_by_id(const struct wharf_json *v)
 {
-    if (!json_is(v, JSON_ARRAY))
+    if (v->type != JSON_ARRAY)
         return false;
     for (const struct wharf_json *e = v->child; e; e = e->next) {
         if (!json_is(json_get(e, "id"), JSON_STRING))
@@ -115,10 +115,12 @@ static void compare(struct diff *d, wharf_str path, const struct wharf_json *old
 
 static void compare_objects(struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new)
 {
+    struct json_index in_old = json_index(d->arena, old), in_new = json_index(d->arena, new);
+
     for (const struct wharf_json *m = old->child; m; m = m->next)
-        compare(d, join(d->arena, path, m->key), m, json_get_n(new, m->key));
+        compare(d, join(d->arena, path, m->key), m, json_index_get(&in_new, m->key));
     for (const struct wharf_json *m = new->child; m; m = m->next) {
-        if (!json_get_n(old, m->key))
+        if (!json_index_get(&in_old, m->key))
             compare(d, join(d->arena, path, m->key), NULL, m);
     }
 }
@@ -144,7 +146,9 @@ static void compare(struct diff *d, wharf_str path, const struct wharf_json *old
         return;
     if (str_ends(path, ".updated_at"))
         return;
-    if (json_is(old, JSON_OBJECT) && json_is(new, JSON_OBJECT))
+    if (!old || !new)
+        tell(d, path, old, new);
+    else if (old->type == JSON_OBJECT && new->type == JSON_OBJECT)
         compare_objects(d, path, old, new);
     else if (rows_by_id(old) && rows_by_id(new) && (old->count || new->count))
         compare_rows(d, path, old, new);

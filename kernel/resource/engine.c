@@ -131,7 +131,8 @@ const char *store_type(const struct field *f)
 
 bool field_written(const struct field *f)
 {
-    return f->kind == FIELD_COLUMN && (f->select < 0 || f->select >= COL_SYSTEM_COUNT) && f->column;
+    return f->kind == FIELD_COLUMN && (f->select < 0 || f->select >= COL_SYSTEM_COUNT) && f->column &&
+           strcmp(f->column, "organization_id") != 0;
 }
 
 /* $1 organization, $2 id, $3 now, $4 actor, then the written columns in order, then the parameters of the history. */

@@ -174,8 +174,6 @@ static wharf_status insert_row(struct wharf_req *req, struct write *w)
 
         if (!field_written(f))
             continue;
-        if (v->present && v->set_input)
-            text = value_apply_set(req->arena, str_z("[]"), v);
         sql_add(&s, ", ");
         bind_cell(&s, f, text.p, text.n);
     }
@@ -273,10 +271,9 @@ static wharf_status settle_values(struct wharf_req *req, struct write *w)
                 arena_printf(req->arena, "%s can not be changed after creation; leave it out", f->name));
         if (v->patch)
             value_merge(req->arena, f, (wharf_str){cell->p, cell->n}, v, str_z(f->name), v, body_problem, req);
-        if (v->set_input) {
-            v->text = value_apply_set(req->arena, cell->p ? (wharf_str){cell->p, cell->n} : str_z("[]"), v);
-            v->null = false;
-        }
+        if (v->set_input)
+            value_settle_set(req->arena, f, cell->p ? (wharf_str){cell->p, cell->n} : str_z("[]"), str_z(f->name), v,
+                body_problem, req);
     }
     return req->n_problems ? WHARF_INVALID : WHARF_OK;
 }

@@ -1,12 +1,12 @@
 """One server for the session; organizations of their own for each test file and, where wanted, each test."""
 import pytest
 
-from wharf import BUILD, Server, make_location
+from wharf import MODULES, Server, make_location
 
 
 @pytest.fixture(scope="session")
 def server():
-    s = Server("--modules", f"org,locations,stations,{BUILD}/tests/plugins/filterbench.so")
+    s = Server("--modules", MODULES)
     yield s
     s.stop()
 

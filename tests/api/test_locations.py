@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from wharf import address, make_location, make_station
+from wharf import address, make_location
 
 
 def test_create_shows_defaults(client):
@@ -219,21 +219,6 @@ def test_access(fresh):
     c.refused("DELETE", "/v1/locations/" + b["id"], 403, "location_access", [b["id"]])
     other = fresh.server.organization().client()
     other.refused("GET", "/v1/locations/" + a["id"], 404, "not_found", [a["id"]])
-
-
-def test_delete_in_use(fresh):
-    c = fresh.client()
-    d = make_location(c, "Busy")
-    s = make_station(c, d["id"])
-    c.refused("DELETE", "/v1/locations/" + d["id"], 409, "location.in_use", ["print_stations"])
-    assert c.get("/v1/locations/" + d["id"]).data["id"] == d["id"]
-    gone = c.delete("/v1/locations/" + d["id"] + "?force=true")
-    assert gone.data == {"id": d["id"], "object": "location", "deleted": True}
-    c.refused("GET", "/v1/locations/" + d["id"], 404, "not_found", [d["id"]])
-    left = c.get("/v1/cloud-printing/stations/" + s["id"]).data
-    assert left["location_id"] == d["id"] and left["location"] is None
-    assert fresh.server.sql("SELECT count(*) FROM locations.layout WHERE location_id = %s AND deleted_at IS NULL", d["id"]) == [(0,)]
-    assert [e[0] for e in fresh.events(d["id"])] == ["location.created", "location.deleted"]
 
 
 def test_delete_frees(fresh):

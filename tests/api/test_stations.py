@@ -223,6 +223,23 @@ def test_allowed_users_forms(fresh):
     assert get() == [u[0]]
 
 
+def test_allowed_users_limit_holds_for_the_result(fresh):
+    """maxItems counts what would be stored, not only what is sent."""
+    c = fresh.client()
+    place = make_location(c)["id"]
+    u = [fresh.user() for _ in range(3)]
+    s = make_station(c, place, "A-1", allow_all_users=False, allowed_users=[u[0]])
+    many = json.dumps([u[0]] + [f"user_{i:022}" for i in range(999)])
+    fresh.server.sql("UPDATE stations.print_station SET allowed_users = %s WHERE id = %s", many, s["id"])
+    r = refuse(c, s, {"allowed_users": {"add": [u[1]]}}, ["allowed_users"])
+    assert "1000" in r.message, r
+    too_many = [f"user_{i:022}" for i in range(1001)]
+    r = c.refused("POST", STATIONS, 400, "validation.failed", ["allowed_users"],
+                  body=station_body(place, "A-2", allow_all_users=False, allowed_users={"add": too_many}))
+    assert "1000" in r.message, r
+    update(c, s, {"allowed_users": {"remove": ["user_" + "0" * 22]}})
+
+
 def test_allow_all_users_rules(fresh):
     c = fresh.client()
     place = make_location(c)["id"]
@@ -396,3 +413,18 @@ def test_two_updates_at_once(client, location):
     d = client.get(f"{STATIONS}/{s['id']}").data
     assert len(d["printers"]) == 2 and d["metadata"] == {f"m{i}": 4 for i in range(4)}
     assert [p["id"] for p in d["printers"] if p["name"] == "Zebra"] == [s["printers"][0]["id"]]
+
+
+def test_location_with_stations_is_in_use(fresh):
+    c = fresh.client()
+    d = make_location(c, "Busy")
+    s = make_station(c, d["id"])
+    c.refused("DELETE", "/v1/locations/" + d["id"], 409, "location.in_use", ["print_stations"])
+    assert c.get("/v1/locations/" + d["id"]).data["id"] == d["id"]
+    gone = c.delete("/v1/locations/" + d["id"] + "?force=true")
+    assert gone.data == {"id": d["id"], "object": "location", "deleted": True}
+    c.refused("GET", "/v1/locations/" + d["id"], 404, "not_found", [d["id"]])
+    left = c.get("/v1/cloud-printing/stations/" + s["id"]).data
+    assert left["location_id"] == d["id"] and left["location"] is None
+    assert fresh.server.sql("SELECT count(*) FROM locations.layout WHERE location_id = %s AND deleted_at IS NULL", d["id"]) == [(0,)]
+    assert [e[0] for e in fresh.events(d["id"])] == ["location.created", "location.deleted"]

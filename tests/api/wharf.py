@@ -1,7 +1,7 @@
 """A real server, and a client that checks every answer: envelope and headers of spec 01 sections 1 and 2.4, and the served OpenAPI.
 
 `Server` runs `wharf dev` in a folder of its own; `Server.organization()` makes an organization, `Organization.client()` a key.
-WHARF_BUILD or BUILD names the build folder (default: build).
+WHARF_BUILD or BUILD names the build folder (default: build); WHARF_TEST_MODULES the modules of the server that most tests share.
 """
 import functools
 import http.client
@@ -22,9 +22,11 @@ import requests
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WHARF_BUILD") or os.environ.get("BUILD") or ROOT / "build").resolve()
 PROGRAM = BUILD / "kernel" / "wharf"
+MODULES = os.environ.get("WHARF_TEST_MODULES") or f"org,locations,stations,{BUILD}/tests/plugins/filterbench.so"
 KEYS = ["data", "message", "status", "code", "errors", "pagination", "endpoint"]
 CODE = re.compile(r"^[a-z0-9_]+([.:][a-z0-9_]+)*$")
 ISO = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+SANITIZER = re.compile("ERROR: AddressSanitizer|runtime error:|WARNING: ThreadSanitizer")
 FORMATS = {
     "iso_8601": "iso_8601;type=string;precision=milliseconds",
     "epoch": "epoch;type=integer;precision=seconds",
@@ -105,8 +107,20 @@ class Server:
             self.process.kill()
             self.process.wait()
         self.log.close()
+        found = self.sanitizer_reports()
         if not self.keep:
             shutil.rmtree(self.folder, ignore_errors=True)
+        assert not found, found
+
+    def sanitizer_reports(self):
+        """What a build with sanitizers had to say, in any of its processes; empty for other builds."""
+        for name in ("out", "wharf.log"):
+            file = self.folder / name
+            text = file.read_text(errors="replace") if file.exists() else ""
+            found = SANITIZER.search(text)
+            if found:
+                return f"{name}: {text[found.start():found.start() + 8000]}"
+        return ""
 
 
 class Organization:
