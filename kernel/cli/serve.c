@@ -244,6 +244,8 @@ static void dev_settings(struct serve *s)
         cli_set(&s->c, "data", data);
     if (!cli_is_set(&s->c, "admin.listen"))
         cli_set(&s->c, "admin.listen", "127.0.0.1:0");
+    if (!cli_is_set(&s->c, "drain_accept"))
+        cli_set(&s->c, "drain_accept", "0");
     if (!cli_is_set(&s->c, "log.file"))
         cli_set(&s->c, "log.file", arena_printf(s->c.a, "%s/wharf.log", data).p);
     if (!cli_is_set(&s->c, "log.access"))

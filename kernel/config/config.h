@@ -33,6 +33,8 @@ struct config {
     int64_t statement_timeout_ms; /* database.statement_timeout = 15000 */
     const char *migrate; /* migrate = "auto" | "manual" */
     int64_t workers; /* workers = number of web workers; 0 = cores */
+    int64_t drain_accept_ms; /* drain_accept = 5000 */
+    int64_t header_timeout_ms, body_timeout_ms; /* http.header_timeout = 10000, http.body_timeout = 30000 */
     int64_t drain_timeout_ms; /* drain_timeout = 30000 */
     int64_t handler_timeout_ms; /* http.handler_timeout = 30000 */
     int64_t body_limit; /* http.body_limit = 2097152 */

@@ -59,6 +59,38 @@ bool statement_remember(struct statement_set *s, uint64_t hash)
     return true;
 }
 
+/* What stood behind the gap in the same run moves up, so that look-ups still find it. */
+void statement_forget(struct statement_set *s, uint64_t hash)
+{
+    size_t gap, mask = s->cap - 1;
+
+    if (!statement_known(s, hash))
+        return;
+    for (gap = hash & mask; s->slots[gap] != hash;)
+        gap = (gap + 1) & mask;
+    for (size_t i = (gap + 1) & mask; s->slots[i]; i = (i + 1) & mask) {
+        size_t home = s->slots[i] & mask;
+
+        if (((i - home) & mask) >= ((i - gap) & mask)) {
+            s->slots[gap] = s->slots[i];
+            gap = i;
+        }
+    }
+    s->slots[gap] = 0;
+    s->count--;
+}
+
+bool statement_mend(struct statement_set *s, uint64_t hash, const char *sqlstate)
+{
+    if (!strcmp(sqlstate, "26000")) /* no such prepared statement */
+        statement_forget(s, hash);
+    else if (!strcmp(sqlstate, "42P05")) /* there is one already */
+        statement_remember(s, hash);
+    else
+        return false;
+    return true;
+}
+
 void statement_forget_all(struct statement_set *s)
 {
     free(s->slots);
@@ -212,6 +244,8 @@ static PGresult *run_once(
         r = PQprepare(c->pg, name, sql, 0, NULL);
         if (!good(r)) {
             db_error_from(r, c->pg, e);
+            if (statement_mend(&c->known, hash, e->sqlstate))
+                e->status = DB_CONFLICT;
             PQclear(r);
             return NULL;
         }
@@ -223,6 +257,8 @@ static PGresult *run_once(
     if (good(r))
         return r;
     db_error_from(r, c->pg, e);
+    if (statement_mend(&c->known, hash, e->sqlstate))
+        e->status = DB_CONFLICT; /* nothing ran; the next attempt does */
     PQclear(r);
     return NULL;
 }
@@ -246,6 +282,8 @@ PGresult *db_run(
     r = run_once(c, sql, args, n_args, ret_error);
     /* A statement alone on a connection that had died while idle did not run: the new connection may have it. */
     if (!r && ret_error->status == DB_LOST && !c->open && db_ready(c))
+        r = run_once(c, sql, args, n_args, ret_error);
+    if (!r && !c->open && (!strcmp(ret_error->sqlstate, "26000") || !strcmp(ret_error->sqlstate, "42P05")))
         r = run_once(c, sql, args, n_args, ret_error);
     return r;
 }

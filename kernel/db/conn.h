@@ -57,6 +57,10 @@ struct statement_set {
 enum { STATEMENTS_MAX = 1000, PARAMS_MAX = 512 };
 bool statement_known(const struct statement_set *s, uint64_t hash);
 bool statement_remember(struct statement_set *s, uint64_t hash); /* false: full */
+void statement_forget(struct statement_set *s, uint64_t hash);
+/* The connection and its set disagree about this statement (a pooler, or a Parse that was not carried out): the set is put right.
+ * False: the error is about something else. */
+bool statement_mend(struct statement_set *s, uint64_t hash, const char *sqlstate);
 void statement_forget_all(struct statement_set *s);
 uint64_t statement_hash(const char *sql);
 

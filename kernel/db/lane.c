@@ -9,7 +9,7 @@
 #include "util/time.h"
 
 enum lane_state { LANE_DOWN, LANE_CONNECTING, LANE_SETUP, LANE_IDLE };
-enum { GROUP_MAX = 256 };
+enum { GROUP_MAX = 256, CONNECT_WAIT_US = 5000000, SILENCE_US = 2000000 };
 
 struct queue {
     struct lane_job *first, **last;
@@ -28,6 +28,7 @@ struct lane {
     int64_t retry_at_us;
     struct queue waiting; /* not sent */
     struct queue flying; /* sent, in order; the group ends at a Sync */
+    int64_t moved_us; /* when something was sent on an idle connection, or came back */
     size_t groups; /* Syncs outstanding: 0 or 1 for writes and slow ones, any number for reads */
     struct queue done; /* results of the current group, answered at its Sync */
     bool group_failed;
@@ -172,6 +173,17 @@ static void lost(struct lane *l, int64_t now_us)
         finish(job, &e);
 }
 
+/* Must be asked before it is sent: the connection is good, and the others of the group have no part in it. */
+static bool too_many(struct lane *l)
+{
+    static const struct db_error e = {.status = DB_FAILED, .message = "more parameters than a statement may have"};
+
+    if (l->waiting.first->n_args <= PARAMS_MAX)
+        return false;
+    finish(pop(&l->waiting), &e);
+    return true;
+}
+
 static void expire(struct lane *l, int64_t now_us)
 {
     struct db_error e = {.status = DB_LOST, .message = "no connection in time"};
@@ -197,6 +209,7 @@ static void begin_connect(struct lane *l, int64_t now_us)
         return;
     }
     l->state = LANE_CONNECTING;
+    l->moved_us = now_us;
     watch(l, PQsocket(l->pg), EPOLLOUT);
 }
 
@@ -218,6 +231,7 @@ static void begin_setup(struct lane *l, int64_t now_us)
 
 static void go_on_connecting(struct lane *l, int64_t now_us)
 {
+    l->events = 0; /* libpq may have gone on to the host's next address: another socket under the same number */
     switch (PQconnectPoll(l->pg)) {
     case PGRES_POLLING_READING:
         watch(l, PQsocket(l->pg), EPOLLIN);
@@ -293,7 +307,9 @@ static void send_waiting(struct lane *l, int64_t now_us)
 
         if (job->alone && sent)
             break;
-        if (job->n_args > PARAMS_MAX || !send_job(l, job)) {
+        if (too_many(l))
+            continue;
+        if (!send_job(l, job)) {
             lost(l, now_us);
             return;
         }
@@ -302,11 +318,23 @@ static void send_waiting(struct lane *l, int64_t now_us)
         if (job->alone)
             break;
     }
-    if (!PQpipelineSync(l->pg)) {
+    if (sent && !PQpipelineSync(l->pg)) {
         lost(l, now_us);
         return;
     }
-    l->groups++;
+    if (sent && !l->groups++)
+        l->moved_us = now_us;
+}
+
+/* The lane and the connection disagreed about what is prepared: nothing of this job ran, so it may go once more. */
+static bool mend(struct lane *l, struct lane_job *job)
+{
+    const char *state = PQresultErrorField(job->result, PG_DIAG_SQLSTATE);
+
+    if (job->mended || !state || !statement_mend(&l->known, job->hash, state))
+        return false;
+    job->mended = true;
+    return true;
 }
 
 /* The group's Sync has come: it is committed, or all of it failed. */
@@ -323,7 +351,7 @@ static void group_over(struct lane *l)
         ExecStatusType s = PQresultStatus(job->result);
         bool failed = s != PGRES_TUPLES_OK && s != PGRES_COMMAND_OK;
 
-        if (!l->group_failed || (n == 1 && failed)) {
+        if (!l->group_failed || (n == 1 && failed && !mend(l, job))) {
             if (failed)
                 db_error_from(job->result, l->pg, &e);
             finish(job, failed ? &e : NULL);
@@ -362,7 +390,7 @@ static bool take_result(struct lane *l, PGresult *r)
             PQclear(r);
             return true;
         }
-        statement_forget_all(&l->known);
+        statement_forget(&l->known, job->hash);
         PQclear(job->result);
         job->result = r;
         l->group_failed = true;
@@ -387,6 +415,7 @@ static void read_results(struct lane *l, int64_t now_us)
         lost(l, now_us);
         return;
     }
+    l->moved_us = now_us;
     while ((l->flying.n || l->groups) && !PQisBusy(l->pg)) {
         PGresult *r = PQgetResult(l->pg);
 
@@ -405,12 +434,23 @@ static void read_results(struct lane *l, int64_t now_us)
         lost(l, now_us);
 }
 
+/* A server that says nothing for longer than a statement may take, or than connecting takes: it hangs, or is out of reach. */
+static bool silent(const struct lane *l, int64_t now_us)
+{
+    if (l->state == LANE_CONNECTING || l->state == LANE_SETUP)
+        return now_us - l->moved_us > CONNECT_WAIT_US;
+    return l->state == LANE_IDLE && l->groups && l->statement_timeout_ms &&
+           now_us - l->moved_us > l->statement_timeout_ms * 1000 + SILENCE_US;
+}
+
 void lane_turn(struct lane *l, bool ready, int64_t now_us)
 {
     if (l->state == LANE_DOWN && now_us >= l->retry_at_us)
         begin_connect(l, now_us);
     else if (ready && l->state == LANE_CONNECTING)
         go_on_connecting(l, now_us);
+    if (!ready && silent(l, now_us))
+        lost(l, now_us);
     if (ready && l->state == LANE_SETUP)
         go_on_setup(l, now_us);
     if (ready && l->state == LANE_IDLE)
@@ -434,5 +474,6 @@ void lane_queue(struct lane *l, struct lane_job *job)
     job->result = NULL;
     job->alone = false;
     job->prepare_sent = false;
+    job->mended = false;
     push(&l->waiting, job);
 }

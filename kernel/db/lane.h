@@ -32,6 +32,7 @@ struct lane_job { /* owned by the caller, alive until done() was called */
     PGresult *result;
     bool alone;
     bool prepare_sent;
+    bool mended;
 };
 
 /* changed(): the descriptor or the wanted events differ from before (fd -1: nothing to watch). */

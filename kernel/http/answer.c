@@ -258,15 +258,35 @@ static void send_and_close_ours(int fd, wharf_str text)
             SHUT_WR); /* what the peer still sends is read and dropped, so that the answer is not lost with a reset */
 }
 
+/* OPTIONS is answered from the headers alone, and it is no problem. */
+static void options_raw(struct exchange *x)
+{
+    struct buf out;
+
+    buf_init(&out, 4096);
+    buf_addf(&out, "HTTP/1.1 204 No Content\r\nAllow: %s\r\nRequest-Id: %s\r\n", x->allow ? x->allow : "OPTIONS",
+        x->req.request_id);
+    BUF_LIT(&out, "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n");
+    x->answer_status = 204;
+    x->answer_bytes = 0;
+    send_and_close_ours(x->peer->fd, buf_str(&out));
+    buf_done(&out);
+}
+
 /* A refusal while the body is still on its way: libmicrohttpd takes answers before or after a body, not inside it. */
 void answer_raw(struct exchange *x)
 {
     static const char *const phrases[] = {"Bad Request", "Unauthorized", "Refused", "Forbidden", "Not Found",
         "Method Not Allowed", "Not Acceptable", "Refused", "Request Timeout", "Conflict"};
     struct wharf_req *req = &x->req;
-    int status = code_status(req->engine, req->problems[0].code);
     struct buf body, out;
+    int status;
 
+    if (!req->n_problems) {
+        options_raw(x);
+        return;
+    }
+    status = code_status(req->engine, req->problems[0].code);
     buf_init(&body, 1 << 20);
     buf_init(&out, 1 << 20);
     if (req->problem_details)

@@ -14,7 +14,7 @@ static const char *header(const struct exchange *x, const char *name)
 }
 
 struct header_count {
-    unsigned lengths, hosts;
+    unsigned lengths, hosts, codings;
 };
 
 static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *key, const char *value)
@@ -24,19 +24,22 @@ static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const ch
     (void)kind, (void)value;
     n->lengths += !strcasecmp(key, "Content-Length");
     n->hosts += !strcasecmp(key, "Host");
+    n->codings += !strcasecmp(key, "Transfer-Encoding");
     return MHD_YES;
 }
 
 /* libmicrohttpd keeps the last of several Content-Length headers and prefers Transfer-Encoding: both are smuggling tricks. */
 static bool well_formed(struct exchange *x)
 {
+    const char *coding = header(x, "Transfer-Encoding");
     struct header_count n = {0};
 
     MHD_get_connection_values(x->connection, MHD_HEADER_KIND, count_header, &n);
-    if (n.lengths > 1 || (n.lengths && header(x, "Transfer-Encoding")) || n.hosts > 1) {
+    if (n.lengths > 1 || (n.lengths && coding) || n.hosts > 1 || n.codings > 1 ||
+        (coding && strcasecmp(coding, "chunked") != 0)) {
         x->close_after = true;
         req_fail(&x->req, "http.malformed", NULL,
-            "Send one Host header, and Content-Length or Transfer-Encoding but not both");
+            "Send one Host header, and Content-Length or Transfer-Encoding: chunked but not both");
         return false;
     }
     return true;

@@ -24,8 +24,8 @@ static void auth_done(struct lane_job *job, PGresult *result, const struct db_er
         req->who = auth_principal(&req->engine->areas, result, req->now_us);
         auth_cache_put(req->engine->auth, x->key_hash, req->who, x->server->turn_us);
     }
+    x->state = X_KEYED;
     if (x->abandoned) {
-        x->state = X_ANSWER;
         exchange_release(x);
         return;
     }

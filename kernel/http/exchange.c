@@ -210,7 +210,7 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char 
         return MHD_NO;
     if (x->state == X_NEW)
         return first_call(x, c, method);
-    if (x->state == X_AUTH) /* resumed: the key is known */
+    if (x->state == X_KEYED) /* resumed: the key is known */
         return after_headers(x, x->req.n_problems == 0);
     if (x->state == X_QUEUED) {
         *upload_data_size = 0;

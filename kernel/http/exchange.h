@@ -30,6 +30,7 @@ enum {
 enum exchange_state {
     X_NEW, /* headers not looked at */
     X_AUTH, /* waiting for the key's row */
+    X_KEYED, /* the key's row has come */
     X_BODY, /* headers are good, body is being read */
     X_REFUSED, /* a problem is known, body is being drained */
     X_ON_LANES, /* waiting for statements */
@@ -96,8 +97,8 @@ struct server {
     size_t in_flight;
     struct buf access; /* access log lines of this turn */
     int access_fd;
-    bool draining;
-    int64_t drain_until_us;
+    bool draining, quiet; /* quiet: nothing new is accepted */
+    int64_t accept_until_us, drain_until_us;
     int64_t turn_us; /* monotonic time of this turn */
 };
 

@@ -19,8 +19,7 @@
 #include "util/time.h"
 
 enum {
-    HEADER_WAIT_US = 10000000,
-    BODY_WAIT_US = 30000000,
+    LINGER_US = 1000000, /* a kept-alive connection may have a request on its way when a drain begins */
     KEEP_ALIVE_S = 60,
     EVENTS = 64,
     TAG_MHD = 1,
@@ -35,8 +34,12 @@ enum {
 
 static void *uri_seen(void *cls, const char *uri, struct MHD_Connection *c)
 {
-    (void)c;
-    return exchange_new(cls, uri);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct exchange *x = exchange_new(cls, uri);
+
+    if (x)
+        x->peer = info ? info->socket_context : NULL;
+    return x;
 }
 
 static void completed(void *cls, struct MHD_Connection *c, void **con_cls, enum MHD_RequestTerminationCode code)
@@ -50,6 +53,8 @@ static void completed(void *cls, struct MHD_Connection *c, void **con_cls, enum 
     x->connection = c;
     if (x->state == X_QUEUED || x->state == X_CUT)
         access_line(x);
+    atomic_fetch_add_explicit(
+        &x->server->boot->board->workers[x->server->boot->slot].requests, 1, memory_order_relaxed);
     if (x->peer) {
         x->peer->busy = false;
         x->peer->since_us = x->server->turn_us;
@@ -193,7 +198,10 @@ static void check_exchange(struct server *s, struct exchange *x)
     if (x->suspended && !x->detached && s->turn_us > x->req.deadline_us) {
         x->detached = true; /* a thread or a statement goes on; nobody waits for it */
         answer_timeout_raw(x->peer, true);
-    } else if (x->state == X_BODY && !x->suspended && idle > BODY_WAIT_US) {
+    } else if (x->state == X_NEW && s->turn_us - x->req.start_us > s->config->header_timeout_ms * 1000) {
+        x->req.start_us = s->turn_us; /* once */
+        answer_timeout_raw(x->peer, false);
+    } else if (x->state == X_BODY && !x->suspended && idle > s->config->body_timeout_ms * 1000) {
         req_fail(&x->req, "request.timeout", NULL, NULL);
         exchange_cut(x);
         shutdown(x->peer->fd, SHUT_RD);
@@ -213,7 +221,7 @@ static void check_times(struct server *s)
         check_exchange(s, x);
     }
     for (struct peer *p = s->peers; p; p = p->next) {
-        int64_t limit = p->used ? (int64_t)(KEEP_ALIVE_S + 10) * 1000000 : HEADER_WAIT_US;
+        int64_t limit = p->used ? (int64_t)(KEEP_ALIVE_S + 10) * 1000000 : s->config->header_timeout_ms * 1000;
 
         if (!p->busy && s->turn_us - p->since_us > limit) {
             if (!p->used)
@@ -225,24 +233,43 @@ static void check_times(struct server *s)
     }
 }
 
+/* The supervisor owns the socket: its queue waits for the successor. */
+static void stop_accepting(struct server *s)
+{
+    MHD_socket listen_fd = MHD_quiesce_daemon(s->daemon);
+
+    (void)listen_fd;
+    s->quiet = true;
+}
+
+/* A successor is there: it accepts. Else the server ends, and who has not heard of it yet is served for a while. */
 static void begin_drain(struct server *s)
 {
-    MHD_socket listen_fd;
+    bool ends = atomic_load(&s->boot->board->stopping) != 0;
 
     s->draining = true;
-    s->drain_until_us = s->turn_us + s->config->drain_timeout_ms * 1000;
-    listen_fd = MHD_quiesce_daemon(s->daemon);
-    (void)listen_fd; /* the supervisor owns it: its queue waits for the successor */
+    s->accept_until_us = s->turn_us + (ends ? s->config->drain_accept_ms * 1000 : 0);
+    s->drain_until_us = s->accept_until_us + s->config->drain_timeout_ms * 1000;
     log_info("worker.drain", "finishing %zu requests", s->in_flight);
 }
 
+/* A connection that was just used may have its next request on the way; that one is told to be the last. */
 static bool drained(struct server *s)
 {
+    int64_t rested = s->turn_us - LINGER_US;
     bool idle = s->in_flight == 0;
 
-    for (struct peer *p = s->peers; idle && p; p = p->next) {
-        if (!p->busy)
-            shutdown(p->fd, SHUT_RD); /* kept alive but idle: nothing is lost */
+    if (s->turn_us < s->accept_until_us)
+        return false;
+    if (!s->quiet)
+        stop_accepting(s);
+    for (struct peer *p = s->peers; p; p = p->next) {
+        if (p->busy)
+            continue;
+        if (p->since_us < rested && s->accept_until_us < rested)
+            shutdown(p->fd, SHUT_RD); /* idle: nothing is lost */
+        else
+            idle = false;
     }
     return idle || s->turn_us > s->drain_until_us;
 }
@@ -273,6 +300,21 @@ static void read_events(struct server *s, const struct epoll_event *events, int 
     }
 }
 
+static int64_t resident_kb(void)
+{
+    char text[96] = "";
+    long long pages = 0;
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    const char *second;
+
+    if (fd < 0)
+        return 0;
+    if (read(fd, text, sizeof(text) - 1) > 0 && (second = strchr(text, ' ')))
+        pages = strtoll(second, NULL, 10);
+    close(fd);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
 void server_run(struct server *s)
 {
     struct board_worker *slot = &s->boot->board->workers[s->boot->slot];
@@ -292,6 +334,7 @@ void server_run(struct server *s)
         if (s->turn_us >= next_second) {
             next_second = s->turn_us + 1000000;
             atomic_store_explicit(&slot->beat_us, s->turn_us, memory_order_relaxed);
+            atomic_store_explicit(&slot->rss_kb, resident_kb(), memory_order_relaxed);
             check_times(s);
         }
     }

@@ -18,7 +18,8 @@ static void run_livez(struct wharf_req *req)
 
 static void run_readyz(struct wharf_req *req)
 {
-    bool ready = req->engine->ready && *req->engine->ready;
+    bool database = req->engine->ready && *req->engine->ready;
+    bool ready = database && !atomic_load(&req->engine->board->stopping);
     wharf_str verbose;
     struct jw w;
 
@@ -31,7 +32,7 @@ static void run_readyz(struct wharf_req *req)
     jw_init(&w, &req->out);
     jw_open(&w, NULL, '{');
     jw_bool(&w, "ready", ready);
-    jw_z(&w, "database", ready ? "ok" : "away");
+    jw_z(&w, "database", database ? "ok" : "away");
     jw_open(&w, "modules", '{');
     for (size_t i = 0; i < req->engine->n_plugins; i++)
         jw_z(&w, req->engine->plugins[i].name, "ok");

@@ -53,6 +53,7 @@ struct board {
     struct board_worker workers[BOARD_WORKERS];
     struct board_route routes[BOARD_ROUTES];
     _Atomic uint64_t auth_failures[8]; /* missing invalid expired revoked disabled scope location ip */
+    _Atomic int stopping; /* the whole server ends: workers refuse readiness and still accept for a while */
     _Atomic uint64_t crashes, restarts;
     _Atomic int64_t http_in_flight;
     _Atomic int64_t db_in_use;

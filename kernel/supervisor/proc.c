@@ -157,7 +157,8 @@ void proc_ask_to_end(struct supervisor *s, struct proc *p)
         return;
     p->asked = true;
     p->state = BOARD_DRAINING;
-    p->kill_at_us = clock_monotonic_us() + s->config->drain_timeout_ms * 1000 + (int64_t)DRAIN_EXTRA_S * SECOND;
+    p->kill_at_us = clock_monotonic_us() + (s->config->drain_accept_ms + s->config->drain_timeout_ms) * 1000 +
+                    (int64_t)DRAIN_EXTRA_S * SECOND;
     publish(s, p);
     kill(p->pid, SIGTERM);
 }

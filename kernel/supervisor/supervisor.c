@@ -40,6 +40,7 @@ void supervisor_stop(struct supervisor *s)
     if (s->stopping)
         return;
     s->stopping = true;
+    atomic_store(&s->board->stopping, 1);
     log_info("server.stopping", "workers finish what runs");
     for (size_t i = 0; i < PROCS_MAX; i++)
         if (s->procs[i].pid)

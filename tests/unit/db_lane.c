@@ -1,0 +1,203 @@
+/* db_lane.c - lanes against a real PostgreSQL: groups that fail, and what is prepared afterwards. */
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "db/cluster.h"
+#include "db/lane.h"
+#include "unit.h"
+#include "util/time.h"
+
+static struct cluster *cluster;
+static struct arena *lasting;
+static char folder[] = "/tmp/wharf-lane-XXXXXX";
+
+struct ask {
+    struct lane_job job;
+    struct sql_arg arg;
+    bool done;
+    enum db_status status;
+    char value[32];
+};
+
+static void answered(struct lane_job *job, PGresult *result, const struct db_error *error)
+{
+    struct ask *ask = job->arg;
+
+    ask->done = true;
+    ask->status = error ? error->status : DB_OK;
+    if (result && PQntuples(result))
+        snprintf(ask->value, sizeof(ask->value), "%s", PQgetvalue(result, 0, 0));
+}
+
+static void changed(void *arg, struct lane *lane)
+{
+    (void)arg, (void)lane;
+}
+
+static void queue(struct lane *l, struct ask *ask, const char *sql, const char *value)
+{
+    *ask = (struct ask){.arg = {value, value ? strlen(value) : 0}};
+    ask->job = (struct lane_job){.sql = sql,
+        .args = &ask->arg,
+        .n_args = value ? 1 : 0,
+        .done = answered,
+        .arg = ask,
+        .deadline_us = clock_monotonic_us() + 10000000};
+    lane_queue(l, &ask->job);
+}
+
+/* Turns until all jobs were answered. */
+static void run(struct lane *l)
+{
+    int64_t until = clock_monotonic_us() + 15000000;
+    bool ready = false;
+
+    while (lane_load(l) && clock_monotonic_us() < until) {
+        struct pollfd fd = {0};
+
+        lane_turn(l, ready, clock_monotonic_us());
+        fd.fd = lane_fd(l);
+        fd.events = (short)((lane_events(l) & EPOLLIN ? POLLIN : 0) | (lane_events(l) & EPOLLOUT ? POLLOUT : 0));
+        ready = poll(&fd, 1, 10) > 0;
+    }
+    assert_int_equal(lane_load(l), 0);
+}
+
+#define INSERT "INSERT INTO lane_test (name) VALUES ($1) RETURNING name"
+
+/* The statement behind the one that failed was never parsed; the one before it is parsed still. */
+static void failed_group_keeps_what_is_prepared(void **state)
+{
+    struct lane *l = lane_new(LANE_WRITE, cluster_conninfo(cluster), true, 15000, changed, NULL);
+    struct ask a, b;
+
+    queue(l, &a, INSERT, "one");
+    run(l);
+    assert_int_equal(a.status, DB_OK);
+    queue(l, &a, INSERT, "one");
+    queue(l, &b, "SELECT 'b' || $1::text", "1");
+    run(l);
+    assert_int_equal(a.status, DB_UNIQUE);
+    assert_int_equal(b.status, DB_OK);
+    assert_string_equal(b.value, "b1");
+    queue(l, &a, INSERT, "two");
+    queue(l, &b, "SELECT 'b' || $1::text", "2");
+    run(l);
+    assert_int_equal(a.status, DB_OK);
+    assert_string_equal(b.value, "b2");
+    lane_free(l);
+}
+
+/* A pooler may give another server connection. */
+static void lost_statements_are_prepared_again(void **state)
+{
+    static const enum lane_kind kinds[] = {LANE_READ, LANE_WRITE, LANE_SLOW};
+
+    for (size_t i = 0; i < 3; i++) {
+        struct lane *l = lane_new(kinds[i], cluster_conninfo(cluster), true, 15000, changed, NULL);
+        struct ask a, b;
+
+        queue(l, &a, "SELECT $1::text", "x");
+        run(l);
+        queue(l, &b, "DEALLOCATE ALL", NULL);
+        run(l);
+        assert_int_equal(b.status, DB_OK);
+        queue(l, &a, "SELECT $1::text", "y");
+        run(l);
+        assert_int_equal(a.status, DB_OK);
+        assert_string_equal(a.value, "y");
+        lane_free(l);
+    }
+}
+
+static void too_many_parameters_fail_alone(void **state)
+{
+    static struct sql_arg many[PARAMS_MAX + 1];
+    struct lane *l = lane_new(LANE_READ, cluster_conninfo(cluster), true, 15000, changed, NULL);
+    struct ask a, b;
+
+    queue(l, &a, "SELECT $1::text", "x");
+    a.job.args = many;
+    a.job.n_args = PARAMS_MAX + 1;
+    queue(l, &b, "SELECT $1::text", "y");
+    run(l);
+    assert_int_equal(a.status, DB_FAILED);
+    assert_string_equal(b.value, "y");
+    lane_free(l);
+}
+
+static void conn_mends_its_statements(void **state)
+{
+    struct db_conn *c = db_open(cluster_conninfo(cluster), true, 15000);
+    struct sql_arg arg = {"x", 1};
+    struct db_error e;
+    PGresult *r;
+
+    PQclear(db_run(c, "SELECT $1::text", &arg, 1, &e));
+    assert_int_equal(db_do(c, "DEALLOCATE ALL", &e), DB_OK);
+    r = db_run(c, "SELECT $1::text", &arg, 1, &e);
+    assert_non_null(r);
+    PQclear(r);
+    assert_int_equal(db_do(c, "DEALLOCATE ALL", &e), DB_OK);
+    assert_int_equal(db_do(c, "BEGIN", &e), DB_OK);
+    assert_null(db_run(c, "SELECT $1::text", &arg, 1, &e));
+    assert_int_equal(e.status, DB_CONFLICT);
+    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+    r = db_run(c, "SELECT $1::text", &arg, 1, &e);
+    assert_non_null(r);
+    PQclear(r);
+    db_close(c);
+}
+
+static void set_forgets_one(void **state)
+{
+    struct statement_set s = {0};
+
+    for (uint64_t i = 1; i <= 900; i++) /* long runs: all of them want few slots */
+        assert_true(statement_remember(&s, (i << 16) | (i % 7)));
+    for (uint64_t i = 1; i <= 900; i += 2)
+        statement_forget(&s, (i << 16) | (i % 7));
+    for (uint64_t i = 1; i <= 900; i++)
+        assert_int_equal(statement_known(&s, (i << 16) | (i % 7)), i % 2 == 0);
+    assert_int_equal(s.count, 450);
+    statement_forget_all(&s);
+}
+
+static int start(void **state)
+{
+    wharf_str note, error;
+    struct db_error e;
+    struct db_conn *c;
+    int ok;
+
+    lasting = arena_new(0);
+    if (!mkdtemp(folder))
+        return -1;
+    cluster = cluster_start(folder, lasting, &note, &error);
+    if (!cluster) {
+        fprintf(stderr, "%s\n", error.p);
+        return -1;
+    }
+    c = db_open(cluster_conninfo(cluster), false, 15000);
+    ok = db_do(c, "CREATE TABLE lane_test (name text PRIMARY KEY)", &e) == DB_OK;
+    db_close(c);
+    return ok ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+    cluster_stop(cluster);
+    arena_free(lasting);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {UNIT(failed_group_keeps_what_is_prepared),
+        UNIT(lost_statements_are_prepared_again), UNIT(too_many_parameters_fail_alone), UNIT(conn_mends_its_statements),
+        UNIT(set_forgets_one)};
+
+    return cmocka_run_group_tests_name("db_lane", tests, start, stop);
+}
