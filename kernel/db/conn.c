@@ -29,7 +29,7 @@ uint64_t statement_hash(const char *sql)
 
 bool statement_known(const struct statement_set *s, uint64_t hash)
 {
-    if (!s->cap)
+    if (!s->slots)
         return false;
     for (size_t i = hash & (s->cap - 1); s->slots[i]; i = (i + 1) & (s->cap - 1)) {
         if (s->slots[i] == hash)
@@ -64,7 +64,7 @@ void statement_forget(struct statement_set *s, uint64_t hash)
 {
     size_t gap, mask = s->cap - 1;
 
-    if (!statement_known(s, hash))
+    if (!s->slots || !statement_known(s, hash))
         return;
     for (gap = hash & mask; s->slots[gap] != hash;)
         gap = (gap + 1) & mask;

@@ -15,7 +15,7 @@ struct manifest_service {
 };
 
 struct manifest {
-    const char *file; /* path of the .so */
+    const char *file; /* path of the .so; the mere name of a module linked into the program (static.h) */
     wharf_str text; /* the note's bytes */
     const char *name, *version, *description, *license, *homepage;
     uint16_t abi_major, abi_minor;

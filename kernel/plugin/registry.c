@@ -8,6 +8,7 @@
 #include "db/migrate.h"
 #include "http/routes.h"
 #include "plugin/declare.h"
+#include "plugin/static.h"
 #include "util/log.h"
 #include "util/str.h"
 
@@ -36,22 +37,34 @@ static const void *find_service(const wharf_plugin *self, const char *name, uint
 const wharf_host host_tables = {WHARF_HEAD(wharf_host), "0.1.0", find_service, &host_mem, &host_err, &host_log,
     &host_req, &host_json, &host_db, &host_res, &host_event};
 
-static bool load_one(struct engine *e, struct plugin *p, const struct manifest *m, unsigned index, struct buf *problems)
+/* NULL when a problem was told. */
+static wharf_plugin_entry_fn *find_entry(const struct manifest *m, struct buf *problems)
 {
-    void *so = dlopen(m->file, RTLD_NOW | RTLD_LOCAL);
+    const struct static_module *linked = static_module_find(m->file);
     wharf_plugin_entry_fn *entry;
-    const wharf_plugin_desc *desc;
+    void *so;
 
+    if (linked)
+        return linked->entry;
+    so = dlopen(m->file, RTLD_NOW | RTLD_LOCAL);
     if (!so) {
         buf_addf(problems, "%s: %s\n", m->file, dlerror());
-        return false;
+        return NULL;
     }
     *(void **)&entry = dlsym(so, "wharf_plugin_entry_v1");
-    if (!entry) {
+    if (!entry)
         buf_addf(problems, "%s: exports no wharf_plugin_entry_v1; it was not built for plugin ABI %d\n", m->file,
             WHARF_ABI_MAJOR);
+    return entry;
+}
+
+static bool load_one(struct engine *e, struct plugin *p, const struct manifest *m, unsigned index, struct buf *problems)
+{
+    wharf_plugin_entry_fn *entry = find_entry(m, problems);
+    const wharf_plugin_desc *desc;
+
+    if (!entry)
         return false;
-    }
     desc = entry(&host_tables);
     if (!desc || !str_eq(desc->manifest, m->text)) {
         buf_addf(problems, "%s: its code carries another manifest than its note; build it again\n", m->file);

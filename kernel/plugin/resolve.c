@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "plugin/registry.h"
+#include "plugin/static.h"
 #include "util/str.h"
 
 enum { PLUGINS_MAX = 128 };
@@ -209,6 +210,31 @@ static void check_abi(const struct manifest *m, struct buf *problems)
             m->name, m->version, m->abi_major, m->abi_minor, WHARF_ABI_MAJOR, WHARF_ABI_MINOR, m->name);
 }
 
+/* What is linked into the program comes before files of the same name. */
+static const struct manifest *read_one(
+    const struct config *config, const char *name, struct arena *a, struct buf *problems)
+{
+    const struct static_module *linked = static_module_find(name);
+    const struct manifest *m;
+    const char *file;
+    wharf_str why;
+
+    if (linked) {
+        m = manifest_parse(a, name, *linked->manifest, &why);
+    } else {
+        file = find_file(config, name, a);
+        if (!file) {
+            buf_addf(problems, "modules: there is no %s.so in module_path (%s)\n", name,
+                config->module_path ? config->module_path : "");
+            return NULL;
+        }
+        m = manifest_read(a, file, &why);
+    }
+    if (!m)
+        buf_addf(problems, "%.*s\n", STR_ARG(why));
+    return m;
+}
+
 const struct manifest *const *registry_resolve(
     const struct config *config, const char *quarantined, struct arena *a, size_t *ret_count, wharf_str *ret_problems)
 {
@@ -219,21 +245,9 @@ const struct manifest *const *registry_resolve(
 
     buf_init(&problems, 1 << 20);
     for (size_t i = 0; i < config->modules.count && n < PLUGINS_MAX; i++) {
-        const char *name = config->modules.items[i], *file = find_file(config, name, a);
-        const struct manifest *m;
-        wharf_str why;
+        const struct manifest *m = read_one(config, config->modules.items[i], a, &problems);
 
-        if (!file) {
-            buf_addf(&problems, "modules: there is no %s.so in module_path (%s)\n", name,
-                config->module_path ? config->module_path : "");
-            continue;
-        }
-        m = manifest_read(a, file, &why);
-        if (!m) {
-            buf_addf(&problems, "%.*s\n", STR_ARG(why));
-            continue;
-        }
-        if (config->safe_mode && m->third_party)
+        if (!m || (config->safe_mode && m->third_party))
             continue;
         check_abi(m, &problems);
         all[n++] = m;

@@ -1,7 +1,8 @@
 """A real server, and a client that checks every answer: envelope and headers of spec 01 sections 1 and 2.4, and the served OpenAPI.
 
 `Server` runs `wharf dev` in a folder of its own; `Server.organization()` makes an organization, `Organization.client()` a key.
-WHARF_BUILD or BUILD names the build folder (default: build); WHARF_TEST_MODULES the modules of the server that most tests share.
+WHARF_BUILD or BUILD names the build folder (default: build); WHARF_PROGRAM another program than its kernel/wharf;
+WHARF_TEST_MODULES the modules of the server that most tests share.
 """
 import functools
 import http.client
@@ -21,7 +22,7 @@ import requests
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WHARF_BUILD") or os.environ.get("BUILD") or ROOT / "build").resolve()
-PROGRAM = BUILD / "kernel" / "wharf"
+PROGRAM = pathlib.Path(os.environ.get("WHARF_PROGRAM") or BUILD / "kernel" / "wharf")
 MODULES = os.environ.get("WHARF_TEST_MODULES") or f"org,locations,stations,{BUILD}/tests/plugins/filterbench.so"
 KEYS = ["data", "message", "status", "code", "errors", "pagination", "endpoint"]
 CODE = re.compile(r"^[a-z0-9_]+([.:][a-z0-9_]+)*$")
