@@ -82,8 +82,15 @@ static void split_uri(struct exchange *x)
 {
     struct wharf_req *req = &x->req;
     size_t n = strcspn(x->uri, "?#");
+    bool valid;
+    char *path;
 
-    req->path = arena_dup(req->arena, x->uri, n);
+    path = arena_alloc(req->arena, n + 1);
+    valid = utf8_valid(x->uri, n);
+    for (size_t i = 0; i < n; i++) /* no route has such a path, and the answer names it in valid UTF-8 */
+        path[i] = (char)(valid || (unsigned char)x->uri[i] < 0x80 ? x->uri[i] : '?');
+    path[n] = 0;
+    req->path = (wharf_str){path, n};
     req->raw_query = x->uri[n] == '?' ? str_z(x->uri + n + 1) : str_z("");
 }
 
