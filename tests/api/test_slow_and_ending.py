@@ -1,0 +1,104 @@
+"""Clients that are too slow, and servers that end or reload under load: spec 01 section 2.4 'Timeouts' and section 17 'Shutdown'."""
+import json
+import signal
+import socket
+import subprocess
+import threading
+import time
+from urllib.parse import urlparse
+
+import pytest
+import requests
+
+from wharf import PROGRAM, Server, address
+
+
+@pytest.fixture
+def quick():
+    """A server of its own, with short limits."""
+    s = Server("--set", "http.header_timeout=1000", "--set", "http.body_timeout=1000")
+    yield s
+    s.stop()
+
+
+def connect(server):
+    u = urlparse(server.base)
+    s = socket.create_connection((u.hostname, u.port), timeout=20)
+    return s
+
+
+def rest(s):
+    out = b""
+    try:
+        while chunk := s.recv(65536):
+            out += chunk
+    except ConnectionError:
+        pass
+    return out
+
+
+def test_headers_that_never_end(quick):
+    s = connect(quick)
+    s.sendall(b"GET /v1/locations HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+    answer = rest(s)
+    assert answer.startswith(b"HTTP/1.1 408 ") and json.loads(answer.split(b"\r\n\r\n", 1)[1])["code"] == "request.timeout"
+
+
+def test_body_that_never_ends(quick):
+    key = quick.organization().key()
+    s = connect(quick)
+    s.sendall(f"POST /v1/locations HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: {key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
+    answer = rest(s)
+    assert answer.startswith(b"HTTP/1.1 408 ") and json.loads(answer.split(b"\r\n\r\n", 1)[1])["code"] == "request.timeout"
+    assert requests.get(quick.base + "/livez", timeout=5).text == "ok\n"
+
+
+class Writers:
+    """16 clients that write until told to stop; every answer but 201 is kept."""
+
+    def __init__(self, server):
+        self.server, self.stop, self.odd, self.done = server, threading.Event(), [], []
+        self.key = server.organization().key()
+        self.threads = [threading.Thread(target=self.write, args=(n,), daemon=True) for n in range(16)]
+        for t in self.threads:
+            t.start()
+
+    def write(self, number):
+        http, n = requests.Session(), 0
+        http.headers["SVC-API-KEY"] = self.key
+        while not self.stop.is_set():
+            n += 1
+            name = f"w{number}-{n}"
+            try:
+                r = http.post(self.server.base + "/v1/locations", json={"name": name, "code": name, "address": address()}, timeout=20)
+                (self.done if r.status_code == 201 else self.odd).append((name, r.status_code))
+            except requests.RequestException as e:
+                self.odd.append((name, str(e)))
+
+    def finish(self):
+        self.stop.set()
+        for t in self.threads:
+            t.join(30)
+
+
+def test_reload_loses_no_request(quick):
+    writers = Writers(quick)
+    time.sleep(0.5)
+    for _ in range(3):
+        done = subprocess.run([PROGRAM, "reload", "--data", quick.folder], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr + done.stdout
+        time.sleep(0.3)
+    writers.finish()
+    assert not writers.odd, writers.odd[:5]
+    stored = {name for name, in quick.sql("SELECT name FROM locations.location")}
+    assert len(writers.done) > 16 and {name for name, _ in writers.done} <= stored
+
+
+def test_sigterm_finishes_what_runs_and_exits_with_0(quick):
+    writers = Writers(quick)
+    time.sleep(0.5)
+    writers.stop.set()
+    quick.process.send_signal(signal.SIGTERM)
+    assert quick.process.wait(45) == 0
+    writers.finish()
+    assert not [o for o in writers.odd if isinstance(o[1], int)], writers.odd[:5]
