@@ -286,8 +286,11 @@ static bool charset_ok(const char *params)
     const char *c = strcasestr(params, "charset=");
     const char *value = c ? c + 8 : "utf-8";
 
+    size_t n;
+
     value += *value == '"';
-    return !strncasecmp(value, "utf-8", 5) || !strncasecmp(value, "utf8", 4);
+    n = strcspn(value, "\"; \t");
+    return (n == 5 && !strncasecmp(value, "utf-8", n)) || (n == 4 && !strncasecmp(value, "utf8", n));
 }
 
 static bool json_media_type(const char *type)

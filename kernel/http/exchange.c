@@ -200,6 +200,9 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
             buf_done(&x->body);
             x->drained = 0;
         }
+    } else if (x->state == X_BODY && x->drained > DRAIN_MAX && x->peer) {
+        req_fail(&x->req, "body.too_large", NULL, "%s takes no body", x->req.method);
+        exchange_cut(x);
     } else if (x->state == X_REFUSED && x->drained >= drain_limit(x) && x->peer) {
         exchange_cut(x);
     }

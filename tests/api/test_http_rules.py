@@ -237,3 +237,17 @@ def test_openapi_document(client):
     op = r.json()["paths"][STATIONS]["get"]
     assert op["x-scope"] == "print_stations:read" and op["x-location-policy"] == "row"
     assert {f["name"] for f in op["x-filters"]} >= {"name", "page_size", "printer_status", "created_at", "metadata"}
+
+
+def test_charset_is_a_whole_word(client, location):
+    path = "/v1/locations/" + location["id"]
+    for charset, expect in (("utf-8", 200), ('"UTF-8"', 200), ("utf-88", 415), ("utf-16", 415)):
+        a = client.post(path, data=b"{}", headers={"Content-Type": "application/json; charset=" + charset}, expect=expect)
+        assert expect == 200 or a.code == "media_type.unsupported"
+
+
+def test_body_of_a_get_is_dropped_up_to_64_kib(client):
+    head = f"GET /v1/locations HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: {client.key}\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+    assert client.raw((head % 65536).encode() + b" " * 65536)[0] == 200
+    status, _, body = client.raw((head % 200000).encode() + b" " * 200000)
+    assert status == 413 and json.loads(body)["code"] == "body.too_large"
