@@ -1,9 +1,10 @@
 # setup.sh - shared by ./run and ./test: Debian packages and the build. Sourced, not run; expects the root as working directory.
 
-BUILD_PACKAGES="build-essential meson ninja-build pkg-config python3 libmicrohttpd-dev libpq-dev liblua5.4-dev libsodium-dev
-    libssl-dev zlib1g-dev postgresql postgresql-contrib"
-TEST_PACKAGES="clang clang-format clang-tidy libclang-rt-14-dev pmccabe libcmocka-dev binutils abigail-tools
-    json-schema-test-suite python3-pytest python3-requests python3-jsonschema python3-psycopg2 python3-pycparser curl git"
+BUILD_PACKAGES="build-essential meson ninja-build pkg-config python3 libmicrohttpd-dev libgnutls28-dev libpq-dev liblua5.4-dev libsodium-dev
+    libssl-dev libseccomp-dev libutf8proc-dev libexpat1-dev zlib1g-dev postgresql postgresql-contrib libcurl4-openssl-dev libc-ares-dev"
+TEST_PACKAGES="clang clang-format clang-tidy libclang-rt-14-dev pmccabe libcmocka-dev binutils abigail-tools json-schema-test-suite
+    python3-pytest python3-requests python3-jsonschema python3-psycopg2 python3-pycparser python3-openpyxl
+    python3-xlsxwriter curl git openssl prometheus wrk python3-aiosmtpd python3-botocore"
 
 # Everything this tree needs is from Debian: its programs come before others of the same name.
 PATH=/usr/bin:/bin:/usr/sbin:/sbin:$PATH
@@ -53,4 +54,11 @@ build_tree() {
         rm -f "$log" && return 1
     fi
     rm -f "$log"
+}
+
+# npm_folder DIR: what its lock file names, installed there once. Only tests use npm.
+npm_folder() {
+    command -v npm >/dev/null || need_packages nodejs npm || return 1
+    [ "$1/node_modules/.package-lock.json" -nt "$1/package-lock.json" ] && return 0
+    (cd "$1" && npm ci --no-audit --no-fund --silent >&2)
 }

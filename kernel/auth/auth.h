@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "query/query.h"
+#include "util/network.h"
 
 enum { AREAS_MAX = 64, KEY_HASH = 32 };
 enum scope_level { SCOPE_NONE, SCOPE_READ, SCOPE_WRITE };
@@ -35,8 +36,12 @@ struct principal { /* immutable once made; counted */
     bool test_mode;
     uint8_t levels[AREAS_MAX]; /* enum scope_level, key's and principal's met */
     struct access access;
+    const struct network *networks; /* the key works from these only; none: from anywhere */
+    size_t n_networks;
     int64_t expires_at_us; /* kernel clock; INT64_MAX: never */
     int event_days; /* settings.events.expire_after of the organization */
+    uint8_t datetime_format; /* settings.api.datetime_format: enum datetime_format of resource/request.h */
+    _Atomic bool noted; /* its use was put on the list of auth_used() */
     const char *refusal; /* NULL, or the code every request gets: "api_key.revoked" ... */
 };
 void principal_ref(struct principal *p);
@@ -56,10 +61,20 @@ struct auth_cache *auth_cache_new(void);
 void auth_cache_free(struct auth_cache *c);
 /* A reference to the cached principal, or NULL when it must be read. [any] */
 struct principal *auth_cache_get(struct auth_cache *c, const unsigned char hash[KEY_HASH], int64_t now_us);
-void auth_cache_put(struct auth_cache *c, const unsigned char hash[KEY_HASH], struct principal *p,
-    int64_t now_us); /* takes a reference */
+/* Raised by each auth_cache_clear(): ask before a principal is read. [any] */
+unsigned auth_cache_generation(struct auth_cache *c);
+/* Takes a reference. Keeps nothing when the cache was cleared since generation was asked for: what was read then may be older than the
+ * change that cleared it. */
+void auth_cache_put(struct auth_cache *c, const unsigned char hash[KEY_HASH], struct principal *p, unsigned generation,
+    int64_t now_us);
 void auth_cache_clear(struct auth_cache *c);
+/* Notes that a key was used: once per cached principal. auth_used_take() empties the list: ids of organizations and keys as two
+ * PostgreSQL arrays (false: nothing was noted), to be written down by the process's side thread, never by a request. */
+void auth_used(struct auth_cache *c, struct principal *p);
+bool auth_used_take(struct auth_cache *c, struct buf *ret_organizations, struct buf *ret_keys);
 
+/* The installation's own hand: all areas, all locations of one organization; actor sys. In the arena, not counted. */
+struct principal *principal_system(struct arena *a, wharf_str organization);
 /* The one statement that reads everything about a key; $1 = hash as hex ("\\x..."), $2 = now (ISO). */
 extern const char auth_lookup_sql[];
 /* Principal from that statement's result; never NULL: an unknown key gives one with refusal "api_key.invalid". */

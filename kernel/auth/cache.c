@@ -5,9 +5,10 @@
 
 #include "auth/auth.h"
 #include "auth/keytext.h"
+#include "util/id.h"
 #include "util/str.h"
 
-enum { SLOTS = 4096, KEEP_US = 5000000 };
+enum { SLOTS = 4096, KEEP_US = 5000000, USED_MAX = 4096 };
 
 struct slot {
     unsigned char hash[KEY_HASH];
@@ -18,6 +19,11 @@ struct slot {
 struct auth_cache {
     pthread_mutex_t lock;
     struct slot slots[SLOTS];
+    unsigned generation;
+    struct { /* keys used since the last auth_used_take() */
+        char organization[ID_MAX], key[ID_MAX];
+    } used[USED_MAX];
+    size_t n_used;
 };
 
 struct auth_cache *auth_cache_new(void)
@@ -35,6 +41,7 @@ struct auth_cache *auth_cache_new(void)
 void auth_cache_clear(struct auth_cache *c)
 {
     pthread_mutex_lock(&c->lock);
+    c->generation++;
     for (size_t i = 0; i < SLOTS; i++) {
         principal_unref(c->slots[i].who);
         c->slots[i].who = NULL;
@@ -71,17 +78,65 @@ struct principal *auth_cache_get(struct auth_cache *c, const unsigned char hash[
     return p;
 }
 
-void auth_cache_put(struct auth_cache *c, const unsigned char hash[KEY_HASH], struct principal *p, int64_t now_us)
+unsigned auth_cache_generation(struct auth_cache *c)
+{
+    unsigned generation;
+
+    pthread_mutex_lock(&c->lock);
+    generation = c->generation;
+    pthread_mutex_unlock(&c->lock);
+    return generation;
+}
+
+void auth_cache_put(
+    struct auth_cache *c, const unsigned char hash[KEY_HASH], struct principal *p, unsigned generation, int64_t now_us)
 {
     struct slot *s = slot_of(c, hash);
 
-    principal_ref(p);
     pthread_mutex_lock(&c->lock);
-    principal_unref(s->who);
-    memcpy(s->hash, hash, KEY_HASH);
-    s->who = p;
-    s->until_us = now_us + KEEP_US;
+    if (generation == c->generation) {
+        principal_ref(p);
+        principal_unref(s->who);
+        memcpy(s->hash, hash, KEY_HASH);
+        s->who = p;
+        s->until_us = now_us + KEEP_US;
+    }
     pthread_mutex_unlock(&c->lock);
+}
+
+void auth_used(struct auth_cache *c, struct principal *p)
+{
+    size_t i;
+
+    if (atomic_exchange_explicit(&p->noted, true, memory_order_relaxed) || !p->key_id.n)
+        return;
+    pthread_mutex_lock(&c->lock);
+    i = c->n_used;
+    if (i < USED_MAX) { /* more keys in a second than that: their next use is noted */
+        snprintf(c->used[i].organization, ID_MAX, "%s", p->access.live_organization.p);
+        snprintf(c->used[i].key, ID_MAX, "%s", p->key_id.p);
+        c->n_used++;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool auth_used_take(struct auth_cache *c, struct buf *ret_organizations, struct buf *ret_keys)
+{
+    bool any;
+
+    pthread_mutex_lock(&c->lock);
+    any = c->n_used > 0;
+    for (size_t i = 0; i < c->n_used; i++) {
+        buf_addf(ret_organizations, "%s%s", i ? "," : "{", c->used[i].organization);
+        buf_addf(ret_keys, "%s%s", i ? "," : "{", c->used[i].key);
+    }
+    c->n_used = 0;
+    pthread_mutex_unlock(&c->lock);
+    if (any) {
+        buf_addc(ret_organizations, '}');
+        buf_addc(ret_keys, '}');
+    }
+    return any;
 }
 
 static wharf_str key_text(const struct auth_headers *h)

@@ -10,32 +10,39 @@
 
 #define LOCATIONS(type, id)                                                                                            \
     "(SELECT json_agg(l.location_id ORDER BY l.location_id) FROM org.principal_location l WHERE l.organization_id = "  \
-    "COALESCE(o.live_organization_id, k.organization_id) AND l.principal_type = '" type "' AND l.principal_id = " id   \
-    ")"
+    "k.organization_id AND l.principal_type = '" type "' AND l.principal_id = " id ")"
 
+/* Keys of both modes, users and devices stand with the live organization o; a test key works on the data of its twin t. */
 const char auth_lookup_sql[] =
-    "SELECT k.organization_id, k.id, k.name, k.last4, k.mode, k.scopes, k.allow_all_locations, " LOCATIONS("api_key",
-        "k.id") ", "
-                "k.expires_at, (k.revoked_at IS NOT NULL OR k.deleted_at IS NOT NULL) AS revoked, o.active AND "
-                "o.deleted_at IS NULL AS active, "
-                "substring(o.settings #>> '{events,expire_after}' FROM 'days_([0-9]+)') AS event_days, "
+    "SELECT COALESCE(t.id, o.id), k.id, k.name, k.last4, k.mode, k.scopes, k.allow_all_locations, " LOCATIONS("api_key",
+        "k.id") ", k.expires_at, (k.revoked_at IS NOT NULL OR k.deleted_at IS NOT NULL) AS revoked, "
+                "o.active AND o.deleted_at IS NULL AND (k.mode = 'live' OR (t.active AND t.deleted_at IS NULL) IS "
+                "TRUE) AS active, "
+                "substring(COALESCE(t.settings, o.settings) #>> '{events,expire_after}' FROM 'days_([0-9]+)') AS "
+                "event_days, "
                 "u.id, u.name, u.role, u.status = 'active' AND u.deleted_at IS NULL AS user_active, "
                 "u.allow_all_locations, " LOCATIONS("user",
                     "u.id") ", r.scopes, r.location_restricted, "
                             "d.id, d.name, d.status = 'active' AND d.deleted_at IS NULL AS device_active, "
                             "d.allow_all_locations, " LOCATIONS("device",
                                 "d.id") ", d.scopes, k.user_id IS NOT NULL AS has_user, k.device_id IS NOT NULL AS "
-                                        "has_device "
+                                        "has_device, "
+                                        "k.ip_allowlist, o.id, COALESCE(t.settings, o.settings) #>> "
+                                        "'{api,datetime_format}', "
+                                        "wharf.log_days(o.settings, 'retain_days', 365), "
+                                        "wharf.log_days(o.settings, 'request_retain_days', 14) "
                                         "FROM wharf.token x "
                                         "JOIN org.api_key k ON k.organization_id = x.organization_id AND k.id = x.id "
                                         "JOIN org.organization o ON o.organization_id = k.organization_id AND o.id = "
                                         "k.organization_id "
-                                        "LEFT JOIN org.user u ON u.organization_id = COALESCE(o.live_organization_id, "
-                                        "k.organization_id) AND u.id = k.user_id "
+                                        "LEFT JOIN org.organization t ON k.mode = 'test' AND t.organization_id = "
+                                        "o.test_organization_id AND t.id = o.test_organization_id "
+                                        "LEFT JOIN org.user u ON u.organization_id = k.organization_id AND u.id = "
+                                        "k.user_id "
                                         "LEFT JOIN org.role r ON r.organization_id = u.organization_id AND r.id = "
                                         "u.role AND r.deleted_at IS NULL "
-                                        "LEFT JOIN org.device d ON d.organization_id = "
-                                        "COALESCE(o.live_organization_id, k.organization_id) AND d.id = k.device_id "
+                                        "LEFT JOIN org.device d ON d.organization_id = k.organization_id AND d.id = "
+                                        "k.device_id "
                                         "WHERE x.hash = $1::bytea AND x.kind = 'api_key'";
 
 enum {
@@ -67,6 +74,11 @@ enum {
     C_DEVICE_SCOPES,
     C_HAS_USER,
     C_HAS_DEVICE,
+    C_NETWORKS,
+    C_LIVE,
+    C_DATETIME,
+    C_LOG_DAYS,
+    C_REQUEST_LOG_DAYS,
 };
 
 void principal_ref(struct principal *p)
@@ -158,7 +170,7 @@ static void grant_scopes(struct principal *p, const struct areas *areas, const P
         uint8_t level = level_in(key, area), cap = SCOPE_WRITE;
 
         if (p->access.user_id.n)
-            cap = role ? level_in(role, area) : role_level(p->role.p, area);
+            cap = role && !role_is_builtin(p->role.p) ? level_in(role, area) : role_level(p->role.p, area);
         else if (p->access.device_id.n)
             cap = device ? level_in(device, area) : role_level("user", area);
         p->levels[i] = level < cap ? level : cap;
@@ -192,10 +204,38 @@ static void read_person(struct principal *p, const PGresult *r)
         if (!yes(r, C_DEVICE_ACTIVE))
             p->refusal = "principal.disabled";
     }
-    set = meet(p, set, own);
+    /* Theirs are live locations; the data of a test key has others. */
+    if (!p->test_mode)
+        set = meet(p, set, own);
     p->access.all_locations = set.all;
     p->access.locations = set.ids;
     p->access.n_locations = set.n;
+}
+
+/* What does not read as a network lets nobody in: the list is not empty for it. */
+static void read_networks(struct principal *p, const PGresult *r)
+{
+    const struct wharf_json *list = json(p, r, C_NETWORKS);
+    struct network *networks;
+
+    if (!list || !list->count)
+        return;
+    networks = ARENA_ARRAY(p->arena, struct network, list->count);
+    for (const struct wharf_json *e = list->child; e; e = e->next, p->n_networks++) {
+        if (e->type != JSON_STRING || !network_parse(e->text.p, &networks[p->n_networks]))
+            networks[p->n_networks] = (struct network){.bits = 128};
+    }
+    p->networks = networks;
+}
+
+static uint8_t datetime_format(const char *name)
+{
+    static const char *const names[] = {"iso_8601", "epoch", "epoch_millis"}; /* enum datetime_format */
+    uint8_t i = sizeof(names) / sizeof(names[0]);
+
+    while (i-- > 0 && strcmp(names[i], name) != 0)
+        continue;
+    return i < sizeof(names) / sizeof(names[0]) ? i : 0;
 }
 
 struct principal *auth_principal(const struct areas *areas, const PGresult *r, int64_t now_us)
@@ -211,14 +251,19 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
         return p;
     }
     p->organization = p->access.organization = text(p, r, C_ORGANIZATION);
+    p->access.live_organization = text(p, r, C_LIVE);
+    p->access.log_days = (int)strtol(PQgetvalue(r, 0, C_LOG_DAYS), NULL, 10);
+    p->access.request_log_days = (int)strtol(PQgetvalue(r, 0, C_REQUEST_LOG_DAYS), NULL, 10);
     p->key_id = text(p, r, C_KEY);
     p->key_name = text(p, r, C_KEY_NAME);
     p->last4 = text(p, r, C_LAST4);
     p->test_mode = !strcmp(PQgetvalue(r, 0, C_MODE), "test");
     p->event_days = PQgetisnull(r, 0, C_EVENT_DAYS) ? 30 : (int)strtol(PQgetvalue(r, 0, C_EVENT_DAYS), NULL, 10);
+    p->datetime_format = datetime_format(PQgetvalue(r, 0, C_DATETIME));
     if (!PQgetisnull(r, 0, C_EXPIRES))
         time_parse_pg(text(p, r, C_EXPIRES), &p->expires_at_us);
     read_person(p, r);
+    read_networks(p, r);
     grant_scopes(p, areas, r);
     if (yes(r, C_REVOKED))
         p->refusal = "api_key.revoked";
@@ -226,6 +271,21 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
         p->refusal = "principal.disabled";
     else if (p->expires_at_us <= now_us)
         p->refusal = now_us - p->expires_at_us > 30LL * 86400 * 1000000 ? "api_key.invalid" : "api_key.expired";
+    return p;
+}
+
+struct principal *principal_system(struct arena *a, wharf_str organization)
+{
+    struct principal *p = ARENA_NEW(a, struct principal);
+
+    p->organization = p->access.organization = organization;
+    p->actor_type = str_z("system");
+    p->actor_id = str_z("sys");
+    p->actor_name = str_z("system");
+    p->key_id = p->key_name = p->last4 = p->role = p->access.user_id = p->access.device_id = str_z("");
+    p->access.all_locations = true;
+    p->expires_at_us = INT64_MAX;
+    memset(p->levels, SCOPE_WRITE, sizeof(p->levels));
     return p;
 }
 

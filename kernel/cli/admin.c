@@ -27,28 +27,19 @@ static const char user_sql[] =
     "WITH r AS (INSERT INTO org.user (organization_id, id, name, email, role, created_at, updated_at)"
     " VALUES ($1, $3, $4, $5, 'owner', wharf.now(), wharf.now())"
     " RETURNING organization_id, id, created_at) " LOG_ROW("user");
-/* The twin: as the live one, settings copied; nothing when there is one already. */
-static const char twin_sql[] =
-    "WITH live AS (UPDATE org.organization SET test_organization_id = $2 WHERE organization_id = $1 AND id = $1"
-    " AND test_organization_id IS NULL RETURNING *)"
-    " INSERT INTO org.organization (organization_id, id, name, mode, live_organization_id, profile, currency, "
-    "settings, created_at,"
-    " updated_at) SELECT $2, $2, name, 'test', id, profile, currency, settings, wharf.now(), wharf.now() FROM live";
-static const char find_org_sql[] = "SELECT mode, test_organization_id FROM org.organization"
+/* Makes it when there is none. */
+static const char twin_sql[] = "SELECT org.test_twin($1, $2)";
+static const char find_org_sql[] = "SELECT mode FROM org.organization"
                                    " WHERE organization_id = $1 AND id = $1 AND active AND deleted_at IS NULL";
 static const char find_user_sql[] =
     "SELECT 1 FROM org.user WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL";
 static const char key_sql[] =
-    "WITH r AS (INSERT INTO org.api_key (organization_id, id, name, hash, last4, mode, scopes, user_id, "
-    "allow_all_locations,"
-    " created_at, updated_at) VALUES ($1, $3, $4, $5::bytea, $6, $7, $8::jsonb, $9, $10, wharf.now(), wharf.now())"
-    " RETURNING organization_id, id, created_at, hash),"
+    "WITH r AS (INSERT INTO org.api_key (organization_id, id, name, last4, mode, scopes, user_id, allow_all_locations,"
+    " location_ids, created_at, updated_at) SELECT $1, $3, $4, $6, $7, $8::jsonb, $9, $10::text IS NULL,"
+    " COALESCE((SELECT jsonb_agg(DISTINCT l) FROM unnest(string_to_array($10::text, ',')) AS l), '[]'), wharf.now(), "
+    "wharf.now() RETURNING organization_id, id, created_at),"
     " t AS (INSERT INTO wharf.token (hash, organization_id, kind, id, created_at)"
-    " SELECT hash, organization_id, 'api_key', id, created_at FROM r) " LOG_ROW("api_key");
-/* Locations of a test key stand with the live organization, as its principal's do. */
-static const char locations_sql[] =
-    "INSERT INTO org.principal_location (organization_id, principal_type, principal_id, location_id)"
-    " SELECT DISTINCT $1, 'api_key', $2, l FROM unnest(string_to_array($3, ',')) AS l";
+    " SELECT $5::bytea, organization_id, 'api_key', id, created_at FROM r) " LOG_ROW("api_key");
 static const char works_sql[] = "SELECT k.organization_id FROM wharf.token t JOIN org.api_key k ON k.organization_id = "
                                 "t.organization_id AND k.id = t.id"
                                 " WHERE t.hash = $1::bytea AND k.revoked_at IS NULL AND k.deleted_at IS NULL"
@@ -196,27 +187,24 @@ static const char *hash_text(const struct config *config, wharf_str text, struct
     return hex;
 }
 
-/* The organization the key binds to: the given one, or its test twin. NULL and a message. */
-static const char *binding(PGconn *conn, const struct admin_key *key, struct arena *a, wharf_str *ret_error)
+/* Is it a live organization? Its test twin is there after this when the key needs it. */
+static bool check_organization(PGconn *conn, const struct admin_key *key, struct arena *a, wharf_str *ret_error)
 {
     const char *args[] = {key->organization_id, new_id(a, "org")};
-    const char *id = NULL;
-    PGresult *r;
+    PGresult *r = ask(conn, find_org_sql, args, 1, a, ret_error);
+    bool good = false;
 
-    if (key->test && !run(conn, twin_sql, args, 2, a, ret_error))
-        return NULL;
-    r = ask(conn, find_org_sql, args, 1, a, ret_error);
     if (!r)
-        return NULL;
+        return false;
     if (PQntuples(r) == 0)
         *ret_error = arena_printf(a, "there is no organization %s", key->organization_id);
     else if (strcmp(PQgetvalue(r, 0, 0), "live") != 0)
         *ret_error = arena_printf(
             a, "%s is a test organization; name the live one and add --test", key->organization_id);
     else
-        id = key->test ? arena_dupz(a, PQgetvalue(r, 0, 1)).p : key->organization_id;
+        good = !key->test || run(conn, twin_sql, args, 2, a, ret_error);
     PQclear(r);
-    return id;
+    return good;
 }
 
 static bool check_user(PGconn *conn, const struct admin_key *key, struct arena *a, wharf_str *ret_error)
@@ -240,14 +228,12 @@ static bool check_user(PGconn *conn, const struct admin_key *key, struct arena *
 static bool insert_key(PGconn *conn, const struct config *config, const struct admin_key *key, const char *scopes,
     const char *text, struct arena *a, wharf_str *ret_error)
 {
-    const char *organization = binding(conn, key, a, ret_error), *id = new_id(a, "key");
-    const char *args[] = {organization, new_id(a, "log"), id, key->name, hash_text(config, str_z(text), a),
-        text + KEYTEXT_LEN - 4, key->test ? "test" : "live", scopes, key->user_id, key->locations ? "false" : "true"};
-    const char *location_args[] = {key->organization_id, id, key->locations};
+    const char *args[] = {key->organization_id, new_id(a, "log"), new_id(a, "key"), key->name,
+        hash_text(config, str_z(text), a), text + KEYTEXT_LEN - 4, key->test ? "test" : "live", scopes, key->user_id,
+        key->locations};
 
-    if (!organization || !check_user(conn, key, a, ret_error) || !run(conn, key_sql, args, 10, a, ret_error))
-        return false;
-    return !key->locations || run(conn, locations_sql, location_args, 3, a, ret_error);
+    return check_organization(conn, key, a, ret_error) && check_user(conn, key, a, ret_error) &&
+           run(conn, key_sql, args, 10, a, ret_error);
 }
 
 bool admin_key_create(PGconn *conn, const struct config *config, const struct admin_key *key, wharf_str *ret_text,

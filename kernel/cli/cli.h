@@ -48,6 +48,9 @@ bool cli_db_open(struct cli_db *db, const struct config *config, struct arena *a
 PGconn *cli_connect(const char *conninfo, struct arena *a);
 void cli_db_close(struct cli_db *db);
 
+/* `wharf key list|revoke` (people_cmd.c): exit code, or -1 when the words say something else. */
+int people_key_command(struct cli *c, const char *organization_id);
+
 /* The commands: arguments behind the name; exit code. */
 int command_dev(int argc, char **argv);
 int command_serve(int argc, char **argv);
@@ -58,7 +61,11 @@ int command_reload(int argc, char **argv);
 int command_stop(int argc, char **argv);
 int command_org(int argc, char **argv);
 int command_key(int argc, char **argv);
+int command_user(int argc, char **argv);
 int command_plugin(int argc, char **argv);
+int command_job(int argc, char **argv);
+int command_secret(int argc, char **argv);
+int command_files(int argc, char **argv);
 int command_help(int argc, char **argv);
 int command_version(int argc, char **argv);
 int command_worker(int argc, char **argv); /* _worker */

@@ -8,6 +8,7 @@
 #include "cli/admin.h"
 #include "cli/cli.h"
 #include "db/migrate.h"
+#include "http/tls.h"
 #include "plugin/registry.h"
 #include "supervisor/datadir.h"
 #include "util/str.h"
@@ -89,12 +90,15 @@ int command_check(int argc, char **argv)
     struct config *config;
     wharf_str problems;
     const struct registry *r;
+    int tls_fd;
 
     if (!cli_parse(&c, argc, argv, NULL, 0))
         return EXIT_USAGE;
     config = cli_config(&c);
     if (!config)
         return EXIT_FAILED;
+    if (!tls_open(config, &tls_fd, c.a, &problems))
+        return cli_fail("%s", problems.p);
     r = registry_load(config, "", c.a, &problems);
     if (!r)
         return cli_fail("the plugins have problems:\n%s", problems.p);
@@ -246,14 +250,18 @@ int command_key(int argc, char **argv)
     struct cli_db db;
     struct cli c;
     wharf_str error = {"", 0}, text = {"", 0};
+    int done;
     bool good;
 
     if (!cli_parse(&c, argc, argv, opts, sizeof(opts) / sizeof(opts[0])))
         return EXIT_USAGE;
+    done = people_key_command(&c, key.organization_id);
+    if (done >= 0)
+        return done;
     if (c.n_words != 1 || strcmp(c.words[0], "create") != 0 || !key.organization_id || (!key.scopes && !key.system)) {
         cli_fail("wharf key create --org ID --scopes all|area:read,area:write [--name TEXT] [--locations ID,ID] "
                  "[--user ID] [--test]"
-                 " [--system]");
+                 " [--system], wharf key list --org ID, or wharf key revoke KEY");
         return EXIT_USAGE;
     }
     if (!key.scopes)

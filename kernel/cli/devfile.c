@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/file.h"
 #include "util/json.h"
 #include "util/str.h"
 
@@ -45,22 +46,5 @@ bool devfile_write(const char *data, const struct devfile *dev, struct arena *a,
     buf_addc(&out, '\n');
     good = file_replace(arena_printf(a, "%s/dev.json", data).p, buf_str(&out), 0600, a, ret_error);
     buf_done(&out);
-    return good;
-}
-
-bool file_replace(const char *file, wharf_str text, unsigned mode, struct arena *a, wharf_str *ret_error)
-{
-    const char *fresh = arena_printf(a, "%s.new", file).p;
-    int fd;
-    bool good;
-
-    unlink(fresh);
-    fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, (mode_t)mode);
-    good = fd >= 0 && write(fd, text.p, text.n) == (ssize_t)text.n && fsync(fd) == 0;
-    if (fd >= 0)
-        close(fd);
-    good = good && rename(fresh, file) == 0;
-    if (!good)
-        *ret_error = arena_printf(a, "%s can't be written: %s", file, strerror(errno));
     return good;
 }

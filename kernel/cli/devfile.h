@@ -15,7 +15,5 @@ struct devfile {
 void devfile_read(const char *data, struct devfile *ret, struct arena *a);
 /* Mode 0600, written beside and renamed. */
 bool devfile_write(const char *data, const struct devfile *dev, struct arena *a, wharf_str *ret_error);
-/* Writes a file whole or not at all. */
-bool file_replace(const char *file, wharf_str text, unsigned mode, struct arena *a, wharf_str *ret_error);
 
 #endif

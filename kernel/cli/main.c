@@ -20,7 +20,11 @@ static const struct command commands[] = {
     {"stop", command_stop},
     {"org", command_org},
     {"key", command_key},
+    {"user", command_user},
     {"plugin", command_plugin},
+    {"job", command_job},
+    {"secret", command_secret},
+    {"files", command_files},
     {"help", command_help},
     {"--help", command_help},
     {"-h", command_help},
@@ -46,9 +50,24 @@ static const char help[] =
     "  wharf org create NAME [--owner-name NAME] [--owner-email EMAIL]\n"
     "  wharf key create --org ID --scopes all|a:read,b:write [--name TEXT] [--locations ID,ID] [--user ID] [--test] "
     "[--system]\n"
+    "  wharf key list --org ID       every key but its text\n"
+    "  wharf key revoke KEY\n"
+    "  wharf user create --org ID --email EMAIL [--name NAME] [--role owner|developer|admin|user|ID]\n"
+    "  wharf user list --org ID\n"
+    "  wharf user disable USER       and all its keys\n"
     "  wharf plugin inspect FILE     a plugin's manifest; runs none of its code\n"
     "  wharf plugin list             the configured plugins in load order\n"
     "  wharf plugin release NAME     end a plugin's quarantine\n"
+    "  wharf files collect           erase expired files and what no file refers to\n"
+    "  wharf files verify            compare everything stored with its hash\n"
+    "  wharf files rotate-key        a new key for signed links; the old one still counts until the next time\n"
+    "  wharf job list [--queue NAME] [--org ID] [--state STATE] [--past]\n"
+    "                                jobs that wait and run; with --past those that are over and kept\n"
+    "  wharf job show|cancel|retry ID\n"
+    "  wharf secret key              a new master key, printed\n"
+    "  wharf secret rotate           a new key at the head of the file of master keys\n"
+    "  wharf secret status           how many secrets each key has sealed\n"
+    "  wharf secret reseal           seal with the current key what older ones have sealed\n"
     "  wharf help settings           all settings\n"
     "  wharf version\n"
     "\n"

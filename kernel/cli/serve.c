@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "http/tls.h"
 #include "supervisor/datadir.h"
 #include "supervisor/listen.h"
 #include "supervisor/spawn.h"
@@ -27,17 +28,19 @@ struct serve {
     const char *database; /* "" when the settings name it */
     const char *note;
     struct cluster *cluster;
-    int lock, control_fd, admin_fd;
+    int lock, control_fd, admin_fd, tls_fd;
     int listen_fds[SEATS_MAX];
     size_t n_web;
     struct listen_address listen, admin;
 };
 
-static const char *url(struct serve *s, const struct listen_address *at)
+static const char *url(struct serve *s, const struct listen_address *at, bool tls)
 {
     const char *host = strcmp(at->host, "*") == 0 ? "127.0.0.1" : at->host;
 
-    return arena_printf(s->c.a, strchr(host, ':') ? "http://[%s]:%u" : "http://%s:%u", host, at->port).p;
+    return arena_printf(
+        s->c.a, strchr(host, ':') ? "%s://[%s]:%u" : "%s://%s:%u", tls ? "https" : "http", host, at->port)
+        .p;
 }
 
 static const char *address(struct serve *s, const struct listen_address *at)
@@ -74,6 +77,16 @@ static bool start_log(struct serve *s)
     if (!good)
         cli_fail("the log %s can't be opened: %s", s->config->log_file, strerror(errno));
     return good;
+}
+
+static bool read_certificate(struct serve *s)
+{
+    wharf_str error = {"", 0};
+
+    if (tls_open(s->config, &s->tls_fd, s->c.a, &error))
+        return true;
+    cli_fail("%s", error.p);
+    return false;
 }
 
 static bool take_folder(struct serve *s)
@@ -136,8 +149,8 @@ static bool open_sockets(struct serve *s)
     wharf_str error = {"", 0};
 
     s->n_web = s->config->workers ? (size_t)s->config->workers : cores > 0 ? (size_t)cores : 1;
-    if (s->n_web > SEATS_MAX - 1)
-        s->n_web = SEATS_MAX - 1;
+    if (s->n_web > SEATS_MAX - JOB_WORKERS_MAX)
+        s->n_web = SEATS_MAX - JOB_WORKERS_MAX;
     if (!listen_open(s->config->listen, s->n_web, s->listen_fds, &s->listen, s->c.a, &error) ||
         (s->config->admin_listen[0] &&
             !listen_open(s->config->admin_listen, 1, &s->admin_fd, &s->admin, s->c.a, &error))) {
@@ -157,9 +170,9 @@ static const char *const *ready_command(struct serve *s)
     const char **argv = own_command(s, "_welcome", &n);
 
     argv[n++] = "--base-url";
-    argv[n++] = url(s, &s->listen);
+    argv[n++] = url(s, &s->listen, s->tls_fd >= 0);
     argv[n++] = "--admin-url";
-    argv[n++] = s->admin_fd >= 0 ? url(s, &s->admin) : "";
+    argv[n++] = s->admin_fd >= 0 ? url(s, &s->admin, false) : "";
     argv[n++] = "--pid";
     argv[n++] = arena_printf(s->c.a, "%d", (int)getpid()).p;
     argv[n++] = "--note";
@@ -181,7 +194,7 @@ static int run(struct serve *s)
     struct supervisor_start start;
     int code;
 
-    if (!take_folder(s) || !start_log(s) || !open_sockets(s) || !open_database(s) || !set_up(s))
+    if (!read_certificate(s) || !take_folder(s) || !start_log(s) || !open_sockets(s) || !open_database(s) || !set_up(s))
         return EXIT_FAILED;
     start = (struct supervisor_start){.config = s->config,
         .config_file = s->c.config_file,
@@ -189,6 +202,7 @@ static int run(struct serve *s)
         .n_sets = s->c.n_sets,
         .listen_fds = s->listen_fds,
         .n_web = s->n_web,
+        .tls_fd = s->tls_fd,
         .admin_fd = s->admin_fd,
         .control_fd = s->control_fd,
         .cluster = s->cluster,
@@ -208,7 +222,7 @@ static int serve(struct serve *s)
     int code = EXIT_FAILED;
 
     s->exe[n > 0 ? n : 0] = 0;
-    s->lock = s->control_fd = s->admin_fd = -1;
+    s->lock = s->control_fd = s->admin_fd = s->tls_fd = -1;
     s->note = "";
     s->config = cli_config(&s->c);
     if (s->config)

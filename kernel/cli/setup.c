@@ -13,6 +13,8 @@
 #include "cli/devfile.h"
 #include "db/migrate.h"
 #include "plugin/registry.h"
+#include "secret/secret.h"
+#include "supervisor/quarantine.h"
 #include "util/str.h"
 
 enum { OUTPUT_MAX = 1024 * 1024 };
@@ -20,8 +22,10 @@ enum { OUTPUT_MAX = 1024 * 1024 };
 static bool migrate(PGconn *conn, const struct config *config, enum migrate_mode mode, struct arena *a)
 {
     struct arena *plugins = arena_new(0); /* the registry lives until the process ends */
+    struct quarantined list_out[QUARANTINE_MAX]; /* one that crashes while it declares must not stop the start */
+    size_t n_out = quarantine_read(config->data, list_out);
     wharf_str error = {"", 0};
-    const struct registry *r = registry_load(config, "", plugins, &error);
+    const struct registry *r = registry_load(config, quarantine_names(list_out, n_out, a), plugins, &error);
     const struct plugin_migration *list;
     struct buf out;
     size_t count;
@@ -84,6 +88,7 @@ int command_setup(int argc, char **argv)
         {"--database", &database, NULL}, {"--dev", NULL, &dev}, {"--check-only", NULL, &check_only}};
     struct config *config;
     struct cli c;
+    wharf_str error = {"", 0};
     PGconn *conn;
 
     if (!cli_parse(&c, argc, argv, opts, 3))
@@ -95,6 +100,9 @@ int command_setup(int argc, char **argv)
     if (!conn)
         return EXIT_FAILED;
     good = migrate(conn, config, check_only ? MIGRATE_CHECK : MIGRATE_APPLY, c.a);
+    /* A database of this machine's own: nobody else can have its keys. */
+    if (good && strcmp(config->database, "embedded") == 0 && !secret_ensure_file(config, c.a, &error))
+        good = cli_fail("%s", error.p) == EXIT_FINE;
     if (good && dev && has_module(config, "org"))
         good = prepare_dev(conn, config, c.a);
     PQfinish(conn);

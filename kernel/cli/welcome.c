@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/devfile.h"
 #include "cli/http_client.h"
+#include "util/file.h"
 #include "util/json.h"
 #include "util/str.h"
 #include "wharf_version.h"

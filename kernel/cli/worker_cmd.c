@@ -16,13 +16,13 @@ static int number(const char *text)
 
 int command_worker(int argc, char **argv)
 {
-    const char *kind = "", *index = "0", *listen_fd = "-1", *control_fd = "-1", *board_fd = "-1", *slot = "0",
-               *generation = "1";
+    const char *kind = "", *index = "0", *listen_fd = "-1", *tls_fd = "-1", *control_fd = "-1", *board_fd = "-1",
+               *slot = "0", *generation = "1";
     const char *database = "", *quarantined = "";
     const struct cli_option opts[] = {{"--kind", &kind, NULL}, {"--index", &index, NULL},
-        {"--listen-fd", &listen_fd, NULL}, {"--control-fd", &control_fd, NULL}, {"--board-fd", &board_fd, NULL},
-        {"--slot", &slot, NULL}, {"--generation", &generation, NULL}, {"--database", &database, NULL},
-        {"--quarantined", &quarantined, NULL}};
+        {"--listen-fd", &listen_fd, NULL}, {"--tls-fd", &tls_fd, NULL}, {"--control-fd", &control_fd, NULL},
+        {"--board-fd", &board_fd, NULL}, {"--slot", &slot, NULL}, {"--generation", &generation, NULL},
+        {"--database", &database, NULL}, {"--quarantined", &quarantined, NULL}};
     struct worker_boot boot;
     struct config *config;
     struct cli c;
@@ -35,6 +35,7 @@ int command_worker(int argc, char **argv)
         .index = (unsigned)number(index),
         .generation = (uint64_t)number(generation),
         .listen_fd = number(listen_fd),
+        .tls_fd = number(tls_fd),
         .control_fd = number(control_fd),
         .slot = (unsigned)number(slot),
         .quarantined = quarantined};

@@ -25,6 +25,7 @@ struct config {
 
     const char *listen; /* listen = "127.0.0.1:8080" ("[::1]:8080", "*:8080") */
     const char *admin_listen; /* admin.listen = "127.0.0.1:9090"; "" = none */
+    const char *tls_certificate, *tls_key; /* tls.certificate, tls.key = "": PEM files; both or none (http/tls.h) */
     const char *data; /* data = "/var/lib/wharf" */
     const char *database; /* database.url = "embedded" or a libpq connection string */
     bool database_prepared; /* database.prepared = true */
@@ -33,6 +34,8 @@ struct config {
     int64_t statement_timeout_ms; /* database.statement_timeout = 15000 */
     const char *migrate; /* migrate = "auto" | "manual" */
     int64_t workers; /* workers = number of web workers; 0 = cores */
+    int64_t jobs_workers; /* jobs.workers = 1: job worker processes */
+    int64_t jobs_threads; /* jobs.threads = 4: jobs at a time, per job worker */
     int64_t drain_accept_ms; /* drain_accept = 5000 */
     int64_t header_timeout_ms, body_timeout_ms; /* http.header_timeout = 10000, http.body_timeout = 30000 */
     int64_t drain_timeout_ms; /* drain_timeout = 30000 */
@@ -40,15 +43,30 @@ struct config {
     int64_t body_limit; /* http.body_limit = 2097152 */
     int64_t connection_limit; /* http.connection_limit = 10000, per web worker */
     struct config_list net_allow; /* net.allow = {}: otherwise refused addresses that outgoing requests may reach */
+    struct config_list net_resolve; /* net.resolve = {}: host=address[:port]; not with environment = "production" */
+    const char *net_ca_file; /* net.ca_file: certificates believed instead of the system's; not in production */
+    const char *net_dns; /* net.dns: name servers, "" for those of the system */
+    int64_t net_per_host, net_transfers; /* net.per_host = 8, net.transfers = 512 */
+    const char *mail_url, *mail_user, *mail_password; /* mail.url = "": smtp://host:587 or smtps://host; "" = no mail */
+    const char *mail_from, *mail_from_name, *mail_tls; /* mail.from, mail.from_name, mail.tls = "required" | "none" */
+    const char *blob_driver, *blob_dir; /* blob.driver = "dir" | "s3"; blob.dir = "": DATA/blobs */
+    const char *blob_s3_endpoint, *blob_s3_bucket, *blob_s3_region, *blob_s3_key, *blob_s3_secret; /* blob.s3.* */
+    int64_t blob_upload_limit, blob_grace_s; /* blob.upload_limit = 1 GiB, blob.grace = 86400 */
+    const char *base_url; /* base_url: what links begin with; "": links are paths */
+    const char *environment; /* environment = "production" | "staging" | "development" | "test" */
     struct config_list cors_origins; /* cors.origins = {} */
     struct config_list trusted_proxies; /* http.trusted_proxies = {} */
+    bool request_log_reads; /* request_log.reads: also successful reads are in the request log */
     const char *access_log; /* log.access = "-" (standard error), a path, or "" for none */
     const char *log_file; /* log.file = "-" */
     uint32_t log_level; /* log.level = "info" */
     const char *auth_pepper; /* auth.pepper = "" */
+    struct config_list master_key; /* master_key = {}: keys that seal secrets, the current one first; see secret/secret.h */
+    const char *master_key_file; /* master_key_file = "": the same, one a line; empty: DATA/master.key */
     struct config_rate rate_key; /* rate_limit.key = 100, rate_limit.key_burst = 200; the others alike (01 section 9) */
     struct config_rate rate_write, rate_test, rate_organization, rate_ip;
     int64_t rate_concurrency; /* rate_limit.concurrency = 64: requests in flight per key; 0 = no limit */
+    bool rate_endpoint; /* rate_limit.endpoint = true: limits that routes set themselves */
     struct config_list rate_ip_exempt; /* rate_limit.ip_exempt = {"127.0.0.0/8", "::1"} */
     bool tenants_enabled; /* tenants.enabled = false: POST /v1/organizations */
     bool openapi_require_key; /* openapi.require_key = false */
@@ -57,6 +75,7 @@ struct config {
     const char *crash_dir; /* crash_dir: default DATA/crash */
     int64_t crash_limit, crash_window_s; /* crash.limit = 3, crash.window = 60 */
     const char *quarantine; /* crash.quarantine = "third_party" | "all" | "off" */
+    const char *cell_dir; /* cell.dir = "": where cell_find_dir (cell/cell.h) finds them */
     bool test_clock; /* --test-clock */
     bool safe_mode; /* --safe-mode: in-tree plugins only, no Lua */
     const struct wharf_json *module_settings; /* object: module name -> its table, as JSON; checked against manifests */

@@ -50,6 +50,7 @@ static const char settings[] = "\n# written by wharf when the cluster was made; 
                                "checkpoint_timeout = 15min\n"
                                "random_page_cost = 1.1\n"
                                "jit = off\n"
+                               "autovacuum_naptime = 10s\n"
                                "synchronous_commit = on\n"
                                "wal_level = replica\n"
                                "huge_pages = off\n"

@@ -1,5 +1,6 @@
 /* conn.c - see conn.h. */
 #include "db/conn.h"
+#include "db/meter.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ struct db_conn {
     int64_t statement_timeout_ms;
     int64_t retry_after_us; /* no new attempt to connect before */
     bool open; /* a transaction was begun and not ended: it must not go on on another connection */
+    bool counted; /* as busy (meter.h) */
     struct statement_set known;
 };
 
@@ -266,7 +268,7 @@ static PGresult *run_once(
 static const struct db_error transaction_lost = {
     .status = DB_LOST, .message = "the connection was lost inside a transaction"};
 
-PGresult *db_run(
+static PGresult *run(
     struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error)
 {
     PGresult *r;
@@ -285,6 +287,19 @@ PGresult *db_run(
         r = run_once(c, sql, args, n_args, ret_error);
     if (!r && !c->open && (!strcmp(ret_error->sqlstate, "26000") || !strcmp(ret_error->sqlstate, "42P05")))
         r = run_once(c, sql, args, n_args, ret_error);
+    return r;
+}
+
+PGresult *db_run(
+    struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error)
+{
+    int64_t start_us = clock_monotonic_us();
+    PGresult *r;
+
+    db_meter_busy(&c->counted, true);
+    r = run(c, sql, args, n_args, ret_error);
+    db_meter_statement(clock_monotonic_us() - start_us);
+    db_meter_busy(&c->counted, c->open);
     return r;
 }
 
@@ -311,7 +326,7 @@ static PGresult *begin(struct db_conn *c, const char *sql)
     return r;
 }
 
-enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_error)
+static enum db_status do_it(struct db_conn *c, const char *sql, struct db_error *ret_error)
 {
     bool starts = begins_with(sql, "BEGIN");
     bool ends = begins_with(sql, "COMMIT") || (begins_with(sql, "ROLLBACK") && !begins_with(sql, "ROLLBACK TO"));
@@ -337,5 +352,17 @@ enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_er
         c->open = status == DB_OK;
     else if (ends)
         c->open = false;
+    return status;
+}
+
+enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_error)
+{
+    int64_t start_us = clock_monotonic_us();
+    enum db_status status;
+
+    db_meter_busy(&c->counted, true);
+    status = do_it(c, sql, ret_error);
+    db_meter_statement(clock_monotonic_us() - start_us);
+    db_meter_busy(&c->counted, c->open);
     return status;
 }

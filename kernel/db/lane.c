@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
+#include "db/meter.h"
 #include "util/log.h"
 #include "util/time.h"
 
@@ -31,7 +32,7 @@ struct lane {
     int64_t moved_us; /* when something was sent on an idle connection, or came back */
     size_t groups; /* Syncs outstanding: 0 or 1 for writes and slow ones, any number for reads */
     struct queue done; /* results of the current group, answered at its Sync */
-    bool group_failed;
+    bool group_failed, counted; /* counted: as busy (meter.h) */
     struct statement_set known;
     void (*changed)(void *arg, struct lane *lane);
     void *arg;
@@ -134,6 +135,7 @@ static void finish(struct lane_job *job, const struct db_error *error)
     PGresult *r = job->result;
 
     job->result = NULL;
+    db_meter_statement(clock_monotonic_us() - job->queued_us);
     job->done(job, error ? NULL : r, error);
     PQclear(r);
 }
@@ -466,10 +468,12 @@ void lane_turn(struct lane *l, bool ready, int64_t now_us)
             watch(l, PQsocket(l->pg), EPOLLIN | (more ? EPOLLOUT : 0));
     }
     expire(l, now_us);
+    db_meter_busy(&l->counted, lane_load(l) != 0);
 }
 
 void lane_queue(struct lane *l, struct lane_job *job)
 {
+    job->queued_us = clock_monotonic_us();
     job->hash = 0;
     job->result = NULL;
     job->alone = false;

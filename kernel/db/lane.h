@@ -28,6 +28,7 @@ struct lane_job { /* owned by the caller, alive until done() was called */
     int64_t deadline_us; /* monotonic: failed with DB_LOST when it has not been sent by then */
     /* of the lane: */
     struct lane_job *next;
+    int64_t queued_us;
     uint64_t hash;
     PGresult *result;
     bool alone;

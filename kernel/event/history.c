@@ -1,9 +1,13 @@
 /* history.c - see history.h. */
 #include "event/history.h"
 
+#include <stdlib.h>
+
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
+
+enum { DEFAULT_DAYS = 30 };
 
 /* Offsets from the first parameter. */
 enum {
@@ -145,12 +149,30 @@ static struct sql_arg new_id(struct wharf_req *req, const char *prefix)
     return (struct sql_arg){p, n};
 }
 
+/* Read with a request's key; a job has none, and its organization is asked when the first event comes. */
+static int event_days(struct wharf_req *req)
+{
+    static const char sql[] = "SELECT substring(settings #>> '{events,expire_after}' FROM 'days_([0-9]+)')"
+                              " FROM org.organization WHERE organization_id = $1 AND id = $1";
+    struct principal *who = req->who;
+    struct sql_arg organization;
+    PGresult *r;
+
+    if (who && !who->event_days && req->job && who->organization.n) {
+        organization = text(who->organization);
+        r = req_query(req, sql, &organization, 1);
+        who->event_days = r && PQntuples(r) && !PQgetisnull(r, 0, 0) ? (int)strtol(PQgetvalue(r, 0, 0), NULL, 10)
+                                                                     : DEFAULT_DAYS;
+    }
+    return who && who->event_days ? who->event_days : DEFAULT_DAYS;
+}
+
 void history_args(struct wharf_req *req, const struct change *c, struct sql_arg *args)
 {
     const struct principal *who = req->who;
-    int64_t keep_us = (int64_t)(who && who->event_days ? who->event_days : 30) * 86400 * 1000000;
+    int64_t keep_us = (int64_t)event_days(req) * 86400 * 1000000;
 
-    args[P_ORGANIZATION] = text(who ? who->organization : str_z(""));
+    args[P_ORGANIZATION] = text(c->organization.n ? c->organization : who ? who->organization : str_z(""));
     args[P_RESOURCE] = text(str_z(c->resource));
     args[P_RESOURCE_ID] = text(c->resource_id);
     args[P_PARENT_ID] = text(c->parent_id);

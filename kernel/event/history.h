@@ -11,6 +11,7 @@
 enum { HISTORY_PARAMS = 19 };
 
 struct change {
+    wharf_str organization; /* whose row it is; "": the principal's */
     const char *resource; /* "print_station" */
     wharf_str resource_id;
     wharf_str parent_id; /* "" none */

@@ -4,102 +4,13 @@
 #include <sys/socket.h>
 #include <zlib.h>
 
+#include "blob/serve.h"
+#include "http/deprecation.h"
 #include "http/exchange.h"
+#include "http/files.h"
+#include "http/tls.h"
+#include "resource/envelope.h"
 #include "util/str.h"
-
-enum { ENDPOINT_MAX = 512 };
-
-static const char *const title_of_status[] = {"Bad request", "Unauthorized", "", "Forbidden", "Not found",
-    "Method not allowed", "Not acceptable", "", "Request timeout", "Conflict"};
-
-static bool told_before(const struct wharf_req *req, size_t i)
-{
-    for (size_t k = 0; k < i; k++) {
-        if (req->problems[k].path.p && str_eq(req->problems[k].path, req->problems[i].path))
-            return true;
-    }
-    return false;
-}
-
-/* The problems of the first one's code: a request is refused for one reason, with everything that belongs to it. */
-static void write_errors(struct jw *w, const struct wharf_req *req)
-{
-    jw_open(w, "errors", '[');
-    for (size_t i = 0; i < req->n_problems; i++) {
-        if (req->problems[i].path.p && !strcmp(req->problems[i].code, req->problems[0].code) && !told_before(req, i))
-            jw_str(w, NULL, req->problems[i].path);
-    }
-    jw_close(w, ']');
-}
-
-static wharf_str endpoint(const struct wharf_req *req)
-{
-    size_t n = req->path.n;
-
-    if (n > ENDPOINT_MAX) {
-        n = ENDPOINT_MAX;
-        while (n && ((unsigned char)req->path.p[n] & 0xC0) == 0x80)
-            n--;
-    }
-    return (wharf_str){req->path.p, n};
-}
-
-static wharf_str first_message(const struct wharf_req *req)
-{
-    if (!strcmp(req->problems[0].code, "internal"))
-        return arena_printf(
-            req->arena, "Something went wrong on our side; the request is known as %s", req->request_id);
-    return req->problems[0].text;
-}
-
-static void write_envelope(struct buf *out, const struct wharf_req *req, int status)
-{
-    struct jw w;
-
-    jw_init(&w, out);
-    jw_open(&w, NULL, '{');
-    if (req->n_problems || !req->out.n)
-        jw_null(&w, "data");
-    else
-        jw_raw(&w, "data", buf_str(&req->out));
-    jw_str(&w, "message", req->n_problems ? first_message(req) : req->message);
-    jw_int(&w, "status", status);
-    jw_z(&w, "code", req->n_problems ? req->problems[0].code : req->success_code);
-    write_errors(&w, req);
-    if (req->pagination.n && !req->n_problems)
-        jw_raw(&w, "pagination", req->pagination);
-    else
-        jw_null(&w, "pagination");
-    jw_str(&w, "endpoint", endpoint(req));
-    jw_close(&w, '}');
-}
-
-static void write_problem(struct buf *out, const struct wharf_req *req, int status)
-{
-    struct jw w;
-
-    jw_init(&w, out);
-    jw_open(&w, NULL, '{');
-    jw_str(&w, "type", arena_printf(req->arena, "urn:problem:%s", req->problems[0].code));
-    jw_z(&w, "title", status < 410 ? title_of_status[status - 400] : status < 500 ? "Not possible" : "Server trouble");
-    jw_int(&w, "status", status);
-    jw_str(&w, "detail", first_message(req));
-    jw_z(&w, "instance", req->request_id);
-    jw_z(&w, "code", req->problems[0].code);
-    write_errors(&w, req);
-    jw_open(&w, "violations", '[');
-    for (size_t i = 0; i < req->n_problems; i++) {
-        if (!req->problems[i].path.p)
-            continue;
-        jw_open(&w, NULL, '{');
-        jw_str(&w, "path", req->problems[i].path);
-        jw_z(&w, "rule", req->problems[i].rule ? req->problems[i].rule : "format");
-        jw_str(&w, "message", req->problems[i].text);
-        jw_close(&w, '}');
-    }
-    jw_close(&w, ']');
-    jw_close(&w, '}');
-}
 
 /* ---- gzip ---- */
 
@@ -157,20 +68,30 @@ static void cors_headers(const struct exchange *x, struct MHD_Response *r)
 static const char *const datetime_headers[] = {"iso_8601;type=string;precision=milliseconds",
     "epoch;type=integer;precision=seconds", "epoch_millis;type=integer;precision=milliseconds"};
 
+static const char *cache_control(const struct wharf_req *req, bool good_read)
+{
+    if (req->served && !req->n_problems)
+        return req->served->cache.p;
+    return good_read ? "private, no-cache" : "no-store";
+}
+
 static void common_headers(const struct exchange *x, struct MHD_Response *r, int status)
 {
     const struct wharf_req *req = &x->req;
     bool read = !strcmp(req->method, "GET") || x->head_only;
+    bool fine = status == 200 || status == 304;
     char text[16];
 
     add(r, "Request-Id", req->request_id);
     add(r, "X-Content-Type-Options", "nosniff");
-    add(r, "Cache-Control", read && status == 200 ? "private, no-cache" : "no-store");
+    add(r, "Cache-Control", cache_control(req, read && fine));
+    if (req->replayed)
+        add(r, "Idempotent-Replayed", "true");
     if (req->client_request_id.n)
         add(r, "X-Request-Id", req->client_request_id.p);
     if (req->who && req->who->organization.n)
         add(r, "SVC-Mode", req->who->test_mode ? "test" : "live");
-    if (read && status == 200)
+    if (read && fine)
         add(r, "Vary", "Accept, Accept-Encoding, SVC-Datetime-Format");
     if (req->location_header.n && status == 201)
         add(r, "Location", req->location_header.p);
@@ -180,12 +101,15 @@ static void common_headers(const struct exchange *x, struct MHD_Response *r, int
         add(r, "Allow", x->allow);
     if (status == 401)
         add(r, "WWW-Authenticate", "ApiKey realm=\"api\"");
+    limit_headers(x, r);
     if (req->retry_after) {
         snprintf(text, sizeof(text), "%d", req->retry_after);
         add(r, "Retry-After", text);
     }
     if (x->close_after || x->server->draining)
         add(r, "Connection", "close");
+    if (x->deprecated)
+        deprecation_headers(x->deprecated, r);
     cors_headers(x, r);
 }
 
@@ -211,28 +135,39 @@ static struct MHD_Response *raw_response(struct exchange *x, int status, struct 
     return r;
 }
 
-struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
+static void add_etag(const struct exchange *x, struct MHD_Response *r, bool packed)
+{
+    char text[ETAG_MAX + 8];
+
+    if (!x->etag[0])
+        return;
+    snprintf(text, sizeof(text), "\"%s%s\"", x->etag, packed ? "-gz" : "");
+    add(r, "ETag", text);
+}
+
+static void write_body(struct wharf_req *req, int status, struct buf *b)
+{
+    if (req->n_problems && req->problem_details)
+        problem_details_write(b, req, status);
+    else if (req->n_problems)
+        envelope_write(b, req, status);
+    else if (req->replay.n)
+        buf_add(b, req->replay.p, req->replay.n);
+    else if (req->raw_type)
+        buf_add(b, req->out.p, req->out.n);
+    else
+        envelope_write(b, req, status);
+}
+
+static struct MHD_Response *body_response(struct exchange *x, int status)
 {
     struct wharf_req *req = &x->req;
-    int status = req->n_problems ? code_status(req->engine, req->problems[0].code) : req->status;
     bool problem = req->n_problems && req->problem_details, packed = false;
     struct MHD_Response *r;
     struct buf b;
 
-    if (!req->n_problems && (req->out.failed || !status)) {
-        req_fail(req, "internal", NULL, NULL);
-        status = 500;
-    }
-    *ret_status = x->answer_status = status;
-    if (status == 204 || status == 304)
-        return empty_response(x, status);
     buf_init(&b, 256u << 20);
-    if (req->raw_type && !req->n_problems)
-        buf_add(&b, req->out.p, req->out.n);
-    else if (problem)
-        write_problem(&b, req, status);
-    else
-        write_envelope(&b, req, status);
+    write_body(req, status, &b);
     if (x->gzip_answer && b.n >= GZIP_FROM)
         packed = deflate_buf(&b);
     r = raw_response(x, status, &b);
@@ -244,18 +179,49 @@ struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
     }
     if (packed)
         add(r, "Content-Encoding", "gzip");
+    if (req->entity.n && !req->n_problems)
+        add(r, "ETag", req->entity.p);
+    add_etag(x, r, packed);
     return r;
+}
+
+struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
+{
+    struct wharf_req *req = &x->req;
+    int status = req->n_problems ? code_status(req->engine, req->problems[0].code) : req->status;
+    struct MHD_Response *r;
+
+    if (!req->n_problems && (req->out.failed || !status)) {
+        req_fail(req, "internal", NULL, NULL);
+        status = 500;
+    }
+    *ret_status = x->answer_status = status;
+    x->deprecated = deprecation_used(req);
+    if (req->served && !req->n_problems) {
+        r = files_response(x, ret_status);
+        common_headers(x, r, *ret_status);
+        return r;
+    }
+    if (etag_build(x)) {
+        *ret_status = x->answer_status = status = 304;
+        limit_uncharge(x);
+    }
+    if (status == 204 || status == 304) {
+        r = empty_response(x, status);
+        add_etag(x, r, false);
+        return r;
+    }
+    return body_response(x, status);
 }
 
 /* ---- answers that libmicrohttpd can not give ---- */
 
-static void send_and_close_ours(int fd, wharf_str text)
+static void send_and_close_ours(struct peer *p, wharf_str text)
 {
-    if (send(fd, text.p, text.n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        shutdown(fd, SHUT_RDWR);
+    if (tls_send(p->tls, p->fd, text.p, text.n))
+        tls_end(p->tls, p->fd); /* what still comes is read and dropped, so that the answer is not lost with a reset */
     else
-        shutdown(fd,
-            SHUT_WR); /* what the peer still sends is read and dropped, so that the answer is not lost with a reset */
+        shutdown(p->fd, SHUT_RDWR); /* also in the middle of a handshake */
 }
 
 /* OPTIONS is answered from the headers alone, and it is no problem. */
@@ -269,7 +235,7 @@ static void options_raw(struct exchange *x)
     BUF_LIT(&out, "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n");
     x->answer_status = 204;
     x->answer_bytes = 0;
-    send_and_close_ours(x->peer->fd, buf_str(&out));
+    send_and_close_ours(x->peer, buf_str(&out));
     buf_done(&out);
 }
 
@@ -290,15 +256,17 @@ void answer_raw(struct exchange *x)
     buf_init(&body, 1 << 20);
     buf_init(&out, 1 << 20);
     if (req->problem_details)
-        write_problem(&body, req, status);
+        problem_details_write(&body, req, status);
     else
-        write_envelope(&body, req, status);
+        envelope_write(&body, req, status);
     buf_addf(&out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n", status, status < 410 ? phrases[status - 400] : "Refused",
         req->problem_details ? "application/problem+json" : "application/json; charset=utf-8");
     buf_addf(
         &out, "SVC-Datetime-Format: %s\r\nRequest-Id: %s\r\n", datetime_headers[req->datetime_format], req->request_id);
     if (x->allow)
         buf_addf(&out, "Allow: %s\r\n", x->allow);
+    if (req->retry_after)
+        buf_addf(&out, "Retry-After: %d\r\n", req->retry_after);
     if (status == 401)
         BUF_LIT(&out, "WWW-Authenticate: ApiKey realm=\"api\"\r\n");
     buf_addf(&out,
@@ -308,7 +276,7 @@ void answer_raw(struct exchange *x)
     buf_add(&out, body.p, body.n);
     x->answer_status = status;
     x->answer_bytes = body.n;
-    send_and_close_ours(x->peer->fd, buf_str(&out));
+    send_and_close_ours(x->peer, buf_str(&out));
     buf_done(&body);
     buf_done(&out);
 }
@@ -330,7 +298,7 @@ void answer_timeout_raw(struct peer *p, bool handler)
     buf_init(&out, 4096);
     buf_addf(&out, "HTTP/1.1 %s\r\n%sContent-Length: %zu\r\n\r\n%s",
         handler ? "504 Gateway Timeout" : "408 Request Timeout", head, strlen(bodies[handler]), bodies[handler]);
-    send_and_close_ours(p->fd, buf_str(&out));
+    send_and_close_ours(p, buf_str(&out));
     shutdown(p->fd, SHUT_RD);
     buf_done(&out);
 }

@@ -2,7 +2,10 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "http/deprecation.h"
 #include "http/exchange.h"
+#include "plugin/absent.h"
+#include "plugin/manifest.h"
 #include "supervisor/board.h"
 #include "util/id.h"
 #include "util/str.h"
@@ -72,7 +75,15 @@ static bool token_text(const char *s, size_t max)
 
 static void read_identity(struct exchange *x)
 {
-    const char *client = header(x, "X-Request-Id"), *trace = header(x, "traceparent");
+    const char *client = header(x, "X-Request-Id"), *trace = header(x, "traceparent"), *range = header(x, "Range"),
+               *if_range = header(x, "If-Range"), *none_match = header(x, "If-None-Match");
+
+    if (range)
+        x->req.wish.range = arena_dupz(x->req.arena, range);
+    if (if_range)
+        x->req.wish.if_range = arena_dupz(x->req.arena, if_range);
+    if (none_match)
+        x->req.wish.if_none_match = arena_dupz(x->req.arena, none_match);
 
     if (client && token_text(client, 128))
         x->req.client_request_id = arena_dupz(x->req.arena, client);
@@ -203,13 +214,26 @@ static bool find_route(struct exchange *x, const char *method)
     return false;
 }
 
+/* A module that was left out of this generation (docs/plugin-abi.md section 11). */
+static bool in_service(struct exchange *x)
+{
+    const struct absent *m = x->req.route->absent;
+
+    if (!m)
+        return true;
+    x->req.retry_after = ABSENT_RETRY_S;
+    req_fail(&x->req, "module.unavailable", NULL, "The module %s is out of service at the moment; try again later",
+        m->manifest->name);
+    return false;
+}
+
 bool check_before_key(struct exchange *x, const char *method)
 {
     read_identity(x);
     read_origin(x);
     read_accept_encoding(x);
     x->expects = header(x, "Expect") != NULL;
-    return sizes_ok(x) && well_formed(x) && find_route(x, method);
+    return sizes_ok(x) && well_formed(x) && find_route(x, method) && in_service(x) && !deprecation_gone(&x->req);
 }
 
 /* ---- key, scope ---- */
@@ -235,7 +259,25 @@ static unsigned refusal_kind(const char *code)
 static bool refuse_key(struct exchange *x, const char *code)
 {
     count_refusal(x, refusal_kind(code));
-    req_fail(&x->req, code, NULL, NULL);
+    if (limit_failure(x))
+        req_fail(&x->req, code, NULL, NULL);
+    return false;
+}
+
+/* The key is good, but only from some addresses. */
+static bool address_allowed(struct exchange *x)
+{
+    const struct principal *who = x->req.who;
+    struct ip ip;
+
+    if (!who->n_networks)
+        return true;
+    for (size_t i = 0; client_ip(x, &ip) && i < who->n_networks; i++) {
+        if (network_has(&who->networks[i], &ip))
+            return true;
+    }
+    count_refusal(x, refusal_kind("ip_access"));
+    req_fail(&x->req, "ip_access", NULL, NULL);
     return false;
 }
 
@@ -261,7 +303,10 @@ bool check_key(struct exchange *x, bool *ret_wait)
         return refuse_key(x, req->who->refusal);
     if (req->who->expires_at_us <= req->now_us)
         return refuse_key(x, "api_key.expired");
-    return true;
+    if (!address_allowed(x))
+        return false;
+    auth_used(req->engine->auth, req->who);
+    return limit_request(x);
 }
 
 static bool scope_ok(struct exchange *x)
@@ -304,9 +349,10 @@ static bool json_media_type(const char *type)
     return charset_ok(type + n);
 }
 
-static bool takes_body(const struct exchange *x)
+/* Of the others it is read and dropped. */
+bool takes_body(const struct exchange *x)
 {
-    return !strcmp(x->req.method, "POST");
+    return !strcmp(x->req.method, "POST") || x->req.route->body_schema;
 }
 
 static bool body_headers_ok(struct exchange *x)
@@ -335,12 +381,47 @@ static bool body_headers_ok(struct exchange *x)
     return true;
 }
 
+static bool takes_precondition(const struct exchange *x)
+{
+    return x->req.route->kind == ROUTE_UPDATE || x->req.route->kind == ROUTE_DELETE;
+}
+
+/* 1 to 255 printable ASCII characters; a structured-field string is unquoted. */
+static bool read_idempotency_key(struct exchange *x)
+{
+    const char *sent = header(x, "Idempotency-Key");
+    size_t n = sent ? strlen(sent) : 0, k = 0;
+    bool quoted = n >= 2 && sent[0] == '"' && sent[n - 1] == '"', good = true;
+    char *key;
+
+    if (!sent || (strcmp(x->req.method, "POST") != 0 && strcmp(x->req.method, "DELETE") != 0))
+        return true;
+    key = arena_alloc(x->req.arena, n + 1);
+    for (size_t i = quoted; i < n - quoted; i++) {
+        if (quoted && sent[i] == '\\' && i + 1 < n - quoted)
+            i++;
+        good &= sent[i] >= 0x20 && sent[i] <= 0x7e;
+        key[k++] = sent[i];
+    }
+    if (good && k >= 1 && k <= IDEMPOTENCY_KEY_MAX) {
+        x->req.idempotency_key = (wharf_str){key, k};
+        return true;
+    }
+    req_fail(&x->req, "param.invalid", "Idempotency-Key", "Idempotency-Key has 1 to 255 printable ASCII characters");
+    return false;
+}
+
 static bool preferences_ok(struct exchange *x)
 {
     static const char *const formats[] = {"iso_8601", "epoch", "epoch_millis"};
-    const char *prefer = header(x, "Prefer"), *format = header(x, "SVC-Datetime-Format");
+    const char *prefer = header(x, "Prefer"), *format = header(x, "SVC-Datetime-Format"),
+               *match = takes_precondition(x) ? header(x, "If-Match") : NULL;
     bool known = !format;
 
+    if (x->req.who)
+        x->req.datetime_format = (enum datetime_format)x->req.who->datetime_format;
+    if (match)
+        x->req.if_match = arena_dupz(x->req.arena, match);
     if (prefer && strstr(prefer, "handling=strict")) {
         x->req.strict = true;
         x->req.preference_applied = str_z("handling=strict");
@@ -359,5 +440,5 @@ static bool preferences_ok(struct exchange *x)
 
 bool check_after_key(struct exchange *x)
 {
-    return scope_ok(x) && body_headers_ok(x) && acceptable(x) && preferences_ok(x);
+    return scope_ok(x) && body_headers_ok(x) && acceptable(x) && preferences_ok(x) && read_idempotency_key(x);
 }

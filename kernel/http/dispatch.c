@@ -10,19 +10,21 @@ struct auth_job {
     struct lane_job job;
     struct sql_arg arg;
     struct exchange *x;
+    unsigned generation; /* of the cache, when the key was asked for */
     char hex[2 + 2 * KEY_HASH + 1];
 };
 
 static void auth_done(struct lane_job *job, PGresult *result, const struct db_error *error)
 {
-    struct exchange *x = job->arg;
+    struct auth_job *j = job->arg;
+    struct exchange *x = j->x;
     struct wharf_req *req = &x->req;
 
     if (error) {
         req_database_problem(req, error);
     } else {
         req->who = auth_principal(&req->engine->areas, result, req->now_us);
-        auth_cache_put(req->engine->auth, x->key_hash, req->who, x->server->turn_us);
+        auth_cache_put(req->engine->auth, x->key_hash, req->who, j->generation, x->server->turn_us);
     }
     x->state = X_KEYED;
     if (x->abandoned) {
@@ -37,6 +39,8 @@ void dispatch_auth(struct exchange *x)
     static const char digits[] = "0123456789abcdef";
     struct auth_job *j = ARENA_NEW(x->req.arena, struct auth_job);
 
+    j->x = x;
+    j->generation = auth_cache_generation(x->req.engine->auth);
     memcpy(j->hex, "\\x", 2);
     for (size_t i = 0; i < KEY_HASH; i++) {
         j->hex[2 + 2 * i] = digits[x->key_hash[i] >> 4];
@@ -47,7 +51,7 @@ void dispatch_auth(struct exchange *x)
         .args = &j->arg,
         .n_args = 1,
         .done = auth_done,
-        .arg = x,
+        .arg = j,
         .deadline_us = x->server->turn_us + 2000000};
     lane_queue(x->server->lanes[0], &j->job);
 }
@@ -72,6 +76,8 @@ static struct lane *lane_for(struct server *s, enum lane_kind kind)
 
 static void to_thread(struct exchange *x)
 {
+    if (x->upload) /* bringing the bytes took as long as it took */
+        x->req.deadline_us = x->server->turn_us + x->server->config->handler_timeout_ms * 1000;
     x->state = X_ON_THREAD;
     if (threads_push(x->server->threads, x))
         return;

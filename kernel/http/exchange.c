@@ -1,5 +1,6 @@
 /* exchange.c - libmicrohttpd's callbacks and the life of an exchange. See exchange.h. */
 #include "http/exchange.h"
+#include "http/files.h"
 
 #include <stdlib.h>
 
@@ -24,10 +25,18 @@ static void give_arena(struct server *s, struct arena *a)
     s->arenas[s->n_arenas++] = a;
 }
 
+static void count_flight(struct server *s, int change)
+{
+    s->in_flight += (size_t)change;
+    atomic_store_explicit(
+        &s->boot->board->workers[s->boot->slot].in_flight, (int64_t)s->in_flight, memory_order_relaxed);
+}
+
 struct exchange *exchange_new(struct server *s, const char *uri)
 {
     struct exchange *x = calloc(1, sizeof(*x));
     struct wharf_req *req = &x->req;
+    char id[ID_MAX];
 
     if (!x)
         return NULL;
@@ -40,15 +49,15 @@ struct exchange *exchange_new(struct server *s, const char *uri)
     req->start_us = clock_monotonic_us();
     req->deadline_us = req->start_us + s->config->handler_timeout_ms * 1000;
     req->now_us = clock_now_us();
-    memcpy(req->request_id, "req_", 4);
-    random_base62(req->request_id + 4, ID_BODY);
+    id_new("req", req->now_us, id); /* carries its time, by which the request log is found */
+    memcpy(req->request_id, id, sizeof(req->request_id));
     buf_init(&req->out, 256u << 20);
     buf_init(&x->body, LARGE_BODY + 1);
     x->next = s->exchanges;
     if (x->next)
         x->next->prev = x;
     s->exchanges = x;
-    s->in_flight++;
+    count_flight(s, 1);
     return x;
 }
 
@@ -68,9 +77,11 @@ void exchange_release(struct exchange *x)
         s->exchanges = x->next;
     if (x->next)
         x->next->prev = x->prev;
-    s->in_flight--;
+    count_flight(s, -1);
     for (size_t i = 0; i < PLAN_STATEMENTS; i++)
         PQclear(x->results[i]);
+    limit_done(x);
+    upload_drop(x);
     principal_unref(x->req.who);
     buf_done(&x->req.out);
     buf_done(&x->body);
@@ -150,7 +161,15 @@ void exchange_cut(struct exchange *x)
     x->drained = 0;
 }
 
-/* After the headers, and again when the key was read. */
+/* The kernel's own route of uploads: the body is a file, whose link is looked up before it is read. */
+static bool takes_file(const struct exchange *x)
+{
+    const struct route *r = x->req.route;
+
+    return r->declared && (r->declared->flags & WHARF_R_RAW_BODY) && !strcmp(r->plugin->name, "wharf");
+}
+
+/* After the headers, and again when the key or the link was read. */
 static enum MHD_Result after_headers(struct exchange *x, bool known_good)
 {
     bool wait = false, good = known_good && check_key(x, &wait);
@@ -161,7 +180,13 @@ static enum MHD_Result after_headers(struct exchange *x, bool known_good)
         dispatch_auth(x);
         return MHD_YES;
     }
-    good = good && check_after_key(x);
+    if (good && !x->upload && takes_file(x)) {
+        x->state = X_AUTH;
+        suspend(x);
+        upload_begin(x);
+        return MHD_YES;
+    }
+    good = good && check_after_key(x) && (!x->upload || upload_headers_ok(x));
     x->state = good ? X_BODY : X_REFUSED;
     x->body_idle_us = x->server->turn_us;
     /* Whoever asks before sending gets the refusal now; a body that is on its way is drained first. */
@@ -192,7 +217,12 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
 {
     x->body_idle_us = x->server->turn_us;
     x->drained += *size;
-    if (x->state == X_BODY && !strcmp(x->req.method, "POST")) {
+    if (x->state == X_BODY && x->upload) {
+        if (!upload_take(x, data, *size)) {
+            x->state = X_REFUSED;
+            x->drained = 0;
+        }
+    } else if (x->state == X_BODY && takes_body(x)) {
         buf_add(&x->body, data, *size);
         if (x->body.n > x->body_limit) {
             req_fail(&x->req, "body.too_large", NULL, "The body has more than %zu bytes", x->body_limit);

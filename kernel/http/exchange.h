@@ -12,7 +12,9 @@
 
 #include "config/config.h"
 #include "resource/plan.h"
+#include "supervisor/limits.h"
 #include "supervisor/worker.h"
+#include "util/network.h"
 
 enum {
     URI_MAX = 16 * 1024,
@@ -24,6 +26,8 @@ enum {
     LARGE_BODY = 64 << 20,
     GZIP_FROM = 1024,
     LANES_MAX = 16,
+    ETAG_MAX = 48,
+    IDEMPOTENCY_KEY_MAX = 255,
     ARENAS_KEPT = 64,
 };
 
@@ -43,6 +47,19 @@ enum exchange_state {
 struct server;
 struct peer;
 
+struct charge { /* a token taken of a bucket */
+    const char *name; /* "key", "write", "organization", "endpoint" */
+    struct limit_rate rate;
+    uint64_t owner;
+    int64_t left, wait_us; /* see limit_take() */
+};
+enum { CHARGES_MAX = 4 };
+
+struct networks {
+    struct network *items;
+    size_t n;
+};
+
 struct exchange {
     struct wharf_req req;
     struct server *server;
@@ -56,13 +73,21 @@ struct exchange {
     bool gzip_body, gzip_answer, head_only, close_after, suspended, abandoned, detached, expects;
     int64_t body_idle_us; /* last byte of the body */
     unsigned char key_hash[KEY_HASH];
+    struct charge charges[CHARGES_MAX];
+    size_t n_charges;
+    uint64_t flight; /* counted as in flight of this owner; 0: not */
+    bool has_ip;
+    struct ip ip;
     const char *allow; /* 405, OPTIONS */
+    struct file_row *upload; /* whose bytes the body is, or NULL */
+    char etag[ETAG_MAX]; /* without quotes; empty: none */
     wharf_str origin; /* CORS: value of Access-Control-Allow-Origin, or empty */
     struct plan plan;
     struct lane_job jobs[PLAN_STATEMENTS];
     PGresult *results[PLAN_STATEMENTS];
     struct db_error errors[PLAN_STATEMENTS];
     size_t pending;
+    const struct deprecation *deprecated; /* what the request used of that kind, or NULL */
     size_t answer_bytes;
     int answer_status;
     struct exchange *next, *prev; /* list of all; `next_done` for finished thread work */
@@ -71,6 +96,7 @@ struct exchange {
 
 struct peer { /* a TCP connection */
     int fd;
+    void *tls; /* its gnutls_session_t, or NULL */
     int64_t since_us; /* connected, or the last exchange ended */
     bool busy, used;
     struct peer *next, *prev;
@@ -82,6 +108,7 @@ struct server {
     struct engine *engine;
     const struct config *config;
     const struct worker_boot *boot;
+    struct networks proxies, exempt; /* http.trusted_proxies, rate_limit.ip_exempt */
     struct MHD_Daemon *daemon;
     struct MHD_Daemon *draining_daemon;
     int epoll_fd, mhd_fd, wake_fd, term_fd;
@@ -97,9 +124,13 @@ struct server {
     size_t in_flight;
     struct buf access; /* access log lines of this turn */
     int access_fd;
+    struct request_log *requests; /* or NULL */
+    uint64_t log_turn; /* of the board, when the logs were opened last */
     bool draining, quiet; /* quiet: nothing new is accepted */
     int64_t accept_until_us, drain_until_us;
     int64_t turn_us; /* monotonic time of this turn */
+    void (*on_drain)(void *arg); /* or NULL: called once, when a drain begins */
+    void *on_drain_arg;
 };
 
 /* exchange.c: libmicrohttpd's callbacks */
@@ -112,12 +143,16 @@ void exchange_resume(struct exchange *x); /* from the loop: the state is X_ANSWE
 
 /* check.c: checks 1 to 6 of 01 section 2.1 on the headers. False: a problem is on the request. wait: the key must be
  * read first. */
+bool takes_body(const struct exchange *x);
 bool check_before_key(struct exchange *x, const char *method);
 bool check_key(struct exchange *x, bool *ret_wait);
 bool check_after_key(struct exchange *x);
 
 /* body.c: decoded and parsed body, query pairs. False: problem. */
 bool read_body(struct exchange *x);
+
+/* etag.c: gives the answer its tag, if it takes one. True: the client has it already. */
+bool etag_build(struct exchange *x);
 
 /* answer.c */
 struct MHD_Response *answer_build(struct exchange *x, int *ret_status);
@@ -135,11 +170,22 @@ struct exchange *threads_done(struct threads *t); /* list by next_done */
 void threads_stop(struct threads *t); /* runs what is queued, joins; finished exchanges can still be taken */
 void threads_free(struct threads *t);
 
-/* address.c: false for a family that is not IP */
-bool address_text(const struct sockaddr *a, char *out, size_t size);
+/* address.c: false when the client has no IP address */
+bool client_ip(struct exchange *x, struct ip *ret);
+bool networks_have(const struct networks *list, const struct ip *ip);
+/* False and what is wrong: a setting that is no list of networks. */
+bool networks_read(const struct config_list *from, const char *setting, struct arena *a, struct networks *ret, wharf_str *ret_error);
+
+/* limit.c: false: a problem is on the request */
+bool limit_request(struct exchange *x); /* of a good key, once per request */
+bool limit_failure(struct exchange *x); /* a missing or refused key is counted */
+void limit_uncharge(struct exchange *x); /* the answer is one that costs nothing */
+void limit_done(struct exchange *x);
+void limit_headers(const struct exchange *x, struct MHD_Response *r);
 
 /* access.c */
 void access_line(struct exchange *x);
 void access_flush(struct server *s);
+void access_renew(struct server *s); /* log files that were renamed are let go */
 
 #endif

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "http/tls.h"
 #include "supervisor/board.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -75,6 +76,8 @@ static void peer_event(
         if (!p)
             return;
         p->fd = info ? info->connect_fd : -1;
+        info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        p->tls = info ? info->tls_session : NULL;
         p->since_us = s->turn_us;
         p->next = s->peers;
         if (p->next)
@@ -101,15 +104,27 @@ static void mhd_says(void *cls, const char *fmt, va_list ap)
     log_vwrite(WHARF_LOG_DEBUG, NULL, NULL, "http.library", fmt, ap);
 }
 
-static struct MHD_Daemon *start_daemon(struct server *s, int listen_fd)
+static struct MHD_Daemon *start_daemon(struct server *s, int listen_fd, const struct tls_pair *tls)
 {
-    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-        exchange_handle, s, MHD_OPTION_EXTERNAL_LOGGER, mhd_says, s, MHD_OPTION_LISTEN_SOCKET, listen_fd,
-        MHD_OPTION_URI_LOG_CALLBACK, uri_seen, s, MHD_OPTION_NOTIFY_COMPLETED, completed, s,
-        MHD_OPTION_NOTIFY_CONNECTION, peer_event, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->config->connection_limit,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)KEEP_ALIVE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)8 * 1024,
-        MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    struct MHD_OptionItem secure[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, tls->certificate},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, tls->key}, {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)tls_priorities},
+        {MHD_OPTION_END, 0, NULL}};
+
+    if (tls->key)
+        flags |= MHD_USE_TLS;
+    else
+        secure[0] = secure[3];
+
+    if (listen_fd < 0) /* a second job worker, or no admin listener: it would make a socket of its own */
+        flags |= MHD_USE_NO_LISTEN_SOCKET;
+    return MHD_start_daemon(flags, 0, NULL, NULL, exchange_handle, s, MHD_OPTION_EXTERNAL_LOGGER, mhd_says, s,
+        MHD_OPTION_LISTEN_SOCKET, listen_fd, MHD_OPTION_URI_LOG_CALLBACK, uri_seen, s, MHD_OPTION_NOTIFY_COMPLETED,
+        completed, s, MHD_OPTION_NOTIFY_CONNECTION, peer_event, s, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)s->config->connection_limit, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)KEEP_ALIVE_S,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+        (size_t)8 * 1024, MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY,
+        secure, MHD_OPTION_END);
 }
 
 /* ---- epoll ---- */
@@ -149,11 +164,14 @@ static void open_lanes(struct server *s)
 
 bool server_start(struct server *s, int listen_fd)
 {
+    struct tls_pair tls;
+
     s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     s->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     s->turn_us = clock_monotonic_us();
     buf_init(&s->access, 16 << 20);
-    s->daemon = start_daemon(s, listen_fd);
+    s->daemon = tls_receive(s->boot->tls_fd, &tls) ? start_daemon(s, listen_fd, &tls) : NULL;
+    tls_forget(&tls);
     if (s->epoll_fd < 0 || s->wake_fd < 0 || !s->daemon)
         return false;
     s->mhd_fd = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
@@ -161,7 +179,8 @@ bool server_start(struct server *s, int listen_fd)
     watch_fd(s, s->wake_fd, EPOLLIN, TAG_WAKE);
     watch_fd(s, s->term_fd, EPOLLIN, TAG_TERM);
     open_lanes(s);
-    s->threads = threads_start(s, (size_t)s->config->database_pool);
+    /* the admin listener has little to ask; jobs have threads of their own */
+    s->threads = threads_start(s, s->boot->kind == WORKER_JOB ? 1 : (size_t)s->config->database_pool);
     return s->threads != NULL;
 }
 
@@ -251,6 +270,8 @@ static void begin_drain(struct server *s)
     s->accept_until_us = s->turn_us + (ends ? s->config->drain_accept_ms * 1000 : 0);
     s->drain_until_us = s->accept_until_us + s->config->drain_timeout_ms * 1000;
     log_info("worker.drain", "finishing %zu requests", s->in_flight);
+    if (s->on_drain)
+        s->on_drain(s->on_drain_arg);
 }
 
 /* A connection that was just used may have its next request on the way; that one is told to be the last. */
@@ -266,10 +287,13 @@ static bool drained(struct server *s)
     for (struct peer *p = s->peers; p; p = p->next) {
         if (p->busy)
             continue;
-        if (p->since_us < rested && s->accept_until_us < rested)
+        if (p->since_us < rested && s->accept_until_us < rested) {
+            if (p->tls)
+                tls_end(p->tls, p->fd);
             shutdown(p->fd, SHUT_RD); /* idle: nothing is lost */
-        else
+        } else {
             idle = false;
+        }
     }
     return idle || s->turn_us > s->drain_until_us;
 }
@@ -331,6 +355,7 @@ void server_run(struct server *s)
         MHD_run(s->daemon);
         turn_lanes(s); /* ... then what the new requests ask */
         access_flush(s);
+        access_renew(s);
         if (s->turn_us >= next_second) {
             next_second = s->turn_us + 1000000;
             atomic_store_explicit(&slot->beat_us, s->turn_us, memory_order_relaxed);

@@ -34,7 +34,8 @@ static wharf_str template_of(struct arena *a, const char *pattern)
 
 /* ---- parameters ---- */
 
-static void parameter(struct jw *w, const char *name, const char *in, bool required, const char *description)
+static void parameter(
+    struct jw *w, const char *name, const char *in, bool required, const char *description, const char *schema)
 {
     jw_open(w, NULL, '{');
     jw_z(w, "name", name);
@@ -42,31 +43,37 @@ static void parameter(struct jw *w, const char *name, const char *in, bool requi
     jw_bool(w, "required", required);
     if (description)
         jw_z(w, "description", description);
-    jw_open(w, "schema", '{');
-    jw_z(w, "type", "string");
-    jw_close(w, '}');
+    jw_raw(w, "schema", str_z(schema ? schema : "{\"type\":\"string\"}"));
     jw_close(w, '}');
 }
 
+static const char words_direction[] = "{\"type\":\"string\",\"enum\":[\"asc\",\"desc\"]}";
+static const char words_strategy[] = "{\"type\":\"string\",\"enum\":[\"match_any\",\"match_all\"]}";
+static const char words_total[] = "{\"type\":[\"boolean\",\"string\"],\"enum\":[true,false,\"estimated\"]}";
 static const struct {
-    const char *name, *text;
+    const char *name, *text, *schema; /* schema NULL: made in place, or text */
 } list_controls[] = {
-    {"page", "Page number from 1; not together with cursor"},
-    {"limit", "Rows per page, or all for the list's maximum"},
-    {"cursor", "start, then pagination.next_cursor: walks a list of any size"},
-    {"direction", "asc or desc"},
-    {"search", "Words; any of them matches"},
-    {"search_strategy", "match_all: all words must match"},
-    {"include_total_count", "true: exact, estimated: exact up to 10,000"},
-    {"fields", "Comma list of the fields to return"},
+    {"page", "Page number from 1; not together with cursor", "{\"type\":\"integer\",\"minimum\":1}"},
+    {"limit", "Rows per page, or all for the list's maximum", NULL},
+    {"cursor", "start, then pagination.next_cursor: walks a list of any size", NULL},
+    {"direction", "asc or desc", words_direction},
+    {"search", "Words; any of them matches", NULL},
+    {"search_strategy", "match_all: all words must match", words_strategy},
+    {"include_total_count", "true: exact, estimated: exact up to 10,000", words_total},
+    {"fields", "Comma list of the fields to return", NULL},
 };
 
-static void list_parameters(struct writer *o, const struct definition *d)
+static const char *limit_schema(struct writer *o, const struct definition *d)
 {
-    struct jw *w = &o->w;
+    return arena_printf(o->e->arena,
+        "{\"anyOf\":[{\"type\":\"integer\",\"minimum\":1,\"maximum\":%d},{\"type\":\"string\",\"enum\":[\"all\"]}],"
+        "\"default\":%d}",
+        d->list.max, d->list.limit)
+        .p;
+}
 
-    for (size_t i = 0; i < sizeof(list_controls) / sizeof(list_controls[0]); i++)
-        parameter(w, list_controls[i].name, "query", false, list_controls[i].text);
+static void order_parameter(struct jw *w, const struct definition *d)
+{
     jw_open(w, NULL, '{');
     jw_z(w, "name", "order_by");
     jw_z(w, "in", "query");
@@ -79,15 +86,31 @@ static void list_parameters(struct writer *o, const struct definition *d)
     jw_close(w, ']');
     jw_close(w, '}');
     jw_close(w, '}');
+}
+
+static void list_parameters(struct writer *o, const struct definition *d)
+{
+    struct jw *w = &o->w;
+
+    for (size_t i = 0; i < sizeof(list_controls) / sizeof(list_controls[0]); i++) {
+        bool limit = !strcmp(list_controls[i].name, "limit");
+
+        if (!d->n_sorts && !strcmp(list_controls[i].name, "direction"))
+            continue;
+        parameter(w, list_controls[i].name, "query", false, list_controls[i].text,
+            limit ? limit_schema(o, d) : list_controls[i].schema);
+    }
+    if (d->n_sorts)
+        order_parameter(w, d);
     for (size_t i = 0; i < d->n_filters; i++)
-        parameter(w, d->filters[i].name, "query", false, filter_help(d->filters[i].type));
+        parameter(w, d->filters[i].name, "query", false, filter_help(d->filters[i].type), NULL);
 }
 
 static void include_parameters(struct writer *o, const struct definition *d)
 {
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].include_flag)
-            parameter(&o->w, d->fields[i].include_flag, "query", false, "true or false");
+            parameter(&o->w, d->fields[i].include_flag, "query", false, "true or false", NULL);
     }
 }
 
@@ -109,13 +132,13 @@ static void parameters(struct writer *o, const struct route *r)
 {
     jw_open(&o->w, "parameters", '[');
     for (size_t i = 0; i < r->n_params; i++)
-        parameter(&o->w, r->param_names[i], "path", true, NULL);
+        parameter(&o->w, r->param_names[i], "path", true, NULL, NULL);
     if (r->kind == ROUTE_LIST)
         list_parameters(o, r->resource->def);
     if (r->resource)
         include_parameters(o, r->resource->def);
     for (const char *const *name = r->resource ? r->resource->def->params : NULL; name && *name; name++)
-        parameter(&o->w, *name, "query", false, "Read by the rules of the resource");
+        parameter(&o->w, *name, "query", false, "Read by the rules of the resource", NULL);
     query_of_definition(o, r);
     jw_close(&o->w, ']');
 }
@@ -192,7 +215,7 @@ static void data_schema(struct writer *o, const struct route *r)
     const struct wharf_json *response = json_get(r->definition, "response");
     wharf_str name = r->resource ? schema_name(o->e->arena, r->resource->def) : str_z("");
 
-    if (r->kind == ROUTE_LIST) {
+    if (r->resource && r->kind == ROUTE_LIST) {
         jw_open(w, "data", '{');
         jw_z(w, "type", "array");
         if (r->resource->def->list.n_cache) {
@@ -213,7 +236,8 @@ static void data_schema(struct writer *o, const struct route *r)
     } else if (response) {
         schema_copy(w, "data", response);
     } else {
-        jw_bool(w, "data", true);
+        jw_open(w, "data", '{');
+        jw_close(w, '}');
     }
 }
 
@@ -230,6 +254,9 @@ static void success_status(struct writer *o, const struct route *r, int64_t stat
     jw_open(w, "properties", '{');
     data_schema(o, r);
     jw_close(w, '}');
+    jw_open(w, "required", '[');
+    jw_z(w, NULL, "data");
+    jw_close(w, ']');
     jw_close(w, '}');
     jw_close(w, ']');
     end_content(w);
@@ -250,19 +277,16 @@ static void success(struct writer *o, const struct route *r)
     }
 }
 
+/* What every operation may answer beside its success. */
 static void failure(struct jw *w)
 {
-    jw_open(w, "default", '{');
-    jw_z(w, "description", "Refused; see code");
-    jw_open(w, "content", '{');
-    jw_open(w, "application/json", '{');
-    reference(w, "schema", "", WHARF_S("Error"));
-    jw_close(w, '}');
-    jw_open(w, "application/problem+json", '{');
-    reference(w, "schema", "", WHARF_S("Problem"));
-    jw_close(w, '}');
-    jw_close(w, '}');
-    jw_close(w, '}');
+    static const char *const statuses[] = {"4XX", "default"};
+
+    for (size_t i = 0; i < 2; i++) {
+        jw_open(w, statuses[i], '{');
+        jw_z(w, "$ref", "#/components/responses/Refused");
+        jw_close(w, '}');
+    }
 }
 
 static void plain_success(struct writer *o, const char *type)
@@ -279,6 +303,7 @@ static void plain_success(struct writer *o, const char *type)
     jw_close(w, '}');
     jw_close(w, '}');
     jw_close(w, '}');
+    failure(w);
     jw_close(w, '}');
 }
 
@@ -310,7 +335,8 @@ static wharf_str operation_id(struct arena *a, const struct route *r)
     wharf_str s;
 
     if (r->resource)
-        return arena_printf(a, "%s_%s", verb_of(r), r->resource->def->name);
+        return arena_printf(a, "%s%s_%s", verb_of(r),
+            r->n_params || r->pattern == r->resource->def->collection ? "" : "_own", r->resource->def->name);
     s = arena_printf(a, "%s%s",
         !strcmp(r->method, "GET")    ? "get"
         : !strcmp(r->method, "POST") ? "post"
@@ -324,6 +350,25 @@ static wharf_str operation_id(struct arena *a, const struct route *r)
     return s;
 }
 
+/* What the author wrote, and who may call it. */
+static void description(struct writer *o, const struct route *r, wharf_str title)
+{
+    wharf_str text = json_text_or(r->definition, "description", "");
+    const char *who = "Any API key may call it.";
+
+    if (r->public_route)
+        who = "No API key is needed.";
+    else if (r->area >= 0)
+        who = arena_printf(o->e->arena, "Needs the scope `%s:%s`.", o->e->areas.names[r->area],
+            r->level == SCOPE_READ ? "read" : "write")
+                  .p;
+    if (!text.n && r->resource)
+        text = json_text_or(r->resource->def->json, "description", "");
+    if (!text.n)
+        text = arena_printf(o->e->arena, "%.*s.", STR_ARG(title));
+    jw_str(&o->w, "description", arena_printf(o->e->arena, "%.*s %s", STR_ARG(text), who));
+}
+
 static void summary(struct writer *o, const struct route *r)
 {
     wharf_str text = json_text_or(r->definition, "summary", "");
@@ -335,6 +380,7 @@ static void summary(struct writer *o, const struct route *r)
     else if (!text.n)
         text = arena_printf(o->e->arena, "%s %s", r->method, r->pattern);
     jw_str(&o->w, "summary", text);
+    description(o, r, text);
 }
 
 static void x_filters(struct writer *o, const struct definition *d)
@@ -348,6 +394,8 @@ static void x_filters(struct writer *o, const struct definition *d)
         jw_open(w, NULL, '{');
         jw_z(w, "name", f->name);
         jw_z(w, "type", filter_type_name(f->type));
+        if (f->type == FILTER_ARRAY) /* some readers take every object with a type for a schema */
+            jw_raw(w, "items", WHARF_S("{\"type\":\"string\"}"));
         jw_bool(w, "nullable", f->nullable);
         if (f->n_members) {
             jw_open(w, "members", '[');
@@ -389,6 +437,8 @@ static void operation(struct writer *o, const struct route *r)
                                                    : keys[2];
 
     jw_open(w, key, '{');
+    if (r->deprecated)
+        jw_bool(w, "deprecated", true);
     jw_str(w, "operationId", operation_id(o->e->arena, r));
     jw_open(w, "tags", '[');
     jw_z(w, NULL, r->plugin ? r->plugin->name : "wharf");
@@ -427,11 +477,11 @@ static void paths(struct writer *o)
 
     jw_open(&o->w, "paths", '{');
     for (size_t i = 0; i < e->n_routes; i++) {
-        if (!first_of_pattern(e, i) || !strcmp(e->routes[i].pattern, "/metrics"))
+        if (e->routes[i].absent || !first_of_pattern(e, i) || !strcmp(e->routes[i].pattern, "/metrics"))
             continue;
         jw_open(&o->w, template_of(e->arena, e->routes[i].pattern).p, '{');
         for (size_t k = i; k < e->n_routes; k++) {
-            if (!strcmp(e->routes[k].pattern, e->routes[i].pattern))
+            if (!e->routes[k].absent && !strcmp(e->routes[k].pattern, e->routes[i].pattern))
                 operation(o, &e->routes[k]);
         }
         jw_close(&o->w, '}');
@@ -448,6 +498,9 @@ static void head(struct writer *o)
     jw_z(w, "title", "Wharf");
     jw_z(w, "version", "1");
     jw_z(w, "description", "The back office of a warehouse or mailroom: the modules that this server has loaded.");
+    jw_open(w, "contact", '{');
+    jw_z(w, "name", "The operator of this server");
+    jw_close(w, '}');
     jw_open(w, "license", '{');
     jw_z(w, "name", "Apache-2.0");
     jw_z(w, "identifier", "Apache-2.0");

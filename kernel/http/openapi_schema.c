@@ -47,10 +47,18 @@ const char *filter_help(enum filter_type t)
     return filter_types[t].help;
 }
 
+/* A field that is going away (http/deprecation.h). */
+static void mark_deprecated(struct jw *w, const struct wharf_json *property)
+{
+    if (json_get(json_get(property, "x-wharf"), "deprecated") && !json_get(property, "deprecated"))
+        jw_bool(w, "deprecated", true);
+}
+
 void schema_copy(struct jw *w, const char *key, const struct wharf_json *v)
 {
     if (v->type == JSON_OBJECT) {
         jw_open(w, key, '{');
+        mark_deprecated(w, v);
         for (const struct wharf_json *m = v->child; m; m = m->next) {
             if (strcmp(m->key.p, "x-wharf") != 0)
                 schema_copy(w, m->key.p, m);
@@ -78,6 +86,29 @@ static void type_or_null(struct jw *w, const char *key, const char *type, const 
     jw_close(w, '}');
 }
 
+/* A member that is null where nothing is set: its schema, with null among its types and values. */
+static void member_or_null(struct jw *w, const struct wharf_json *p)
+{
+    jw_open(w, p->key.p, '{');
+    for (const struct wharf_json *m = p->child; m; m = m->next) {
+        bool type = str_eqz(m->key, "type") && m->type == JSON_STRING;
+
+        if (type || str_eqz(m->key, "enum")) {
+            jw_open(w, m->key.p, '[');
+            for (const struct wharf_json *e = type ? m : m->child; e; e = type ? NULL : e->next)
+                jw_value(w, NULL, e);
+            if (type)
+                jw_z(w, NULL, "null");
+            else
+                jw_null(w, NULL);
+            jw_close(w, ']');
+        } else if (strcmp(m->key.p, "x-wharf") != 0) {
+            schema_copy(w, m->key.p, m);
+        }
+    }
+    jw_close(w, '}');
+}
+
 /* What nested objects hold after being written out complete: every member, null where nothing is set. */
 static void nested_as_read(struct jw *w, const char *key, const struct wharf_json *schema)
 {
@@ -95,8 +126,8 @@ static void nested_as_read(struct jw *w, const char *key, const struct wharf_jso
 
         if (json_get(p, "properties"))
             nested_as_read(w, p->key.p, p);
-        else if (type.n)
-            type_or_null(w, p->key.p, type.p, NULL);
+        else if (type.n && !json_get(p, "default"))
+            member_or_null(w, p);
         else
             schema_copy(w, p->key.p, p);
     }
@@ -201,6 +232,48 @@ static void set_input(struct jw *w, const struct field *f)
     jw_close(w, '}');
 }
 
+/* A default is told in words: generators of clients take the keyword for "always there", in what is sent as well. */
+static void default_in_words(
+    struct jw *w, struct arena *a, const struct wharf_json *schema, const struct wharf_json *value)
+{
+    wharf_str text = json_text_or(schema, "description", "");
+    struct buf b;
+    struct jw words;
+
+    buf_init(&b, 65536);
+    jw_init(&words, &b);
+    jw_value(&words, NULL, value);
+    jw_str(w, "description", arena_printf(a, "%.*s%sDefault: %.*s.", STR_ARG(text), text.n ? " " : "", (int)b.n, b.p));
+    buf_done(&b);
+}
+
+static void sent_copy(struct jw *w, struct arena *a, const char *key, const struct wharf_json *v)
+{
+    const struct wharf_json *value = json_get(v, "default");
+
+    if (v->type != JSON_OBJECT) {
+        schema_copy(w, key, v);
+        return;
+    }
+    jw_open(w, key, '{');
+    mark_deprecated(w, v);
+    for (const struct wharf_json *m = v->child; m; m = m->next) {
+        if (m == value) {
+            default_in_words(w, a, v, value);
+        } else if (str_eqz(m->key, "properties")) {
+            jw_open(w, "properties", '{');
+            for (const struct wharf_json *p = m->child; p; p = p->next)
+                sent_copy(w, a, p->key.p, p);
+            jw_close(w, '}');
+        } else if (str_eqz(m->key, "items")) {
+            sent_copy(w, a, "items", m);
+        } else if (strcmp(m->key.p, "x-wharf") != 0 && !(value && str_eqz(m->key, "description"))) {
+            schema_copy(w, m->key.p, m);
+        }
+    }
+    jw_close(w, '}');
+}
+
 static void resource_as_sent(struct jw *w, struct arena *a, const struct resource *res, uint32_t op)
 {
     const struct definition *d = res->def;
@@ -217,7 +290,7 @@ static void resource_as_sent(struct jw *w, struct arena *a, const struct resourc
         if (f->set_input)
             set_input(w, f);
         else
-            schema_copy(w, f->name, f->json);
+            sent_copy(w, a, f->name, f->json);
     }
     jw_close(w, '}');
     if (op == OP_CREATE) {
@@ -234,7 +307,7 @@ static void resource_as_sent(struct jw *w, struct arena *a, const struct resourc
 static const char common_schemas[] =
     "{\"type\":\"object\",\"required\":[\"data\",\"message\",\"status\",\"code\",\"errors\",\"pagination\","
     "\"endpoint\"],\"properties\":{"
-    "\"data\":true,\"message\":{\"type\":\"string\",\"minLength\":1},\"status\":{\"type\":\"integer\",\"minimum\":200,"
+    "\"data\":{},\"message\":{\"type\":\"string\",\"minLength\":1},\"status\":{\"type\":\"integer\",\"minimum\":200,"
     "\"maximum\":299},"
     "\"code\":{\"type\":[\"string\",\"null\"]},\"errors\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
     "\"pagination\":{\"anyOf\":[{\"$ref\":\"#/components/schemas/"
@@ -270,11 +343,28 @@ static const char deleted_schema[] =
     "{\"type\":\"object\",\"required\":[\"id\",\"object\",\"deleted\"],\"properties\":{\"id\":{\"type\":\"string\"},"
     "\"object\":{\"type\":\"string\"},\"deleted\":{\"const\":true}},\"additionalProperties\":false}";
 
+static bool has_route(const struct engine *e, const struct resource *res, enum route_kind kind)
+{
+    for (size_t i = 0; i < e->n_routes; i++) {
+        if (e->routes[i].resource == res && e->routes[i].kind == kind)
+            return true;
+    }
+    return false;
+}
+
+static const char refused_response[] =
+    "{\"description\":\"Refused; see "
+    "code\",\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/"
+    "Error\"}},\"application/problem+json\":{\"schema\":{\"$ref\":\"#/components/schemas/Problem\"}}}}";
+
 void openapi_components(struct jw *w, const struct engine *e)
 {
     jw_open(w, "components", '{');
     jw_open(w, "securitySchemes", '{');
     jw_raw(w, "ApiKey", WHARF_S("{\"type\":\"apiKey\",\"in\":\"header\",\"name\":\"SVC-API-KEY\"}"));
+    jw_close(w, '}');
+    jw_open(w, "responses", '{');
+    jw_raw(w, "Refused", str_z(refused_response));
     jw_close(w, '}');
     jw_open(w, "schemas", '{');
     jw_raw(w, "Envelope", str_z(common_schemas));
@@ -284,8 +374,10 @@ void openapi_components(struct jw *w, const struct engine *e)
     jw_raw(w, "Deleted", str_z(deleted_schema));
     for (size_t i = 0; i < e->n_resources; i++) {
         resource_as_read(w, e->arena, &e->resources[i]);
-        resource_as_sent(w, e->arena, &e->resources[i], OP_CREATE);
-        resource_as_sent(w, e->arena, &e->resources[i], OP_UPDATE);
+        if (has_route(e, &e->resources[i], ROUTE_CREATE))
+            resource_as_sent(w, e->arena, &e->resources[i], OP_CREATE);
+        if (has_route(e, &e->resources[i], ROUTE_UPDATE))
+            resource_as_sent(w, e->arena, &e->resources[i], OP_UPDATE);
     }
     jw_close(w, '}');
     jw_close(w, '}');

@@ -1,6 +1,10 @@
 /* routes.c - what the kernel answers by itself (docs/spec/01-platform.md section 17). */
 #include "http/routes.h"
 
+#include "http/files.h"
+
+#include "plugin/absent.h"
+#include "plugin/manifest.h"
 #include "supervisor/board.h"
 #include "util/str.h"
 
@@ -14,6 +18,19 @@ static void raw(struct wharf_req *req, int status, const char *type, wharf_str t
 static void run_livez(struct wharf_req *req)
 {
     raw(req, 200, "text/plain; charset=utf-8", WHARF_S("ok\n"));
+}
+
+/* Of the job that is due for longest, as the job worker saw it last. */
+static int64_t queue_age_ms(const struct board *b)
+{
+    int64_t oldest = 0;
+
+    for (size_t i = 0; i < BOARD_JOBS && atomic_load(&b->jobs[i].used); i++) {
+        int64_t age = atomic_load(&b->jobs[i].age_ms);
+
+        oldest = age > oldest ? age : oldest;
+    }
+    return oldest;
 }
 
 static void run_readyz(struct wharf_req *req)
@@ -33,9 +50,14 @@ static void run_readyz(struct wharf_req *req)
     jw_open(&w, NULL, '{');
     jw_bool(&w, "ready", ready);
     jw_z(&w, "database", database ? "ok" : "away");
+    jw_z(&w, "migrations", "ok"); /* no worker begins to serve with another state than its own */
+    jw_raw(&w, "queue_age_seconds", arena_printf(req->arena, "%.3f", (double)queue_age_ms(req->engine->board) / 1000));
     jw_open(&w, "modules", '{');
     for (size_t i = 0; i < req->engine->n_plugins; i++)
         jw_z(&w, req->engine->plugins[i].name, "ok");
+    for (size_t i = 0; i < req->engine->n_absent; i++)
+        jw_z(&w, req->engine->absent[i].manifest->name,
+            req->engine->absent[i].quarantined ? "quarantined" : "unavailable");
     jw_close(&w, '}');
     jw_close(&w, '}');
 }
@@ -71,6 +93,10 @@ static void add(struct wharf_decl *d, const char *pattern, void (*run)(struct wh
 
 void kernel_routes_add(struct wharf_decl *d)
 {
+    system_routes_add(d);
+    whoami_routes_add(d);
+    catalogue_routes_add(d);
+    files_routes_add(d);
     add(d, "/livez", run_livez, true);
     add(d, "/readyz", run_readyz, true);
     add(d, "/healthz", run_readyz, true);

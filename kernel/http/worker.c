@@ -8,11 +8,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "blob/blob.h"
+#include "db/meter.h"
 #include "db/migrate.h"
+#include "event/requestlog.h"
 #include "http/loop.h"
 #include "http/openapi.h"
 #include "http/pulse.h"
+#include "net/client.h"
+#include "net/mail.h"
+#include "job/quarantined.h"
+#include "job/runner.h"
+#include "plugin/absent.h"
+#include "plugin/manifest.h"
 #include "plugin/registry.h"
+#include "secret/secret.h"
 #include "supervisor/board.h"
 #include "supervisor/crash.h"
 #include "util/log.h"
@@ -115,12 +125,52 @@ static bool read_cursor_key(struct engine *e, const char *database)
     return ok;
 }
 
+/* All machines of one database seal with keys that the others have: the first key of one must be among those of the next. A machine
+ * that lacks it can read nothing and would write what nobody else reads. */
+static bool check_master_key(const char *database)
+{
+    const char *values[1] = {secret_key_id(0)};
+    PGconn *pg;
+    PGresult *r;
+    bool known = false, answered;
+
+    if (!*values[0])
+        return true;
+    pg = PQconnectdb(database);
+    PQclear(PQexecParams(pg,
+        "INSERT INTO wharf.setting (key, value) VALUES ('master_key.id', $1::text) ON CONFLICT (key) DO NOTHING", 1,
+        NULL, values, NULL, NULL, 0));
+    r = PQexec(pg, "SELECT value FROM wharf.setting WHERE key = 'master_key.id'");
+    answered = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1;
+    for (size_t i = 0; answered && *secret_key_id(i) && !known; i++)
+        known = !strcmp(PQgetvalue(r, 0, 0), secret_key_id(i));
+    if (answered && !known) {
+        log_error("secrets.key_differs",
+            "the secrets of this database are sealed with master key %s, which this machine does not have: they are "
+            "unavailable until it gets the same master_key",
+            PQgetvalue(r, 0, 0));
+        secret_disable();
+    } else if (answered && strcmp(PQgetvalue(r, 0, 0), values[0]) != 0) {
+        PQclear(PQexecParams(pg,
+            "UPDATE wharf.setting SET value = $1::text, updated_at = now() WHERE key = 'master_key.id'", 1, NULL,
+            values, NULL, NULL, 0));
+    }
+    PQclear(r);
+    PQfinish(pg);
+    return answered;
+}
+
+static const char *module_of(const struct route *r)
+{
+    return r->absent ? r->absent->manifest->name : r->plugin ? r->plugin->name : "wharf";
+}
+
 static void count_routes(struct engine *e, struct board *b)
 {
     for (size_t i = 0; i < e->n_routes; i++) {
         struct route *r = &e->routes[i];
 
-        r->metrics = board_route(b, r->method, r->pattern, r->plugin ? r->plugin->name : "wharf");
+        r->metrics = board_route(b, r->method, r->pattern, module_of(r));
     }
 }
 
@@ -169,11 +219,18 @@ static int open_access_log(const struct config *c)
     return open(c->access_log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 }
 
+static void observe_statement(void *board, int64_t us)
+{
+    board_db_observe(board, us);
+}
+
 static int serve(
     struct engine *e, const struct config *config, const struct worker_boot *boot, struct pulse *pulse, int term_fd)
 {
     struct server *s = calloc(1, sizeof(*s));
     struct board_worker *slot = &boot->board->workers[boot->slot];
+    struct runner *runner = NULL;
+    wharf_str why = {"", 0};
 
     if (!s)
         abort();
@@ -183,15 +240,33 @@ static int serve(
     s->term_fd = term_fd;
     s->access_fd = open_access_log(config);
     e->ready = pulse_ready(pulse);
+    e->pulse = pulse;
+    limit_forget(&boot->board->limits, boot->slot);
+    if (!networks_read(&config->trusted_proxies, "http.trusted_proxies", e->arena, &s->proxies, &why) ||
+        !networks_read(&config->rate_ip_exempt, "rate_limit.ip_exempt", e->arena, &s->exempt, &why))
+        return not_ready(boot, why);
     if (!server_start(s, boot->listen_fd))
         return not_ready(boot, str_z("the HTTP server did not start on its socket"));
+    if (boot->kind == WORKER_WEB)
+        s->requests = request_log_start(e, boot->database);
+    if (boot->kind == WORKER_JOB) {
+        runner = runner_start(e, config, boot);
+        s->on_drain = runner_drain;
+        s->on_drain_arg = runner;
+        pulse_on_jobs(pulse, runner_wake, runner);
+        quarantined_announce(e, boot->database);
+    }
     atomic_store(&slot->state, BOARD_READY);
     dprintf(boot->control_fd, "ready\n");
     server_run(s);
     stop_plugins(e, true);
+    if (runner)
+        runner_stop(runner);
     server_stop(s);
+    request_log_stop(s->requests);
     stop_plugins(e, false);
     pulse_stop(pulse);
+    net_stop(e->net);
     /* No dlclose, no destructors: docs/plugin-abi.md section 3 'stop'. */
     _exit(0);
 }
@@ -210,8 +285,15 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
         return not_ready(boot, why);
     e = registry_engine(r);
     e->board = boot->board;
+    db_meter_set(&(struct db_meter){&boot->board->workers[boot->slot].db_in_use, observe_statement, boot->board});
+    absent_remember(e, config->data);
+    clock_share_offset(&boot->board->clock_offset_us);
     e->admin = boot->kind == WORKER_JOB;
     e->auth = auth_cache_new();
+    e->net = net_start(config, a, &why);
+    e->blobs = e->net && mail_settings_ok(config, a, &why) ? blob_open(config, e->net, a, &why) : NULL;
+    if (!e->blobs)
+        return not_ready(boot, why);
     crash_install(config->crash_dir);
     for (size_t i = 0; i < e->n_plugins; i++)
         crash_add_plugin(e->plugins[i].name, e->plugins[i].manifest->file);
@@ -220,7 +302,9 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
         return no_database(boot);
     if (!schema_current(e, r, boot->database, &why))
         return database_answers(boot->database) ? not_ready(boot, why) : no_database(boot);
-    if (!read_cursor_key(e, boot->database))
+    if (!secret_load(config, a, &why))
+        return not_ready(boot, why);
+    if (!read_cursor_key(e, boot->database) || !check_master_key(boot->database))
         return no_database(boot);
     e->openapi = openapi_build(e);
     count_routes(e, boot->board);

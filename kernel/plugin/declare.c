@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "auth/roles.h"
+#include "job/job.h"
+#include "plugin/contribute.h"
 #include "plugin/manifest.h"
 #include "util/str.h"
 
@@ -31,6 +33,7 @@ void declare_init(struct wharf_decl *d, struct engine *e, struct buf *problems)
     d->codes.size = sizeof(struct error_code);
     d->embeds.size = sizeof(struct embed_entry);
     d->migrations.size = sizeof(struct plugin_migration);
+    d->jobs.size = sizeof(struct job_kind);
 }
 
 static void problem(struct wharf_decl *d, const char *fmt, ...)
@@ -99,7 +102,7 @@ static void check_area(struct wharf_decl *d, const char *area)
     problem(d, "the scope area %s is nobody's; add it to \"scopes\" in plugin.json", area);
 }
 
-static void add_route(
+static struct route *add_route(
     struct wharf_decl *d, const struct resource *res, enum route_kind kind, const char *method, bool member)
 {
     const struct definition *def = res->def;
@@ -111,7 +114,9 @@ static void add_route(
     r->area = area_number(&d->engine->areas, def->scope);
     r->level = !strcmp(method, "GET") ? SCOPE_READ : SCOPE_WRITE;
     r->resource = res;
+    r->per_minute = kind == ROUTE_CREATE ? def->creates_per_minute : 0;
     r->plugin = d->plugin;
+    return r;
 }
 
 /* Routes point to the resource's place in its vector, which moves while it grows: declare_finish() adds them. */
@@ -120,6 +125,10 @@ static void add_resource_routes(struct wharf_decl *d, const struct resource *res
     uint32_t ops = res->def->ops;
 
     d->plugin = res->plugin;
+    if (res->def->own_path && ops & OP_RETRIEVE)
+        add_route(d, res, ROUTE_RETRIEVE, "GET", true)->pattern = res->def->own_path;
+    if (res->def->own_path && ops & OP_UPDATE)
+        add_route(d, res, ROUTE_UPDATE, "POST", true)->pattern = res->def->own_path;
     if (ops & OP_LIST)
         add_route(d, res, ROUTE_LIST, "GET", false);
     if (ops & OP_CREATE)
@@ -146,7 +155,7 @@ static void d_resource(wharf_decl *d, const wharf_resource *theirs)
             d, "the definition of %s is not the one its constants were generated from; build the module again", r.name);
         return;
     }
-    def = definition_compile(d->arena, d->plugin->name, r.definition, definition_problem, d);
+    def = definition_compile(d->arena, d->plugin->name, contribute(d, r.definition), definition_problem, d);
     if (!def)
         return;
     check_area(d, def->scope);
@@ -159,6 +168,21 @@ static void d_resource(wharf_decl *d, const wharf_resource *theirs)
         res->hooks = hook;
         res->n_hooks = hook->hooks != NULL;
     }
+}
+
+/* Who reaches which locations is decided by somebody who thought of it (docs/spec/01-platform.md section 7). */
+static void check_policy(wharf_decl *d, const wharf_route *r, const struct wharf_json *def, bool open)
+{
+    static const char *const policies[] = {"none", "row", "via", "multi", "body"};
+    wharf_str policy = json_text_or(def, "location", open ? "none" : "");
+
+    for (size_t i = 0; i < sizeof(policies) / sizeof(*policies); i++) {
+        if (str_eqz(policy, policies[i]))
+            return;
+    }
+    problem(d,
+        "route %s %s has no location policy; add \"location\": \"row\" (or none, via, multi, body) to its definition",
+        r->method, r->path);
 }
 
 static void d_route(wharf_decl *d, const wharf_route *theirs)
@@ -195,6 +219,8 @@ static void d_route(wharf_decl *d, const wharf_route *theirs)
     r->public_route = !strcmp(own->scope, "public") || (own->flags & WHARF_R_PUBLIC);
     r->array_body = json_bool_or(def, "array_body", false);
     r->large_body = json_bool_or(def, "large_body", false);
+    r->per_minute = json_int_or(def, "per_minute", 0);
+    check_policy(d, own, def, r->public_route);
     colon = strchr(own->scope, ':');
     if (colon) {
         r->area = area_number(&d->engine->areas, arena_dup(d->arena, own->scope, (size_t)(colon - own->scope)).p);
@@ -205,6 +231,14 @@ static void d_route(wharf_decl *d, const wharf_route *theirs)
     }
     if (json_get(def, "body"))
         r->body_schema = schema_compile(d->arena, json_get(def, "body"), definition_problem, d);
+}
+
+void declare_kernel_route(struct wharf_decl *d, const wharf_route *r)
+{
+    static const struct plugin kernel = {.name = "wharf"};
+
+    d->plugin = &kernel;
+    d_route(d, r);
 }
 
 static void d_hook(wharf_decl *d, const char *resource, const wharf_hooks *h, int32_t order)
@@ -283,8 +317,7 @@ static void d_later(wharf_decl *d, const char *what)
 
 static void d_job(wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str policy)
 {
-    (void)name, (void)fn, (void)arg, (void)policy;
-    d_later(d, "jobs");
+    job_declare(d, name, fn, arg, policy);
 }
 
 static void d_on_event(wharf_decl *d, const char *pattern, wharf_handler *fn, void *arg)
@@ -309,6 +342,11 @@ static int by_order(const void *a, const void *b)
     if (x->order != y->order)
         return x->order < y->order ? -1 : 1;
     return strcmp(x->plugin->name, y->plugin->name);
+}
+
+static int by_job_name(const void *a, const void *b)
+{
+    return strcmp(((const struct job_kind *)a)->name, ((const struct job_kind *)b)->name);
 }
 
 static void attach_hooks(struct wharf_decl *d, struct resource *res)
@@ -347,4 +385,8 @@ void declare_finish(struct wharf_decl *d)
     e->n_embeds = d->embeds.n;
     e->services = d->services.items;
     e->n_services = d->services.n;
+    e->jobs = d->jobs.items;
+    e->n_jobs = d->jobs.n;
+    if (e->n_jobs)
+        qsort(e->jobs, e->n_jobs, sizeof(*e->jobs), by_job_name);
 }

@@ -20,6 +20,8 @@ struct wharf_decl {
     struct arena *arena;
     const struct plugin *plugin; /* whose declare() runs */
     struct buf *problems;
+    const struct manifest *const *manifests; /* of all plugins that are being loaded */
+    size_t n_manifests;
     struct vector resources; /* struct resource */
     struct vector routes; /* struct route */
     struct vector hooks; /* struct foreign_hook */
@@ -27,10 +29,13 @@ struct wharf_decl {
     struct vector codes; /* struct error_code */
     struct vector embeds; /* struct embed_entry */
     struct vector migrations; /* struct plugin_migration */
+    struct vector jobs; /* struct job_kind */
 };
 
 void declare_init(struct wharf_decl *d, struct engine *e, struct buf *problems);
 extern const wharf_decl_api declare_api;
+/* A route of the kernel's own, in the form plugins have. */
+void declare_kernel_route(struct wharf_decl *d, const wharf_route *r);
 /* Hands what was collected to the engine: hooks to their resources, in order. */
 void declare_finish(struct wharf_decl *d);
 

@@ -42,12 +42,15 @@ static void mem_on_release(wharf_req *req, void (*fn)(void *arg), void *arg)
 
 struct wharf_scope {
     struct arena_mark mark;
+    size_t n_problems, n_committed;
 };
 
 static wharf_scope *mem_scope_begin(wharf_req *req)
 {
     wharf_scope *s = ARENA_NEW(req->arena, struct wharf_scope);
 
+    s->n_problems = req->n_problems;
+    s->n_committed = req->n_committed;
     s->mark = arena_mark(req->arena);
     return s;
 }
@@ -56,7 +59,9 @@ static void mem_scope_end(wharf_req *req, wharf_scope *scope)
 {
     struct arena_mark mark = scope->mark;
 
-    arena_rewind(req->arena, mark);
+    /* Problems and what waits for the commit outlive the scope: then so does everything else. */
+    if (req->n_problems == scope->n_problems && req->n_committed == scope->n_committed)
+        arena_rewind(req->arena, mark);
 }
 
 static void *mem_plugin_alloc(wharf_plugin *self, size_t bytes)
@@ -177,6 +182,8 @@ static int64_t r_deadline(const wharf_req *req)
 
 static bool r_cancelled(const wharf_req *req)
 {
+    if (req->job && req->job->stop(req))
+        return true;
     return req->deadline_us && clock_monotonic_us() > req->deadline_us;
 }
 
@@ -250,9 +257,21 @@ static void r_access_changed(wharf_req *req)
     req_after_commit(req, tell_access, NULL);
 }
 
+static void r_one_time(wharf_req *req, const char *field)
+{
+    size_t i = 0, most = sizeof(req->one_time) / sizeof(*req->one_time);
+
+    while (i < most && req->one_time[i])
+        i++;
+    if (i < most)
+        req->one_time[i] = field;
+    else
+        req_fail(req, "internal", NULL, "more than %zu fields are shown once", most);
+}
+
 const wharf_req_api host_req = {WHARF_HEAD(wharf_req_api), r_organization, r_actor, r_param, r_body, r_need_scope,
     r_need_location, r_now, r_deadline, r_cancelled, r_new_id, r_respond, r_thread_local_state, r_created,
-    r_access_changed};
+    r_access_changed, r_one_time};
 
 /* ---- JSON ---- */
 

@@ -4,6 +4,7 @@
 
 #include "plugin/registry.h"
 #include "resource/engine.h"
+#include "wharf/service/import.h"
 
 struct wharf_plugin { /* handle: `self` of a plugin's functions */
     struct engine *engine;
@@ -28,6 +29,14 @@ extern const wharf_json_api host_json;
 extern const wharf_db_api host_db;
 extern const wharf_res_api host_res;
 extern const wharf_event_api host_event;
+extern const wharf_import_api host_import;
+extern const struct wharf_blob_api host_blob; /* wharf/service/blob.h */
+extern const struct wharf_fetch_api host_fetch; /* wharf/service/fetch.h */
+extern const struct wharf_keys_api host_keys; /* wharf/service/keys.h */
+extern const struct wharf_mail_api host_mail; /* wharf/service/mail.h */
+extern const struct wharf_logs_api host_logs; /* wharf/service/logs.h */
+extern const struct wharf_token_api host_token; /* wharf/service/token.h */
+extern const struct wharf_config_api host_config; /* wharf/service/config.h */
 
 /* Plugin SQL runs as the role wharf_plugin with the organization set (docs/decisions.md 11): around it. */
 wharf_status host_sql_begin(struct wharf_req *req);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "event/history.h"
+#include "job/job.h"
 #include "plugin/host.h"
 #include "resource/write.h"
 #include "util/str.h"
@@ -117,7 +118,7 @@ static wharf_status d_lock(wharf_req *req, const char *space, wharf_str key)
 {
     struct sql_arg args[2] = {{space, strlen(space)}, {key.p, key.n}};
 
-    if (!req->tx_depth && req_begin(req) != WHARF_OK)
+    if (req_join(req) != WHARF_OK || (!req->tx_depth && req_begin(req) != WHARF_OK))
         return WHARF_UNAVAILABLE;
     return req_query(req, "SELECT pg_advisory_xact_lock(hashtextextended($1::text || ':' || $2::text, 0))", args, 2)
                ? WHARF_OK
@@ -152,7 +153,7 @@ static wharf_status s_fetch(
     sql_add(&s, "SELECT ");
     sql_add(&s, res->columns_full);
     sql_addf(&s, " FROM %s t WHERE t.organization_id = ", res->def->table);
-    sql_bind(&s, req->who->organization);
+    sql_bind(&s, organization_of(&req->who->access, res->def));
     sql_add(&s, " AND t.id = ");
     sql_bind(&s, id);
     if (res->def->soft_delete && !(flags & WHARF_WITH_DELETED))
@@ -167,6 +168,8 @@ static wharf_status s_fetch(
     rec = record_from_result(req->arena, res, r, 0);
     if (!check_location(req, res, rec))
         return WHARF_DENIED;
+    if (rec->locked)
+        return req_fail(req, "secrets.unavailable", NULL, NULL);
     *ret_rec = rec;
     return WHARF_OK;
 }
@@ -190,7 +193,7 @@ static wharf_status s_list(
 
     if (!res)
         return WHARF_UNAVAILABLE;
-    o.organization = req->who->organization;
+    o.organization = organization_of(&req->who->access, res->def);
     o.cursor_key = req->engine->cursor_key;
     if (query)
         query_from_json(req->arena, res->def, query, &pairs, &n_pairs);
@@ -332,7 +335,11 @@ static bool s_changed(const wharf_rec *old_rec, const wharf_rec *new_rec, wharf_
 static void s_encode(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec)
 {
     struct view view = {.in = IN_RETRIEVE, .datetime = req->datetime_format, .who = &req->who->access};
+    struct wharf_rec *own = ARENA_NEW(req->arena, struct wharf_rec);
 
+    *own = *rec; /* the cells of computed fields are filled in either */
+    if (compute_fields(req, rec->res, &own, 1, &view) != WHARF_OK)
+        return;
     record_encode(out->w, key, req->arena, rec, &view);
 }
 
@@ -379,7 +386,7 @@ static bool event_row(wharf_req *req, struct jw *w, const struct resource *res, 
 {
     wharf_str id = c->resource_id;
     const struct definition *d = res->def;
-    struct sql_arg args[2] = {{req->who->organization.p, req->who->organization.n}, {id.p, id.n}};
+    struct sql_arg args[2] = {{c->organization.p, c->organization.n}, {id.p, id.n}};
     struct view view = {.in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
     PGresult *r = req_query(req, res->retrieve_sql, args, 2);
 
@@ -408,6 +415,7 @@ static wharf_status e_emit(
 
     if (!res)
         return WHARF_UNAVAILABLE;
+    c.organization = organization_of(&req->who->access, res->def);
     buf_init(&b, 1 << 20);
     jw_init(&w, &b);
     jw_open(&w, NULL, '{');
@@ -422,4 +430,21 @@ static wharf_status e_emit(
     return ok ? history_write(req, &c) : WHARF_UNAVAILABLE;
 }
 
-const wharf_event_api host_event = {WHARF_HEAD(wharf_event_api), e_emit, NULL, NULL};
+static wharf_status e_enqueue(wharf_req *req, const char *job, wharf_str key, const wharf_json *args, int64_t run_at_us)
+{
+    struct job_order order = {.job = job, .key = key, .run_at_us = run_at_us};
+    wharf_status s;
+    struct buf b;
+    struct jw w;
+
+    buf_init(&b, JOB_ARGS_MAX + 1);
+    jw_init(&w, &b);
+    if (args)
+        jw_value(&w, NULL, args);
+    order.args = buf_str(&b);
+    s = b.failed ? req_fail(req, "internal", NULL, NULL) : job_enqueue(req, &order);
+    buf_done(&b);
+    return s;
+}
+
+const wharf_event_api host_event = {WHARF_HEAD(wharf_event_api), e_emit, e_enqueue, job_progress};

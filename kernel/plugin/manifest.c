@@ -219,6 +219,7 @@ static bool known_keys_only(struct reader *r)
         "wants",
         "provides",
         "config",
+        "settings",
         "scopes",
         "license",
         "homepage",
@@ -251,6 +252,9 @@ static bool read_members(struct reader *r)
     m->config = json_get(r->root, "config");
     if (m->config && !json_is(m->config, JSON_OBJECT))
         return refuse(r, "config", "must be a JSON Schema object");
+    m->settings = json_get(r->root, "settings");
+    if (m->settings && !json_is(m->settings, JSON_OBJECT))
+        return refuse(r, "settings", "must be an object of JSON Schemas");
     return true;
 }
 

@@ -23,6 +23,7 @@ struct manifest {
     size_t n_needs, n_wants, n_provides;
     const char *const *scopes;
     size_t n_scopes;
+    const struct wharf_json *settings; /* properties it adds to the settings of organizations, or NULL */
     const struct wharf_json *config; /* JSON Schema of its settings, or NULL */
     bool third_party; /* not one of the modules shipped with the server */
 };

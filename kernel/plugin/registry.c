@@ -6,8 +6,12 @@
 
 #include "auth/roles.h"
 #include "db/migrate.h"
+#include "http/deprecation.h"
 #include "http/routes.h"
+#include "job/job.h"
+#include "plugin/absent.h"
 #include "plugin/declare.h"
+#include "plugin/services.h"
 #include "plugin/static.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -25,6 +29,12 @@ static const void *find_service(const wharf_plugin *self, const char *name, uint
 {
     const struct engine *e = self->engine;
 
+    for (size_t i = 0; i < kernel_services_count; i++) {
+        const struct manifest_service *s = &kernel_services[i].offer;
+
+        if (!strcmp(s->name, name) && s->major == major && s->minor >= min_minor)
+            return kernel_services[i].table;
+    }
     for (size_t i = 0; i < e->n_services; i++) {
         const struct service_entry *s = &e->services[i];
 
@@ -89,14 +99,23 @@ static void collect_migrations(struct registry *r, const struct wharf_decl *d)
     r->n_migrations = n_kernel + d->migrations.n;
 }
 
-/* Areas of the catalogue are known even when no module claims them, so that keys can be made for them. */
-static void known_areas(struct engine *e)
+/* Areas of the catalogue are known even when no module claims them, and those of a manifest when no route needs them, so that keys can
+ * be made for them. */
+static void known_areas(struct engine *e, const struct registry *r)
 {
     size_t n;
     const struct role_area *areas = roles_areas(&n);
 
     for (size_t i = 0; i < n; i++)
         area_number(&e->areas, areas[i].area);
+    for (size_t i = 0; i < r->n_manifests; i++) {
+        const struct manifest *m = r->manifests[i];
+
+        for (size_t k = 0; k < m->n_scopes; k++) {
+            if (!strchr(m->scopes[k], ':'))
+                area_number(&e->areas, m->scopes[k]);
+        }
+    }
 }
 
 struct registry *registry_load(
@@ -115,10 +134,13 @@ struct registry *registry_load(
     e->arena = a;
     e->config = config;
     r->engine = e;
-    known_areas(e);
+    known_areas(e, r);
     plugins = ARENA_ARRAY(a, struct plugin, r->n_manifests);
     e->plugins = plugins;
     declare_init(&decl, e, &problems);
+    decl.manifests = r->manifests;
+    decl.n_manifests = r->n_manifests;
+    kernel_jobs_add(&decl);
     for (size_t i = 0; i < r->n_manifests; i++) {
         if (!load_one(e, &plugins[i], r->manifests[i], (unsigned)i, &problems))
             continue;
@@ -126,9 +148,12 @@ struct registry *registry_load(
         decl.plugin = &plugins[i];
         plugins[i].desc->declare(plugins[i].handle, &decl, &declare_api);
     }
+    decl.plugin = NULL;
     kernel_routes_add(&decl);
+    absent_add(&decl, config, quarantined);
     declare_finish(&decl);
     collect_migrations(r, &decl);
+    deprecation_link(e, &problems);
     if (!problems.n)
         engine_link(e, &problems);
     *ret_problems = arena_dup_str(a, buf_str(&problems));

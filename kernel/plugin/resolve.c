@@ -8,22 +8,11 @@
 #include <unistd.h>
 
 #include "plugin/registry.h"
+#include "plugin/services.h"
 #include "plugin/static.h"
 #include "util/str.h"
 
 enum { PLUGINS_MAX = 128 };
-
-/* What the kernel itself provides: the tables of wharf_host. */
-static const struct manifest_service kernel_services[] = {
-    {"wharf.mem", 1, 0},
-    {"wharf.err", 1, 0},
-    {"wharf.log", 1, 0},
-    {"wharf.req", 1, 0},
-    {"wharf.json", 1, 0},
-    {"wharf.db", 1, 0},
-    {"wharf.res", 1, 0},
-    {"wharf.event", 1, 0},
-};
 
 static const char *find_file(const struct config *c, const char *name, struct arena *a)
 {
@@ -45,7 +34,7 @@ static const char *find_file(const struct config *c, const char *name, struct ar
     return NULL;
 }
 
-static bool in_list(const char *list, const char *name)
+bool names_have(const char *list, const char *name)
 {
     size_t n = strlen(name);
 
@@ -65,9 +54,9 @@ static const struct manifest_service *provider(
     const struct manifest_service *other = NULL;
 
     *ret_owner = NULL;
-    for (size_t i = 0; i < sizeof(kernel_services) / sizeof(kernel_services[0]); i++) {
-        if (!strcmp(kernel_services[i].name, service))
-            return &kernel_services[i];
+    for (size_t i = 0; i < kernel_services_count; i++) {
+        if (!strcmp(kernel_services[i].offer.name, service))
+            return &kernel_services[i].offer;
     }
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < all[i]->n_provides; k++) {
@@ -176,7 +165,7 @@ static size_t leave_out(const struct manifest **all, size_t n, const char *quara
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (!in_list(quarantined, all[i]->name))
+        if (!names_have(quarantined, all[i]->name))
             all[kept++] = all[i];
     }
     if (kept == n)
@@ -233,6 +222,37 @@ static const struct manifest *read_one(
     if (!m)
         buf_addf(problems, "%.*s\n", STR_ARG(why));
     return m;
+}
+
+const struct manifest *const *registry_left_out(
+    const struct config *config, const char *quarantined, struct arena *a, size_t *ret_count)
+{
+    const struct manifest **all = ARENA_ARRAY(a, const struct manifest *, PLUGINS_MAX);
+    const struct manifest **kept = ARENA_ARRAY(a, const struct manifest *, PLUGINS_MAX);
+    struct buf problems;
+    size_t n = 0, n_kept, n_out = 0, k = 0;
+
+    *ret_count = 0;
+    if (!quarantined[0])
+        return all;
+    buf_init(&problems, 1 << 20);
+    for (size_t i = 0; i < config->modules.count && n < PLUGINS_MAX; i++) {
+        const struct manifest *m = read_one(config, config->modules.items[i], a, &problems);
+
+        if (m && !(config->safe_mode && m->third_party))
+            all[n++] = m;
+    }
+    buf_done(&problems); /* registry_resolve() tells them */
+    memcpy(kept, all, n * sizeof(*all));
+    n_kept = leave_out(kept, n, quarantined);
+    for (size_t i = 0; i < n; i++) { /* kept is a subsequence of all */
+        if (k < n_kept && kept[k] == all[i])
+            k++;
+        else
+            all[n_out++] = all[i];
+    }
+    *ret_count = n_out;
+    return all;
 }
 
 const struct manifest *const *registry_resolve(

@@ -217,7 +217,8 @@ static void emit_positive(struct sql *s, const char *column, const struct condit
 void condition_sql(struct sql *s, const struct condition *c)
 {
     const struct child_set *set = c->filter->child ? c->filter->child->children : NULL;
-    const char *column = arena_printf(s->arena, "%s.%s", set ? "c" : "t", c->filter->field->column).p;
+    const struct field *f = c->filter->field;
+    const char *column = f->expression ? f->expression : arena_printf(s->arena, "%s.%s", set ? "c" : "t", f->column).p;
     bool not_null = c->kind == COND_NULL && c->negated;
 
     if (set) {
@@ -230,5 +231,9 @@ void condition_sql(struct sql *s, const struct condition *c)
     }
     sql_add(s, "(");
     emit_positive(s, column, c);
+    for (size_t i = 0; i < sizeof(c->filter->others) / sizeof(*c->filter->others) && c->filter->others[i]; i++) {
+        sql_add(s, c->kind == COND_NULL ? " AND " : " OR ");
+        emit_positive(s, arena_printf(s->arena, "t.%s", c->filter->others[i]->column).p, c);
+    }
     sql_add(s, c->negated ? ") IS NOT TRUE" : ")");
 }

@@ -7,10 +7,15 @@
 #include "util/json.h"
 #include "util/str.h"
 
-static void bind_organization(struct sql *s, const struct access *who)
+wharf_str organization_of(const struct access *who, const struct definition *d)
+{
+    return d->live ? who->live_organization : who->organization;
+}
+
+static void bind_organization(struct sql *s, const struct definition *d, const struct access *who)
 {
     if (!s->organization)
-        s->organization = sql_keep(s, who->organization);
+        s->organization = sql_keep(s, organization_of(who, d));
 }
 
 /* ["id"] as jsonb: is the id in an array column? */
@@ -77,10 +82,24 @@ static void locations(struct sql *s, const struct definition *d, const struct ac
     }
 }
 
+/* What is over is hidden from the moment on, whenever it will be deleted. The sub-select makes one value of it, which indexes and partitions
+ * are chosen by. */
+static void kept(struct sql *s, const struct definition *d, const struct access *who)
+{
+    int days = d->retain == RETAIN_LOGS ? who->log_days : d->retain == RETAIN_REQUESTS ? who->request_log_days : 0;
+
+    if (!days)
+        return;
+    sql_add(s, " AND t.created_at >= (SELECT wharf.now() - make_interval(days => ");
+    sql_bind_int(s, days);
+    sql_add(s, "::integer))");
+}
+
 void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
 {
-    bind_organization(s, who);
+    bind_organization(s, d, who);
     sql_addf(s, "t.organization_id = $%zu AND t.deleted_at IS NULL", s->organization);
+    kept(s, d, who);
     if (locations_too && !who->all_locations)
         locations(s, d, who);
     if (d->audience.users && who->user_id.n) {
@@ -160,7 +179,7 @@ void query_columns(struct sql *s, const struct definition *d)
 {
     sql_add(s, "SELECT ");
     for (size_t i = 0; i < d->n_columns; i++)
-        sql_addf(s, "%st.%s", i ? ", " : "", d->columns[i].name);
+        sql_addf(s, "%s%s", i ? ", " : "", d->columns[i].sql);
 }
 
 static void page_columns(struct sql *s, const struct definition *d, const struct list_query *q, const char *score)
@@ -211,7 +230,7 @@ void query_page_sql(struct sql *s, const struct definition *d, const struct list
 {
     bool skips = q->page > 1;
 
-    bind_organization(s, who);
+    bind_organization(s, d, who);
     if (q->relevance) {
         relevance_page(s, d, q, who, extra, arg);
         return;
@@ -235,7 +254,7 @@ void query_count_sql(struct sql *s, const struct definition *d, const struct lis
 {
     bool capped = q->total == TOTAL_ESTIMATED;
 
-    bind_organization(s, who);
+    bind_organization(s, d, who);
     sql_add(s, capped ? "SELECT count(*) FROM (SELECT 1" : "SELECT count(*)");
     from_where(s, d, q, who, extra, arg);
     if (capped) {
@@ -248,7 +267,7 @@ void query_count_sql(struct sql *s, const struct definition *d, const struct lis
 void query_estimate_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
     query_extra_fn *extra, void *arg)
 {
-    bind_organization(s, who);
+    bind_organization(s, d, who);
     sql_add(s, "EXPLAIN (FORMAT JSON) SELECT 1");
     from_where(s, d, q, who, extra, arg);
 }

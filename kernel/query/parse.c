@@ -97,7 +97,8 @@ static bool read_order(struct parse *p, wharf_str value)
             return true;
         }
     }
-    return problem(p, WHARF_S("order_by"), "must be a field that this list sorts by");
+    return problem(p, WHARF_S("order_by"),
+        p->d->n_sorts ? "must be a field that this list sorts by" : "can't be chosen: this list has one order");
 }
 
 static bool is_space(char c)
@@ -202,6 +203,8 @@ static bool read_control(struct parse *p, enum control c, const struct query_pai
     p->seen[c] = true;
     if (value.n == 0 && c != C_SEARCH)
         return problem(p, name, "must have a value");
+    if (c == C_DIRECTION && !p->d->n_sorts)
+        return problem(p, name, "can't be chosen: this list has one order");
     switch (c) {
     case C_PAGE:
         return whole(value, &p->q->page) || problem(p, name, "must be a whole number from 1");

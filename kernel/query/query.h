@@ -33,11 +33,13 @@ typedef void query_problem_fn(void *arg, const char *code, wharf_str param, whar
 
 struct access { /* whose rows */
     wharf_str organization;
+    wharf_str live_organization; /* of a test key: whose users, devices and roles it sees; else the same */
     bool all_locations;
     const wharf_str *locations; /* sorted, when not all */
     size_t n_locations;
     wharf_str user_id; /* "" when the principal is no user */
     wharf_str device_id; /* "" when it is no device */
+    int log_days, request_log_days; /* settings.logs.retain_days and request_retain_days; 0: not read, nothing is hidden */
 };
 
 enum total_mode { TOTAL_NONE, TOTAL_EXACT, TOTAL_ESTIMATED };
@@ -130,6 +132,8 @@ void sql_bind_array(struct sql *s, const wharf_str *values, size_t n);
  * Location access as 01 section 7 'list': rows without location are visible, a location is its own; one allowed location becomes "= $n",
  * and there is no OR over a required column, so that an index walk can serve the order. locations_too false: for
  * rows addressed by id, whose location answers 403. */
+/* Whose rows of this resource the principal sees (docs/decisions.md 10). */
+wharf_str organization_of(const struct access *who, const struct definition *d);
 void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too);
 
 /* Appends conditions of the caller's (" AND ..."; alias t): parent row, restrict_rows. */

@@ -97,7 +97,8 @@ static bool is_empty(const struct field *f, const struct wharf_json *v)
 {
     wharf_str s = v->text;
 
-    if (v->type != JSON_STRING || (f->store != STORE_TEXT && f->store != STORE_TIME && f->store != STORE_METADATA))
+    if (v->type != JSON_STRING ||
+        (f->store != STORE_TEXT && f->store != STORE_SECRET && f->store != STORE_TIME && f->store != STORE_METADATA))
         return false;
     return s.n == 0 || (f->trim && utf8_trim(s).n == 0);
 }

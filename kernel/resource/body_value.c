@@ -260,6 +260,7 @@ void body_value(struct checker *c, const struct field *f, const struct wharf_jso
     ret->present = true;
     switch (f->store) {
     case STORE_TEXT:
+    case STORE_SECRET:
         text_value(c, f, v, path, ret);
         break;
     case STORE_INT:

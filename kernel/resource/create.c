@@ -57,12 +57,14 @@ static bool finish_create(
     return true;
 }
 
+/* Number of arguments; 0 when a problem was told. */
 static size_t fill_args(
     struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec, struct sql_arg *args)
 {
     const struct definition *d = res->def;
     struct view event_view = {.in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
     struct change c = {
+        .organization = organization_of(&req->who->access, d),
         .resource = d->name,
         .resource_id = record_id(rec),
         .location_id = d->location ? record_text(rec, d->location) : str_z(""),
@@ -72,15 +74,21 @@ static size_t fill_args(
     };
     size_t n = 4;
 
-    args[0] = (struct sql_arg){req->who->organization.p, req->who->organization.n};
+    args[0] = (struct sql_arg){c.organization.p, c.organization.n};
     args[1] = (struct sql_arg){rec->cells[COL_ID].p, rec->cells[COL_ID].n};
     args[2] = (struct sql_arg){rec->cells[COL_CREATED_AT].p, rec->cells[COL_CREATED_AT].n};
     args[3] = (struct sql_arg){req->who->actor_id.p, req->who->actor_id.n};
     for (size_t i = 0; i < d->n_fields; i++) {
-        const struct cell *cell = record_cell(rec, &d->fields[i]);
+        const struct cell *shown = record_cell(rec, &d->fields[i]);
+        struct cell cell = shown ? *shown : (struct cell){NULL, 0};
 
-        if (field_written(&d->fields[i]))
-            args[n++] = cell ? (struct sql_arg){cell->p, cell->n} : (struct sql_arg){NULL, 0};
+        if (!field_written(&d->fields[i]))
+            continue;
+        if (!cell_seal(req->arena, d, &d->fields[i], record_id(rec), &cell)) {
+            req_fail(req, "secrets.unavailable", d->fields[i].name, NULL);
+            return 0;
+        }
+        args[n++] = (struct sql_arg){cell.p, cell.n};
     }
     if (c.event)
         c.data = record_json(req->arena, rec, &event_view);
@@ -95,7 +103,7 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
     struct value *values = ARENA_ARRAY(req->arena, struct value, d->n_fields);
     struct sql_arg *args = ARENA_ARRAY(req->arena, struct sql_arg, 4 + d->n_fields + HISTORY_PARAMS);
 
-    if (!read_view(req, res, d->created_view, &plan->view))
+    if (!read_view(req, res, d->created_view | IN_CREATED, &plan->view))
         return PLAN_PROBLEMS;
     if (!body_check(req->arena, d, OP_CREATE, req->body, req->strict ? BODY_STRICT : 0, values, body_problem, req))
         return PLAN_PROBLEMS;
@@ -111,6 +119,8 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
     plan->statements[0].sql = res->create_sql;
     plan->statements[0].args = args;
     plan->statements[0].n_args = fill_args(req, res, plan->rec, args);
+    if (!plan->statements[0].n_args)
+        return PLAN_PROBLEMS;
     plan->statements[0].lane = LANE_WRITE;
     plan->n_statements = 1;
     plan->finish = finish_create;

@@ -62,8 +62,12 @@ static const char *select_list(const struct engine *e, const struct resource *re
     wharf_str s;
 
     buf_init(&b, 1 << 20);
-    for (size_t i = 0; i < d->n_columns; i++)
-        buf_addf(&b, "%st.%s", i ? ", " : "", d->columns[i].name);
+    for (size_t i = 0; i < d->n_columns; i++) {
+        if (view == IN_LIST && d->columns[i].store == STORE_SECRET)
+            buf_addz(&b, ", NULL::text");
+        else
+            buf_addf(&b, "%s%s", i ? ", " : "", d->columns[i].sql);
+    }
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
         const struct resource *to = f->kind == FIELD_EMBED ? res->refs[f->embed_from->index] : NULL;
@@ -94,6 +98,8 @@ static void lay_out_cells(const struct engine *e, struct resource *res)
 
     res->cell_of = ARENA_ARRAY(e->arena, int16_t, d->n_fields);
     for (size_t i = 0; i < d->n_fields; i++)
+        res->has_secrets |= d->fields[i].store == STORE_SECRET;
+    for (size_t i = 0; i < d->n_fields; i++)
         res->cell_of[i] = d->fields[i].kind == FIELD_COLUMN ? d->fields[i].select : -1;
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].kind == FIELD_CHILDREN || d->fields[i].kind == FIELD_EMBED)
@@ -123,6 +129,7 @@ const char *store_type(const struct field *f)
     case STORE_METADATA:
         return "jsonb";
     case STORE_NONE:
+    case STORE_SECRET:
     case STORE_TEXT:
         break;
     }
@@ -131,7 +138,7 @@ const char *store_type(const struct field *f)
 
 bool field_written(const struct field *f)
 {
-    return f->kind == FIELD_COLUMN && (f->select < 0 || f->select >= COL_SYSTEM_COUNT) && f->column &&
+    return f->kind == FIELD_COLUMN && !f->expression && (f->select < 0 || f->select >= COL_SYSTEM_COUNT) && f->column &&
            strcmp(f->column, "organization_id") != 0;
 }
 
@@ -203,7 +210,8 @@ static bool any_hook(const struct resource *res, bool reads)
 static bool only_columns(const struct definition *d)
 {
     for (size_t i = 0; i < d->n_fields; i++) {
-        if (d->fields[i].kind != FIELD_COLUMN || (d->fields[i].ref && d->fields[i].store == STORE_ARRAY))
+        if (d->fields[i].kind != FIELD_COLUMN || d->fields[i].expression ||
+            (d->fields[i].ref && d->fields[i].store == STORE_ARRAY))
             return false;
     }
     return true;

@@ -8,6 +8,9 @@
 #include "resource/request.h"
 #include "schema/definition.h"
 
+struct net_client;
+struct blob_store;
+
 struct plugin {
     const struct manifest *manifest;
     const char *name;
@@ -35,6 +38,7 @@ struct resource {
     int16_t *cell_of; /* by field index: position in a row, or -1 */
     const char *columns_list, *columns_full; /* select lists; the shorter one has NULL for what lists do not show */
     const char *retrieve_sql; /* $1 organization, $2 id */
+    bool has_secrets; /* columns that are sealed */
     bool plain_read; /* no compute or restrict_rows hook: reads run on the event loop */
     bool plain_create; /* no rule, no children: creates run on the event loop */
     const char *create_sql; /* with plain_create: row, log line and event in one statement */
@@ -54,8 +58,11 @@ struct route {
     bool array_body; /* top level may be an array */
     bool large_body; /* 64 MiB */
     bool silent; /* not in the access log */
+    int64_t per_minute; /* requests of one organization; 0: no limit of its own */
     const struct resource *resource;
     const struct plugin *plugin; /* NULL: kernel */
+    const struct absent *absent; /* of a module that is left out (plugin/absent.h): 503 */
+    const struct deprecation *deprecated, *deprecated_fields; /* http/deprecation.h; NULL: none */
     const wharf_route *declared; /* ROUTE_PLUGIN */
     const struct wharf_json *definition; /* ROUTE_PLUGIN: its parsed definition, or NULL */
     const struct schema *body_schema;
@@ -88,9 +95,13 @@ struct engine {
     const struct config *config;
     struct board *board;
     struct auth_cache *auth;
+    struct net_client *net; /* outgoing requests of this process */
+    struct blob_store *blobs; /* big bytes */
     struct areas areas;
     const struct plugin *plugins;
     size_t n_plugins;
+    const struct absent *absent; /* modules that are left out */
+    size_t n_absent;
     struct resource *resources;
     size_t n_resources;
     struct route *routes;
@@ -102,13 +113,17 @@ struct engine {
     size_t n_embeds;
     const struct service_entry *services;
     size_t n_services;
+    struct job_kind *jobs; /* sorted by name */
+    size_t n_jobs;
+    struct pulse *pulse; /* this process's side thread; NULL outside a worker */
     wharf_str openapi; /* the served document */
-    wharf_str openapi_etag;
     const bool *ready; /* this process can serve: its database answers */
     bool admin; /* of the admin listener: /metrics too */
     unsigned char cursor_key[32];
 };
 
+/* Does a route of the plugin need a scope of this area? */
+bool engine_owns_area(const struct engine *e, const struct plugin *p, int area);
 const struct resource *engine_resource(const struct engine *e, const char *name); /* or NULL */
 
 /* Finds the route of a path. ret_allow: methods of the path when only the method is wrong ("GET, HEAD, POST, OPTIONS"). */

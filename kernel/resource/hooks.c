@@ -20,8 +20,15 @@ const struct plugin *plugin_enter(struct wharf_req *req, const struct plugin *p,
 void plugin_leave(struct wharf_req *req, const struct plugin *before)
 {
     req->plugin = before;
-    if (req->thread && req->thread->crumb)
+    if (!req->thread || !req->thread->crumb)
+        return;
+    if (!req->job) {
         crumb_leave(req->thread->crumb);
+        return;
+    }
+    /* back to the job itself: what crashes a worker from here on is still its doing */
+    crumb_enter(req->thread->crumb, req->job->plugin, req->job->doing, req->request_id, req->deadline_us);
+    atomic_store(&req->thread->crumb->since_us, req->job->since_us);
 }
 
 /* A hook that fails without having told why is a bug of the plugin. */
@@ -178,7 +185,10 @@ void where_narrow(struct wharf_where *where, wharf_field f, const char *op, whar
 void narrow_sql(struct sql *s, const struct narrowing *n)
 {
     for (const struct where_term *t = n->first; t; t = t->next) {
-        sql_addf(s, " AND t.%s %s ", t->field->column, t->sql);
+        if (t->field->expression)
+            sql_addf(s, " AND %s %s ", t->field->expression, t->sql);
+        else
+            sql_addf(s, " AND t.%s %s ", t->field->column, t->sql);
         if (!t->bound)
             continue;
         if (strncmp(t->sql, "IN", 2) == 0) {
@@ -200,7 +210,8 @@ void narrow_extra(struct sql *s, void *narrowing)
 /* The parent of a nested collection: 404 when it is not there, 403 when its location is outside the caller's. */
 static bool check_parent(struct wharf_req *req, const struct resource *parent, wharf_str id)
 {
-    struct sql_arg args[2] = {{req->who->organization.p, req->who->organization.n}, {id.p, id.n}};
+    wharf_str organization = organization_of(&req->who->access, parent->def);
+    struct sql_arg args[2] = {{organization.p, organization.n}, {id.p, id.n}};
     struct wharf_rec *rec;
     PGresult *r;
 

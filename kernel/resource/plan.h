@@ -40,6 +40,8 @@ void request_run(struct wharf_req *req);
 bool plan_list(struct wharf_req *req, struct plan *plan);
 bool plan_retrieve(struct wharf_req *req, struct plan *plan);
 enum plan_result plan_create(struct wharf_req *req, struct plan *plan);
+/* The id of the row that the request names; "" on collections. */
+wharf_str addressed_id(const struct wharf_req *req);
 /* Answers with the row. */
 void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view *view, int status, const char *what);
 void answer_created(struct wharf_req *req, struct wharf_rec *rec, const struct view *view);

@@ -6,6 +6,7 @@
 #include "resource/hooks.h"
 #include "resource/plan.h"
 #include "util/str.h"
+#include "util/time.h"
 
 enum {
     CHEAP_OFFSET = 2000, /* deeper pages may be slow: they leave the read lane to the others */
@@ -25,7 +26,7 @@ static void options_of(struct wharf_req *req, const struct resource *res, struct
 
     *o = (struct query_options){
         .strict = req->strict,
-        .organization = req->who->organization,
+        .organization = organization_of(&req->who->access, res->def),
         .cursor_key = e->cursor_key,
         .parent = res->def->parent ? req->params[0] : str_z(""),
         .hits = res->def->list.similar,
@@ -76,6 +77,9 @@ bool check_location(struct wharf_req *req, const struct resource *res, const str
 void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view *view, int status, const char *what)
 {
     req_respond(req, status, arena_printf(req->arena, "%s %s", rec->res->def->title, what));
+    req->version = record_version(rec);
+    req->answered = rec->res;
+    req->answered_id = record_id(rec);
     record_encode(&req->w, NULL, req->arena, rec, view);
 }
 
@@ -92,7 +96,7 @@ static bool finish_retrieve(
         return true;
     }
     if (PQntuples(results[0]) == 0) {
-        req_problem(req, "not_found", req->params[req->route->n_params - 1], NULL, str_z(""));
+        req_problem(req, "not_found", addressed_id(req), NULL, str_z(""));
         return true;
     }
     rec = record_from_result(req->arena, res, results[0], 0);
@@ -113,10 +117,31 @@ bool location_is_id(const struct resource *res)
     return !strcmp(res->def->name, "location");
 }
 
+/* created_at of the row, as its id says it. */
+static void id_moment(struct sql *s, wharf_str id)
+{
+    char *iso = arena_alloc(s->arena, ISO_MS_LEN + 1);
+
+    time_format_iso(id_time_ms(id) * 1000, iso);
+    sql_add(s, " AND t.created_at = ");
+    sql_bind(s, (wharf_str){iso, ISO_MS_LEN});
+    sql_add(s, "::timestamptz");
+}
+
+wharf_str addressed_id(const struct wharf_req *req)
+{
+    const struct definition *d = req->route->resource->def;
+    size_t n = req->route->n_params;
+
+    if (d->own_word && (!n || str_eqz(req->params[n - 1], d->own_word)))
+        return organization_of(&req->who->access, d);
+    return n ? req->params[n - 1] : str_z("");
+}
+
 bool plan_retrieve(struct wharf_req *req, struct plan *plan)
 {
     const struct resource *res = req->route->resource;
-    wharf_str id = req->params[req->route->n_params - 1];
+    wharf_str id = addressed_id(req);
     struct narrowing narrow;
 
     if (!read_view(req, res, IN_RETRIEVE, &plan->view))
@@ -130,10 +155,12 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
     plan->n_statements = 1;
     plan->finish = finish_retrieve;
     plan->statements[0].lane = LANE_READ;
-    if (!has_audience(req, res->def) && !narrow.n) {
+    if (!has_audience(req, res->def) && !narrow.n && !res->def->partitioned && !res->def->retain) {
         struct sql_arg *args = ARENA_ARRAY(req->arena, struct sql_arg, 2);
 
-        args[0] = (struct sql_arg){req->who->organization.p, req->who->organization.n};
+        wharf_str organization = organization_of(&req->who->access, res->def);
+
+        args[0] = (struct sql_arg){organization.p, organization.n};
         args[1] = (struct sql_arg){id.p, id.n};
         plan->statements[0].sql = res->retrieve_sql;
         plan->statements[0].args = args;
@@ -148,6 +175,8 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
         query_visible(s, res->def, &req->who->access, false);
         sql_add(s, " AND t.id = ");
         sql_bind(s, id);
+        if (res->def->partitioned)
+            id_moment(s, id);
         narrow_sql(s, &narrow);
         plan->statements[0].sql = buf_str(s->text).p;
         plan->statements[0].args = s->args;

@@ -1,6 +1,9 @@
 /* record.c - cells to JSON and back. See record.h. */
 #include "resource/record.h"
 
+#include <stdlib.h>
+
+#include "secret/secret.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -13,6 +16,24 @@ static struct cell cell_of_result(const PGresult *r, int row, int column)
     return (struct cell){PQgetvalue(r, row, column), n};
 }
 
+/* What was sealed is opened; what does not open is null, and the row says so. */
+static void open_secrets(struct wharf_rec *rec)
+{
+    const struct definition *d = rec->res->def;
+
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct field *f = &d->fields[i];
+        struct cell *c = f->store == STORE_SECRET ? record_cell(rec, f) : NULL;
+        struct secret_place at = {d->table, f->column, {rec->cells[COL_ID].p, rec->cells[COL_ID].n}};
+        wharf_str plain = {NULL, 0};
+
+        if (!c || !c->p)
+            continue;
+        rec->locked |= !secret_open(rec->arena, &at, (wharf_str){c->p, c->n}, &plain);
+        *c = (struct cell){plain.p, plain.n};
+    }
+}
+
 struct wharf_rec *record_from_result(struct arena *a, const struct resource *res, const PGresult *r, int row)
 {
     struct wharf_rec *rec = ARENA_NEW(a, struct wharf_rec);
@@ -23,6 +44,8 @@ struct wharf_rec *record_from_result(struct arena *a, const struct resource *res
     rec->cells = ARENA_ARRAY(a, struct cell, res->n_cells);
     for (int i = 0; i < n && (size_t)i < res->n_selected; i++)
         rec->cells[i] = cell_of_result(r, row, i);
+    if (res->has_secrets)
+        open_secrets(rec);
     return rec;
 }
 
@@ -33,6 +56,13 @@ wharf_str record_id(const struct wharf_rec *rec)
     if (!c)
         return rec->id;
     return (wharf_str){c->p ? c->p : "", c->n};
+}
+
+int64_t record_version(const struct wharf_rec *rec)
+{
+    const char *text = rec->cells ? rec->cells[COL_VERSION].p : NULL;
+
+    return text ? strtoll(text, NULL, 10) : 0;
 }
 
 wharf_str record_text(const struct wharf_rec *rec, const struct field *f)
@@ -68,6 +98,24 @@ static bool restamp(const struct cell *c, char out[ISO_MS_LEN + 1])
     return true;
 }
 
+void write_time(struct jw *w, const char *key, int64_t us, enum datetime_format format)
+{
+    char text[ISO_MS_LEN + 1];
+
+    switch (format) {
+    case DATETIME_ISO:
+        time_format_iso(us, text);
+        jw_str(w, key, (wharf_str){text, ISO_MS_LEN});
+        break;
+    case DATETIME_EPOCH:
+        jw_int(w, key, us >= 0 ? us / 1000000 : -((-us + 999999) / 1000000));
+        break;
+    case DATETIME_EPOCH_MILLIS:
+        jw_int(w, key, us >= 0 ? us / 1000 : -((-us + 999) / 1000));
+        break;
+    }
+}
+
 static void encode_time(struct jw *w, const char *key, const struct cell *c, enum datetime_format format)
 {
     char text[ISO_MS_LEN + 1];
@@ -81,18 +129,7 @@ static void encode_time(struct jw *w, const char *key, const struct cell *c, enu
         jw_null(w, key);
         return;
     }
-    switch (format) {
-    case DATETIME_ISO:
-        time_format_iso(us, text);
-        jw_str(w, key, (wharf_str){text, ISO_MS_LEN});
-        break;
-    case DATETIME_EPOCH:
-        jw_int(w, key, us >= 0 ? us / 1000000 : -((-us + 999999) / 1000000));
-        break;
-    case DATETIME_EPOCH_MILLIS:
-        jw_int(w, key, us >= 0 ? us / 1000 : -((-us + 999) / 1000));
-        break;
-    }
+    write_time(w, key, us, format);
 }
 
 static void encode_decimal(struct jw *w, const char *key, const struct cell *c)
@@ -276,6 +313,7 @@ static void encode_cell(
         jw_raw(w, f->name, (wharf_str){c->p, c->n});
         break;
     case STORE_TEXT:
+    case STORE_SECRET: /* for the comparison of two rows only */
         jw_str(w, f->name, (wharf_str){c->p, c->n});
         break;
     case STORE_INT:
@@ -382,6 +420,7 @@ bool cell_value(struct arena *a, const struct field *f, const struct cell *cell,
         return false;
     switch (f->store) {
     case STORE_TEXT:
+    case STORE_SECRET:
         *ret = (wharf_val){.type = WHARF_V_TEXT, .u.s = text};
         return true;
     case STORE_INT:
@@ -407,6 +446,19 @@ bool cell_value(struct arena *a, const struct field *f, const struct cell *cell,
     return false;
 }
 
+bool cell_seal(struct arena *a, const struct definition *d, const struct field *f, wharf_str id, struct cell *cell)
+{
+    struct secret_place at = {d->table, f->column, id};
+    wharf_str sealed;
+
+    if (f->store != STORE_SECRET || !cell->p)
+        return true;
+    if (!secret_seal(a, &at, (wharf_str){cell->p, cell->n}, &sealed))
+        return false;
+    *cell = (struct cell){sealed.p, sealed.n};
+    return true;
+}
+
 bool cell_differs(struct arena *a, const struct field *f, const struct cell *cell, const struct value *value)
 {
     wharf_val x, y;
@@ -414,7 +466,7 @@ bool cell_differs(struct arena *a, const struct field *f, const struct cell *cel
 
     if (!cell || !cell->p || !other.p)
         return (cell && cell->p) != (other.p != NULL);
-    if (f->store == STORE_TEXT)
+    if (f->store == STORE_TEXT || f->store == STORE_SECRET)
         return cell->n != other.n || memcmp(cell->p, other.p, other.n) != 0;
     if (!cell_value(a, f, cell, &x) || !cell_value(a, f, &other, &y))
         return true;

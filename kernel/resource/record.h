@@ -21,6 +21,7 @@ struct wharf_rec {
     struct value *values; /* by field index: what the request sends; NULL for a row as read */
     struct wharf_json *raw; /* in normalize hooks only: the body as sent, to be changed */
     wharf_str id; /* of a row that is not written yet */
+    bool locked; /* a secret of it does not open with the keys of this machine; it reads as null */
 };
 
 struct view {
@@ -44,6 +45,7 @@ static inline struct cell *record_cell(const struct wharf_rec *rec, const struct
     return at < 0 ? NULL : &rec->cells[at];
 }
 wharf_str record_id(const struct wharf_rec *rec);
+int64_t record_version(const struct wharf_rec *rec);
 /* Text of a cell, "" when null. */
 wharf_str record_text(const struct wharf_rec *rec, const struct field *f);
 
@@ -54,8 +56,12 @@ void record_encode(
 void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, const struct view *view);
 /* The same with ISO dates and nothing left out of the view, as text. */
 wharf_str record_json(struct arena *a, const struct wharf_rec *rec, const struct view *view);
+/* A moment as the request wants it (docs/spec/01-platform.md section 4.1). */
+void write_time(struct jw *w, const char *key, int64_t us, enum datetime_format format);
 /* A value for a plugin: false when it is null or absent. */
 bool cell_value(struct arena *a, const struct field *f, const struct cell *cell, wharf_val *ret);
+/* The text of a secret column as it is stored, or of any other as it is. False: this machine has no master key. */
+bool cell_seal(struct arena *a, const struct definition *d, const struct field *f, wharf_str id, struct cell *cell);
 /* Does the request's value differ from what the row has? */
 bool cell_differs(struct arena *a, const struct field *f, const struct cell *cell, const struct value *value);
 /* PostgreSQL's text of a value given by a plugin. */

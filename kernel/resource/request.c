@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "job/job.h"
 #include "plugin/manifest.h"
 #include "resource/engine.h"
 #include "util/log.h"
@@ -155,7 +156,7 @@ void req_after_commit(struct wharf_req *req, void (*fn)(struct wharf_req *req, v
     req->committed[req->n_committed++] = (struct committed_fn){fn, arg};
 }
 
-wharf_status req_begin(struct wharf_req *req)
+static wharf_status begin_level(struct wharf_req *req)
 {
     struct db_error e;
     char sql[32];
@@ -170,10 +171,25 @@ wharf_status req_begin(struct wharf_req *req)
     return WHARF_OK;
 }
 
+wharf_status req_join(struct wharf_req *req)
+{
+    return req->job && req->job->joined && !req->tx_depth ? begin_level(req) : WHARF_OK;
+}
+
+wharf_status req_begin(struct wharf_req *req)
+{
+    return req_join(req) == WHARF_OK ? begin_level(req) : WHARF_UNAVAILABLE;
+}
+
 wharf_status req_commit(struct wharf_req *req)
 {
     struct db_error e;
     char sql[40];
+
+    if (req->tx_depth == 1 && req->job && req->job->guard && req->job->guard(req) != WHARF_OK) {
+        req_rollback(req);
+        return WHARF_CONFLICT;
+    }
 
     req->tx_depth--;
     if (req->tx_depth)
@@ -190,6 +206,9 @@ wharf_status req_commit(struct wharf_req *req)
         for (size_t i = 0; i < req->n_committed; i++)
             req->committed[i].fn(req, req->committed[i].arg);
         req->n_committed = 0;
+        if (req->wake_jobs)
+            job_wake(req->engine);
+        req->wake_jobs = false;
     }
     return WHARF_OK;
 }
@@ -226,17 +245,22 @@ static PGresult *keep(struct wharf_req *req, PGresult *r)
 
 wharf_status req_plugin_role(struct wharf_req *req)
 {
-    struct sql_arg organization = {req->who ? req->who->organization.p : "", req->who ? req->who->organization.n : 0};
+    const struct access *who = req->who ? &req->who->access : NULL;
+    struct sql_arg organizations[2] = {{who ? who->organization.p : "", who ? who->organization.n : 0}, {"", 0}};
     struct db_error e;
     PGresult *r;
 
-    if (!req->tx_depth && req_begin(req) != WHARF_OK)
+    if (who && who->live_organization.p)
+        organizations[1] = (struct sql_arg){who->live_organization.p, who->live_organization.n};
+
+    if (!req->tx_depth && begin_level(req) != WHARF_OK)
         return WHARF_UNAVAILABLE;
     if (req->plugin_role)
         return WHARF_OK;
     r = db_run(req->thread->db,
-        "SELECT set_config('role', 'wharf_plugin', true), set_config('wharf.organization', $1::text, true)",
-        &organization, 1, &e);
+        "SELECT set_config('role', 'wharf_plugin', true), set_config('wharf.organization', $1::text, true),"
+        " set_config('wharf.live_organization', $2::text, true)",
+        organizations, 2, &e);
     if (!r)
         return req_database_problem(req, &e);
     PQclear(r);
@@ -250,6 +274,11 @@ static void owner_role(struct wharf_req *req)
 
     if (req->plugin_role && db_do(req->thread->db, "RESET ROLE", &e) == DB_OK)
         req->plugin_role = false;
+}
+
+void req_leave_organization(struct wharf_req *req)
+{
+    owner_role(req);
 }
 
 PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args)

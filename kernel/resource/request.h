@@ -11,9 +11,13 @@
 #include "util/json.h"
 
 struct engine;
+struct resource;
 struct plugin;
 struct route;
 struct crumb;
+struct fetch_box;
+struct blob_put;
+struct served;
 
 struct problem {
     const char *code;
@@ -29,6 +33,19 @@ struct thread_ctx { /* of a worker thread */
     struct crumb *crumb;
     void **plugin_states; /* by plugin index: what thread_start() returned */
     unsigned index;
+};
+
+struct file_wish { /* headers about parts and versions of files, as sent; p NULL: absent */
+    wharf_str range, if_range, if_none_match;
+};
+
+struct req_job { /* of a job's run (job/runner.h) */
+    const char *plugin, *doing; /* for the crumb: "webhooks", "job deliver" */
+    int64_t since_us; /* monotonic */
+    bool joined; /* all that the handler does is one transaction, which the runner ends */
+    wharf_status (*guard)(struct wharf_req *req); /* before each outermost commit of the handler's own; may fail it */
+    uint32_t (*progress)(struct wharf_req *req, uint32_t done, uint32_t total); /* non-zero: stop */
+    bool (*stop)(const struct wharf_req *req); /* cancelled, drained, or no longer ours */
 };
 
 struct committed_fn {
@@ -75,13 +92,28 @@ struct wharf_req {
     uint64_t data_open; /* respond() was called: data is being written */
     wharf_str pagination; /* JSON, or empty */
     wharf_str location_header;
+    struct file_wish wish;
+    struct served *served; /* the answer is a file */
+    wharf_str entity; /* ETag of what was stored, with quotes */
+    struct blob_put *put; /* the file that the body was */
+    int64_t version; /* of the row that is answered; 0: not one row */
+    wharf_str idempotency_key; /* of a write, or empty */
+    bool replayed; /* the answer is one given before */
+    wharf_str replay; /* its body, byte for byte; or empty: `out` has the row anew */
+    const struct resource *answered; /* the row that `out` shows, if it is one */
+    wharf_str answered_id;
+    const char *one_time[4]; /* fields of the answer that are shown this once */
+    wharf_str if_match; /* If-Match of a write, or empty */
     wharf_str preference_applied;
 
     const struct plugin *plugin; /* whose code is running, NULL: kernel */
+    struct req_job *job; /* NULL: this is no job */
+    bool wake_jobs; /* after the outermost commit the job workers are told */
     unsigned tx_depth, res_depth;
     bool plugin_role; /* the transaction runs as wharf_plugin at the moment */
     struct committed_fn *committed; /* run after the outermost commit */
     size_t n_committed, cap_committed;
+    struct fetch_box *fetches; /* outgoing requests that this one started, or NULL */
 };
 
 /* code: one of the platform's or of a loaded plugin's. Adds a problem; returns the kind (negative wharf_status). */
@@ -102,6 +134,8 @@ wharf_status status_kind(int http_status);
 /* ---- transactions of worker threads ---- */
 wharf_status req_begin(struct wharf_req *req); /* nested: a savepoint */
 wharf_status req_commit(struct wharf_req *req);
+/* In a job whose work is one transaction: makes sure that it is open. Nothing else. */
+wharf_status req_join(struct wharf_req *req);
 void req_rollback(struct wharf_req *req);
 /* fn runs once the outermost transaction was committed; never when it is rolled back. */
 void req_after_commit(struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg);
@@ -111,6 +145,8 @@ PGresult *req_query_sql(struct wharf_req *req, struct sql *s);
 /* As req_query, but a unique violation is left to the caller: NULL and *ret_error, no problem added. */
 /* Before plugin SQL: a transaction, the role and the organization (docs/decisions.md 11). Engine statements undo it by themselves. */
 wharf_status req_plugin_role(struct wharf_req *req);
+/* The principal was changed: plugin SQL that comes next asks for its organization anew. */
+void req_leave_organization(struct wharf_req *req);
 PGresult *req_try_sql(struct wharf_req *req, struct sql *s, struct db_error *ret_error);
 
 #endif

@@ -66,6 +66,8 @@ static bool add_route(struct engine *e, struct route *r, struct buf *problems)
             r->param_names[r->n_params++] = arena_dup(e->arena, s.p + 1, s.n - 1).p;
         node = child_for(e, node, s);
     }
+    if (r->absent && (m < 0 || node->routes[m]))
+        return true; /* another module has it now */
     if (m < 0 || node->routes[m]) {
         buf_addf(problems, "route %s %s is declared twice, or its method is not GET, POST, DELETE or PUT\n", r->method,
             r->pattern);
@@ -73,6 +75,14 @@ static bool add_route(struct engine *e, struct route *r, struct buf *problems)
     }
     node->routes[m] = r;
     return true;
+}
+
+bool engine_owns_area(const struct engine *e, const struct plugin *p, int area)
+{
+    for (size_t i = 0; i < e->n_routes; i++)
+        if (e->routes[i].plugin == p && e->routes[i].area == area)
+            return true;
+    return false;
 }
 
 bool route_tree_build(struct engine *e, struct buf *problems)

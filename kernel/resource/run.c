@@ -1,4 +1,5 @@
 /* run.c - which way a request goes: plan on the event loop, plan on a thread, transaction, plugin code. See plan.h. */
+#include "resource/idempotency.h"
 #include "resource/write.h"
 
 #include "util/str.h"
@@ -12,7 +13,7 @@ bool plan_on_loop(const struct wharf_req *req)
     case ROUTE_RETRIEVE:
         return res->plain_read;
     case ROUTE_CREATE:
-        return res->plain_create;
+        return res->plain_create && !req->idempotency_key.n;
     case ROUTE_UPDATE:
     case ROUTE_DELETE:
     case ROUTE_PLUGIN:
@@ -62,13 +63,12 @@ void answer_created(struct wharf_req *req, struct wharf_rec *rec, const struct v
 static void run_write(struct wharf_req *req, uint32_t op)
 {
     const struct resource *res = req->route->resource;
-    struct write w = {.res = res, .op = op, .body = req->body};
+    struct write w = {.res = res, .op = op, .body = req->body, .if_match = req->if_match};
     struct view view;
-    size_t n = req->route->n_params;
 
     w.parent_id = res->def->parent ? req->params[0] : str_z("");
-    w.id = op == OP_CREATE ? str_z("") : req->params[n - 1];
-    if (!read_view(req, res, op == OP_CREATE ? res->def->created_view : IN_RETRIEVE, &view))
+    w.id = op == OP_CREATE ? str_z("") : addressed_id(req);
+    if (!read_view(req, res, op == OP_CREATE ? res->def->created_view | IN_CREATED : IN_RETRIEVE, &view))
         return;
     if (write_transaction(req, &w) != WHARF_OK)
         return;
@@ -102,6 +102,7 @@ static void run_handler(struct wharf_req *req)
 {
     const wharf_route *r = req->route->declared;
     bool tx = !(r->flags & (WHARF_R_READONLY | WHARF_R_NO_TX));
+    unsigned depth = req->tx_depth + 1; /* of its own transaction */
     const struct plugin *before;
     wharf_status s = WHARF_OK;
 
@@ -112,17 +113,17 @@ static void run_handler(struct wharf_req *req)
     plugin_leave(req, before);
     if (s != WHARF_OK && !req->n_problems)
         req_fail(req, "internal", NULL, NULL);
-    while (req->tx_depth > 1)
+    while (req->tx_depth > depth)
         req_rollback(req);
-    if (req->tx_depth && req->n_problems)
+    if (req->tx_depth == depth && req->n_problems)
         req_rollback(req);
-    else if (req->tx_depth)
+    else if (req->tx_depth == depth)
         req_commit(req);
     if (!req->n_problems && !req->status)
         req->status = 204;
 }
 
-void request_run(struct wharf_req *req)
+static void run_route(struct wharf_req *req)
 {
     switch (req->route->kind) {
     case ROUTE_LIST:
@@ -145,6 +146,14 @@ void request_run(struct wharf_req *req)
         req->route->run(req);
         break;
     }
+}
+
+void request_run(struct wharf_req *req)
+{
+    if (req->idempotency_key.n)
+        idempotent_run(req, run_route);
+    else
+        run_route(req);
     while (req->tx_depth)
         req_rollback(req);
 }

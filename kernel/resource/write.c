@@ -38,13 +38,18 @@ wharf_status unique_problem(struct wharf_req *req, const struct definition *d, c
     return req_database_problem(req, e);
 }
 
-static void bind_cell(struct sql *s, const struct field *f, const char *p, size_t n)
+/* False: it could not be sealed. */
+static bool bind_cell(struct sql *s, const struct write *w, const struct field *f, wharf_str text)
 {
-    if (p)
-        sql_bind(s, (wharf_str){p, n});
+    struct cell cell = {text.p, text.n};
+    bool sealed = cell_seal(s->arena, w->res->def, f, w->id, &cell);
+
+    if (cell.p)
+        sql_bind(s, (wharf_str){cell.p, cell.n});
     else
         sql_bind_null(s);
     sql_addf(s, "::%s", store_type(f));
+    return sealed;
 }
 
 static wharf_str iso_now(struct wharf_req *req)
@@ -90,7 +95,8 @@ static struct wharf_rec *read_row(struct wharf_req *req, const struct write *w, 
 static struct wharf_rec *read_again(struct wharf_req *req, const struct write *w)
 {
     const struct definition *d = w->res->def;
-    struct sql_arg args[2] = {{req->who->organization.p, req->who->organization.n}, {w->id.p, w->id.n}};
+    wharf_str organization = organization_of(&req->who->access, d);
+    struct sql_arg args[2] = {{organization.p, organization.n}, {w->id.p, w->id.n}};
     PGresult *r = req_query(req, w->res->retrieve_sql, args, 2);
 
     if (!r)
@@ -100,6 +106,15 @@ static struct wharf_rec *read_again(struct wharf_req *req, const struct write *w
         return NULL;
     }
     return record_from_result(req->arena, w->res, r, 0);
+}
+
+/* If-Match, with the row locked: nobody changes it between the comparison and the write. */
+static bool precondition(struct wharf_req *req, const struct write *w)
+{
+    if (!w->if_match.n || version_listed(w->if_match, record_version(w->old_rec)))
+        return true;
+    req_fail(req, "precondition.failed", NULL, NULL);
+    return false;
 }
 
 /* ---- history ---- */
@@ -117,6 +132,7 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
     const struct wharf_rec *rec = w->new_rec ? w->new_rec : w->old_rec;
     struct view view = {.in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
     struct change c = {
+        .organization = organization_of(&req->who->access, d),
         .resource = d->name,
         .resource_id = w->id,
         .parent_id = d->parent ? record_text(rec, d->parent) : str_z(""),
@@ -154,7 +170,7 @@ static wharf_status insert_row(struct wharf_req *req, struct write *w)
             sql_addf(&s, ", %s", d->fields[i].column);
     }
     sql_add(&s, ") VALUES (");
-    sql_bind(&s, req->who->organization);
+    sql_bind(&s, organization_of(&req->who->access, d));
     sql_add(&s, ", ");
     sql_bind(&s, w->id);
     for (int i = 0; i < 2; i++) {
@@ -175,7 +191,8 @@ static wharf_status insert_row(struct wharf_req *req, struct write *w)
         if (!field_written(f))
             continue;
         sql_add(&s, ", ");
-        bind_cell(&s, f, text.p, text.n);
+        if (!bind_cell(&s, w, f, text))
+            return req_fail(req, "secrets.unavailable", f->name, NULL);
     }
     sql_add(&s, ")");
     if (req_try_sql(req, &s, &e))
@@ -219,6 +236,24 @@ static wharf_status new_row_id(struct wharf_req *req, struct write *w)
     return WHARF_OK;
 }
 
+/* What a rule set for the answer of create alone ("in": ["created"]) is in no table: it goes over to the row as it was read. */
+static void show_created(struct wharf_req *req, const struct write *w)
+{
+    const struct definition *d = w->res->def;
+
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct value *v = &w->values[i];
+        struct buf out;
+
+        if (d->fields[i].kind != FIELD_COMPUTED || !(d->fields[i].in & IN_CREATED) || !v->present || v->null)
+            continue;
+        buf_init(&out, SIZE_MAX / 2);
+        json_quote(&out, v->text);
+        *record_cell(w->new_rec, &d->fields[i]) = (struct cell){arena_dup_str(req->arena, buf_str(&out)).p, out.n};
+        buf_done(&out);
+    }
+}
+
 static wharf_status run_create(struct wharf_req *req, struct write *w)
 {
     bool changed;
@@ -249,7 +284,9 @@ static wharf_status run_create(struct wharf_req *req, struct write *w)
     if (!w->new_rec)
         return WHARF_UNAVAILABLE;
     queue_committed(req, w->res, WHARF_CREATE, NULL, w->new_rec);
-    return leave_history(req, w, str_z(""), str_z(""));
+    s = leave_history(req, w, str_z(""), str_z(""));
+    show_created(req, w);
+    return s;
 }
 
 /* ---- update ---- */
@@ -303,10 +340,11 @@ static wharf_status update_row(struct wharf_req *req, struct write *w)
         if (!will_change(req, w, f))
             continue;
         sql_addf(&s, ", %s = ", f->column);
-        bind_cell(&s, f, v->null ? NULL : v->text.p, v->text.n);
+        if (!bind_cell(&s, w, f, v->null ? (wharf_str){NULL, 0} : v->text))
+            return req_fail(req, "secrets.unavailable", f->name, NULL);
     }
     sql_add(&s, " WHERE organization_id = ");
-    sql_bind(&s, req->who->organization);
+    sql_bind(&s, organization_of(&req->who->access, d));
     sql_add(&s, " AND id = ");
     sql_bind(&s, w->id);
     if (req_try_sql(req, &s, &e))
@@ -346,11 +384,15 @@ static wharf_status run_update(struct wharf_req *req, struct write *w)
     w->old_rec = read_row(req, w, true);
     if (!w->old_rec || !check_location(req, w->res, w->old_rec))
         return WHARF_NOT_FOUND;
+    if (w->old_rec->locked)
+        return req_fail(req, "secrets.unavailable", NULL, NULL);
     s = settle_values(req, w);
     if (s == WHARF_OK)
         s = references_check(req, w);
     if (s != WHARF_OK)
         return s;
+    if (!precondition(req, w))
+        return WHARF_CONFLICT;
     w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
     w->new_rec->res = w->res;
     w->new_rec->arena = req->arena;
@@ -385,6 +427,8 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
     w->old_rec = read_row(req, w, true);
     if (!w->old_rec || !check_location(req, w->res, w->old_rec))
         return WHARF_NOT_FOUND;
+    if (!precondition(req, w))
+        return WHARF_CONFLICT;
     s = run_hooks(req, w->res, HOOK_CHECK, WHARF_DELETE, w->old_rec, NULL);
     if (s == WHARF_OK)
         s = write_children(req, w, &changed);
@@ -400,7 +444,7 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
         sql_addf(&sql, "DELETE FROM %s", d->table);
     }
     sql_add(&sql, " WHERE organization_id = ");
-    sql_bind(&sql, req->who->organization);
+    sql_bind(&sql, organization_of(&req->who->access, d));
     sql_add(&sql, " AND id = ");
     sql_bind(&sql, w->id);
     if (!req_query_sql(req, &sql))
@@ -438,7 +482,11 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
     if (req->res_depth >= RECURSION_MAX)
         return req_fail(req, "internal", NULL, "writes nested deeper than %d", RECURSION_MAX);
     req->res_depth++;
-    if (w->op != OP_DELETE)
+    if (w->res->def->live == LIVE_READ && req->who->test_mode)
+        s = req_fail(req, "scope_access", NULL,
+            "%s belong to the live organization; a test key reads them, a live key changes them",
+            w->res->def->title_plural);
+    if (s == WHARF_OK && w->op != OP_DELETE)
         s = check_body(req, w);
     if (s == WHARF_OK && w->op == OP_CREATE) {
         struct narrowing narrow;

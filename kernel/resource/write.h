@@ -13,6 +13,7 @@ struct write {
     wharf_str id; /* addressed row; create: filled in */
     wharf_str parent_id; /* nested collections, else "" */
     const struct wharf_json *body; /* create, update */
+    wharf_str if_match; /* tags of which the row must have one, or empty */
     /* results: */
     struct wharf_rec *old_rec, *new_rec;
     bool unchanged; /* update: nothing differed, nothing was written */
@@ -35,6 +36,8 @@ bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec, const s
     wharf_str *ret_changes, wharf_str *ret_previous);
 /* The violated unique rule as a problem. */
 wharf_status unique_problem(struct wharf_req *req, const struct definition *d, const struct db_error *e);
+/* Has the list of entity tags one with this version, or *? Only the version part counts (01 section 8.2). */
+bool version_listed(wharf_str tags, int64_t version);
 /* The default cell of a written column that nobody sent. */
 wharf_str absent_text(const struct field *f);
 void body_problem(void *req, wharf_str path, const char *rule, wharf_str message); /* a schema_problem_fn */

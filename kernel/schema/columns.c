@@ -53,7 +53,8 @@ void columns_compile(struct compile *c, struct field *fields)
     size_t n = COL_SYSTEM_COUNT;
 
     for (int i = 0; i < COL_SYSTEM_COUNT; i++)
-        columns[i] = (struct column){SYSTEM[i].name, SYSTEM[i].store, NULL};
+        columns[i] = (struct column){
+            SYSTEM[i].name, arena_printf(c->arena, "t.%s", SYSTEM[i].name).p, SYSTEM[i].store, NULL};
     for (size_t i = 0; i < d->n_fields; i++) {
         struct field *f = &fields[i];
         size_t place = n;
@@ -68,7 +69,8 @@ void columns_compile(struct compile *c, struct field *fields)
         if (place < n && columns[place].field)
             opt_member_problem(
                 c, &at, f->name, "the column %s belongs to \"%s\" already", f->column, columns[place].field->name);
-        columns[place] = (struct column){f->column, f->store, f};
+        columns[place] = (struct column){
+            f->column, f->expression ? f->expression : arena_printf(c->arena, "t.%s", f->column).p, f->store, f};
         f->select = (int16_t)place;
         if (place < COL_SYSTEM_COUNT)
             f->nullable = f->nullable || SYSTEM[place].nullable;

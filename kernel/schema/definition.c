@@ -77,6 +77,7 @@ static void read_ids(struct compile *c, const struct wharf_json *x, const struct
 
 static void read_table(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
+    static const char *const retains[] = {"all", "logs", "request_logs", NULL};
     struct definition *d = c->d;
     size_t n = strlen(c->plugin);
 
@@ -86,6 +87,9 @@ static void read_table(struct compile *c, const struct wharf_json *x, const stru
     if (*d->table && (strncmp(d->table, c->plugin, n) != 0 || d->table[n] != '.'))
         opt_member_problem(c, at, "table", "a plugin keeps its tables in the schema of its name, \"%s\"", c->plugin);
     d->soft_delete = opt_bool(c, x, at, "soft_delete", true);
+    d->creates_per_minute = opt_int(c, x, at, "creates_per_minute", 0, 0, 1000000);
+    d->partitioned = opt_bool(c, x, at, "partitioned", false);
+    d->retain = (enum retain_rule)opt_word(c, x, at, "retain", retains, RETAIN_ALL);
 }
 
 static void read_ops(struct compile *c, const struct wharf_json *x, const struct place *at)
@@ -237,16 +241,31 @@ static void read_events(struct compile *c, const struct wharf_json *x, const str
             without[d->n_event_without++] = f;
     }
     for (size_t i = 0; i < d->n_fields; i++) { /* secrets leave this house in answers only */
-        if (d->fields[i].secret)
+        if (d->fields[i].secret || d->fields[i].fresh)
             without[d->n_event_without++] = &d->fields[i];
     }
     d->event_without = without;
 }
 
+/* Names of the one row whose id is the organization's. */
+static void read_own(struct compile *c, const struct wharf_json *x, const struct place *up)
+{
+    static const char *const keys[] = {"word", "path", NULL};
+    const struct wharf_json *own = json_get(x, "own");
+    struct place at = place_key(up, WHARF_S("own"));
+
+    if (!own)
+        return;
+    opt_object(c, own, &at, keys);
+    c->d->own_word = opt_need(c, own, &at, "word");
+    c->d->own_path = opt_need(c, own, &at, "path");
+    check_path(c, c->d->own_path, &at);
+}
+
 static void read_words(
     struct compile *c, const struct wharf_json *json, const struct wharf_json *x, const struct place *at)
 {
-    static const char *const views[] = {"retrieve", "list", NULL};
+    static const char *const views[] = {"retrieve", "list", NULL}, *const lives[] = {"no", "read", "write", NULL};
     struct place root = {0};
     struct definition *d = c->d;
     char *plural;
@@ -259,6 +278,7 @@ static void read_words(
     d->title_plural = opt_text(c, x, at, "title_plural", plural);
     d->log = opt_bool(c, x, at, "log", true);
     d->created_view = opt_word(c, x, at, "created_view", views, 0) ? IN_LIST : IN_RETRIEVE;
+    d->live = (enum live_rule)opt_word(c, x, at, "live", lives, LIVE_NOT);
     d->links = opt_texts(c, x, at, "links", &d->n_links);
     d->params = opt_texts(c, x, at, "params", &n);
     d->scope = opt_need(c, x, at, "scope");
@@ -273,7 +293,8 @@ static void read_document(struct compile *c, const struct wharf_json *json)
         "required", "properties", "x-wharf", NULL};
     static const char *const x_keys[] = {"dialect", "collection", "id_param", "prefix", "id_pattern", "table", "ops",
         "scope", "location", "parent", "soft_delete", "unique", "list", "events", "log", "audience", "created_view",
-        "links", "params", "title_plural", "batch", "export", "lua", NULL};
+        "deprecated", "links", "live", "own", "params", "partitioned", "retain", "creates_per_minute", "title_plural",
+        "batch", "export", "lua", NULL};
     const struct wharf_json *x = json_get(json, "x-wharf");
     struct place root = {0}, at = place_key(&root, WHARF_S("x-wharf")), l_at = place_key(&at, WHARF_S("list"));
     struct definition *d = c->d;
@@ -300,6 +321,7 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     read_parent(c, x, &at);
     d->collection = opt_need(c, x, &at, "collection");
     check_path(c, d->collection, &at);
+    read_own(c, x, &at);
     read_location(c, x, &at);
     read_audience(c, x, &at);
     read_uniques(c, x, &at);

@@ -18,6 +18,7 @@ enum store {
     STORE_JSON, /* jsonb: any JSON value checked by the field's schema */
     STORE_ARRAY, /* jsonb array of unique strings (or refs) */
     STORE_METADATA, /* jsonb object with the rules of 01 section 4.2 */
+    STORE_SECRET, /* text, sealed (secret/secret.h); never shown, filtered or sorted */
 };
 
 enum field_kind {
@@ -41,9 +42,12 @@ enum filter_type {
     FILTER_FLAGS
 };
 
+enum live_rule { LIVE_NOT, LIVE_READ, LIVE_WRITE }; /* LIVE_READ: a test key changes none of them */
 enum op_bit { OP_CREATE = 1, OP_UPDATE = 2, OP_DELETE = 4, OP_LIST = 8, OP_RETRIEVE = 16 };
-enum in_bit { IN_LIST = 1, IN_RETRIEVE = 2 };
+enum in_bit { IN_LIST = 1, IN_RETRIEVE = 2, IN_CREATED = 4 }; /* IN_CREATED: in the answer of create */
 enum blank_rule { BLANK_CLEAR, BLANK_IGNORE, BLANK_REJECT, BLANK_KEEP }; /* for null and for "" */
+
+enum retain_rule { RETAIN_ALL, RETAIN_LOGS, RETAIN_REQUESTS }; /* how long rows are seen: settings.logs of the organization */
 
 struct field;
 struct definition;
@@ -67,6 +71,7 @@ struct field {
     enum store store;
     const char *name; /* JSON */
     const char *column; /* SQL name, or NULL */
+    const char *expression; /* what is read instead of a column: SQL over the row t, in parentheses; or NULL */
     int16_t select; /* position in definition.columns, or -1 */
     uint16_t precision, scale; /* STORE_DEC */
     uint32_t write; /* OP_CREATE | OP_UPDATE */
@@ -76,6 +81,7 @@ struct field {
     bool trim, fold, secret, merge; /* merge: objects are merged by key on update instead of replaced */
     bool set_input; /* STORE_ARRAY: accepts {add, remove, set} besides a plain array */
     bool sort, search, log;
+    bool fresh; /* made for one answer (signed links): never kept in events, and made anew when an answer is given again */
     enum blank_rule on_null, on_empty;
     const char *ref; /* resource its value (or each element) points to, or NULL */
     const struct field *embed_from; /* FIELD_EMBED: the ref field */
@@ -101,6 +107,7 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     size_t n_members;
     const char *strip; /* accepted and dropped prefix of members: "page_size_", or NULL */
     const char *id_prefix; /* FILTER_ID: shape of the members, or NULL (any text up to 255) */
+    const struct field *others[3]; /* ids: columns that may match as well as field; NULL behind the last */
 };
 
 struct assumed {                        /* list.assume: taken when the request sends neither this filter nor search; "all" lifts it */
@@ -121,6 +128,7 @@ struct event_names {
 
 struct column { /* what a row is read with, in order; the first seven are the system columns */
     const char *name;
+    const char *sql; /* how it is selected: "t.name", or the expression */
     enum store store;
     const struct field *field; /* NULL for a system column that is not shown */
 };
@@ -142,15 +150,20 @@ struct definition {
     uint64_t hash;
     const char *collection; /* "/v1/cloud-printing/stations"; with ":param" of the parent when nested */
     const char *id_param; /* "station_id" */
+    const char *own_word, *own_path; /* "org", "/v1/org": other names of the organization's own row; or NULL */
     const char *id_prefix;
     const struct pattern *id_pattern; /* ids given by clients, or NULL */
     const char *table; /* "stations.print_station" */
     uint32_t ops; /* OP_* */
+    int64_t creates_per_minute; /* of one organization; 0: no limit of its own */
     const char *scope; /* area */
     const struct field *location; /* or NULL: policy none */
     const struct field *parent; /* ref field filled from the path, or NULL */
     const char *parent_param; /* ":location" */
     bool soft_delete;
+    bool partitioned; /* by created_at, which is the time of the id: a look-up by id says it too */
+    enum retain_rule retain;
+    enum live_rule live; /* rows are of the live organization, for test keys too (docs/decisions.md 10) */
     const struct field *fields; /* in the order of output */
     size_t n_fields;
     const struct column *columns;
@@ -176,7 +189,7 @@ struct definition {
     struct event_names events;
     const struct field *const *event_without;
     size_t n_event_without;
-    bool log;
+    bool log, has_fresh;
     struct {
         const struct field *all, *users, *device;
     } audience; /* NULL members: no audience */

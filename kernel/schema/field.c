@@ -9,8 +9,9 @@ enum { PRECISION_MAX = 38, PRECISION = 15, SCALE = 4 };
 
 static const char *const NAME_SHAPE = "^[a-z_][a-z0-9_]{0,62}$";
 static const char *const NAME_WORDS = "a name of lower-case letters, digits and _";
-static const char *const X_KEYS[] = {"store", "column", "write", "null", "empty", "trim", "fold", "secret", "merge",
-    "set", "ref", "filter", "sort", "in", "log", "embed", "children", "since", "deprecated", NULL};
+static const char *const X_KEYS[] = {"store", "column", "write", "expression", "null", "empty", "trim", "fold",
+    "secret", "fresh", "merge", "set", "ref", "filter", "sort", "in", "log", "embed", "children", "since", "deprecated",
+    "contributed", NULL};
 
 struct property { /* one property while it is compiled */
     const struct wharf_json *json, *x;
@@ -189,8 +190,9 @@ static void store_by_word(struct compile *c, struct field *f, const struct prope
     } stores[] = {{"text", "string", STORE_TEXT, FIELD_COLUMN}, {"int", "integer", STORE_INT, FIELD_COLUMN},
         {"bool", "boolean", STORE_BOOL, FIELD_COLUMN}, {"time", "string", STORE_TIME, FIELD_COLUMN},
         {"json", "", STORE_JSON, FIELD_COLUMN}, {"array", "array", STORE_ARRAY, FIELD_COLUMN},
-        {"metadata", "object", STORE_METADATA, FIELD_COLUMN}, {"computed", "", STORE_NONE, FIELD_COMPUTED},
-        {"embed", "object", STORE_NONE, FIELD_EMBED}, {"children", "array", STORE_NONE, FIELD_CHILDREN}};
+        {"metadata", "object", STORE_METADATA, FIELD_COLUMN}, {"secret", "string", STORE_SECRET, FIELD_COLUMN},
+        {"computed", "", STORE_NONE, FIELD_COMPUTED}, {"embed", "object", STORE_NONE, FIELD_EMBED},
+        {"children", "array", STORE_NONE, FIELD_CHILDREN}};
 
     if (read_decimal(f, word)) {
         f->store = STORE_DEC;
@@ -210,7 +212,7 @@ static void store_by_word(struct compile *c, struct field *f, const struct prope
         return;
     }
     opt_member_problem(c, &p->x_at, "store",
-        "this is one of: text, int, dec(precision,scale), bool, time, json, array, metadata, computed, embed, "
+        "this is one of: text, int, dec(precision,scale), bool, time, json, array, metadata, secret, computed, embed, "
         "children");
 }
 
@@ -226,10 +228,15 @@ static void read_store(struct compile *c, struct field *f, const struct property
         store_by_type(c, f, p);
     if (f->store != STORE_DEC)
         f->precision = f->scale = 0;
-    if (p->child && f->kind != FIELD_COLUMN)
-        opt_member_problem(c, &p->x_at, "store", "the fields of child rows are columns");
+    if (p->child && (f->kind != FIELD_COLUMN || f->store == STORE_SECRET || json_get(p->x, "expression")))
+        opt_member_problem(
+            c, &p->x_at, "store", "the fields of child rows are columns that are neither secrets nor expressions");
     if (f->kind == FIELD_COLUMN) {
+        const char *expression = opt_text(c, p->x, &p->x_at, "expression", NULL);
+
         f->column = opt_text(c, p->x, &p->x_at, "column", f->name);
+        if (expression)
+            f->expression = arena_printf(c->arena, "(%s)", expression).p;
         opt_shape(c, &p->x_at, "column", f->column, NAME_SHAPE, NAME_WORDS);
     } else if (json_get(p->x, "column")) {
         opt_member_problem(c, &p->x_at, "column", "only columns have this");
@@ -256,12 +263,13 @@ static void read_write(struct compile *c, struct field *f, const struct property
 {
     static const char *const words[] = {"both", "create", "update", "never", NULL};
     static const uint32_t bits[] = {OP_CREATE | OP_UPDATE, OP_CREATE, OP_UPDATE, 0};
-    bool fixed = is_system(f, p->child) || f->kind == FIELD_COMPUTED || f->kind == FIELD_EMBED;
+    bool fixed = is_system(f, p->child) || f->kind == FIELD_COMPUTED || f->kind == FIELD_EMBED || f->expression;
     size_t word = opt_word(c, p->x, &p->x_at, "write", words, fixed ? 3 : 0);
 
     f->write = bits[word];
     if (fixed && f->write)
-        opt_member_problem(c, &p->x_at, "write", "system, computed and embedded fields are never written by requests");
+        opt_member_problem(
+            c, &p->x_at, "write", "system, computed and embedded fields and expressions are never written by requests");
 }
 
 static enum blank_rule read_blank(struct compile *c, const struct field *f, const struct property *p, const char *key)
@@ -296,7 +304,9 @@ static void read_input(struct compile *c, struct field *f, const struct property
     f->on_empty = read_blank(c, f, p, "empty");
     f->trim = opt_bool(c, p->x, &p->x_at, "trim", text);
     f->fold = read_switch(c, p, "fold", text || f->store == STORE_ARRAY, "texts");
-    f->secret = opt_bool(c, p->x, &p->x_at, "secret", false);
+    f->secret = opt_bool(c, p->x, &p->x_at, "secret", false) || f->store == STORE_SECRET;
+    f->fresh = opt_bool(c, p->x, &p->x_at, "fresh", false);
+    c->d->has_fresh |= f->fresh || (f->secret && f->store != STORE_SECRET);
     f->merge = read_switch(c, p, "merge", f->store == STORE_JSON && is_type(p, "object"), "objects");
     f->set_input = read_switch(c, p, "set", f->store == STORE_ARRAY, "arrays of texts");
     f->ref = opt_text(c, p->x, &p->x_at, "ref", NULL);
@@ -314,16 +324,21 @@ static void read_in(struct compile *c, struct field *f, const struct property *p
     size_t n;
     const char *const *words = opt_texts(c, p->x, &p->x_at, "in", &n);
 
-    f->in = words ? 0 : IN_LIST | IN_RETRIEVE;
+    f->in = words || f->store == STORE_SECRET ? 0 : IN_LIST | IN_RETRIEVE;
+    if (words && n && f->store == STORE_SECRET)
+        opt_member_problem(c, &p->x_at, "in", "secrets are never shown");
     for (size_t i = 0; words && i < n; i++) {
         if (!strcmp(words[i], "list"))
             f->in |= IN_LIST;
         else if (!strcmp(words[i], "retrieve"))
             f->in |= IN_RETRIEVE;
+        else if (!strcmp(words[i], "created"))
+            f->in |= IN_CREATED;
         else if (!strncmp(words[i], "flag:include_", 13) && words[i][13] && !f->include_flag)
             f->include_flag = words[i] + 5;
         else
-            opt_member_problem(c, &p->x_at, "in", "this names list, retrieve and at most one flag:include_<name>");
+            opt_member_problem(
+                c, &p->x_at, "in", "this names list, retrieve, created and at most one flag:include_<name>");
     }
     if (f->include_flag && !f->in)
         f->in = IN_LIST | IN_RETRIEVE;
@@ -371,6 +386,7 @@ enum filter_type field_filter_type(const struct field *f)
         return FILTER_METADATA;
     case STORE_NONE:
     case STORE_JSON:
+    case STORE_SECRET:
         break;
     }
     return FILTER_NONE;
@@ -391,11 +407,14 @@ static void read_filter(struct compile *c, struct field *f, const struct propert
         opt_member_problem(c, &p->x_at, "filter", "there is no filter for this store");
 }
 
+static const char *const DEPRECATED_KEYS[] = {"since", "sunset", "link", NULL};
+
 static void read_output(struct compile *c, struct field *f, const struct property *p)
 {
     int column = f->column && !p->child ? system_column(f->column) : -1;
     bool always = (column >= 0 && column <= COL_UPDATED_BY) || f->store == STORE_METADATA;
-    bool sorts = f->kind == FIELD_COLUMN && f->store >= STORE_TEXT && f->store <= STORE_TIME;
+    struct place deprecated_at = place_key(&p->x_at, WHARF_S("deprecated"));
+    bool sorts = f->kind == FIELD_COLUMN && !f->expression && f->store >= STORE_TEXT && f->store <= STORE_TIME;
 
     read_in(c, f, p);
     read_members(c, f, p->json);
@@ -405,7 +424,8 @@ static void read_output(struct compile *c, struct field *f, const struct propert
     f->sort = read_switch(c, p, "sort", sorts, "columns of single values");
     f->log = opt_bool(c, p->x, &p->x_at, "log", true);
     opt_text(c, p->x, &p->x_at, "since", NULL);
-    opt_text(c, p->x, &p->x_at, "deprecated", NULL);
+    if (json_get(p->x, "deprecated")) /* its dates: http/deprecation.c */
+        opt_object(c, json_get(p->x, "deprecated"), &deprecated_at, DEPRECATED_KEYS);
 }
 
 /* ---- the property as a whole ------------------------------------------------------------------------------------- */

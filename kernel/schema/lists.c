@@ -33,20 +33,20 @@ static void read_order(struct compile *c, const struct wharf_json *x, const stru
     struct definition *d = c->d;
     const char *name = opt_text(c, x, at, "order_by", "created_at");
     const struct field **sorts = ARENA_ARRAY(c->arena, const struct field *, d->n_fields + 1), *order;
-    bool listed = false;
+    bool listed = false, fixed = opt_bool(c, x, at, "fixed", false);
 
     order = fields_find(d->fields, d->n_fields, name);
     if (!order && system_column(name) >= 0)
         order = system_field(c, (enum system_column)system_column(name));
     if (!order || order->kind != FIELD_COLUMN || order->store > STORE_TIME)
         opt_member_problem(c, at, "order_by", "this names a column of single values");
-    for (size_t i = 0; i < d->n_fields; i++) {
+    for (size_t i = 0; i < d->n_fields && !fixed; i++) {
         if (!d->fields[i].sort && &d->fields[i] != order)
             continue;
         listed = listed || &d->fields[i] == order;
         sorts[d->n_sorts++] = &d->fields[i];
     }
-    if (!listed)
+    if (!listed && !fixed)
         sorts[d->n_sorts++] = order;
     d->sorts = sorts;
     d->list.order = order;
@@ -154,6 +154,24 @@ static enum filter_type named_type(const struct field *f, bool child)
     return child && type == FILTER_BOOL ? FILTER_MANY_BOOL : type;
 }
 
+/* The columns after the first that an id filter looks at. */
+static void read_others(struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
+{
+    struct place o_at = place_key(at, WHARF_S("or"));
+    size_t n;
+    const char *const *names = opt_texts(c, v, at, "or", &n);
+
+    if (n && (f->type != FILTER_ID || f->child || n > sizeof(f->others) / sizeof(*f->others))) {
+        opt_problem(c, &o_at, "an id filter takes one to three more columns");
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        f->others[i] = find_field(c, &o_at, names[i]);
+        if (f->others[i] && (f->others[i]->kind != FIELD_COLUMN || f->others[i]->store != STORE_TEXT))
+            opt_problem(c, &o_at, "\"%s\" is no text column", names[i]);
+    }
+}
+
 static void field_filter(struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
 {
     static const char *const types[] = {"flags", "id", NULL};
@@ -183,11 +201,12 @@ static void field_filter(struct compile *c, struct filter *f, const struct wharf
     if (f->type == FILTER_NONE)
         opt_problem(c, at, "there is no filter for \"%s\"; objects of booleans have \"type\": \"flags\"", name);
     f->strip = opt_text(c, v, at, "strip", NULL);
+    read_others(c, f, v, at);
 }
 
 static void named_filter(struct compile *c, struct filters *all, const struct wharf_json *v, const struct place *at)
 {
-    static const char *const keys[] = {"alias", "child", "field", "type", "strip", NULL};
+    static const char *const keys[] = {"alias", "child", "field", "or", "type", "strip", NULL};
     struct filter *f = filter_add(c, all, v->key.p, at);
     const char *alias = opt_text(c, v, at, "alias", NULL), *name = f->name;
 
@@ -285,8 +304,8 @@ static void read_cache(struct compile *c, const struct wharf_json *x, const stru
 
 void list_compile(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
-    static const char *const keys[] = {
-        "limit", "max", "order_by", "direction", "search", "search_similar", "filters", "assume", "cache", NULL};
+    static const char *const keys[] = {"limit", "max", "order_by", "direction", "fixed", "search", "search_similar",
+        "filters", "assume", "cache", NULL};
     struct definition *d = c->d;
 
     opt_object(c, x, at, keys);

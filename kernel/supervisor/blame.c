@@ -3,10 +3,13 @@
  * A report of the worker itself names the plugin; without one, a single busy crumb does. A SIGKILL without report blames
  * nobody: the kernel's out-of-memory killer and administrators send it.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "plugin/shipped.h"
 #include "supervisor/crash.h"
@@ -46,29 +49,103 @@ static void find_culprit(const struct supervisor *s, const struct proc *p, int s
     }
 }
 
+/* ---- jobs --- */
+
+static bool is_job(const char *request)
+{
+    return strncmp(request, "job_", 4) == 0;
+}
+
+/* The one that is known to have done it, else all that were running: "job_12 job_15". */
+static void guilty_jobs(const struct supervisor *s, const struct proc *p, const struct crash_report *c, struct buf *out)
+{
+    const struct board_worker *w = &s->board->workers[p - s->procs];
+
+    if (is_job(c->request)) {
+        buf_addz(out, c->request);
+        return;
+    }
+    for (size_t i = 0; i < BOARD_THREADS; i++) {
+        const struct crumb *busy = &w->crumbs[i];
+
+        if (atomic_load(&busy->since_us) && is_job(busy->request_id))
+            buf_addf(out, "%s%.*s", out->n ? " " : "", 31, busy->request_id);
+    }
+}
+
+/* Job workers have the database: the next one reads in the report whom to hold to account (job/crash.c). One that ended without a
+ * report, but not by SIGKILL, gets a short one. */
+static void note_jobs(const struct supervisor *s, const struct proc *p, int status, const struct crash_report *c)
+{
+    char file[600];
+    struct timespec now;
+    struct buf jobs;
+    int fd;
+
+    bool ended = WIFEXITED(status) && WEXITSTATUS(status) == 0; /* somebody asked it to */
+    bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !p->hung;
+
+    if (p->seat->kind != WORKER_JOB || (!c->file[0] && (ended || killed)))
+        return;
+    buf_init(&jobs, 4096);
+    guilty_jobs(s, p, c, &jobs);
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (c->file[0])
+        snprintf(file, sizeof(file), "%s", c->file);
+    else
+        snprintf(file, sizeof(file), "%s/crash-%lld-%d.txt", s->config->crash_dir,
+            (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000, (int)p->pid);
+    fd = jobs.n ? open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640) : -1;
+    if (fd >= 0) {
+        dprintf(fd, "%s\njobs: %s\n", c->file[0] ? "" : "wharf crash report, by the supervisor", jobs.p);
+        close(fd);
+    }
+    buf_done(&jobs);
+}
+
 /* ---- quarantine ------------------------------------------------------------------------------------------------------ */
 
 static bool is_quarantined(const struct supervisor *s, const char *plugin)
 {
     for (size_t i = 0; i < s->n_quarantine; i++)
-        if (strcmp(s->quarantine[i], plugin) == 0)
+        if (strcmp(s->quarantine[i].name, plugin) == 0)
             return true;
     return false;
 }
 
-void quarantine_list(const struct supervisor *s, struct buf *out)
+/* Workers to come, /metrics and the next start shall know. */
+static void publish(struct supervisor *s)
 {
+    struct arena *a = arena_new(0);
+    wharf_str why;
+
     for (size_t i = 0; i < s->n_quarantine; i++)
-        buf_addf(out, "%s%s", i ? "," : "", s->quarantine[i]);
+        snprintf(s->board->quarantined[i], sizeof(s->board->quarantined[i]), "%s", s->quarantine[i].name);
+    atomic_store(&s->board->n_quarantined, (int)s->n_quarantine);
+    if (!quarantine_write(s->config->data, s->quarantine, s->n_quarantine, a, &why))
+        log_error("quarantine.not_kept", "%s; a restart brings these plugins back", why.p);
+    arena_free(a);
+}
+
+void quarantine_load(struct supervisor *s)
+{
+    s->n_quarantine = quarantine_read(s->config->data, s->quarantine);
+    if (!s->n_quarantine)
+        return;
+    publish(s);
+    for (size_t i = 0; i < s->n_quarantine; i++)
+        log_write(WHARF_LOG_WARN, s->quarantine[i].name, NULL, "plugin.still_quarantined",
+            "since %s; `wharf plugin release %s` brings it back", s->quarantine[i].since, s->quarantine[i].name);
 }
 
 bool quarantine_release(struct supervisor *s, const char *plugin)
 {
     for (size_t i = 0; i < s->n_quarantine; i++) {
-        if (strcmp(s->quarantine[i], plugin) != 0)
+        if (strcmp(s->quarantine[i].name, plugin) != 0)
             continue;
-        memmove(s->quarantine[i], s->quarantine[i + 1], (s->n_quarantine - i - 1) * sizeof(s->quarantine[0]));
+        memmove(&s->quarantine[i], &s->quarantine[i + 1], (s->n_quarantine - i - 1) * sizeof(s->quarantine[0]));
         s->n_quarantine--;
+        publish(s);
         for (size_t k = 0; k < CRASHES_KEPT; k++)
             if (strcmp(s->crashes[k].plugin, plugin) == 0)
                 s->crashes[k].plugin[0] = 0;
@@ -108,7 +185,14 @@ static size_t count_crash(struct supervisor *s, const char *plugin, int64_t now)
 
 static void quarantine(struct supervisor *s, const char *plugin, size_t crashes)
 {
-    snprintf(s->quarantine[s->n_quarantine++], PLUGIN_NAME, "%s", plugin);
+    struct quarantined *q = &s->quarantine[s->n_quarantine++];
+    struct timespec now;
+
+    *q = (struct quarantined){.crashes = (int64_t)crashes, .window_s = s->config->crash_window_s};
+    snprintf(q->name, sizeof(q->name), "%s", plugin);
+    clock_gettime(CLOCK_REALTIME, &now);
+    time_format_iso((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000, q->since);
+    publish(s);
     log_write(WHARF_LOG_ERROR, plugin, NULL, "plugin.quarantined",
         "%zu crashes in %lld s: the next workers start without it; `wharf plugin release %s` brings it back", crashes,
         (long long)s->config->crash_window_s, plugin);
@@ -124,6 +208,7 @@ void blame_crash(struct supervisor *s, const struct proc *p, int status)
 
     atomic_fetch_add(&s->board->crashes, 1);
     find_culprit(s, p, status, &c);
+    note_jobs(s, p, status, &c);
     proc_reason(p, status, reason);
     log_write(WHARF_LOG_ERROR, c.plugin[0] ? c.plugin : NULL, c.request[0] ? c.request : NULL, "worker.crashed",
         "%s (pid %d): %s%s%s%s%s", proc_name(p, name), (int)p->pid, reason, c.what[0] ? "; it was doing " : "", c.what,

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/id.h"
 #include "util/time.h"
 #include "wharf_version.h"
 
@@ -14,6 +15,8 @@ enum { ROW_FREE, ROW_BEING_WRITTEN, ROW_READY, ROW_DOUBLE };
 enum { WAITS = 2000 }; /* of 50 microseconds: for a row whose writer may have been put aside, or may have died */
 
 static const int bucket_ms[BOARD_BUCKETS - 1] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000};
+
+const char *const limit_reasons[LIMIT_REASONS] = {"key", "write", "organization", "ip", "concurrency", "endpoint"};
 
 struct board *board_map(int fd)
 {
@@ -36,6 +39,7 @@ struct board *board_create(int *ret_fd)
         close(fd);
         return NULL;
     }
+    random_bytes(b->hash_key, sizeof(b->hash_key));
     snprintf(b->version, sizeof(b->version), "%s", WHARF_VERSION);
     *ret_fd = fd;
     return b;
@@ -113,6 +117,26 @@ struct board_route *board_route(struct board *b, const char *method, const char 
     return first;
 }
 
+/* Few, and made by job workers only, one after the other: a row that somebody is writing at this moment is waited for. */
+struct board_job *board_job(struct board *b, const char *queue)
+{
+    for (size_t i = 0; i < BOARD_JOBS; i++) {
+        struct board_job *j = &b->jobs[i];
+        int state = ROW_FREE;
+
+        if (atomic_compare_exchange_strong(&j->used, &state, ROW_BEING_WRITTEN)) {
+            copy_text(j->queue, sizeof(j->queue), queue);
+            atomic_store(&j->used, ROW_READY);
+            return j;
+        }
+        for (int n = 0; atomic_load(&j->used) == ROW_BEING_WRITTEN && n < WAITS; n++)
+            nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+        if (atomic_load(&j->used) == ROW_READY && strncmp(j->queue, queue, sizeof(j->queue) - 1) == 0)
+            return j;
+    }
+    return NULL;
+}
+
 static size_t bucket_of(int64_t us)
 {
     size_t i = 0;
@@ -185,6 +209,11 @@ static void route_metrics(const struct board *b, struct buf *out)
                 buf_addf(out, "http_requests_total{route=\"%s\",method=\"%s\",status=\"%dxx\",module=\"%s\"} %llu\n",
                     r->route, r->method, class, r->module, (unsigned long long)get(&r->by_status[class]));
     }
+    head(out, "deprecated_requests_total", "counter", "Requests that used a route or a field that is going away.");
+    for (size_t i = 0; i < BOARD_ROUTES; i++)
+        if (atomic_load(&b->routes[i].used) == ROW_READY && get(&b->routes[i].deprecated))
+            buf_addf(out, "deprecated_requests_total{route=\"%s\",method=\"%s\"} %llu\n", b->routes[i].route,
+                b->routes[i].method, (unsigned long long)get(&b->routes[i].deprecated));
     head(out, "http_request_duration_seconds", "histogram", "Time from the end of a request's headers to its answer.");
     for (size_t i = 0; i < BOARD_ROUTES; i++) {
         const struct board_route *r = &b->routes[i];
@@ -194,6 +223,28 @@ static void route_metrics(const struct board *b, struct buf *out)
             continue;
         snprintf(labels, sizeof(labels), "route=\"%s\",method=\"%s\",", r->route, r->method);
         histogram(out, "http_request_duration_seconds", labels, r->buckets, get(&r->sum_us));
+    }
+}
+
+static void job_metrics(const struct board *b, struct buf *out)
+{
+    static const char *const outcomes[] = {"done", "failed", "parked"};
+
+    head(out, "job_queue_depth", "gauge", "Jobs that wait, in the whole installation.");
+    for (size_t i = 0; i < BOARD_JOBS && atomic_load(&b->jobs[i].used) == ROW_READY; i++)
+        buf_addf(
+            out, "job_queue_depth{queue=\"%s\"} %lld\n", b->jobs[i].queue, (long long)atomic_load(&b->jobs[i].depth));
+    head(out, "job_age_seconds", "gauge", "How long the job that is due for longest has waited.");
+    for (size_t i = 0; i < BOARD_JOBS && atomic_load(&b->jobs[i].used) == ROW_READY; i++)
+        buf_addf(out, "job_age_seconds{queue=\"%s\"} %.3f\n", b->jobs[i].queue,
+            (double)atomic_load(&b->jobs[i].age_ms) / 1000);
+    head(out, "job_runs_total", "counter", "Runs of jobs by this server: done, failed and tried again, parked.");
+    for (size_t i = 0; i < BOARD_JOBS && atomic_load(&b->jobs[i].used) == ROW_READY; i++) {
+        const _Atomic uint64_t *counts[] = {&b->jobs[i].done, &b->jobs[i].failed, &b->jobs[i].parked};
+
+        for (size_t k = 0; k < 3; k++)
+            buf_addf(out, "job_runs_total{queue=\"%s\",outcome=\"%s\"} %llu\n", b->jobs[i].queue, outcomes[k],
+                (unsigned long long)get(counts[k]));
     }
 }
 
@@ -209,8 +260,25 @@ static void process_metrics(const struct board *b, struct buf *out)
     }
     head(out, "worker_crashes_total", "counter", "Workers that ended unasked.");
     buf_addf(out, "worker_crashes_total %llu\n", (unsigned long long)get(&b->crashes));
+    head(out, "plugin_quarantined", "gauge", "1 for each plugin that is left out because it crashed too often.");
+    for (int i = 0; i < atomic_load(&b->n_quarantined); i++)
+        buf_addf(out, "plugin_quarantined{plugin=\"%.31s\"} 1\n", b->quarantined[i]);
     head(out, "worker_restarts_total", "counter", "Workers started again after a crash.");
     buf_addf(out, "worker_restarts_total %llu\n", (unsigned long long)get(&b->restarts));
+}
+
+/* Of all workers that live; what a dead one counted is forgotten with it. */
+static int64_t sum(const struct board *b, size_t offset)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < BOARD_WORKERS; i++) {
+        const struct board_worker *w = &b->workers[i];
+
+        if (atomic_load(&w->state) != BOARD_FREE)
+            n += atomic_load((const _Atomic int64_t *)(const void *)((const char *)w + offset));
+    }
+    return n;
 }
 
 void board_metrics(const struct board *b, struct buf *out)
@@ -220,15 +288,24 @@ void board_metrics(const struct board *b, struct buf *out)
 
     route_metrics(b, out);
     head(out, "http_in_flight", "gauge", "Requests being worked on.");
-    buf_addf(out, "http_in_flight %lld\n", (long long)atomic_load(&b->http_in_flight));
+    buf_addf(out, "http_in_flight %lld\n", (long long)sum(b, offsetof(struct board_worker, in_flight)));
     head(out, "auth_failures_total", "counter", "Requests refused for who asked.");
     for (size_t i = 0; i < 8; i++)
         buf_addf(
             out, "auth_failures_total{code=\"%s\"} %llu\n", failures[i], (unsigned long long)get(&b->auth_failures[i]));
+    head(out, "rate_limited_total", "counter", "Requests refused for their number.");
+    for (size_t i = 0; i < LIMIT_REASONS; i++)
+        buf_addf(out, "rate_limited_total{reason=\"%s\"} %llu\n", limit_reasons[i],
+            (unsigned long long)get(&b->rate_limited[i]));
+    head(out, "idempotent_replays_total", "counter", "Answers given again for an Idempotency-Key.");
+    buf_addf(out, "idempotent_replays_total %llu\n", (unsigned long long)get(&b->idempotent_replays));
+    head(out, "request_log_dropped_total", "counter", "Requests missing in the request log.");
+    buf_addf(out, "request_log_dropped_total %llu\n", (unsigned long long)get(&b->request_log_dropped));
     head(out, "db_pool_in_use", "gauge", "Database connections in use.");
-    buf_addf(out, "db_pool_in_use %lld\n", (long long)atomic_load(&b->db_in_use));
+    buf_addf(out, "db_pool_in_use %lld\n", (long long)sum(b, offsetof(struct board_worker, db_in_use)));
     head(out, "db_query_duration_seconds", "histogram", "Time of a statement, as its sender saw it.");
     histogram(out, "db_query_duration_seconds", "", b->db_buckets, get(&b->db_sum_us));
+    job_metrics(b, out);
     process_metrics(b, out);
     head(out, "build_info", "gauge", "Version of the server.");
     buf_addf(out, "build_info{version=\"%s\"} 1\n", b->version);

@@ -5,7 +5,7 @@
  * Counters are cumulative over workers' restarts. Members ending in _us are CLOCK_MONOTONIC microseconds (util/time.h), so
  * that processes agree. The supervisor writes pid, kind, index, generation, started_us and state of a slot; the worker writes
  * beat_us (each second), requests, rss_kb and its crumbs. All functions are [any] thread and never block,
- * except board_route, which is for the start of a worker.
+ * except board_route and board_job, which are for the start of a worker.
  */
 #ifndef WHARF_SUPERVISOR_BOARD_H
 #define WHARF_SUPERVISOR_BOARD_H
@@ -15,13 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "supervisor/limits.h"
 #include "util/buf.h"
 
 enum {
-    BOARD_WORKERS = 136, /* two generations of 64 web workers and their job workers */
+    BOARD_WORKERS = 144, /* two generations of 64 web workers and 8 job workers */
     BOARD_THREADS = 32, /* per worker */
     BOARD_TEXT = 48,
     BOARD_ROUTES = 512, /* rows of http_requests_total, one per route and method */
+    BOARD_JOBS = 128, /* kinds of jobs */
     BOARD_BUCKETS = 12, /* of the duration histogram: 1 2 5 10 20 50 100 200 500 1000 5000 ms, +Inf */
 };
 
@@ -37,6 +39,7 @@ struct board_worker {
     _Atomic int state; /* enum board_state */
     _Atomic uint64_t generation;
     _Atomic int64_t started_us, beat_us, requests, rss_kb;
+    _Atomic int64_t in_flight, db_in_use; /* requests being worked on; database connections in use */
     struct crumb crumbs[BOARD_THREADS];
 };
 enum board_state { BOARD_FREE, BOARD_STARTING, BOARD_READY, BOARD_DRAINING };
@@ -47,19 +50,47 @@ struct board_route {
     _Atomic uint64_t by_status[6]; /* index status/100; 0 unused */
     _Atomic uint64_t buckets[BOARD_BUCKETS];
     _Atomic uint64_t sum_us;
+    _Atomic uint64_t deprecated; /* requests that used something that is going away */
+};
+
+struct board_job { /* a kind of job; depth and age are of the whole installation, the counts of this server */
+    _Atomic int used;
+    char queue[64];
+    _Atomic int64_t depth, age_ms; /* that wait; of the one that is due for longest */
+    _Atomic uint64_t done, failed, parked; /* runs that succeeded, that are tried again; jobs given up */
 };
 
 struct board {
     struct board_worker workers[BOARD_WORKERS];
     struct board_route routes[BOARD_ROUTES];
+    struct board_job jobs[BOARD_JOBS];
     _Atomic uint64_t auth_failures[8]; /* missing invalid expired revoked disabled scope location ip */
     _Atomic int stopping; /* the whole server ends: workers refuse readiness and still accept for a while */
     _Atomic uint64_t crashes, restarts;
-    _Atomic int64_t http_in_flight;
-    _Atomic int64_t db_in_use;
     _Atomic uint64_t db_buckets[BOARD_BUCKETS], db_sum_us;
+    _Atomic uint64_t rate_limited[8]; /* by enum limit_reason */
+    _Atomic uint64_t idempotent_replays;
+    _Atomic uint64_t request_log_dropped; /* lines that were not written */
+    _Atomic int64_t clock_offset_us; /* of the test clock */
+    _Atomic uint64_t log_turn; /* grows when log files shall be opened anew (they were renamed) */
+    _Atomic int n_quarantined;
+    char quarantined[32][32]; /* names, written by the supervisor */
+    unsigned char hash_key[16]; /* of what buckets are found by */
     char version[32];
+    struct limits limits;
 };
+_Static_assert((int)LIMIT_SLOTS == (int)BOARD_WORKERS, "each worker counts what it holds");
+
+enum limit_reason {
+    LIMIT_BY_KEY,
+    LIMIT_BY_WRITE,
+    LIMIT_BY_ORGANIZATION,
+    LIMIT_BY_IP,
+    LIMIT_BY_CONCURRENCY,
+    LIMIT_BY_ENDPOINT,
+    LIMIT_REASONS
+};
+extern const char *const limit_reasons[LIMIT_REASONS]; /* "key", "write", ... */
 
 /* A new board in a memfd; -1 and NULL on failure. */
 struct board *board_create(int *ret_fd);
@@ -70,6 +101,8 @@ void crumb_leave(struct crumb *c);
 
 /* Finds or makes the row of a route; the pointer is good for the life of the board. NULL when the table is full. */
 struct board_route *board_route(struct board *b, const char *method, const char *route, const char *module);
+/* The same of a kind of job. */
+struct board_job *board_job(struct board *b, const char *queue);
 void board_count(struct board_route *r, int status, int64_t us);
 void board_db_observe(struct board *b, int64_t us);
 /* Prometheus text format (docs/spec/01-platform.md section 17 'Metrics'). */

@@ -78,8 +78,9 @@ static void command_ps(struct supervisor *s, struct client *c)
         buf_addf(
             &out, "database %6d %s\n", cluster_pid(s->start->cluster), s->cluster_at_us ? "restarting" : "running");
     if (s->n_quarantine) {
-        buf_addz(&out, "quarantined: ");
-        quarantine_list(s, &out);
+        buf_addz(&out, "quarantined:");
+        for (size_t i = 0; i < s->n_quarantine; i++)
+            buf_addf(&out, "%s %s", i ? "," : "", s->quarantine[i].name);
         buf_addc(&out, '\n');
     }
     answer(c, out.p ? out.p : "", out.n);

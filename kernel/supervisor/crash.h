@@ -21,6 +21,7 @@ void crash_thread(struct crumb *c);
 /* What a report says, read by the supervisor (crash_report.c). Texts are "" when the report does not say. */
 struct crash_report {
     char plugin[32], what[BOARD_TEXT], request[32];
+    char jobs[1024]; /* "job_12 job_15": those to blame, as the supervisor judged */
     char file[512];
 };
 /* False when that process, started at since_us (CLOCK_MONOTONIC), left none in dir; an older one is of a process that had

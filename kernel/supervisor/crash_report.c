@@ -11,7 +11,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { REPORT_HEAD = 2048 }; /* bytes; what is looked for stands at the top */
+enum { REPORT_MAX = 64 * 1024 }; /* bytes; what the supervisor added stands at the end */
 
 static void copy_line(const char *report, const char *key, char *to, size_t size)
 {
@@ -58,20 +58,26 @@ static bool find(const char *dir, pid_t pid, long long since_ms, char *out, size
 
 bool crash_read_report(const char *dir, pid_t pid, int64_t since_us, struct crash_report *ret)
 {
-    char text[REPORT_HEAD];
+    static const struct crash_report none;
+    char *text;
     int fd;
     ssize_t n;
 
-    *ret = (struct crash_report){.plugin = ""};
+    *ret = none;
     if (!find(dir, pid, wall_ms(since_us) - 1, ret->file, sizeof(ret->file)))
         return false;
+    text = malloc(REPORT_MAX);
+    if (!text)
+        return false;
     fd = open(ret->file, O_RDONLY | O_CLOEXEC);
-    n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    n = fd >= 0 ? read(fd, text, REPORT_MAX - 1) : -1;
     if (fd >= 0)
         close(fd);
     text[n > 0 ? n : 0] = 0;
     copy_line(text, "\nplugin: ", ret->plugin, sizeof(ret->plugin));
     copy_line(text, "\ndoing: ", ret->what, sizeof(ret->what));
     copy_line(text, "\nrequest_id: ", ret->request, sizeof(ret->request));
+    copy_line(text, "\njobs: ", ret->jobs, sizeof(ret->jobs));
+    free(text);
     return n > 0;
 }

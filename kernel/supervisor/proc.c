@@ -34,15 +34,21 @@ static const char *text_of(struct arena *a, uint64_t n)
     return arena_printf(a, "%llu", (unsigned long long)n).p;
 }
 
-static const char *const *arguments(const struct supervisor *s, const struct proc *p, int control_fd, struct arena *a)
+/* A successor of a reload serves with the new settings' certificate. */
+static int tls_of(const struct supervisor *s, const struct proc *p)
+{
+    if (p->seat->kind != WORKER_WEB)
+        return -1;
+    return s->reload.config ? s->reload.tls_fd : s->tls_fd;
+}
+
+static const char *const *arguments(
+    const struct supervisor *s, const struct proc *p, int control_fd, int tls_fd, struct arena *a)
 {
     const struct supervisor_start *start = s->start;
     const char **argv = ARENA_ARRAY(a, const char *, 32 + 2 * start->n_sets);
-    struct buf quarantined;
     size_t n = 0;
 
-    buf_init(&quarantined, QUARANTINE_MAX * PLUGIN_NAME);
-    quarantine_list(s, &quarantined);
     argv[n++] = s->exe;
     argv[n++] = "_worker";
     argv[n++] = "--kind";
@@ -52,6 +58,10 @@ static const char *const *arguments(const struct supervisor *s, const struct pro
     if (p->seat->listen_fd >= 0) {
         argv[n++] = "--listen-fd";
         argv[n++] = text_of(a, (uint64_t)p->seat->listen_fd);
+    }
+    if (tls_fd >= 0) {
+        argv[n++] = "--tls-fd";
+        argv[n++] = text_of(a, (uint64_t)tls_fd);
     }
     argv[n++] = "--control-fd";
     argv[n++] = text_of(a, (uint64_t)control_fd);
@@ -64,7 +74,7 @@ static const char *const *arguments(const struct supervisor *s, const struct pro
     argv[n++] = "--database";
     argv[n++] = start->database;
     argv[n++] = "--quarantined";
-    argv[n++] = arena_dup_str(a, buf_str(&quarantined)).p;
+    argv[n++] = quarantine_names(s->quarantine, s->n_quarantine, a);
     if (start->config_file) {
         argv[n++] = "-c";
         argv[n++] = start->config_file;
@@ -73,7 +83,6 @@ static const char *const *arguments(const struct supervisor *s, const struct pro
         argv[n++] = "--set";
         argv[n++] = arena_printf(a, "%s=%s", start->sets[i].key, start->sets[i].value).p;
     }
-    buf_done(&quarantined);
     return argv;
 }
 
@@ -95,17 +104,25 @@ static void publish(struct supervisor *s, const struct proc *p)
 static pid_t launch(struct supervisor *s, struct proc *p, int control_fd)
 {
     struct arena *a = arena_new(0);
-    int keep[3] = {control_fd, s->board_fd, p->seat->listen_fd};
+    int tls_fd = tls_of(s, p), keep[4] = {control_fd, s->board_fd};
+    size_t n_keep = 2;
+    struct spawn child;
+    pid_t pid;
+
+    if (p->seat->listen_fd >= 0)
+        keep[n_keep++] = p->seat->listen_fd;
+    if (tls_fd >= 0)
+        keep[n_keep++] = tls_fd;
     /* a worker without supervisor would hold the port of the next one */
-    struct spawn child = {.argv = arguments(s, p, control_fd, a),
+    child = (struct spawn){.argv = arguments(s, p, control_fd, tls_fd, a),
         .in = -1,
         .out = -1,
         .err = -1,
         .keep = keep,
-        .n_keep = p->seat->listen_fd >= 0 ? 3 : 2,
+        .n_keep = n_keep,
         .death_signal = SIGKILL,
         .own_session = true};
-    pid_t pid = spawn(&child);
+    pid = spawn(&child);
 
     arena_free(a);
     return pid;

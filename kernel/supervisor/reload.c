@@ -7,11 +7,20 @@
 #include <stdio.h>
 #include <string.h>
 #include <signal.h>
+#include <unistd.h>
 
+#include "http/tls.h"
 #include "supervisor/supervise.h"
 #include "util/log.h"
 
 enum { TRIES = 3 };
+
+static void change_tls(int *held, int fd)
+{
+    if (*held >= 0)
+        close(*held);
+    *held = fd;
+}
 
 static void finish(struct supervisor *s, bool good, const char *text)
 {
@@ -19,6 +28,7 @@ static void finish(struct supervisor *s, bool good, const char *text)
     if (s->reload.config)
         config_free(s->reload.config);
     s->reload.config = NULL;
+    change_tls(&s->reload.tls_fd, -1);
     if (good)
         log_info("server.reloaded", "%s", text);
     else
@@ -55,6 +65,14 @@ static void advance(struct supervisor *s)
     finish(s, !s->reload.reason[0], text);
 }
 
+/* Whatever becomes of the settings: who renamed the files waits for them to be let go, by old workers too. */
+static void renew_logs(struct supervisor *s)
+{
+    if (!log_reopen(s->config->log_file))
+        log_warn("log.not_opened", "%s: %s; the old one is used on", s->config->log_file, strerror(errno));
+    atomic_fetch_add(&s->board->log_turn, 1);
+}
+
 bool reload_begin(struct supervisor *s)
 {
     struct arena *err;
@@ -63,12 +81,17 @@ bool reload_begin(struct supervisor *s)
 
     if (s->stopping)
         return false;
+    renew_logs(s);
     if (s->reload.active || !s->ready_told) {
         s->reload.again = true; /* begins when the one that runs, or the start, is done */
         return true;
     }
     err = arena_new(0);
     fresh = config_load(s->start->config_file, s->start->sets, s->start->n_sets, err, &error);
+    if (fresh && !tls_open(fresh, &s->reload.tls_fd, err, &error)) {
+        config_free(fresh);
+        fresh = NULL;
+    }
     if (!fresh) {
         s->reload.again = false;
         finish(s, false, error.p);
@@ -95,6 +118,8 @@ void reload_ready(struct supervisor *s, struct proc *p)
         config_free(s->config);
         s->config = s->reload.config;
         s->reload.config = NULL;
+        change_tls(&s->tls_fd, s->reload.tls_fd);
+        s->reload.tls_fd = -1;
         if (!log_open(s->config->log_file, s->config->log_level, "supervisor"))
             log_warn("log.not_opened", "%s: %s; the old one is used on", s->config->log_file, strerror(errno));
     }

@@ -6,16 +6,17 @@
 #include <sys/types.h>
 
 #include "supervisor/board.h"
+#include "supervisor/quarantine.h"
 #include "supervisor/supervisor.h"
 #include "supervisor/worker.h"
 
 enum {
-    SEATS_MAX = 65,
+    JOB_WORKERS_MAX = 8,
+    SEATS_MAX = 64 + JOB_WORKERS_MAX,
     PROCS_MAX = BOARD_WORKERS,
     CLIENTS_MAX = 16,
-    QUARANTINE_MAX = 32,
     CRASHES_KEPT = 256,
-    PLUGIN_NAME = 32,
+    PLUGIN_NAME = QUARANTINE_NAME,
     REASON_MAX = 600,
 };
 
@@ -34,7 +35,7 @@ struct proc {
     size_t line_n;
 };
 
-/* A place that must always be served: web 0..n-1, job 0. */
+/* A place that must always be served: web 0..n-1, job 0..m-1. */
 struct seat {
     enum worker_kind kind;
     unsigned index;
@@ -57,6 +58,7 @@ struct supervisor {
     struct config *config;
     struct board *board;
     int board_fd, signal_fd;
+    int tls_fd; /* tls_open() of the settings that serve, or -1 */
     char exe[512];
     struct seat seats[SEATS_MAX];
     size_t n_seats;
@@ -71,6 +73,7 @@ struct supervisor {
         size_t seat;
         unsigned tries;
         struct config *config; /* the new settings, until the first new worker proves them */
+        int tls_fd; /* and their certificate */
         char reason[REASON_MAX];
     } reload;
     struct {
@@ -78,7 +81,7 @@ struct supervisor {
         int64_t at_us;
     } crashes[CRASHES_KEPT];
     size_t n_crashes;
-    char quarantine[QUARANTINE_MAX][PLUGIN_NAME];
+    struct quarantined quarantine[QUARANTINE_MAX]; /* as in the data folder */
     size_t n_quarantine;
     struct client clients[CLIENTS_MAX];
 };
@@ -98,7 +101,7 @@ void proc_watch(struct supervisor *s, int64_t now);
 /* blame.c */
 void blame_crash(struct supervisor *s, const struct proc *p, int status);
 bool quarantine_release(struct supervisor *s, const char *plugin);
-void quarantine_list(const struct supervisor *s, struct buf *out); /* comma list */
+void quarantine_load(struct supervisor *s); /* at start */
 
 /* reload.c */
 /* False and the reason when it can't even begin. */
@@ -113,6 +116,10 @@ void control_reload_done(struct supervisor *s, bool good, const char *text);
 void control_stop(struct supervisor *s);
 
 /* supervisor.c */
+/* How long to wait before a process is started again, in us; delay is the last such wait. At once the first time; then 0.1 s, doubled
+ * up to 30 s, as long as each end comes within 5 s of the start. A process that somebody killed was not the cause: when it served it
+ * waits no longer than 0.1 s, before that 0.4 s at most (memory that it asked for may have been the reason, but clients wait). */
+int64_t restart_delay(int64_t delay, int64_t started, int64_t now, bool killed, bool served);
 void supervisor_stop(struct supervisor *s);
 
 #endif

@@ -21,18 +21,19 @@ enum {
     QUICK_CRASH_US = 5000000,
     FIRST_DELAY_US = 100000,
     MAX_DELAY_US = 30000000,
+    KILLED_DELAY_US = 400000,
     DO_NOT_RESTART = 2
 };
 
-/* At once the first time; then 0.1 s, doubled up to 30 s, as long as each crash comes within 5 s of the start. A process that somebody
- * killed while it served was not the cause: it waits no longer than the first delay. */
-static int64_t next_delay(int64_t delay, int64_t started, int64_t now, bool killed)
+int64_t restart_delay(int64_t delay, int64_t started, int64_t now, bool killed, bool served)
 {
+    int64_t most = killed ? KILLED_DELAY_US : MAX_DELAY_US;
+
     if (now - started >= QUICK_CRASH_US)
         return 0;
-    if (!delay || killed)
+    if (!delay || (killed && served))
         return FIRST_DELAY_US;
-    return delay * 2 < MAX_DELAY_US ? delay * 2 : MAX_DELAY_US;
+    return delay * 2 < most ? delay * 2 : most;
 }
 
 void supervisor_stop(struct supervisor *s)
@@ -68,7 +69,8 @@ static void tell_ready(struct supervisor *s)
         if (!s->seats[i].now || s->seats[i].now->state != BOARD_READY)
             return;
     s->ready_told = true;
-    log_info("server.ready", "%zu web workers and a job worker serve", s->start->n_web);
+    log_info("server.ready", "%zu web workers and %lld job workers serve", s->start->n_web,
+        (long long)s->config->jobs_workers);
     if (s->start->ready_argv && !s->stopping) {
         s->ready_pid = spawn(&command);
         if (s->ready_pid < 0) {
@@ -120,7 +122,7 @@ static void crashed(struct supervisor *s, struct proc *p, int status)
     int64_t now = clock_monotonic_us();
 
     blame_crash(s, p, status);
-    seat->delay_us = next_delay(seat->delay_us, p->started_us, now, was_killed(status) && p->state == BOARD_READY);
+    seat->delay_us = restart_delay(seat->delay_us, p->started_us, now, was_killed(status), p->state == BOARD_READY);
     seat->start_at_us = now + seat->delay_us + 1; /* 0 means none */
     atomic_fetch_add(&s->board->restarts, 1);
 }
@@ -150,7 +152,7 @@ static void cluster_ended(struct supervisor *s, int status)
 {
     int64_t now = clock_monotonic_us();
 
-    s->cluster_delay_us = next_delay(s->cluster_delay_us, s->cluster_started_us, now, was_killed(status));
+    s->cluster_delay_us = restart_delay(s->cluster_delay_us, s->cluster_started_us, now, was_killed(status), true);
     s->cluster_at_us = now + s->cluster_delay_us + 1;
     if (!s->stopping)
         log_error("database.ended", "the embedded PostgreSQL ended (%s %d); it is started again",
@@ -292,9 +294,13 @@ static bool prepare(struct supervisor *s)
     for (size_t i = 0; i < s->start->n_web; i++)
         s->seats[s->n_seats++] = (struct seat){
             .kind = WORKER_WEB, .index = (unsigned)i, .listen_fd = s->start->listen_fds[i]};
-    s->seats[s->n_seats++] = (struct seat){.kind = WORKER_JOB, .listen_fd = s->start->admin_fd};
+    for (int64_t i = 0; i < s->config->jobs_workers; i++)
+        s->seats[s->n_seats++] = (struct seat){
+            .kind = WORKER_JOB, .index = (unsigned)i, .listen_fd = i ? -1 : s->start->admin_fd};
     mkdir(s->config->crash_dir, 0750);
     s->board = board_create(&s->board_fd);
+    if (s->board)
+        quarantine_load(s);
     return s->board && open_signals(s);
 }
 
@@ -302,7 +308,8 @@ int supervisor_run(const struct supervisor_start *start)
 {
     static struct supervisor s; /* large, and there is one per process */
 
-    s = (struct supervisor){.start = start, .config = start->config, .generation = 1};
+    s = (struct supervisor){
+        .start = start, .config = start->config, .generation = 1, .tls_fd = start->tls_fd, .reload.tls_fd = -1};
     if (!prepare(&s)) {
         log_error("server.failed", "shared memory or signals can't be set up: %s", strerror(errno));
         return 1;

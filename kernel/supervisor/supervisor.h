@@ -17,6 +17,7 @@ struct supervisor_start {
     size_t n_sets;
     const int *listen_fds; /* one per web worker */
     size_t n_web;
+    int tls_fd; /* tls_open() of config, or -1; the supervisor closes it */
     int admin_fd; /* for the job worker, or -1 */
     int control_fd; /* listening control socket of the data folder */
     struct cluster *cluster; /* embedded database to revive, or NULL */

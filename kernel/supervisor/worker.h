@@ -18,6 +18,7 @@ struct worker_boot {
     unsigned index; /* among its kind */
     uint64_t generation;
     int listen_fd; /* web: its SO_REUSEPORT socket, listening, non-blocking; job: the admin socket or -1 */
+    int tls_fd; /* web: certificate and key, for tls_receive(); -1: plain HTTP */
     int control_fd; /* write end of the supervisor's pipe */
     struct board *board; /* shared memory, see board.h */
     unsigned slot; /* this worker's slot on the board */

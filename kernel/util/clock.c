@@ -1,6 +1,6 @@
 /* clock.c - the kernel clock of time.h. Leaves to others: asking the database for its time each minute.
  *
- * One atomic number is the whole state: kernel time minus monotonic time. Until the first clock_sync it is taken from
+ * Two atomic numbers are the whole state: database time minus monotonic time, and the test offset, which a machine's processes share. Until the first clock_sync it is taken from
  * the machine's own clock.
  */
 #include <stdatomic.h>
@@ -13,6 +13,9 @@ static const int64_t JITTER_US = 2000;
 
 /* Per process, documented in time.h. 0: not known yet. */
 static _Atomic int64_t ahead_us;
+
+static _Atomic int64_t own_offset_us;
+static _Atomic int64_t *offset_us = &own_offset_us;
 
 static int64_t read_clock(clockid_t id)
 {
@@ -37,15 +40,31 @@ int64_t clock_now_us(void)
         if (atomic_compare_exchange_strong(&ahead_us, &ahead, first))
             ahead = first;
     }
-    return ahead + clock_monotonic_us();
+    return ahead + clock_monotonic_us() + atomic_load_explicit(offset_us, memory_order_relaxed);
 }
 
 void clock_sync(int64_t database_us, int64_t offset_s)
 {
-    int64_t now = database_us + offset_s * 1000000 - clock_monotonic_us();
+    int64_t now = database_us - clock_monotonic_us();
     int64_t before = atomic_load_explicit(&ahead_us, memory_order_relaxed);
 
+    clock_set_offset(offset_s);
     if (before && now - before < JITTER_US && before - now < JITTER_US)
         return;
     atomic_store_explicit(&ahead_us, now, memory_order_relaxed);
+}
+
+int64_t clock_offset_s(void)
+{
+    return atomic_load_explicit(offset_us, memory_order_relaxed) / 1000000;
+}
+
+void clock_set_offset(int64_t offset_s)
+{
+    atomic_store_explicit(offset_us, offset_s * 1000000, memory_order_relaxed);
+}
+
+void clock_share_offset(_Atomic int64_t *place)
+{
+    offset_us = place;
 }

@@ -61,6 +61,21 @@ bool log_open(const char *file, uint32_t level, const char *program)
     return true;
 }
 
+bool log_file_renew(const char *file, int fd)
+{
+    int fresh = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    bool good = fresh >= 0 && dup3(fresh, fd, O_CLOEXEC) >= 0;
+
+    if (fresh >= 0)
+        close(fresh);
+    return good;
+}
+
+bool log_reopen(const char *file)
+{
+    return !sink.owned || log_file_renew(file, sink.fd);
+}
+
 void log_set_level(uint32_t level)
 {
     atomic_store(&sink.level, level);

@@ -6,6 +6,7 @@
 #ifndef WHARF_UTIL_TIME_H
 #define WHARF_UTIL_TIME_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,5 +31,9 @@ int64_t clock_monotonic_us(void); /* [any] */
 int64_t clock_now_us(void); /* [any] kernel clock */
 /* Sets the kernel clock: database_us was the database's clock now, offset_s the test offset. [any] */
 void clock_sync(int64_t database_us, int64_t offset_s);
+/* The test offset in seconds; the processes of a machine share it once they share its place (before threads start). [any] */
+int64_t clock_offset_s(void);
+void clock_set_offset(int64_t offset_s);
+void clock_share_offset(_Atomic int64_t *place);
 
 #endif

@@ -212,7 +212,7 @@ static wharf_status take_text(wharf_req *req, wharf_str s, const char *path, str
         return problem(req, path, NULL, "must have at most 512 characters");
     if (id_shaped(s))
         return known_address(req, s, path, ret);
-    address_parse(req, s, default_country(req), ret);
+    read_address(req, s, default_country(req), ret);
     return WHARF_OK;
 }
 

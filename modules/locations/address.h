@@ -28,7 +28,7 @@ const struct country *country_find(wharf_str text);
 const struct state *state_find(wharf_str country_code, wharf_str text);
 bool postal_fits(wharf_str country_code, wharf_str text);
 /* One string, split on commas after the rules of spec 02 section 1; never fails. country: the organization's. */
-void address_parse(wharf_req *req, wharf_str text, wharf_str country, struct address *ret);
+void read_address(wharf_req *req, wharf_str text, wharf_str country, struct address *ret);
 /* The value object as JSON text. */
 wharf_status address_json(wharf_req *req, const struct address *a, wharf_str *ret_json);
 /* The parts of a value object as it was stored or sent. */

@@ -170,7 +170,7 @@ static wharf_str joined(wharf_req *req, wharf_str a, wharf_str b)
     return a.n ? W->mem->format(req, "%.*s, %.*s", (int)a.n, a.p, (int)b.n, b.p) : b;
 }
 
-void address_parse(wharf_req *req, wharf_str whole, wharf_str country, struct address *ret)
+void read_address(wharf_req *req, wharf_str whole, wharf_str country, struct address *ret)
 {
     wharf_str parts[PARTS], empty = {"", 0};
     size_t n = split(whole, parts);

@@ -7,14 +7,16 @@ const wharf_org_directory_api *org;
 
 #define LAYOUT "{\"$ref\": \"#/components/schemas/Layout\"}"
 static const char upsert_doc[] =
-    "{\"summary\": \"Create or update layouts\", \"array_body\": true, \"statuses\": [200, 201],"
+    "{\"summary\": \"Create or update layouts\", \"location\": \"via\", \"array_body\": true, \"statuses\": [200, 201],"
     " \"response\": {\"anyOf\": [" LAYOUT ", {\"type\": \"array\", \"items\": " LAYOUT "}]}}";
 static const char tree_doc[] =
-    "{\"summary\": \"The whole tree of a location's layouts\", \"response\": {\"type\": \"array\", \"items\": {"
+    "{\"summary\": \"The whole tree of a location's layouts\", \"location\": \"via\", \"response\": {\"type\": "
+    "\"array\", \"items\": {"
     "\"type\": \"object\", \"required\": [\"id\", \"name\", \"code\", \"children\"], \"properties\": {"
     "\"id\": {\"type\": \"string\"}, \"name\": {\"type\": \"string\"}, \"code\": {\"type\": [\"string\", \"null\"]},"
-    " \"children\": {\"type\": \"array\"}}}}}";
-static const char address_doc[] = "{\"summary\": \"Retrieve an address\", \"response\": {\"type\": \"object\"}}";
+    " \"children\": {\"type\": \"array\", \"items\": {\"type\": \"object\"}}}}}}";
+static const char address_doc[] =
+    "{\"summary\": \"Retrieve an address\", \"location\": \"none\", \"response\": {\"type\": \"object\"}}";
 
 static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
 {

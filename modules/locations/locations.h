@@ -7,6 +7,7 @@
 #include "wharf/ext/locations.h"
 #include "wharf/ext/org.h"
 
+#define W locations_host
 extern const wharf_host *W; /* set once, before anything of this module runs */
 extern const wharf_org_directory_api *org; /* or NULL: the module org is not there */
 extern const wharf_locations_directory_api directory;

@@ -2,13 +2,165 @@
 #ifndef ORG_H
 #define ORG_H
 
+#include <string.h>
+
 #include "wharf/ext/org.h"
+#include "wharf/service/keys.h"
 
 extern const wharf_host *org_host; /* set once, before anything of this module runs */
+extern const wharf_keys_api *keys;
+extern bool has_locations; /* the module locations is there */
 extern const wharf_org_directory_api org_directory;
+extern const wharf_hooks key_hooks, user_hooks, device_hooks, role_hooks, organization_hooks;
 
-/* The location ids of each principal of the page, as arrays. */
-wharf_status org_locations_of(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
+enum { KEYS_MAX = 1000, USERS_MAX = 10000, DEVICES_MAX = 10000 }; /* spec 01 section 19 */
+
+/* ---- keys.c ---- */
+
+/* The text of the key that the last res->create("api_key") of this request made. */
+wharf_str keys_issued(void);
+/* Makes a key whose grants the caller need not have: the body names what another row of ours has already. */
+wharf_status keys_make(wharf_req *req, const wharf_json *body, bool system, const wharf_rec **ret_rec);
+/* The key that was made last, as it is shown, with its text behind the name. */
+wharf_status keys_show(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec);
+/* Revokes what still works of the keys of a user or device ("user_id", "device_id" in column). */
+wharf_status keys_revoke_all(wharf_req *req, bool of_device, wharf_str principal_id);
+wharf_status keys_rotate(wharf_req *req, void *arg); /* POST /v1/api-keys/:id/rotate */
+wharf_status keys_revoke(wharf_req *req, void *arg); /* DELETE /v1/api-keys/:id */
+/* 409 code when the organization has its number of rows; sql counts them ($1 organization, $2 now). Writers wait for each other. */
+wharf_status limit_rows(wharf_req *req, const char *space, const char *count_sql, int64_t max, const char *code);
+
+/* ---- organization.c ---- */
+
+wharf_status organization_make(wharf_req *req, void *arg); /* POST /v1/organizations */
+wharf_status organization_end(wharf_req *req, void *arg); /* DELETE /v1/organizations/:organization */
+
+/* ---- members.c ---- */
+
+wharf_status members_change(wharf_req *req, void *arg); /* POST /v1/locations/:location/users */
+wharf_status members_add(wharf_req *req, void *arg); /* POST .../users/:user */
+wharf_status members_remove(wharf_req *req, void *arg); /* DELETE .../users/:user */
+
+/* ---- scopes.c ---- */
+
+/* Levels by area, as keys, devices and roles have them. */
+struct scopes {
+    const wharf_str *areas; /* in byte order; the last one is "*" */
+    uint8_t *levels;
+    size_t n;
+};
+struct scopes scopes_none(wharf_req *req);
+/* Of a stored object; areas that are not known here any more are left out. stored may be NULL. */
+struct scopes scopes_of(wharf_req *req, const wharf_json *stored);
+/* An object of 0, 1, 2, "read", "write", null changes s, an array of area:read|write replaces it. What it is not: problems
+ * (validation.failed) at path. */
+wharf_status scopes_read(wharf_req *req, const wharf_json *input, const char *path, struct scopes *s);
+/* {"area": level, ...} */
+wharf_status scopes_json(wharf_req *req, const struct scopes *s, const wharf_json **ret);
+/* 403 scope_access with every scope of s above what the caller has and above what is granted already (or NULL). */
+wharf_status scopes_allowed(wharf_req *req, const struct scopes *s, const struct scopes *already);
+/* Of a role, built in or not; false: there is no such role. */
+wharf_status scopes_of_role(wharf_req *req, wharf_str role, bool *ret_found, struct scopes *ret);
+void scopes_meet(struct scopes *s, const struct scopes *with);
+/* What the caller has. */
+struct scopes scopes_of_caller(wharf_req *req);
+/* Puts ["area:write", ...]. */
+void scopes_list(wharf_out *out, const char *key, const struct scopes *s, wharf_req *req);
+/* The object of the field that a request sent, as a whole: checks, refuses, and sets it. Null and absent: nothing. */
+wharf_status scopes_settle(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, wharf_field f, bool trusted);
+
+/* ---- locations ---- */
+
+/* 403 location_access with those of ids (not in already, a JSON array or NULL) that the caller does not reach. */
+wharf_status locations_allowed(wharf_req *req, const wharf_json *ids, const wharf_json *already);
+/* 403 when the caller does not reach every location: nobody grants all of them who has not all. */
+wharf_status all_locations_allowed(wharf_req *req, bool test);
+
+/* ---- small helpers ---- */
+
+static inline wharf_str z(const char *text)
+{
+    return (wharf_str){text, strlen(text)};
+}
+static inline bool same(wharf_str a, wharf_str b)
+{
+    return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+}
+static inline wharf_val text(wharf_str s)
+{
+    return (wharf_val){.type = WHARF_V_TEXT, .u.s = s};
+}
+static inline wharf_val integer(int64_t i)
+{
+    return (wharf_val){.type = WHARF_V_INT, .u.i = i};
+}
+static inline wharf_val truth(bool t)
+{
+    return (wharf_val){.type = WHARF_V_BOOL, .u.i = t};
+}
+static inline wharf_val moment(int64_t us)
+{
+    return (wharf_val){.type = WHARF_V_TIME_US, .u.i = us};
+}
+static inline wharf_val json(const wharf_json *v)
+{
+    return (wharf_val){.type = WHARF_V_JSON, .u.j = v};
+}
+static inline wharf_val nothing(void)
+{
+    return (wharf_val){.type = WHARF_V_NULL};
+}
+/* The text of a field as it is or will be; false: null. */
+static inline bool get_text(const wharf_rec *rec, wharf_field f, wharf_str *ret)
+{
+    wharf_val v;
+
+    if (!org_host->res->get(rec, f, &v) || v.type != WHARF_V_TEXT)
+        return false;
+    *ret = v.u.s;
+    return true;
+}
+static inline bool get_truth(const wharf_rec *rec, wharf_field f, bool fallback)
+{
+    wharf_val v;
+
+    return org_host->res->get(rec, f, &v) ? v.u.i != 0 : fallback;
+}
+static inline const wharf_json *get_json(const wharf_rec *rec, wharf_field f)
+{
+    wharf_val v;
+
+    return org_host->res->get(rec, f, &v) && v.type == WHARF_V_JSON ? v.u.j : NULL;
+}
+static inline bool row_text(const wharf_rows *rows, size_t row, size_t column, wharf_str *ret)
+{
+    wharf_val v;
+
+    if (!org_host->db->value(rows, row, column, WHARF_V_TEXT, &v))
+        return false;
+    *ret = v.u.s;
+    return true;
+}
+static inline int64_t row_int(const wharf_rows *rows, size_t row, size_t column)
+{
+    wharf_val v;
+
+    return org_host->db->value(rows, row, column, WHARF_V_INT, &v) ? v.u.i : 0;
+}
+static inline bool row_truth(const wharf_rows *rows, size_t row, size_t column)
+{
+    wharf_val v;
+
+    return org_host->db->value(rows, row, column, WHARF_V_BOOL, &v) && v.u.i != 0;
+}
+/* Owners, and the server itself. */
+static inline bool acts_as_owner(wharf_req *req)
+{
+    const wharf_caller *who = keys->caller(req);
+
+    return same(who->role, WHARF_S("owner")) || !who->key_id.n;
+}
 /* A PostgreSQL array literal of texts, for "$n::text[]". */
 wharf_str org_array(wharf_req *req, const wharf_str *values, size_t n);
 

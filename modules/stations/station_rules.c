@@ -344,4 +344,19 @@ static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec 
     return s;
 }
 
+/* A deleted user leaves the lists of those who may print. */
+static wharf_status user_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    static const char sql[] = "UPDATE stations.print_station SET allowed_users = allowed_users - $2::text,"
+                              " version = version + 1 WHERE organization_id = $1::text AND allowed_users ? $2::text";
+    wharf_val args[2];
+
+    if (op != WHARF_DELETE)
+        return WHARF_OK;
+    args[0] = text(W->req->organization(req));
+    args[1] = text(W->res->id(old_rec));
+    return W->db->exec(req, sql, args, 2, NULL);
+}
+
+const wharf_hooks station_user_hooks = {.head = WHARF_HEAD(wharf_hooks), .written = user_written};
 const wharf_hooks station_location_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = location_check};

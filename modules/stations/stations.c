@@ -7,7 +7,8 @@ const wharf_locations_directory_api *stations_locations;
 const wharf_org_directory_api *stations_users;
 
 static const char paper_sizes_doc[] =
-    "{\"summary\": \"The paper sizes that printers and print jobs know\", \"tag\": \"Cloud printing\", \"response\": "
+    "{\"summary\": \"The paper sizes that printers and print jobs know\", \"tag\": \"Cloud printing\", \"location\": "
+    "\"none\", \"response\": "
     "{\"type\": \"array\","
     " \"items\": {\"type\": \"object\", \"required\": [\"name\", \"kind\", \"width\", \"height\", \"points\", "
     "\"pwg\"], \"properties\": {"
@@ -39,6 +40,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->resource(d, &station);
     api->route(d, &route);
     api->hook(d, "location", &station_location_hooks, 0);
+    api->hook(d, "user", &station_user_hooks, 0);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)

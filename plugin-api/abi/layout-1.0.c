@@ -44,6 +44,7 @@ _Static_assert(offsetof(wharf_req_api, respond) == 88, "wharf_req_api.respond mo
 _Static_assert(offsetof(wharf_req_api, thread_local_state) == 96, "wharf_req_api.thread_local_state moved");
 _Static_assert(offsetof(wharf_req_api, created) == 104, "wharf_req_api.created moved");
 _Static_assert(offsetof(wharf_req_api, access_changed) == 112, "wharf_req_api.access_changed moved");
+_Static_assert(offsetof(wharf_req_api, one_time) == 120, "wharf_req_api.one_time moved");
 _Static_assert(offsetof(wharf_json_api, head) == 0, "wharf_json_api.head moved");
 _Static_assert(offsetof(wharf_json_api, type) == 8, "wharf_json_api.type moved");
 _Static_assert(offsetof(wharf_json_api, get) == 16, "wharf_json_api.get moved");
@@ -285,6 +286,9 @@ _Static_assert(
     "wharf_req_api.created has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->access_changed), void (*)(wharf_req *req)),
     "wharf_req_api.access_changed has another type");
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_req_api *)0)->one_time), void (*)(wharf_req *req, const char *field)),
+    "wharf_req_api.one_time has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->head), wharf_head),
     "wharf_json_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->type), uint32_t (*)(const wharf_json *v)),

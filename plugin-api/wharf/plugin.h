@@ -129,6 +129,9 @@ typedef struct wharf_req_api {
     void (*created)(wharf_req *req, wharf_str path);                                /* the Location header of a 201 */
     /* Scopes or locations of principals were changed: after the commit keys are read again, in every process. */
     void (*access_changed)(wharf_req *req);
+    /* A member of the answer's data is a secret shown this once: an answer that is given again for an Idempotency-Key has it null.
+     * At most four per request; field is static text. */
+    void (*one_time)(wharf_req *req, const char *field);
 } wharf_req_api;
 
 enum wharf_json_type {

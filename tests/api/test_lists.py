@@ -171,6 +171,7 @@ def test_search(fresh):
     get = lambda q: c.get("/v1/samples?" + q).ids
     assert get("search=TABLE")[0] == ids["Table"] and set(get("search=table")) == {ids["Table"], ids["Packing table far away"], ids["Chair"]}
     assert get("search=packing+table")[0] == ids["Packing table far away"]
+    assert set(get("search=packing+table")) == {ids["Table"], ids["Packing table far away"], ids["Chair"]}  # any term
     assert get("search=packing+table&search_strategy=match_all") == [ids["Packing table far away"]]
     assert get("search=0%25+w") == [ids["100% wool"]] and get("search=%25%25") == [] and get("search=r_s") == [ids["under_score"]]
     assert get("search=table&order_by=name&direction=asc") == [ids["Chair"], ids["Packing table far away"], ids["Table"]]

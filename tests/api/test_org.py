@@ -54,3 +54,15 @@ def test_devices_tell_that_they_have_a_token_and_never_which(fresh):
     assert "secret-push-address" not in a.raw.text
     assert c.get("/v1/devices?search=dock").ids == [with_token]
     assert c.get("/v1/devices/" + without).data["has_device_token"] is False
+
+
+def test_a_test_key_sees_the_live_users(fresh):
+    ids = {fresh.user(email=f"{n}@example.com") for n in ("ann", "bob")}
+    test = fresh.client(test=True)
+    assert set(test.get("/v1/users").ids) == ids
+    for id in ids:
+        assert test.get(f"/v1/users/{id}").data["id"] == id
+    phone = device(fresh, "Phone")
+    assert test.get("/v1/devices").ids == [phone] and test.get(f"/v1/devices/{phone}").data["name"] == "Phone"
+    other = fresh.server.organization().client(test=True)
+    assert other.get("/v1/users").ids == [] and other.get(f"/v1/users/{ids.pop()}", expect=404)

@@ -1,7 +1,9 @@
 """Clients that are too slow, and servers that end or reload under load: spec 01 section 2.4 'Timeouts' and section 17 'Shutdown'."""
 import json
+import os
 import signal
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -10,13 +12,19 @@ from urllib.parse import urlparse
 import pytest
 import requests
 
+import certificates
 from wharf import PROGRAM, Server, address
 
 
-@pytest.fixture
-def quick():
-    """A server of its own, with short limits."""
-    s = Server("--set", "http.header_timeout=1000", "--set", "http.body_timeout=1000")
+@pytest.fixture(params=["plain", "tls"])
+def quick(request, tmp_path, monkeypatch):
+    """A server of its own, with short limits; once more with TLS, where refusals take another way to the socket."""
+    more = []
+    if request.param == "tls":
+        certificate, key = certificates.make(tmp_path, "server")
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+        more = certificates.settings(certificate, key)
+    s = Server("--set", "http.header_timeout=1000", "--set", "http.body_timeout=1000", *more)
     yield s
     s.stop()
 
@@ -24,6 +32,8 @@ def quick():
 def connect(server):
     u = urlparse(server.base)
     s = socket.create_connection((u.hostname, u.port), timeout=20)
+    if u.scheme == "https":
+        s = ssl.create_default_context(cafile=os.environ["REQUESTS_CA_BUNDLE"]).wrap_socket(s, server_hostname=u.hostname)
     return s
 
 
@@ -42,6 +52,14 @@ def test_headers_that_never_end(quick):
     s.sendall(b"GET /v1/locations HTTP/1.1\r\nHost: x\r\nX-Slow: ")
     answer = rest(s)
     assert answer.startswith(b"HTTP/1.1 408 ") and json.loads(answer.split(b"\r\n\r\n", 1)[1])["code"] == "request.timeout"
+
+
+def test_a_client_that_says_nothing(quick):
+    """Nor begins a handshake, under TLS."""
+    u = urlparse(quick.base)
+    s = socket.create_connection((u.hostname, u.port), timeout=20)
+    assert rest(s)[:13] in (b"HTTP/1.1 408 ", b"")
+    assert requests.get(quick.base + "/livez", timeout=5).text == "ok\n"
 
 
 def test_body_that_never_ends(quick):

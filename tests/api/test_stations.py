@@ -62,13 +62,15 @@ def test_retrieve_shows_more(client, location):
 
 
 @pytest.mark.parametrize("change, errors", [
-    ({"name": None}, ["name"]), ({"name": ""}, ["name"]), ({"name": "x" * 192}, ["name"]), ({"display_name": 5}, ["display_name"]),
+    ({"name": None}, ["name"]), ({"name": ""}, ["name"]), ({"name": "x" * 192}, ["name"]), ({"display_name": "x" * 192}, ["display_name"]), ({"display_name": 5}, ["display_name"]),
     ({"device_token": ""}, ["device_token"]), ({"device_token": "x" * 4097}, ["device_token"]), ({"status": "Online"}, ["status"]),
     ({"printers": []}, ["printers"]), ({"printers": [printer(str(i)) for i in range(101)]}, ["printers"]), ({"printers": {}}, ["printers"]),
     ({"printers": [{}]}, ["printers.0.name", "printers.0.model", "printers.0.configuration", "printers.0.page_size"]),
     ({"printers": [printer(page_size={"label_9x9": True})]}, ["printers.0.page_size.label_9x9"]),
     ({"printers": [printer(page_size={"a4": 1})]}, ["printers.0.page_size.a4"]),
     ({"printers": [printer(status="asleep")]}, ["printers.0.status"]),
+    ({"printers": [printer(configuration={"port": 65536})]}, ["printers.0.configuration.port"]),
+    ({"printers": [printer(configuration={"dpi": "300dpi"})]}, ["printers.0.configuration.dpi"]),
     ({"printers": [printer(configuration={"port": 0})]}, ["printers.0.configuration.port"]),
     ({"printers": [printer(configuration={"dpi": "fine"})]}, ["printers.0.configuration.dpi"]),
     ({"printers": [printer(configuration={"priority": 1001})]}, ["printers.0.configuration.priority"]),
@@ -174,6 +176,18 @@ def test_all_39_flags_round_trip(client, location):
     flags = {name: i % 2 == 0 for i, name in enumerate(SIZES)}
     s = make_station(client, location["id"], "F-1", printers=[printer(page_size=flags)])
     assert s["printers"][0]["page_size"] == flags and len(flags) == 39
+    none = make_station(client, location["id"], "F-2", printers=[printer(page_size={})])
+    assert none["printers"][0]["page_size"] == dict.fromkeys(SIZES, False)
+
+
+def test_sorted_by_updated_at(fresh):
+    c = fresh.client()
+    place = make_location(c)["id"]
+    ids = [make_station(c, place, n)["id"] for n in ("A", "B", "C")]
+    update(c, {"id": ids[0]}, {"status": "offline"})
+    assert c.get(STATIONS + "?order_by=updated_at").ids == [ids[0], ids[2], ids[1]]
+    assert c.get(STATIONS + "?order_by=updated_at&direction=asc").ids == [ids[1], ids[2], ids[0]]
+    assert c.get(STATIONS).ids == ids[::-1]
 
 
 def test_page_size_filter(fresh):
@@ -188,6 +202,7 @@ def test_page_size_filter(fresh):
     c.refused("GET", STATIONS + "?page_size=label_9x9", 400, "param.invalid", ["page_size"])
     update(c, {"id": ids["letter"]}, {"printers": [printer(page_size={})]})
     assert c.get(STATIONS + "?page_size=letter").ids == []
+    assert set(c.get(STATIONS + "?page_size=a3").ids) == {ids["a4"], ids["label_5x4"]}  # the removed printer had it
 
 
 def test_paper_sizes(client):

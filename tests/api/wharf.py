@@ -23,7 +23,7 @@ import requests
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WHARF_BUILD") or os.environ.get("BUILD") or ROOT / "build").resolve()
 PROGRAM = pathlib.Path(os.environ.get("WHARF_PROGRAM") or BUILD / "kernel" / "wharf")
-MODULES = os.environ.get("WHARF_TEST_MODULES") or f"org,locations,stations,{BUILD}/tests/plugins/filterbench.so"
+MODULES = os.environ.get("WHARF_TEST_MODULES") or f"org,locations,stations,logs,support,{BUILD}/tests/plugins/filterbench.so"
 KEYS = ["data", "message", "status", "code", "errors", "pagination", "endpoint"]
 CODE = re.compile(r"^[a-z0-9_]+([.:][a-z0-9_]+)*$")
 ISO = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
@@ -35,10 +35,18 @@ FORMATS = {
 }
 
 
-class Server:
-    """`wharf dev` from start to stop."""
+# Tests ask faster than clients may; test_limits.py has a server with the limits on.
+UNLIMITED = [a for name in ("key", "write", "test", "organization", "concurrency") for a in ("--set", f"rate_limit.{name}=0")] + ["--set", "rate_limit.endpoint=false"]
 
-    def __init__(self, *args, env=None, folder=None):
+
+class Server:
+    """`wharf dev` from start to stop. limits: with the rate limits of a server as it is installed. beside: another server, whose database
+    this one uses."""
+
+    def __init__(self, *args, env=None, folder=None, limits=False, beside=None):
+        self.beside = beside
+        if beside:
+            args = [*args, "--set", f"database.url={beside.conninfo}"]
         self.keep = folder is not None
         self.folder = folder or pathlib.Path(tempfile.mkdtemp(prefix="wharf-api-"))
         os.chmod(self.folder, 0o711)
@@ -46,7 +54,7 @@ class Server:
         ready.unlink(missing_ok=True)
         self.log = open(self.folder / "out", "wb")
         self.process = subprocess.Popen(
-            [PROGRAM, "dev", "--data", self.folder, "--listen", "127.0.0.1:0", "--ready", ready, "--no-demo", *args],
+            [PROGRAM, "dev", "--data", self.folder, "--listen", "127.0.0.1:0", "--ready", ready, "--no-demo", *([] if limits else UNLIMITED), *args],
             stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
         end = time.monotonic() + 60
         while not (ready.exists() and ready.stat().st_size):
@@ -63,6 +71,7 @@ class Server:
         self._db = None
 
     def command(self, *args):
+        args = [*args, "--set", f"database.url={self.beside.conninfo}"] if self.beside else args
         done = subprocess.run([PROGRAM, *args, "--data", self.folder], capture_output=True, text=True, timeout=60)
         if done.returncode:
             raise RuntimeError(f"wharf {' '.join(map(str, args))}: {done.stderr}{done.stdout}")
@@ -72,11 +81,15 @@ class Server:
         return Organization(self, re.search(r"org_[0-9A-Za-z]{22}", self.command("org", "create", name)).group(0))
 
     @property
+    def conninfo(self):
+        lines = (self.folder / "postgres" / "postmaster.pid").read_text().splitlines()
+        return f"host={lines[4]} port={lines[3]} user=wharf dbname=wharf"
+
+    @property
     def db(self):
         """A connection as the owner; sees all rows."""
         if self._db is None or self._db.closed:
-            lines = (self.folder / "postgres" / "postmaster.pid").read_text().splitlines()
-            self._db = psycopg2.connect(host=lines[4], port=lines[3], user="wharf", dbname="wharf")
+            self._db = psycopg2.connect((self.beside or self).conninfo)
             self._db.autocommit = True
         return self._db
 
@@ -95,6 +108,8 @@ class Server:
         answer = operation and (operation["responses"].get(str(status)) or (status >= 400 and operation["responses"].get("default")))
         if not answer:
             return None
+        if "$ref" in answer:
+            answer = self.openapi["components"]["responses"][answer["$ref"].rsplit("/", 1)[1]]
         schema = answer["content"]["application/json"]["schema"]
         return jsonschema.Draft202012Validator(schema, resolver=self.resolver, format_checker=jsonschema.FormatChecker())
 
@@ -216,6 +231,7 @@ class Client:
 
     def __init__(self, server, key):
         self.server, self.key, self.http = server, key, requests.Session()
+        self.http.verify = os.environ.get("REQUESTS_CA_BUNDLE", True)  # prepared requests don't look there
 
     def request(self, method, path, body=None, expect=None, headers=None, data=None, key=True, check=True):
         h = {"SVC-API-KEY": self.key} if key is True and self.key else {"SVC-API-KEY": key} if isinstance(key, str) else {}

@@ -2,7 +2,7 @@
 """Measures retrieve, list of 20 and create on 1,000,000 rows against pgbench on the same cluster, nginx serving a file of the same
 size, and Fastify with pg; in one run on one machine, and prints ratios.
 
-  tests/bench/run.py [--rows N] [--seconds N] [--connections 1,16,64,256] [--out FILE.json]
+  tests/bench/run.py [--rows N] [--seconds N] [--connections 1,16,64,256] [--operation-only] [--out FILE.json]
 
 Every system does the same work: key, scope and location are checked, a create writes row, change-log line and event in one
 transaction. pgbench runs the same statements, prepared. Nothing here asserts: figures are for people (docs/performance.md).
@@ -36,6 +36,12 @@ HISTORY = """WITH r AS (INSERT INTO bench.crate (organization_id, id, created_at
 """
 
 
+RATES = ("key", "write", "test", "organization", "ip")
+# The comparisons run without rate limits and access log; `operation` measures what both cost when the limits are never reached.
+OFF = [f"rate_limit.{r}=0" for r in RATES] + ["rate_limit.concurrency=0", "log.access="]
+ON = [f"rate_limit.{r}{kind}=1000000" for r in RATES for kind in ("", "_burst")] + ["rate_limit.concurrency=1000000"]
+
+
 class Stack:
     """wharf dev, nginx and the Node peer, each started for one phase or the whole run."""
 
@@ -61,13 +67,13 @@ class Stack:
             self.stop(child)
 
 
-def start_wharf(stack, binary, modules):
+def start_wharf(stack, binary, modules, settings=OFF):
     ready = stack.folder / "ready.json"
     ready.unlink(missing_ok=True)
     log = open(stack.folder / "wharf.out", "ab")
     begun = time.monotonic()
     child = stack.start([binary, "dev", "--data", stack.folder / "data", "--listen", "127.0.0.1:0", "--ready", ready, "--no-demo",
-                         "--set", "log.access=", "--modules", modules], stdout=log, stderr=log)
+                         "--modules", modules, *(a for s in settings for a in ("--set", s))], stdout=log, stderr=log)
     while not ready.exists():
         if child.poll() is not None:
             sys.exit("wharf did not start:\n" + (stack.folder / "wharf.out").read_text())
@@ -227,6 +233,7 @@ def main():
     parser.add_argument("--connections", default="1,16,64,256")
     parser.add_argument("--binary", default=str(ROOT / "build/kernel/wharf"))
     parser.add_argument("--bench-plugin", default=str(ROOT / "build/tests/plugins/bench.so"))
+    parser.add_argument("--operation-only", action="store_true", help="only what rate limits and access log cost")
     parser.add_argument("--out")
     args = parser.parse_args()
     connections = [int(n) for n in args.connections.split(",")]
@@ -306,6 +313,10 @@ request = function() return wrk.format("GET", string.format("/v1/crates/crate_%0
         "list": f"SELECT {COLUMNS} FROM bench.crate t WHERE organization_id = '{org}' AND deleted_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 21;\n",
         "create": "\\set a random(1, 999999999)\n\\set b random(1, 999999999)\n" + HISTORY.format(org=org, loc=locations[1], data=json.dumps(one.json()["data"])),
     }
+    if args.operation_only:
+        stack.stop(child)
+        operation(stack, args, modules, key, work, figures)
+        return
     for what in work:
         measure(stack, figures, what, base, key, work[what], sql[what], connections, args.seconds)
     figures["memory_mib"] = rss_mib(is_wharf)
@@ -313,6 +324,27 @@ request = function() return wrk.format("GET", string.format("/v1/crates/crate_%0
     peers(stack, figures, info, work, connections, args.seconds, one.content)
     report(figures, connections)
     plans(stack, db, figures, args, info, org, locations)
+    db.close()
+    stack.stop(child)
+    operation(stack, args, modules, key, work, figures)
+
+
+def operation(stack, args, modules, key, work, figures):
+    """Rate limits and access log on, beside both off: in turns, so that a machine that slows down slows both."""
+    got = {what: {"off": [], "on": []} for what in work}
+    for name, settings in (("off", OFF), ("on", ON), ("on", ON), ("off", OFF)):
+        child, info, _ = start_wharf(stack, args.binary, modules, settings)
+        for what, (path, script) in work.items():
+            wrk(info["base_url"] + path, key, 64, 1, script)  # warm
+            got[what][name].append(wrk(info["base_url"] + path, key, 64, args.seconds, script))
+        stack.stop(child)
+    figures["operation"] = {}
+    print("\nRate limits and access log on, beside off; 64 connections")
+    for what, runs in got.items():
+        rate = {name: sum(r["per_second"] for r in of) / len(of) for name, of in runs.items()}
+        errors = sum(r["errors"] for of in runs.values() for r in of)
+        figures["operation"][what] = {**rate, "ratio": rate["on"] / rate["off"], "errors": errors, "runs": runs}
+        print(f"{what:<10} off {rate['off']:9.0f}/s   on {rate['on']:9.0f}/s   on / off {rate['on'] / rate['off']:.3f}" + (f"   ERRORS {errors}" if errors else ""))
 
 
 def measure(stack, figures, what, base, key, work, sql, connections, seconds):

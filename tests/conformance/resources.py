@@ -16,10 +16,19 @@ for path in sorted([*ROOT.glob("schemas/*/*.json"), *ROOT.glob("tests/plugins/fi
 SERIAL = itertools.count(1)
 
 # Values for fields whose rules are not in the schema.
-NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}}
+NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"},
+         "user": {"email": lambda: f"u{next(SERIAL)}@example.com"}, "support_request": {"email": lambda: "desk@example.com"}}
 # Fields that a rule of the module reads before the schema does: their own tests prove them.
-BY_RULE = {"location": {"address", "address_line2", "operating_hours", "holidays", "email", "phone", "timezone"},
-           "print_station": {"allowed_users", "allow_all_users", "device_id", "push"}, "layout": {"path", "id"}}
+BY_RULE = {"support_request": {"announced", "attachments", "message", "messages", "status", "revoke_links", "email"},
+           "location": {"address", "address_line2", "operating_hours", "holidays", "email", "phone", "timezone"},
+           "print_station": {"allowed_users", "allow_all_users", "device_id", "push"}, "layout": {"path", "id"},
+           "user": {"email", "phone", "role", "role_id", "locations", "allow_all_locations", "fcm_tokens"}, "device": {"locations", "scopes", "location_id"},
+           "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
+# Operations that are routes of their own, and rows that every organization has.
+BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}}
+ALWAYS_THERE = {"role": 4}
+# Lists that grow with each request of the test itself: tests/api/test_logs.py and test_request_log.py walk them.
+GROWING = {"log", "request_log"}
 
 
 def x(resource):
@@ -66,7 +75,7 @@ def value(p, name=""):
         if p.get("format") == "date-time":
             return "2024-05-06T07:08:09.010Z"
         if "pattern" in p:
-            return {"^[a-z]{1,8}$": "plain", "^[0-9]+(x[0-9]+)?$": "203"}[p["pattern"]]
+            return {"^req_[0-9A-Za-z]{22}$": "req_0000000000000000000000", "^[a-z]{1,8}$": "plain", "^[0-9]+(x[0-9]+)?$": "203"}[p["pattern"]]
         text = f"{name} {next(SERIAL)}".strip()
         return text[-p.get("maxLength", 100):]
     if t == "integer":

@@ -1,6 +1,7 @@
 """What every tenant table promises, read from PostgreSQL's catalogue (docs/architecture.md 'Data')."""
 
-EXCEPT = {"wharf.token", "wharf.setting", "wharf.migration"}
+# of the installation, not of organizations
+EXCEPT = {"wharf.token", "wharf.setting", "wharf.migration", "wharf.job_worker", "wharf.job_schedule"}
 
 
 def tenant_tables(server):

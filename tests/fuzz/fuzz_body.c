@@ -61,6 +61,7 @@ static void check_value(struct arena *a, const struct field *f, const struct val
     }
     switch (f->store) {
     case STORE_TEXT:
+    case STORE_SECRET:
         must(utf8_valid(v->text.p, v->text.n) && !memchr(v->text.p, 0, v->text.n), "texts can be stored");
         sent_again(a, f, v->text);
         break;

@@ -133,10 +133,13 @@ static void kernel_clock(void **state)
     clock_sync(1704164645000000, 3600);
     now = clock_now_us();
     assert_true(now >= 1704164645000000 + 3600000000 && now < 1704164645000000 + 3601000000);
-    clock_sync(now - 1500, 0); /* within the jitter: not followed */
+    assert_int_equal(clock_offset_s(), 3600);
+    clock_sync(now - 3600000000 - 1500, 3600); /* within the jitter: not followed */
     assert_true(clock_now_us() >= now);
-    clock_sync(now - 5000000, 0);
+    clock_sync(now - 3600000000 - 5000000, 3600);
     assert_true(clock_now_us() < now);
+    clock_set_offset(0);
+    assert_true(clock_now_us() < now - 3600000000);
     assert_true(clock_monotonic_us() >= before);
 }
 

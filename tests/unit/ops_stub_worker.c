@@ -13,6 +13,7 @@
 
 #include "db/migrate.h"
 #include "plugin/registry.h"
+#include "resource/engine.h"
 #include "supervisor/board.h"
 #include "supervisor/crash.h"
 #include "supervisor/worker.h"
@@ -101,6 +102,13 @@ const struct manifest *const *registry_resolve(
 {
     *ret_count = 0;
     return ARENA_ARRAY(a, const struct manifest *, 1);
+}
+
+struct engine *registry_engine(struct registry *r)
+{
+    static struct engine nothing;
+
+    return &nothing;
 }
 
 size_t registry_plugin_count(const struct registry *r)

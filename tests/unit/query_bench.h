@@ -99,10 +99,10 @@ static const struct filter bench_filters[] = {
     {"reference", FILTER_ID, true, &bench_fields[B_NOTE]},
 };
 
-static const struct column bench_columns[] = {{"id", STORE_TEXT, &bench_fields[B_ID]},
-    {"created_at", STORE_TIME, &bench_fields[B_CREATED]}, {"completed_at", STORE_TIME, &bench_fields[B_COMPLETED]},
-    {"qty", STORE_DEC, &bench_fields[B_QTY]}, {"name", STORE_TEXT, &bench_fields[B_NAME]},
-    {"is_active", STORE_BOOL, &bench_fields[B_ACTIVE]}, {"rank", STORE_INT, &bench_fields[B_RANK]}};
+static const struct column bench_columns[] = {{"id", "t.id", STORE_TEXT, &bench_fields[B_ID]},
+    {"created_at", "t.created_at", STORE_TIME, &bench_fields[B_CREATED]}, {"completed_at", "t.completed_at", STORE_TIME, &bench_fields[B_COMPLETED]},
+    {"qty", "t.qty", STORE_DEC, &bench_fields[B_QTY]}, {"name", "t.name", STORE_TEXT, &bench_fields[B_NAME]},
+    {"is_active", "t.is_active", STORE_BOOL, &bench_fields[B_ACTIVE]}, {"rank", "t.rank", STORE_INT, &bench_fields[B_RANK]}};
 static const struct field *const bench_sorts[] = {&bench_fields[B_CREATED], &bench_fields[B_COMPLETED],
     &bench_fields[B_QTY], &bench_fields[B_NAME], &bench_fields[B_ACTIVE], &bench_fields[B_RANK]};
 static const struct field *const bench_searches[] = {&bench_fields[B_NAME], &bench_fields[B_NOTE], &bench_leg[1]};

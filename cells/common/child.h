@@ -1,0 +1,52 @@
+/* child.h - the inside of a cell: what every kind of cell links besides its own work.
+ *
+ * main() of a kind is one line: return cell_main(argc, argv, &kind). The process loads what it needs (prepare), puts up its
+ * walls (walls.c), says hello, and then serves one call after the other until its parent closes the socket. One thread.
+ * Protocol: kernel/cell/frame.h. docs/cells.md tells how to add a kind.
+ */
+#ifndef WHARF_CELLS_CHILD_H
+#define WHARF_CELLS_CHILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cell/frame.h"
+
+struct cell_task { /* one call; all of it is gone when call() returns, descriptors are closed */
+    const char *payload;
+    size_t n;
+    int fds[FRAME_FDS_MAX]; /* read-only regular files */
+    size_t n_fds;
+    uint32_t limit_ms; /* the parent kills the process so many milliseconds after the call; 0: not told */
+};
+
+struct cell_program {
+    const char *name;
+    /* Before the walls: open and load everything that is needed later. False: the process ends. May be NULL. */
+    bool (*prepare)(void);
+    /* Answers by exactly one cell_result or cell_failed, its last words. */
+    void (*call)(const struct cell_task *task);
+};
+
+int cell_main(int argc, char **argv, const struct cell_program *program);
+
+/* Blocks until the parent took it. A parent that is gone ends the process. */
+void cell_data(const void *p, size_t n);
+void cell_result(const void *p, size_t n);
+void cell_failed(const char *text);
+/* Asks the parent and waits; the answer is good until the next question. False: refused, the answer says why. */
+bool cell_ask(const void *p, size_t n, const char **ret_answer, size_t *ret_n);
+
+/* Ends the process: the parent tells CELL_MEMORY. */
+_Noreturn void cell_out_of_memory(void);
+/* Memory or the end of the process; for code without a way of its own to give up. */
+void *cell_alloc(size_t bytes);
+void *cell_realloc(void *p, size_t bytes);
+
+/* ---- walls.c ---- */
+
+/* Limits, no privileges, no descriptors but 0 to 2, then the filter of system calls. False with errno: the process must end. */
+bool cell_walls(int parent, unsigned memory_mib, unsigned cpu_s);
+
+#endif

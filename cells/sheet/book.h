@@ -1,0 +1,101 @@
+/* book.h - an XLSX file: its parts, and the rows of one sheet. Shared by the files of this folder.
+ *
+ *   zip.c      the archive                    value.c   numbers, dates, texts
+ *   xml.c      a part as XML events           strings.c shared strings
+ *   parts.c    relationships, workbook,       rows.c    the sheet
+ *              styles                         main.c    the cell
+ */
+#ifndef WHARF_CELLS_BOOK_H
+#define WHARF_CELLS_BOOK_H
+
+#include <expat.h>
+
+#include "import/sheet_wire.h"
+#include "zip.h"
+
+enum {
+    XML_DEPTH_MAX = 64,
+    STRINGS_MAX = 2000000,
+    STRINGS_BYTES_MAX = 256 << 20,
+    SHEETS_MAX = 1024,
+    MERGES_MAX = 65536,
+    MERGE_WORK_MAX = 500000000,
+    STYLES_MAX = 65536,
+    ROWS_MAX = 1048576,
+    COLUMNS_MAX = 512,
+    CELL_MAX = 1 << 20,
+    ROW_MAX = 4 << 20,
+};
+
+struct text_buf {
+    char *p;
+    size_t n, cap;
+};
+void text_add(struct text_buf *b, const void *p, size_t n);
+
+struct merge {
+    uint32_t first_row, last_row, first_column, last_column;
+};
+
+struct book {
+    struct zip zip;
+    void (*sink)(void *arg, const void *p, size_t n); /* takes blocks */
+    void *arg;
+    bool epoch_1904;
+    char *sheet_part, *strings_part, *styles_part;
+    unsigned char *is_date; /* by style of a cell */
+    size_t n_styles;
+    char **strings; /* each with its length before it */
+    size_t n_strings, cap_strings, string_bytes;
+    struct merge *merges;
+    size_t n_merges;
+};
+
+/* Reads the wanted sheet (name, 1-based number, or "" for the first visible one) and hands its blocks to sink. False: error is
+ * "code: text". */
+bool book_read(int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n), void *arg, char error[200]);
+
+/* ---- xml.c ---- */
+
+struct xml {
+    struct book *book;
+    XML_Parser parser;
+    unsigned depth;
+    void *arg;
+    /* local names, without prefix; may stop by xml_fail */
+    void (*start)(struct xml *x, const char *name, const char **attributes);
+    void (*end)(struct xml *x, const char *name);
+    void (*text)(struct xml *x, const char *p, int n);
+};
+/* Reads the part to its end. counted: see zip.h. */
+bool xml_read(struct xml *x, const struct zip_entry *entry, bool counted);
+void xml_fail(struct xml *x, const char *code, const char *text);
+/* Value of an attribute by its local name, or NULL. */
+const char *xml_attribute(const char **attributes, const char *name);
+
+/* ---- parts.c ---- */
+bool parts_find(struct book *b, const char *wanted, char **ret_name);
+bool styles_read(struct book *b);
+
+/* ---- strings.c ---- */
+bool strings_read(struct book *b);
+void strings_free(struct book *b);
+/* The i-th and its length; NULL: there is none. */
+const char *strings_get(const struct book *b, size_t i, uint32_t *ret_n);
+
+/* ---- rows.c ---- */
+bool rows_read(struct book *b);
+
+/* ---- value.c ---- */
+
+/* Is the format code one of dates or times? */
+bool format_is_date(const char *code);
+bool format_number_is_date(unsigned id);
+/* A number as it is stored, as text for people: at most 15 digits, whole numbers without exponent. */
+size_t value_number(const char *p, size_t n, char out[40]);
+/* A serial day as ISO text; 0: it is none. */
+size_t value_date(const char *p, size_t n, bool epoch_1904, char out[40]);
+/* _x000D_ and the like become what they stand for, in place. Returns the new length. */
+size_t value_unescape(char *p, size_t n);
+
+#endif

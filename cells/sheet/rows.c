@@ -1,0 +1,387 @@
+/* rows.c - the rows of a sheet as blocks (import/sheet_wire.h). Empty rows and cells cost nothing beyond their XML. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "book.h"
+#include "child.h"
+
+enum kind { NUMBER, SHARED, INLINE, STRING, BOOLEAN, ERROR_VALUE, DATE };
+
+struct reading {
+    struct text_buf block; /* to be sent */
+    size_t row_at; /* where the current row's head stands in block */
+    uint32_t row, column; /* current, from 1 and from 0 */
+    uint32_t next_column;
+    uint32_t cells; /* of the row, in block */
+    enum kind kind;
+    unsigned style;
+    struct text_buf text; /* of the cell */
+    bool in_data, in_row, in_cell, collect;
+    unsigned phonetic;
+    size_t merge_at; /* merges before it end above the current row */
+    uint64_t merge_work; /* ranges looked at */
+};
+
+/* ---- merged cells ---- */
+
+static bool cell_name(const char *p, const char *end, uint32_t *ret_column, uint32_t *ret_row)
+{
+    uint32_t column = 0, row = 0;
+
+    for (; p < end && *p >= 'A' && *p <= 'Z' && column < 100000; p++)
+        column = 26 * column + (uint32_t)(*p - 'A' + 1);
+    for (; p < end && *p >= '0' && *p <= '9' && row <= ROWS_MAX; p++)
+        row = 10 * row + (uint32_t)(*p - '0');
+    if (p != end || column == 0 || column > 16384 || row == 0 || row > ROWS_MAX)
+        return false;
+    *ret_column = column - 1;
+    *ret_row = row;
+    return true;
+}
+
+static void merge_start(struct xml *x, const char *name, const char **attributes)
+{
+    struct book *b = x->book;
+    const char *ref = strcmp(name, "mergeCell") == 0 ? xml_attribute(attributes, "ref") : NULL;
+    const char *colon = ref ? strchr(ref, ':') : NULL;
+    struct merge m;
+
+    if (!colon || !cell_name(ref, colon, &m.first_column, &m.first_row) ||
+        !cell_name(colon + 1, colon + strlen(colon), &m.last_column, &m.last_row))
+        return;
+    if (b->n_merges == MERGES_MAX) {
+        xml_fail(x, "file.too_complex", "the sheet has more than 65536 merged ranges");
+        return;
+    }
+    if (b->n_merges % 1024 == 0)
+        b->merges = cell_realloc(b->merges, (b->n_merges + 1024) * sizeof(m));
+    b->merges[b->n_merges++] = m;
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const struct merge *x = a, *y = b;
+
+    return (x->first_row > y->first_row) - (x->first_row < y->first_row);
+}
+
+/* Merged ranges stand behind the cells that they hide: whether there are any is looked for in the bytes first, which is far
+ * cheaper than reading the XML twice. */
+static bool has_merges(struct book *b, const struct zip_entry *entry, bool *ret_any)
+{
+    static const char word[] = "mergeCell";
+    enum { KEEP = sizeof(word) - 2 };
+    struct zip_part *part = cell_alloc(sizeof(*part));
+    char *block = cell_alloc(KEEP + ZIP_BLOCK);
+    size_t kept = 0;
+    bool good = zip_part_open(part, &b->zip, entry, true);
+
+    *ret_any = false;
+    for (long n = 1; good && n > 0;) {
+        n = zip_part_read(part, block + kept, ZIP_BLOCK);
+        good = n >= 0;
+        if (n <= 0)
+            break;
+        *ret_any = *ret_any || memmem(block, kept + (size_t)n, word, sizeof(word) - 1);
+        n += (long)kept;
+        kept = n < KEEP ? (size_t)n : KEEP;
+        memmove(block, block + n - (long)kept, kept);
+    }
+    zip_part_close(part);
+    free(part);
+    free(block);
+    return good;
+}
+
+static bool read_merges(struct book *b, const struct zip_entry *entry)
+{
+    struct xml x = {.book = b, .start = merge_start};
+    bool any;
+
+    if (!has_merges(b, entry, &any))
+        return false;
+    if (any && !xml_read(&x, entry, false))
+        return false;
+    if (b->n_merges)
+        qsort(b->merges, b->n_merges, sizeof(*b->merges), by_row);
+    return true;
+}
+
+/* Is the current cell hidden under the top left one of a range? */
+static bool is_hidden(struct xml *x, struct reading *r)
+{
+    const struct book *b = x->book;
+
+    while (r->merge_at < b->n_merges && b->merges[r->merge_at].last_row < r->row)
+        r->merge_at++;
+    for (size_t i = r->merge_at; i < b->n_merges && b->merges[i].first_row <= r->row; i++) {
+        const struct merge *m = &b->merges[i];
+
+        if (++r->merge_work > MERGE_WORK_MAX)
+            xml_fail(x, "file.too_complex", "the sheet's merged ranges overlap too much");
+        if (r->row <= m->last_row && r->column >= m->first_column && r->column <= m->last_column)
+            return r->row != m->first_row || r->column != m->first_column;
+    }
+    return false;
+}
+
+/* ---- sending ---- */
+
+static void flush(struct book *b, struct reading *r)
+{
+    if (r->block.n > 1)
+        b->sink(b->arg, r->block.p, r->block.n);
+    r->block.n = 0;
+    text_add(&r->block, (const char[]){SHEET_ROWS}, 1);
+}
+
+static void begin_row(struct reading *r)
+{
+    struct sheet_row_head head = {0};
+
+    r->row_at = r->block.n;
+    r->cells = 0;
+    text_add(&r->block, &head, sizeof(head));
+}
+
+static void finish_row(struct book *b, struct reading *r)
+{
+    struct sheet_row_head head = {.row = r->row, .n = r->cells};
+
+    if (r->cells == 0) {
+        r->block.n = r->row_at;
+        return;
+    }
+    memcpy(r->block.p + r->row_at, &head, sizeof(head));
+    if (r->block.n >= SHEET_BLOCK)
+        flush(b, r);
+}
+
+static void put_cell(struct xml *x, struct reading *r, const char *p, size_t n, uint16_t type)
+{
+    struct sheet_cell c = {.column = (uint16_t)r->column, .type = type, .n = (uint32_t)n};
+
+    if (n == 0 || (x->book->n_merges && is_hidden(x, r)))
+        return;
+    if (r->column >= COLUMNS_MAX) {
+        xml_fail(x, "file.too_complex", "the sheet has more than 512 columns");
+    } else if (n > CELL_MAX || r->block.n - r->row_at + n > ROW_MAX) {
+        xml_fail(x, "file.too_complex", "a cell of the sheet is longer than 1 MiB, or a row than 4 MiB");
+    } else {
+        text_add(&r->block, &c, sizeof(c));
+        text_add(&r->block, p, n);
+        text_add(&r->block, "", 1);
+        r->cells++;
+    }
+}
+
+/* ---- values ---- */
+
+static void put_shared(struct xml *x, struct reading *r)
+{
+    const char *text;
+    uint32_t n;
+    size_t index = 0;
+
+    for (size_t i = 0; i < r->text.n; i++) {
+        char c = r->text.p[i];
+
+        if (c < '0' || c > '9' || index > STRINGS_MAX) {
+            index = STRINGS_MAX;
+            break;
+        }
+        index = 10 * index + (size_t)(c - '0');
+    }
+    text = r->text.n ? strings_get(x->book, index, &n) : NULL;
+    if (text)
+        put_cell(x, r, text, n, SHEET_TEXT);
+    else if (r->text.n)
+        xml_fail(x, "file.xlsx_invalid", "a cell refers to a text that the workbook has not");
+}
+
+static void put_number(struct xml *x, struct reading *r)
+{
+    const struct book *b = x->book;
+    char out[40];
+    size_t n = 0;
+
+    if (r->style < b->n_styles && b->is_date[r->style])
+        n = value_date(r->text.p, r->text.n, b->epoch_1904, out);
+    if (n == 0)
+        n = value_number(r->text.p, r->text.n, out);
+    put_cell(x, r, out, n, SHEET_TEXT);
+}
+
+static void put_date(struct xml *x, struct reading *r)
+{
+    /* ISO 8601 as stored; without an offset it is UTC */
+    if (r->text.n >= 19 && !memchr(r->text.p + 10, 'Z', r->text.n - 10) &&
+        !memchr(r->text.p + 10, '+', r->text.n - 10) && !memchr(r->text.p + 10, '-', r->text.n - 10))
+        text_add(&r->text, "Z", 1);
+    else if (r->text.n == 10)
+        text_add(&r->text, "T00:00:00.000Z", 14);
+    put_cell(x, r, r->text.p, r->text.n, SHEET_TEXT);
+}
+
+static void finish_cell(struct xml *x, struct reading *r)
+{
+    if (r->text.n == 0)
+        return;
+    switch (r->kind) {
+    case NUMBER:
+        put_number(x, r);
+        return;
+    case SHARED:
+        put_shared(x, r);
+        return;
+    case INLINE:
+    case STRING:
+        put_cell(x, r, r->text.p, value_unescape(r->text.p, r->text.n), SHEET_TEXT);
+        return;
+    case BOOLEAN:
+        if (r->text.p[0] == '1' || r->text.p[0] == 't')
+            put_cell(x, r, "true", 4, SHEET_TEXT);
+        else
+            put_cell(x, r, "false", 5, SHEET_TEXT);
+        return;
+    case ERROR_VALUE:
+        put_cell(x, r, r->text.p, r->text.n, SHEET_ERROR);
+        return;
+    case DATE:
+        put_date(x, r);
+        return;
+    }
+}
+
+/* ---- events ---- */
+
+static void row_start(struct xml *x, struct reading *r, const char **attributes)
+{
+    const char *number = xml_attribute(attributes, "r");
+    unsigned long row = number ? strtoul(number, NULL, 10) : r->row + 1ul;
+
+    if (row <= r->row || row > ROWS_MAX) {
+        xml_fail(x, "file.xlsx_invalid", "the rows of the sheet are out of order");
+        return;
+    }
+    r->row = (uint32_t)row;
+    r->next_column = 0;
+    r->in_row = true;
+    begin_row(r);
+}
+
+static enum kind kind_of(const char *type)
+{
+    switch (type ? type[0] : 'n') {
+    case 's':
+        return type[1] == 't' ? STRING : SHARED;
+    case 'i':
+        return INLINE;
+    case 'b':
+        return BOOLEAN;
+    case 'e':
+        return ERROR_VALUE;
+    case 'd':
+        return DATE;
+    default:
+        return NUMBER;
+    }
+}
+
+static void cell_start(struct xml *x, struct reading *r, const char **attributes)
+{
+    const char *ref = NULL, *type = NULL, *style = NULL;
+    uint32_t row = r->row;
+
+    for (; *attributes; attributes += 2) {
+        if (attributes[0][0] && attributes[0][1])
+            continue;
+        if (attributes[0][0] == 'r')
+            ref = attributes[1];
+        else if (attributes[0][0] == 't')
+            type = attributes[1];
+        else if (attributes[0][0] == 's')
+            style = attributes[1];
+    }
+    r->column = r->next_column;
+    if (ref && (!cell_name(ref, ref + strlen(ref), &r->column, &row) || row != r->row || r->column < r->next_column)) {
+        xml_fail(x, "file.xlsx_invalid", "the cells of the sheet are out of order");
+        return;
+    }
+    r->next_column = r->column + 1;
+    r->kind = kind_of(type);
+    r->style = style ? (unsigned)strtoul(style, NULL, 10) : 0;
+    r->text.n = 0;
+    r->in_cell = true;
+    r->phonetic = 0;
+}
+
+static void on_start(struct xml *x, const char *name, const char **attributes)
+{
+    struct reading *r = x->arg;
+
+    if (r->in_cell) {
+        if (strcmp(name, "rPh") == 0)
+            r->phonetic++;
+        /* of a formula only the stored value counts; of inline text what is in t */
+        r->collect = r->kind == INLINE ? strcmp(name, "t") == 0 && !r->phonetic : strcmp(name, "v") == 0;
+    } else if (r->in_row && name[0] == 'c' && !name[1]) {
+        cell_start(x, r, attributes);
+    } else if (r->in_data && !r->in_row && strcmp(name, "row") == 0) {
+        row_start(x, r, attributes);
+    } else if (x->depth == 2 && strcmp(name, "sheetData") == 0) {
+        r->in_data = true;
+    } else if (x->depth == 1 && strcmp(name, "worksheet") != 0) {
+        xml_fail(x, "file.xlsx_invalid", "the sheet's part is no worksheet");
+    }
+}
+
+static void on_end(struct xml *x, const char *name)
+{
+    struct reading *r = x->arg;
+
+    r->collect = false;
+    if (r->in_cell) {
+        if (strcmp(name, "rPh") == 0 && r->phonetic)
+            r->phonetic--;
+        if (name[0] == 'c' && !name[1]) {
+            r->in_cell = false;
+            finish_cell(x, r);
+        }
+    } else if (r->in_row) {
+        if (strcmp(name, "row") == 0) {
+            r->in_row = false;
+            finish_row(x->book, r);
+        }
+    } else if (r->in_data && strcmp(name, "sheetData") == 0) {
+        r->in_data = false;
+    }
+}
+
+static void on_text(struct xml *x, const char *p, int n)
+{
+    struct reading *r = x->arg;
+
+    if (!r->collect)
+        return;
+    text_add(&r->text, p, (size_t)n);
+    if (r->text.n > CELL_MAX)
+        xml_fail(x, "file.too_complex", "a cell of the sheet is longer than 1 MiB");
+}
+
+bool rows_read(struct book *b)
+{
+    const struct zip_entry *entry = zip_find(&b->zip, b->sheet_part);
+    struct reading r = {0};
+    struct xml x = {.book = b, .arg = &r, .start = on_start, .end = on_end, .text = on_text};
+    bool good = entry || zip_fail(&b->zip, "file.xlsx_invalid", "the sheet's part is missing");
+
+    good = good && read_merges(b, entry);
+    flush(b, &r);
+    good = good && xml_read(&x, entry, false);
+    if (good)
+        flush(b, &r);
+    free(r.block.p);
+    free(r.text.p);
+    return good;
+}

@@ -1,0 +1,97 @@
+/* cell.h - work that is not trusted, done in small sandboxed processes that are kept in a pool (docs/cells.md, docs/decisions.md 22).
+ *
+ * A kind of cell is a program `wharf-cell-NAME`. A pool keeps processes of one kind ready; a run takes one of them, sends it one
+ * call (bytes and read-only descriptors), hears it, and gives it back. Whatever the process does (crash, endless loop, flood of
+ * data, silence), the run ends with a status and the process is replaced. Pools are safe from any thread; a run belongs to one
+ * thread, except cell_run_cancel. All times are clock_monotonic_us().
+ */
+#ifndef WHARF_CELL_CELL_H
+#define WHARF_CELL_CELL_H
+
+#include "util/buf.h"
+
+enum cell_status {
+    CELL_OK = 0,
+    CELL_FAILED, /* the kind says so: reason is its text */
+    CELL_CRASHED, /* the process ended; signal, when it was one */
+    CELL_DEADLINE, /* killed at its deadline, or after it was silent for too long */
+    CELL_MEMORY, /* it ran into its memory limit */
+    CELL_PROTOCOL, /* killed because it broke the rules of the socket */
+    CELL_CANCELED, /* cell_run_cancel */
+    CELL_UNAVAILABLE, /* no cell could be had in time, or the call can't be sent; nothing was started */
+};
+
+struct cell_kind {
+    const char *name; /* "probe": the program wharf-cell-probe */
+    unsigned min, max; /* processes kept ready; processes at most */
+    unsigned calls; /* calls after which a process is replaced; 1: a fresh one for every call */
+    unsigned memory_mib; /* address space of a process (not under the address sanitizer) */
+    unsigned growth_mib; /* a process that ever held more is replaced after its call; 0: not looked at */
+    unsigned cpu_s; /* CPU time of a process over all its calls: a backstop for what nobody waits for */
+    unsigned idle_s; /* processes above min end when idle for so long */
+    uint32_t frame_max; /* bytes of one frame from the cell; at most FRAME_MAX */
+    int log_fd; /* standard error of the cells; -1: /dev/null */
+};
+
+struct cell_pool;
+
+struct cell_counts { /* since the pool was made, but for the first two */
+    unsigned idle, live; /* processes waiting; all that are not reaped yet */
+    uint64_t started, calls, by_status[CELL_UNAVAILABLE + 1];
+};
+
+/* Starts `min` processes in the background. dir: the folder of the programs. Never NULL; a program that can't be started is
+ * told by the runs (CELL_UNAVAILABLE with a reason) and tried again with growing pauses. */
+struct cell_pool *cell_pool_new(const struct cell_kind *kind, const char *dir);
+/* Ends all processes and waits until they are gone. No run may be open. NULL is accepted. */
+void cell_pool_free(struct cell_pool *p);
+void cell_pool_counts(struct cell_pool *p, struct cell_counts *ret_counts);
+
+struct cell_call {
+    wharf_str payload;
+    const int *fds; /* regular files and memfds, of any access mode: reopened read-only, with an offset of their own */
+    size_t n_fds; /* at most FRAME_FDS_MAX */
+    int64_t deadline_us; /* the whole run must have ended; 0: only quiet_us holds */
+    int64_t quiet_us; /* longest wait for the next frame, from when it is asked for; 0: only the deadline holds */
+    int64_t wait_us; /* longest wait for a free process */
+};
+
+struct cell_result {
+    enum cell_status status;
+    int signal; /* CELL_CRASHED: what ended it, or 0 when it left by itself */
+    char reason[256]; /* one sentence; empty with CELL_OK */
+};
+
+enum cell_event {
+    CELL_EVENT_DATA, /* a block of the result */
+    CELL_EVENT_ASK, /* the cell wants an answer: cell_run_answer, then go on */
+    CELL_EVENT_END, /* cell_run_result tells how; the payload is the result of CELL_OK */
+    CELL_EVENT_NONE, /* nothing yet (wait = false) */
+};
+
+struct cell_run;
+
+/* Never NULL: what goes wrong is an END event. At least one of deadline_us and quiet_us must be set. */
+struct cell_run *cell_run_start(struct cell_pool *p, const struct cell_call *call);
+/* The next event. payload is good until the next call. The cell can't go on sending while nobody calls this: what it
+ * sends waits in the socket, so memory stays flat. wait = false does not block: poll cell_run_fd for reading. */
+enum cell_event cell_run_next(struct cell_run *r, bool wait, wharf_str *ret_payload);
+/* Answers the ASK that came last. refused: the text says why. */
+void cell_run_answer(struct cell_run *r, bool refused, wharf_str text);
+const struct cell_result *cell_run_result(const struct cell_run *r); /* after END */
+int cell_run_fd(const struct cell_run *r); /* or -1 after the end */
+/* When cell_run_next must be called at the latest, by pollers. */
+int64_t cell_run_due_us(const struct cell_run *r);
+/* Ends the run from another thread, while its owner has not ended it. [any] */
+void cell_run_cancel(struct cell_run *r);
+/* Gives the process back; one that has not ended its run is killed. NULL is accepted. */
+void cell_run_end(struct cell_run *r);
+
+/* The blocking form for calls without blocks and questions. result gets the payload of CELL_OK; its max bounds it. */
+struct cell_result cell_call(struct cell_pool *p, const struct cell_call *call, struct buf *result);
+
+/* The folder of the cell programs: setting (cell.dir) when not empty, else the first of: next to this program, ../cells of
+ * it (a build folder), ../libexec/wharf of it. Written to out. False when there is none. */
+bool cell_find_dir(const char *setting, const char *kind, char *out, size_t size);
+
+#endif

@@ -1,0 +1,175 @@
+/* pool.c - taking a process out of a pool and giving it back; making and ending the pool. See pool.h. */
+#include "cell/pool.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "util/time.h"
+
+void cell_pool_wake(struct cell_pool *p)
+{
+    uint64_t one = 1;
+
+    if (write(p->wake_fd, &one, sizeof(one)) != (ssize_t)sizeof(one) && errno != EAGAIN)
+        abort(); /* an eventfd of ours that can't be written is not ours any more */
+}
+
+struct cell_pool *cell_pool_new(const struct cell_kind *kind, const char *dir)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    struct cell_pool *p = calloc(1, sizeof(*p));
+    pthread_condattr_t attr;
+    sigset_t others, before;
+
+    if (!p)
+        abort();
+    p->kind = *kind;
+    if (p->kind.max < p->kind.min || p->kind.max == 0)
+        p->kind.max = p->kind.min ? p->kind.min : 1;
+    snprintf(p->program, sizeof(p->program), "%s/wharf-cell-%s", dir, kind->name);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&p->freed, &attr);
+    pthread_condattr_destroy(&attr);
+    p->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    /* signals of the process are for its other threads; those of a crash can't be put off */
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        sigdelset(&others, own[i]);
+    pthread_sigmask(SIG_SETMASK, &others, &before);
+    if (p->wake_fd < 0 || pthread_create(&p->keeper, NULL, cell_keeper, p) != 0)
+        abort(); /* no descriptor or thread left at start */
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return p;
+}
+
+void cell_pool_free(struct cell_pool *p)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->stopping = true;
+    pthread_mutex_unlock(&p->lock);
+    cell_pool_wake(p);
+    pthread_join(p->keeper, NULL);
+    close(p->wake_fd);
+    pthread_cond_destroy(&p->freed);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
+}
+
+void cell_pool_counts(struct cell_pool *p, struct cell_counts *ret_counts)
+{
+    pthread_mutex_lock(&p->lock);
+    *ret_counts = p->counts;
+    ret_counts->idle = p->n_idle;
+    ret_counts->live = p->n_all;
+    pthread_mutex_unlock(&p->lock);
+}
+
+void cell_pool_count(struct cell_pool *p, enum cell_status status)
+{
+    pthread_mutex_lock(&p->lock);
+    p->counts.by_status[status]++;
+    p->counts.calls += status != CELL_UNAVAILABLE;
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* An idle cell says nothing. One that does, or that is gone, is not given to anybody. */
+static bool is_quiet(const struct cell *c)
+{
+    char byte;
+
+    return recv(c->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+struct cell *cell_pool_take(struct cell_pool *p, int64_t give_up_us, char *reason, size_t size)
+{
+    struct timespec until = {give_up_us / 1000000, give_up_us % 1000000 * 1000};
+    struct cell *c = NULL;
+    int e = 0;
+
+    pthread_mutex_lock(&p->lock);
+    p->waiting++;
+    while (!c && !p->stopping && e != ETIMEDOUT) {
+        if (!p->idle) {
+            cell_pool_wake(p);
+            e = pthread_cond_timedwait(&p->freed, &p->lock, &until);
+            if (e == ETIMEDOUT && p->idle)
+                e = 0;
+            continue;
+        }
+        c = p->idle;
+        p->idle = c->below;
+        p->n_idle--;
+        c->state = CELL_BUSY;
+        if (!is_quiet(c)) {
+            c->state = CELL_DYING;
+            cell_kill(c);
+            cell_pool_wake(p);
+            c = NULL;
+        }
+    }
+    p->waiting--;
+    if (c)
+        c->calls++;
+    else if (p->problem[0])
+        snprintf(reason, size, "%s can't be started: %s", p->program, p->problem);
+    else
+        snprintf(reason, size, "all %u cells of kind %s are busy; try again later", p->kind.max, p->kind.name);
+    pthread_mutex_unlock(&p->lock);
+    return c;
+}
+
+void cell_pool_give(struct cell_pool *p, struct cell *c, bool healthy)
+{
+    bool worn = c->calls >= p->kind.calls || (p->kind.growth_mib && c->peak_kib / 1024 > p->kind.growth_mib);
+
+    if (!healthy || worn)
+        cell_kill(c);
+    pthread_mutex_lock(&p->lock);
+    if (healthy && !worn && !p->stopping) {
+        c->state = CELL_IDLE;
+        c->since_us = clock_monotonic_us();
+        c->below = p->idle;
+        p->idle = c;
+        p->n_idle++;
+        if (p->waiting)
+            pthread_cond_signal(&p->freed);
+        pthread_mutex_unlock(&p->lock);
+        return;
+    }
+    c->state = CELL_DYING;
+    pthread_mutex_unlock(&p->lock);
+    cell_pool_wake(p);
+}
+
+bool cell_find_dir(const char *setting, const char *kind, char *out, size_t size)
+{
+    static const char *const places[] = {"", "/../cells", "/../libexec/wharf"};
+    char exe[400], program[1024];
+    ssize_t n;
+
+    if (setting && setting[0])
+        return snprintf(out, size, "%s", setting) < (int)size;
+    n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+    if (n <= 0)
+        return false;
+    exe[n] = 0;
+    *strrchr(exe, '/') = 0;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        if (snprintf(out, size, "%s%s", exe, places[i]) >= (int)size)
+            return false;
+        snprintf(program, sizeof(program), "%s/wharf-cell-%s", out, kind);
+        if (access(program, X_OK) == 0)
+            return true;
+    }
+    return false;
+}

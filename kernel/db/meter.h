@@ -1,0 +1,24 @@
+/* meter.h - how many connections of this process are busy, and how long statements take: for /metrics.
+ *
+ * docs/spec/01-platform.md section 17 (db_pool_in_use, db_query_duration_seconds). A process that sets no meter measures nothing.
+ */
+#ifndef WHARF_DB_METER_H
+#define WHARF_DB_METER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct db_meter {
+    _Atomic int64_t *in_use;
+    void (*observe)(void *arg, int64_t us); /* [any] */
+    void *arg;
+};
+
+/* Once, before other threads use the database. */
+void db_meter_set(const struct db_meter *m);
+/* A connection is busy from now on, or no longer. *counted is the connection's own; 0 at first. */
+void db_meter_busy(bool *counted, bool busy);
+void db_meter_statement(int64_t us); /* as its sender saw it */
+
+#endif

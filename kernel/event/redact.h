@@ -1,0 +1,26 @@
+/* redact.h - what must not be kept of a request: keys, tokens, secrets, signatures, contents of files (docs/spec/01-platform.md
+ * section 13 'Request log', docs/logs.md 'What is removed').
+ *
+ * Works on texts, also on the beginning of one, so that nothing has to be parsed again. Too much removed is right, too little is not.
+ */
+#ifndef WHARF_EVENT_REDACT_H
+#define WHARF_EVENT_REDACT_H
+
+#include "util/buf.h"
+
+struct redact_names { /* fields that definitions declare secret, beside the names known anyway; not changed while it is used */
+    const char *const *items;
+    size_t n;
+};
+
+/* Is what stands under this name (of a member or a query parameter) a secret? */
+bool redact_name(const struct redact_names *names, wharf_str name);
+/* JSON, or the beginning of it: values of secret members become "***", and what looks like a secret in texts becomes ***. At most
+ * max bytes are written, whole characters. */
+void redact_json(struct buf *out, const struct redact_names *names, wharf_str json, size_t max);
+/* A raw query string. */
+void redact_query(struct buf *out, const struct redact_names *names, wharf_str query);
+/* A path, or any other text. */
+void redact_text(struct buf *out, wharf_str text);
+
+#endif

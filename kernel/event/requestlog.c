@@ -1,0 +1,402 @@
+/* requestlog.c - see requestlog.h. */
+#include "event/requestlog.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "event/redact.h"
+#include "supervisor/board.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum {
+    QUEUE_LINES = 20000,
+    QUEUE_BYTES = 32 << 20,
+    BATCH_LINES = 500,
+    KEPT_BODY = 8192,
+    COLLECT_MS = 200, /* lines of so long go together */
+    RETRY_MS = 500,
+    TEXTS = 18,
+};
+_Static_assert(
+    offsetof(struct request_line, created_us) == TEXTS * sizeof(wharf_str), "the texts of a line stand first");
+
+struct entry {
+    struct entry *next;
+    struct request_line line;
+    size_t size;
+    char texts[];
+};
+
+struct request_log {
+    char *database;
+    struct board *board;
+    struct redact_names names;
+    PGconn *pg; /* of the thread */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    struct entry *first, **last;
+    size_t n_lines, n_bytes;
+    bool stop;
+};
+
+/* ---- the event loop's side --------------------------------------------------------------------------------------- */
+
+static struct entry *entry_new(const struct request_line *line)
+{
+    const wharf_str *from = (const wharf_str *)line;
+    size_t size = sizeof(struct entry);
+    struct entry *e;
+    wharf_str *to;
+    char *p;
+
+    for (size_t i = 0; i < TEXTS; i++)
+        size += from[i].n + 1;
+    e = malloc(size);
+    if (!e)
+        return NULL;
+    e->next = NULL;
+    e->line = *line;
+    e->size = size;
+    to = (wharf_str *)&e->line;
+    p = e->texts;
+    for (size_t i = 0; i < TEXTS; i++) {
+        if (from[i].n)
+            memcpy(p, from[i].p, from[i].n);
+        p[from[i].n] = 0;
+        to[i] = (wharf_str){p, from[i].n};
+        p += from[i].n + 1;
+    }
+    return e;
+}
+
+static void count_dropped(struct request_log *log, uint64_t n)
+{
+    atomic_fetch_add_explicit(&log->board->request_log_dropped, n, memory_order_relaxed);
+}
+
+void request_log_add(struct request_log *log, const struct request_line *line)
+{
+    struct entry *e = entry_new(line);
+    bool taken = false;
+
+    if (e) {
+        pthread_mutex_lock(&log->lock);
+        taken = log->n_lines < QUEUE_LINES && log->n_bytes + e->size <= QUEUE_BYTES;
+        if (taken) {
+            *log->last = e;
+            log->last = &e->next;
+            log->n_lines++;
+            log->n_bytes += e->size;
+            if (log->n_lines == 1 || log->n_lines == BATCH_LINES)
+                pthread_cond_signal(&log->more);
+        }
+        pthread_mutex_unlock(&log->lock);
+    }
+    if (!taken) {
+        free(e);
+        count_dropped(log, 1);
+    }
+}
+
+/* ---- the thread -------------------------------------------------------------------------------------------------- */
+
+static void sleep_ms(struct request_log *log, long ms)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += ms * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (
+        !log->stop && log->n_lines < BATCH_LINES && pthread_cond_timedwait(&log->more, &log->lock, &until) != ETIMEDOUT)
+        ;
+}
+
+/* Waits for lines and takes up to BATCH_LINES of them; NULL: none are left and the end has come. */
+static struct entry *take(struct request_log *log)
+{
+    struct entry *first, *e;
+    size_t n = 1;
+
+    pthread_mutex_lock(&log->lock);
+    while (!log->first && !log->stop)
+        pthread_cond_wait(&log->more, &log->lock);
+    sleep_ms(log, COLLECT_MS);
+    first = e = log->first;
+    if (e) {
+        log->n_bytes -= e->size;
+        for (; e->next && n < BATCH_LINES; n++) {
+            e = e->next;
+            log->n_bytes -= e->size;
+        }
+        log->first = e->next;
+        if (!e->next)
+            log->last = &log->first;
+        e->next = NULL;
+        log->n_lines -= n;
+    }
+    pthread_mutex_unlock(&log->lock);
+    return first;
+}
+
+/* What PostgreSQL does not take as text is made readable. */
+static void put_text(struct jw *w, const char *key, wharf_str s)
+{
+    char *p = (char *)s.p; /* of the entry, ours */
+
+    if (!s.n) {
+        jw_null(w, key);
+        return;
+    }
+    if (!utf8_valid(s.p, s.n)) {
+        for (size_t i = 0; i < s.n; i++)
+            p[i] = (unsigned char)p[i] >= 0x80 ? '?' : p[i];
+    }
+    jw_str(w, key, s);
+}
+
+static void put_body(struct jw *w, const struct request_log *log, const char *key, wharf_str body)
+{
+    struct buf kept;
+
+    buf_init(&kept, 1 << 20);
+    redact_json(&kept, &log->names, body, KEPT_BODY);
+    put_text(w, key, buf_str(&kept));
+    buf_done(&kept);
+}
+
+static void put_redacted(struct jw *w, const struct request_log *log, const char *key, wharf_str s, bool query)
+{
+    struct buf kept;
+
+    buf_init(&kept, 1 << 20);
+    if (query)
+        redact_query(&kept, &log->names, s);
+    else
+        redact_text(&kept, s);
+    put_text(w, key, s.n ? buf_str(&kept) : s);
+    buf_done(&kept);
+}
+
+static void put_line(struct jw *w, const struct request_log *log, const struct request_line *l)
+{
+    char iso[ISO_MS_LEN + 1];
+
+    time_format_iso(l->created_us, iso);
+    jw_open(w, NULL, '{');
+    put_text(w, "organization_id", l->organization);
+    put_text(w, "id", l->id);
+    jw_str(w, "created_at", (wharf_str){iso, ISO_MS_LEN});
+    put_text(w, "method", l->method);
+    put_text(w, "route", l->route);
+    put_redacted(w, log, "path", l->path, false);
+    put_redacted(w, log, "query", l->query, true);
+    jw_int(w, "status", l->status);
+    put_text(w, "code", l->code);
+    jw_int(w, "duration_us", l->duration_us);
+    put_text(w, "api_key_id", l->key_id);
+    put_text(w, "principal_id", l->principal_id);
+    put_text(w, "ip", l->ip);
+    put_redacted(w, log, "user_agent", l->user_agent, false);
+    put_text(w, "client_request_id", l->client_request_id);
+    put_text(w, "idempotency_key", l->idempotency_key);
+    jw_bool(w, "idempotent_replayed", l->replayed);
+    jw_int(w, "request_bytes", l->request_bytes);
+    jw_int(w, "response_bytes", l->response_bytes);
+    put_body(w, log, "request_body", l->request_body);
+    put_body(w, log, "response_body", l->response_body);
+    put_text(w, "row_id", l->row_id);
+    put_text(w, "path_id", l->path_id);
+    put_text(w, "parent_id", l->parent_id);
+    jw_close(w, '}');
+}
+
+static bool connected(struct request_log *log)
+{
+    if (log->pg && PQstatus(log->pg) == CONNECTION_OK)
+        return true;
+    PQfinish(log->pg);
+    log->pg = PQconnectdb(log->database);
+    return PQstatus(log->pg) == CONNECTION_OK;
+}
+
+enum outcome { WRITTEN, REFUSED, AWAY };
+
+static enum outcome insert(struct request_log *log, const char *json)
+{
+    /* The disk is not waited for: the last second may be lost. */
+    static const char sql[] =
+        "WITH s AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))"
+        " INSERT INTO wharf.request_log (organization_id, id, created_at, method, route, path, query, status, code, "
+        "duration_ms,"
+        " api_key_id, principal_id, ip, user_agent, client_request_id, idempotency_key, idempotent_replayed, "
+        "request_bytes,"
+        " response_bytes, request_body, response_body, row_id, path_id, parent_id)"
+        " SELECT organization_id, id, created_at, method, route, path, query, status, code, duration_us / 1000.0,"
+        " api_key_id, principal_id, ip, user_agent, client_request_id, idempotency_key, idempotent_replayed, "
+        "request_bytes,"
+        " response_bytes, request_body, response_body, row_id, path_id, parent_id FROM s, json_to_recordset($1::json) "
+        "AS"
+        " l(organization_id text, id text, created_at timestamptz, method text, route text, path text, query text, "
+        "status smallint,"
+        " code text, duration_us bigint, api_key_id text, principal_id text, ip text, user_agent text, "
+        "client_request_id text,"
+        " idempotency_key text, idempotent_replayed boolean, request_bytes bigint, response_bytes bigint, request_body "
+        "text,"
+        " response_body text, row_id text, path_id text, parent_id text) ON CONFLICT DO NOTHING";
+    PGresult *r = connected(log) ? PQexecParams(log->pg, sql, 1, NULL, &json, NULL, NULL, 0) : NULL;
+    const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
+    enum outcome o = PQresultStatus(r) == PGRES_COMMAND_OK ? WRITTEN : AWAY;
+
+    /* 22: the data, 23: a rule of the table. Everything else is tried again. */
+    if (o == AWAY && state && (!strncmp(state, "22", 2) || !strncmp(state, "23", 2)))
+        o = REFUSED;
+    if (o == AWAY && state)
+        log_debug("request_log.waits", "%s %s", state, PQresultErrorMessage(r));
+    PQclear(r);
+    return o;
+}
+
+static enum outcome write_lines(struct request_log *log, const struct entry *first, bool one)
+{
+    enum outcome o = REFUSED;
+    struct buf text;
+    struct jw w;
+
+    buf_init(&text, 64 << 20);
+    jw_init(&w, &text);
+    jw_open(&w, NULL, '[');
+    for (const struct entry *e = first; e; e = one ? NULL : e->next)
+        put_line(&w, log, &e->line);
+    jw_close(&w, ']');
+    if (!text.failed)
+        o = insert(log, text.p);
+    buf_done(&text);
+    return o;
+}
+
+/* One line that can't be written does not take the others with it. */
+static void write_each(struct request_log *log, const struct entry *first)
+{
+    for (const struct entry *e = first; e; e = e->next) {
+        if (write_lines(log, e, true) == WRITTEN)
+            continue;
+        count_dropped(log, 1);
+        log_warn("request_log.refused", "request=%s", e->line.id.p);
+    }
+}
+
+static bool pause_or_stop(struct request_log *log)
+{
+    struct timespec nap = {0, RETRY_MS * 1000000L};
+    bool stop;
+
+    nanosleep(&nap, NULL);
+    pthread_mutex_lock(&log->lock);
+    stop = log->stop;
+    pthread_mutex_unlock(&log->lock);
+    return stop;
+}
+
+static void write_batch(struct request_log *log, struct entry *first)
+{
+    enum outcome o = write_lines(log, first, false);
+
+    while (o == AWAY && !pause_or_stop(log))
+        o = write_lines(log, first, false);
+    if (o == REFUSED)
+        write_each(log, first);
+    for (struct entry *e = first, *next; e; e = next) {
+        next = e->next;
+        if (o == AWAY)
+            count_dropped(log, 1);
+        free(e);
+    }
+}
+
+static void *writer(void *arg)
+{
+    struct request_log *log = arg;
+    struct entry *first;
+
+    while ((first = take(log)) != NULL)
+        write_batch(log, first);
+    PQfinish(log->pg);
+    return NULL;
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------------------------- */
+
+static void add_names(const char **names, size_t *n, const struct field *fields, size_t n_fields)
+{
+    for (size_t i = 0; i < n_fields; i++) {
+        if (fields[i].secret || fields[i].store == STORE_SECRET)
+            names[(*n)++] = fields[i].name;
+        if (fields[i].children)
+            add_names(names, n, fields[i].children->fields, fields[i].children->n_fields);
+    }
+}
+
+static size_t count_fields(const struct field *fields, size_t n_fields)
+{
+    size_t n = n_fields;
+
+    for (size_t i = 0; i < n_fields; i++)
+        n += fields[i].children ? count_fields(fields[i].children->fields, fields[i].children->n_fields) : 0;
+    return n;
+}
+
+/* The names of all fields that any definition declares secret. */
+static struct redact_names secret_names(const struct engine *e)
+{
+    const char **names;
+    size_t n = 0;
+
+    for (size_t i = 0; i < e->n_resources; i++)
+        n += count_fields(e->resources[i].def->fields, e->resources[i].def->n_fields);
+    names = ARENA_ARRAY(e->arena, const char *, n + 1);
+    n = 0;
+    for (size_t i = 0; i < e->n_resources; i++)
+        add_names(names, &n, e->resources[i].def->fields, e->resources[i].def->n_fields);
+    return (struct redact_names){names, n};
+}
+
+struct request_log *request_log_start(const struct engine *e, const char *database)
+{
+    struct request_log *log = calloc(1, sizeof(*log));
+    pthread_condattr_t monotonic;
+
+    if (!log || !(log->database = strdup(database)))
+        abort();
+    log->board = e->board;
+    log->names = secret_names(e);
+    log->last = &log->first;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    if (pthread_mutex_init(&log->lock, NULL) || pthread_cond_init(&log->more, &monotonic) ||
+        pthread_create(&log->thread, NULL, writer, log))
+        abort();
+    pthread_condattr_destroy(&monotonic);
+    return log;
+}
+
+void request_log_stop(struct request_log *log)
+{
+    if (!log)
+        return;
+    pthread_mutex_lock(&log->lock);
+    log->stop = true;
+    pthread_cond_signal(&log->more);
+    pthread_mutex_unlock(&log->lock);
+    pthread_join(log->thread, NULL);
+    pthread_cond_destroy(&log->more);
+    pthread_mutex_destroy(&log->lock);
+    free(log->database);
+    free(log);
+}

@@ -1,0 +1,166 @@
+/* limit.c - rate limits of a request, and the headers that tell of them (docs/spec/01-platform.md section 9). See supervisor/limits.h.
+ *
+ * All buckets of a request are charged; the emptiest answers. Leaves to others: how buckets work (supervisor/limits.c).
+ */
+#include <sodium.h>
+#include <stdio.h>
+
+#include "http/exchange.h"
+#include "supervisor/board.h"
+#include "util/str.h"
+
+enum { SECOND_US = 1000000, MINUTE_US = 60 * SECOND_US };
+
+static uint64_t owner_of(const struct board *b, char kind, const void *id, size_t n)
+{
+    char text[128] = {kind};
+    uint64_t hash;
+
+    n = n < sizeof(text) - 1 ? n : sizeof(text) - 1;
+    memcpy(text + 1, id, n);
+    crypto_shorthash((unsigned char *)&hash, (const unsigned char *)text, n + 1, b->hash_key);
+    return hash ? hash : 1;
+}
+
+static struct limit_rate per_second(const struct config_rate *r)
+{
+    return (struct limit_rate){r->rate, r->burst, SECOND_US};
+}
+
+static bool is_write(const struct wharf_req *req)
+{
+    return !strcmp(req->method, "POST") || !strcmp(req->method, "DELETE");
+}
+
+static void add(struct exchange *x, const char *name, struct limit_rate rate, char kind, wharf_str id)
+{
+    struct charge *c = &x->charges[x->n_charges];
+
+    if (!rate.rate)
+        return;
+    *c = (struct charge){.name = name, .rate = rate, .owner = owner_of(x->req.engine->board, kind, id.p, id.n)};
+    c->left = limit_take(&x->req.engine->board->limits, c->owner, &rate, x->server->turn_us, &c->wait_us);
+    x->n_charges++;
+}
+
+/* The one with the fewest tokens; among empty ones the one that is empty longest. */
+static const struct charge *emptiest(const struct exchange *x)
+{
+    const struct charge *least = NULL;
+
+    for (size_t i = 0; i < x->n_charges; i++) {
+        const struct charge *c = &x->charges[i];
+
+        if (!least || c->left < least->left || (c->left < 0 && c->left == least->left && c->wait_us > least->wait_us))
+            least = c;
+    }
+    return least;
+}
+
+static bool refuse(struct exchange *x, enum limit_reason reason, const char *name, int64_t wait_us)
+{
+    x->req.retry_after = (int)((wait_us + SECOND_US - 1) / SECOND_US);
+    if (x->req.retry_after < 1)
+        x->req.retry_after = 1;
+    atomic_fetch_add_explicit(&x->req.engine->board->rate_limited[reason], 1, memory_order_relaxed);
+    req_fail(&x->req, "rate_limited", name, NULL);
+    return false;
+}
+
+static enum limit_reason reason_of(const char *name)
+{
+    for (int i = 0; i < LIMIT_REASONS; i++) {
+        if (!strcmp(limit_reasons[i], name))
+            return (enum limit_reason)i;
+    }
+    return LIMIT_BY_KEY;
+}
+
+bool limit_request(struct exchange *x)
+{
+    const struct config *c = x->server->config;
+    const struct wharf_req *req = &x->req;
+    const struct principal *who = req->who;
+    const struct charge *least;
+
+    if (!who || x->n_charges || x->flight)
+        return true;
+    add(x, "key", per_second(who->test_mode ? &c->rate_test : &c->rate_key), 'k', who->key_id);
+    if (is_write(req) && !who->test_mode)
+        add(x, "write", per_second(&c->rate_write), 'w', who->key_id);
+    add(x, "organization", per_second(&c->rate_organization), 'o', who->organization);
+    if (req->route->per_minute && c->rate_endpoint) {
+        wharf_str id = arena_printf(req->arena, "%.*s %s", STR_ARG(who->organization), req->route->pattern);
+
+        add(x, "endpoint", (struct limit_rate){req->route->per_minute, req->route->per_minute, MINUTE_US}, 'e', id);
+    }
+    least = emptiest(x);
+    if (least && least->left < 0)
+        return refuse(x, reason_of(least->name), least->name, least->wait_us);
+    if (!c->rate_concurrency)
+        return true;
+    x->flight = owner_of(req->engine->board, 'f', who->key_id.p, who->key_id.n);
+    if (limit_enter(&req->engine->board->limits, x->flight, x->server->boot->slot, c->rate_concurrency))
+        return true;
+    x->flight = 0;
+    return refuse(x, LIMIT_BY_CONCURRENCY, "concurrency", SECOND_US);
+}
+
+void limit_done(struct exchange *x)
+{
+    if (x->flight)
+        limit_leave(&x->req.engine->board->limits, x->flight, x->server->boot->slot);
+    x->flight = 0;
+}
+
+void limit_uncharge(struct exchange *x)
+{
+    for (size_t i = 0; i < x->n_charges; i++) {
+        struct charge *c = &x->charges[i];
+
+        if (c->left >= 0) {
+            limit_return(&x->req.engine->board->limits, c->owner, &c->rate);
+            c->left++;
+        }
+    }
+}
+
+/* Failed authentication, per address: the /64 of an IPv6 address is one. */
+bool limit_failure(struct exchange *x)
+{
+    const struct config *c = x->server->config;
+    struct limit_rate rate = {c->rate_ip.rate, c->rate_ip.burst, MINUTE_US};
+    int64_t wait_us;
+    struct ip ip;
+
+    if (!rate.rate || !client_ip(x, &ip) || networks_have(&x->server->exempt, &ip))
+        return true;
+    if (limit_take(&x->req.engine->board->limits,
+            owner_of(x->req.engine->board, 'i', ip.b, ip_is_v4(&ip) ? sizeof(ip.b) : 8), &rate, x->server->turn_us,
+            &wait_us) >= 0)
+        return true;
+    return refuse(x, LIMIT_BY_IP, "ip", wait_us);
+}
+
+void limit_headers(const struct exchange *x, struct MHD_Response *r)
+{
+    const struct charge *c = emptiest(x);
+    long long left, reset, window;
+    char text[96];
+
+    if (!c)
+        return;
+    left = c->left > 0 ? c->left : 0;
+    reset = (c->wait_us + SECOND_US - 1) / SECOND_US;
+    window = c->rate.period_us / SECOND_US;
+    snprintf(text, sizeof(text), "\"%s\";q=%lld;w=%lld", c->name, (long long)c->rate.rate, window);
+    MHD_add_response_header(r, "RateLimit-Policy", text);
+    snprintf(text, sizeof(text), "\"%s\";r=%lld;t=%lld", c->name, left, reset);
+    MHD_add_response_header(r, "RateLimit", text);
+    snprintf(text, sizeof(text), "%lld", (long long)c->rate.rate);
+    MHD_add_response_header(r, "RateLimit-Limit", text);
+    snprintf(text, sizeof(text), "%lld", left);
+    MHD_add_response_header(r, "RateLimit-Remaining", text);
+    snprintf(text, sizeof(text), "%lld", reset);
+    MHD_add_response_header(r, "RateLimit-Reset", text);
+}

@@ -1,0 +1,79 @@
+/* system.c - the test clock: GET and POST /v1/system/clock, only with --test-clock (docs/spec/01-platform.md section 17 'Clock'). */
+#include "http/routes.h"
+#include "util/str.h"
+#include "util/time.h"
+
+static const char clock_doc[] =
+    "{\"summary\": \"The kernel clock of a test server\", \"tag\": \"System\", \"location\": \"none\", \"response\": "
+    "{\"type\": \"object\","
+    " \"required\": [\"object\", \"offset_seconds\", \"now\"], \"properties\": {\"object\": {\"const\": \"clock\"},"
+    " \"offset_seconds\": {\"type\": \"integer\"}, \"now\": {\"type\": \"string\", \"format\": \"date-time\"}}}}";
+static const char set_doc[] =
+    "{\"summary\": \"Shift the kernel clock of a test server\", \"tag\": \"System\", \"location\": \"none\","
+    " \"body\": {\"type\": \"object\", \"required\": [\"offset_seconds\"], \"properties\": {\"offset_seconds\":"
+    " {\"type\": \"integer\", \"minimum\": -3162240000, \"maximum\": 3162240000}}}, \"response\": {\"type\": "
+    "\"object\"}}";
+
+static wharf_status answer(struct wharf_req *req, int64_t offset_s, const char *message)
+{
+    char iso[ISO_MS_LEN + 1];
+
+    time_format_iso(clock_now_us() + (offset_s - clock_offset_s()) * 1000000, iso);
+    req_respond(req, 200, str_z(message));
+    jw_open(&req->w, NULL, '{');
+    jw_z(&req->w, "object", "clock");
+    jw_int(&req->w, "offset_seconds", offset_s);
+    jw_str(&req->w, "now", (wharf_str){iso, ISO_MS_LEN});
+    jw_close(&req->w, '}');
+    return WHARF_OK;
+}
+
+static wharf_status read_clock(struct wharf_req *req, void *arg)
+{
+    return answer(req, clock_offset_s(), "Clock retrieved");
+}
+
+/* The workers of this machine share the offset; others hear of it. */
+static void shift(struct wharf_req *req, void *arg)
+{
+    clock_set_offset(*(const int64_t *)arg);
+}
+
+static wharf_status set_clock(struct wharf_req *req, void *arg)
+{
+    int64_t *offset = ARENA_NEW(req->arena, int64_t);
+    wharf_str text;
+
+    json_int(json_get(req->body, "offset_seconds"), offset);
+    text = arena_printf(req->arena, "%lld", (long long)*offset);
+    if (!req_query(req,
+            "INSERT INTO wharf.setting (key, value) VALUES ('clock.offset_seconds', $1::text)"
+            " ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, updated_at = now()",
+            &(struct sql_arg){text.p, text.n}, 1) ||
+        !req_query(req, "SELECT pg_notify('wharf_clock', '')", NULL, 0))
+        return WHARF_UNAVAILABLE;
+    req_after_commit(req, shift, offset);
+    return answer(req, *offset, "Clock shifted");
+}
+
+void system_routes_add(struct wharf_decl *d)
+{
+    const wharf_route get = {.head = WHARF_HEAD(wharf_route),
+        .method = "GET",
+        .path = "/v1/system/clock",
+        .scope = "system:read",
+        .definition = {clock_doc, sizeof(clock_doc) - 1},
+        .handler = read_clock,
+        .flags = WHARF_R_READONLY};
+    const wharf_route set = {.head = WHARF_HEAD(wharf_route),
+        .method = "POST",
+        .path = "/v1/system/clock",
+        .scope = "system:write",
+        .definition = {set_doc, sizeof(set_doc) - 1},
+        .handler = set_clock};
+
+    if (!d->engine->config->test_clock)
+        return;
+    declare_kernel_route(d, &get);
+    declare_kernel_route(d, &set);
+}

@@ -1,0 +1,114 @@
+/* whoami.c - GET /v1/auth: what the key of the request is and may (docs/spec/01-platform.md section 5). */
+#include <stdlib.h>
+
+#include "http/routes.h"
+#include "resource/record.h"
+#include "util/str.h"
+
+static const char auth_doc[] =
+    "{\"summary\": \"Who am I: the key of this request, and what it may\", \"tag\": \"API keys\", \"location\": "
+    "\"none\", "
+    "\"response\": {\"type\": \"object\", \"required\": [\"object\", \"organization_id\", \"mode\", \"principal\", "
+    "\"key\", "
+    "\"scopes\", \"scope_list\", \"allow_all_locations\", \"location_ids\"], \"additionalProperties\": false, "
+    "\"properties\": {\"object\": {\"const\": \"auth\"}, \"organization_id\": {\"type\": \"string\"}, "
+    "\"mode\": {\"enum\": [\"live\", \"test\"]}, \"principal\": {\"type\": \"object\", \"required\": [\"type\", "
+    "\"id\", "
+    "\"name\", \"role\"], \"properties\": {\"type\": {\"enum\": [\"user\", \"device\", \"api_key\"]}, \"id\": "
+    "{\"type\": "
+    "\"string\"}, \"name\": {\"type\": [\"string\", \"null\"]}, \"role\": {\"type\": [\"string\", \"null\"]}}}, "
+    "\"key\": {\"type\": \"object\", \"required\": [\"id\", \"name\", \"last4\", \"expires_at\"], \"properties\": {"
+    "\"id\": {\"type\": \"string\"}, \"name\": {\"type\": [\"string\", \"null\"]}, \"last4\": {\"type\": \"string\"}, "
+    "\"expires_at\": {\"type\": [\"string\", \"integer\", \"null\"]}}}, "
+    "\"scopes\": {\"type\": \"object\", \"additionalProperties\": {\"enum\": [1, 2]}}, "
+    "\"scope_list\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}}, "
+    "\"allow_all_locations\": {\"type\": \"boolean\"}, "
+    "\"location_ids\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}}}}}";
+
+static void put_or_null(struct jw *w, const char *key, wharf_str s)
+{
+    if (s.n)
+        jw_str(w, key, s);
+    else
+        jw_null(w, key);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void write_scopes(struct wharf_req *req)
+{
+    const struct areas *areas = &req->engine->areas;
+    const char *sorted[AREAS_MAX];
+    const uint8_t *levels = req->who->levels;
+
+    memcpy(sorted, areas->names, areas->count * sizeof(*sorted));
+    qsort(sorted, areas->count, sizeof(*sorted), by_name);
+    jw_open(&req->w, "scopes", '{');
+    for (size_t i = 0; i < areas->count; i++) {
+        int level = levels[area_find(areas, str_z(sorted[i]))];
+
+        if (level)
+            jw_int(&req->w, sorted[i], level);
+    }
+    jw_close(&req->w, '}');
+    jw_open(&req->w, "scope_list", '[');
+    for (size_t i = 0; i < areas->count; i++) {
+        int level = levels[area_find(areas, str_z(sorted[i]))];
+
+        if (level)
+            jw_str(
+                &req->w, NULL, arena_printf(req->arena, "%s:%s", sorted[i], level == SCOPE_WRITE ? "write" : "read"));
+    }
+    jw_close(&req->w, ']');
+}
+
+static wharf_status who_am_i(struct wharf_req *req, void *arg)
+{
+    const struct principal *p = req->who;
+
+    (void)arg;
+    req_respond(req, 200, str_z("API key retrieved"));
+    jw_open(&req->w, NULL, '{');
+    jw_z(&req->w, "object", "auth");
+    jw_str(&req->w, "organization_id", p->organization);
+    jw_z(&req->w, "mode", p->test_mode ? "test" : "live");
+    jw_open(&req->w, "principal", '{');
+    jw_str(&req->w, "type", p->actor_type);
+    jw_str(&req->w, "id", p->actor_id);
+    put_or_null(&req->w, "name", p->actor_name);
+    put_or_null(&req->w, "role", p->role);
+    jw_close(&req->w, '}');
+    jw_open(&req->w, "key", '{');
+    jw_str(&req->w, "id", p->key_id);
+    put_or_null(&req->w, "name", p->key_name);
+    jw_str(&req->w, "last4", p->last4);
+    if (p->expires_at_us == INT64_MAX)
+        jw_null(&req->w, "expires_at");
+    else
+        write_time(&req->w, "expires_at", p->expires_at_us, req->datetime_format);
+    jw_close(&req->w, '}');
+    write_scopes(req);
+    jw_bool(&req->w, "allow_all_locations", p->access.all_locations);
+    jw_open(&req->w, "location_ids", '[');
+    for (size_t i = 0; i < p->access.n_locations; i++)
+        jw_str(&req->w, NULL, p->access.locations[i]);
+    jw_close(&req->w, ']');
+    jw_close(&req->w, '}');
+    return WHARF_OK;
+}
+
+void whoami_routes_add(struct wharf_decl *d)
+{
+    const wharf_route route = {.head = WHARF_HEAD(wharf_route),
+        .method = "GET",
+        .path = "/v1/auth",
+        .scope = "any",
+        .definition = {auth_doc, sizeof(auth_doc) - 1},
+        .handler = who_am_i,
+        .flags = WHARF_R_READONLY};
+
+    declare_kernel_route(d, &route);
+}

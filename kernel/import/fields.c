@@ -1,0 +1,157 @@
+/* fields.c - what files may fill: the fields of a definition, and the other names of docs/spec/10-batches.md section 9.1. */
+#include <string.h>
+
+#include "import/reader.h"
+#include "util/json.h"
+
+struct list {
+    struct arena *arena;
+    struct import_field *fields;
+    size_t n, cap;
+};
+
+static void add(struct list *l, wharf_str path, enum import_type type, enum import_type element)
+{
+    if (l->n == l->cap) {
+        struct import_field *wider = ARENA_ARRAY(l->arena, struct import_field, 2 * l->cap + 16);
+
+        if (l->n)
+            memcpy(wider, l->fields, l->n * sizeof(*wider));
+        l->fields = wider;
+        l->cap = 2 * l->cap + 16;
+    }
+    l->fields[l->n++] = (struct import_field){path.p, type, element};
+}
+
+/* The type of a schema without "null"; "" when it names none. */
+static wharf_str type_of(const struct wharf_json *schema)
+{
+    const struct wharf_json *t = json_get(schema, "type");
+
+    if (json_is(t, JSON_STRING))
+        return t->text;
+    for (t = json_is(t, JSON_ARRAY) ? t->child : NULL; t; t = t->next)
+        if (!str_eqz(t->text, "null"))
+            return t->text;
+    return str_z("");
+}
+
+static enum import_type single(const struct wharf_json *schema)
+{
+    wharf_str t = type_of(schema);
+
+    if (str_eqz(t, "boolean"))
+        return IMPORT_T_BOOL;
+    if (str_eqz(t, "integer") || str_eqz(t, "number"))
+        return IMPORT_T_NUMBER;
+    if (str_eqz(t, "object") || str_eqz(t, "array"))
+        return IMPORT_T_JSON;
+    return IMPORT_T_TEXT;
+}
+
+static void add_schema(struct list *l, const char *path, const struct wharf_json *schema, unsigned depth)
+{
+    wharf_str t = type_of(schema);
+    const struct wharf_json *items = json_get(schema, "items"), *members = json_get(schema, "properties");
+
+    if (str_eqz(t, "array")) {
+        enum import_type element = items ? single(items) : IMPORT_T_TEXT;
+
+        if (element == IMPORT_T_JSON && depth < 4) {
+            add(l, str_z(path), IMPORT_T_JSON, IMPORT_T_TEXT);
+            members = json_get(items, "properties");
+            for (const struct wharf_json *m = members ? members->child : NULL; m; m = m->next)
+                add_schema(l, arena_printf(l->arena, "%s.#.%.*s", path, STR_ARG(m->key)).p, m, depth + 1);
+        } else {
+            add(l, str_z(path), element == IMPORT_T_JSON ? IMPORT_T_JSON : IMPORT_T_LIST, element);
+        }
+        return;
+    }
+    add(l, str_z(path), single(schema), IMPORT_T_TEXT);
+    for (const struct wharf_json *m = members && depth < 4 ? members->child : NULL; m; m = m->next)
+        add_schema(l, arena_printf(l->arena, "%s.%.*s", path, STR_ARG(m->key)).p, m, depth + 1);
+}
+
+static void add_children(struct list *l, const struct field *f)
+{
+    add(l, str_z(f->name), IMPORT_T_JSON, IMPORT_T_TEXT);
+    for (size_t i = 0; i < f->children->n_fields; i++) {
+        const struct field *c = &f->children->fields[i];
+
+        if (c->json && (c->write || strcmp(c->name, "id") == 0))
+            add_schema(l, arena_printf(l->arena, "%s.#.%s", f->name, c->name).p, c->json, 1);
+    }
+}
+
+const struct import_field *import_fields(struct arena *a, const struct definition *d, size_t *ret_n)
+{
+    struct list l = {.arena = a};
+
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct field *f = &d->fields[i];
+
+        if (!f->write && strcmp(f->name, "id") != 0)
+            continue;
+        if (f->kind == FIELD_CHILDREN) {
+            add_children(&l, f);
+        } else if (f->store == STORE_METADATA) {
+            add(&l, str_z(f->name), IMPORT_T_JSON, IMPORT_T_TEXT);
+            add(&l, arena_printf(a, "%s.*", f->name), IMPORT_T_TEXT, IMPORT_T_TEXT);
+        } else if (f->json) {
+            add_schema(&l, f->name, f->json, 0);
+        }
+    }
+    *ret_n = l.n;
+    return l.fields;
+}
+
+/* ---- section 9.1 ---- */
+
+static const struct import_alias of_contact[] = {{"full name", "name"}, {"e-mail", "email"}, {"email address", "email"},
+    {"phone number", "phone"}, {"mobile", "phone"}, {"group", "groups"}, {"location", "locations"},
+    {"address", "address.formatted_address"}, {"contact id", "id"}};
+static const struct import_alias of_group[] = {{"type", "resource"}, {"children", "group_contacts.children"},
+    {"members", "group_contacts.children"}, {"primary", "group_contacts.primary"}, {"group id", "id"}};
+static const struct import_alias of_shipment[] = {{"tracking", "tracking_number"}, {"tracking no", "tracking_number"},
+    {"awb", "tracking_number"}, {"recipient", "recipient.name"}, {"recipient name", "recipient.name"},
+    {"recipient email", "recipient.email"}, {"recipient phone", "recipient.phone"},
+    {"recipient address", "recipient.address"}, {"recipient address line2", "recipient.address_line2"},
+    {"sender", "sender.name"}, {"sender name", "sender.name"}, {"sender email", "sender.email"},
+    {"sender phone", "sender.phone"}, {"sender address", "sender.address"},
+    {"sender address line2", "sender.address_line2"}, {"length", "parcels.0.length"}, {"width", "parcels.0.width"},
+    {"height", "parcels.0.height"}, {"weight", "parcels.0.weight"}, {"shipment id", "id"}};
+static const struct import_alias of_tracker[] = {{"tracking", "tracking_number"}, {"tracking no", "tracking_number"},
+    {"awb", "tracking_number"}, {"carrier", "provider_id"}, {"provider", "provider_id"}, {"tracker id", "id"}};
+static const struct import_alias of_location[] = {{"address", "address.formatted_address"}, {"location id", "id"}};
+static const struct import_alias of_layout[] = {{"parent", "path"}, {"parent id", "path"}, {"layout id", "id"}};
+static const struct import_alias of_item[] = {{"quantity", "available_qty"}, {"qty", "available_qty"},
+    {"barcode", "gtin"}, {"unit", "base_uom"}, {"item id", "id"}};
+static const struct import_alias of_parcel[] = {
+    {"parcel id", "id"}, {"serial", "serial_number"}, {"image", "image_url"}};
+static const struct import_alias of_container[] = {
+    {"container id", "id"}, {"serial", "serial_number"}, {"image", "image_url"}};
+static const struct import_alias of_asset[] = {{"asset id", "id"}, {"serial", "serial_number"}, {"image", "image_url"}};
+static const struct import_alias of_inference[] = {
+    {"shipping label inference id", "id"}, {"serial", "serial_number"}, {"image", "image_url"}};
+
+#define ALIASES(list) (list), sizeof(list) / sizeof((list)[0])
+
+const struct import_alias *import_aliases(const char *resource, size_t *ret_n)
+{
+    static const struct {
+        const char *resource;
+        const struct import_alias *aliases;
+        size_t n;
+    } all[] = {{"contact", ALIASES(of_contact)}, {"group", ALIASES(of_group)}, {"shipment", ALIASES(of_shipment)},
+        {"tracker", ALIASES(of_tracker)}, {"location", ALIASES(of_location)}, {"layout", ALIASES(of_layout)},
+        {"item", ALIASES(of_item)}, {"parcel", ALIASES(of_parcel)}, {"container", ALIASES(of_container)},
+        {"asset", ALIASES(of_asset)}, {"shipping_label_inference", ALIASES(of_inference)}};
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (strcmp(all[i].resource, resource) == 0) {
+            *ret_n = all[i].n;
+            return all[i].aliases;
+        }
+    *ret_n = 0;
+    return NULL;
+}

@@ -1,0 +1,303 @@
+/* headers.c - which column fills which field: the header row of a table (docs/spec/10-batches.md sections 9 'Header' and 9.1). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/reader.h"
+
+void import_warn(struct import *in, const char *code, wharf_str message)
+{
+    struct import_warning *more = ARENA_ARRAY(in->arena, struct import_warning, in->n_warnings + 1);
+
+    if (in->n_warnings)
+        memcpy(more, in->warnings, in->n_warnings * sizeof(*more));
+    more[in->n_warnings++] = (struct import_warning){code, arena_dup_str(in->arena, message)};
+    in->warnings = more;
+}
+
+static bool is_filler(uint32_t cp)
+{
+    return cp == ' ' || cp == '_' || cp == '-' || cp == 0xA0 || cp == 0xFEFF || cp == '\t' || cp == '\n' || cp == '\r';
+}
+
+wharf_str import_header_key(struct arena *a, wharf_str header)
+{
+    wharf_str lower = utf8_lower(a, header);
+    char *out = arena_alloc(a, lower.n + 1);
+    size_t n = 0, step;
+    bool gap = false;
+
+    for (size_t i = 0; i < lower.n; i += step) {
+        uint32_t cp = 0;
+
+        step = utf8_step(lower.p + i, lower.n - i, &cp);
+        step = step ? step : 1;
+        if (is_filler(cp)) {
+            /* marks and no-break spaces that come from spreadsheets are nothing; a gap is one blank, none at the ends */
+            gap = gap || cp != 0xFEFF;
+            continue;
+        }
+        if (gap && n > 0 && out[n - 1] != '.' && cp != '.')
+            out[n++] = ' ';
+        gap = false;
+        memcpy(out + n, lower.p + i, step);
+        n += step;
+    }
+    return (wharf_str){out, n};
+}
+
+/* ---- from header to field ---- */
+
+static bool same_key(struct import *in, wharf_str key, const char *known)
+{
+    return str_eq(key, import_header_key(in->row, str_z(known)));
+}
+
+/* Does the key have the form of a field's path: '#' stands for a number from 0 to 9, a last '*' for the rest? */
+static bool has_form(wharf_str key, wharf_str form)
+{
+    size_t k = 0;
+
+    for (size_t f = 0; f < form.n; f++, k++) {
+        if (form.p[f] == '*' && f + 1 == form.n)
+            return k < key.n;
+        if (k >= key.n)
+            return false;
+        if (form.p[f] == '#' ? key.p[k] < '0' || key.p[k] > '9' : form.p[f] != key.p[k])
+            return false;
+    }
+    return k == key.n;
+}
+
+/* The field's path with what the header has in place of '#' and '*'. A key of metadata keeps its letters. */
+static wharf_str filled_path(struct import *in, const char *form, wharf_str key, wharf_str header)
+{
+    struct buf b;
+    wharf_str path;
+    size_t number = 0;
+
+    buf_init(&b, IMPORT_FIELD_MAX + 1024);
+    for (const char *f = form; *f; f++) {
+        if (*f == '#') {
+            /* the n-th number of the key */
+            const char *at = key.p;
+            size_t seen = 0;
+
+            while (*at && (*at < '0' || *at > '9' || seen++ < number))
+                at++;
+            number++;
+            buf_addc(&b, *at ? *at : '0');
+        } else if (*f == '*' && !f[1]) {
+            const char *dot = f == form ? NULL : memchr(header.p, '.', header.n);
+            wharf_str rest = {dot ? dot + 1 : header.p, dot ? header.n - (size_t)(dot + 1 - header.p) : header.n};
+
+            buf_adds(&b, utf8_trim(rest));
+        } else {
+            buf_addc(&b, *f);
+        }
+    }
+    path = arena_dup_str(in->arena, buf_str(&b));
+    buf_done(&b);
+    return path;
+}
+
+static int field_of_path(struct import *in, wharf_str path)
+{
+    for (size_t i = 0; i < in->options.n_fields; i++)
+        if (has_form(path, str_z(in->options.fields[i].path)))
+            return (int)i;
+    return -1;
+}
+
+static int field_of_key(struct import *in, wharf_str key)
+{
+    for (size_t i = 0; i < in->options.n_fields; i++)
+        if (has_form(key, import_header_key(in->row, str_z(in->options.fields[i].path))))
+            return (int)i;
+    return -1;
+}
+
+static void by_name(struct import *in, struct import_column *c, wharf_str key)
+{
+    for (size_t i = 0; i < in->options.n_aliases; i++)
+        if (same_key(in, key, in->options.aliases[i].header)) {
+            c->path = str_z(in->options.aliases[i].path);
+            c->field = field_of_path(in, c->path);
+            if (c->field >= 0)
+                return;
+        }
+    c->field = field_of_key(in, key);
+    c->path = c->field < 0 ? str_z("") : filled_path(in, in->options.fields[c->field].path, key, c->header);
+}
+
+/* ---- column_mapping ---- */
+
+static bool apply_mapping(struct import *in, wharf_str *keys)
+{
+    for (size_t m = 0; m < in->options.n_mapping; m++) {
+        const struct import_mapping *map = &in->options.mapping[m];
+        wharf_str key = import_header_key(in->row, map->header);
+        int field = field_of_path(in, map->path);
+        size_t found = in->n_columns;
+
+        for (size_t k = 0; k < m; k++)
+            if (str_eq(import_header_key(in->row, in->options.mapping[k].header), key))
+                return problem_set(&in->problem, "batch.mapping_duplicate", 0, 0, 0,
+                    "column_mapping names the header \"%.*s\" twice", STR_ARG(map->header));
+        if (field < 0)
+            return problem_set(&in->problem, "validation.failed", 0, 0, 0,
+                "column_mapping.%.*s: there is no such field", STR_ARG(map->path));
+        for (size_t i = 0; i < in->n_columns && found == in->n_columns; i++)
+            if (str_eq(keys[i], key))
+                found = i;
+        if (found == in->n_columns)
+            return problem_set(&in->problem, "batch.header_missing", in->row_number, 0, 0,
+                "column_mapping names the header \"%.*s\", which the file has not", STR_ARG(map->header));
+        in->columns[found].field = field;
+        in->columns[found].path = arena_dup_str(in->arena, map->path);
+    }
+    return true;
+}
+
+static bool is_mapped(const struct import *in, wharf_str path)
+{
+    for (size_t m = 0; m < in->options.n_mapping; m++)
+        if (str_eq(in->options.mapping[m].path, path))
+            return true;
+    return false;
+}
+
+/* ---- the tree of the row's object ---- */
+
+static struct import_node *child_of(struct import *in, struct import_node *parent, wharf_str key)
+{
+    struct import_node *n = parent->child;
+
+    while (n && !str_eq(n->key, key))
+        n = n->next;
+    if (n)
+        return n;
+    n = ARENA_NEW(in->arena, struct import_node);
+    n->key = key;
+    n->column = -1;
+    if (parent->last)
+        parent->last->next = n;
+    else
+        parent->child = n;
+    parent->last = n;
+    return n;
+}
+
+static bool place(struct import *in, size_t column)
+{
+    const struct import_column *c = &in->columns[column];
+    wharf_str left = c->path;
+    struct import_node *n = in->root;
+    bool rest = c->field >= 0 && str_ends(str_z(in->options.fields[c->field].path), "*");
+
+    while (left.n > 0) {
+        const char *dot = memchr(left.p, '.', left.n);
+        size_t k = dot ? (size_t)(dot - left.p) : left.n;
+
+        /* a key of metadata is one key, dots and all */
+        if (rest && n != in->root)
+            k = left.n;
+        n->array = n->array || (k == 1 && left.p[0] >= '0' && left.p[0] <= '9' && !rest);
+        n = child_of(in, n, (wharf_str){left.p, k});
+        left.p += k + (k < left.n);
+        left.n -= k + (k < left.n);
+        if (n->column >= 0)
+            return problem_set(&in->problem, "batch.header_duplicate", in->row_number, 0, 0,
+                "the columns \"%.*s\" and \"%.*s\" fill the same field; keep one",
+                STR_ARG(in->columns[n->column].header), STR_ARG(c->header));
+    }
+    if (n->child)
+        return problem_set(&in->problem, "batch.header_duplicate", in->row_number, 0, 0,
+            "the column \"%.*s\" and those of its parts fill the same field; keep one or the other",
+            STR_ARG(c->header));
+    n->column = (int)column;
+    return true;
+}
+
+/* ---- the row ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    const wharf_str *x = a, *y = b;
+    int order = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
+
+    return order ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+static bool no_repeats(struct import *in, const wharf_str *keys)
+{
+    wharf_str *sorted = ARENA_ARRAY(in->row, wharf_str, in->n_columns + 1);
+
+    memcpy(sorted, keys, in->n_columns * sizeof(*keys));
+    qsort(sorted, in->n_columns, sizeof(*sorted), by_text);
+    for (size_t i = 1; i < in->n_columns; i++)
+        if (sorted[i].n > 0 && str_eq(sorted[i], sorted[i - 1]))
+            return problem_set(&in->problem, "batch.header_duplicate", in->row_number, 0, 0,
+                "the header \"%.*s\" occurs twice; each column needs a name of its own", STR_ARG(sorted[i]));
+    return true;
+}
+
+static bool tell_unknown(struct import *in)
+{
+    struct buf names;
+    size_t n = 0;
+    bool good = true;
+
+    buf_init(&names, 4 << 20);
+    for (size_t i = 0; i < in->n_columns; i++) {
+        const struct import_column *c = &in->columns[i];
+
+        if (c->field >= 0 || c->header.n == 0 || c->header.p[0] == '_')
+            continue;
+        buf_addz(&names, n++ ? ", \"" : "\"");
+        buf_adds(&names, c->header);
+        buf_addc(&names, '"');
+    }
+    if (n && in->options.strict_headers)
+        good = problem_set(&in->problem, "batch.header_unknown", in->row_number, 0, 0,
+            "there is no field for %s; rename or remove it, or switch strict_headers off", names.p);
+    else if (n)
+        import_warn(in, "batch.header_unknown", arena_printf(in->row, "ignored columns: %s", names.p));
+    buf_done(&names);
+    return good;
+}
+
+bool headers_read(struct import *in)
+{
+    wharf_str *keys = ARENA_ARRAY(in->row, wharf_str, in->n_cells + 1);
+    bool known = false;
+
+    in->n_columns = in->n_cells;
+    in->columns = ARENA_ARRAY(in->arena, struct import_column, in->n_columns + 1);
+    for (size_t i = 0; i < in->n_columns; i++) {
+        in->columns[i] = (struct import_column){
+            arena_dup_str(in->arena, cell_clean(in->row, in->cells[i])), str_z(""), -1};
+        keys[i] = import_header_key(in->row, in->columns[i].header);
+        if (in->columns[i].header.n > 0 && in->columns[i].header.p[0] == '_')
+            keys[i] = str_z("");
+    }
+    in->root = ARENA_NEW(in->arena, struct import_node);
+    in->root->column = -1;
+    if (!no_repeats(in, keys) || !apply_mapping(in, keys))
+        return false;
+    for (size_t i = 0; i < in->n_columns; i++) {
+        struct import_column *c = &in->columns[i];
+
+        if (c->field < 0 && keys[i].n > 0) {
+            by_name(in, c, keys[i]);
+            if (c->field >= 0 && is_mapped(in, c->path))
+                *c = (struct import_column){c->header, str_z(""), -1};
+        }
+        if (c->field >= 0 && !place(in, i))
+            return false;
+        known = known || c->field >= 0;
+    }
+    if (!known)
+        return problem_set(&in->problem, "batch.header_missing", in->row_number, 0, 0,
+            "the first row names no field; it must hold the names of the columns");
+    return tell_unknown(in);
+}

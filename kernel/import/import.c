@@ -1,0 +1,321 @@
+/* import.c - opening a file, and the way of a row through its format, the header, and into JSON. See import.h. */
+#include "import/import.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "import/reader.h"
+
+bool problem_set(
+    struct import_problem *p, const char *code, uint64_t line, uint64_t column, uint64_t offset, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (p->code)
+        return false;
+    p->code = code;
+    p->line = line;
+    p->column = column;
+    p->offset = offset;
+    va_start(ap, fmt);
+    vsnprintf(p->message, sizeof(p->message), fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+/* ---- cells ---- */
+
+static bool is_plain_end(char c)
+{
+    return c > ' ' && c < 0x7F;
+}
+
+wharf_str cell_clean(struct arena *a, wharf_str raw)
+{
+    if (raw.n > 0 && (!is_plain_end(raw.p[0]) || !is_plain_end(raw.p[raw.n - 1]))) {
+        wharf_str trimmed = utf8_trim(raw);
+
+        /* what follows the cell is its own NUL, or white space of its own that may be overwritten by a copy only */
+        raw = trimmed.p + trimmed.n == raw.p + raw.n ? trimmed : arena_dup_str(a, trimmed);
+    }
+    if (raw.n > 1 && raw.p[0] == '\'' && strchr("=+-@", raw.p[1]))
+        raw = (wharf_str){raw.p + 1, raw.n - 1};
+    return text_nfc(a, raw);
+}
+
+int csv_row(struct import *in)
+{
+    int got = csv_next(&in->csv, &in->problem);
+
+    if (got <= 0)
+        return got;
+    in->row_number = in->csv.record_line;
+    in->n_cells = in->csv.n_cells;
+    for (size_t i = 0; i < in->n_cells; i++)
+        in->cells[i] = (wharf_str){in->csv.cells[i].p, in->csv.cells[i].n};
+    return 1;
+}
+
+static int table_row(struct import *in)
+{
+    return in->format == IMPORT_CSV ? csv_row(in) : sheet_row(in);
+}
+
+static bool is_empty(const struct import *in)
+{
+    for (size_t i = 0; i < in->n_cells; i++)
+        if (in->cells[i].n > 0)
+            return false;
+    return true;
+}
+
+/* The first row that has something, or the one that was told. */
+static bool find_headers(struct import *in)
+{
+    int got;
+
+    do
+        got = table_row(in);
+    while (got == 1 && (in->row_number < in->options.header_row || is_empty(in)));
+    if (got == 0)
+        problem_set(&in->problem, "batch.data_empty", 0, 0, 0, "the file is empty");
+    return got == 1 && headers_read(in);
+}
+
+/* ---- opening ---- */
+
+static wharf_str keep(struct import *in, const char *z)
+{
+    return arena_dupz(in->arena, z ? z : "");
+}
+
+static void keep_options(struct import *in, const struct import_options *options)
+{
+    struct import_mapping *mapping = ARENA_ARRAY(in->arena, struct import_mapping, options->n_mapping + 1);
+    struct import_field *fields = ARENA_ARRAY(in->arena, struct import_field, options->n_fields + 1);
+    struct import_alias *aliases = ARENA_ARRAY(in->arena, struct import_alias, options->n_aliases + 1);
+
+    in->options = *options;
+    in->options.encoding = keep(in, options->encoding).p;
+    in->options.sheet = keep(in, options->sheet).p;
+    for (size_t i = 0; i < options->n_mapping; i++) {
+        mapping[i].path = arena_dup_str(in->arena, options->mapping[i].path);
+        mapping[i].header = arena_dup_str(in->arena, options->mapping[i].header);
+    }
+    for (size_t i = 0; i < options->n_fields; i++) {
+        fields[i] = options->fields[i];
+        fields[i].path = keep(in, options->fields[i].path).p;
+    }
+    for (size_t i = 0; i < options->n_aliases; i++)
+        aliases[i] = (struct import_alias){
+            keep(in, options->aliases[i].header).p, keep(in, options->aliases[i].path).p};
+    in->options.mapping = mapping;
+    in->options.fields = fields;
+    in->options.aliases = aliases;
+}
+
+static void close_fd(void *arg)
+{
+    close(*(int *)arg);
+}
+
+/* A cell takes files only. */
+static bool memory_to_file(struct import *in)
+{
+    int *fd = ARENA_NEW(in->arena, int);
+    uint64_t at = 0;
+
+    *fd = memfd_create("import", MFD_CLOEXEC);
+    if (*fd < 0)
+        return problem_set(&in->problem, "overloaded", 0, 0, 0, "no descriptor is free; try again later");
+    arena_on_release(in->arena, close_fd, fd);
+    while (at < in->bytes.size) {
+        ssize_t n = write(*fd, in->bytes.p + at, (size_t)(in->bytes.size - at));
+
+        if (n <= 0)
+            return problem_set(&in->problem, "overloaded", 0, 0, 0, "no memory for the file; try again later");
+        at += (uint64_t)n;
+    }
+    in->bytes.fd = *fd;
+    return true;
+}
+
+static void start(struct import *in)
+{
+    if (in->format == IMPORT_AUTO)
+        in->format = detect_format(&in->bytes, &in->problem);
+    if (in->problem.code)
+        return;
+    if (in->format == IMPORT_XLSX) {
+        if ((in->bytes.fd >= 0 || memory_to_file(in)) && sheet_open(in))
+            find_headers(in);
+        return;
+    }
+    if (!text_open(&in->text, in->bytes, in->options.encoding, in->format == IMPORT_JSON, &in->problem))
+        return;
+    if (in->text.fallback)
+        import_warn(in, "file.encoding", str_z("the file is no UTF-8; it was read as Windows-1252"));
+    if (in->format == IMPORT_JSON)
+        json_rows_open(&in->json, &in->text, &in->problem);
+    else if (csv_open(&in->csv, &in->text, in->options.delimiter, &in->problem))
+        find_headers(in);
+}
+
+struct import *import_open(int fd, const char *p, size_t n, const struct import_options *options)
+{
+    struct import *in = calloc(1, sizeof(*in));
+    struct stat st;
+
+    if (!in)
+        abort();
+    in->arena = arena_new(0);
+    in->row = arena_new(0);
+    in->bytes = (struct bytes){fd, p, n};
+    in->format = options->format;
+    buf_init(&in->out, 8 * (size_t)IMPORT_RECORD_MAX);
+    keep_options(in, options);
+    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
+        problem_set(&in->problem, "file.not_available", 0, 0, 0, "this is no file that can be read");
+    else if (fd >= 0)
+        in->bytes.size = (uint64_t)st.st_size;
+    if (!in->problem.code)
+        start(in);
+    return in;
+}
+
+void import_close(struct import *in)
+{
+    if (!in)
+        return;
+    sheet_close(in);
+    csv_close(&in->csv);
+    json_rows_close(&in->json);
+    buf_done(&in->out);
+    arena_free(in->row);
+    arena_free(in->arena);
+    free(in);
+}
+
+/* ---- rows ---- */
+
+static void row_error(struct import *in, struct import_row *row, const char *code, size_t column, wharf_str message)
+{
+    wharf_str path = str_z("");
+
+    if (column < in->n_columns)
+        path = in->columns[column].path.n ? in->columns[column].path : in->columns[column].header;
+    if (row->n_errors < IMPORT_ROW_ERRORS)
+        row->errors[row->n_errors++] = (struct import_row_error){code, path, message};
+}
+
+/* Trims, normalizes, and looks for what does not belong. False: nothing is in the row. */
+static bool make_good(struct import *in, struct import_row *row)
+{
+    size_t surplus = 0;
+    bool any = false;
+
+    for (size_t i = 0; i < in->n_cells; i++) {
+        in->cells[i] = cell_clean(in->row, in->cells[i]);
+        any = any || in->cells[i].n > 0;
+        if (i >= in->n_columns && in->cells[i].n > 0)
+            surplus++;
+        else if (i < in->n_columns && in->cell_error[i] && in->columns[i].field >= 0)
+            row_error(in, row, "row.cell_error", i,
+                arena_printf(in->row, "the cell holds the error %.*s; mend the formula", STR_ARG(in->cells[i])));
+    }
+    if (surplus)
+        row_error(in, row, "row.too_many_columns", in->n_columns,
+            arena_printf(in->row, "the row has %zu values more than the header has columns", surplus));
+    row->n_cells = in->n_cells < in->n_columns ? in->n_cells : in->n_columns;
+    return any;
+}
+
+static enum import_event next_of_table(struct import *in, struct import_row *row)
+{
+    for (;;) {
+        int got = table_row(in);
+
+        if (got <= 0)
+            return got == 0 ? IMPORT_END : IMPORT_FAILED;
+        *row = (struct import_row){.row = in->row_number, .cells = in->cells};
+        if (make_good(in, row))
+            return IMPORT_ROW;
+    }
+}
+
+static enum import_event next_of_json(struct import *in, struct import_row *row)
+{
+    int got;
+
+    *row = (struct import_row){0};
+    got = json_rows_next(&in->json, in->row, &row->json, &row->row, &in->problem);
+    if (got == 1)
+        row->json = text_nfc(in->row, row->json);
+    return got == 1 ? IMPORT_ROW : got == 0 ? IMPORT_END : IMPORT_FAILED;
+}
+
+enum import_event import_next(struct import *in, struct import_row *ret_row)
+{
+    enum import_event event;
+
+    if (in->problem.code || in->ended)
+        return in->problem.code ? IMPORT_FAILED : IMPORT_END;
+    arena_reset(in->row);
+    event = in->format == IMPORT_JSON ? next_of_json(in, ret_row) : next_of_table(in, ret_row);
+    if (event == IMPORT_END && !in->any) {
+        problem_set(&in->problem, "batch.data_empty", 0, 0, 0, "the file has no rows");
+        event = IMPORT_FAILED;
+    }
+    in->any = true;
+    in->ended = event == IMPORT_END;
+    return event;
+}
+
+wharf_str import_json(struct import *in, const struct import_row *row)
+{
+    return in->root ? object_write(in) : row->json;
+}
+
+/* ---- what is known of the file ---- */
+
+const struct import_problem *import_problem(const struct import *in)
+{
+    return in->problem.code ? &in->problem : NULL;
+}
+
+enum import_format import_format(const struct import *in)
+{
+    return in->format;
+}
+
+const char *import_encoding(const struct import *in)
+{
+    return in->format == IMPORT_XLSX ? "" : text_encoding_name(in->text.encoding);
+}
+
+char import_delimiter(const struct import *in)
+{
+    return in->format == IMPORT_CSV ? in->csv.delimiter : 0;
+}
+
+wharf_str import_sheet(const struct import *in)
+{
+    return in->sheet.name.p ? in->sheet.name : str_z("");
+}
+
+const struct import_column *import_columns(const struct import *in, size_t *ret_n)
+{
+    *ret_n = in->n_columns;
+    return in->columns;
+}
+
+const struct import_warning *import_warnings(const struct import *in, size_t *ret_n)
+{
+    *ret_n = in->n_warnings;
+    return in->warnings;
+}

@@ -1,0 +1,347 @@
+/* dispatch.c - the dispatcher: when to lease, how much, when to settle; and the runner's start and end. See runner.h.
+ *
+ * Short jobs are leased ahead, as many as run in a few milliseconds, and settled together; long ones are leased when a thread is free
+ * for them, so that nobody waits in this process while another could run him.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "job/inside.h"
+#include "supervisor/board.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum {
+    MS = 1000,
+    SETTLE_N = 64, /* so many finished jobs are settled at once ... */
+    SETTLE_US = 10 * MS, /* ... or those that wait so long */
+    AHEAD_US = 20 * MS, /* of work per thread is leased ahead */
+    AHEAD_MAX = 160,
+    STALE_US = 250 * MS, /* leased ahead and not begun: given back */
+    BEAT_US = 5000 * MS,
+    SWEEP_US = 2000 * MS,
+    WATCH_US = 1000 * MS,
+    POLL_US = 1000 * MS, /* docs/decisions.md 8 */
+    AGAIN_US = 200 * MS, /* after the database was away */
+    METRICS_US = 5000 * MS,
+    METRICS_SHARE = 100, /* of the time goes into counting, one part at most */
+};
+
+void list_add(struct job_list *l, struct leased *j)
+{
+    if (!l->first)
+        l->last = &l->first;
+    j->next = NULL;
+    *l->last = j;
+    l->last = &j->next;
+    l->n++;
+}
+
+struct leased *list_take(struct job_list *l)
+{
+    struct leased *j = l->first;
+
+    if (!j)
+        return NULL;
+    l->first = j->next;
+    if (!l->first)
+        l->last = &l->first;
+    l->n--;
+    return j;
+}
+
+static void free_list(struct job_list *l)
+{
+    struct leased *j;
+
+    while ((j = list_take(l)))
+        arena_free(j->arena);
+}
+
+/* ---- what to do next; with the lock held ---- */
+
+static size_t wanted(const struct runner *r)
+{
+    size_t idle = r->n_executors - r->busy, target;
+    double ahead = (double)r->n_executors * AHEAD_US / (r->mean_us < 1 ? 1 : r->mean_us);
+
+    if (r->draining || !r->registered)
+        return 0;
+    target = idle + (ahead > AHEAD_MAX ? AHEAD_MAX : (size_t)ahead);
+    return r->waiting.n <= target / 2 ? target - r->waiting.n : 0;
+}
+
+static bool settle_now(const struct runner *r, int64_t now)
+{
+    if (!r->finished.n)
+        return false;
+    if (r->finished.n >= SETTLE_N || r->ending || r->draining || now - r->finished_us >= SETTLE_US)
+        return true;
+    return !r->waiting.n && r->busy < r->n_executors; /* somebody has nothing to do */
+}
+
+static int64_t earliest(const struct runner *r)
+{
+    const int64_t times[] = {r->next_beat_us, r->next_sweep_us, r->next_poll_us, r->next_metrics_us,
+        r->busy ? r->next_watch_us : INT64_MAX, r->finished.n ? r->finished_us + SETTLE_US : INT64_MAX,
+        r->waiting.n ? r->waiting.first->leased_us + STALE_US : INT64_MAX};
+    int64_t at = INT64_MAX;
+
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+        at = times[i] < at ? times[i] : at;
+    return at;
+}
+
+static void wait_for_turn(struct runner *r)
+{
+    int64_t now = clock_monotonic_us();
+
+    while (!r->ending && !r->woken && !settle_now(r, now) && !(r->more && wanted(r)) && now < earliest(r)) {
+        int64_t at = earliest(r);
+        struct timespec until = {at / 1000000, (at % 1000000) * 1000};
+
+        pthread_cond_timedwait(&r->turn, &r->lock, &until);
+        now = clock_monotonic_us();
+    }
+}
+
+/* Leased ahead, and then the threads were slower than thought: others shall have them. */
+static void take_stale(struct runner *r, struct job_list *list, int64_t now)
+{
+    struct leased *j;
+    bool all = r->draining || r->ending;
+
+    if (!all && (!r->waiting.n || now - r->waiting.first->leased_us < STALE_US))
+        return;
+    if (!all)
+        r->mean_us = 1000000; /* begin carefully again */
+    while ((j = list_take(&r->waiting))) {
+        j->outcome = OUT_RELEASED;
+        list_add(list, j);
+    }
+}
+
+static void collect(struct runner *r, struct job_list *list, int64_t now)
+{
+    struct leased *j;
+
+    take_stale(r, list, now);
+    while ((j = list_take(&r->finished)))
+        list_add(list, j);
+}
+
+/* ---- doing it; without the lock ---- */
+
+/* What could not be settled is tried again: it stays on the list. A lease that is over leaves nothing to settle. */
+static bool settle(struct runner *r, struct job_list *list)
+{
+    if (r->registered && list->n && !queue_settle(r, list) && r->registered)
+        return false;
+    free_list(list);
+    return true;
+}
+
+static bool lease(struct runner *r, size_t want)
+{
+    struct job_list got = {.n = 0};
+    struct leased *j;
+    bool good = queue_lease(r, want, &got);
+
+    r->more = good && got.n >= want;
+    pthread_mutex_lock(&r->lock);
+    while ((j = list_take(&got)))
+        list_add(&r->waiting, j);
+    pthread_cond_broadcast(&r->more_jobs);
+    pthread_mutex_unlock(&r->lock);
+    return good;
+}
+
+static bool poll_clock(struct runner *r, int64_t now)
+{
+    int64_t wait_us;
+
+    if (!queue_next(r, &wait_us))
+        return false;
+    if (wait_us <= 0 && (!queue_fire(r) || !queue_next(r, &wait_us)))
+        return false;
+    r->next_poll_us = now + (wait_us <= 0 ? 10 * MS : wait_us < POLL_US ? wait_us : POLL_US);
+    return true;
+}
+
+static bool keep_up(struct runner *r, int64_t now)
+{
+    int64_t began;
+
+    /* always before a sweep: the kernel clock may have been moved, and this worker lives */
+    if (now >= r->next_beat_us || now >= r->next_sweep_us) {
+        if (!queue_beat(r))
+            return false;
+        r->next_beat_us = now + BEAT_US;
+    }
+    if (now >= r->next_sweep_us) {
+        if (!queue_sweep(r))
+            return false;
+        r->next_sweep_us = now + SWEEP_US;
+    }
+    if (now >= r->next_watch_us) {
+        if (!queue_watch(r))
+            return false;
+        r->next_watch_us = now + WATCH_US;
+    }
+    if (now >= r->next_metrics_us && r->boot->index == 0) {
+        began = clock_monotonic_us();
+        if (!queue_metrics(r))
+            return false;
+        r->next_metrics_us = now + METRICS_US + METRICS_SHARE * (clock_monotonic_us() - began);
+    }
+    return true;
+}
+
+static bool take_turn(struct runner *r, struct job_list *list, bool woken, size_t want)
+{
+    int64_t now = clock_monotonic_us();
+    bool freed = list->n != 0, poll = now >= r->next_poll_us;
+
+    if (!r->registered && !queue_register(r))
+        return false;
+    if (woken)
+        r->next_watch_us = 0;
+    if (!settle(r, list) || !keep_up(r, now))
+        return false;
+    if (poll && !poll_clock(r, now))
+        return false;
+    return !want || !(woken || poll || freed || r->more) || lease(r, want);
+}
+
+static void finish(struct runner *r, struct job_list *list)
+{
+    pthread_mutex_lock(&r->lock);
+    collect(r, list, clock_monotonic_us());
+    pthread_mutex_unlock(&r->lock);
+    settle(r, list);
+    queue_leave(r);
+}
+
+void *dispatcher_main(void *arg)
+{
+    struct runner *r = arg;
+    struct job_list list = {.n = 0};
+    bool ending = false;
+
+    while (!ending) {
+        size_t want;
+        bool woken;
+
+        pthread_mutex_lock(&r->lock);
+        wait_for_turn(r);
+        ending = r->ending;
+        woken = r->woken;
+        r->woken = false;
+        collect(r, &list, clock_monotonic_us());
+        want = r->registered ? wanted(r) : 0;
+        pthread_mutex_unlock(&r->lock);
+        if (ending || take_turn(r, &list, woken, want))
+            continue;
+        /* the database is away: what was to be done stays to be done */
+        r->more = false;
+        r->next_poll_us = 0;
+        nanosleep(&(struct timespec){0, AGAIN_US * 1000}, NULL);
+    }
+    finish(r, &list);
+    db_close(r->db);
+    return NULL;
+}
+
+/* ---- start and end ---- */
+
+static void start_executor(struct runner *r, size_t i)
+{
+    const struct config *c = r->config;
+    struct executor *x = &r->executors[i];
+
+    x->runner = r;
+    x->ctx.index = (unsigned)i;
+    x->ctx.db = db_open(r->boot->database, c->database_prepared, c->statement_timeout_ms);
+    x->ctx.crumb = &r->boot->board->workers[r->boot->slot].crumbs[BOARD_THREADS - 1 - i];
+    if (pthread_create(&x->id, NULL, executor_main, x) != 0)
+        abort();
+}
+
+struct runner *runner_start(struct engine *e, const struct config *config, const struct worker_boot *boot)
+{
+    struct runner *r = calloc(1, sizeof(*r));
+    pthread_condattr_t monotonic;
+
+    if (!r)
+        abort();
+    r->engine = e;
+    r->config = config;
+    r->boot = boot;
+    r->started_us = clock_monotonic_us();
+    r->mean_us = 10 * MS;
+    r->db = db_open(boot->database, config->database_prepared, config->statement_timeout_ms);
+    r->n_executors = (size_t)config->jobs_threads < RUNNER_THREADS ? (size_t)config->jobs_threads : RUNNER_THREADS;
+    r->waiting.last = &r->waiting.first;
+    r->finished.last = &r->finished.first;
+    runner_host(r);
+    queue_arrays(r);
+    for (size_t i = 0; i < e->n_jobs; i++)
+        e->jobs[i].metrics = board_job(boot->board, e->jobs[i].name);
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->more_jobs, &monotonic);
+    pthread_cond_init(&r->turn, &monotonic);
+    pthread_cond_init(&r->idle, &monotonic);
+    for (size_t i = 0; i < r->n_executors; i++)
+        start_executor(r, i);
+    if (pthread_create(&r->dispatcher, NULL, dispatcher_main, r) != 0)
+        abort();
+    return r;
+}
+
+void runner_wake(void *runner)
+{
+    struct runner *r = runner;
+
+    pthread_mutex_lock(&r->lock);
+    r->woken = true;
+    pthread_cond_signal(&r->turn);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void runner_drain(void *runner)
+{
+    struct runner *r = runner;
+
+    pthread_mutex_lock(&r->lock);
+    if (!r->draining)
+        r->drain_until_us = clock_monotonic_us() + r->config->drain_timeout_ms * 1000;
+    r->draining = true;
+    r->woken = true;
+    pthread_cond_signal(&r->turn);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void runner_stop(struct runner *r)
+{
+    struct timespec until;
+    bool idle;
+
+    runner_drain(r);
+    until = (struct timespec){r->drain_until_us / 1000000, (r->drain_until_us % 1000000) * 1000};
+    pthread_mutex_lock(&r->lock);
+    while (r->busy && clock_monotonic_us() < r->drain_until_us)
+        pthread_cond_timedwait(&r->idle, &r->lock, &until);
+    idle = !r->busy;
+    if (!idle)
+        log_warn("job.drain", "%zu jobs did not stop in time; they are given back and run again", r->busy);
+    r->ending = true;
+    pthread_cond_broadcast(&r->more_jobs);
+    pthread_cond_signal(&r->turn);
+    pthread_mutex_unlock(&r->lock);
+    pthread_join(r->dispatcher, NULL);
+    for (size_t i = 0; idle && i < r->n_executors; i++)
+        pthread_join(r->executors[i].id, NULL);
+}

@@ -1,0 +1,190 @@
+/* enqueue.c - kinds of jobs, and asking for one: a row in the transaction of its cause (docs/spec/10-batches.md, docs/jobs.md). */
+#include <stdlib.h>
+
+#include "http/pulse.h"
+#include "job/job.h"
+#include "plugin/declare.h"
+#include "plugin/manifest.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+
+/* ---- kinds ---- */
+
+static void policy_problem(void *arg, wharf_str message)
+{
+    struct wharf_decl *d = arg;
+
+    buf_addf(d->problems, "%s: %s\n", d->plugin ? d->plugin->name : "wharf", message.p);
+}
+
+static bool good_name(const char *name)
+{
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+    return n >= 1 && n <= 30 && !name[n];
+}
+
+void job_declare(struct wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str policy)
+{
+    const char *owner = d->plugin ? d->plugin->name : "wharf";
+    const struct job_kind *others = d->jobs.items;
+    struct job_kind kind = {.plugin = d->plugin, .fn = fn, .arg = arg};
+
+    if (!name || !good_name(name) || !fn) {
+        policy_problem(d, arena_printf(d->arena, "job %s needs a name of 1 to 30 characters a-z, 0-9, _, and a handler",
+                              name ? name : ""));
+        return;
+    }
+    kind.name = arena_printf(d->arena, "%s.%s", owner, name).p;
+    for (size_t i = 0; i < d->jobs.n; i++) {
+        if (!strcmp(others[i].name, kind.name))
+            policy_problem(d, arena_printf(d->arena, "job %s is declared twice", name));
+    }
+    if (job_policy_read(d->arena, name, policy, &kind.policy, policy_problem, d))
+        *(struct job_kind *)vector_add(d->arena, &d->jobs) = kind;
+}
+
+static int by_name(const void *key, const void *kind)
+{
+    const wharf_str *name = key;
+    const char *other = ((const struct job_kind *)kind)->name;
+    int c = strncmp(name->p, other, name->n);
+
+    return c ? c : -(other[name->n] != 0);
+}
+
+const struct job_kind *job_kind_find(const struct engine *e, wharf_str name)
+{
+    return e->n_jobs ? bsearch(&name, e->jobs, e->n_jobs, sizeof(*e->jobs), by_name) : NULL;
+}
+
+/* ---- asking ---- */
+
+/* State and time are judged by the clock of the one who asks: wharf.now() would read a setting for each row. */
+static const char enqueue_sql[] =
+    "INSERT INTO wharf.job (organization_id, queue, lane, key, state, run_at, args, actor_type, actor_id, request_id, "
+    "created_at)"
+    " VALUES ($1, $2, $3, $4, $5, $6::timestamptz, $7::json, $8, $9, $10, $11::timestamptz)";
+static const char many_sql[] =
+    "INSERT INTO wharf.job (organization_id, queue, lane, key, state, run_at, args, actor_type, created_at)"
+    " SELECT o, q, l, k, CASE WHEN t > $2::timestamptz THEN 'delayed' ELSE 'ready' END, GREATEST(t, $2::timestamptz),"
+    " a, 'system', $2::timestamptz FROM ROWS FROM (json_to_recordset($1::json)"
+    " AS (o text, q text, l text, k text, t timestamptz, a json)) WITH ORDINALITY AS s(o, q, l, k, t, a, n) ORDER BY n";
+
+static struct sql_arg text(wharf_str s)
+{
+    return (struct sql_arg){s.p, s.n};
+}
+
+static struct sql_arg text_or_null(wharf_str s)
+{
+    return (struct sql_arg){s.n ? s.p : NULL, s.n};
+}
+
+static const char *lane_of(const struct job_kind *kind)
+{
+    return kind->policy.lane ? kind->policy.lane : kind->name;
+}
+
+static wharf_str full_name(struct wharf_req *req, const char *job)
+{
+    return strchr(job, '.') ? str_z(job)
+                            : arena_printf(req->arena, "%s.%s", req->plugin ? req->plugin->name : "wharf", job);
+}
+
+wharf_status job_enqueue(struct wharf_req *req, const struct job_order *o)
+{
+    wharf_str name = full_name(req, o->job);
+    const struct job_kind *kind = job_kind_find(req->engine, name);
+    bool later = o->run_at_us > req->now_us;
+    char run_at[ISO_MS_LEN + 1], now[ISO_MS_LEN + 1];
+    struct sql_arg args[11];
+
+    if (!kind)
+        return req_fail(req, "module.unavailable", NULL, "no enabled module has the job %s", name.p);
+    if (o->key.n > JOB_KEY_MAX || o->args.n > JOB_ARGS_MAX) {
+        log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id, "job.too_large",
+            "job %s: a key of %zu bytes (at most %d), arguments of %zu (at most %d)", kind->name, o->key.n, JOB_KEY_MAX,
+            o->args.n, JOB_ARGS_MAX);
+        return req_fail(req, "internal", NULL, NULL);
+    }
+    time_format_iso(req->now_us, now);
+    time_format_iso(later ? o->run_at_us : req->now_us, run_at);
+    args[0] = text(req->who ? req->who->organization : o->organization.n ? o->organization : str_z(""));
+    args[1] = text(str_z(kind->name));
+    args[2] = text(str_z(lane_of(kind)));
+    args[3] = text(o->key.n ? o->key : str_z(""));
+    args[4] = text(str_z(later ? "delayed" : "ready"));
+    args[5] = text((wharf_str){run_at, ISO_MS_LEN});
+    args[6] = text(o->args.n ? o->args : str_z("{}"));
+    args[7] = text(req->who ? req->who->actor_type : str_z("system"));
+    args[8] = text_or_null(req->who ? req->who->actor_id : str_z(""));
+    args[9] = text_or_null(str_z(req->request_id));
+    args[10] = text((wharf_str){now, ISO_MS_LEN});
+    if (req_join(req) != WHARF_OK || !req_query(req, enqueue_sql, args, 11))
+        return WHARF_UNAVAILABLE;
+    if (req->tx_depth)
+        req->wake_jobs = true;
+    else
+        job_wake(req->engine);
+    return WHARF_OK;
+}
+
+static void put_order(struct jw *w, const struct job_kind *kind, const struct job_order *o)
+{
+    char at[ISO_MS_LEN + 1];
+
+    jw_open(w, NULL, '{');
+    jw_str(w, "o", o->organization.n ? o->organization : str_z(""));
+    jw_z(w, "q", kind->name);
+    jw_z(w, "l", lane_of(kind));
+    jw_str(w, "k", o->key.n ? o->key : str_z(""));
+    if (o->run_at_us) {
+        time_format_iso(o->run_at_us, at);
+        jw_z(w, "t", at);
+    }
+    jw_raw(w, "a", o->args.n ? o->args : str_z("{}"));
+    jw_close(w, '}');
+}
+
+enum db_status job_enqueue_many(const struct engine *e, struct db_conn *db, const struct job_order *orders, size_t n,
+    int64_t now_us, struct db_error *ret_error)
+{
+    char now[ISO_MS_LEN + 1];
+    struct sql_arg args[2];
+    bool good = true;
+    PGresult *r = NULL;
+    struct buf b;
+    struct jw w;
+
+    *ret_error = (struct db_error){.status = DB_FAILED, .message = "a job of these is not loaded, or too large"};
+    time_format_iso(now_us, now);
+    buf_init(&b, 64 << 20);
+    jw_init(&w, &b);
+    jw_open(&w, NULL, '[');
+    for (size_t i = 0; good && i < n; i++) {
+        const struct job_kind *kind = job_kind_find(e, str_z(orders[i].job));
+
+        good = kind && orders[i].key.n <= JOB_KEY_MAX && orders[i].args.n <= JOB_ARGS_MAX;
+        if (good)
+            put_order(&w, kind, &orders[i]);
+    }
+    jw_close(&w, ']');
+    if (good && !b.failed) {
+        args[0] = text(buf_str(&b));
+        args[1] = text((wharf_str){now, ISO_MS_LEN});
+        r = db_run(db, many_sql, args, 2, ret_error);
+    }
+    if (r)
+        ret_error->status = DB_OK;
+    PQclear(r);
+    buf_done(&b);
+    return ret_error->status;
+}
+
+void job_wake(const struct engine *e)
+{
+    if (e->pulse)
+        pulse_wake_jobs(e->pulse);
+}

@@ -1,0 +1,332 @@
+/* execute.c - one run of one job: a request like any other, whose transaction ends with the job marked as done.
+ *
+ * Leaves to others: which job (dispatch.c), what becomes of a failed one in the queue (queue.c).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "job/inside.h"
+#include "resource/hooks.h"
+#include "supervisor/board.h"
+#include "supervisor/crash.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum { ARENA_BUDGET = 512 * 1024 * 1024 }; /* docs/plugin-abi.md section 8 */
+
+struct run {
+    struct req_job job; /* first: what a request points to */
+    struct executor *executor;
+    struct leased *leased;
+};
+
+static struct run *run_of(const struct wharf_req *req)
+{
+    return (struct run *)req->job;
+}
+
+/* ---- what the handler sees of its being a job ---- */
+
+static bool told_to_stop(const struct wharf_req *req)
+{
+    const struct run *run = run_of(req);
+
+    return atomic_load(&run->leased->cancel) || atomic_load(&run->leased->lost) || run->executor->runner->draining;
+}
+
+static uint32_t note_progress(struct wharf_req *req, uint32_t done, uint32_t total)
+{
+    struct run *run = run_of(req);
+    int64_t now = clock_monotonic_us();
+
+    if ((int64_t)done != atomic_load(&run->leased->done)) {
+        req->deadline_us = now + run->leased->kind->policy.timeout_us;
+        atomic_store(&req->thread->crumb->deadline_us, req->deadline_us);
+    }
+    atomic_store(&run->leased->total, total);
+    atomic_store(&run->leased->done, done);
+    return told_to_stop(req) || now > req->deadline_us;
+}
+
+uint32_t job_progress(struct wharf_req *req, uint32_t done, uint32_t total)
+{
+    return req->job && req->job->progress ? req->job->progress(req, done, total) : 0;
+}
+
+static void bind_job(const struct run *run, char numbers[2][24], struct sql_arg args[4])
+{
+    const struct leased *j = run->leased;
+
+    snprintf(numbers[0], 24, "%lld", (long long)j->id);
+    snprintf(numbers[1], 24, "%lld", (long long)j->fence);
+    args[0] = (struct sql_arg){j->worker.p, j->worker.n};
+    args[1] = (struct sql_arg){j->organization.p, j->organization.n};
+    args[2] = (struct sql_arg){numbers[0], strlen(numbers[0])};
+    args[3] = (struct sql_arg){numbers[1], strlen(numbers[1])};
+}
+
+static wharf_status lost(struct wharf_req *req)
+{
+    atomic_store(&run_of(req)->leased->lost, 1);
+    return req_fail(req, "conflict", NULL, "the lease of %s is over: another worker has it", req->request_id);
+}
+
+/* Before a commit of a handler with transactions of its own: the row stays locked until then, so that nobody takes it over in between. */
+static wharf_status check_fence(struct wharf_req *req)
+{
+    char numbers[2][24];
+    struct sql_arg args[4];
+    PGresult *r;
+
+    bind_job(run_of(req), numbers, args);
+    r = req_query(req, "SELECT wharf.job_hold($1, $2, $3::bigint, $4::bigint)", args, 4);
+    if (!r)
+        return WHARF_UNAVAILABLE;
+    return PQgetvalue(r, 0, 0)[0] == 't' ? WHARF_OK : lost(req);
+}
+
+/* Effect and mark are one. */
+static wharf_status complete(struct wharf_req *req)
+{
+    const struct leased *j = run_of(req)->leased;
+    char numbers[2][24], keep[24];
+    struct sql_arg args[5];
+    PGresult *r;
+
+    bind_job(run_of(req), numbers, args);
+    snprintf(keep, sizeof(keep), "%lld", (long long)j->kind->policy.keep_s);
+    args[4] = (struct sql_arg){keep, strlen(keep)};
+    r = req_query(req, "SELECT wharf.job_complete($1, $2, $3::bigint, $4::bigint, $5::bigint)", args, 5);
+    if (!r)
+        return WHARF_UNAVAILABLE;
+    if (PQgetvalue(r, 0, 0)[0] != 't')
+        return lost(req);
+    req->tx_depth = 1; /* savepoints that the handler left end with it */
+    return req_commit(req);
+}
+
+/* ---- the run ---- */
+
+/* What the handler may ask with param(): the job's key, its number, and how many runs failed before. */
+static void add_params(struct wharf_req *req, const struct leased *j)
+{
+    struct query_pair *pairs = ARENA_ARRAY(req->arena, struct query_pair, 3);
+
+    pairs[0] = (struct query_pair){.key = str_z("key"), .value = j->key};
+    pairs[1] = (struct query_pair){.key = str_z("job_id"), .value = str_z(j->name)};
+    pairs[2] = (struct query_pair){.key = str_z("attempts"), .value = arena_printf(req->arena, "%d", j->attempts)};
+    req->pairs = pairs;
+    req->n_pairs = 3;
+}
+
+/* Of a test organization's job: whose people and roles it reads. Organizations never change sides, so each is asked about once. */
+static wharf_str live_organization(struct executor *x, struct wharf_req *req, wharf_str organization)
+{
+    static const char sql[] =
+        "SELECT live_organization_id FROM org.organization WHERE organization_id = $1 AND id = $1";
+    struct sql_arg arg = {organization.p, organization.n};
+    struct db_error e;
+    PGresult *r;
+
+    if (!organization.n || (organization.n < ID_MAX && str_eqz(organization, x->last_organization)))
+        return organization.n ? arena_dupz(req->arena, x->last_live) : organization;
+    r = db_run(x->ctx.db, sql, &arg, 1, &e);
+    if (r && organization.n < ID_MAX) {
+        bool test = PQntuples(r) && !PQgetisnull(r, 0, 0);
+
+        snprintf(x->last_organization, ID_MAX, "%s", organization.p);
+        snprintf(x->last_live, ID_MAX, "%s", test ? PQgetvalue(r, 0, 0) : organization.p);
+        organization = arena_dupz(req->arena, x->last_live);
+    }
+    PQclear(r);
+    return organization;
+}
+
+static bool prepare(struct executor *x, struct run *run, struct wharf_req *req)
+{
+    struct leased *j = run->leased;
+    struct json_error e;
+
+    req->engine = x->runner->engine;
+    req->thread = &x->ctx;
+    req->method = "JOB";
+    req->path = str_z(j->kind->name);
+    req->raw_query = req->client_request_id = req->traceparent = str_z("");
+    req->body_text = j->args;
+    req->body = json_parse(req->arena, j->args, &e);
+    memcpy(req->request_id, j->name,
+        sizeof(req->request_id) < sizeof(j->name) ? sizeof(req->request_id) : sizeof(j->name));
+    req->request_id[sizeof(req->request_id) - 1] = 0;
+    req->start_us = clock_monotonic_us();
+    req->deadline_us = req->start_us + j->kind->policy.timeout_us;
+    req->now_us = clock_now_us();
+    req->who = principal_system(req->arena, j->organization);
+    req->who->access.live_organization = live_organization(x, req, j->organization);
+    req->who->test_mode = !str_eq(j->organization, req->who->access.live_organization);
+    req->plugin = j->kind->plugin;
+    req->job = &run->job;
+    buf_init(&req->out, 64 << 20);
+    jw_init(&req->w, &req->out);
+    add_params(req, j);
+    return req->body != NULL;
+}
+
+static void note_failure(struct wharf_req *req, struct leased *j, wharf_status s)
+{
+    const struct job_policy *p = &j->kind->policy;
+    const struct problem *first = req->n_problems ? &req->problems[0] : NULL;
+    bool late = clock_monotonic_us() > req->deadline_us;
+    unsigned random;
+
+    if (first)
+        snprintf(j->error, sizeof(j->error), "%s%s: %.*s", late ? "timeout; " : "", first->code,
+            (int)(first->text.n < 400 ? first->text.n : 400), first->text.p);
+    else
+        snprintf(
+            j->error, sizeof(j->error), "%sthe handler gave no reason (status %d)", late ? "timeout; " : "", (int)s);
+    if (atomic_load(&j->lost)) {
+        j->outcome = OUT_LOST;
+    } else if (atomic_load(&j->cancel)) {
+        j->outcome = OUT_CANCELED;
+    } else if (((const struct run *)req->job)->executor->runner->draining && !late) {
+        j->outcome = OUT_RELEASED;
+    } else if (j->attempts >= p->retries) {
+        j->outcome = OUT_PARKED;
+    } else {
+        random_bytes(&random, sizeof(random));
+        j->outcome = OUT_RETRY;
+        j->wait_us = job_backoff_us(p, j->attempts + 1, (double)random / 4294967296.0);
+    }
+    log_write(j->outcome == OUT_PARKED ? WHARF_LOG_ERROR : WHARF_LOG_WARN,
+        j->kind->plugin ? j->kind->plugin->name : NULL, j->name, j->outcome == OUT_PARKED ? "job.parked" : "job.failed",
+        "%s, run %d: %s", j->kind->name, j->attempts + 1, j->error);
+}
+
+static void run_handler(struct wharf_req *req, struct leased *j)
+{
+    wharf_status s = j->kind->fn(req, j->kind->arg);
+
+    if (s == WHARF_OK && req->n_problems)
+        s = WHARF_INVALID;
+    if (s == WHARF_OK && atomic_load(&j->lost))
+        s = lost(req);
+    j->outcome = OUT_DONE;
+    if (s == WHARF_OK && req->tx_depth && req->job->joined) {
+        s = complete(req);
+        j->outcome = OUT_MARKED;
+    } else if (s == WHARF_OK && req->tx_depth) {
+        req->tx_depth = 1;
+        s = req_commit(req);
+    }
+    while (req->tx_depth)
+        req_rollback(req);
+    if (s != WHARF_OK)
+        note_failure(req, j, s);
+}
+
+static void execute(struct executor *x, struct leased *j)
+{
+    const struct job_policy *p = &j->kind->policy;
+    struct run run = {.executor = x, .leased = j};
+    struct wharf_req req = {.arena = arena_new(ARENA_BUDGET)};
+
+    run.job = (struct req_job){.plugin = j->kind->plugin ? j->kind->plugin->name : "wharf",
+        .doing = j->what,
+        .since_us = clock_monotonic_us(),
+        .joined = !p->own_transactions,
+        .guard = p->own_transactions ? check_fence : NULL,
+        .progress = note_progress,
+        .stop = told_to_stop};
+    if (j->cancel_first) {
+        j->outcome = OUT_CANCELED;
+    } else if (prepare(x, &run, &req)) {
+        crumb_enter(x->ctx.crumb, run.job.plugin, run.job.doing, req.request_id, req.deadline_us);
+        run_handler(&req, j);
+        crumb_leave(x->ctx.crumb);
+    } else {
+        snprintf(j->error, sizeof(j->error), "its arguments are no JSON");
+        j->outcome = OUT_PARKED;
+    }
+    buf_done(&req.out);
+    arena_free(req.arena);
+}
+
+/* ---- the thread ---- */
+
+static void start_plugins(struct executor *x)
+{
+    const struct engine *e = x->runner->engine;
+
+    x->ctx.plugin_states = calloc(e->n_plugins + 1, sizeof(*x->ctx.plugin_states));
+    for (size_t i = 0; x->ctx.plugin_states && i < e->n_plugins; i++) {
+        const wharf_plugin_desc *d = e->plugins[i].desc;
+
+        if (WHARF_HAS(wharf_plugin_desc, d, thread_start) &&
+            d->thread_start(e->plugins[i].handle, &x->ctx.plugin_states[i]) != WHARF_OK)
+            log_write(WHARF_LOG_ERROR, e->plugins[i].name, NULL, "plugin.thread_start", "thread_start failed");
+    }
+}
+
+static void stop_plugins(struct executor *x)
+{
+    const struct engine *e = x->runner->engine;
+
+    for (size_t i = 0; x->ctx.plugin_states && i < e->n_plugins; i++) {
+        const wharf_plugin_desc *d = e->plugins[i].desc;
+
+        if (WHARF_HAS(wharf_plugin_desc, d, thread_stop))
+            d->thread_stop(e->plugins[i].handle, x->ctx.plugin_states[i]);
+    }
+    free(x->ctx.plugin_states);
+}
+
+static struct leased *next_job(struct executor *x)
+{
+    struct runner *r = x->runner;
+    struct leased *j;
+
+    pthread_mutex_lock(&r->lock);
+    while (!r->waiting.n && !r->ending)
+        pthread_cond_wait(&r->more_jobs, &r->lock);
+    j = r->ending ? NULL : list_take(&r->waiting);
+    x->job = j;
+    r->busy += j != NULL;
+    pthread_mutex_unlock(&r->lock);
+    return j;
+}
+
+static void hand_over(struct executor *x, struct leased *j, int64_t began_us)
+{
+    struct runner *r = x->runner;
+    int64_t now = clock_monotonic_us();
+
+    pthread_mutex_lock(&r->lock);
+    x->job = NULL;
+    r->busy--;
+    r->mean_us += ((double)(now - began_us) - r->mean_us) / 16;
+    if (!r->finished.n)
+        r->finished_us = now;
+    list_add(&r->finished, j);
+    pthread_cond_signal(&r->turn);
+    pthread_cond_signal(&r->idle);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void *executor_main(void *arg)
+{
+    struct executor *x = arg;
+    struct leased *j;
+
+    crash_thread(x->ctx.crumb);
+    start_plugins(x);
+    while ((j = next_job(x))) {
+        int64_t began_us = clock_monotonic_us();
+
+        execute(x, j);
+        hand_over(x, j, began_us);
+    }
+    stop_plugins(x);
+    db_close(x->ctx.db);
+    return NULL;
+}

@@ -1,0 +1,112 @@
+/* inside.h - what the files of the job worker share. Private to kernel/job/.
+ *
+ * A leased job passes from the dispatcher (queue.c calls, dispatch.c decides) to an executor (execute.c) and back to be settled. The
+ * runner's lock guards the lists; a job on an executor belongs to it, but for the atomics.
+ */
+#ifndef WHARF_JOB_INSIDE_H
+#define WHARF_JOB_INSIDE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "job/job.h"
+#include "job/runner.h"
+#include "util/id.h"
+
+enum { RUNNER_THREADS = 24, ERROR_BYTES = 500, WHAT_BYTES = 48 };
+
+enum outcome {
+    OUT_DONE,
+    OUT_MARKED, /* done, and marked so in the transaction of its work */
+    OUT_RETRY,
+    OUT_PARKED,
+    OUT_CANCELED,
+    OUT_RELEASED, /* given back, nothing counted */
+    OUT_LOST, /* no longer ours: nothing to say */
+};
+
+struct leased {
+    struct leased *next;
+    const struct job_kind *kind;
+    struct arena *arena; /* holds the texts and this struct */
+    wharf_str worker, organization, key, args;
+    int64_t id, fence;
+    int attempts, crashes;
+    bool cancel_first; /* it was to be cancelled when nobody ran it */
+    int64_t leased_us; /* monotonic */
+    char name[32]; /* "job_123" */
+    char what[WHAT_BYTES]; /* "job deliver" */
+    _Atomic int cancel, lost; /* told from outside */
+    _Atomic int64_t done, total, deadline_us; /* told by the handler */
+    int64_t done_written; /* what the database knows of it */
+    enum outcome outcome;
+    int64_t wait_us; /* OUT_RETRY */
+    char error[ERROR_BYTES];
+};
+
+struct executor {
+    struct runner *runner;
+    struct thread_ctx ctx;
+    pthread_t id;
+    struct leased *job; /* guarded by the lock; NULL: idle */
+    char last_organization[ID_MAX], last_live[ID_MAX]; /* of the job before */
+};
+
+struct job_list {
+    struct leased *first, **last;
+    size_t n;
+};
+
+struct runner {
+    struct engine *engine;
+    const struct config *config;
+    const struct worker_boot *boot;
+    char worker[ID_MAX], host[128];
+    int64_t started_us;
+    struct db_conn *db; /* the dispatcher's */
+    pthread_t dispatcher;
+    pthread_mutex_t lock;
+    pthread_cond_t more_jobs; /* executors: a job waits, or the end has come */
+    pthread_cond_t turn; /* dispatcher: something to do */
+    pthread_cond_t idle; /* runner_stop: an executor became idle */
+    struct job_list waiting, finished;
+    int64_t finished_us; /* when the first of finished came */
+    struct executor executors[RUNNER_THREADS];
+    size_t n_executors, busy;
+    bool woken, ending;
+    _Atomic bool draining;
+    int64_t drain_until_us;
+    double mean_us; /* of a run, moving */
+    /* the dispatcher's own */
+    bool registered, planned;
+    char after[ID_MAX]; /* organization the walk goes on from */
+    wharf_str queues, priorities, limits, crash_limits; /* PostgreSQL arrays, one element per kind of job */
+    int64_t next_beat_us, next_sweep_us, next_watch_us, next_poll_us, next_metrics_us;
+    bool swept, more; /* more: the last lease gave all that was asked for */
+};
+
+void list_add(struct job_list *l, struct leased *j);
+struct leased *list_take(struct job_list *l);
+
+/* queue.c: the dispatcher's statements. False: the database is away, or the worker's lease is over (registered is then false). */
+bool queue_register(struct runner *r);
+bool queue_beat(struct runner *r); /* the lease */
+bool queue_watch(struct runner *r); /* progress and cancellations of what runs */
+bool queue_lease(struct runner *r, size_t want, struct job_list *ret);
+bool queue_settle(struct runner *r, const struct job_list *list);
+bool queue_fire(struct runner *r);
+bool queue_next(struct runner *r, int64_t *ret_wait_us); /* until something is due by time; a day when nothing is */
+bool queue_metrics(struct runner *r);
+void queue_leave(struct runner *r); /* gives everything back: the end */
+void queue_arrays(struct runner *r);
+
+/* crash.c */
+void runner_host(struct runner *r);
+bool queue_sweep(struct runner *r); /* dead workers and their crash reports */
+
+/* execute.c */
+void *executor_main(void *executor);
+/* dispatch.c */
+void *dispatcher_main(void *runner);
+
+#endif

@@ -1,0 +1,417 @@
+/* queue.c - the dispatcher's statements on wharf.job (db/migrations/0002_job.sql). See inside.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "job/inside.h"
+#include "supervisor/board.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum { LEASE_S = 15, COLUMNS = 10 };
+static const char lease_over[] = "WJ001"; /* as wharf.job_lease() raises it */
+
+static struct sql_arg text(const char *z)
+{
+    return (struct sql_arg){z, strlen(z)};
+}
+
+static PGresult *ask(struct runner *r, const char *sql, const struct sql_arg *args, size_t n)
+{
+    struct db_error e;
+    PGresult *result = db_run(r->db, sql, args, n, &e);
+
+    if (result)
+        return result;
+    if (!strcmp(e.sqlstate, lease_over))
+        r->registered = false;
+    else if (e.status == DB_FAILED)
+        log_error("job.queue", "%s %s", e.sqlstate, e.message);
+    return NULL;
+}
+
+static bool tell(struct runner *r, const char *sql, const struct sql_arg *args, size_t n)
+{
+    PGresult *result = ask(r, sql, args, n);
+
+    PQclear(result);
+    return result != NULL;
+}
+
+/* ---- the worker's own row ---- */
+
+static bool plan_schedules(struct runner *r)
+{
+    const struct engine *e = r->engine;
+    bool good = true;
+
+    for (size_t i = 0; good && i < e->n_jobs; i++) {
+        const struct job_kind *k = &e->jobs[i];
+        char every[24], at[24];
+        struct sql_arg args[5] = {text(k->name), text(k->policy.lane ? k->policy.lane : k->name), {NULL, 0}, {NULL, 0},
+            text(k->policy.each_organization ? "true" : "false")};
+
+        if (!k->policy.every_us && k->policy.at_minute < 0)
+            continue;
+        snprintf(every, sizeof(every), "%lld", (long long)k->policy.every_us);
+        snprintf(at, sizeof(at), "%d", k->policy.at_minute);
+        if (k->policy.every_us)
+            args[2] = text(every);
+        else
+            args[3] = text(at);
+        good = tell(r, "SELECT wharf.job_plan($1, $2, $3::bigint, $4::integer, $5::boolean)", args, 5);
+    }
+    return good;
+}
+
+bool queue_register(struct runner *r)
+{
+    char pid[24], started[24], lease[24];
+    struct sql_arg args[6] = {{NULL, 0}, text(r->host), {NULL, 0}, {NULL, 0}, text(r->config->crash_dir), {NULL, 0}};
+
+    id_new("jobw", clock_now_us(), r->worker);
+    snprintf(pid, sizeof(pid), "%d", (int)getpid());
+    snprintf(started, sizeof(started), "%lld", (long long)r->started_us);
+    snprintf(lease, sizeof(lease), "%d", LEASE_S);
+    args[0] = text(r->worker);
+    args[2] = text(pid);
+    args[3] = text(started);
+    args[5] = text(lease);
+    /* a process has one row: after a lost lease the old one is nobody's, and must not be counted as a crash of its own */
+    r->registered =
+        tell(r,
+            "WITH old AS (DELETE FROM wharf.job_worker WHERE host = $2 AND pid = $3::integer AND started_us = "
+            "$4::bigint)"
+            " INSERT INTO wharf.job_worker (id, host, pid, started_us, crash_dir, lease_until)"
+            " VALUES ($1, $2, $3::integer, $4::bigint, $5, wharf.now() + make_interval(secs => $6::integer))",
+            args, 6) &&
+        (r->planned || (r->planned = plan_schedules(r)));
+    return r->registered;
+}
+
+/* Progress of what runs, when it moved: [{"o","id","f","d","t"}]. */
+static size_t put_progress(struct runner *r, struct buf *b)
+{
+    size_t n = 0;
+    struct jw w;
+
+    jw_init(&w, b);
+    jw_open(&w, NULL, '[');
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->n_executors; i++) {
+        struct leased *j = r->executors[i].job;
+        int64_t done = j ? atomic_load(&j->done) : 0;
+
+        if (!j || done == j->done_written)
+            continue;
+        j->done_written = done;
+        n++;
+        jw_open(&w, NULL, '{');
+        jw_str(&w, "o", j->organization);
+        jw_int(&w, "id", j->id);
+        jw_int(&w, "f", j->fence);
+        jw_int(&w, "d", done);
+        jw_int(&w, "t", atomic_load(&j->total));
+        jw_close(&w, '}');
+    }
+    pthread_mutex_unlock(&r->lock);
+    jw_close(&w, ']');
+    return n;
+}
+
+/* Tells executors: their jobs are lost, or those of the list are to stop. */
+static void mark_running(struct runner *r, bool all_lost, const PGresult *cancelled)
+{
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->n_executors; i++) {
+        struct leased *j = r->executors[i].job;
+
+        for (int k = 0; j && cancelled && k < PQntuples(cancelled); k++) {
+            if (strtoll(PQgetvalue(cancelled, k, 0), NULL, 10) == j->id)
+                atomic_store(&j->cancel, 1);
+        }
+        if (j && all_lost)
+            atomic_store(&j->lost, 1);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+bool queue_beat(struct runner *r)
+{
+    char lease[24];
+    struct sql_arg args[2] = {text(r->worker), {NULL, 0}};
+    PGresult *result;
+    bool ours;
+
+    snprintf(lease, sizeof(lease), "%d", LEASE_S);
+    args[1] = text(lease);
+    result = ask(r,
+        "WITH b AS (SELECT set_config('synchronous_commit', 'off', true))"
+        " UPDATE wharf.job_worker SET lease_until = wharf.now() + make_interval(secs => $2::integer) FROM b"
+        " WHERE id = $1 AND NOT lost",
+        args, 2);
+    if (!result)
+        return false;
+    ours = PQcmdTuples(result)[0] == '1';
+    PQclear(result);
+    if (!ours) {
+        log_warn("job.lease_over", "the lease of this worker went by (it, or the database, stood still); what it held "
+                                   "is run again");
+        mark_running(r, true, NULL);
+        r->registered = false;
+        return false;
+    }
+    return true;
+}
+
+/* How far each is, and which were cancelled meanwhile. */
+bool queue_watch(struct runner *r)
+{
+    struct sql_arg args[2] = {text(r->worker), {NULL, 0}};
+    PGresult *result;
+    struct buf b;
+
+    buf_init(&b, 1 << 20);
+    if (put_progress(r, &b))
+        args[1] = (struct sql_arg){b.p, b.n};
+    result = ask(r, "SELECT wharf.job_watch($1, $2::json)", args, 2);
+    if (result)
+        mark_running(r, false, result);
+    PQclear(result);
+    buf_done(&b);
+    return result != NULL;
+}
+
+/* ---- leasing ---- */
+
+void queue_arrays(struct runner *r)
+{
+    const struct engine *e = r->engine;
+    wharf_str *const to[] = {&r->queues, &r->priorities, &r->limits, &r->crash_limits};
+    struct buf b[4];
+
+    for (int i = 0; i < 4; i++) {
+        buf_init(&b[i], 1 << 20);
+        buf_addc(&b[i], '{');
+    }
+    for (size_t i = 0; i < e->n_jobs; i++) {
+        const struct job_policy *p = &e->jobs[i].policy;
+        const char *comma = i ? "," : "";
+
+        buf_addf(&b[0], "%s%s", comma, e->jobs[i].name);
+        buf_addf(&b[1], "%s%d", comma, p->priority);
+        buf_addf(&b[2], "%s%d", comma, p->concurrency);
+        buf_addf(&b[3], "%s%d", comma, p->crashes);
+    }
+    for (int i = 0; i < 4; i++) {
+        buf_addc(&b[i], '}');
+        *to[i] = arena_dup_str(e->arena, buf_str(&b[i]));
+        buf_done(&b[i]);
+    }
+}
+
+static wharf_str cell(struct arena *a, const PGresult *result, int row, int column)
+{
+    return arena_dup(a, PQgetvalue(result, row, column), (size_t)PQgetlength(result, row, column));
+}
+
+static int64_t number(const PGresult *result, int row, int column)
+{
+    return strtoll(PQgetvalue(result, row, column), NULL, 10);
+}
+
+static struct leased *read_leased(const struct runner *r, const PGresult *result, int row)
+{
+    struct arena *a = arena_new(0);
+    struct leased *j = ARENA_NEW(a, struct leased);
+
+    j->arena = a;
+    j->worker = arena_dupz(a, r->worker);
+    j->organization = cell(a, result, row, 0);
+    j->id = number(result, row, 1);
+    j->kind = job_kind_find(r->engine, cell(a, result, row, 2));
+    j->key = cell(a, result, row, 3);
+    j->args = cell(a, result, row, 4);
+    j->attempts = (int)number(result, row, 5);
+    j->crashes = (int)number(result, row, 6);
+    j->fence = number(result, row, 7);
+    j->cancel_first = PQgetvalue(result, row, 8)[0] == 't';
+    j->leased_us = clock_monotonic_us();
+    snprintf(j->name, sizeof(j->name), "job_%lld", (long long)j->id);
+    if (j->kind)
+        snprintf(j->what, sizeof(j->what), "job %s", strchr(j->kind->name, '.') + 1);
+    return j;
+}
+
+bool queue_lease(struct runner *r, size_t want, struct job_list *ret)
+{
+    char most[24];
+    struct sql_arg args[6] = {text(r->worker), {NULL, 0}, text(r->after), {r->queues.p, r->queues.n},
+        {r->priorities.p, r->priorities.n}, {r->limits.p, r->limits.n}};
+    PGresult *result;
+
+    snprintf(most, sizeof(most), "%zu", want);
+    args[1] = text(most);
+    result = ask(r,
+        "SELECT organization_id, id, queue, key, args, attempts, crashes, fence, cancel"
+        " FROM wharf.job_lease($1, $2::integer, $3, $4::text[], $5::integer[], $6::integer[])",
+        args, 6);
+    if (!result && !r->registered)
+        mark_running(r, true, NULL);
+    if (!result)
+        return false;
+    for (int i = 0; i < PQntuples(result); i++) {
+        struct leased *j = read_leased(r, result, i);
+
+        if (j->kind)
+            list_add(ret, j);
+        else
+            arena_free(j->arena); /* cannot be: only known queues were asked for */
+    }
+    if (PQntuples(result))
+        snprintf(r->after, sizeof(r->after), "%s", PQgetvalue(result, PQntuples(result) - 1, 0));
+    PQclear(result);
+    return true;
+}
+
+/* ---- settling ---- */
+
+static void put_end(struct jw *w, const struct leased *j)
+{
+    static const char *const states[] = {"done", "", "retry", "parked", "canceled", "release", ""};
+    const struct job_policy *p = &j->kind->policy;
+
+    jw_open(w, NULL, '{');
+    jw_str(w, "o", j->organization);
+    jw_int(w, "id", j->id);
+    jw_int(w, "f", j->fence);
+    jw_z(w, "s", states[j->outcome]);
+    if (j->outcome == OUT_PARKED)
+        jw_z(w, "r", "retries_exhausted");
+    if (j->error[0])
+        jw_z(w, "e", j->error);
+    if (j->outcome == OUT_DONE || j->outcome == OUT_PARKED || j->outcome == OUT_CANCELED)
+        jw_int(w, "k", j->outcome == OUT_DONE ? p->keep_s : p->keep_parked_s);
+    if (j->outcome == OUT_RETRY)
+        jw_int(w, "d", j->wait_us / 1000);
+    jw_close(w, '}');
+}
+
+static void count_end(const struct leased *j)
+{
+    struct board_job *b = j->kind->metrics;
+
+    if (b && (j->outcome == OUT_DONE || j->outcome == OUT_MARKED))
+        atomic_fetch_add_explicit(&b->done, 1, memory_order_relaxed);
+    else if (b && j->outcome == OUT_RETRY)
+        atomic_fetch_add_explicit(&b->failed, 1, memory_order_relaxed);
+    else if (b && j->outcome == OUT_PARKED)
+        atomic_fetch_add_explicit(&b->parked, 1, memory_order_relaxed);
+}
+
+static bool goes(const struct leased *j)
+{
+    return j->outcome == OUT_DONE || j->outcome == OUT_PARKED || j->outcome == OUT_CANCELED;
+}
+
+static bool comes_back(const struct leased *j)
+{
+    return j->outcome == OUT_RETRY || j->outcome == OUT_RELEASED;
+}
+
+/* Twice the same list is no harm: what was settled is not ours any more. */
+bool queue_settle(struct runner *r, const struct job_list *list)
+{
+    struct buf out[2];
+    struct jw w[2];
+    size_t n[2] = {0, 0};
+    struct sql_arg args[3] = {text(r->worker), {NULL, 0}, {NULL, 0}};
+    bool good = true;
+
+    for (int i = 0; i < 2; i++) {
+        buf_init(&out[i], 16 << 20);
+        jw_init(&w[i], &out[i]);
+        jw_open(&w[i], NULL, '[');
+    }
+    for (const struct leased *j = list->first; j; j = j->next) {
+        int back = comes_back(j);
+
+        if (!back && !goes(j))
+            continue;
+        put_end(&w[back], j);
+        n[back]++;
+    }
+    for (int i = 0; i < 2; i++) {
+        jw_close(&w[i], ']');
+        if (n[i])
+            args[1 + i] = (struct sql_arg){out[i].p, out[i].n};
+    }
+    if (n[0] || n[1])
+        good = tell(r, "SELECT wharf.job_settle($1, $2::json, $3::json)", args, 3);
+    for (const struct leased *j = list->first; good && j; j = j->next)
+        count_end(j);
+    buf_done(&out[0]);
+    buf_done(&out[1]);
+    return good;
+}
+
+void queue_leave(struct runner *r)
+{
+    struct sql_arg worker = text(r->worker);
+
+    if (r->registered && tell(r, "UPDATE wharf.job_worker SET lost = true WHERE id = $1", &worker, 1) &&
+        tell(r, "SELECT wharf.job_sweep()", NULL, 0))
+        tell(r, "DELETE FROM wharf.job_worker WHERE id = $1", &worker, 1);
+    r->registered = false;
+}
+
+/* ---- the clock ---- */
+
+bool queue_fire(struct runner *r)
+{
+    struct sql_arg queues = {r->queues.p, r->queues.n};
+
+    return tell(r, "SELECT wharf.job_fire($1::text[])", &queues, 1);
+}
+
+bool queue_next(struct runner *r, int64_t *ret_wait_us)
+{
+    struct sql_arg queues = {r->queues.p, r->queues.n};
+    PGresult *result = ask(r, "SELECT wharf.job_next($1::text[])", &queues, 1);
+
+    if (!result)
+        return false;
+    *ret_wait_us = PQgetisnull(result, 0, 0) ? 86400 * 1000000LL : number(result, 0, 0) * 1000;
+    PQclear(result);
+    return true;
+}
+
+bool queue_metrics(struct runner *r)
+{
+    PGresult *result = ask(r,
+        "SELECT queue, count(*), COALESCE((extract(epoch FROM wharf.now() - min(run_at) FILTER (WHERE state <> "
+        "'delayed'))"
+        " * 1000)::bigint, 0) FROM wharf.job WHERE state <> 'running' GROUP BY queue",
+        NULL, 0);
+
+    if (!result)
+        return false;
+    for (size_t i = 0; i < r->engine->n_jobs; i++) {
+        const struct job_kind *k = &r->engine->jobs[i];
+        int64_t depth = 0, age_ms = 0;
+
+        for (int row = 0; row < PQntuples(result); row++) {
+            if (strcmp(PQgetvalue(result, row, 0), k->name) != 0)
+                continue;
+            depth = number(result, row, 1);
+            age_ms = number(result, row, 2);
+        }
+        if (!k->metrics)
+            continue;
+        atomic_store_explicit(&k->metrics->depth, depth, memory_order_relaxed);
+        atomic_store_explicit(&k->metrics->age_ms, age_ms > 0 ? age_ms : 0, memory_order_relaxed);
+    }
+    PQclear(result);
+    return true;
+}

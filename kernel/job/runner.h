@@ -1,0 +1,23 @@
+/* runner.h - the job worker: leases jobs, runs them on threads of its own, settles what is over.
+ *
+ * One dispatcher thread with a connection of its own talks to the queue; executors run handlers. docs/jobs.md has the promises,
+ * docs/plugin-abi.md section 11 the blame for crashes.
+ */
+#ifndef WHARF_JOB_RUNNER_H
+#define WHARF_JOB_RUNNER_H
+
+#include "supervisor/worker.h"
+#include "resource/engine.h"
+
+struct runner;
+
+/* Starts jobs.threads executors and the dispatcher. They wait for the database when it is away. */
+struct runner *runner_start(struct engine *e, const struct config *config, const struct worker_boot *boot);
+/* There may be work, or a job to cancel. [any] */
+void runner_wake(void *runner);
+/* Nothing new is begun; what was leased and not begun is given back, what runs is told to stop soon. [any] */
+void runner_drain(void *runner);
+/* Waits for what runs, until drain_timeout after runner_drain(); then gives back its leases. */
+void runner_stop(struct runner *r);
+
+#endif

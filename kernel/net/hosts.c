@@ -1,0 +1,94 @@
+/* hosts.c - how many transfers one host has at once; the others wait in order. See transfer.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/transfer.h"
+
+static struct host **bucket_of(struct net_client *c, const char *key)
+{
+    uint32_t h = 2166136261u;
+
+    for (const char *p = key; *p; p++)
+        h = (h ^ (unsigned char)*p) * 16777619u;
+    return &c->hosts[h % HOST_BUCKETS];
+}
+
+static struct host *find(struct net_client *c, const char *key)
+{
+    struct host **at = bucket_of(c, key), *h;
+
+    for (h = *at; h; h = h->next) {
+        if (strcmp(h->key, key) == 0)
+            return h;
+    }
+    h = calloc(1, sizeof(*h));
+    if (!h)
+        abort();
+    memcpy(h->key, key, strlen(key) + 1);
+    h->last = &h->first;
+    h->next = *at;
+    *at = h;
+    return h;
+}
+
+static void drop(struct net_client *c, struct host *h)
+{
+    struct host **at = bucket_of(c, h->key);
+
+    if (h->active || h->first)
+        return;
+    while (*at != h)
+        at = &(*at)->next;
+    *at = h->next;
+    free(h);
+}
+
+struct host *host_enter(struct net_client *c, struct net_transfer *t)
+{
+    char key[HOST_TEXT_MAX + 8];
+    struct host *h;
+
+    snprintf(key, sizeof(key), "%s:%u", t->url.host, t->url.port);
+    h = find(c, key);
+    t->host = h;
+    if (h->active < (t->r.per_host ? t->r.per_host : c->per_host)) {
+        h->active++;
+        return h;
+    }
+    t->state = T_WAITING;
+    t->next = NULL;
+    *h->last = t;
+    h->last = &t->next;
+    return NULL;
+}
+
+void host_unwait(struct net_client *c, struct net_transfer *t)
+{
+    struct host *h = t->host;
+    struct net_transfer **at = &h->first;
+
+    while (*at && *at != t)
+        at = &(*at)->next;
+    if (*at)
+        *at = t->next;
+    if (h->last == &t->next)
+        h->last = at;
+    t->next = NULL;
+    t->host = NULL;
+    drop(c, h);
+}
+
+struct net_transfer *host_leave(struct net_client *c, struct net_transfer *t)
+{
+    struct host *h = t->host;
+    struct net_transfer *waiting = h->first;
+
+    t->host = NULL;
+    h->active--;
+    if (waiting)
+        host_unwait(c, waiting);
+    else
+        drop(c, h);
+    return waiting;
+}

@@ -1,0 +1,51 @@
+/* host_logs.c - the services wharf.logs (on top of event/seal.h) and wharf.config. */
+#include "config/config.h"
+#include "event/seal.h"
+#include "plugin/host.h"
+#include "util/str.h"
+#include "wharf/service/config.h"
+#include "wharf/service/logs.h"
+
+static wharf_status l_verify(wharf_req *req, const char *resource, wharf_logs_report *report)
+{
+    const struct resource *shown = engine_resource(req->engine, resource);
+    wharf_logs_report full = {.head = report->head};
+    struct seal_report found;
+    wharf_status s;
+
+    if (!shown)
+        return req_fail(req, "internal", NULL, NULL);
+    s = seal_verify(req, shown, &found);
+    if (s != WHARF_OK)
+        return s;
+    full.valid = found.valid;
+    full.checked = found.checked;
+    full.first_bad_id = found.first_bad_id;
+    full.head_hash = found.head_hash;
+    memcpy(report, &full, report->head.size < sizeof(full) ? report->head.size : sizeof(full));
+    return WHARF_OK;
+}
+
+const wharf_logs_api host_logs = {WHARF_HEAD(wharf_logs_api), l_verify};
+
+static bool c_text(wharf_plugin *self, const char *name, wharf_str *ret_text)
+{
+    const struct wharf_json *mine = json_get(self->engine->config->module_settings, self->plugin->name);
+    const struct wharf_json *v = json_get(mine, name);
+
+    if (!json_is(v, JSON_STRING))
+        return false;
+    *ret_text = v->text;
+    return true;
+}
+
+static wharf_str c_url(wharf_req *req, wharf_str path)
+{
+    wharf_str s = str_z(req->engine->config->base_url);
+
+    while (s.n && s.p[s.n - 1] == '/')
+        s.n--;
+    return arena_printf(req->arena, "%.*s%.*s", (int)s.n, s.p, (int)path.n, path.p);
+}
+
+const wharf_config_api host_config = {WHARF_HEAD(wharf_config_api), c_text, c_url};

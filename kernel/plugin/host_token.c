@@ -1,0 +1,119 @@
+/* host_token.c - the service wharf.token (plugin-api/wharf/service/token.h): rows of wharf.token, found by hash (docs/decisions.md 5). */
+#include <openssl/sha.h>
+#include <sodium.h>
+#include <stdio.h>
+
+#include "auth/auth.h"
+#include "plugin/host.h"
+#include "util/id.h"
+#include "util/str.h"
+#include "util/time.h"
+#include "wharf/service/token.h"
+
+enum { TOKEN_BYTES = 32, TOKEN_TEXT = 43, HASH_HEX = 2 * SHA256_DIGEST_LENGTH };
+
+/* As PostgreSQL reads bytea. */
+static struct sql_arg hash_of(wharf_req *req, wharf_str token)
+{
+    unsigned char digest[SHA256_DIGEST_LENGTH];
+    char *hex = arena_alloc(req->arena, HASH_HEX + 3);
+
+    SHA256((const unsigned char *)token.p, token.n, digest);
+    hex[0] = '\\';
+    hex[1] = 'x';
+    sodium_bin2hex(hex + 2, HASH_HEX + 1, digest, sizeof(digest));
+    return (struct sql_arg){hex, HASH_HEX + 2};
+}
+
+static struct sql_arg time_arg(wharf_req *req, int64_t us)
+{
+    char *iso = arena_alloc(req->arena, ISO_MS_LEN + 1);
+
+    time_format_iso(us, iso);
+    return (struct sql_arg){iso, ISO_MS_LEN};
+}
+
+/* "support.attachment": plugins do not meet. */
+static struct sql_arg kind_arg(wharf_req *req, const char *kind)
+{
+    wharf_str s = arena_printf(req->arena, "%s.%s", req->plugin ? req->plugin->name : "wharf", kind);
+
+    return (struct sql_arg){s.p, s.n};
+}
+
+static wharf_status t_make(wharf_req *req, const char *kind, wharf_str id, int64_t expires_us, wharf_str *ret_token)
+{
+    unsigned char random[TOKEN_BYTES];
+    char text[TOKEN_TEXT + 1];
+    struct sql_arg args[6];
+
+    random_bytes(random, sizeof(random));
+    sodium_bin2base64(text, sizeof(text), random, sizeof(random), sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    *ret_token = arena_dup(req->arena, text, TOKEN_TEXT);
+    args[0] = hash_of(req, *ret_token);
+    args[1] = (struct sql_arg){req->who->organization.p, req->who->organization.n};
+    args[2] = kind_arg(req, kind);
+    args[3] = (struct sql_arg){id.p, id.n};
+    args[4] = time_arg(req, req->now_us);
+    args[5] = time_arg(req, expires_us);
+    return req_query(req,
+               "INSERT INTO wharf.token (hash, organization_id, kind, id, created_at, expires_at)"
+               " VALUES ($1::bytea, $2, $3, $4, $5::timestamptz, $6::timestamptz)",
+               args, 6)
+               ? WHARF_OK
+               : WHARF_UNAVAILABLE;
+}
+
+/* Somebody who holds a token: may nothing but what the route does. */
+static struct principal *bearer(const char *organization)
+{
+    struct arena *a = arena_new(0);
+    struct principal *p = ARENA_NEW(a, struct principal);
+
+    p->arena = a;
+    atomic_init(&p->refs, 1);
+    p->organization = p->access.organization = p->access.live_organization = arena_dupz(a, organization);
+    p->actor_type = str_z("system");
+    p->actor_id = str_z("sys");
+    p->actor_name = str_z("link");
+    p->key_id = p->key_name = p->last4 = p->role = p->access.user_id = p->access.device_id = str_z("");
+    p->expires_at_us = INT64_MAX;
+    return p;
+}
+
+static wharf_status t_enter(wharf_req *req, const char *kind, wharf_str token, wharf_str *ret_id)
+{
+    struct sql_arg args[3] = {hash_of(req, token), kind_arg(req, kind), time_arg(req, req->now_us)};
+    PGresult *r;
+
+    if (req->who || token.n != TOKEN_TEXT)
+        return req_fail(req, req->who ? "internal" : "not_found", NULL, NULL);
+    r = req_query(req,
+        "SELECT x.organization_id, x.id FROM wharf.token x JOIN org.organization o ON o.organization_id = "
+        "x.organization_id AND"
+        " o.id = x.organization_id WHERE x.hash = $1::bytea AND x.kind = $2 AND x.expires_at > $3::timestamptz AND "
+        "o.active AND"
+        " o.deleted_at IS NULL",
+        args, 3);
+    if (!r)
+        return WHARF_UNAVAILABLE;
+    if (!PQntuples(r))
+        return req_fail(req, "not_found", NULL, NULL);
+    req->who = bearer(PQgetvalue(r, 0, 0));
+    *ret_id = arena_dupz(req->arena, PQgetvalue(r, 0, 1));
+    return WHARF_OK;
+}
+
+static wharf_status t_revoke(wharf_req *req, const char *kind, wharf_str id)
+{
+    struct sql_arg args[3] = {{req->who->organization.p, req->who->organization.n}, kind_arg(req, kind), {id.p, id.n}};
+
+    return req_query(req,
+               "DELETE FROM wharf.token WHERE organization_id = $1 AND kind = $2 AND id = $3 AND expires_at IS NOT "
+               "NULL",
+               args, 3)
+               ? WHARF_OK
+               : WHARF_UNAVAILABLE;
+}
+
+const wharf_token_api host_token = {WHARF_HEAD(wharf_token_api), t_make, t_enter, t_revoke};

@@ -1,0 +1,31 @@
+/* services.c - see services.h. */
+#include "plugin/services.h"
+
+#include "plugin/host.h"
+#include "wharf/service/blob.h"
+#include "wharf/service/config.h"
+#include "wharf/service/fetch.h"
+#include "wharf/service/keys.h"
+#include "wharf/service/logs.h"
+#include "wharf/service/mail.h"
+#include "wharf/service/token.h"
+
+const struct kernel_service kernel_services[] = {
+    {{"wharf.mem", 1, 0}, &host_mem},
+    {{"wharf.err", 1, 0}, &host_err},
+    {{"wharf.log", 1, 0}, &host_log},
+    {{"wharf.req", 1, 0}, &host_req},
+    {{"wharf.json", 1, 0}, &host_json},
+    {{"wharf.db", 1, 0}, &host_db},
+    {{"wharf.res", 1, 0}, &host_res},
+    {{"wharf.event", 1, 0}, &host_event},
+    {{"wharf.import", 1, 0}, &host_import},
+    {{"wharf.blob", 1, 1}, &host_blob},
+    {{"wharf.fetch", 1, 0}, &host_fetch},
+    {{"wharf.mail", 1, 0}, &host_mail},
+    {{"wharf.keys", 1, 0}, &host_keys},
+    {{"wharf.logs", 1, 0}, &host_logs},
+    {{"wharf.config", 1, 0}, &host_config},
+    {{"wharf.token", 1, 0}, &host_token},
+};
+const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

@@ -1,0 +1,98 @@
+/* envelope.c - the JSON around every answer. See envelope.h. */
+#include "resource/envelope.h"
+
+#include "util/str.h"
+
+enum { ENDPOINT_MAX = 512 };
+
+static const char *const title_of_status[] = {"Bad request", "Unauthorized", "", "Forbidden", "Not found",
+    "Method not allowed", "Not acceptable", "", "Request timeout", "Conflict"};
+
+static bool told_before(const struct wharf_req *req, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (req->problems[k].path.p && str_eq(req->problems[k].path, req->problems[i].path))
+            return true;
+    }
+    return false;
+}
+
+/* The problems of the first one's code: a request is refused for one reason, with everything that belongs to it. */
+static void write_errors(struct jw *w, const struct wharf_req *req)
+{
+    jw_open(w, "errors", '[');
+    for (size_t i = 0; i < req->n_problems; i++) {
+        if (req->problems[i].path.p && !strcmp(req->problems[i].code, req->problems[0].code) && !told_before(req, i))
+            jw_str(w, NULL, req->problems[i].path);
+    }
+    jw_close(w, ']');
+}
+
+static wharf_str endpoint(const struct wharf_req *req)
+{
+    size_t n = req->path.n;
+
+    if (n > ENDPOINT_MAX) {
+        n = ENDPOINT_MAX;
+        while (n && ((unsigned char)req->path.p[n] & 0xC0) == 0x80)
+            n--;
+    }
+    return (wharf_str){req->path.p, n};
+}
+
+static wharf_str first_message(const struct wharf_req *req)
+{
+    if (!strcmp(req->problems[0].code, "internal"))
+        return arena_printf(
+            req->arena, "Something went wrong on our side; the request is known as %s", req->request_id);
+    return req->problems[0].text;
+}
+
+void envelope_write(struct buf *out, const struct wharf_req *req, int status)
+{
+    struct jw w;
+
+    jw_init(&w, out);
+    jw_open(&w, NULL, '{');
+    if (req->n_problems || !req->out.n)
+        jw_null(&w, "data");
+    else
+        jw_raw(&w, "data", buf_str(&req->out));
+    jw_str(&w, "message", req->n_problems ? first_message(req) : req->message);
+    jw_int(&w, "status", status);
+    jw_z(&w, "code", req->n_problems ? req->problems[0].code : req->success_code);
+    write_errors(&w, req);
+    if (req->pagination.n && !req->n_problems)
+        jw_raw(&w, "pagination", req->pagination);
+    else
+        jw_null(&w, "pagination");
+    jw_str(&w, "endpoint", endpoint(req));
+    jw_close(&w, '}');
+}
+
+void problem_details_write(struct buf *out, const struct wharf_req *req, int status)
+{
+    struct jw w;
+
+    jw_init(&w, out);
+    jw_open(&w, NULL, '{');
+    jw_str(&w, "type", arena_printf(req->arena, "urn:problem:%s", req->problems[0].code));
+    jw_z(&w, "title", status < 410 ? title_of_status[status - 400] : status < 500 ? "Not possible" : "Server trouble");
+    jw_int(&w, "status", status);
+    jw_str(&w, "detail", first_message(req));
+    jw_z(&w, "instance", req->request_id);
+    jw_z(&w, "code", req->problems[0].code);
+    write_errors(&w, req);
+    jw_open(&w, "violations", '[');
+    for (size_t i = 0; i < req->n_problems; i++) {
+        if (!req->problems[i].path.p)
+            continue;
+        jw_open(&w, NULL, '{');
+        jw_str(&w, "path", req->problems[i].path);
+        jw_z(&w, "rule", req->problems[i].rule ? req->problems[i].rule : "format");
+        jw_str(&w, "message", req->problems[i].text);
+        jw_close(&w, '}');
+    }
+    jw_close(&w, ']');
+    jw_close(&w, '}');
+}

@@ -1,0 +1,240 @@
+/* idempotency.c - see idempotency.h. */
+#include "resource/idempotency.h"
+
+#include <openssl/sha.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "resource/envelope.h"
+#include "resource/plan.h"
+#include "resource/write.h"
+#include "supervisor/board.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum { TRIES = 3, BODY_MAX = 1 << 20, KEPT_S = 24 * 3600 };
+enum { FINGERPRINT = 2 + 2 * SHA256_DIGEST_LENGTH }; /* as hex, "\x" before it */
+
+static void fingerprint(const struct wharf_req *req, char out[FINGERPRINT + 1])
+{
+    static const char digits[] = "0123456789abcdef";
+    wharf_str parts[] = {str_z(req->method), req->path, req->raw_query, req->body_text};
+    unsigned char hashes[4 * SHA256_DIGEST_LENGTH], whole[SHA256_DIGEST_LENGTH];
+
+    for (size_t i = 0; i < 4; i++)
+        SHA256((const unsigned char *)(parts[i].p ? parts[i].p : ""), parts[i].n, hashes + i * SHA256_DIGEST_LENGTH);
+    SHA256(hashes, sizeof(hashes), whole);
+    memcpy(out, "\\x", 2);
+    for (size_t i = 0; i < sizeof(whole); i++) {
+        out[2 + 2 * i] = digits[whole[i] >> 4];
+        out[3 + 2 * i] = digits[whole[i] & 15];
+    }
+    out[FINGERPRINT] = 0;
+}
+
+static struct sql_arg arg(wharf_str s)
+{
+    return (struct sql_arg){s.n ? s.p : NULL, s.n};
+}
+
+static struct sql_arg moment(struct wharf_req *req, int64_t us)
+{
+    char *p = arena_alloc(req->arena, ISO_MS_LEN + 1);
+
+    time_format_iso(us, p);
+    return (struct sql_arg){p, ISO_MS_LEN};
+}
+
+/* ---- answering again ---- */
+
+/* The answer was too large to keep: the row as it is now. */
+static void render_row(struct wharf_req *req, const char *resource, wharf_str id, int status)
+{
+    const struct resource *res = engine_resource(req->engine, resource);
+    struct sql_arg args[2] = {{req->who->organization.p, req->who->organization.n}, {id.p, id.n}};
+    struct view view = {.in = status == 201 && res ? res->def->created_view : IN_RETRIEVE,
+        .datetime = req->datetime_format,
+        .who = &req->who->access};
+    PGresult *r = res ? req_query(req, res->retrieve_sql, args, 2) : NULL;
+    struct wharf_rec *rec;
+
+    if (!r || !PQntuples(r)) {
+        if (!req->n_problems)
+            req_problem(req, "not_found", id, NULL, str_z(""));
+        return;
+    }
+    rec = record_from_result(req->arena, res, r, 0);
+    if (compute_fields(req, res, &rec, 1, &view) == WHARF_OK)
+        answer_row(req, rec, &view, status, status == 201 ? "created" : "updated");
+}
+
+enum { C_FINGERPRINT_EQUAL, C_STATUS, C_BODY, C_RESOURCE, C_RESOURCE_ID, C_LOCATION, C_DATETIME };
+
+static void replay(struct wharf_req *req, const PGresult *r)
+{
+    int status = (int)strtol(PQgetvalue(r, 0, C_STATUS), NULL, 10);
+
+    if (strcmp(PQgetvalue(r, 0, C_FINGERPRINT_EQUAL), "t") != 0) {
+        req_fail(req, "idempotency.key_reused", NULL, NULL);
+        return;
+    }
+    if (status == 204) {
+        req->status = status;
+    } else if (PQgetisnull(r, 0, C_BODY)) {
+        render_row(req, PQgetvalue(r, 0, C_RESOURCE), arena_dupz(req->arena, PQgetvalue(r, 0, C_RESOURCE_ID)), status);
+        if (req->n_problems)
+            return;
+    } else {
+        req_respond(req, status, str_z("ok"));
+        req->replay = arena_dup(req->arena, PQgetvalue(r, 0, C_BODY), (size_t)PQgetlength(r, 0, C_BODY));
+        req->datetime_format = (enum datetime_format)strtol(PQgetvalue(r, 0, C_DATETIME), NULL, 10);
+    }
+    req->location_header = arena_dupz(req->arena, PQgetvalue(r, 0, C_LOCATION));
+    req->replayed = true;
+    atomic_fetch_add_explicit(&req->engine->board->idempotent_replays, 1, memory_order_relaxed);
+}
+
+/* True: the key is free, and ours until the transaction ends. Else the answer or the problem is on the request. */
+static bool claim(struct wharf_req *req, const char *mark)
+{
+    static const char lock_sql[] = "SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 8))";
+    static const char read_sql[] =
+        "SELECT fingerprint = $3::bytea, status, body, resource, resource_id, location, datetime_format"
+        " FROM wharf.idempotency WHERE organization_id = $1::text AND key = $2::text AND created_at > $4::timestamptz";
+    struct sql_arg args[4] = {arg(req->who->organization), arg(req->idempotency_key), {mark, FINGERPRINT},
+        moment(req, req->now_us - (int64_t)KEPT_S * 1000000)};
+    PGresult *r = req_query(req, lock_sql, args, 2);
+
+    if (!r)
+        return false;
+    if (strcmp(PQgetvalue(r, 0, 0), "t") != 0) {
+        req->retry_after = 1;
+        req_fail(req, "idempotency.in_progress", NULL, NULL);
+        return false;
+    }
+    r = req_query(req, read_sql, args, 4);
+    if (r && PQntuples(r))
+        replay(req, r);
+    return r && !PQntuples(r);
+}
+
+/* ---- remembering ---- */
+
+static bool shown_once(const struct wharf_req *req, wharf_str field)
+{
+    for (size_t i = 0; i < sizeof(req->one_time) / sizeof(*req->one_time) && req->one_time[i]; i++) {
+        if (str_eqz(field, req->one_time[i]))
+            return true;
+    }
+    return false;
+}
+
+/* The body without what was shown this once. */
+static wharf_str without_secrets(struct wharf_req *req, wharf_str body)
+{
+    struct json_error e;
+    const struct wharf_json *whole = json_parse(req->arena, body, &e);
+    const struct wharf_json *data = whole ? json_get(whole, "data") : NULL;
+    struct buf out;
+    struct jw w;
+    wharf_str s;
+
+    if (!req->one_time[0] || !json_is(data, JSON_OBJECT))
+        return body;
+    for (struct wharf_json *m = data->child; m; m = m->next) {
+        if (shown_once(req, m->key)) {
+            m->type = JSON_NULL;
+            m->child = NULL;
+        }
+    }
+    buf_init(&out, 64 << 20);
+    jw_init(&w, &out);
+    jw_value(&w, NULL, whole);
+    s = arena_dup_str(req->arena, buf_str(&out));
+    buf_done(&out);
+    return s;
+}
+
+static bool remember(struct wharf_req *req, const char *mark)
+{
+    static const char sql[] =
+        "INSERT INTO wharf.idempotency (organization_id, key, fingerprint, created_at, status, body, resource, "
+        "resource_id,"
+        " location, datetime_format) VALUES ($1::text, $2::text, $3::bytea, $4::timestamptz, $5::smallint, $6::text,"
+        " $7::text, $8::text, $9::text, $10::smallint)"
+        " ON CONFLICT (organization_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, status = "
+        "EXCLUDED.status,"
+        " body = EXCLUDED.body, resource = EXCLUDED.resource, resource_id = EXCLUDED.resource_id, location ="
+        " EXCLUDED.location, datetime_format = EXCLUDED.datetime_format, created_at = EXCLUDED.created_at";
+    wharf_str status = arena_printf(req->arena, "%d", req->status), body = {"", 0},
+              datetime = arena_printf(req->arena, "%d", (int)req->datetime_format);
+    const char *resource = req->answered ? req->answered->def->name : "";
+    struct buf b;
+
+    if (req->status != 204) {
+        buf_init(&b, 256u << 20);
+        envelope_write(&b, req, req->status);
+        body = without_secrets(req, arena_dup_str(req->arena, buf_str(&b)));
+        buf_done(&b);
+    }
+    if (req->answered && (body.n > BODY_MAX || req->answered->def->has_fresh))
+        body = (wharf_str){"", 0};
+    return req_query(req, sql,
+               (struct sql_arg[]){arg(req->who->organization), arg(req->idempotency_key), {mark, FINGERPRINT},
+                   moment(req, req->now_us), arg(status), arg(body), arg(str_z(resource)), arg(req->answered_id),
+                   arg(req->location_header), arg(datetime)},
+               10) != NULL;
+}
+
+/* ---- the whole ---- */
+
+static bool lost_a_race(const struct wharf_req *req)
+{
+    return req->n_problems == 1 && !strcmp(req->problems[0].code, "conflict");
+}
+
+/* One try. True: it may be tried again. */
+static bool attempt(struct wharf_req *req, void (*run)(struct wharf_req *req), const char *mark)
+{
+    if (req_begin(req) != WHARF_OK)
+        return false;
+    if (!claim(req, mark)) {
+        req_rollback(req);
+        return false;
+    }
+    run(req);
+    while (req->tx_depth > 1)
+        req_rollback(req);
+    if (req->n_problems || !remember(req, mark)) {
+        req_rollback(req);
+        return lost_a_race(req);
+    }
+    return req_commit(req) != WHARF_OK && lost_a_race(req);
+}
+
+static bool in_one_transaction(const struct route *r)
+{
+    return r->kind != ROUTE_KERNEL &&
+           !(r->kind == ROUTE_PLUGIN && r->declared->flags & (WHARF_R_NO_TX | WHARF_R_READONLY));
+}
+
+void idempotent_run(struct wharf_req *req, void (*run)(struct wharf_req *req))
+{
+    char mark[FINGERPRINT + 1];
+
+    if (req->route->kind == ROUTE_PLUGIN && req->route->declared->flags & WHARF_R_NO_TX) {
+        req_fail(req, "param.invalid", "Idempotency-Key", "This route takes no Idempotency-Key; leave it out");
+        return;
+    }
+    if (!in_one_transaction(req->route)) {
+        run(req); /* it changes nothing */
+        return;
+    }
+    fingerprint(req, mark);
+    for (int i = 0; i < TRIES; i++) {
+        if (i)
+            req_clear_problems(req);
+        if (!attempt(req, run, mark))
+            return;
+    }
+}

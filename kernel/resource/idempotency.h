@@ -1,0 +1,14 @@
+/* idempotency.h - a write with an Idempotency-Key is done once, and answered the same way again (docs/spec/01-platform.md section 8.1).
+ *
+ * The key is recorded in the transaction of the change: a crash leaves both or neither. While the first request runs its key is held
+ * by an advisory lock of that transaction, so a crash frees it. Leaves to others: forgetting old keys (http/pulse.c).
+ */
+#ifndef WHARF_RESOURCE_IDEMPOTENCY_H
+#define WHARF_RESOURCE_IDEMPOTENCY_H
+
+#include "resource/request.h"
+
+/* Runs `run` in a transaction around whatever it does, or answers from what is recorded. Problems or answer in req. */
+void idempotent_run(struct wharf_req *req, void (*run)(struct wharf_req *req));
+
+#endif

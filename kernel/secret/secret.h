@@ -1,0 +1,39 @@
+/* secret.h - secrets at rest: texts of columns with "store": "secret" (docs/definitions.md), sealed before they reach the database.
+ *
+ * XChaCha20-Poly1305 with a random nonce per value; what the value belongs to (table, column, row id) is authenticated, so that a
+ * sealed text copied to another row does not open. Its form is "s1.<key id>.<base64url of nonce and sealed bytes>": the key id tells
+ * which of the master keys opens it, so that keys are rotated while the server runs (docs/secrets.md).
+ * Master keys are 32 bytes, from the setting master_key (WHARF_MASTER_KEY) or the file master_key_file; the first one seals, all open.
+ * Leaves to others: which columns (schema/), when (resource/), sealing again after a rotation (cli/).
+ */
+#ifndef WHARF_SECRET_SECRET_H
+#define WHARF_SECRET_SECRET_H
+
+#include "config/config.h"
+
+enum { SECRET_KEY_BYTES = 32, SECRET_KEY_ID = 8, SECRET_KEYS_MAX = 16 };
+
+/* What a sealed text belongs to. */
+struct secret_place {
+    const char *table, *column; /* "org.device", "device_token" */
+    wharf_str id;
+};
+
+/* Reads the master keys into locked memory, once per process, before threads. No key at all is no problem: then nothing can be
+ * sealed or opened. False: the setting or the file is not as it must be; *ret_error (in a) says what to do. */
+bool secret_load(const struct config *config, struct arena *a, wharf_str *ret_error);
+/* Makes master_key_file with a new key when neither the setting nor the file is there. False as above. */
+bool secret_ensure_file(const struct config *config, struct arena *a, wharf_str *ret_error);
+/* A new key as text, made the first line of the file: the others stay. False as above. */
+bool secret_rotate_file(const struct config *config, struct arena *a, wharf_str *ret_error);
+/* Ids of the keys, the one that seals first; "" behind the last. */
+const char *secret_key_id(size_t i);
+/* From now on nothing is sealed or opened: this machine's keys are not those of the database. */
+void secret_disable(void);
+
+/* [any] The sealed text, in a. False: no key. */
+bool secret_seal(struct arena *a, const struct secret_place *at, wharf_str plain, wharf_str *ret);
+/* [any] False: no such key, another place, or not a sealed text. */
+bool secret_open(struct arena *a, const struct secret_place *at, wharf_str sealed, wharf_str *ret);
+
+#endif

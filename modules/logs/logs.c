@@ -1,0 +1,82 @@
+/* logs.c - the module logs: change log and request log as resources (spec 01 section 13), and the check of the seal.
+ *
+ * Reading needs no code. Leaves to others: writing and sealing the rows, which is the kernel's.
+ */
+#include "wharf/service/logs.h"
+
+#include "logs.gen.h"
+
+static const wharf_host *host;
+static const wharf_logs_api *logs;
+
+static const char verify_doc[] =
+    "{\"summary\": \"Check that the change log is as it was sealed\", \"tag\": \"Logs\", \"location\": \"none\", "
+    "\"query\": "
+    "{\"created_at\": {\"type\": \"string\"}}, \"response\": {\"type\": \"object\", \"required\": [\"valid\", "
+    "\"checked\", "
+    "\"first_bad_id\", \"head_hash\"], \"properties\": {\"valid\": {\"type\": \"boolean\"}, \"checked\": {\"type\": "
+    "\"integer\"}, \"first_bad_id\": {\"type\": [\"string\", \"null\"]}, \"head_hash\": {\"type\": [\"string\", "
+    "\"null\"]}}}}";
+
+static wharf_val text_or_null(wharf_str s)
+{
+    return s.n ? (wharf_val){.type = WHARF_V_TEXT, .u.s = s} : (wharf_val){.type = WHARF_V_NULL};
+}
+
+static wharf_status verify(wharf_req *req, void *arg)
+{
+    wharf_logs_report r = {.head = WHARF_HEAD(wharf_logs_report)};
+    wharf_status s = logs->verify(req, "log", &r);
+    wharf_out *out;
+
+    if (s != WHARF_OK)
+        return s;
+    out = host->req->respond(req, 200, r.valid ? "The change log is as it was sealed" : "The change log was altered");
+    host->json->open(out, NULL, '{');
+    host->json->put(out, "valid", (wharf_val){.type = WHARF_V_BOOL, .u.i = r.valid});
+    host->json->put(out, "checked", (wharf_val){.type = WHARF_V_INT, .u.i = r.checked});
+    host->json->put(out, "first_bad_id", text_or_null(r.first_bad_id));
+    host->json->put(out, "head_hash", text_or_null(r.head_hash));
+    host->json->close(out);
+    return WHARF_OK;
+}
+
+static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+{
+    const wharf_resource log = {.head = WHARF_HEAD(wharf_resource),
+        .name = "log",
+        .definition_hash = LOG_DEFINITION_HASH,
+        .definition = LOG_DEFINITION};
+    const wharf_resource request = {.head = WHARF_HEAD(wharf_resource),
+        .name = "request_log",
+        .definition_hash = REQUEST_LOG_DEFINITION_HASH,
+        .definition = REQUEST_LOG_DEFINITION};
+    const wharf_route route = {.head = WHARF_HEAD(wharf_route),
+        .method = "GET",
+        .path = "/v1/logs/verify",
+        .scope = "logs:read",
+        .definition = {verify_doc, sizeof(verify_doc) - 1},
+        .handler = verify,
+        .flags = WHARF_R_READONLY | WHARF_R_LONG};
+
+    MIGRATIONS(api, d);
+    api->errors(d, (wharf_str)ERRORS);
+    api->resource(d, &log);
+    api->resource(d, &request);
+    api->route(d, &route);
+}
+
+static wharf_status start(wharf_plugin *self, wharf_req *req)
+{
+    logs = host->service(self, "wharf.logs", 1, 0);
+    return logs ? WHARF_OK : WHARF_UNAVAILABLE;
+}
+
+const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *given)
+{
+    static const wharf_plugin_desc desc = {
+        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+
+    host = given;
+    return &desc;
+}

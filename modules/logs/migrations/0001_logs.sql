@@ -1,0 +1,18 @@
+-- wharf: phase=expand
+-- The kernel's logs as resources (spec 01 section 13). The rows stay where they are: these views give them the columns that every resource
+-- has. They run with the rights of who asks, so that plugin SQL can't read through them what its role does not see.
+
+CREATE VIEW logs.entry WITH (security_invoker = true) AS
+SELECT organization_id, id, created_at, created_at AS updated_at, actor_id AS created_by, NULL::text AS updated_by,
+    NULL::timestamptz(3) AS deleted_at, 1::bigint AS version, resource, resource_id, parent_id, action, changes, message,
+    COALESCE(images, '[]') AS images, visibility, jsonb_build_object('type', actor_type, 'id', actor_id, 'name', actor_name) AS actor,
+    actor_id, request_id, event_id, batch_id, location_id, prev_hash, hash, sequence,
+    jsonb_path_query_array(changes, '$[*].field') AS changed_fields
+FROM wharf.change_log;
+
+CREATE VIEW logs.request WITH (security_invoker = true) AS
+SELECT organization_id, id, created_at, created_at AS updated_at, principal_id AS created_by, NULL::text AS updated_by,
+    NULL::timestamptz(3) AS deleted_at, 1::bigint AS version, method, route, path, query, status::bigint AS status, code, duration_ms,
+    api_key_id, principal_id, ip, user_agent, client_request_id, idempotency_key, idempotent_replayed, request_bytes, response_bytes,
+    request_body, response_body, row_id, path_id, parent_id
+FROM wharf.request_log;

@@ -1,0 +1,131 @@
+/* devices.c - devices: their scopes and locations, and the key that comes with a new one (spec 01 section 6.2). */
+#include "org.gen.h"
+#include "org.h"
+
+/* The request that makes a device wants a key of it: said by normalize, done by written, on the same thread. */
+static _Thread_local bool issue_key;
+
+static wharf_status device_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+{
+    const wharf_json *wanted = org_host->res->member(new_rec, "issue_key");
+
+    issue_key = false;
+    if (!wanted || op != WHARF_CREATE)
+        return WHARF_OK;
+    if (!org_host->json->truth(wanted, &issue_key))
+        return org_host->err->fail(req, "validation.failed", "issue_key", "issue_key must be true or false");
+    org_host->res->drop(new_rec, "issue_key");
+    return WHARF_OK;
+}
+
+static bool has(const wharf_json *array, wharf_str id)
+{
+    wharf_str s;
+
+    for (const wharf_json *e = array ? org_host->json->at(array, 0) : NULL; e; e = org_host->json->next(e)) {
+        if (org_host->json->text(e, &s) && same(s, id))
+            return true;
+    }
+    return false;
+}
+
+/* A device reaches the place where it stands. */
+static wharf_status add_own_location(wharf_req *req, wharf_rec *rec, wharf_str location)
+{
+    const wharf_json *ids = get_json(rec, DEVICE_LOCATIONS), *whole;
+    wharf_out *out;
+    wharf_status s;
+
+    if (has(ids, location))
+        return WHARF_OK;
+    out = org_host->json->writer(req);
+    org_host->json->open(out, NULL, '[');
+    for (const wharf_json *e = ids ? org_host->json->at(ids, 0) : NULL; e; e = org_host->json->next(e))
+        org_host->json->put(out, NULL, json(e));
+    org_host->json->put(out, NULL, text(location));
+    org_host->json->close(out);
+    s = org_host->json->result(req, out, &whole);
+    if (s == WHARF_OK)
+        org_host->res->set(rec, DEVICE_LOCATIONS, json(whole));
+    return s;
+}
+
+static wharf_status settle_locations(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+{
+    const wharf_json *ids = get_json(rec, DEVICE_LOCATIONS);
+    bool before = old_rec && get_truth(old_rec, DEVICE_ALLOW_ALL_LOCATIONS, true), all;
+    wharf_str location = {"", 0};
+    bool placed = get_text(rec, DEVICE_LOCATION_ID, &location);
+
+    if (!old_rec && !org_host->res->sent(rec, DEVICE_ALLOW_ALL_LOCATIONS))
+        org_host->res->set(rec, DEVICE_ALLOW_ALL_LOCATIONS, truth(!placed && (!ids || !org_host->json->count(ids))));
+    all = get_truth(rec, DEVICE_ALLOW_ALL_LOCATIONS, true);
+    if (all && !before)
+        return all_locations_allowed(req, false);
+    if (!all && placed &&
+        (!old_rec || org_host->res->sent(rec, DEVICE_LOCATION_ID) || org_host->res->sent(rec, DEVICE_LOCATIONS)))
+        return add_own_location(req, rec, location);
+    return WHARF_OK;
+}
+
+static wharf_status device_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    static const char count_sql[] = "SELECT count(*) FROM org.device WHERE organization_id = $1::text"
+                                    " AND (deleted_at IS NULL OR deleted_at > $2::timestamptz)";
+    wharf_status s;
+
+    if (op == WHARF_DELETE)
+        return WHARF_OK;
+    s = scopes_settle(req, old_rec, new_rec, DEVICE_SCOPES, false);
+    if (s == WHARF_OK)
+        s = settle_locations(req, old_rec, new_rec);
+    if (s == WHARF_OK && op == WHARF_CREATE)
+        s = limit_rows(req, "org.devices", count_sql, DEVICES_MAX, "device.too_many");
+    return s;
+}
+
+/* The device's own scopes, as far as its maker has them. */
+static wharf_status make_key(wharf_req *req, const wharf_rec *device)
+{
+    const wharf_json *own = get_json(device, DEVICE_SCOPES), *granted, *body;
+    struct scopes scopes = scopes_of(req, own), caller = scopes_of_caller(req);
+    wharf_out *out = org_host->json->writer(req);
+    const wharf_rec *key;
+    wharf_str name = {"", 0};
+    bool found;
+    wharf_status s = own ? WHARF_OK : scopes_of_role(req, WHARF_S("user"), &found, &scopes);
+
+    scopes_meet(&scopes, &caller);
+    if (s == WHARF_OK)
+        s = scopes_json(req, &scopes, &granted);
+    if (s != WHARF_OK)
+        return s;
+    get_text(device, DEVICE_NAME, &name);
+    org_host->json->open(out, NULL, '{');
+    org_host->json->put(out, "name", text(name));
+    org_host->json->put(out, "device_id", text(org_host->res->id(device)));
+    org_host->json->put(out, "scopes", json(granted));
+    org_host->json->put(out, "allow_all_locations", truth(true)); /* which the device's own locations limit */
+    org_host->json->close(out);
+    s = org_host->json->result(req, out, &body);
+    return s == WHARF_OK ? keys_make(req, body, false, &key) : s;
+}
+
+static wharf_status device_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    wharf_status s;
+
+    if (op == WHARF_CREATE) {
+        if (!issue_key)
+            return WHARF_OK;
+        s = make_key(req, new_rec);
+        if (s == WHARF_OK)
+            org_host->res->set((wharf_rec *)(uintptr_t)new_rec, DEVICE_API_KEY, text(keys_issued()));
+        return s;
+    }
+    org_host->req->access_changed(req);
+    return op == WHARF_DELETE ? keys_revoke_all(req, true, org_host->res->id(old_rec)) : WHARF_OK;
+}
+
+const wharf_hooks device_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .normalize = device_normalize, .check = device_check, .written = device_written};

@@ -1,0 +1,224 @@
+/* organization.c - the organization's row and its settings; making and ending organizations (spec 01 section 12).
+ *
+ * Leaves to others: which settings there are (the manifests' "settings"), erasing what is 30 days gone (a job of the kernel).
+ */
+#include "org.gen.h"
+#include "org.h"
+
+enum { FIRST_KEY_MINUTES = 15 };
+
+/* ---- the row ---- */
+
+/* The role of new users is one that there is. */
+static wharf_status check_default_role(wharf_req *req, const wharf_rec *rec)
+{
+    const wharf_json *sent = org_host->res->sent(rec, ORGANIZATION_SETTINGS)
+                                 ? org_host->res->input(rec, ORGANIZATION_SETTINGS)
+                                 : NULL,
+                     *users = sent && org_host->json->type(sent) == WHARF_J_OBJECT ? org_host->json->get(sent, "users")
+                                                                                   : NULL,
+                     *role = users && org_host->json->type(users) == WHARF_J_OBJECT
+                                 ? org_host->json->get(users, "default_role")
+                                 : NULL;
+    struct scopes scopes;
+    bool found = true;
+    wharf_str id;
+    wharf_status s = WHARF_OK;
+
+    if (role && org_host->json->text(role, &id))
+        s = scopes_of_role(req, id, &found, &scopes);
+    if (s == WHARF_OK && (!found || (role && same(id, WHARF_S("owner")))))
+        return org_host->err->fail(req, "validation.failed", "settings.users.default_role",
+            "settings.users.default_role must be a role of GET /v1/roles other than owner");
+    return s;
+}
+
+static wharf_status organization_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    if (op == WHARF_CREATE) {
+        org_host->res->set(new_rec, ORGANIZATION_ACTIVE, truth(true));
+        org_host->res->set(new_rec, ORGANIZATION_MODE, text(WHARF_S("live")));
+    }
+    return op == WHARF_DELETE ? WHARF_OK : check_default_role(req, new_rec);
+}
+
+/* What keys carry of the settings is read again with them. */
+static wharf_status organization_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    if (op != WHARF_CREATE)
+        org_host->req->access_changed(req);
+    return WHARF_OK;
+}
+
+const wharf_hooks organization_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .check = organization_check, .written = organization_written};
+
+/* ---- making one ---- */
+
+struct making {
+    const wharf_json *user, *organization;
+    wharf_str id;
+    const wharf_rec *made, *owner, *key;
+};
+
+static wharf_status create(wharf_req *req, const char *resource, wharf_out *body, const wharf_rec **ret)
+{
+    const wharf_json *v;
+    wharf_status s = org_host->json->result(req, body, &v);
+
+    return s == WHARF_OK ? org_host->res->create(req, resource, v, ret) : s;
+}
+
+static wharf_status make_row(wharf_req *req, struct making *m)
+{
+    wharf_out *body = org_host->json->writer(req);
+    wharf_status s;
+
+    org_host->json->open(body, NULL, '{');
+    org_host->json->put(body, "id", text(m->id));
+    org_host->json->put(body, "name", json(org_host->json->get(m->organization, "name")));
+    org_host->json->close(body);
+    org_host->err->base(req, "organization.");
+    s = create(req, "organization", body, &m->made);
+    org_host->err->base(req, "");
+    return s;
+}
+
+static wharf_status make_owner(wharf_req *req, struct making *m)
+{
+    wharf_out *body = org_host->json->writer(req);
+    wharf_status s;
+
+    org_host->json->open(body, NULL, '{');
+    org_host->json->put(body, "name", json(org_host->json->get(m->user, "name")));
+    org_host->json->put(body, "email", json(org_host->json->get(m->user, "email")));
+    org_host->json->put(body, "role", text(WHARF_S("owner")));
+    org_host->json->close(body);
+    org_host->err->base(req, "user.");
+    s = create(req, "user", body, &m->owner);
+    org_host->err->base(req, "");
+    return s;
+}
+
+/* Where there is no module with locations there is no base location. */
+static wharf_status make_location(wharf_req *req, struct making *m)
+{
+    wharf_out *body = org_host->json->writer(req);
+    const wharf_rec *location;
+    wharf_status s;
+
+    if (!has_locations)
+        return WHARF_OK;
+    org_host->json->open(body, NULL, '{');
+    org_host->json->put(body, "name", json(org_host->json->get(m->organization, "name")));
+    org_host->json->put(body, "address", json(org_host->json->get(m->organization, "address")));
+    org_host->json->close(body);
+    org_host->err->base(req, "organization.");
+    s = create(req, "location", body, &location);
+    org_host->err->base(req, "");
+    return s;
+}
+
+/* A key of all scopes for the first minutes; whoever wants to keep it changes its end. */
+static wharf_status make_key(wharf_req *req, struct making *m)
+{
+    wharf_out *body = org_host->json->writer(req);
+    const wharf_json *v;
+    wharf_status s;
+
+    org_host->json->open(body, NULL, '{');
+    org_host->json->put(body, "name", text(WHARF_S("First key")));
+    org_host->json->put(body, "user_id", text(org_host->res->id(m->owner)));
+    org_host->json->open(body, "scopes", '{');
+    org_host->json->put(body, "*", integer(WHARF_LEVEL_WRITE));
+    org_host->json->close(body);
+    org_host->json->put(body, "expires_at", moment(org_host->req->now_us(req) + FIRST_KEY_MINUTES * 60 * 1000000LL));
+    org_host->json->close(body);
+    s = org_host->json->result(req, body, &v);
+    return s == WHARF_OK ? keys_make(req, v, true, &m->key) : s;
+}
+
+static wharf_status make(wharf_req *req, void *arg)
+{
+    struct making *m = arg;
+    wharf_status s = make_row(req, m);
+
+    if (s == WHARF_OK)
+        s = make_owner(req, m);
+    if (s == WHARF_OK)
+        s = make_location(req, m);
+    return s == WHARF_OK ? make_key(req, m) : s;
+}
+
+wharf_status organization_make(wharf_req *req, void *arg)
+{
+    struct making m = {.id = org_host->req->new_id(req, "org")};
+    const wharf_json *body;
+    wharf_out *out;
+    wharf_status s;
+
+    if (!keys->tenants(req))
+        return org_host->err->fail(
+            req, "scope_access", NULL, "Organizations are made on the machine here: `wharf org create`");
+    if (keys->caller(req)->test_mode)
+        return org_host->err->fail(req, "scope_access", NULL, "A test key makes no organizations; use a live key");
+    org_host->req->body(req, &body);
+    m.user = org_host->json->get(body, "user");
+    m.organization = org_host->json->get(body, "organization");
+    s = keys->as_installation(req, m.id, make, &m);
+    if (s != WHARF_OK)
+        return s;
+    out = org_host->req->respond(req, 201, "Organization created");
+    org_host->json->open(out, NULL, '{');
+    org_host->json->put(out, "object", text(WHARF_S("tenant")));
+    org_host->json->put(out, "id", text(m.id));
+    org_host->res->encode(req, out, "organization", m.made);
+    org_host->res->encode(req, out, "user", m.owner);
+    s = keys_show(req, out, "api_key", m.key);
+    org_host->json->close(out);
+    org_host->req->created(req, org_host->mem->format(req, "/v1/organizations/%s", m.id.p));
+    return s;
+}
+
+/* ---- ending one ---- */
+
+wharf_status organization_end(wharf_req *req, void *arg)
+{
+    static const char sql[] = "UPDATE org.organization SET active = false"
+                              " WHERE organization_id = $1::text AND id = $1::text";
+    wharf_val own = text(org_host->req->organization(req));
+    wharf_str id = {"", 0}, name = {"", 0}, confirm = {"", 0};
+    const wharf_json *body;
+    const wharf_rec *rec;
+    wharf_out *out;
+    wharf_status s;
+
+    org_host->req->param(req, "organization", &id);
+    if (same(id, WHARF_S("org")))
+        id = own.u.s;
+    if (!same(keys->caller(req)->role, WHARF_S("owner")) || keys->caller(req)->test_mode)
+        return org_host->err->fail(req, "role_access", NULL, "Only an owner deletes the organization, with a live key");
+    if (!same(id, own.u.s))
+        return org_host->err->fail(req, "not_found", id.p, NULL);
+    s = org_host->res->fetch(req, "organization", id, WHARF_FOR_UPDATE, &rec);
+    if (s != WHARF_OK)
+        return s;
+    org_host->req->body(req, &body);
+    org_host->json->text(org_host->json->get(body, "confirm"), &confirm);
+    get_text(rec, ORGANIZATION_NAME, &name);
+    if (!same(confirm, name))
+        return org_host->err->fail(req, "validation.failed", "confirm", "confirm must be the name of the organization");
+    s = org_host->db->exec(req, sql, &own, 1, NULL);
+    if (s == WHARF_OK)
+        s = org_host->res->remove(req, "organization", id);
+    if (s != WHARF_OK)
+        return s;
+    out = org_host->req->respond(req, 200, "Organization deleted");
+    org_host->json->open(out, NULL, '{');
+    org_host->json->put(out, "id", text(id));
+    org_host->json->put(out, "object", text(WHARF_S("organization")));
+    org_host->json->put(out, "deleted", truth(true));
+    org_host->json->close(out);
+    return WHARF_OK;
+}

@@ -1,0 +1,286 @@
+/* users.c - users: roles that may be given, the last owner, contact data (spec 01 section 6.1). Leaves keys to keys.c. */
+#include "org.gen.h"
+#include "org.h"
+
+enum { EMAIL_LOCAL = 64, PHONE_MIN = 7, PHONE_MAX = 15 };
+
+static bool everywhere(wharf_str role)
+{
+    return same(role, WHARF_S("owner")) || same(role, WHARF_S("developer"));
+}
+
+/* ---- input ---- */
+
+/* role_id is another name of role. */
+static wharf_status take_role(wharf_req *req, wharf_rec *rec)
+{
+    const wharf_json *id = org_host->res->member(rec, "role_id"), *role = org_host->res->member(rec, "role");
+    wharf_str a, b;
+
+    if (!id)
+        return WHARF_OK;
+    if (role && org_host->json->text(id, &a) && org_host->json->text(role, &b) && !same(a, b))
+        return org_host->err->fail(req, "validation.failed", "role_id", "role and role_id differ; send one of them");
+    org_host->res->drop(rec, "role_id");
+    if (!role)
+        org_host->res->set(rec, USER_ROLE, json(id));
+    return WHARF_OK;
+}
+
+/* fcm_token takes the place of all tokens. */
+static wharf_status take_token(wharf_req *req, wharf_rec *rec)
+{
+    const wharf_json *token = org_host->res->member(rec, "fcm_token"), *list;
+    wharf_out *out;
+    wharf_str s = {"", 0};
+    wharf_status status;
+
+    if (!token)
+        return WHARF_OK;
+    if (org_host->json->type(token) != WHARF_J_NULL && !org_host->json->text(token, &s))
+        return org_host->err->fail(req, "validation.failed", "fcm_token", "fcm_token must be a string or null");
+    out = org_host->json->writer(req);
+    org_host->json->open(out, NULL, '[');
+    if (s.n)
+        org_host->json->put(out, NULL, text(s));
+    org_host->json->close(out);
+    status = org_host->json->result(req, out, &list);
+    if (status != WHARF_OK)
+        return status;
+    org_host->res->drop(rec, "fcm_token");
+    org_host->res->set(rec, USER_FCM_TOKENS, json(list));
+    return WHARF_OK;
+}
+
+static wharf_status user_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+{
+    wharf_status s = take_role(req, new_rec);
+
+    return s == WHARF_OK ? take_token(req, new_rec) : s;
+}
+
+/* Exactly one '@', something before it, a dot in what follows, no white space. */
+static bool email_form(wharf_str s)
+{
+    const char *at = memchr(s.p, '@', s.n);
+    size_t local = at ? (size_t)(at - s.p) : 0;
+    wharf_str domain = at ? (wharf_str){at + 1, s.n - local - 1} : (wharf_str){"", 0};
+    const char *dot = memchr(domain.p, '.', domain.n);
+
+    if (!local || local > EMAIL_LOCAL || !dot || dot == domain.p || domain.p[domain.n - 1] == '.')
+        return false;
+    return !memchr(domain.p, '@', domain.n) && !memchr(s.p, ' ', s.n) && !memchr(s.p, '\t', s.n);
+}
+
+/* Digits of a phone, with '+' in front where the country is known. False: something that is no phone. */
+static bool phone_form(wharf_req *req, wharf_str s, wharf_str *ret)
+{
+    char *out = org_host->mem->alloc(req, s.n + 1);
+    wharf_str country = WHARF_S("US");
+    bool plus = s.n && s.p[0] == '+', america;
+    size_t k = 0;
+
+    for (size_t i = plus; i < s.n; i++) {
+        if (strchr(" ()-./", s.p[i]))
+            continue;
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return false;
+        out[k++] = s.p[i];
+    }
+    if (k < PHONE_MIN || k > PHONE_MAX)
+        return false;
+    org_directory.country(req, &country);
+    america = same(country, WHARF_S("US")) || same(country, WHARF_S("CA"));
+    if (!plus && america && (k == 10 || (k == 11 && out[0] == '1')))
+        *ret = org_host->mem->format(req, "%s%.*s", k == 10 ? "+1" : "+", (int)k, out);
+    else
+        *ret = org_host->mem->format(req, "%s%.*s", plus ? "+" : "", (int)k, out);
+    return true;
+}
+
+static wharf_status settle_contact(wharf_req *req, wharf_rec *rec)
+{
+    wharf_str s;
+
+    if (org_host->res->sent(rec, USER_EMAIL) && get_text(rec, USER_EMAIL, &s) && !email_form(s))
+        org_host->err->add(req, "validation.failed", "email", "email must be an address such as ann@example.com");
+    if (!org_host->res->sent(rec, USER_PHONE) || !get_text(rec, USER_PHONE, &s))
+        return org_host->err->current(req);
+    if (phone_form(req, s, &s))
+        org_host->res->set(rec, USER_PHONE, text(s));
+    else
+        org_host->err->add(
+            req, "validation.failed", "phone", "phone must have 7 to 15 digits, with + before a country code");
+    return org_host->err->current(req);
+}
+
+/* ---- roles ---- */
+
+static wharf_status default_role(wharf_req *req, wharf_str *ret)
+{
+    static const char sql[] = "SELECT COALESCE(settings #>> '{users,default_role}', 'user') FROM org.organization"
+                              " WHERE organization_id = $1::text AND id = $1::text";
+    wharf_val arg = text(keys->caller(req)->live_organization);
+    const wharf_rows *rows;
+    wharf_status s = org_host->db->query(req, sql, &arg, 1, &rows);
+
+    if (s != WHARF_OK || !row_text(rows, 0, 0, ret))
+        *ret = WHARF_S("user");
+    return s;
+}
+
+/* A role that is given: it exists, an owner's by an owner, and nobody gives what he has not. */
+static wharf_status check_role(wharf_req *req, wharf_str role)
+{
+    struct scopes scopes;
+    bool found;
+    wharf_status s = scopes_of_role(req, role, &found, &scopes);
+
+    if (s != WHARF_OK)
+        return s;
+    if (!found)
+        return org_host->err->fail(
+            req, "validation.failed", "role", "There is no role %.*s; GET /v1/roles lists them", (int)role.n, role.p);
+    if (same(role, WHARF_S("owner")) && !acts_as_owner(req))
+        return org_host->err->fail(req, "role_access", NULL, "Only an owner makes owners");
+    return scopes_allowed(req, &scopes, NULL);
+}
+
+/* An owner is removed by an owner, and never the last one that is active. Those who try it at once wait for each other. */
+static wharf_status check_owner_leaves(wharf_req *req, const wharf_rec *old_rec)
+{
+    static const char sql[] = "SELECT count(*) FROM org.user WHERE organization_id = $1::text AND role = 'owner'"
+                              " AND status = 'active' AND deleted_at IS NULL AND id <> $2::text";
+    const wharf_caller *who = keys->caller(req);
+    wharf_val args[2] = {text(who->live_organization), text(org_host->res->id(old_rec))};
+    const wharf_rows *rows;
+    wharf_str status = {"", 0};
+    wharf_status s;
+
+    if (!acts_as_owner(req))
+        return org_host->err->fail(req, "role_access", NULL, "Only an owner removes owners");
+    get_text(old_rec, USER_STATUS, &status);
+    if (!same(status, WHARF_S("active")))
+        return WHARF_OK;
+    s = org_host->db->lock(req, "org.owners", who->live_organization);
+    if (s == WHARF_OK)
+        s = org_host->db->query(req, sql, args, 2, &rows);
+    if (s == WHARF_OK && !row_int(rows, 0, 0))
+        return org_host->err->fail(req, "user.last_owner", NULL, NULL);
+    return s;
+}
+
+static wharf_status settle_role(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+{
+    wharf_str role, before = {"", 0}, status = {"", 0}, old_status = {"", 0};
+    bool had = old_rec && get_text(old_rec, USER_ROLE, &before);
+    wharf_status s = WHARF_OK;
+
+    if (!get_text(rec, USER_ROLE, &role)) {
+        s = default_role(req, &role);
+        org_host->res->set(rec, USER_ROLE, text(role));
+    }
+    if (s == WHARF_OK && !(had && same(role, before)))
+        s = check_role(req, role);
+    if (s != WHARF_OK || !same(before, WHARF_S("owner")))
+        return s;
+    get_text(rec, USER_STATUS, &status);
+    get_text(old_rec, USER_STATUS, &old_status);
+    if (!same(role, before) || (same(old_status, WHARF_S("active")) && !same(status, old_status)))
+        return check_owner_leaves(req, old_rec);
+    return s;
+}
+
+/* ---- locations ---- */
+
+static wharf_status settle_locations(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+{
+    const wharf_json *ids = get_json(rec, USER_LOCATIONS);
+    bool before = old_rec && get_truth(old_rec, USER_ALLOW_ALL_LOCATIONS, true);
+    wharf_str role = {"", 0};
+
+    get_text(rec, USER_ROLE, &role);
+    if (everywhere(role)) {
+        org_host->res->set(rec, USER_ALLOW_ALL_LOCATIONS, truth(true));
+        return before ? WHARF_OK : all_locations_allowed(req, false);
+    }
+    if (!old_rec && !org_host->res->sent(rec, USER_ALLOW_ALL_LOCATIONS))
+        org_host->res->set(rec, USER_ALLOW_ALL_LOCATIONS, truth(!ids || !org_host->json->count(ids)));
+    if (get_truth(rec, USER_ALLOW_ALL_LOCATIONS, true) && !before)
+        return all_locations_allowed(req, false);
+    return WHARF_OK;
+}
+
+/* ---- hooks ---- */
+
+static wharf_status check_new(wharf_req *req, wharf_rec *rec)
+{
+    static const char count_sql[] = "SELECT count(*) FROM org.user WHERE organization_id = $1::text"
+                                    " AND (deleted_at IS NULL OR deleted_at > $2::timestamptz)";
+
+    return limit_rows(req, "org.users", count_sql, USERS_MAX, "user.too_many");
+}
+
+/* Whose address is new has not shown that it is theirs. */
+static wharf_status unverified(wharf_req *req, wharf_rec *rec)
+{
+    const wharf_json *v;
+    wharf_status s = org_host->json->parse(req, WHARF_S("{\"email_verified\":false}"), &v);
+
+    if (s == WHARF_OK)
+        org_host->res->set(rec, USER_REQUIREMENTS, json(v));
+    return s;
+}
+
+static wharf_status user_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    wharf_str role = {"", 0};
+    wharf_status s;
+
+    if (op == WHARF_DELETE) {
+        get_text(old_rec, USER_ROLE, &role);
+        return same(role, WHARF_S("owner")) ? check_owner_leaves(req, old_rec) : WHARF_OK;
+    }
+    s = settle_contact(req, new_rec);
+    if (s == WHARF_OK)
+        s = settle_role(req, old_rec, new_rec);
+    if (s == WHARF_OK)
+        s = settle_locations(req, old_rec, new_rec);
+    if (s == WHARF_OK && op == WHARF_CREATE)
+        s = check_new(req, new_rec);
+    if (s == WHARF_OK && org_host->res->changed(old_rec, new_rec, USER_EMAIL))
+        s = unverified(req, new_rec);
+    return s;
+}
+
+static wharf_status user_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    if (op == WHARF_CREATE)
+        return WHARF_OK;
+    org_host->req->access_changed(req);
+    return op == WHARF_DELETE ? keys_revoke_all(req, false, org_host->res->id(old_rec)) : WHARF_OK;
+}
+
+static wharf_status user_compute(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
+{
+    wharf_str role = {"", 0}, before = {"", 0};
+    struct scopes scopes;
+    bool found;
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; f == USER_SCOPES && i < n && s == WHARF_OK; i++) {
+        get_text(recs[i], USER_ROLE, &role);
+        if (!i || !same(role, before))
+            s = scopes_of_role(req, role, &found, &scopes);
+        before = role;
+        scopes_list(outs[i], NULL, &scopes, req);
+    }
+    return s;
+}
+
+const wharf_hooks user_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = user_normalize,
+    .check = user_check,
+    .written = user_written,
+    .compute = user_compute};

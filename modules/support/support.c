@@ -1,0 +1,69 @@
+/* support.c - the module support (spec 01 section 16): what it declares. Rules: rules.c; files: attachments.c; the mail: notice.c. */
+#include "support.h"
+
+#include "support.gen.h"
+
+const wharf_host *support_host;
+const wharf_blob_api *support_blob;
+const wharf_mail_api *support_mail;
+const wharf_token_api *support_token;
+const wharf_config_api *support_config;
+wharf_plugin *support_self;
+
+static const char download_doc[] = "{\"summary\": \"Download an attachment by the link that was sent by mail\", "
+                                   "\"tag\": \"Support\", \"location\": \"none\", "
+                                   "\"status\": 200}";
+
+wharf_str support_column(const wharf_rows *rows, size_t row, size_t column)
+{
+    wharf_val v;
+
+    return support_host->db->value(rows, row, column, WHARF_V_TEXT, &v) ? v.u.s : WHARF_S("");
+}
+
+wharf_val support_now(wharf_req *req)
+{
+    return (wharf_val){.type = WHARF_V_TIME_US, .u.i = support_host->req->now_us(req)};
+}
+
+static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+{
+    const wharf_resource request = {.head = WHARF_HEAD(wharf_resource),
+        .name = "support_request",
+        .definition_hash = SUPPORT_REQUEST_DEFINITION_HASH,
+        .definition = SUPPORT_REQUEST_DEFINITION,
+        .hooks = &support_hooks};
+    const wharf_route download = {.head = WHARF_HEAD(wharf_route),
+        .method = "GET",
+        .path = "/v1/support/attachments/:token",
+        .scope = "public",
+        .definition = {download_doc, sizeof(download_doc) - 1},
+        .handler = attachment_download,
+        .flags = WHARF_R_READONLY | WHARF_R_PUBLIC};
+
+    MIGRATIONS(api, d);
+    api->errors(d, (wharf_str)ERRORS);
+    api->resource(d, &request);
+    api->route(d, &download);
+    api->job(d, "notice", notice_send, NULL,
+        WHARF_S("{\"retries\": 12, \"backoff\": {\"first\": \"30s\", \"max\": \"6h\"}}"));
+}
+
+static wharf_status start(wharf_plugin *self, wharf_req *req)
+{
+    support_self = self;
+    support_blob = support_host->service(self, "wharf.blob", 1, 1);
+    support_mail = support_host->service(self, "wharf.mail", 1, 0);
+    support_token = support_host->service(self, "wharf.token", 1, 0);
+    support_config = support_host->service(self, "wharf.config", 1, 0);
+    return support_blob && support_mail && support_token && support_config ? WHARF_OK : WHARF_UNAVAILABLE;
+}
+
+const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
+{
+    static const wharf_plugin_desc desc = {
+        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+
+    support_host = host;
+    return &desc;
+}

@@ -1,0 +1,33 @@
+/* wharf/service/logs.h - the change log's seal: service "wharf.logs", version 1.0 (docs/logs.md).
+ *
+ * The server writes the change log and seals it; which rows anybody sees is a resource's matter. Rules of this header: wharf/plugin.h.
+ */
+#ifndef WHARF_SERVICE_LOGS_H
+#define WHARF_SERVICE_LOGS_H
+
+#include "wharf/plugin.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The caller sets head; members that its size does not reach are left out. */
+typedef struct wharf_logs_report {
+    wharf_head head;
+    bool valid;
+    int64_t checked;                     /* sealed rows whose hash and place in the chain were looked at */
+    wharf_str first_bad_id;              /* empty when valid, and when the whole chain is gone */
+    wharf_str head_hash;                 /* of the newest sealed row, 64 hex digits; empty before the first */
+} wharf_logs_report;
+
+typedef struct wharf_logs_api {
+    wharf_head head;
+    /* Checks the chain of the request's organization from the first to the last row that the request's created_at filters (query
+     * parameters, docs/spec/01-platform.md section 11) choose; all of it without any. resource: the declared one that shows the change log. */
+    wharf_status (*verify)(wharf_req *req, const char *resource, wharf_logs_report *report);
+} wharf_logs_api;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,43 @@
+/* wharf/service/mail.h - mail through the operator's server: service "wharf.mail", version 1.0.
+ *
+ * What is in a text can't become a header; the message carries Date, Message-ID and From by itself (docs/net.md). Rules of this header:
+ * wharf/plugin.h. All functions are [worker].
+ */
+#ifndef WHARF_SERVICE_MAIL_H
+#define WHARF_SERVICE_MAIL_H
+
+#include "wharf/plugin.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct wharf_mail_message {
+    wharf_head head;
+    const wharf_str *to;                 /* 1 to 100 addresses, "a@b.example"; all of them see each other */
+    size_t n_to;
+    wharf_str reply_to;                  /* address, or empty */
+    wharf_str subject;                   /* one line; line ends in it become spaces */
+    wharf_str text, html;                /* UTF-8; with both, readers choose. Not both empty */
+    const wharf_str *file_names, *file_types, *file_data; /* n_files each; an empty type is application/octet-stream */
+    size_t n_files;
+    wharf_str message_id;                /* "x@y", for mails that must not come twice; empty: a new one */
+} wharf_mail_message;
+
+typedef struct wharf_mail_api {
+    wharf_head head;
+    /* Is a mail server configured? [any] */
+    bool (*enabled)(wharf_plugin *self);
+    /* Of a test organization's request: kept for GET /v1/test/outbox instead, server or not. Else:
+     * sends now and waits, at most until the request's deadline. mail.refused (400): an address or the message itself;
+     * mail.unavailable (503): no server is configured, or it can't be reached or says later. path: of the field with the address. */
+    wharf_status (*send)(wharf_req *req, const wharf_mail_message *m, const char *path);
+    /* Sends after the request's transaction has committed, by a job that tries for about a day (docs/net.md). Here only what is wrong with
+     * the message itself is a problem: mail.refused. */
+    wharf_status (*queue)(wharf_req *req, const wharf_mail_message *m, const char *path);
+} wharf_mail_api;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,29 @@
+/* wharf/service/token.h - links for people without a key: service "wharf.token", version 1.0 (docs/files.md 'Tokenized links').
+ *
+ * A token is 256 random bits as 43 characters, shown once; the server keeps its hash. It stands for one thing of one organization: kind (of this
+ * plugin) and id. Rules of this header: wharf/plugin.h. All functions are [worker].
+ */
+#ifndef WHARF_SERVICE_TOKEN_H
+#define WHARF_SERVICE_TOKEN_H
+
+#include "wharf/plugin.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct wharf_token_api {
+    wharf_head head;
+    /* A new token of the request's organization, in its transaction. kind: at most 30 of a-z and _. */
+    wharf_status (*make)(wharf_req *req, const char *kind, wharf_str id, int64_t expires_us, wharf_str *ret_token);
+    /* On a public route, before any other service: from here on the request is one of the token's organization, without a user, scopes or
+     * locations. Problem not_found: no such token, expired or revoked. */
+    wharf_status (*enter)(wharf_req *req, const char *kind, wharf_str token, wharf_str *ret_id);
+    /* All tokens of the id are dead. */
+    wharf_status (*revoke)(wharf_req *req, const char *kind, wharf_str id);
+} wharf_token_api;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,399 @@
+"""Jobs (docs/jobs.md): at least once, effect once, order per key, retries, periods, fairness, cancelling, blame for crashes.
+
+A server of its own with the plugin tests/plugins/jobbench; a second one on the same database where that matters. Waiting is for a
+condition, with a limit that only a hang reaches.
+"""
+import os
+import re
+import signal
+import time
+
+import pytest
+import requests
+
+from wharf import BUILD, Server
+
+PLUGIN = f"{BUILD}/tests/plugins/jobbench.so"
+MODULES = f"org,{PLUGIN}"
+LIMIT = 40
+
+
+@pytest.fixture(scope="module")
+def server():
+    s = Server("--modules", MODULES, "--set", "crash.quarantine=off", "--set", "rate_limit.key=0", "--set", "rate_limit.write=0")
+    yield s
+    s.stop()
+
+
+@pytest.fixture
+def org(server):
+    return server.organization()
+
+
+def until(what, seconds=LIMIT):
+    end = time.monotonic() + seconds
+    while not (got := what()):
+        assert time.monotonic() < end, f"not within {seconds} s"
+        time.sleep(0.02)
+    return got
+
+
+def ask(org, job, expect=200, **more):
+    if not hasattr(org, "_client"):
+        org._client = org.client()
+    return org._client.post("/v1/jobbench/enqueue", {"job": job, **more}, expect=expect)
+
+
+def waiting(org, where="true"):
+    return org.server.sql(f"SELECT id, queue, state, attempts, progress_done, progress_total, error, key FROM wharf.job"
+                          f" WHERE organization_id = %s AND {where} ORDER BY id", org.id)
+
+
+def idle(org):
+    return until(lambda: not waiting(org))
+
+
+def effects(org, what=None, id=None):
+    rows = org.server.sql("SELECT what, key, value, job FROM jobbench.effect WHERE organization_id = %s ORDER BY n", org.id if id is None else id)
+    return [r for r in rows if what in (None, r[0])]
+
+
+def past(org):
+    return org.server.sql("SELECT id, queue, state, reason, attempts, crashes, error FROM wharf.job_past WHERE organization_id = %s"
+                          " ORDER BY id", org.id)
+
+
+def job_workers(server):
+    """Process numbers of a server's job workers, by `wharf ps`."""
+    return [int(m) for m in re.findall(r"^job \d+ +(\d+) +ready", server.command("ps"), re.M)]
+
+
+@pytest.fixture
+def clock(server):
+    """Moves the kernel clock on by seconds; put back at the end."""
+    def move(seconds):
+        server.sql("UPDATE wharf.setting SET value = (value::bigint + %s)::text WHERE key = 'clock.offset_seconds'", seconds)
+        server.sql("NOTIFY wharf_job")
+    yield move
+    server.sql("UPDATE wharf.setting SET value = '0' WHERE key = 'clock.offset_seconds'")
+
+
+# ---- asking ----
+
+def test_each_is_done_once(org):
+    ask(org, "count", times=200)
+    idle(org)
+    assert sorted(e[2] for e in effects(org)) == list(range(1, 201))
+    assert past(org) == []  # nothing is kept of what succeeded
+
+
+def test_nothing_is_enqueued_by_a_request_that_fails(org):
+    ask(org, "count", times=3, fail=1, expect=400)
+    ask(org, "count", value=7)
+    idle(org)
+    assert [e[2] for e in effects(org)] == [7]
+
+
+def test_a_job_nobody_has(org):
+    a = ask(org, "strange", expect=503)
+    assert a.code == "module.unavailable" and "jobbench.strange" in a.message + str(a.errors), a
+    ask(org, "nobody.nothing", expect=503)
+    ask(org, "jobbench.count")  # the full name is good too
+    idle(org)
+    assert len(effects(org)) == 1
+
+
+def test_organizations_do_not_meet(server):
+    orgs = [server.organization() for _ in range(3)]
+    for n, o in enumerate(orgs):
+        ask(o, "count", value=n)
+    for n, o in enumerate(orgs):
+        idle(o)
+        assert [e[2] for e in effects(o)] == [n]
+
+
+def test_a_delay(org):
+    ask(org, "count", delay_ms=3600_000)
+    assert [w[2] for w in waiting(org)] == ["delayed"]
+    begun = time.monotonic()
+    ask(org, "count", value=5, delay_ms=300)
+    until(lambda: effects(org))
+    assert time.monotonic() - begun >= 0.29
+    assert [e[2] for e in effects(org)] == [5]
+
+
+def test_delays_follow_the_kernel_clock(org, clock):
+    ask(org, "count", value=9, delay_ms=7200_000)
+    clock(7300)
+    until(lambda: effects(org))
+
+
+def test_kept(org):
+    ask(org, "kept")
+    idle(org)
+    assert [p[1:4] for p in past(org)] == [("jobbench.kept", "done", None)]
+
+
+# ---- order ----
+
+def test_order_per_key(org):
+    ask(org, "count", times=300, keys=10, sleep_ms=1)
+    idle(org)
+    by_key = {}
+    for _, key, value, _ in effects(org):
+        by_key.setdefault(key, []).append(value)
+    assert len(by_key) == 10
+    for key, values in by_key.items():
+        assert values == list(range(int(key[1:]) + 1, 301, 10)), key
+
+
+def test_one_lane_of_two_jobs(org):
+    for n in range(10):
+        ask(org, "lane_a" if n % 2 else "lane_b", key="x", value=n, sleep_ms=20 if n % 2 else 0)
+    idle(org)
+    assert [e[2] for e in effects(org)] == list(range(10))
+
+
+def test_a_failing_head_holds_back_its_key_and_no_other(org):
+    ask(org, "fail_fast", key="x", value=1, failures=2)
+    ask(org, "count", key="x", value=2)  # another job, another lane: not behind it
+    ask(org, "fail_fast", key="x", value=3)
+    ask(org, "fail_fast", key="y", value=4)
+    idle(org)
+    assert [e[2] for e in effects(org, "fail_first") if e[1] == "x"] == [1, 3]
+    order = [e[2] for e in effects(org)]
+    assert order.index(4) < order.index(1)
+
+
+def test_a_delayed_head_holds_back_its_key(org):
+    ask(org, "count", key="x", value=1, delay_ms=500)
+    ask(org, "count", key="x", value=2)
+    idle(org)
+    assert [e[2] for e in effects(org)] == [1, 2]
+
+
+def test_a_parked_head_leaves_the_line(org):
+    ask(org, "fail_fast", key="x", value=1, failures=99)
+    ask(org, "fail_fast", key="x", value=2)
+    idle(org)
+    assert [e[2] for e in effects(org)] == [2]
+    assert [p[2:5] for p in past(org)] == [("parked", "retries_exhausted", 4)]
+
+
+# ---- failing ----
+
+def test_effects_of_a_failed_run_are_not_seen(org):
+    ask(org, "fail_fast", value=1, failures=2)
+    idle(org)
+    assert [e[2] for e in effects(org)] == [1]
+
+
+def test_backoff_by_the_kernel_clock(org, clock):
+    """1 h, then 2 h cut to 90 min, then 90 min; then parked."""
+    ask(org, "fail_first", failures=99)
+    waits = []
+    for n in range(1, 4):
+        until(lambda: [w for w in waiting(org) if w[3] == n and w[2] == "delayed"])
+        waits.append(org.server.sql("SELECT extract(epoch FROM run_at - wharf.now())::float FROM wharf.job WHERE organization_id = %s", org.id)[0][0])
+        clock(5400)
+    idle(org)
+    for wait, goal in zip(waits, (3600, 5400, 5400)):
+        assert goal - LIMIT < wait <= goal, waits
+    (id, _, state, reason, attempts, _, error), = past(org)
+    assert (state, reason, attempts) == ("parked", "retries_exhausted", 4)
+    assert error == "jobbench.not_yet: run 3 fails as it was told"
+    assert effects(org) == []
+
+
+def test_retry_of_a_parked_job(org):
+    ask(org, "fail_fast", value=1, failures=99)
+    id = until(lambda: past(org))[0][0]
+    org.server.command("job", "retry", f"job_{id}")
+    until(lambda: past(org) and past(org)[0][4] == 4 and not waiting(org))
+    assert past(org)[0][0] == id
+    with pytest.raises(RuntimeError, match="not among"):
+        org.server.command("job", "retry", "job_999999999")
+
+
+def test_the_pipeline_inside_a_job(org):
+    """A declared resource, its event, its log line and a further job are one with the job: of the failed run nothing is left."""
+    org.server.sql("""UPDATE org.organization SET settings = '{"events": {"expire_after": "days_7"}}' WHERE id = %s""", org.id)
+    ask(org, "tally", failures=1)
+    idle(org)
+    event, = org.server.sql("SELECT type, expires_at - created_at = interval '7 days' FROM wharf.event WHERE organization_id = %s", org.id)
+    assert event == ("tally.created", True)
+    assert len(org.server.sql("SELECT 1 FROM jobbench.tally WHERE organization_id = %s", org.id)) == 1
+    log = org.server.sql("SELECT actor_type, actor_id FROM wharf.change_log WHERE organization_id = %s AND resource = 'tally'", org.id)
+    assert log == [("system", "sys")]
+    assert len(effects(org, "count")) == 1
+
+
+# ---- stopping ----
+
+def test_progress_cancel_and_ps(org):
+    ask(org, "steps", value=2000)
+    id, = until(lambda: [w[0] for w in waiting(org) if w[2] == "running" and (w[4] or 0) > 5])
+    assert waiting(org)[0][5] == 2000
+    assert re.search(rf"jobbench: job steps job_{id} ", org.server.command("ps"))
+    assert re.search(rf"job_{id} +running +jobbench.steps +{org.id} .* \d+/2000", org.server.command("job", "list", "--org", org.id))
+    assert "tells" not in org.server.command("job", "cancel", f"job_{id}")
+    idle(org)
+    assert [p[:3] for p in past(org)] == [(id, "jobbench.steps", "canceled")]
+    assert effects(org) == []
+    assert re.search(r"state +canceled", org.server.command("job", "show", str(id)))
+
+
+def test_cancel_of_a_waiting_job_frees_its_key(org):
+    ask(org, "count", key="x", value=1, delay_ms=3600_000)
+    ask(org, "count", key="x", value=2)
+    until(lambda: [w for w in waiting(org) if w[2] == "blocked"])
+    org.server.command("job", "cancel", f"job_{waiting(org)[0][0]}")
+    idle(org)
+    assert [e[2] for e in effects(org)] == [2]
+
+
+def test_concurrency_per_organization(server):
+    orgs = [server.organization() for _ in range(2)]
+    for o in orgs:
+        ask(o, "in_pieces", times=6, sleep_ms=100)
+    most = {o.id: 0 for o in orgs}
+    while any(waiting(o) for o in orgs):
+        for o in orgs:
+            most[o.id] = max(most[o.id], len(waiting(o, "state = 'running'")))
+        time.sleep(0.01)
+    assert most == {o.id: 2 for o in orgs}
+    for o in orgs:
+        assert sorted(e[0] for e in effects(o)) == ["begin"] * 6 + ["end"] * 6
+
+
+def test_priority(server, org):
+    ask(org, "count", times=150, sleep_ms=20)
+    ask(org, "urgent", times=1)
+    idle(org)
+    assert [e[0] for e in effects(org)].index("urgent") < 60
+
+
+def test_fairness_between_organizations(server):
+    big, small = server.organization(), server.organization()
+    for _ in range(10):
+        ask(big, "count", times=1000, sleep_ms=10)
+    ask(small, "count")
+    done = until(lambda: effects(small) and len(effects(big)))
+    assert done < 1000, done
+    server.sql("DELETE FROM wharf.job WHERE organization_id = %s AND state <> 'running'", big.id)
+    idle(big)
+
+
+# ---- time ----
+
+def test_a_period_fires_once_in_all_servers(server, org, clock):
+    """The hour comes; then three hours pass unseen: one run each, on two servers."""
+    other = Server("--modules", MODULES, beside=server)
+    try:
+        before = len(effects(org, "hourly", id=""))
+        for n in (1, 2):
+            clock(3700 if n == 1 else 3 * 3600)
+            until(lambda: len(effects(org, "hourly", id="")) >= before + n)
+            until(lambda: not server.sql("SELECT 1 FROM wharf.job WHERE queue = 'jobbench.hourly'"))
+            for s in (server, other):
+                s.sql("NOTIFY wharf_job")
+            time.sleep(1.5)
+            assert len(effects(org, "hourly", id="")) == before + n
+        ahead, = server.sql("SELECT next_at > wharf.now() AND next_at <= wharf.now() + interval '1 hour' FROM wharf.job_schedule"
+                            " WHERE queue = 'jobbench.hourly'")
+        assert ahead == (True,)
+    finally:
+        other.stop()
+
+
+def test_a_time_of_day_for_each_organization(server, clock):
+    orgs = [server.organization() for _ in range(3)]
+    at, = server.sql("SELECT next_at, (next_at AT TIME ZONE 'UTC')::time::text, extract(epoch FROM next_at - wharf.now())::bigint"
+                     " FROM wharf.job_schedule WHERE queue = 'jobbench.nightly'")
+    assert at[1] == "03:00:00"
+    clock(at[2] + 5)
+    for o in orgs:
+        until(lambda: effects(o, "nightly"))
+        assert len(effects(o, "nightly")) == 1
+    assert server.sql("SELECT next_at - %s = interval '1 day' FROM wharf.job_schedule WHERE queue = 'jobbench.nightly'", at[0]) == [(True,)]
+
+
+# ---- crashes ----
+
+def test_poison_is_parked_after_two_crashes(server, org):
+    crashes = lambda: int(re.search(r"(\d+) crashes", server.command("ps")).group(1))  # noqa: E731
+    before = crashes()
+    ask(org, "poison", key="x")
+    ask(org, "poison", key="y", delay_ms=3600_000)
+    ask(org, "count", times=20)
+    parked = until(lambda: past(org))
+    assert [p[1:4] + (p[5],) for p in parked] == [("jobbench.poison", "parked", "worker_crash", 2)]
+    until(lambda: len(effects(org, "count")) == 20)
+    assert effects(org, "poison") == []
+    until(lambda: job_workers(server))
+    assert crashes() == before + 2
+
+
+def test_a_policy_says_how_many_crashes(org):
+    ask(org, "poison_thrice")
+    until(lambda: past(org))
+    assert [p[1:4] + (p[5],) for p in past(org)] == [("jobbench.poison_thrice", "parked", "worker_crash", 3)]
+
+
+def test_kill_9_blames_nobody(server, org):
+    ask(org, "steps", value=100)
+    for _ in range(3):
+        until(lambda: [w for w in waiting(org) if w[2] == "running" and (w[4] or 0) > 0])
+        worker, = until(lambda: job_workers(server))
+        os.kill(worker, signal.SIGKILL)
+        until(lambda: (w := job_workers(server)) and w != [worker])
+    idle(org)
+    assert len(effects(org)) == 1 and past(org) == []
+
+
+def test_a_worker_that_stood_still_lost_its_lease(server, org):
+    """Stopped beyond its lease; another server does the job; awake again, the first one's work is refused at its commit."""
+    worker, = until(lambda: job_workers(server))
+    ask(org, "count", value=1, sleep_ms=1000)
+    ask(org, "in_pieces", value=2, sleep_ms=1000)
+    until(lambda: len(waiting(org, "state = 'running'")) == 2)
+    os.kill(worker, signal.SIGSTOP)
+    other = Server("--modules", MODULES, beside=server)
+    try:
+        server.sql("UPDATE wharf.job_worker SET lease_until = wharf.now() - interval '1 second' WHERE pid = %s", worker)
+        idle(org)
+        os.kill(worker, signal.SIGCONT)
+        until(lambda: server.sql("SELECT count(*) FROM wharf.job_worker WHERE NOT lost") == [(2,)])
+        time.sleep(1.5)
+    finally:
+        os.kill(worker, signal.SIGCONT)
+        other.stop()
+    assert [e[2] for e in effects(org, "count")] == [1]
+    assert len(effects(org, "end")) == 1
+
+
+def test_a_drain_gives_back_what_does_not_end(org):
+    """A server that ends tells its jobs to stop; another one runs them to the end."""
+    other = Server("--modules", MODULES, beside=org.server)
+    try:
+        org.server.sql("UPDATE wharf.job_schedule SET next_at = next_at")
+        ask(org, "steps", times=6, value=150)
+        until(lambda: len(waiting(org, "state = 'running'")) == 6)
+    finally:
+        other.stop()
+    idle(org)
+    assert len(effects(org)) == 6 and past(org) == []
+
+
+# ---- seeing ----
+
+def test_metrics(server, org):
+    ask(org, "count", times=3, delay_ms=3600_000)
+    ask(org, "count")
+    def depth():
+        text = requests.get(server.admin + "/metrics", timeout=10).text
+        m = re.search(r'^job_queue_depth\{queue="jobbench.count"\} (\d+)$', text, re.M)
+        return m and int(m.group(1)) >= 3 and text
+    text = until(depth)
+    assert re.search(r'^job_age_seconds\{queue="jobbench.count"\} \d', text, re.M)
+    assert re.search(r'^job_runs_total\{queue="jobbench.count",outcome="done"\} [1-9]', text, re.M)

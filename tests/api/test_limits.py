@@ -1,0 +1,195 @@
+"""Rate limits: spec 01 section 9. Servers with small buckets, so that counting to the end takes no time."""
+import re
+import threading
+import time
+
+import pytest
+import requests
+from wharf import Client, Server, make_location
+
+
+def limited(**rates):
+    """Only the named limits are on."""
+    off = {"key": 0, "write": 0, "test": 0, "organization": 0, "concurrency": 0, **rates}
+    return Server(*[a for name, value in off.items() for a in ("--set", f"rate_limit.{name}={value}")], limits=True)
+
+
+@pytest.fixture(scope="module")
+def server():
+    s = limited(key=1, key_burst=10, write=1, write_burst=5, test=1, test_burst=3, organization=1, organization_burst=40)
+    yield s
+    s.stop()
+
+
+def statuses(client, n, method="GET", path="/v1/locations", **more):
+    return [client.request(method, path, check=False, **more) for _ in range(n)]
+
+
+def test_defaults():
+    s = Server(limits=True)
+    try:
+        c = s.organization().client()
+        a = c.get("/v1/locations")
+        assert a.headers["RateLimit-Policy"] == '"key";q=100;w=1'
+        left = int(re.fullmatch(r'"key";r=(\d+);t=1', a.headers["RateLimit"]).group(1))
+        assert left == 199 and a.headers["RateLimit-Limit"] == "100" and a.headers["RateLimit-Remaining"] == "199" and a.headers["RateLimit-Reset"] == "1"
+        assert c.post("/v1/locations", {}, expect=400).headers["RateLimit-Policy"] == '"write";q=50;w=1'
+    finally:
+        s.stop()
+
+
+def test_a_key_runs_out(server):
+    c = server.organization().client()
+    answers = statuses(c, 14)
+    good = [a for a in answers if a.status == 200]
+    assert 10 <= len(good) <= 12  # a token may come back meanwhile
+    assert [int(a.headers["RateLimit-Remaining"]) for a in good[:10]] == list(range(9, -1, -1))
+    a = answers[-1]
+    assert a.status == 429 and a.code == "rate_limited" and a.errors == ["key"] and int(a.headers["Retry-After"]) >= 1
+    assert a.headers["RateLimit"].startswith('"key";r=0;t=')
+
+
+def test_it_comes_back(server):
+    c = server.organization().client()
+    answers = statuses(c, 12)
+    time.sleep(int(answers[-1].headers["Retry-After"]) + 0.1)
+    assert c.get("/v1/locations").status == 200
+
+
+def test_writes_have_a_bucket_of_their_own(server):
+    c = server.organization().client()
+    answers = statuses(c, 8, "POST", body={})
+    assert [a.status for a in answers[:5]] == [400] * 5 and answers[-1].status == 429 and answers[-1].errors == ["write"]
+    assert c.get("/v1/locations").status == 200  # reads go on
+    assert c.get("/v1/locations").headers["RateLimit-Policy"].startswith('"key"')
+
+
+def test_keys_do_not_share_but_organizations_do(server):
+    org = server.organization()
+    clients = [org.client() for _ in range(6)]
+    results = [a for c in clients for a in statuses(c, 9)]
+    assert all(a.status == 200 for a in results[:36])
+    assert results[-1].status == 429 and results[-1].errors == ["organization"]
+    assert server.organization().client().get("/v1/locations").status == 200
+
+
+def test_test_keys(server):
+    c = server.organization().client(test=True)
+    answers = statuses(c, 5)
+    assert [a.status for a in answers[:3]] == [200] * 3 and answers[-1].status == 429 and answers[-1].errors == ["key"]
+
+
+def test_options_and_not_modified_cost_nothing(server):
+    org = server.organization()
+    c, tag = org.client(), org.client().get("/v1/locations").headers["ETag"]
+    for _ in range(30):
+        assert c.request("OPTIONS", "/v1/locations", check=False).status == 204
+        assert c.get("/v1/locations", headers={"If-None-Match": tag}, expect=304).headers["RateLimit-Remaining"] == "10"
+
+
+def test_scope_refusals_are_charged_and_come_after(server):
+    c = server.organization().client(scopes="users:read")
+    answers = statuses(c, 12)
+    assert [a.status for a in answers[:10]] == [403] * 10 and answers[-1].status == 429
+
+
+def test_buckets_are_one_for_all_workers(server):
+    """Each connection goes to one of several workers; together they get no more than one bucket holds."""
+    org = server.organization()
+    key = org.key()
+    results = [Client(server, key).request("GET", "/v1/locations", check=False).status for _ in range(16)]
+    assert 10 <= results.count(200) <= 12 and 429 in results
+
+
+@pytest.fixture(scope="module")
+def guarded():
+    s = Server("--set", "rate_limit.ip=2", "--set", "rate_limit.ip_burst=4", "--set", "rate_limit.ip_exempt=::1",
+               "--set", "http.trusted_proxies=127.0.0.0/8", limits=True)
+    yield s
+    s.stop()
+
+
+def failing(server, address, key="nonsense"):
+    return requests.get(server.base + "/v1/locations", headers={"SVC-API-KEY": key, "X-Forwarded-For": address} if key else {"X-Forwarded-For": address}, timeout=10)
+
+
+def test_failed_keys_per_address(guarded):
+    codes = [failing(guarded, "192.0.2.1", k).status_code for k in ("x", None, "wh_live_" + "0" * 38, "y", "z", None)]
+    assert codes == [401] * 4 + [429] * 2
+    r = failing(guarded, "192.0.2.1")
+    assert r.json()["errors"] == ["ip"] and r.json()["code"] == "rate_limited" and int(r.headers["Retry-After"]) >= 1
+    assert failing(guarded, "192.0.2.2").status_code == 401  # another address
+    assert guarded.organization().client().get("/v1/locations", headers={"X-Forwarded-For": "192.0.2.1"}).status == 200  # a good key goes on
+
+
+def test_an_ipv6_network_is_one_address(guarded):
+    assert [failing(guarded, f"2001:db8:1:1::{i}").status_code for i in range(5)] == [401] * 4 + [429]
+    assert failing(guarded, "2001:db8:1:2::1").status_code == 401
+
+
+def test_what_clients_forge_is_not_believed(guarded):
+    """The proxy adds whom it saw at the end; what stands before came from the client."""
+    assert [failing(guarded, f"203.0.113.{i}, 198.51.100.7").status_code for i in range(5)] == [401] * 4 + [429]
+
+
+def test_without_trusted_proxies_the_header_says_nothing():
+    s = Server("--set", "rate_limit.ip=2", "--set", "rate_limit.ip_burst=2", "--set", "rate_limit.ip_exempt=", limits=True)
+    try:
+        assert [failing(s, f"203.0.113.{i}").status_code for i in range(4)] == [401, 401, 429, 429]
+    finally:
+        s.stop()
+
+
+def test_loopback_is_exempt_by_default():
+    s = Server("--set", "rate_limit.ip=1", "--set", "rate_limit.ip_burst=1", limits=True)
+    try:
+        assert [requests.get(s.base + "/v1/locations", timeout=10).status_code for _ in range(5)] == [401] * 5
+    finally:
+        s.stop()
+
+
+@pytest.mark.parametrize("setting", ["http.trusted_proxies=10.0.0.0/33", "rate_limit.ip_exempt=localhost", "http.trusted_proxies=1.2.3"])
+def test_settings_that_are_no_networks(setting):
+    with pytest.raises(RuntimeError, match="neither an address nor a network"):
+        Server("--set", setting)
+
+
+def test_in_flight():
+    """More requests at once than allowed: the rest is refused, and everything is given back."""
+    s = limited(concurrency=2)
+    try:
+        org = s.organization()
+        c = org.client()
+        lock = s.db.cursor()
+        location = make_location(c)
+        s.db.autocommit = False
+        lock.execute("SELECT 1 FROM locations.location WHERE id = %s FOR UPDATE", (location["id"],))
+        results, threads = [], []
+        for i in range(6):
+            t = threading.Thread(target=lambda: results.append(Client(s, c.key).request("POST", f"/v1/locations/{location['id']}", body={"name": "n"}, check=False)))
+            t.start()
+            threads.append(t)
+        end = time.monotonic() + 20
+        while len(results) < 4 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert [(r.status, r.errors) for r in results] == [(429, ["concurrency"])] * 4
+        s.db.rollback()
+        s.db.autocommit = True
+        [t.join() for t in threads]
+        assert [r.status for r in results[4:]] == [200, 200]
+        assert c.get("/v1/locations").status == 200
+        metrics = requests.get(s.admin + "/metrics", timeout=10).text
+        assert 'rate_limited_total{reason="concurrency"} 4' in metrics
+    finally:
+        s.stop()
+
+
+def test_key_allow_list(server):
+    org = server.organization()
+    c = org.client()
+    set_list = lambda text: server.sql("UPDATE org.api_key SET ip_allowlist = %s WHERE organization_id = %s; NOTIFY wharf_auth", text, org.id)
+    for text, good in (('["127.0.0.1"]', True), ('["10.0.0.0/8", "127.0.0.0/8"]', True), ('["10.0.0.0/8"]', False), ('["::1"]', False), ('["junk"]', False), ("[]", True)):
+        set_list(text)
+        time.sleep(1)
+        a = c.request("GET", "/v1/locations", check=False)
+        assert (a.status, a.code) == ((200, None) if good else (403, "ip_access")), text

@@ -1,0 +1,353 @@
+"""The change log as a resource, and its seal (spec 01 section 13). Some tests move the clock: the server is their own."""
+import hashlib
+import json
+import time
+
+import pytest
+
+from wharf import BUILD, ISO, Server, make_location
+
+DAY = 86400
+
+
+@pytest.fixture(scope="module")
+def server():
+    s = Server("--modules", f"org,locations,logs,{BUILD}/tests/plugins/filterbench.so", "--test-clock")
+    yield s
+    s.stop()
+
+
+@pytest.fixture
+def fresh(server):
+    return server.organization()
+
+
+@pytest.fixture
+def client(fresh):
+    return fresh.client()
+
+
+def wait(what, seconds=20):
+    end = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return found
+
+
+def sealed(c, org):
+    wait(lambda: org.server.sql("SELECT count(*) FROM wharf.change_log WHERE organization_id = %s AND sequence IS NULL", org.id)[0][0] == 0)
+    return c.get("/v1/logs?limit=all").data  # with the making of keys
+
+
+def sample(c, **more):
+    return c.post("/v1/samples", {"status": "open", "name": "A", **more}, expect=201).data
+
+
+# ---- reading ----
+
+def test_a_row(client, fresh):
+    s = sample(client, pin="hunter2")
+    a = client.post("/v1/samples/" + s["id"], {"name": "B", "pin": "hunter3", "qty": 2.5})
+    row = client.get("/v1/logs").data[0]
+    assert list(row) == ["object", "id", "resource", "resource_id", "parent_id", "action", "changes", "message", "images", "visibility", "actor",
+                         "request_id", "event_id", "batch_id", "location_id", "created_at", "prev_hash", "hash"]
+    assert row["object"] == "log" and row["id"].startswith("log_") and (row["resource"], row["resource_id"]) == ("sample", s["id"])
+    changes = {c["field"]: (c["old"], c["new"]) for c in row["changes"]}
+    assert changes["name"] == ("A", "B") and changes["pin"] == ("***", "***") and changes["qty"] == (None, 2.5)
+    assert row["actor"]["type"] == "api_key" and row["actor"]["id"] == s["created_by"] and row["images"] == [] and row["visibility"] == "internal"
+    assert row["request_id"] == a.headers["Request-Id"] and row["event_id"].startswith("evt_") and ISO.match(row["created_at"])
+    got = client.get("/v1/logs/" + row["id"]).data
+    assert {**got, "hash": 0, "prev_hash": 0} == {**row, "hash": 0, "prev_hash": 0}
+    assert "hunter" not in json.dumps(client.get("/v1/logs?limit=all").body)
+
+
+def test_newest_first_always(client):
+    ids = [sample(client)["id"] for _ in range(12)]
+    a = client.get("/v1/logs")
+    assert [r["resource_id"] for r in a.data] == ids[::-1][:10] and a.pagination["limit"] == 10 and a.pagination["has_more"]
+    for q in ("order_by=created_at", "order_by=id", "direction=asc", "direction=desc"):
+        client.refused("GET", "/v1/logs?" + q, 400, "param.invalid", [q.split("=")[0]])
+    got, cursor = [], "start"
+    while cursor:
+        page = client.get(f"/v1/logs?limit=5&resource=sample&cursor={cursor}")
+        got += [r["resource_id"] for r in page.data]
+        cursor = page.pagination["next_cursor"]
+    assert got == ids[::-1]
+
+
+def test_it_is_read_only(client):
+    sample(client)
+    id = client.get("/v1/logs").data[0]["id"]
+    for method, path in (("POST", "/v1/logs"), ("POST", "/v1/logs/" + id), ("DELETE", "/v1/logs/" + id), ("POST", "/v1/request-logs"),
+                         ("DELETE", "/v1/request-logs/req_" + "0" * 22)):
+        a = client.request(method, path, body={} if method == "POST" else None, expect=405)
+        assert a.code == "method.not_allowed" and "GET" in a.headers["Allow"]
+
+
+def test_filters(client, fresh):
+    s, t = sample(client), sample(client)
+    part = client.post(f"/v1/samples/{s['id']}/parts", {"name": "p", "location_id": make_location(client)["id"]}, expect=201).data
+    change = client.post("/v1/samples/" + t["id"], {"name": "B"}, expect=200)
+    client.delete("/v1/samples/" + t["id"])
+    user = fresh.user(role="admin")
+    fresh.client(user=user).post("/v1/samples", {"status": "open"}, expect=201)
+
+    def found(q):
+        return [(r["resource_id"], r["action"]) for r in client.get("/v1/logs?limit=all&resource[!in]=api_key,organization,location&" + q).data]
+
+    assert found("resource_id=" + s["id"]) == [(part["id"], "created"), (s["id"], "created")]
+    assert found("resource_id=" + part["id"]) == [(part["id"], "created")]
+    assert len(found(f"resource_id={s['id']},{t['id']}")) == 5
+    assert (part["id"], "created") not in found("resource_id[!in]=" + s["id"]) and len(found("resource_id[!in]=" + s["id"])) == 4
+    assert found("resource=sample_part") == [(part["id"], "created")]
+    assert found("action=deleted") == [(t["id"], "deleted")]
+    assert len(found("action=updated,deleted")) == 2
+    assert len(found("actor_id=" + user)) == 1
+    assert found("request_id=" + change.headers["Request-Id"]) == [(t["id"], "updated")]
+    assert found("batch_id=btch_x") == [] and len(found("batch_id=null")) == 6
+    assert (t["id"], "updated") in found("field=name") and found("field=nothing") == []
+    assert found("visibility=public") == [] and len(found("visibility=internal")) == 6
+    assert len(found("created_at[gte]=" + change.data["updated_at"])) == 3
+    client.refused("GET", "/v1/logs?action=exploded", 400, "param.invalid", ["action"])
+
+
+def test_locations_and_scopes(client, fresh):
+    here, there = make_location(client, "Here"), make_location(client, "There")
+    a, b, none = sample(client, location_id=here["id"]), sample(client, location_id=there["id"]), sample(client)
+    c = fresh.client("logs:read", locations=[here["id"]])
+    seen = {r["resource_id"] for r in c.get("/v1/logs?limit=all&resource=sample").data}
+    assert seen == {a["id"], none["id"]}
+    hidden = client.get("/v1/logs?resource_id=" + b["id"]).data[0]["id"]
+    c.refused("GET", "/v1/logs/" + hidden, 403, "location_access")
+    c.refused("GET", "/v1/logs?location_id=" + there["id"], 403, "location_access", [there["id"]])
+    c.refused("GET", "/v1/samples", 403, "scope_access")
+    fresh.client("locations:write").refused("GET", "/v1/logs", 403, "scope_access")
+    other = fresh.server.organization().client()
+    assert [r["resource"] for r in other.get("/v1/logs").data] == ["api_key", "organization"]
+    other.refused("GET", "/v1/logs/" + hidden, 404, "not_found")
+
+
+# ---- the seal ----
+
+def canonical(row):
+    """As 0005_logs.sql says: without the hashes, members by length and bytes."""
+    def text(v):
+        if isinstance(v, dict):
+            return "{" + ", ".join(text(k) + ": " + text(v[k]) for k in sorted(v, key=lambda k: (len(k.encode()), k.encode()))) + "}"
+        if isinstance(v, list):
+            return "[" + ", ".join(map(text, v)) + "]"
+        return json.dumps(v, ensure_ascii=False)
+    return text({k: v for k, v in row.items() if k not in ("hash", "prev_hash")})
+
+
+def test_anybody_can_compute_the_chain(client, fresh):
+    s = sample(client, name="Zoë \"q\" \\ 📦", metadata={"b": 1, "aa": True, "c": "x"})
+    client.post("/v1/samples/" + s["id"], {"name": "\t<&>", "qty": 2.5, "tags": ["x", "y"]}, expect=200)
+    client.delete("/v1/samples/" + s["id"])
+    before = "0" * 64
+    for row in reversed(sealed(client, fresh)):
+        assert row["prev_hash"] == before
+        before = hashlib.sha256((before + canonical(row)).encode()).hexdigest()
+        assert row["hash"] == before
+    assert client.get("/v1/logs/verify").data == {"valid": True, "checked": 5, "first_bad_id": None, "head_hash": before}
+
+
+@pytest.fixture
+def chain(client, fresh):
+    for i in range(8):
+        sample(client, name=f"n{i}")
+    rows = sealed(client, fresh)[::-1]
+    assert len(rows) == 10 and [r["resource"] for r in rows[:2]] == ["organization", "api_key"]
+    assert client.get("/v1/logs/verify").data == {"valid": True, "checked": 10, "first_bad_id": None, "head_hash": rows[-1]["hash"]}
+    return rows
+
+
+def bad(client, id, q=""):
+    d = client.get("/v1/logs/verify" + q).data
+    assert d["valid"] is False and d["first_bad_id"] == id, d
+
+
+@pytest.mark.parametrize("assignment", ["actor_name = 'nobody'", "changes = '[{\"field\": \"x\", \"old\": 1, \"new\": 2}]'", "visibility = 'public'",
+                                        "message = 'nothing happened'", "location_id = NULL, resource_id = 'x'", "hash = repeat('0', 64)",
+                                        "prev_hash = repeat('0', 64)", "sequence = sequence + 1"])
+def test_a_changed_row(client, fresh, chain, assignment):
+    fresh.server.sql(f"UPDATE wharf.change_log SET {assignment} WHERE organization_id = %s AND id = %s", fresh.id, chain[4]["id"])
+    d = client.get("/v1/logs/verify").data
+    assert d["valid"] is False and d["first_bad_id"] in (chain[4]["id"], chain[5]["id"])
+
+
+def test_a_changed_row_that_was_hashed_again(client, fresh, chain):
+    """Who changes a row and its hash has to change all that follow, and the head that was told."""
+    fresh.server.sql("UPDATE wharf.change_log SET actor_name = 'nobody' WHERE organization_id = %s AND id = %s", fresh.id, chain[4]["id"])
+    fresh.server.sql("UPDATE wharf.change_log c SET hash = wharf.log_hash(prev_hash, c) WHERE organization_id = %s AND id = %s", fresh.id, chain[4]["id"])
+    bad(client, chain[5]["id"])
+
+
+def test_a_deleted_row(client, fresh, chain):
+    fresh.server.sql("DELETE FROM wharf.change_log WHERE organization_id = %s AND id = %s", fresh.id, chain[4]["id"])
+    bad(client, chain[5]["id"])
+    # also when the question is only about its neighbours
+    bad(client, chain[5]["id"], "?created_at[gt]=" + chain[4]["created_at"])
+    bad(client, chain[3]["id"], "?created_at[lt]=" + chain[4]["created_at"])
+
+
+def test_the_first_and_the_last_row_deleted(client, fresh, chain):
+    fresh.server.sql("DELETE FROM wharf.change_log WHERE organization_id = %s AND id = %s", fresh.id, chain[9]["id"])
+    bad(client, chain[8]["id"])
+    fresh.server.sql("DELETE FROM wharf.change_log WHERE organization_id = %s AND id = %s", fresh.id, chain[0]["id"])
+    bad(client, chain[1]["id"])
+
+
+def test_a_row_put_in(client, fresh, chain):
+    copy = ("INSERT INTO wharf.change_log SELECT (jsonb_populate_record(c, %s::jsonb)).* FROM wharf.change_log c WHERE organization_id = %s AND id = %s")
+    forged = {"id": "log_" + "z" * 22, "actor_name": "somebody else"}
+    fresh.server.sql(copy, json.dumps(forged), fresh.id, chain[4]["id"])
+    bad(client, forged["id"])
+    fresh.server.sql("DELETE FROM wharf.change_log WHERE organization_id = %s AND id = %s", fresh.id, forged["id"])
+    assert client.get("/v1/logs/verify").data["valid"]
+    # behind the end, well made
+    forged |= {"sequence": 11, "prev_hash": chain[9]["hash"]}
+    fresh.server.sql(copy, json.dumps(forged), fresh.id, chain[9]["id"])
+    fresh.server.sql("UPDATE wharf.change_log c SET hash = wharf.log_hash(prev_hash, c) WHERE organization_id = %s AND id = %s", fresh.id, forged["id"])
+    bad(client, forged["id"])
+
+
+def test_the_whole_chain_gone(client, fresh, chain):
+    fresh.server.sql("DELETE FROM wharf.change_log WHERE organization_id = %s", fresh.id)
+    d = client.get("/v1/logs/verify").data
+    assert d["valid"] is False and d["head_hash"] == chain[9]["hash"]
+    fresh.server.sql("DELETE FROM wharf.log_chain WHERE organization_id = %s", fresh.id)
+    assert client.get("/v1/logs/verify").data == {"valid": True, "checked": 0, "first_bad_id": None, "head_hash": None}
+
+
+def test_a_part_of_it(client, fresh, chain):
+    a = client.get(f"/v1/logs/verify?created_at[bwi]={chain[2]['created_at']},{chain[6]['created_at']}").data
+    assert a["valid"] and 5 <= a["checked"] <= 7 and a["head_hash"] == chain[9]["hash"]
+    assert client.get("/v1/logs/verify?created_at[gt]=2999-01-01T00:00:00Z").data["checked"] == 0
+    client.refused("GET", "/v1/logs/verify?created_at=yesterday", 400, "param.invalid", ["created_at"])
+    fresh.client("locations:write").refused("GET", "/v1/logs/verify", 403, "scope_access")
+
+
+def test_rows_that_commit_late(client, fresh, chain):
+    """A transaction that was open while younger rows were sealed: its row gets its place when it is seen."""
+    import psycopg2
+    late = psycopg2.connect(fresh.server.conninfo)
+    with late.cursor() as c:
+        c.execute("INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, actor_type)"
+                  " VALUES (%s, %s, %s::timestamptz - interval '20 seconds', 'sample', 'x', 'updated', 'system')",
+                  (fresh.id, "log_" + "A" * 22, chain[0]["created_at"]))
+    sample(client)
+    assert sealed(client, fresh)[0]["hash"]
+    late.commit()
+    late.close()
+    rows = sealed(client, fresh)
+    assert rows[-1]["resource_id"] == "x" and rows[-1]["prev_hash"] == rows[0]["hash"]
+    assert client.get("/v1/logs/verify").data == {"valid": True, "checked": 12, "first_bad_id": None, "head_hash": rows[-1]["hash"]}
+
+
+def test_sealers_beside_each_other(client, fresh):
+    import threading
+
+    import psycopg2
+    stop = threading.Event()
+
+    def seal():
+        db = psycopg2.connect(fresh.server.conninfo)
+        db.autocommit = True
+        with db.cursor() as c:
+            while not stop.is_set():
+                c.execute("SELECT wharf.seal_logs(7)")
+        db.close()
+
+    threads = [threading.Thread(target=seal) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for _ in range(60):
+        sample(client)
+    rows = sealed(client, fresh)
+    stop.set()
+    for t in threads:
+        t.join()
+    assert len({r["hash"] for r in rows}) == 62
+    assert client.get("/v1/logs/verify").data["checked"] == 62 and client.get("/v1/logs/verify").data["valid"]
+
+
+# ---- retention ----
+
+def age(org, ids, days):
+    """Rows made older as they would be, before they are sealed."""
+    for id in ids:
+        org.server.sql("UPDATE wharf.change_log SET created_at = created_at - make_interval(days => %s) WHERE organization_id = %s AND id = %s",
+                       days, org.id, id)
+
+
+def old_rows(org, n, days):
+    for i in range(n):
+        org.server.sql("INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, actor_type)"
+                       " VALUES (%s, 'log_' || lpad(%s::text, 22, '0'), wharf.now() - make_interval(days => %s), 'sample', 'old', 'updated', 'system')",
+                       org.id, str(i), days)
+
+
+def settings(org, text):
+    org.server.sql("UPDATE org.organization SET settings = %s WHERE organization_id = %s", text, org.id)
+    org.server.sql("NOTIFY wharf_auth")
+
+
+def test_what_is_over_is_hidden_at_once_and_deleted_later(server, fresh):
+    old_rows(fresh, 5, 40)
+    c = fresh.client()
+    new = sample(c)
+    assert len(sealed(c, fresh)) == 8 and len(c.get("/v1/logs?resource_id=old").data) == 5
+    settings(fresh, '{"logs": {"retain_days": 30}}')
+    wait(lambda: [r["resource_id"] for r in c.get("/v1/logs?resource=sample").data] == [new["id"]])
+    strict = c
+    assert server.sql("SELECT wharf.expire_change_log(3)") == [(3,)]
+    assert strict.get("/v1/logs/verify").data["valid"]
+    assert server.sql("SELECT wharf.expire_change_log(1000)") == [(2,)] and server.sql("SELECT wharf.expire_change_log(1000)") == [(0,)]
+    assert server.sql("SELECT count(*) FROM wharf.change_log WHERE organization_id = %s", fresh.id) == [(3,)]
+    left = strict.get("/v1/logs/verify").data
+    assert left["valid"] and left["checked"] == 3
+    # what retention did not take is still missed
+    server.sql("DELETE FROM wharf.change_log WHERE organization_id = %s", fresh.id)
+    assert not strict.get("/v1/logs/verify").data["valid"]
+
+
+def test_the_job_deletes(server, fresh):
+    old_rows(fresh, 3, 400)
+    c = fresh.client()
+    sealed(c, fresh)
+    server.sql("INSERT INTO wharf.event (organization_id, id, created_at, type, \"timestamp\", resource_type, resource_id, actor_type, data, expires_at)"
+               " VALUES (%s, 'evt_x', wharf.now(), 'x.y', wharf.now(), 'x', 'x', 'system', '{}', wharf.now() - interval '1 second')", fresh.id)
+    assert c.get("/v1/logs?resource=sample").data == []
+    server.sql("UPDATE wharf.job_schedule SET next_at = wharf.now() WHERE queue LIKE '%%retention'")
+    wait(lambda: server.sql("SELECT count(*) FROM wharf.change_log WHERE organization_id = %s AND resource = 'sample'", fresh.id)[0][0] == 0)
+    wait(lambda: server.sql("SELECT count(*) FROM wharf.event WHERE organization_id = %s AND id = 'evt_x'", fresh.id)[0][0] == 0)
+
+
+def test_test_organizations_have_the_settings_of_the_live_one(server, fresh):
+    settings(fresh, '{"logs": {"retain_days": 45, "request_retain_days": 3}}')
+    sample(fresh.client(test=True))
+    test = server.sql("SELECT id FROM org.organization WHERE live_organization_id = %s", fresh.id)[0][0]
+    for n, days in ((1, 44), (2, 46)):
+        server.sql("INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, actor_type)"
+                   " VALUES (%s, %s, wharf.now() - make_interval(days => %s), 'sample', 'old', 'updated', 'system')", test, "log_" + str(n) * 22, days)
+    assert [r["resource_id"] for r in fresh.client(test=True).get("/v1/logs?resource_id=old").data] == ["old"]
+
+
+def test_partitions_are_dropped_when_all_is_over(server):
+    """The chain begins behind them."""
+    org = server.organization()
+    server.sql("SELECT wharf.ensure_partitions(wharf.now() - interval '800 days')")
+    old_rows(org, 3, 800)
+    wait(lambda: server.sql("SELECT count(*) FROM wharf.change_log WHERE organization_id = %s AND sequence IS NULL", org.id)[0][0] == 0)
+    c = org.client()
+    sample(c)
+    sealed(c, org)
+    assert c.get("/v1/logs/verify").data["checked"] == 6
+    before = {r[0] for r in server.sql("SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid")}
+    assert server.sql("SELECT wharf.drop_expired_partitions()")[0][0] > 0
+    after = {r[0] for r in server.sql("SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid")}
+    gone = before - after
+    assert gone and all(any(g.startswith(t) for t in ("change_log_y", "request_log_y", "event_y")) for g in gone)
+    assert c.get("/v1/logs/verify").data["checked"] in (2, 3) and len(c.get("/v1/logs").data) == 3  # the organization's own row may be sealed before the old ones

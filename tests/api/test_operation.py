@@ -1,0 +1,292 @@
+"""Operation: modules that crash (docs/plugin-abi.md section 11), probes and metrics (spec 01 section 17)."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+import requests
+
+from wharf import BUILD, PROGRAM, Client, Server, address
+
+MODULES = f"org,locations,stations,{BUILD}/tests/plugins/faulty.so,{BUILD}/tests/plugins/leaner.so"
+
+
+def until(what, seconds=20):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        answer = what()
+        if answer:
+            return answer
+        time.sleep(0.05)
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+def crash(server, key):
+    try:
+        requests.post(server.base + "/v1/faults/crash/now", headers={"SVC-API-KEY": key}, timeout=20)
+    except requests.RequestException:
+        pass
+
+
+def modules(client):
+    return {m["name"]: m for m in client.get("/v1/modules").data}
+
+
+def ready(client):
+    """No worker of an older generation serves any more."""
+    return "draining" not in client.server.command("ps") and "starting" not in client.server.command("ps")
+
+
+def test_a_plugin_that_crashes_is_left_out():
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="wharf-api-"))
+    server = Server("--modules", MODULES, folder=folder)
+    client, other = server.organization().client(), server.organization("Second")
+    kept = client.post("/v1/faults", {"name": "one"}, expect=201).data
+    before = modules(client)
+    assert before["faulty"]["status"] == "ok" and "POST /v1/faults/crash/now" in before["faulty"]["routes"]
+    for _ in range(3):
+        crash(server, client.key)
+    until(lambda: "quarantined: faulty" in server.command("ps") and ready(client))
+
+    def out_of_service():
+        now = modules(client)
+        assert now["faulty"] == {**before["faulty"], "status": "quarantined"}
+        assert now["leaner"] == {**before["leaner"], "status": "unavailable"}
+        assert now["locations"]["status"] == "ok"
+        for method, path in (("GET", "/v1/faults"), ("POST", "/v1/faults"), ("GET", "/v1/faults/" + kept["id"]), ("DELETE", "/v1/faults/" + kept["id"]),
+                             ("POST", "/v1/faults/crash/now"), ("GET", "/v1/leaners")):
+            a = client.request(method, path, body={} if method == "POST" else None, expect=503)
+            assert a.code == "module.unavailable" and int(a.headers["Retry-After"]) > 0, a
+        a = client.request("POST", "/v1/faults", data=b" " * 4_000_000, expect=503, headers={"Content-Type": "application/json"}, check=False)
+        assert int(a.headers["Retry-After"]) > 0
+        client.refused("DELETE", "/v1/leaners", 405, "method.not_allowed")
+        client.refused("GET", "/v1/faulty", 404, "route.not_found")
+        assert "/v1/faults" not in client.get("/v1/openapi.json", check=False).body["paths"]
+        client.get("/v1/locations")
+        probe = requests.get(server.base + "/readyz?verbose", timeout=5)
+        assert probe.status_code == 200 and probe.json()["modules"]["faulty"] == "quarantined" and probe.json()["modules"]["leaner"] == "unavailable"
+        metrics = requests.get(server.admin + "/metrics", timeout=5).text
+        assert 'plugin_quarantined{plugin="faulty"} 1' in metrics
+        assert re.search(r'http_requests_total\{route="/v1/leaners",method="GET",status="5xx",module="leaner"\} [1-9]', metrics)
+
+    def events():
+        return server.sql("SELECT organization_id, resource_type, resource_id, data FROM wharf.event WHERE type = 'plugin.quarantined'")
+
+    out_of_service()
+    rows = until(lambda: len(events()) >= 2 and events())
+    assert {r[0] for r in rows} >= {other.id} and len({r[0] for r in rows}) == len(rows) == server.sql("SELECT count(*) FROM org.organization")[0][0]
+    assert {r[1:3] for r in rows} == {("plugin", "faulty")} and rows[0][3]["status"] == "quarantined" and rows[0][3]["crashes"] == 3
+    server.stop()
+
+    server = Server("--modules", MODULES, folder=folder)  # and stays left out
+    client.server = server
+    try:
+        assert "quarantined: faulty" in server.command("ps")
+        out_of_service()
+        server.command("reload")
+        until(lambda: ready(client))
+        assert "wharf.announce_quarantine" not in str(server.sql("SELECT queue FROM wharf.job")) and len(events()) == len(rows)
+        server.command("plugin", "release", "faulty")
+        until(lambda: ready(client))
+        assert modules(client) == before
+        assert client.get("/v1/faults").ids == [kept["id"]]
+        assert client.get("/v1/leaners", check=False).status == 200
+        assert not (folder / "quarantine").read_text()
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# ---- metrics ----
+
+def make_body(name):
+    return {"name": name, "address": address()}
+
+
+NAMES = """http_requests_total http_request_duration_seconds http_in_flight auth_failures_total rate_limited_total idempotent_replays_total db_pool_in_use
+    db_query_duration_seconds job_queue_depth job_age_seconds build_info plugin_quarantined worker_up""".split()
+
+
+def value(text, line):
+    found = re.search("^" + re.escape(line) + r" ([0-9.e+-]+)$", text, re.M)
+    return float(found.group(1)) if found else 0.0
+
+
+def test_metrics():
+    server = Server()
+    try:
+        client = server.organization().client()
+        made = client.post("/v1/locations", make_body("Main"), expect=201, headers={"Idempotency-Key": "once"}).data
+        client.post("/v1/locations", make_body("Main"), expect=201, headers={"Idempotency-Key": "once"})
+        client.get("/v1/locations/" + made["id"])
+        client.refused("GET", "/v1/locations", 401, "api_key.missing", key=False)
+        client.refused("GET", "/v1/locations", 401, "api_key.invalid", key="wh_live_nothing")
+        server.organization().client(scopes="stations:read").refused("GET", "/v1/locations", 403, "scope_access")
+        blocker = server.db.cursor()
+        server.db.autocommit = False
+        blocker.execute("LOCK TABLE locations.location")
+        waits = threading.Thread(target=lambda: client.post("/v1/locations", make_body("Waits")))
+        waits.start()
+        busy = until(lambda: (t := requests.get(server.admin + "/metrics", timeout=5).text) and value(t, "http_in_flight") >= 2 and value(t, "db_pool_in_use") >= 1 and t)
+        server.db.rollback()
+        server.db.autocommit = True
+        waits.join()
+        assert busy
+        text = until(lambda: (t := requests.get(server.admin + "/metrics", timeout=5).text) and value(t, "db_pool_in_use") == 0 and t)
+        checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=20)
+        assert checked.returncode == 0 and not checked.stdout + checked.stderr, checked.stdout + checked.stderr
+        told = set(re.findall(r"^# TYPE (\S+)", text, re.M))
+        assert told >= set(NAMES), set(NAMES) - told
+        assert value(text, 'http_requests_total{route="/v1/locations",method="POST",status="2xx",module="locations"}') == 3
+        assert value(text, 'http_request_duration_seconds_count{route="/v1/locations/:location",method="GET"}') == 1
+        assert value(text, 'auth_failures_total{code="api_key.missing"}') == 1
+        assert value(text, 'auth_failures_total{code="api_key.invalid"}') == 1
+        assert value(text, 'auth_failures_total{code="scope_access"}') == 1
+        assert value(text, "idempotent_replays_total") == 1
+        assert value(text, "http_in_flight") == 1  # the one that asks
+        assert value(text, "db_query_duration_seconds_count") > 5 and value(text, "db_query_duration_seconds_sum") > 0
+        labels = set(re.findall(r'="([^"]*)"', text))
+        ids = {made["id"], client.key, server.sql("SELECT organization_id FROM locations.location")[0][0]}
+        assert not [x for x in labels if any(i in x for i in ids) or re.search(r"[a-z]+_[0-9A-Za-z]{22}", x)]
+    finally:
+        server.stop()
+
+
+# ---- probes ----
+
+def test_readiness_ends_at_once_and_the_server_accepts_on():
+    server = Server("--set", "drain_accept=3000")
+    try:
+        client = server.organization().client()
+        verbose = requests.get(server.admin + "/readyz?verbose", timeout=5).json()
+        modules = verbose.pop("modules")
+        assert {"org", "locations", "stations"} <= set(modules) and set(modules.values()) == {"ok"}
+        assert verbose.pop("queue_age_seconds") >= 0 and verbose == {"ready": True, "database": "ok", "migrations": "ok"}
+        assert requests.get(server.base + "/healthz", timeout=5).text == "ok\n"
+        server.process.send_signal(signal.SIGTERM)
+        until(lambda: requests.get(server.base + "/readyz", timeout=5).status_code == 503)
+        for base in (server.base, server.admin):
+            assert requests.get(base + "/readyz", timeout=5).status_code == 503
+            assert requests.get(base + "/livez", timeout=5).status_code == 200
+            assert requests.get(base + "/readyz?verbose", timeout=5).json()["ready"] is False
+        Client(server, client.key).get("/v1/locations")  # on a new connection
+        assert server.process.wait(30) == 0
+    finally:
+        server.stop()
+
+
+def test_not_ready_without_its_database():
+    with_base = Server()
+    server = Server(beside=with_base)
+    try:
+        assert requests.get(server.base + "/readyz", timeout=5).text == "ok\n"
+        pid = int((with_base.folder / "postgres" / "postmaster.pid").read_text().split()[0])
+        os.kill(with_base.process.pid, signal.SIGSTOP)  # it would start the next one
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: requests.get(server.base + "/readyz", timeout=5).status_code == 503)
+        until(lambda: requests.get(server.base + "/readyz?verbose", timeout=5).json()["database"] == "away")
+        assert requests.get(server.base + "/livez", timeout=5).status_code == 200
+        os.kill(with_base.process.pid, signal.SIGCONT)
+        until(lambda: requests.get(server.base + "/readyz", timeout=5).status_code == 200, 40)
+    finally:
+        server.stop()
+        with_base.stop()
+
+
+# ---- log files ----
+
+class Serving:
+    """`wharf serve` with a file of settings, which ends by SIGTERM and reloads by SIGHUP."""
+
+    def __init__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="wharf-api-"))
+        os.chmod(self.folder, 0o711)
+        self.settings = f"""listen = "127.0.0.1:0"
+data = "{self.folder}"
+modules = {{"org"}}
+workers = 2
+drain_accept = 0
+admin = {{listen = "127.0.0.1:0"}}
+log = {{file = "{self.folder}/wharf.log", access = "{self.folder}/access.log"}}
+"""
+        self.file, ready = self.folder / "wharf.lua", self.folder / "ready.json"
+        self.file.write_text(self.settings)
+        self.process = subprocess.Popen([PROGRAM, "serve", "-c", self.file, "--ready", ready], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        until(lambda: ready.exists() and ready.stat().st_size, 60)
+        self.base = json.loads(ready.read_text())["base_url"]
+
+    def rotate(self, number):
+        for name in ("wharf.log", "access.log"):
+            (self.folder / name).rename(self.folder / f"{name}.{number}")
+        self.process.send_signal(signal.SIGHUP)
+        for name in ("wharf.log", "access.log"):
+            until((self.folder / name).exists)
+
+    def held(self, number):
+        """Who of the server's processes still has a file of that rotation open."""
+        own = [p for p in pathlib.Path("/proc").iterdir() if p.name.isdigit() and is_child(p, self.process.pid)]
+        links = [os.readlink(fd) for p in own for fd in list_fds(p)]
+        return [x for x in links if x.endswith(f".log.{number}")]
+
+    def lines(self, name):
+        return [json.loads(line) for file in self.folder.glob(name + "*") for line in file.read_text().splitlines()]
+
+    def stop(self):
+        self.process.terminate()
+        code = self.process.wait(40)
+        return code
+
+
+def is_child(proc, pid):
+    try:
+        return int(proc.name) == pid or int((proc / "stat").read_text().rsplit(")", 1)[1].split()[1]) == pid
+    except OSError:
+        return False
+
+
+def list_fds(proc):
+    try:
+        return [f for f in (proc / "fd").iterdir() if f.is_symlink()]
+    except OSError:
+        return []
+
+
+def test_rotated_logs_lose_no_line():
+    server = Serving()
+    stop, seen, odd = threading.Event(), [], []
+
+    def ask():
+        http = requests.Session()
+        while not stop.is_set():
+            r = http.get(server.base + "/v1/changes", timeout=20)
+            (seen if r.status_code == 200 else odd).append(r.headers["Request-Id"])
+
+    askers = [threading.Thread(target=ask) for _ in range(4)]
+    try:
+        for t in askers:
+            t.start()
+        for number in range(1, 4):
+            server.file.write_text(server.settings if number != 2 else "listen = nonsense(")  # settings that fail rotate all the same
+            count = len(seen)
+            server.rotate(number)
+            until(lambda: sum(line["event"] in ("server.reloaded", "server.reload_failed") for line in server.lines("wharf.log")) == number)
+            until(lambda: not server.held(number))
+            until(lambda: len(seen) > count + 20)
+        stop.set()
+        for t in askers:
+            t.join(30)
+    finally:
+        stop.set()
+        assert server.stop() == 0
+    logged = [line["request_id"] for line in server.lines("access.log") if line["route"] == "/v1/changes"]
+    assert not odd and len(seen) > 60
+    assert sorted(logged) == sorted(seen)
+    events = [line["event"] for line in server.lines("wharf.log")]
+    assert events.count("server.reloaded") == 2 and events.count("server.reload_failed") == 1 and events.count("server.stopped") == 1
+    shutil.rmtree(server.folder, ignore_errors=True)

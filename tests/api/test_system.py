@@ -1,0 +1,90 @@
+"""The test clock, the catalogue of modules and of announced changes: spec 01 section 17."""
+import datetime
+import time
+
+import pytest
+import requests
+from wharf import ISO, Client, Server
+
+
+@pytest.fixture(scope="module")
+def server():
+    s = Server("--test-clock")
+    yield s
+    s.stop()
+
+
+@pytest.fixture(scope="module")
+def operator(server):
+    return Client(server, server.demo_key)
+
+
+def now(client):
+    text = client.get("/v1/system/clock").data["now"]
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def test_clock(server, operator):
+    assert operator.get("/v1/system/clock").data["offset_seconds"] == 0
+    before = datetime.datetime.now(datetime.timezone.utc)
+    assert abs((now(operator) - before).total_seconds()) < 5
+    try:
+        a = operator.post("/v1/system/clock", {"offset_seconds": 86400 * 40}, expect=200)
+        assert a.data["object"] == "clock" and a.data["offset_seconds"] == 86400 * 40
+        # every worker, at once
+        for _ in range(12):
+            assert 86400 * 40 - 5 < (now(Client(server, server.demo_key)) - before).total_seconds() < 86400 * 40 + 60
+        c = server.organization().client()
+        from wharf import make_location
+        assert make_location(c)["created_at"] > (before + datetime.timedelta(days=39)).isoformat()
+    finally:
+        operator.post("/v1/system/clock", {"offset_seconds": 0}, expect=200)
+    assert abs((now(operator) - datetime.datetime.now(datetime.timezone.utc)).total_seconds()) < 5
+
+
+def test_clock_backwards_and_refusals(operator, server):
+    operator.post("/v1/system/clock", {"offset_seconds": -3600}, expect=200)
+    assert (datetime.datetime.now(datetime.timezone.utc) - now(operator)).total_seconds() > 3500
+    operator.post("/v1/system/clock", {"offset_seconds": 0}, expect=200)
+    for bad in ({}, {"offset_seconds": "1"}, {"offset_seconds": 1.5}, {"offset_seconds": 10**11}):
+        assert operator.refused("POST", "/v1/system/clock", 400, "validation.failed", ["offset_seconds"], body=bad)
+    owner = server.organization().client()  # "all" is all but the operator's own
+    assert owner.refused("GET", "/v1/system/clock", 403, "scope_access", ["system:read"])
+    assert owner.refused("POST", "/v1/system/clock", 403, "scope_access", ["system:write"], body={"offset_seconds": 1})
+
+
+def test_the_offset_is_kept(server, operator):
+    """Set in the database by another machine, it is heard of; a restarted worker knows it."""
+    server.sql("UPDATE wharf.setting SET value = '7200' WHERE key = 'clock.offset_seconds'; NOTIFY wharf_clock")
+    end = time.monotonic() + 10
+    while operator.get("/v1/system/clock").data["offset_seconds"] != 7200 and time.monotonic() < end:
+        time.sleep(0.05)
+    assert operator.get("/v1/system/clock").data["offset_seconds"] == 7200
+    operator.post("/v1/system/clock", {"offset_seconds": 0}, expect=200)
+
+
+def test_modules(operator):
+    a = operator.get("/v1/modules")
+    rows = {m["name"]: m for m in a.data}
+    assert {"org", "locations", "stations"} <= set(rows) and a.pagination == {"page": 1, "limit": len(rows), "has_more": False}
+    s = rows["stations"]
+    assert s["status"] == "ok" and s["abi"] == "1.0" and s["areas"] == ["print_stations"] and "GET /v1/cloud-printing/stations" in s["routes"]
+    assert operator.server.organization().client(scopes="users:read").refused("GET", "/v1/modules", 403, "scope_access", ["organizations:read"])
+
+
+def test_changes(server):
+    r = requests.get(server.base + "/v1/changes", timeout=10)
+    rows = r.json()["data"]
+    assert r.status_code == 200 and len(rows) == 10 and len({c["id"] for c in rows}) == 10
+    for c in rows:
+        assert set(c) == {"id", "date", "effective_at", "area", "breaking", "summary", "migration"}
+        assert ISO.match(c["date"]) and ISO.match(c["effective_at"]) and c["breaking"] is True and c["summary"] and c["migration"]
+
+
+def test_no_clock_without_the_switch():
+    s = Server()
+    try:
+        assert Client(s, s.demo_key).refused("GET", "/v1/system/clock", 404, "route.not_found")
+        assert "/v1/system/clock" not in s.openapi["paths"]
+    finally:
+        s.stop()

@@ -1,0 +1,206 @@
+"""TLS by configuration (spec 01 section 17): real clients, the refusals that go past libmicrohttpd, new certificates, bad ones."""
+import json
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+from urllib.parse import urlparse
+
+import pytest
+import requests
+
+import certificates
+from wharf import PROGRAM, Server, address
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("tls")
+
+
+@pytest.fixture(scope="module")
+def server(folder):
+    one, one_key = certificates.make(folder, "one")
+    two, _ = certificates.make(folder, "two")
+    (folder / "ca.pem").write_text(one.read_text() + two.read_text())
+    shutil.copy(one, folder / "now.pem")
+    shutil.copy(one_key, folder / "now.key")
+    with pytest.MonkeyPatch.context() as m:
+        m.setenv("REQUESTS_CA_BUNDLE", str(folder / "ca.pem"))
+        s = Server(*certificates.settings(folder / "now.pem", folder / "now.key"))
+        yield s
+        s.stop()
+
+
+@pytest.fixture
+def client(server):
+    return server.organization().client()
+
+
+def place(server):
+    u = urlparse(server.base)
+    return u.hostname, u.port
+
+
+def connect(server, folder, **more):
+    context = ssl.create_default_context(cafile=folder / "ca.pem")
+    for name, value in more.items():
+        setattr(context, name, value)
+    s = socket.create_connection(place(server), timeout=20)
+    return context.wrap_socket(s, server_hostname="127.0.0.1")
+
+
+def read_all(s):
+    """Everything up to the end of the peer's side; a missing close_notify is an error of the server."""
+    out = b""
+    while chunk := s.recv(65536):
+        out += chunk
+    return out
+
+
+def subject(server, folder):
+    with connect(server, folder) as s:
+        return dict(pair for group in s.getpeercert()["subject"] for pair in group)["commonName"]
+
+
+def test_requests_of_every_kind(server, client):
+    assert server.base.startswith("https://") and server.admin.startswith("http://")
+    made = client.post("/v1/locations", {"name": "Main", "address": address()}, expect=201).data
+    assert client.get("/v1/locations/" + made["id"]).data == made
+    assert client.get("/v1/locations", headers={"Accept-Encoding": "gzip"}).ids == [made["id"]]
+    client.refused("GET", "/v1/nothing", 404, "route.not_found")
+    assert requests.get(server.admin + "/readyz", timeout=5).status_code == 200
+
+
+def test_a_large_answer(server):
+    text = requests.get(server.base + "/v1/openapi.json", headers={"Accept-Encoding": "identity"}, timeout=10).content
+    assert len(text) > 64 * 1024 and json.loads(text)["openapi"]
+
+
+@pytest.mark.parametrize("version, good", [("-tls1_3", True), ("-tls1_2", True), ("-tls1_1", False), ("-tls1", False)])
+def test_versions(server, folder, version, good):
+    done = subprocess.run(["openssl", "s_client", "-connect", "%s:%d" % place(server), "-CAfile", folder / "ca.pem", version, "-cipher", "ALL:@SECLEVEL=0",
+                           "-verify_return_error"], input="", capture_output=True, text=True, timeout=20)
+    assert (done.returncode == 0) == good, done.stderr + done.stdout
+    assert ("Verify return code: 0" in done.stdout) == good or not good
+
+
+def test_plain_http_is_not_understood(server):
+    with socket.create_connection(place(server), timeout=20) as s:
+        s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+        answer = b""
+        try:
+            while chunk := s.recv(1000):
+                answer += chunk
+        except ConnectionError:
+            pass
+    assert b"HTTP" not in answer
+    assert requests.get(server.base + "/livez", timeout=5).text == "ok\n"
+
+
+def request_head(key, path, *lines, method="POST"):
+    return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: x", f"SVC-API-KEY: {key}", *lines, "", ""]).encode()
+
+
+def code_of(answer, status):
+    assert answer.startswith(b"HTTP/1.1 %d " % status), answer[:200]
+    return json.loads(answer.split(b"\r\n\r\n", 1)[1])["code"]
+
+
+def test_a_refusal_before_a_body_that_is_announced(server, folder, client):
+    with connect(server, folder) as s:
+        s.sendall(request_head("wh_live_none", "/v1/locations", "Content-Type: application/json", "Content-Length: 10000000"))
+        assert code_of(read_all(s), 401) == "api_key.invalid"
+
+
+def test_a_refusal_in_the_middle_of_a_body(server, folder, client):
+    with connect(server, folder) as s:
+        s.sendall(request_head(client.key, "/v1/locations", "Content-Type: application/json", "Transfer-Encoding: chunked"))
+        answer, piece = [], b"8000\r\n" + b" " * 0x8000 + b"\r\n"
+        reader = threading.Thread(target=lambda: answer.append(read_all(s)))
+        reader.start()
+        try:
+            for _ in range(400):
+                s.sendall(piece)
+        except (ConnectionError, ssl.SSLError):
+            pass
+        reader.join(20)
+    assert code_of(answer[0], 413) == "body.too_large"
+
+
+def test_options_with_a_body(server, folder, client):
+    with connect(server, folder) as s:
+        s.sendall(request_head(client.key, "/v1/locations", "Content-Length: 10000000", method="OPTIONS"))
+        assert read_all(s).startswith(b"HTTP/1.1 204 ")
+
+
+def test_a_new_certificate_by_reload_and_a_bad_one_that_changes_nothing(server, folder, client):
+    assert subject(server, folder) == "one"
+    held = connect(server, folder)  # open before
+    shutil.copy(folder / "two.pem", folder / "now.pem")
+    with pytest.raises(RuntimeError, match="is not the key of the certificate in"):
+        server.command("reload")
+    assert subject(server, folder) == "one"
+    shutil.copy(folder / "two.key", folder / "now.key")
+    stop, odd, done = threading.Event(), [], []
+
+    def ask():
+        http = requests.Session()
+        while not stop.is_set():
+            r = http.get(server.base + "/v1/locations", headers={"SVC-API-KEY": client.key}, timeout=20)
+            (done if r.status_code == 200 else odd).append(r.status_code)
+
+    askers = [threading.Thread(target=ask) for _ in range(4)]
+    for t in askers:
+        t.start()
+    server.command("reload")
+    stop.set()
+    for t in askers:
+        t.join(30)
+    assert done and not odd
+    assert subject(server, folder) == "two"
+    assert read_all(held) == b""  # idle, so ended; with a close_notify
+    held.close()
+
+
+def test_a_worker_that_comes_back_keeps_the_good_pair(server, folder):
+    name = subject(server, folder)
+    good = (folder / "now.pem").read_text()
+    (folder / "now.pem").write_text("nothing")
+    try:
+        before = server.command("ps")
+        for line in before.splitlines():
+            if line.startswith("web "):
+                subprocess.run(["kill", "-9", line.split()[2]], check=True)
+        for _ in range(10):
+            assert subject(server, folder) == name
+    finally:
+        (folder / "now.pem").write_text(good)
+
+
+def start_refused(folder, *args):
+    done = subprocess.run([PROGRAM, "dev", "--data", folder / "d", "--listen", "127.0.0.1:0", "--no-demo", *args], capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0 and not (folder / "d").exists()
+    return done.stderr
+
+
+def test_pairs_that_stop_the_start(folder):
+    one, one_key = certificates.make(folder, "a")
+    other, other_key = certificates.make(folder, "b")
+    made = subprocess.run(["openssl", "req", "-new", "-key", one_key, "-subj", "/CN=old"], check=True, capture_output=True).stdout
+    (folder / "index.txt").write_text("")
+    (folder / "ca.cnf").write_text(f"[ca]\ndefault_ca=c\n[c]\ndatabase={folder}/index.txt\nnew_certs_dir={folder}\nrand_serial=yes\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n")
+    (folder / "old.csr").write_bytes(made)
+    for name, begin, end in (("old", "20200101000000Z", "20200201000000Z"), ("future", "21000101000000Z", "21000201000000Z")):
+        subprocess.run(["openssl", "ca", "-batch", "-config", folder / "ca.cnf", "-in", folder / "old.csr", "-out", folder / f"{name}.pem", "-cert", one,
+                        "-keyfile", one_key, "-startdate", begin, "-enddate", end, "-notext"], check=True, capture_output=True)
+        (folder / "index.txt").write_text("")
+    assert "old.pem expired at 2020-02-01T00:00:00.000Z" in start_refused(folder, *certificates.settings(folder / "old.pem", one_key))
+    assert "future.pem is valid only from 2100-01-01T00:00:00.000Z" in start_refused(folder, *certificates.settings(folder / "future.pem", one_key))
+    assert "b.key is not the key of the certificate in" in start_refused(folder, *certificates.settings(one, other_key))
+    assert "tls.key: /none can't be read" in start_refused(folder, *certificates.settings(one, "/none"))
+    assert "a.key holds no certificate in PEM form" in start_refused(folder, *certificates.settings(one_key, one_key))
+    assert "tls.certificate is set without tls.key" in start_refused(folder, "--set", f"tls.certificate={one}")
+    check = subprocess.run([PROGRAM, "check", *map(str, certificates.settings(one, other_key))], capture_output=True, text=True, timeout=60)
+    assert check.returncode != 0 and "is not the key" in check.stderr

@@ -1,0 +1,70 @@
+"""The served description: clean for two linters with their recommended rules, and usable by a generated TypeScript client."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "api"))
+from wharf import Server  # noqa: E402
+
+ENV = {**os.environ, "NO_COLOR": "1", "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "CI": "true"}
+
+
+@pytest.fixture(scope="module")
+def server():
+    s = Server("--test-clock")
+    yield s
+    s.stop()
+
+
+@pytest.fixture(scope="module")
+def folder(server, tmp_path_factory):
+    """A copy to write in, with the document as served."""
+    f = tmp_path_factory.mktemp("openapi")
+    for name in ("client.ts", "node.d.ts", "tsconfig.json", "package.json", "spectral.yaml"):
+        shutil.copy(HERE / name, f / name)
+    (f / "node_modules").symlink_to(HERE / "node_modules")
+    (f / "openapi.json").write_text(json.dumps(server.openapi, indent=1))
+    return f
+
+
+def run(folder, *command, **env):
+    done = subprocess.run([folder / "node_modules/.bin" / command[0], *command[1:]], cwd=folder, capture_output=True, text=True, env={**ENV, **env}, timeout=300)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_redocly(folder):
+    code, out = run(folder, "redocly", "lint", "openapi.json", "--format=json")
+    problems = json.loads(out[out.index("{"):out.rindex("}") + 1])["problems"]
+    assert code == 0 and problems == [], problems[:5]
+
+
+def test_spectral(folder):
+    code, out = run(folder, "spectral", "lint", "openapi.json", "-r", "spectral.yaml", "--fail-severity=hint")
+    assert code == 0 and "No results" in out, out[:3000]
+
+
+def test_the_linters_can_say_no(folder, server):
+    broken = json.loads(json.dumps(server.openapi))
+    del broken["paths"]["/v1/locations"]["get"]["responses"]["200"]["description"]
+    (folder / "broken.json").write_text(json.dumps(broken))
+    assert run(folder, "redocly", "lint", "broken.json")[0] != 0
+    assert run(folder, "spectral", "lint", "broken.json", "-r", "spectral.yaml", "--fail-severity=hint")[0] != 0
+
+
+def test_typescript_client(folder, server):
+    code, out = run(folder, "openapi-typescript", "openapi.json", "-o", "api.d.ts")
+    assert code == 0, out
+    code, out = run(folder, "tsc", "-p", ".")
+    assert code == 0, out
+    key = server.organization("Typed").key()
+    done = subprocess.run(["node", "out/client.js"], cwd=folder, capture_output=True, text=True, env={**ENV, "WHARF_BASE": server.base, "WHARF_KEY": key}, timeout=60)
+    assert done.returncode == 0 and "the typed client works" in done.stdout, done.stdout + done.stderr
+    # and the types refuse what the server would refuse
+    (folder / "client.ts").write_text((HERE / "client.ts").read_text().replace('direction: "asc"', 'direction: "upwards"'))
+    assert run(folder, "tsc", "-p", ".")[0] != 0

@@ -1,0 +1,36 @@
+/* leaner.c - one route of a plugin that needs another. For tests/api/test_operation.py. */
+#include "wharf/plugin.h"
+
+#include "leaner.gen.h"
+
+static const wharf_host *host;
+
+static wharf_status answer(wharf_req *req, void *arg)
+{
+    (void)arg;
+    host->req->respond(req, 200, "Leaning");
+    return WHARF_OK;
+}
+
+static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+{
+    const wharf_route route = {.head = WHARF_HEAD(wharf_route),
+        .method = "GET",
+        .path = "/v1/leaners",
+        .scope = "leaners:read",
+        .definition = WHARF_S("{\"summary\": \"Leans\", \"location\": \"none\"}"),
+        .handler = answer,
+        .flags = WHARF_R_READONLY};
+
+    (void)self;
+    api->errors(d, (wharf_str)ERRORS);
+    api->route(d, &route);
+}
+
+static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
+
+const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *h)
+{
+    host = h;
+    return &desc;
+}
