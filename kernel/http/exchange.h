@@ -12,6 +12,7 @@
 
 #include "config/config.h"
 #include "resource/plan.h"
+#include "supervisor/board.h"
 #include "supervisor/limits.h"
 #include "supervisor/worker.h"
 #include "util/network.h"
@@ -48,7 +49,7 @@ struct server;
 struct peer;
 
 struct charge { /* a token taken of a bucket */
-    const char *name; /* "key", "write", "organization", "endpoint" */
+    enum limit_reason reason; /* its name is limit_reasons[] */
     struct limit_rate rate;
     uint64_t owner;
     int64_t left, wait_us; /* see limit_take() */

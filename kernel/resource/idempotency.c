@@ -39,10 +39,7 @@ static struct sql_arg arg(wharf_str s)
 
 static struct sql_arg moment(struct wharf_req *req, int64_t us)
 {
-    char *p = arena_alloc(req->arena, ISO_MS_LEN + 1);
-
-    time_format_iso(us, p);
-    return (struct sql_arg){p, ISO_MS_LEN};
+    return arg(time_iso(req->arena, us));
 }
 
 /* ---- answering again ---- */
