@@ -158,7 +158,8 @@ bool etag_build(struct exchange *x);
 /* answer.c */
 struct MHD_Response *answer_build(struct exchange *x, int *ret_status);
 void answer_raw(struct exchange *x);         /* the refusal, written to the socket itself */
-void answer_timeout_raw(struct peer *p, bool handler); /* 504 for a handler, else 408 */
+void answer_late(struct exchange *x); /* 504 while a handler still runs */
+void answer_unsent(struct peer *p); /* 408 while headers are still missing */
 
 /* dispatch.c: from a complete request to lanes, threads, or an answer at once. True: answered already. */
 bool dispatch(struct exchange *x);

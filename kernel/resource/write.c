@@ -104,7 +104,7 @@ static struct wharf_rec *read_again(struct wharf_req *req, const struct write *w
 static bool precondition(struct wharf_req *req, const struct write *w)
 {
     if (!w->if_match.n || version_listed(w->if_match, record_version(w->old_rec)))
-        return true;
+        return route_precondition(req, w->old_rec);
     req_fail(req, "precondition.failed", NULL, NULL);
     return false;
 }
@@ -491,17 +491,13 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
     return s == WHARF_OK && req->n_problems ? WHARF_INVALID : s;
 }
 
-static bool lost_a_race(const struct wharf_req *req)
-{
-    return req->n_problems == 1 && !strcmp(req->problems[0].code, "conflict");
-}
-
 wharf_status write_transaction(struct wharf_req *req, struct write *w)
 {
     struct write start = *w;
+    int most = req->tx_depth ? 1 : RACE_TRIES; /* who began the transaction tries again */
     wharf_status s = WHARF_OK;
 
-    for (int tries = 0; tries < 3; tries++) {
+    for (int tries = 0; tries < most; tries++) {
         if (tries)
             req_clear_problems(req);
         *w = start;
@@ -513,7 +509,7 @@ wharf_status write_transaction(struct wharf_req *req, struct write *w)
             s = req_commit(req);
         else
             req_rollback(req);
-        if (s == WHARF_OK || !lost_a_race(req))
+        if (s == WHARF_OK || !req_lost_a_race(req))
             break;
     }
     return s;

@@ -11,6 +11,7 @@ import argparse
 import http.client
 import itertools
 import json
+import multiprocessing
 import pathlib
 import sys
 import threading
@@ -65,31 +66,41 @@ class Mixed(threading.Thread):
             self.ask(200, "DELETE", where)
 
 
+def clients(place, key, rate, stop, done, results):
+    """A process of its own: who keeps thousands of connections alive must not wait for who is busy."""
+    mixed = [Mixed(place, key, i, rate, stop) for i in range(THREADS)]
+    for m in mixed:
+        m.start()
+    while not stop.wait(0.5):
+        done.value = sum(m.done for m in mixed)
+    for m in mixed:
+        m.join(60)
+    results.put((max(m.worst for m in mixed), [o for m in mixed for o in m.odd]))
+
+
 def soak(server, args):
     client = server.organization().client()
-    place, pid = urlparse(server.base), server.process.pid
-    path = "/v1/locations/" + make_location(client)["id"]
-    stop = threading.Event()
-    clients = [Mixed((place.hostname, place.port), client.key, i, args.rate, stop) for i in range(THREADS)]
-    for c in clients:
-        c.start()
+    url, pid = urlparse(server.base), server.process.pid
+    place, path = (url.hostname, url.port), "/v1/locations/" + make_location(client)["id"]
+    stop, done, results = multiprocessing.Event(), multiprocessing.Value("q", 0), multiprocessing.Queue()
+    busy = multiprocessing.Process(target=clients, args=(place, client.key, args.rate, stop, done, results), daemon=True)
+    busy.start()
     time.sleep(5)  # every connection to the database is there
     before = usage(pid)
-    company = Company((place.hostname, place.port), client.key, path, args.idle)
+    company = Company(place, client.key, path, args.idle)
     begun, samples = time.monotonic(), []
     while time.monotonic() - begun < args.minutes * 60:
         time.sleep(args.minutes * 60 / 60)
         rss, fds = usage(pid)
-        samples.append({"minute": round((time.monotonic() - begun) / 60, 1), "mib": round(rss / 1024, 1), "descriptors": fds, "requests": sum(c.done for c in clients)})
+        samples.append({"minute": round((time.monotonic() - begun) / 60, 1), "mib": round(rss / 1024, 1), "descriptors": fds, "requests": done.value})
         if len(samples) % 5 == 0:
             print("minute {minute:5}  {mib:7} MiB  {descriptors:6} descriptors  {requests:8} requests".format(**samples[-1]), flush=True)
     stop.set()
-    for c in clients:
-        c.join(60)
+    worst, odd = results.get(timeout=120)
     company.leave()
     after = settle(pid, before[1])
     return {"before_mib": round(before[0] / 1024, 1), "samples": samples, "after_mib": round(after[0] / 1024, 1), "dropped": company.dropped,
-            "descriptors": [before[1], after[1]], "worst_s": max(c.worst for c in clients), "odd": [o for c in clients for o in c.odd]}
+            "descriptors": [before[1], after[1]], "worst_s": worst, "odd": odd}
 
 
 def main():
