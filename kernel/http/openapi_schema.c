@@ -34,6 +34,7 @@ static const struct {
     [FILTER_MANY_BOOL] = {"many-bool", "true or false, some: or none: before it"},
     [FILTER_ARRAY] = {"array", "Items by comma; AND: OR: !AND: !OR: before them, ! before an item"},
     [FILTER_METADATA] = {"metadata", "metadata=key:value, metadata.key=value; equals: lt: gt: before the value"},
+    [FILTER_NAMES] = {"names", "Names by comma; ! before one leaves it out, shipment.* takes all that begin so"},
     [FILTER_FLAGS] = {"flags", "One or more of the names, by comma"},
 };
 
