@@ -234,7 +234,8 @@ def test_purge_waits_for_deliveries(server, org):
 TYPE_FIELDS = ["object", "type", "description", "system", "resource_type", "module", "supersedable", "deprecated", "schema"]
 
 
-def test_types(client):
+def test_types(org):
+    client = org.c
     a = client.get("/v1/events/types")
     assert a.pagination is None
     names = types(a.data)
@@ -247,7 +248,8 @@ def test_types(client):
     assert by["filterbench.sample.created"]["module"] == "filterbench"  # a plugin that is not shipped: its name first
 
 
-def test_type_filters(client):
+def test_type_filters(org):
+    client = org.c
     assert types(client.get("/v1/events/types?type=system").data) == ["plugin.quarantined"]
     resource = client.get("/v1/events/types?type=resource").data
     assert resource and not any(t["system"] for t in resource)
@@ -257,7 +259,8 @@ def test_type_filters(client):
     client.refused("GET", "/v1/events/types?include_examples=x", 400, "param.invalid", ["include_examples"])
 
 
-def test_examples_and_schemas(server, client):
+def test_examples_and_schemas(server, org):
+    client = org.c
     for t in client.get("/v1/events/types?include_examples=true").data:
         r = requests.get(server.base + t["schema"], timeout=10)
         assert r.status_code == 200 and r.headers["Content-Type"].startswith("application/schema+json")
