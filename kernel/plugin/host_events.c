@@ -2,6 +2,7 @@
 #include "event/processor.h"
 #include "event/steps.h"
 #include "http/pulse.h"
+#include "http/stream.h"
 #include "job/job.h"
 #include "plugin/declare.h"
 #include "plugin/host.h"
@@ -134,11 +135,6 @@ static void ev_wake(wharf_req *req)
         pulse_tell(req->engine->pulse, PULSE_PROCESSED);
 }
 
-static void ev_stream(wharf_decl *d, const char *path, const char *scope, const char *tokens)
-{
-    (void)d, (void)path, (void)scope, (void)tokens;
-}
-
 const wharf_events_api host_events = {WHARF_HEAD(wharf_events_api), event_step_declare, ev_parsed, ev_read, ev_range,
     ev_type_count, ev_type_at, ev_type_find, ev_matches, ev_pattern_known, ev_cause, ev_act_for, ev_wait, ev_wake,
-    ev_stream};
+    stream_declare};

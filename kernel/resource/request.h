@@ -79,7 +79,8 @@ struct wharf_req {
     bool problem_details; /* Accept ranks application/problem+json first */
     enum datetime_format datetime_format;
     char request_id[28];
-    wharf_str client_request_id, traceparent;
+    wharf_str client_request_id, traceparent, last_event_id;
+    struct stream *stream; /* the live stream that was opened, not answered yet (http/stream.h) */
 
     wharf_str batch_id; /* of the batch that this belongs to, or empty */
     int depth; /* of the workflow run that this belongs to */

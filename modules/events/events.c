@@ -8,6 +8,8 @@
 
 const wharf_host *events_host;
 const wharf_events_api *events_api;
+const wharf_token_api *events_tokens;
+const wharf_keys_api *events_keys;
 wharf_plugin *events_self;
 
 static const char types_doc[] =
@@ -19,6 +21,12 @@ static const char types_doc[] =
     "\"description\": {\"type\": \"string\"}, \"system\": {\"type\": \"boolean\"}, \"resource_type\": {\"type\": \"string\"}, "
     "\"module\": {\"type\": \"string\"}, \"supersedable\": {\"type\": \"boolean\"}, \"deprecated\": {\"type\": \"boolean\"}, "
     "\"schema\": {\"type\": \"string\"}, \"example\": {\"type\": \"object\"}}}}}";
+
+static const char token_doc[] =
+    "{\"summary\": \"A token that opens the live stream once, for browsers\", \"tag\": \"Events\", \"location\": \"none\", "
+    "\"status\": 201, \"response\": {\"type\": \"object\", \"required\": [\"object\", \"token\", \"expires_at\"], \"properties\": {"
+    "\"object\": {\"const\": \"event_stream_token\"}, \"token\": {\"type\": [\"string\", \"null\"]}, \"expires_at\": {\"type\": "
+    "[\"string\", \"integer\"]}}}}";
 
 /* ---- the catalogue ---- */
 
@@ -95,6 +103,27 @@ static wharf_status list_types(wharf_req *req, void *arg)
     return s;
 }
 
+/* ---- tokens of the stream, for browsers ---- */
+
+static wharf_status make_token(wharf_req *req, void *arg)
+{
+    int64_t expires_us = events_host->req->now_us(req) + TOKEN_SECONDS * 1000000LL;
+    wharf_str token;
+    wharf_out *out;
+    wharf_status s = events_tokens->make(req, TOKEN_KIND, events_keys->caller(req)->key_id, expires_us, &token);
+
+    if (s != WHARF_OK)
+        return s;
+    out = events_host->req->respond(req, 201, "Stream token created");
+    events_host->req->one_time(req, "token");
+    events_host->json->open(out, NULL, '{');
+    events_host->json->put(out, "object", events_text(WHARF_S("event_stream_token")));
+    events_host->json->put(out, "token", events_text(token));
+    events_host->json->put(out, "expires_at", (wharf_val){.type = WHARF_V_TIME_US, .u.i = expires_us});
+    events_host->json->close(out);
+    return WHARF_OK;
+}
+
 /* ---- the module ---- */
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
@@ -114,18 +143,30 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .handler = list_types,
         .flags = WHARF_R_READONLY};
 
+    const wharf_route token = {.head = WHARF_HEAD(wharf_route),
+        .method = "POST",
+        .path = "/v1/events/stream/tokens",
+        .scope = "events:read",
+        .definition = {token_doc, sizeof(token_doc) - 1},
+        .handler = make_token};
+    const wharf_events_api *events = events_host->service(self, "wharf.events", 1, 0);
+
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     api->provide(d, "events.catalog", 1, 0, &catalog);
     api->resource(d, &event);
     api->route(d, &types);
+    api->route(d, &token);
+    events->stream(d, "/v1/events/stream", "events:read", TOKEN_KIND);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     events_self = self;
     events_api = events_host->service(self, "wharf.events", 1, 0);
-    return events_api ? WHARF_OK : WHARF_UNAVAILABLE;
+    events_tokens = events_host->service(self, "wharf.token", 1, 0);
+    events_keys = events_host->service(self, "wharf.keys", 1, 0);
+    return events_api && events_tokens && events_keys ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

@@ -6,9 +6,16 @@
 
 #include "wharf/plugin.h"
 #include "wharf/service/events.h"
+#include "wharf/service/keys.h"
+#include "wharf/service/token.h"
+
+enum { TOKEN_SECONDS = 60 };
+#define TOKEN_KIND "stream"
 
 extern const wharf_host *events_host; /* these are set once, before anything of this module runs */
 extern const wharf_events_api *events_api;
+extern const wharf_token_api *events_tokens;
+extern const wharf_keys_api *events_keys;
 extern wharf_plugin *events_self;
 
 static inline wharf_val events_text(wharf_str s)

@@ -107,4 +107,7 @@ BEGIN
 END
 $$;
 
+-- Streams that are opened by a token look for the key that made it.
+CREATE INDEX token_key ON wharf.token (id) WHERE kind = 'api_key';
+
 SELECT wharf.ensure_partitions(now());
