@@ -8,6 +8,7 @@
 #include "http/deprecation.h"
 #include "http/exchange.h"
 #include "http/files.h"
+#include "http/stream.h"
 #include "http/tls.h"
 #include "resource/envelope.h"
 #include "util/id.h"
@@ -72,6 +73,8 @@ static const char *const datetime_headers[] = {"iso_8601;type=string;precision=m
 
 static const char *cache_control(const struct wharf_req *req, bool good_read)
 {
+    if (req->route && req->route->stream_tokens)
+        return "no-store";
     if (req->served && !req->n_problems)
         return req->served->cache.p;
     return good_read ? "private, no-cache" : "no-store";
@@ -197,6 +200,18 @@ struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
         req_fail(req, "internal", NULL, NULL);
         status = 500;
     }
+    if (req->stream && !req->n_problems && address_allowed(x)) {
+        r = x->head_only ? MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT) : stream_response(x);
+        if (r) {
+            add(r, "Content-Type", "text/event-stream; charset=utf-8");
+            add(r, "X-Accel-Buffering", "no");
+            common_headers(x, r, status);
+            *ret_status = x->answer_status = status;
+            return r;
+        }
+    }
+    if (req->n_problems)
+        status = code_status(req->engine, req->problems[0].code);
     *ret_status = x->answer_status = status;
     x->deprecated = deprecation_used(req);
     if (req->served && !req->n_problems) {

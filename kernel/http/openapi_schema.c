@@ -34,6 +34,7 @@ static const struct {
     [FILTER_MANY_BOOL] = {"many-bool", "true or false, some: or none: before it"},
     [FILTER_ARRAY] = {"array", "Items by comma; AND: OR: !AND: !OR: before them, ! before an item"},
     [FILTER_METADATA] = {"metadata", "metadata=key:value, metadata.key=value; equals: lt: gt: before the value"},
+    [FILTER_NAMES] = {"names", "Names by comma; ! before one leaves it out, shipment.* takes all that begin so"},
     [FILTER_FLAGS] = {"flags", "One or more of the names, by comma"},
 };
 
@@ -233,6 +234,95 @@ static void resource_as_read(struct jw *w, struct arena *a, const struct resourc
     jw_close(w, ']');
     jw_bool(w, "additionalProperties", false);
     jw_close(w, '}');
+}
+
+static bool in_events(const struct definition *d, const struct field *f)
+{
+    for (size_t i = 0; i < d->n_event_without; i++) {
+        if (d->event_without[i] == f)
+            return false;
+    }
+    return f->in & IN_RETRIEVE;
+}
+
+void schema_event_properties(struct jw *w, const struct resource *res)
+{
+    const struct definition *d = res->def;
+
+    jw_open(w, "object", '{');
+    jw_z(w, "const", d->name);
+    jw_close(w, '}');
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (in_events(d, &d->fields[i]))
+            field_as_read(w, &d->fields[i]);
+    }
+    if (!definition_field(d, "location_id")) /* of data that was too large */
+        jw_raw(w, "location_id", WHARF_S("{\"type\":[\"string\",\"null\"]}"));
+    if (!definition_field(d, "deleted_at"))
+        jw_raw(w, "deleted_at", WHARF_S("{\"type\":[\"string\",\"null\"]}"));
+}
+
+/* Objects are written out complete: what is not set is the default, or null. */
+static void example_object(struct jw *w, const char *key, const struct wharf_json *schema)
+{
+    const struct wharf_json *properties = json_get(schema, "properties");
+
+    jw_open(w, key, '{');
+    for (const struct wharf_json *p = properties->child; p; p = p->next) {
+        if (json_get(p, "properties"))
+            example_object(w, p->key.p, p);
+        else if (json_get(p, "default"))
+            jw_value(w, p->key.p, json_get(p, "default"));
+        else
+            jw_null(w, p->key.p);
+    }
+    jw_close(w, '}');
+}
+
+/* A text that the schema's simple rules accept; words where they ask for a form are the definition's own examples. */
+static void example_value(struct jw *w, struct arena *a, const struct field *f)
+{
+    const struct wharf_json *examples = json_get(f->json, "examples"), *values = json_get(f->json, "enum");
+    const struct wharf_json *types = json_get(f->json, "type");
+    wharf_str type = json_is(types, JSON_ARRAY) && types->child ? types->child->text : types ? types->text : str_z("");
+
+    if (examples && examples->child)
+        jw_value(w, f->name, examples->child);
+    else if (values && values->child)
+        jw_value(w, f->name, values->child);
+    else if (f->store == STORE_JSON && json_get(f->json, "properties"))
+        example_object(w, f->name, f->json);
+    else if (json_get(f->json, "default"))
+        jw_value(w, f->name, json_get(f->json, "default"));
+    else if (f->store == STORE_TIME && !f->nullable)
+        jw_z(w, f->name, "2025-03-01T09:15:02.114Z");
+    else if (f->nullable || f->kind == FIELD_EMBED)
+        jw_null(w, f->name);
+    else if (str_eqz(type, "array"))
+        jw_raw(w, f->name, WHARF_S("[]"));
+    else if (str_eqz(type, "object"))
+        jw_raw(w, f->name, WHARF_S("{}"));
+    else if (str_eqz(type, "boolean"))
+        jw_bool(w, f->name, false);
+    else if (str_eqz(type, "integer") || str_eqz(type, "number"))
+        jw_int(w, f->name, json_int_or(f->json, "minimum", 1));
+    else
+        jw_str(w, f->name, arena_printf(a, "example %s", f->name));
+}
+
+void schema_event_example(struct jw *w, struct arena *a, const struct resource *res)
+{
+    const struct definition *d = res->def;
+
+    jw_z(w, "object", d->name);
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (!in_events(d, &d->fields[i]))
+            continue;
+        if (!strcmp(d->fields[i].name, "id"))
+            jw_str(w, "id", arena_printf(a, "%s_0000000000000000000000", d->id_prefix));
+        else
+            example_value(w, a, &d->fields[i]);
+    }
 }
 
 static void set_input(struct jw *w, const struct field *f)

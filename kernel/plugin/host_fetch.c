@@ -22,8 +22,9 @@ struct fetch_box { /* the fetches of one request */
 };
 
 struct wharf_fetch {
+    struct arena *arena; /* its own: residents start any number of fetches in one request */
     struct wharf_req *req;
-    struct net_transfer *transfer; /* NULL after done() */
+    struct net_transfer *transfer;
     const char *family;
     struct fetch_verdict verdict;
     uint32_t flags;
@@ -34,24 +35,6 @@ struct wharf_fetch {
 
 /* ---- life ---- */
 
-static void free_box(void *arg)
-{
-    struct wharf_req *req = arg;
-
-    net_queue_free(req->fetches->queue);
-    req->fetches = NULL;
-}
-
-static struct fetch_box *box_of(struct wharf_req *req)
-{
-    if (!req->fetches) {
-        req->fetches = ARENA_NEW(req->arena, struct fetch_box);
-        req->fetches->queue = net_queue_new();
-        arena_on_release(req->arena, free_box, req);
-    }
-    return req->fetches;
-}
-
 /* Takes one transfer back from the loop. */
 static struct wharf_fetch *take(struct wharf_req *req, int64_t wait_us)
 {
@@ -61,8 +44,8 @@ static struct wharf_fetch *take(struct wharf_req *req, int64_t wait_us)
     if (!f)
         return NULL;
     f->over = true;
-    f->verdict = f->late ? fetch_outcome_verdict(req->arena, NET_TIMEOUT, f->family)
-                         : fetch_verdict(req->arena, t, f->family, f->flags & WHARF_FETCH_ANY_STATUS,
+    f->verdict = f->late ? fetch_outcome_verdict(f->arena, NET_TIMEOUT, f->family)
+                         : fetch_verdict(f->arena, t, f->family, f->flags & WHARF_FETCH_ANY_STATUS,
                                f->flags & (WHARF_FETCH_ANY_BODY | WHARF_FETCH_ANY_STATUS));
     if (f->fd >= 0)
         lseek(f->fd, 0, SEEK_SET);
@@ -79,28 +62,42 @@ static void give_up(struct wharf_req *req, struct wharf_fetch *f)
 
 static void f_done(wharf_req *req, wharf_fetch *f)
 {
-    if (!f->transfer)
-        return;
     give_up(req, f);
     net_transfer_free(f->transfer);
-    f->transfer = NULL;
-    f->told = true;
     if (f->fd >= 0)
         close(f->fd);
-    f->fd = -1;
     for (struct wharf_fetch **at = &req->fetches->first; *at; at = &(*at)->next) {
         if (*at == f) {
             *at = f->next;
             break;
         }
     }
+    arena_free(f->arena);
 }
 
-static void release(void *arg)
+static void free_box(void *arg)
 {
-    struct wharf_fetch *f = arg;
+    struct wharf_req *req = arg;
 
-    f_done(f->req, f);
+    while (req->fetches->first)
+        f_done(req, req->fetches->first);
+    net_queue_free(req->fetches->queue);
+    req->fetches = NULL;
+}
+
+static struct fetch_box *box_of(struct wharf_req *req)
+{
+    if (!req->fetches) {
+        req->fetches = ARENA_NEW(req->arena, struct fetch_box);
+        req->fetches->queue = net_queue_new();
+        arena_on_release(req->arena, free_box, req);
+    }
+    return req->fetches;
+}
+
+struct net_queue *host_fetch_queue(struct wharf_req *req)
+{
+    return box_of(req)->queue;
 }
 
 /* ---- start ---- */
@@ -161,6 +158,7 @@ static wharf_status f_start(wharf_req *req, const wharf_fetch_request *given, wh
 {
     struct fetch_box *box = box_of(req);
     struct wharf_fetch *f;
+    struct arena *own;
     wharf_fetch_request r;
     struct net_request n;
 
@@ -168,13 +166,15 @@ static wharf_status f_start(wharf_req *req, const wharf_fetch_request *given, wh
         return req_fail(req, "internal", NULL, "the plugin's fetch request is of a newer server");
     if (arena_poisoned(req->arena))
         return req_fail(req, "overloaded", NULL, NULL);
-    f = ARENA_NEW(req->arena, struct wharf_fetch);
-    *f = (struct wharf_fetch){.req = req, .flags = r.flags, .fd = -1, .next = box->first};
-    f->family = arena_dupz(req->arena, r.family ? r.family : "file").p;
+    own = arena_new(0);
+    f = ARENA_NEW(own, struct wharf_fetch);
+    *f = (struct wharf_fetch){.arena = own, .req = req, .flags = r.flags, .fd = -1, .next = box->first};
+    f->family = arena_dupz(own, r.family ? r.family : "file").p;
     if (r.flags & WHARF_FETCH_TO_FILE) {
         f->fd = nameless_file(req->engine->config);
         if (f->fd < 0) {
             log_error("fetch.file", "no room for a file in %s: %m", req->engine->config->data);
+            arena_free(own);
             return req_fail(req, "overloaded", NULL, NULL);
         }
     }
@@ -199,7 +199,6 @@ static wharf_status f_start(wharf_req *req, const wharf_fetch_request *given, wh
         .arg = f};
     box->first = f;
     f->transfer = net_submit(req->engine->net, box->queue, &n);
-    arena_on_release(req->arena, release, f);
     *ret_fetch = f;
     return WHARF_OK;
 }
@@ -255,7 +254,7 @@ static wharf_fetch *f_next(wharf_req *req, int64_t wait_ms)
 
 static void f_cancel(wharf_req *req, wharf_fetch *f)
 {
-    if (f->transfer && !f->over)
+    if (!f->over)
         net_cancel(req->engine->net, f->transfer);
 }
 
@@ -268,22 +267,22 @@ static wharf_str f_code(const wharf_fetch *f)
 
 static wharf_str f_outcome(const wharf_fetch *f)
 {
-    return str_z(f->transfer && f->over ? net_outcome_name(f->late ? NET_TIMEOUT : net_outcome(f->transfer)) : "");
+    return str_z(f->over ? net_outcome_name(f->late ? NET_TIMEOUT : net_outcome(f->transfer)) : "");
 }
 
 static uint32_t f_status(const wharf_fetch *f)
 {
-    return f->transfer && f->over ? (uint32_t)net_status(f->transfer) : 0;
+    return f->over ? (uint32_t)net_status(f->transfer) : 0;
 }
 
 static wharf_str f_header(wharf_req *req, const wharf_fetch *f, const char *name)
 {
-    return f->transfer && f->over ? arena_dupz(req->arena, net_header(f->transfer, name)) : str_z("");
+    return f->over ? arena_dupz(req->arena, net_header(f->transfer, name)) : str_z("");
 }
 
 static wharf_str f_text(const wharf_fetch *f)
 {
-    return f->transfer && f->over ? net_text(f->transfer) : str_z("");
+    return f->over ? net_text(f->transfer) : str_z("");
 }
 
 static int f_file(const wharf_fetch *f)
@@ -293,12 +292,12 @@ static int f_file(const wharf_fetch *f)
 
 static int64_t f_size(const wharf_fetch *f)
 {
-    return f->transfer && f->over ? (int64_t)net_received(f->transfer) : 0;
+    return f->over ? (int64_t)net_received(f->transfer) : 0;
 }
 
 static int64_t f_elapsed(const wharf_fetch *f)
 {
-    return f->transfer && f->over ? net_elapsed_us(f->transfer) : 0;
+    return f->over ? net_elapsed_us(f->transfer) : 0;
 }
 
 static wharf_status f_fail(wharf_req *req, const wharf_fetch *f, const char *path)

@@ -4,6 +4,7 @@
 #include "plugin/host.h"
 #include "wharf/service/blob.h"
 #include "wharf/service/config.h"
+#include "wharf/service/events.h"
 #include "wharf/service/fetch.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
@@ -27,5 +28,6 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.logs", 1, 0}, &host_logs},
     {{"wharf.config", 1, 0}, &host_config},
     {{"wharf.token", 1, 0}, &host_token},
+    {{"wharf.events", 1, 0}, &host_events},
 };
 const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

@@ -38,7 +38,7 @@ struct resource {
     int16_t *cell_of; /* by field index: position in a row, or -1 */
     int16_t *shown_of; /* of arrays that show rows: position of the shown objects, or -1 */
     const char *columns_list, *columns_full; /* select lists; the shorter one has NULL for what lists do not show */
-    const char *retrieve_sql; /* $1 organization, $2 id */
+    const char *retrieve_sql; /* $1 organization, $2 id; of partitioned tables $3 the moment that the id carries */
     bool has_secrets; /* columns that are sealed */
     bool plain_read; /* no compute or restrict_rows hook: reads run on the event loop */
     bool plain_create; /* no rule, no children: creates run on the event loop */
@@ -58,6 +58,7 @@ struct route {
     bool public_route; /* no key needed */
     bool array_body; /* top level may be an array */
     bool large_body; /* 64 MiB */
+    const char *stream_tokens; /* the live stream (http/stream.h): kind of token that opens it; NULL: another route */
     bool silent; /* not in the access log */
     int64_t per_minute; /* requests of one organization; 0: no limit of its own */
     const struct resource *resource;
@@ -116,6 +117,12 @@ struct engine {
     size_t n_services;
     struct job_kind *jobs; /* sorted by name */
     size_t n_jobs;
+    const struct event_type *event_types; /* sorted by name (event/catalogue.h) */
+    size_t n_event_types;
+    const struct event_step *steps; /* what is done with each event (event/steps.h) */
+    size_t n_steps;
+    const struct event_handler *handlers; /* jobs that plugins want for events */
+    size_t n_handlers;
     struct pulse *pulse; /* this process's side thread; NULL outside a worker */
     wharf_str openapi; /* the served document */
     const bool *ready; /* this process can serve: its database answers */
