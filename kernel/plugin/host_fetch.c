@@ -178,9 +178,11 @@ static uint32_t or_else(int64_t value, uint32_t fallback)
     return value <= 0 ? fallback : value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-static unsigned client_flags(uint32_t flags)
+static unsigned client_flags(const struct config *c, uint32_t flags)
 {
-    return (flags & WHARF_FETCH_HTTP ? NET_HTTP : 0u) | (flags & WHARF_FETCH_PORT_80 ? NET_PORT_80 : 0u) |
+    bool http = (flags & WHARF_FETCH_HTTP) || ((flags & WHARF_FETCH_HTTP_IF_SET) && c->net_allow_http);
+
+    return (http ? NET_HTTP : 0u) | (flags & WHARF_FETCH_PORT_80 ? NET_PORT_80 : 0u) |
            (flags & WHARF_FETCH_NO_FRAGMENT ? NET_NO_FRAGMENT : 0u) | (flags & WHARF_FETCH_GZIP ? NET_GZIP : 0u) |
            (flags & WHARF_FETCH_REUSE ? NET_REUSE : 0u);
 }
@@ -248,7 +250,7 @@ static wharf_status f_start(wharf_req *req, const wharf_fetch_request *given, wh
         .body = r.body.p,
         .body_size = r.body.n,
         .body_fd = -1,
-        .flags = client_flags(r.flags),
+        .flags = client_flags(req->engine->config, r.flags),
         .redirects = r.redirects,
         .per_host = r.per_host,
         .limits = {.bytes = r.max_bytes > 0 ? (uint64_t)r.max_bytes : DEFAULT_BYTES,
@@ -377,7 +379,7 @@ static wharf_status f_check(wharf_req *req, const wharf_fetch_request *given, co
 
     if (!read_request(given, &r))
         return req_fail(req, "internal", NULL, "the plugin's fetch request is of a newer server");
-    o = net_url_parse(net_guard(req->engine->net), r.url, client_flags(r.flags), &url);
+    o = net_url_parse(net_guard(req->engine->net), r.url, client_flags(req->engine->config, r.flags), &url);
     if (o == NET_DONE) {
         net_url_done(&url);
         return WHARF_OK;

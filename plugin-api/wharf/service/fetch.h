@@ -24,7 +24,8 @@ enum wharf_fetch_option {
     WHARF_FETCH_REUSE = 16,      /* keep the connection for the next fetch of this host: many small requests */
     WHARF_FETCH_TO_FILE = 32,    /* the body goes to a file without a name, see file(); else to memory, see text() */
     WHARF_FETCH_ANY_STATUS = 64, /* an answer is an answer: code() is empty whatever its status, redirect or body */
-    WHARF_FETCH_ANY_BODY = 128   /* an empty body is no failure */
+    WHARF_FETCH_ANY_BODY = 128,  /* an empty body is no failure */
+    WHARF_FETCH_HTTP_IF_SET = 256 /* http:// when the operator has said so: net.allow_http. Since 1.1 */
 };
 
 /* Zero and NULL mean the value in parentheses. Times are milliseconds. */
