@@ -3,11 +3,12 @@
 
 #include <stdlib.h>
 
+#include "event/processor.h"
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
 
-enum { DEFAULT_DAYS = 30 };
+enum { DEFAULT_DAYS = 30, DATA_MAX = 1024 * 1024 };
 
 /* Offsets from the first parameter. */
 enum {
@@ -30,8 +31,13 @@ enum {
     P_DATA,
     P_PREVIOUS,
     P_EXPIRES_AT,
+    P_BATCH,
+    P_DEPTH,
+    P_TRACE,
+    P_DISABLE,
+    P_TRUNCATED,
 };
-_Static_assert(P_EXPIRES_AT + 1 == HISTORY_PARAMS, "the list of parameters and its length");
+_Static_assert(P_TRUNCATED + 1 == HISTORY_PARAMS, "the list of parameters and its length");
 
 struct slot {
     const char *column;
@@ -53,6 +59,7 @@ static const struct slot log_slots[] = {
     {"actor_name", P_ACTOR_NAME, "text"},
     {"request_id", P_REQUEST_ID, "text"},
     {"event_id", P_EVENT_ID, "text"},
+    {"batch_id", P_BATCH, "text"},
     {"location_id", P_LOCATION_ID, "text"},
     {"created_at", P_NOW, "timestamptz"},
 };
@@ -73,6 +80,11 @@ static const struct slot event_slots[] = {
     {"previous_attributes", P_PREVIOUS, "json"},
     {"created_at", P_NOW, "timestamptz"},
     {"expires_at", P_EXPIRES_AT, "timestamptz"},
+    {"batch_id", P_BATCH, "text"},
+    {"depth", P_DEPTH, "integer"},
+    {"traceparent", P_TRACE, "text"},
+    {"disable_webhooks", P_DISABLE, "boolean"},
+    {"data_truncated", P_TRUNCATED, "boolean"},
 };
 
 static void insert(struct buf *out, const char *table, const struct slot *slots, size_t n, size_t first)
@@ -86,42 +98,49 @@ static void insert(struct buf *out, const char *table, const struct slot *slots,
     buf_addz(out, " FROM r");
 }
 
+enum { LOG_SLOTS = sizeof(log_slots) / sizeof(log_slots[0]), EVENT_SLOTS = sizeof(event_slots) / sizeof(event_slots[0]) };
+
+static void mark(const struct slot *slots, size_t n, const char *types[HISTORY_PARAMS], bool used[HISTORY_PARAMS], bool uses)
+{
+    for (size_t i = 0; i < n; i++) {
+        types[slots[i].param] = slots[i].type;
+        used[slots[i].param] |= uses;
+    }
+}
+
 /* Every parameter appears in the text whatever the flags, so that its number and type are always known. */
 static void mention_unused(struct buf *out, size_t first, bool log, bool event)
 {
-    if (!event)
-        buf_addf(out, ", unused_event AS (SELECT $%zu::text, $%zu::json, $%zu::json, $%zu::timestamptz)",
-            first + P_TYPE, first + P_DATA, first + P_PREVIOUS, first + P_EXPIRES_AT);
-    if (!log)
-        buf_addf(out, ", unused_log AS (SELECT $%zu::text, $%zu::text, $%zu::jsonb, $%zu::text, $%zu::text)",
-            first + P_PARENT_ID, first + P_ACTION, first + P_CHANGES, first + P_MESSAGE, first + P_LOG_ID);
-    if (!log && !event)
-        buf_addf(out,
-            ", unused AS (SELECT $%zu::text, $%zu::text, $%zu::text, $%zu::text, $%zu::text, $%zu::text, $%zu::text, "
-            "$%zu::text, "
-            "$%zu::timestamptz, $%zu::text)",
-            first + P_ORGANIZATION, first + P_RESOURCE, first + P_RESOURCE_ID, first + P_LOCATION_ID,
-            first + P_ACTOR_TYPE, first + P_ACTOR_ID, first + P_ACTOR_NAME, first + P_REQUEST_ID, first + P_NOW,
-            first + P_EVENT_ID);
+    const char *types[HISTORY_PARAMS] = {NULL};
+    bool used[HISTORY_PARAMS] = {false}, any = false;
+
+    mark(log_slots, LOG_SLOTS, types, used, log);
+    mark(event_slots, EVENT_SLOTS, types, used, event);
+    for (size_t i = 0; i < HISTORY_PARAMS; i++) {
+        if (used[i])
+            continue;
+        buf_addf(out, "%s$%zu::%s", any ? ", " : ", unused AS (SELECT ", first + i, types[i]);
+        any = true;
+    }
+    if (any)
+        buf_addc(out, ')');
 }
 
 void history_sql(struct buf *out, size_t first, bool log, bool event)
 {
-    size_t n_log = sizeof(log_slots) / sizeof(log_slots[0]), n_event = sizeof(event_slots) / sizeof(event_slots[0]);
-
     mention_unused(out, first, log, event);
     if (log && event) {
         buf_addz(out, ", g AS (");
-        insert(out, "wharf.change_log", log_slots, n_log, first);
+        insert(out, "wharf.change_log", log_slots, LOG_SLOTS, first);
         buf_addz(out, ") ");
     }
     if (event) {
         buf_addz(out, " ");
-        insert(out, "wharf.event", event_slots, n_event, first);
+        insert(out, "wharf.event", event_slots, EVENT_SLOTS, first);
         buf_addz(out, " RETURNING 1");
     } else if (log) {
         buf_addz(out, " ");
-        insert(out, "wharf.change_log", log_slots, n_log, first);
+        insert(out, "wharf.change_log", log_slots, LOG_SLOTS, first);
         buf_addz(out, " RETURNING 1");
     } else {
         buf_addz(out, " SELECT 1 FROM r");
@@ -167,10 +186,33 @@ static int event_days(struct wharf_req *req)
     return who && who->event_days ? who->event_days : DEFAULT_DAYS;
 }
 
+/* What is left of data that is too large (docs/spec/07-events-and-webhooks.md section 1 'data_truncated'). */
+static wharf_str reduced(struct wharf_req *req, const struct change *c)
+{
+    wharf_str s;
+    struct buf b;
+    struct jw w;
+
+    buf_init(&b, 4096);
+    jw_init(&w, &b);
+    jw_open(&w, NULL, '{');
+    jw_str(&w, "id", c->resource_id);
+    jw_z(&w, "object", c->resource);
+    if (c->location_id.n)
+        jw_str(&w, "location_id", c->location_id);
+    else
+        jw_null(&w, "location_id");
+    jw_close(&w, '}');
+    s = arena_dup_str(req->arena, buf_str(&b));
+    buf_done(&b);
+    return s;
+}
+
 void history_args(struct wharf_req *req, const struct change *c, struct sql_arg *args)
 {
     const struct principal *who = req->who;
     int64_t keep_us = (int64_t)event_days(req) * 86400 * 1000000;
+    bool large = c->data.n > DATA_MAX;
 
     args[P_ORGANIZATION] = text(c->organization.n ? c->organization : who ? who->organization : str_z(""));
     args[P_RESOURCE] = text(str_z(c->resource));
@@ -188,24 +230,123 @@ void history_args(struct wharf_req *req, const struct change *c, struct sql_arg 
     args[P_LOG_ID] = new_id(req, "log");
     args[P_EVENT_ID] = c->event ? new_id(req, "evt") : (struct sql_arg){NULL, 0};
     args[P_TYPE] = text(str_z(c->event));
-    args[P_DATA] = text(c->data);
-    args[P_PREVIOUS] = text(c->previous);
+    args[P_DATA] = text(large ? reduced(req, c) : c->data);
+    args[P_PREVIOUS] = text(large ? str_z("") : c->previous);
     args[P_EXPIRES_AT] = iso(req, req->now_us + keep_us);
+    args[P_BATCH] = text(req->batch_id);
+    args[P_DEPTH] = text(arena_printf(req->arena, "%d", req->depth));
+    args[P_TRACE] = text(req->traceparent);
+    args[P_DISABLE] = text(str_z(c->disable_webhooks || req->disable_webhooks ? "true" : "false"));
+    args[P_TRUNCATED] = text(str_z(large ? "true" : "false"));
+}
+
+/* ---- one event per type, row and transaction ---- */
+
+static struct event_note *find_note(struct wharf_req *req, const struct change *c, wharf_str organization)
+{
+    struct event_note *n = req->tx_depth ? req->emitted : NULL;
+
+    while (n && !(str_eq(n->organization, organization) && str_eq(n->resource_id, c->resource_id) &&
+                    (!strcmp(n->type, c->event) || (c->unless && !strcmp(n->type, c->unless)))))
+        n = n->next;
+    return n;
+}
+
+static wharf_str arg_str(const struct sql_arg *a)
+{
+    return (wharf_str){a->p ? a->p : "", a->n};
+}
+
+static void note(struct wharf_req *req, const struct change *c, const struct sql_arg *args)
+{
+    struct event_note *n;
+
+    if (!req->tx_depth)
+        return;
+    n = ARENA_NEW(req->arena, struct event_note);
+    *n = (struct event_note){.next = req->emitted,
+        .type = arena_dupz(req->arena, c->event).p,
+        .organization = arena_dup_str(req->arena, arg_str(&args[P_ORGANIZATION])),
+        .resource_id = arena_dup_str(req->arena, c->resource_id),
+        .id = arg_str(&args[P_EVENT_ID]),
+        .created_at = arg_str(&args[P_NOW]),
+        .previous = arena_dup_str(req->arena, arg_str(&args[P_PREVIOUS])),
+        .depth = req->tx_depth};
+    req->emitted = n;
+}
+
+/* Of a field that was changed twice the oldest value counts. */
+static wharf_str older(struct wharf_req *req, wharf_str first, wharf_str second)
+{
+    struct json_error e;
+    const struct wharf_json *a = json_parse(req->arena, first, &e), *b = json_parse(req->arena, second, &e);
+    wharf_str s;
+    struct buf out;
+    struct jw w;
+
+    if (!json_is(a, JSON_OBJECT) || !json_is(b, JSON_OBJECT))
+        return first.n ? first : second;
+    buf_init(&out, SIZE_MAX / 2);
+    jw_init(&w, &out);
+    jw_open(&w, NULL, '{');
+    for (const struct wharf_json *m = a->child; m; m = m->next) {
+        jw_key(&w, m->key);
+        jw_value(&w, NULL, m);
+    }
+    for (const struct wharf_json *m = b->child; m; m = m->next) {
+        if (json_get_n(a, m->key))
+            continue;
+        jw_key(&w, m->key);
+        jw_value(&w, NULL, m);
+    }
+    jw_close(&w, '}');
+    s = arena_dup_str(req->arena, buf_str(&out));
+    buf_done(&out);
+    return s;
+}
+
+/* The event that is there already takes the row as it is now. */
+static bool merge(struct wharf_req *req, const struct change *c, struct event_note *n, const struct sql_arg *args)
+{
+    static const char sql[] =
+        "UPDATE wharf.event SET data = $4::json, data_truncated = data_truncated OR $5::boolean, location_id = $6,"
+        " previous_attributes = $7::json WHERE organization_id = $1 AND created_at = $2::timestamptz AND id = $3";
+    bool same = !strcmp(n->type, c->event);
+    struct sql_arg values[7] = {args[P_ORGANIZATION], text(n->created_at), text(n->id), args[P_DATA], args[P_TRUNCATED],
+        args[P_LOCATION_ID], {NULL, 0}};
+
+    if (same)
+        n->previous = older(req, n->previous, arg_str(&args[P_PREVIOUS]));
+    values[6] = text(n->previous);
+    return req_query(req, sql, values, 7) != NULL;
 }
 
 wharf_status history_write(struct wharf_req *req, const struct change *c)
 {
     struct sql_arg args[HISTORY_PARAMS];
+    struct event_note *before;
     struct buf sql;
     PGresult *r;
 
     if (!c->log && !c->event)
         return WHARF_OK;
+    history_args(req, c, args);
+    before = c->event ? find_note(req, c, arg_str(&args[P_ORGANIZATION])) : NULL;
+    if (before) {
+        args[P_EVENT_ID] = text(before->id);
+        if (!merge(req, c, before, args))
+            return WHARF_UNAVAILABLE;
+        if (!c->log)
+            return WHARF_OK;
+    }
     buf_init(&sql, 8192);
     buf_addz(&sql, "WITH r AS (SELECT 1)");
-    history_sql(&sql, 1, c->log, c->event != NULL);
-    history_args(req, c, args);
+    history_sql(&sql, 1, c->log, c->event && !before);
     r = req_query(req, buf_str(&sql).p, args, HISTORY_PARAMS);
     buf_done(&sql);
+    if (r && c->event && !before) {
+        note(req, c, args);
+        event_wake(req);
+    }
     return r ? WHARF_OK : WHARF_UNAVAILABLE;
 }

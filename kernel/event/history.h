@@ -8,7 +8,7 @@
 
 #include "resource/request.h"
 
-enum { HISTORY_PARAMS = 19 };
+enum { HISTORY_PARAMS = 24 };
 
 struct change {
     wharf_str organization; /* whose row it is; "": the principal's */
@@ -24,6 +24,7 @@ struct change {
     wharf_str data; /* JSON snapshot */
     wharf_str previous; /* JSON object, or "" */
     bool disable_webhooks;
+    const char *unless; /* type of an event of this transaction and row that says all that this one would say, or NULL */
 };
 
 /* Appends ", g AS (INSERT INTO wharf.change_log ... FROM r) INSERT INTO wharf.event ... FROM r": parameters are numbered from
@@ -32,7 +33,8 @@ struct change {
 void history_sql(struct buf *out, size_t first, bool log, bool event);
 /* Fills HISTORY_PARAMS arguments; texts live in the request. */
 void history_args(struct wharf_req *req, const struct change *c, struct sql_arg *args);
-/* Writes both rows as a statement of its own in the request's transaction. */
+/* Writes both rows as a statement of its own in the request's transaction. One event per type, row and transaction: a second one is merged
+ * into the first (docs/spec/07-events-and-webhooks.md section 2.7). */
 wharf_status history_write(struct wharf_req *req, const struct change *c);
 
 #endif

@@ -214,6 +214,74 @@ static void resource_as_read(struct jw *w, struct arena *a, const struct resourc
     jw_close(w, '}');
 }
 
+static bool in_events(const struct definition *d, const struct field *f)
+{
+    for (size_t i = 0; i < d->n_event_without; i++) {
+        if (d->event_without[i] == f)
+            return false;
+    }
+    return f->in & IN_RETRIEVE;
+}
+
+void schema_event_properties(struct jw *w, const struct resource *res)
+{
+    const struct definition *d = res->def;
+
+    jw_open(w, "object", '{');
+    jw_z(w, "const", d->name);
+    jw_close(w, '}');
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (in_events(d, &d->fields[i]))
+            field_as_read(w, &d->fields[i]);
+    }
+    if (!definition_field(d, "location_id")) /* of data that was too large */
+        jw_raw(w, "location_id", WHARF_S("{\"type\":[\"string\",\"null\"]}"));
+    if (!definition_field(d, "deleted_at"))
+        jw_raw(w, "deleted_at", WHARF_S("{\"type\":[\"string\",\"null\"]}"));
+}
+
+/* A text that the schema's simple rules accept; words where they ask for a form are the definition's own examples. */
+static void example_value(struct jw *w, struct arena *a, const struct field *f)
+{
+    const struct wharf_json *examples = json_get(f->json, "examples"), *values = json_get(f->json, "enum");
+
+    if (examples && examples->child)
+        jw_value(w, f->name, examples->child);
+    else if (values && values->child)
+        jw_value(w, f->name, values->child);
+    else if (json_get(f->json, "default"))
+        jw_value(w, f->name, json_get(f->json, "default"));
+    else if (f->store == STORE_TIME && !f->nullable)
+        jw_z(w, f->name, "2025-03-01T09:15:02.114Z");
+    else if (f->nullable || f->kind == FIELD_EMBED)
+        jw_null(w, f->name);
+    else if (f->kind == FIELD_CHILDREN || f->store == STORE_ARRAY)
+        jw_raw(w, f->name, WHARF_S("[]"));
+    else if (f->store == STORE_METADATA || f->store == STORE_JSON)
+        jw_raw(w, f->name, str_eqz(json_text_or(f->json, "type", ""), "array") ? WHARF_S("[]") : WHARF_S("{}"));
+    else if (f->store == STORE_BOOL)
+        jw_bool(w, f->name, false);
+    else if (f->store == STORE_INT || f->store == STORE_DEC)
+        jw_int(w, f->name, json_int_or(f->json, "minimum", 1));
+    else
+        jw_str(w, f->name, arena_printf(a, "example %s", f->name));
+}
+
+void schema_event_example(struct jw *w, struct arena *a, const struct resource *res)
+{
+    const struct definition *d = res->def;
+
+    jw_z(w, "object", d->name);
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (!in_events(d, &d->fields[i]))
+            continue;
+        if (!strcmp(d->fields[i].name, "id"))
+            jw_str(w, "id", arena_printf(a, "%s_0000000000000000000000", d->id_prefix));
+        else
+            example_value(w, a, &d->fields[i]);
+    }
+}
+
 static void set_input(struct jw *w, const struct field *f)
 {
     static const char *const verbs[] = {"add", "remove", "set"};

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/buf.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -19,7 +20,7 @@ enum {
     PARTITIONS_EVERY_US = 3600 * 1000000LL,
     FORGET_MORE_US = 1000000,
     FORGET_EVERY_US = 600000000,
-    WAKE_EVERY_MS = 10,
+    WAKE_EVERY_US = 10000,
     USED_TEXT = 1024 * 1024
 };
 
@@ -31,10 +32,19 @@ struct pulse {
     pthread_t thread;
     int stop_fd, wake_fd;
     int64_t next_clock_us, next_partitions_us, next_forget_us;
-    _Atomic int wake_asked; /* somebody wrote to wake_fd and was not heard yet */
-    void (*_Atomic on_jobs)(void *arg);
-    void *on_jobs_arg;
+    _Atomic unsigned asked; /* news that somebody wants told; non-zero: wake_fd was written to */
+    int64_t told_us; /* when the last notices were sent, monotonic */
+    void (*_Atomic on_news)(void *arg, unsigned news);
+    void *on_news_arg;
 };
+
+static const struct {
+    unsigned news;
+    const char *channel;
+    bool everybody; /* else job workers only */
+} channels[] = {{PULSE_JOBS, "wharf_job", false}, {PULSE_EVENTS, "wharf_event", false},
+    {PULSE_PROCESSED, "wharf_processed", true}, {PULSE_CLOCK, "wharf_clock", true}};
+enum { CHANNELS = sizeof(channels) / sizeof(channels[0]) };
 
 static bool sample_clock(struct pulse *p)
 {
@@ -48,50 +58,67 @@ static bool sample_clock(struct pulse *p)
     return ok;
 }
 
-static void tell_jobs(struct pulse *p)
+static void pass_on(struct pulse *p, unsigned news)
 {
-    void (*fn)(void *) = atomic_load(&p->on_jobs);
+    void (*fn)(void *, unsigned) = atomic_load(&p->on_news);
 
-    if (fn)
-        fn(p->on_jobs_arg);
+    if (fn && news)
+        fn(p->on_news_arg, news);
+}
+
+static bool listen_to(struct pulse *p)
+{
+    bool ok = true;
+
+    for (size_t i = 0; ok && i <= CHANNELS; i++) {
+        char sql[64];
+        PGresult *r;
+
+        if (i < CHANNELS && !channels[i].everybody && !p->housekeeping)
+            continue;
+        snprintf(sql, sizeof(sql), "LISTEN %s", i < CHANNELS ? channels[i].channel : "wharf_auth");
+        r = PQexec(p->pg, sql);
+        ok = PQresultStatus(r) == PGRES_COMMAND_OK;
+        PQclear(r);
+    }
+    return ok;
 }
 
 static bool connect_pulse(struct pulse *p)
 {
-    PGresult *r;
     bool ok;
 
     PQfinish(p->pg);
     p->pg = PQconnectdb(p->database);
     if (PQstatus(p->pg) != CONNECTION_OK)
         return false;
-    r = PQexec(p->pg, p->housekeeping ? "LISTEN wharf_auth; LISTEN wharf_clock; LISTEN wharf_job"
-                                      : "LISTEN wharf_auth; LISTEN wharf_clock");
-    ok = PQresultStatus(r) == PGRES_COMMAND_OK;
-    PQclear(r);
-    tell_jobs(p);
-    /* What was missed while the connection was away is unknown: everything cached is read again. */
+    ok = listen_to(p);
+    /* What was missed while the connection was away is unknown: everybody looks, everything cached is read again. */
+    pass_on(p, PULSE_JOBS | PULSE_EVENTS | PULSE_PROCESSED | PULSE_CLOCK);
     auth_cache_clear(p->engine->auth);
     return ok && sample_clock(p);
 }
 
 static void take_notices(struct pulse *p)
 {
-    bool jobs = false;
+    unsigned news = 0;
     PGnotify *n;
 
     PQconsumeInput(p->pg);
     while ((n = PQnotifies(p->pg))) {
-        if (!strcmp(n->relname, "wharf_clock"))
+        for (size_t i = 0; i < CHANNELS; i++)
+            news |= !strcmp(n->relname, channels[i].channel) ? channels[i].news : 0;
+        if (news & PULSE_CLOCK)
             p->next_clock_us = 0;
-        if (!strcmp(n->relname, "wharf_job") || !strcmp(n->relname, "wharf_clock"))
-            jobs = true;
-        if (strcmp(n->relname, "wharf_job") != 0) /* what has expired is told by the clock too */
+        if (!strcmp(n->relname, "wharf_auth"))
             auth_cache_clear(p->engine->auth);
         PQfreemem(n);
     }
-    if (jobs)
-        tell_jobs(p);
+    if (news & PULSE_CLOCK) { /* what has expired is told by the clock too; who waits shall see the new time */
+        auth_cache_clear(p->engine->auth);
+        p->ready = sample_clock(p);
+    }
+    pass_on(p, news);
 }
 
 static void keep_partitions(struct pulse *p, int64_t now_us)
@@ -107,18 +134,29 @@ static void keep_partitions(struct pulse *p, int64_t now_us)
     PQclear(r);
 }
 
-/* What is committed before the flag is cleared is covered by this notice; what comes later asks anew. */
+/* What is committed before the flags are cleared is covered by these notices; what comes later asks anew. At once when the last ones
+ * were long enough ago. */
 static void send_wake(struct pulse *p)
 {
-    struct timespec nap = {0, WAKE_EVERY_MS * 1000000};
+    int64_t nap_us = p->told_us + WAKE_EVERY_US - clock_monotonic_us();
+    unsigned asked;
     uint64_t count;
+    struct buf sql;
 
-    nanosleep(&nap, NULL);
+    if (nap_us > 0)
+        nanosleep(&(struct timespec){0, nap_us * 1000}, NULL);
     if (read(p->wake_fd, &count, sizeof(count)) < 0)
-        log_debug("jobs.wake", "nobody asked any more");
-    atomic_store(&p->wake_asked, 0);
-    if (p->pg && PQstatus(p->pg) == CONNECTION_OK)
-        PQclear(PQexec(p->pg, "NOTIFY wharf_job"));
+        log_debug("pulse.wake", "nobody asked any more");
+    asked = atomic_exchange(&p->asked, 0);
+    p->told_us = clock_monotonic_us();
+    buf_init(&sql, 256);
+    for (size_t i = 0; i < CHANNELS; i++) {
+        if (asked & channels[i].news)
+            buf_addf(&sql, "NOTIFY %s;", channels[i].channel);
+    }
+    if (sql.n && p->pg && PQstatus(p->pg) == CONNECTION_OK)
+        PQclear(PQexec(p->pg, sql.p));
+    buf_done(&sql);
 }
 
 /* Keys of requests are kept for a day; what is older counts as forgotten already. */
@@ -229,18 +267,18 @@ const bool *pulse_ready(const struct pulse *p)
     return &p->ready;
 }
 
-void pulse_wake_jobs(struct pulse *p)
+void pulse_tell(struct pulse *p, unsigned news)
 {
     uint64_t one = 1;
 
-    if (!atomic_exchange(&p->wake_asked, 1) && write(p->wake_fd, &one, sizeof(one)) < 0)
-        log_debug("jobs.wake", "the side thread is already awake");
+    if (!atomic_fetch_or(&p->asked, news) && write(p->wake_fd, &one, sizeof(one)) < 0)
+        log_debug("pulse.wake", "the side thread is already awake");
 }
 
-void pulse_on_jobs(struct pulse *p, void (*fn)(void *arg), void *arg)
+void pulse_on_news(struct pulse *p, void (*fn)(void *arg, unsigned news), void *arg)
 {
-    p->on_jobs_arg = arg;
-    atomic_store(&p->on_jobs, fn);
+    p->on_news_arg = arg;
+    atomic_store(&p->on_news, fn);
 }
 
 void pulse_stop(struct pulse *p)

@@ -14,10 +14,18 @@ struct pulse;
  * housekeeping: also keep partitions ahead (job worker). */
 struct pulse *pulse_start(struct engine *e, const char *database, bool housekeeping, wharf_str *ret_error);
 const bool *pulse_ready(const struct pulse *p);
-/* Tells the job workers of all processes, 10 ms later at most and once for all that ask meanwhile (docs/decisions.md 8). [any] */
-void pulse_wake_jobs(struct pulse *p);
-/* fn is called on the side thread whenever some process has told so, and when that may have been missed. Once, after start. */
-void pulse_on_jobs(struct pulse *p, void (*fn)(void *arg), void *arg);
+/* What processes tell each other. */
+enum pulse_news {
+    PULSE_JOBS = 1, /* a job waits, or one is to be cancelled */
+    PULSE_EVENTS = 2, /* events wait for the processor */
+    PULSE_PROCESSED = 4, /* events were processed, or residents have something to do */
+    PULSE_CLOCK = 8, /* the kernel clock was moved */
+};
+/* Tells all processes: at once, or 10 ms after the notices before and once for all that ask meanwhile (docs/decisions.md 8). [any] */
+void pulse_tell(struct pulse *p, unsigned news);
+/* fn is called on the side thread with what some process has told, and with everything when that may have been missed. Web workers hear
+ * PULSE_PROCESSED and PULSE_CLOCK only. Once, after start. */
+void pulse_on_news(struct pulse *p, void (*fn)(void *arg, unsigned news), void *arg);
 void pulse_stop(struct pulse *p);
 
 #endif

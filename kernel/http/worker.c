@@ -253,7 +253,7 @@ static int serve(
         runner = runner_start(e, config, boot);
         s->on_drain = runner_drain;
         s->on_drain_arg = runner;
-        pulse_on_jobs(pulse, runner_wake, runner);
+        pulse_on_news(pulse, runner_news, runner);
         quarantined_announce(e, boot->database);
     }
     atomic_store(&slot->state, BOARD_READY);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "http/pulse.h"
 #include "job/inside.h"
 #include "supervisor/board.h"
 #include "util/log.h"
@@ -296,19 +297,23 @@ struct runner *runner_start(struct engine *e, const struct config *config, const
     pthread_cond_init(&r->idle, &monotonic);
     for (size_t i = 0; i < r->n_executors; i++)
         start_executor(r, i);
+    residents_start(r);
     if (pthread_create(&r->dispatcher, NULL, dispatcher_main, r) != 0)
         abort();
     return r;
 }
 
-void runner_wake(void *runner)
+void runner_news(void *runner, unsigned news)
 {
     struct runner *r = runner;
 
-    pthread_mutex_lock(&r->lock);
-    r->woken = true;
-    pthread_cond_signal(&r->turn);
-    pthread_mutex_unlock(&r->lock);
+    if (news & (PULSE_JOBS | PULSE_CLOCK)) {
+        pthread_mutex_lock(&r->lock);
+        r->woken = true;
+        pthread_cond_signal(&r->turn);
+        pthread_mutex_unlock(&r->lock);
+    }
+    residents_news(r, news);
 }
 
 void runner_drain(void *runner)
@@ -322,6 +327,7 @@ void runner_drain(void *runner)
     r->woken = true;
     pthread_cond_signal(&r->turn);
     pthread_mutex_unlock(&r->lock);
+    residents_news(r, ~0u);
 }
 
 void runner_stop(struct runner *r)
@@ -332,11 +338,12 @@ void runner_stop(struct runner *r)
     runner_drain(r);
     until = (struct timespec){r->drain_until_us / 1000000, (r->drain_until_us % 1000000) * 1000};
     pthread_mutex_lock(&r->lock);
-    while (r->busy && clock_monotonic_us() < r->drain_until_us)
+    while (r->busy + r->n_resident > 0 && clock_monotonic_us() < r->drain_until_us)
         pthread_cond_timedwait(&r->idle, &r->lock, &until);
-    idle = !r->busy;
+    idle = !r->busy && !r->n_resident;
     if (!idle)
-        log_warn("job.drain", "%zu jobs did not stop in time; they are given back and run again", r->busy);
+        log_warn("job.drain", "%zu jobs and %zu residents did not stop in time; jobs are given back and run again", r->busy,
+            r->n_resident);
     r->ending = true;
     pthread_cond_broadcast(&r->more_jobs);
     pthread_cond_signal(&r->turn);
@@ -344,4 +351,6 @@ void runner_stop(struct runner *r)
     pthread_join(r->dispatcher, NULL);
     for (size_t i = 0; idle && i < r->n_executors; i++)
         pthread_join(r->executors[i].id, NULL);
+    if (idle)
+        residents_join(r);
 }

@@ -186,5 +186,5 @@ enum db_status job_enqueue_many(const struct engine *e, struct db_conn *db, cons
 void job_wake(const struct engine *e)
 {
     if (e->pulse)
-        pulse_wake_jobs(e->pulse);
+        pulse_tell(e->pulse, PULSE_JOBS);
 }

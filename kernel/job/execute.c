@@ -254,31 +254,27 @@ static void execute(struct executor *x, struct leased *j)
 
 /* ---- the thread ---- */
 
-static void start_plugins(struct executor *x)
+void thread_plugins_start(const struct engine *e, struct thread_ctx *ctx)
 {
-    const struct engine *e = x->runner->engine;
-
-    x->ctx.plugin_states = calloc(e->n_plugins + 1, sizeof(*x->ctx.plugin_states));
-    for (size_t i = 0; x->ctx.plugin_states && i < e->n_plugins; i++) {
+    ctx->plugin_states = calloc(e->n_plugins + 1, sizeof(*ctx->plugin_states));
+    for (size_t i = 0; ctx->plugin_states && i < e->n_plugins; i++) {
         const wharf_plugin_desc *d = e->plugins[i].desc;
 
         if (WHARF_HAS(wharf_plugin_desc, d, thread_start) &&
-            d->thread_start(e->plugins[i].handle, &x->ctx.plugin_states[i]) != WHARF_OK)
+            d->thread_start(e->plugins[i].handle, &ctx->plugin_states[i]) != WHARF_OK)
             log_write(WHARF_LOG_ERROR, e->plugins[i].name, NULL, "plugin.thread_start", "thread_start failed");
     }
 }
 
-static void stop_plugins(struct executor *x)
+void thread_plugins_stop(const struct engine *e, struct thread_ctx *ctx)
 {
-    const struct engine *e = x->runner->engine;
-
-    for (size_t i = 0; x->ctx.plugin_states && i < e->n_plugins; i++) {
+    for (size_t i = 0; ctx->plugin_states && i < e->n_plugins; i++) {
         const wharf_plugin_desc *d = e->plugins[i].desc;
 
         if (WHARF_HAS(wharf_plugin_desc, d, thread_stop))
-            d->thread_stop(e->plugins[i].handle, x->ctx.plugin_states[i]);
+            d->thread_stop(e->plugins[i].handle, ctx->plugin_states[i]);
     }
-    free(x->ctx.plugin_states);
+    free(ctx->plugin_states);
 }
 
 static struct leased *next_job(struct executor *x)
@@ -319,14 +315,14 @@ void *executor_main(void *arg)
     struct leased *j;
 
     crash_thread(x->ctx.crumb);
-    start_plugins(x);
+    thread_plugins_start(x->runner->engine, &x->ctx);
     while ((j = next_job(x))) {
         int64_t began_us = clock_monotonic_us();
 
         execute(x, j);
         hand_over(x, j, began_us);
     }
-    stop_plugins(x);
+    thread_plugins_stop(x->runner->engine, &x->ctx);
     db_close(x->ctx.db);
     return NULL;
 }

@@ -13,7 +13,7 @@
 #include "job/runner.h"
 #include "util/id.h"
 
-enum { RUNNER_THREADS = 24, ERROR_BYTES = 500, WHAT_BYTES = 48 };
+enum { RUNNER_THREADS = 24, RESIDENTS_MAX = 6, ERROR_BYTES = 500, WHAT_BYTES = 48 };
 
 enum outcome {
     OUT_DONE,
@@ -52,6 +52,15 @@ struct executor {
     char last_organization[ID_MAX], last_live[ID_MAX]; /* of the job before */
 };
 
+struct resident { /* one kind of job that runs all the time */
+    struct runner *runner;
+    const struct job_kind *kind;
+    struct thread_ctx ctx;
+    pthread_t id;
+    struct net_queue *queue; /* guarded by the lock: of the request that runs now, or NULL */
+    char what[WHAT_BYTES];
+};
+
 struct job_list {
     struct leased *first, **last;
     size_t n;
@@ -73,6 +82,8 @@ struct runner {
     int64_t finished_us; /* when the first of finished came */
     struct executor executors[RUNNER_THREADS];
     size_t n_executors, busy;
+    struct resident residents[RESIDENTS_MAX];
+    size_t n_residents, n_resident; /* started, still running */
     bool woken, ending;
     _Atomic bool draining;
     int64_t drain_until_us;
@@ -104,7 +115,14 @@ void queue_arrays(struct runner *r);
 void runner_host(struct runner *r);
 bool queue_sweep(struct runner *r); /* dead workers and their crash reports */
 
+/* resident.c */
+void residents_start(struct runner *r);
+void residents_news(struct runner *r, unsigned news); /* enum pulse_news */
+void residents_join(struct runner *r); /* all have ended */
+
 /* execute.c */
+void thread_plugins_start(const struct engine *e, struct thread_ctx *ctx);
+void thread_plugins_stop(const struct engine *e, struct thread_ctx *ctx);
 void *executor_main(void *executor);
 /* dispatch.c */
 void *dispatcher_main(void *runner);

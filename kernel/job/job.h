@@ -15,7 +15,7 @@ struct wharf_decl;
 /* How a job is run: the JSON text given with its declaration, read once at load.
  *   {"retries": 8, "backoff": {"first": "5s", "factor": 2, "max": "1h", "jitter": true}, "timeout": "5m", "every": "1h", "at": "03:00",
  *    "for": "installation", "lane": "name", "concurrency": 2, "crashes": 2, "priority": 0, "keep": "7d", "keep_parked": "90d",
- *    "transaction": "job"}
+ *    "transaction": "job", "resident": false}
  * Every member may be absent (the defaults are those above; no period, no limit, nothing kept of what succeeded). Durations are a
  * whole number and ms, s, m, h or d. */
 struct job_policy {
@@ -32,6 +32,7 @@ struct job_policy {
     int crashes; /* worker crashes while it ran that park it; who counts tries otherwise (batches) allows many */
     int priority; /* -100 to 100: higher first, within an organization */
     int64_t keep_s, keep_parked_s; /* what is over stays to be looked at */
+    bool resident; /* runs in each job worker from start to end, by itself, with transactions of its own (docs/jobs.md) */
     bool own_transactions; /* the handler commits by itself: each commit is fenced, the end is not part of any */
 };
 
@@ -79,6 +80,8 @@ enum db_status job_enqueue_many(const struct engine *e, struct db_conn *db, cons
 /* Tells all job workers, soon and at most once per 10 ms and process, that there is work (docs/decisions.md 8). [any] */
 void job_wake(const struct engine *e);
 
+/* Residents: waits for news, for one of the request's fetches, or that long; then the request's clock is read anew. [worker] */
+void job_wait(struct wharf_req *req, int64_t wait_us);
 /* wharf_event_api.progress: of the job that runs this request; 0 for any other. */
 uint32_t job_progress(struct wharf_req *req, uint32_t done, uint32_t total);
 

@@ -1,5 +1,6 @@
 /* kernel_jobs.c - the kernel's own jobs, one line each in the table. Leaves to others: what they do. */
 #include "blob/file.h"
+#include "event/processor.h"
 #include "event/retention.h"
 #include "event/seal.h"
 #include "job/job.h"
@@ -43,6 +44,7 @@ static const struct {
     wharf_handler *fn;
     const char *policy;
 } jobs[] = {
+    {"events", processor_job, processor_policy},
     {"mail", mail_job, mail_job_policy},
     {"collect_files", file_collect_job, file_collect_policy},
     {"seal_logs", seal_job, "{\"every\": \"2s\", \"retries\": 0, \"transaction\": \"own\"}"},

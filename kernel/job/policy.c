@@ -187,11 +187,12 @@ static void read_member(struct reading *r, const struct wharf_json *m)
         p->lane = read_lane(r, m);
     else if (str_eqz(m->key, "transaction"))
         p->own_transactions = read_word(r, "transaction", m, "job", "own");
+    else if (str_eqz(m->key, "resident"))
+        p->resident = read_bool(r, "resident", m);
     else
         told(r,
             "\"%s\" is not known; a policy has retries, backoff, timeout, every, at, for, lane, concurrency, crashes, "
-            "priority, "
-            "keep, keep_parked, transaction",
+            "priority, keep, keep_parked, transaction, resident",
             m->key.p);
 }
 
@@ -225,6 +226,8 @@ bool job_policy_read(
         read_member(&r, m);
     if (ret->every_us && ret->at_minute >= 0)
         told(&r, "\"every\" and \"at\" are two ways to say when; use one");
+    if (ret->resident && (ret->every_us || ret->at_minute >= 0))
+        told(&r, "\"resident\" runs all the time; it has no \"every\" or \"at\"");
     if (ret->each_organization && !ret->every_us && ret->at_minute < 0)
         told(&r, "\"for\" says for whom a period is; it needs \"every\" or \"at\"");
     return r.good;

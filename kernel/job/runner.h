@@ -13,8 +13,8 @@ struct runner;
 
 /* Starts jobs.threads executors and the dispatcher. They wait for the database when it is away. */
 struct runner *runner_start(struct engine *e, const struct config *config, const struct worker_boot *boot);
-/* There may be work, or a job to cancel. [any] */
-void runner_wake(void *runner);
+/* There may be work, a job to cancel, or something for the residents: enum pulse_news of http/pulse.h. [any] */
+void runner_news(void *runner, unsigned news);
 /* Nothing new is begun; what was leased and not begun is given back, what runs is told to stop soon. [any] */
 void runner_drain(void *runner);
 /* Waits for what runs, until drain_timeout after runner_drain(); then gives back its leases. */

@@ -86,6 +86,9 @@ void net_queue_free(struct net_queue *q); /* all its transfers must have been ta
 int net_queue_fd(const struct net_queue *q);
 /* The next finished transfer, or NULL when none comes within wait_us (0: only look; -1: for ever). */
 struct net_transfer *net_queue_take(struct net_queue *q, int64_t wait_us);
+/* Returns when there is something to take, when net_queue_poke() was called since the last call, or after wait_us. */
+void net_queue_wait(struct net_queue *q, int64_t wait_us);
+void net_queue_poke(struct net_queue *q); /* [any] */
 
 struct net_transfer *net_submit(struct net_client *c, struct net_queue *q, const struct net_request *r);
 /* Soon afterwards it is in its queue, with NET_CANCELLED unless it was over already. */

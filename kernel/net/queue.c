@@ -90,3 +90,23 @@ struct net_transfer *net_queue_take(struct net_queue *q, int64_t wait_us)
     pthread_mutex_unlock(&q->lock);
     return t;
 }
+
+void net_queue_wait(struct net_queue *q, int64_t wait_us)
+{
+    struct timespec end = until(wait_us > 0 ? wait_us : 0);
+    int r = 0;
+
+    pthread_mutex_lock(&q->lock);
+    while (!q->first && !q->poked && wait_us > 0 && r != ETIMEDOUT)
+        r = pthread_cond_timedwait(&q->more, &q->lock, &end);
+    q->poked = false;
+    pthread_mutex_unlock(&q->lock);
+}
+
+void net_queue_poke(struct net_queue *q)
+{
+    pthread_mutex_lock(&q->lock);
+    q->poked = true;
+    pthread_cond_signal(&q->more);
+    pthread_mutex_unlock(&q->lock);
+}

@@ -63,6 +63,7 @@ struct net_queue {
     pthread_cond_t more;
     int fd;
     struct net_transfer *first, **last;
+    bool poked;
 };
 
 struct mapping { /* net.resolve */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "auth/roles.h"
+#include "event/steps.h"
 #include "job/job.h"
 #include "plugin/contribute.h"
 #include "plugin/manifest.h"
@@ -34,6 +35,8 @@ void declare_init(struct wharf_decl *d, struct engine *e, struct buf *problems)
     d->embeds.size = sizeof(struct embed_entry);
     d->migrations.size = sizeof(struct plugin_migration);
     d->jobs.size = sizeof(struct job_kind);
+    d->steps.size = sizeof(struct event_step);
+    d->handlers.size = sizeof(struct event_handler);
 }
 
 static void problem(struct wharf_decl *d, const char *fmt, ...)
@@ -322,8 +325,7 @@ static void d_job(wharf_decl *d, const char *name, wharf_handler *fn, void *arg,
 
 static void d_on_event(wharf_decl *d, const char *pattern, wharf_handler *fn, void *arg)
 {
-    (void)pattern, (void)fn, (void)arg;
-    d_later(d, "event handlers");
+    event_handler_declare(d, pattern, fn, arg);
 }
 
 static void d_lua(wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str definition)
@@ -385,6 +387,10 @@ void declare_finish(struct wharf_decl *d)
     e->n_embeds = d->embeds.n;
     e->services = d->services.items;
     e->n_services = d->services.n;
+    e->steps = d->steps.items;
+    e->n_steps = d->steps.n;
+    e->handlers = d->handlers.items;
+    e->n_handlers = d->handlers.n;
     e->jobs = d->jobs.items;
     e->n_jobs = d->jobs.n;
     if (e->n_jobs)

@@ -30,6 +30,8 @@ struct wharf_decl {
     struct vector embeds; /* struct embed_entry */
     struct vector migrations; /* struct plugin_migration */
     struct vector jobs; /* struct job_kind */
+    struct vector steps; /* struct event_step */
+    struct vector handlers; /* struct event_handler */
 };
 
 void declare_init(struct wharf_decl *d, struct engine *e, struct buf *problems);

@@ -37,7 +37,12 @@ extern const struct wharf_mail_api host_mail; /* wharf/service/mail.h */
 extern const struct wharf_logs_api host_logs; /* wharf/service/logs.h */
 extern const struct wharf_crypto_api host_crypto; /* wharf/service/crypto.h */
 extern const struct wharf_token_api host_token; /* wharf/service/token.h */
+extern const struct wharf_events_api host_events; /* wharf/service/events.h */
 extern const struct wharf_config_api host_config; /* wharf/service/config.h */
+
+struct net_queue;
+/* Where the finished fetches of this request are told; made when it has none. */
+struct net_queue *host_fetch_queue(struct wharf_req *req);
 
 /* Plugin SQL runs as the role wharf_plugin with the organization set (docs/decisions.md 11): around it. */
 wharf_status host_sql_begin(struct wharf_req *req);

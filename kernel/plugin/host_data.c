@@ -1,6 +1,7 @@
 /* host_data.c - the tables that reach the database: SQL, resources, events. host.c has the others. */
 #include <stdlib.h>
 
+#include "event/catalogue.h"
 #include "event/history.h"
 #include "job/job.h"
 #include "plugin/host.h"
@@ -381,26 +382,36 @@ const wharf_res_api host_res = {WHARF_HEAD(wharf_res_api), s_fetch, s_list, s_cr
 
 /* ---- events ---- */
 
-/* The row as it stands, as members of the object that w has open; its id when it is gone. */
+/* The row as it stands, as members of the object that w has open: a deleted one too; its id when it is gone. */
 static bool event_row(wharf_req *req, struct jw *w, const struct resource *res, struct change *c)
 {
     wharf_str id = c->resource_id;
     const struct definition *d = res->def;
     struct sql_arg args[2] = {{c->organization.p, c->organization.n}, {id.p, id.n}};
     struct view view = {.in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
-    PGresult *r = req_query(req, res->retrieve_sql, args, 2);
+    int deleted_at = (int)res->n_selected;
+    struct wharf_rec *rec;
+    int64_t us;
+    PGresult *r = req_query(req,
+        arena_printf(req->arena, "SELECT %s, %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2", res->columns_full,
+            d->soft_delete ? "t.deleted_at" : "NULL::timestamptz", d->table)
+            .p,
+        args, 2);
 
     if (!r)
         return false;
-    if (PQntuples(r)) {
-        const struct wharf_rec *rec = record_from_result(req->arena, res, r, 0);
-
-        record_members(w, req->arena, rec, &view);
-        c->location_id = d->location ? record_text(rec, d->location) : location_is_id(res) ? id : str_z("");
-    } else {
+    if (!PQntuples(r)) {
         jw_z(w, "object", d->name);
         jw_str(w, "id", id);
+        return true;
     }
+    rec = record_from_result(req->arena, res, r, 0);
+    if (compute_fields(req, res, &rec, 1, &view) != WHARF_OK)
+        return false;
+    record_members(w, req->arena, rec, &view);
+    c->location_id = d->location ? record_text(rec, d->location) : location_is_id(res) ? id : str_z("");
+    if (!PQgetisnull(r, 0, deleted_at) && time_parse_pg(str_z(PQgetvalue(r, 0, deleted_at)), &us))
+        write_time(w, "deleted_at", us, DATETIME_ISO);
     return true;
 }
 
@@ -415,8 +426,11 @@ static wharf_status e_emit(
 
     if (!res)
         return WHARF_UNAVAILABLE;
+    if (!event_type_find(req->engine, str_z(type)))
+        return req_fail(req, "internal", NULL, "the event type %s is not declared; add it to \"events\" in plugin.json", type);
     c.organization = organization_of(&req->who->access, res->def);
-    buf_init(&b, 1 << 20);
+    c.disable_webhooks = req->quiet && req->quiet->res == res && str_eq(req->quiet->id, id);
+    buf_init(&b, 64 << 20);
     jw_init(&w, &b);
     jw_open(&w, NULL, '{');
     ok = event_row(req, &w, res, &c);

@@ -68,6 +68,11 @@ static struct fetch_box *box_of(struct wharf_req *req)
     return req->fetches;
 }
 
+struct net_queue *host_fetch_queue(struct wharf_req *req)
+{
+    return box_of(req)->queue;
+}
+
 static void leave_ready(struct fetch_box *box, struct wharf_fetch *f)
 {
     if (!f->at_ready)

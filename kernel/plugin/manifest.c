@@ -221,6 +221,7 @@ static bool known_keys_only(struct reader *r)
         "config",
         "settings",
         "scopes",
+        "events",
         "license",
         "homepage",
         "description",
@@ -252,6 +253,9 @@ static bool read_members(struct reader *r)
     m->config = json_get(r->root, "config");
     if (m->config && !json_is(m->config, JSON_OBJECT))
         return refuse(r, "config", "must be a JSON Schema object");
+    m->events = json_get(r->root, "events");
+    if (m->events && !json_is(m->events, JSON_OBJECT))
+        return refuse(r, "events", "must be an object of event types");
     m->settings = json_get(r->root, "settings");
     if (m->settings && !json_is(m->settings, JSON_OBJECT))
         return refuse(r, "settings", "must be an object of JSON Schemas");

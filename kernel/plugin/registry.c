@@ -6,6 +6,7 @@
 
 #include "auth/roles.h"
 #include "db/migrate.h"
+#include "event/catalogue.h"
 #include "http/deprecation.h"
 #include "http/routes.h"
 #include "job/job.h"
@@ -156,6 +157,8 @@ struct registry *registry_load(
     deprecation_link(e, &problems);
     if (!problems.n)
         engine_link(e, &problems);
+    if (!problems.n)
+        event_catalogue_link(e, &problems);
     *ret_problems = arena_dup_str(a, buf_str(&problems));
     buf_done(&problems);
     return ret_problems->n ? NULL : r;

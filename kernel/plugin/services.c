@@ -5,6 +5,7 @@
 #include "wharf/service/blob.h"
 #include "wharf/service/config.h"
 #include "wharf/service/crypto.h"
+#include "wharf/service/events.h"
 #include "wharf/service/fetch.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
@@ -29,5 +30,6 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.config", 1, 0}, &host_config},
     {{"wharf.token", 1, 0}, &host_token},
     {{"wharf.crypto", 1, 0}, &host_crypto},
+    {{"wharf.events", 1, 0}, &host_events},
 };
 const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

@@ -3,6 +3,7 @@
  * What the statement cannot tell apart (an unknown reference yields no row) is found out by the pipeline of write.c.
  */
 #include "event/history.h"
+#include "event/processor.h"
 #include "resource/write.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -53,6 +54,8 @@ static bool finish_create(
     }
     if (PQntuples(results[0]) == 0)
         return false;
+    if (res->def->events.created)
+        event_wake(req);
     answer_created(req, plan->rec, &plan->view);
     return true;
 }

@@ -250,7 +250,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
                             .p;
     res->plain_read = !any_hook(res, true) && !d->parent;
     res->plain_create = !any_hook(res, false) && !any_hook(res, true) && !d->parent && only_columns(d) &&
-                        !d->id_pattern;
+                        !d->id_pattern && !d->disable_webhooks;
     if (res->plain_create)
         res->create_sql = create_statement(e, res);
     return true;

@@ -115,6 +115,12 @@ struct engine {
     size_t n_services;
     struct job_kind *jobs; /* sorted by name */
     size_t n_jobs;
+    const struct event_type *event_types; /* sorted by name (event/catalogue.h) */
+    size_t n_event_types;
+    const struct event_step *steps; /* what is done with each event (event/steps.h) */
+    size_t n_steps;
+    const struct event_handler *handlers; /* jobs that plugins want for events */
+    size_t n_handlers;
     struct pulse *pulse; /* this process's side thread; NULL outside a worker */
     wharf_str openapi; /* the served document */
     const bool *ready; /* this process can serve: its database answers */

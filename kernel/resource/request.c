@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "http/pulse.h"
 #include "job/job.h"
 #include "plugin/manifest.h"
 #include "resource/engine.h"
@@ -181,6 +182,23 @@ wharf_status req_begin(struct wharf_req *req)
     return req_join(req) == WHARF_OK ? begin_level(req) : WHARF_UNAVAILABLE;
 }
 
+/* The savepoints deeper than now are over: their events belong to this one, or were never written. */
+static void settle_notes(struct wharf_req *req, bool keep)
+{
+    struct event_note **at = &req->emitted;
+
+    while (*at) {
+        struct event_note *n = *at;
+
+        if (n->depth > req->tx_depth && (!keep || !req->tx_depth)) {
+            *at = n->next;
+            continue;
+        }
+        n->depth = n->depth > req->tx_depth ? req->tx_depth : n->depth;
+        at = &n->next;
+    }
+}
+
 wharf_status req_commit(struct wharf_req *req)
 {
     struct db_error e;
@@ -196,10 +214,12 @@ wharf_status req_commit(struct wharf_req *req)
         snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%u", req->tx_depth);
     else
         snprintf(sql, sizeof(sql), "COMMIT");
+    settle_notes(req, true);
     if (!req->tx_depth)
         req->plugin_role = false;
     if (db_do(req->thread->db, sql, &e) != DB_OK) {
         req->n_committed = 0;
+        req->news = 0;
         return req_database_problem(req, &e);
     }
     if (!req->tx_depth) {
@@ -209,6 +229,9 @@ wharf_status req_commit(struct wharf_req *req)
         if (req->wake_jobs)
             job_wake(req->engine);
         req->wake_jobs = false;
+        if (req->news && req->engine->pulse)
+            pulse_tell(req->engine->pulse, req->news);
+        req->news = 0;
     }
     return WHARF_OK;
 }
@@ -221,6 +244,9 @@ void req_rollback(struct wharf_req *req)
     if (!req->tx_depth)
         return;
     req->tx_depth--;
+    settle_notes(req, false);
+    if (!req->tx_depth)
+        req->news = 0;
     req->n_committed = 0;
     req->plugin_role = false;
     if (req->tx_depth)

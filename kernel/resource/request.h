@@ -46,6 +46,14 @@ struct req_job { /* of a job's run (job/runner.h) */
     wharf_status (*guard)(struct wharf_req *req); /* before each outermost commit of the handler's own; may fail it */
     uint32_t (*progress)(struct wharf_req *req, uint32_t done, uint32_t total); /* non-zero: stop */
     bool (*stop)(const struct wharf_req *req); /* cancelled, drained, or no longer ours */
+    bool resident; /* runs all the time (job/resident.c) */
+};
+
+struct event_note { /* an event that the open transaction has written */
+    struct event_note *next;
+    const char *type;
+    wharf_str organization, resource_id, id, created_at, previous;
+    unsigned depth; /* of the savepoint that it belongs to */
 };
 
 struct committed_fn {
@@ -72,6 +80,12 @@ struct wharf_req {
     enum datetime_format datetime_format;
     char request_id[28];
     wharf_str client_request_id, traceparent;
+
+    wharf_str batch_id; /* of the batch that this belongs to, or empty */
+    int depth; /* of the workflow run that this belongs to */
+    bool disable_webhooks; /* of everything that this changes */
+    const struct write *quiet; /* the write whose row's events are not for webhooks, or NULL */
+    struct event_note *emitted; /* in the open transaction (event/history.c) */
 
     struct principal *who; /* NULL on public routes */
     int64_t start_us; /* monotonic */
@@ -109,6 +123,7 @@ struct wharf_req {
     const struct plugin *plugin; /* whose code is running, NULL: kernel */
     struct req_job *job; /* NULL: this is no job */
     bool wake_jobs; /* after the outermost commit the job workers are told */
+    unsigned news; /* after the outermost commit all processes are told: enum pulse_news of http/pulse.h */
     unsigned tx_depth, res_depth;
     bool plugin_role; /* the transaction runs as wharf_plugin at the moment */
     struct committed_fn *committed; /* run after the outermost commit */

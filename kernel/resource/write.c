@@ -126,6 +126,21 @@ static wharf_str location_of(const struct wharf_rec *rec)
     return d->location ? record_text(rec, d->location) : location_is_id(rec->res) ? record_id(rec) : str_z("");
 }
 
+/* Events show the row as its retrieve does: computed fields too. */
+static bool compute_for_event(struct wharf_req *req, const struct resource *res, struct wharf_rec *rec)
+{
+    struct view view = {.in = IN_RETRIEVE};
+
+    return compute_fields(req, res, &rec, 1, &view) == WHARF_OK;
+}
+
+static wharf_str with_deleted_at(struct wharf_req *req, wharf_str data)
+{
+    wharf_str now = iso_now(req);
+
+    return arena_printf(req->arena, "%.*s,\"deleted_at\":\"%s\"}", (int)data.n - 1, data.p, now.p);
+}
+
 static wharf_status leave_history(struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous)
 {
     const struct definition *d = w->res->def;
@@ -146,10 +161,16 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
                  : w->op == OP_UPDATE ? d->events.updated
                                       : d->events.deleted,
         .previous = previous,
+        .disable_webhooks = w->disable_webhooks,
+        .unless = w->op == OP_UPDATE ? d->events.created : NULL,
     };
 
+    if (c.event && w->op != OP_DELETE && !compute_for_event(req, w->res, w->new_rec))
+        return WHARF_INTERNAL;
     if (c.event)
         c.data = record_json(req->arena, rec, &view);
+    if (c.event && w->op == OP_DELETE)
+        c.data = with_deleted_at(req, c.data);
     return history_write(req, &c);
 }
 
@@ -430,6 +451,8 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
     if (!precondition(req, w))
         return WHARF_CONFLICT;
     s = run_hooks(req, w->res, HOOK_CHECK, WHARF_DELETE, w->old_rec, NULL);
+    if (s == WHARF_OK && d->events.deleted && !compute_for_event(req, w->res, w->old_rec))
+        s = WHARF_INTERNAL;
     if (s == WHARF_OK)
         s = write_children(req, w, &changed);
     if (s != WHARF_OK)
@@ -458,11 +481,40 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
 
 /* ---- the pipeline ---- */
 
+/* "disable_webhooks" is said about the change, it is no field of the row. */
+static void take_disable_webhooks(struct wharf_req *req, struct write *w)
+{
+    const struct wharf_json *m = w->res->def->disable_webhooks ? json_get(w->body, "disable_webhooks") : NULL;
+    struct wharf_json *copy, **at;
+
+    if (!m)
+        return;
+    if (!json_is(m, JSON_BOOL)) {
+        body_problem(req, str_z("disable_webhooks"), "type", str_z("disable_webhooks must be true or false"));
+        return;
+    }
+    w->disable_webhooks = m->truth;
+    copy = ARENA_NEW(req->arena, struct wharf_json);
+    *copy = *w->body;
+    copy->count--;
+    at = &copy->child;
+    for (const struct wharf_json *c = w->body->child; c; c = c->next) {
+        if (c == m)
+            continue;
+        *at = ARENA_NEW(req->arena, struct wharf_json);
+        **at = *c;
+        at = &(*at)->next;
+    }
+    *at = NULL;
+    w->body = copy;
+}
+
 static wharf_status check_body(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
 
     w->values = ARENA_ARRAY(req->arena, struct value, d->n_fields);
+    take_disable_webhooks(req, w);
     w->body = normalize_body(req, w->res, w->op, w->body);
     if (req->n_problems)
         return WHARF_INVALID;
@@ -477,6 +529,7 @@ enum { RECURSION_MAX = 8 };
 
 wharf_status write_run(struct wharf_req *req, struct write *w)
 {
+    const struct write *quiet_before = req->quiet;
     wharf_status s = WHARF_OK;
 
     if (req->res_depth >= RECURSION_MAX)
@@ -488,6 +541,8 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
             w->res->def->title_plural);
     if (s == WHARF_OK && w->op != OP_DELETE)
         s = check_body(req, w);
+    if (w->disable_webhooks)
+        req->quiet = w;
     if (s == WHARF_OK && w->op == OP_CREATE) {
         struct narrowing narrow;
 
@@ -496,6 +551,7 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
         s = w->op == OP_UPDATE ? run_update(req, w) : run_delete(req, w);
     }
     req->res_depth--;
+    req->quiet = quiet_before;
     return s == WHARF_OK && req->n_problems ? WHARF_INVALID : s;
 }
 

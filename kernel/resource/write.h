@@ -16,6 +16,7 @@ struct write {
     wharf_str if_match; /* tags of which the row must have one, or empty */
     /* results: */
     struct wharf_rec *old_rec, *new_rec;
+    bool disable_webhooks; /* the body said so: the row's own events have it */
     bool unchanged; /* update: nothing differed, nothing was written */
     /* of the pipeline: */
     struct value *values;

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "plugin/shipped.h"
 #include "schema/compile.h"
 #include "util/str.h"
 
@@ -204,6 +205,16 @@ static void read_uniques(struct compile *c, const struct wharf_json *x, const st
     c->d->n_uniques = n;
 }
 
+/* Plugins of others keep to their own part of the names (docs/spec/07-events-and-webhooks.md section 3). */
+static const char *default_event(struct compile *c, const char *what)
+{
+    const char *plugin = c->d->plugin;
+
+    if (module_is_shipped(plugin) || !strcmp(plugin, c->d->name))
+        return arena_printf(c->arena, "%s.%s", c->d->name, what).p;
+    return arena_printf(c->arena, "%s.%s.%s", plugin, c->d->name, what).p;
+}
+
 static const char *event_name(struct compile *c, const struct wharf_json *v, const struct place *at, const char *what)
 {
     const struct wharf_json *m = json_get(v, what);
@@ -211,14 +222,14 @@ static const char *event_name(struct compile *c, const struct wharf_json *v, con
 
     if (json_is(m, JSON_BOOL) && !m->truth)
         return NULL;
-    name = opt_text(c, v, at, what, arena_printf(c->arena, "%s.%s", c->d->name, what).p);
+    name = opt_text(c, v, at, what, default_event(c, what));
     opt_shape(c, at, what, name, "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$", "an event name like door.created, or false");
     return name;
 }
 
 static void read_events(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
-    static const char *const keys[] = {"created", "updated", "deleted", "without", NULL};
+    static const char *const keys[] = {"created", "updated", "deleted", "without", "disable_webhooks", NULL};
     const struct wharf_json *events = json_get(x, "events");
     struct place e_at = place_key(at, WHARF_S("events")), w_at = place_key(&e_at, WHARF_S("without"));
     struct definition *d = c->d;
@@ -232,6 +243,7 @@ static void read_events(struct compile *c, const struct wharf_json *x, const str
     d->events.created = event_name(c, events, &e_at, "created");
     d->events.updated = event_name(c, events, &e_at, "updated");
     d->events.deleted = event_name(c, events, &e_at, "deleted");
+    d->disable_webhooks = opt_bool(c, events, &e_at, "disable_webhooks", false);
     names = opt_texts(c, events, &e_at, "without", &n);
     without = ARENA_ARRAY(c->arena, const struct field *, n + d->n_fields + 1);
     for (size_t i = 0; i < n; i++) {

@@ -187,6 +187,7 @@ struct definition {
     const struct assumed *assumed;
     size_t n_assumed;
     struct event_names events;
+    bool disable_webhooks; /* bodies may say "disable_webhooks": true */
     const struct field *const *event_without;
     size_t n_event_without;
     bool log, has_fresh;

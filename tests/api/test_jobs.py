@@ -221,7 +221,7 @@ def test_the_pipeline_inside_a_job(org):
     ask(org, "tally", failures=1)
     idle(org)
     event, = org.server.sql("SELECT type, expires_at - created_at = interval '7 days' FROM wharf.event WHERE organization_id = %s", org.id)
-    assert event == ("tally.created", True)
+    assert event == ("jobbench.tally.created", True)
     assert len(org.server.sql("SELECT 1 FROM jobbench.tally WHERE organization_id = %s", org.id)) == 1
     log = org.server.sql("SELECT actor_type, actor_id FROM wharf.change_log WHERE organization_id = %s AND resource = 'tally'", org.id)
     assert log == [("system", "sys")]

@@ -1,0 +1,365 @@
+/* processor.c - takes committed events in chunks, numbers them, runs the steps, marks them as processed; all in one transaction.
+ *
+ * Any number of processors may run: an organization's events are with one of them at a time (an advisory lock of the transaction), so
+ * that its numbers become visible in order. See processor.h.
+ */
+#include "event/processor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "event/steps.h"
+#include "http/pulse.h"
+#include "job/job.h"
+#include "util/id.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum {
+    CHUNK = 500,
+    CHUNK_BYTES = 32 * 1024 * 1024,
+    ARENA_BUDGET = 512 * 1024 * 1024,
+    POLL_US = 1000000,
+    AGAIN_US = 200000, /* after the database was away */
+    AGAIN_MAX_US = 5000000
+};
+const char processor_policy[] = "{\"resident\": true}";
+
+static const int64_t retry_waits_us[] = {1000000, 5000000, 30000000, 120000000, 600000000};
+enum { RETRIES = sizeof(retry_waits_us) / sizeof(retry_waits_us[0]) };
+
+void event_wake(struct wharf_req *req)
+{
+    if (req->tx_depth)
+        req->news |= PULSE_EVENTS;
+    else if (req->engine->pulse)
+        pulse_tell(req->engine->pulse, PULSE_EVENTS);
+}
+
+/* ---- the request of a chunk ---- */
+
+static void chunk_begin(const struct wharf_req *resident, struct wharf_req *c)
+{
+    *c = (struct wharf_req){.arena = arena_new(ARENA_BUDGET),
+        .engine = resident->engine,
+        .thread = resident->thread,
+        .job = resident->job,
+        .method = resident->method,
+        .path = resident->path,
+        .raw_query = str_z(""),
+        .client_request_id = str_z(""),
+        .traceparent = str_z(""),
+        .body = resident->body,
+        .start_us = clock_monotonic_us(),
+        .now_us = clock_now_us()};
+    buf_init(&c->out, 64 << 20);
+    jw_init(&c->w, &c->out);
+    c->who = principal_system(c->arena, str_z(""));
+}
+
+static void chunk_end(struct wharf_req *c)
+{
+    while (c->tx_depth)
+        req_rollback(c);
+    buf_done(&c->out);
+    arena_free(c->arena);
+}
+
+static void be(struct wharf_req *c, wharf_str organization, wharf_str live)
+{
+    req_leave_organization(c);
+    c->who = principal_system(c->arena, organization);
+    c->who->access.live_organization = live.n ? live : organization;
+    c->who->test_mode = live.n && !str_eq(live, organization);
+}
+
+static struct sql_arg now_arg(struct wharf_req *c)
+{
+    char *p = arena_alloc(c->arena, ISO_MS_LEN + 1);
+
+    time_format_iso(c->now_us, p);
+    return (struct sql_arg){p, ISO_MS_LEN};
+}
+
+/* ---- a chunk ---- */
+
+static struct event **claim(struct wharf_req *c, const char *after, size_t *ret_n)
+{
+    static const char sql[] = "SELECT * FROM wharf.event_claim($1, $2::integer, $3::bigint)";
+    char most[16], bytes[24];
+    struct sql_arg args[3] = {{after, strlen(after)}, {most, 0}, {bytes, 0}};
+    struct event **list;
+    PGresult *r;
+
+    args[1].n = (size_t)snprintf(most, sizeof(most), "%d", CHUNK);
+    args[2].n = (size_t)snprintf(bytes, sizeof(bytes), "%d", CHUNK_BYTES);
+    r = req_query(c, sql, args, 3);
+    if (!r)
+        return NULL;
+    *ret_n = (size_t)PQntuples(r);
+    list = ARENA_ARRAY(c->arena, struct event *, *ret_n + 1);
+    for (size_t i = 0; i < *ret_n; i++) {
+        list[i] = event_from_row(c, r, (int)i);
+        list[i]->live_organization = PQgetisnull(r, (int)i, EVENT_COLUMNS)
+                                         ? str_z("")
+                                         : arena_dupz(c->arena, PQgetvalue(r, (int)i, EVENT_COLUMNS));
+    }
+    return list;
+}
+
+/* Of the events of one organization: their number. */
+static size_t same_organization(struct event *const *list, size_t n)
+{
+    size_t k = 1;
+
+    while (k < n && str_eq(list[k]->pub.organization, list[0]->pub.organization))
+        k++;
+    return k;
+}
+
+static void put_result(struct jw *w, struct wharf_req *c, const struct event *e, const struct step_result *results)
+{
+    jw_open(w, NULL, '{');
+    jw_str(w, "o", e->pub.organization);
+    jw_str(w, "c", e->created_at);
+    jw_str(w, "i", e->pub.id);
+    jw_int(w, "s", e->pub.sequence);
+    jw_str(w, "h", e->head);
+    jw_raw(w, "t", steps_json(c, e, results));
+    jw_close(w, '}');
+}
+
+static bool mark_processed(
+    struct wharf_req *c, struct event *const *list, size_t n, const struct step_result *results)
+{
+    static const char sql[] =
+        "UPDATE wharf.event AS e SET sequence = u.s, head = u.h, steps = u.t, processed_at = $2::timestamptz"
+        " FROM json_to_recordset($1::json) AS u(o text, c timestamptz, i text, s bigint, h text, t json)"
+        " WHERE e.organization_id = u.o AND e.created_at = u.c AND e.id = u.i";
+    struct sql_arg args[2] = {{NULL, 0}, now_arg(c)};
+    bool good;
+    struct buf b;
+    struct jw w;
+
+    buf_init(&b, SIZE_MAX / 2);
+    jw_init(&w, &b);
+    jw_open(&w, NULL, '[');
+    for (size_t i = 0; i < n; i++)
+        put_result(&w, c, list[i], results + i * c->engine->n_steps);
+    jw_close(&w, ']');
+    args[0] = (struct sql_arg){b.p, b.n};
+    good = req_query(c, sql, args, 2) != NULL;
+    buf_done(&b);
+    return good;
+}
+
+static void put_retry(struct jw *w, const struct event *e, const char *step)
+{
+    jw_open(w, NULL, '{');
+    jw_str(w, "o", e->pub.organization);
+    jw_str(w, "c", e->created_at);
+    jw_str(w, "i", e->pub.id);
+    jw_z(w, "s", step);
+    jw_close(w, '}');
+}
+
+/* Failed steps are noted for another try. */
+static bool note_failures(struct wharf_req *c, struct event *const *list, size_t n, const struct step_result *results)
+{
+    static const char sql[] =
+        "INSERT INTO wharf.event_retry (organization_id, event_id, event_created_at, step, attempts, next_at)"
+        " SELECT u.o, u.i, u.c, u.s, 1, $2::timestamptz + interval '1 second'"
+        " FROM json_to_recordset($1::json) AS u(o text, c timestamptz, i text, s text) ON CONFLICT DO NOTHING";
+    const struct engine *e = c->engine;
+    struct sql_arg args[2] = {{NULL, 0}, now_arg(c)};
+    bool any = false, good;
+    struct buf b;
+    struct jw w;
+
+    buf_init(&b, SIZE_MAX / 2);
+    jw_init(&w, &b);
+    jw_open(&w, NULL, '[');
+    for (size_t i = 0; i < n * e->n_steps; i++) {
+        if (results[i].status != STEP_FAILED)
+            continue;
+        put_retry(&w, list[i / e->n_steps], e->steps[i % e->n_steps].name);
+        any = true;
+    }
+    jw_close(&w, ']');
+    args[0] = (struct sql_arg){b.p, b.n};
+    good = !any || req_query(c, sql, args, 2);
+    buf_done(&b);
+    return good;
+}
+
+static bool work_on(struct wharf_req *c, struct event *const *list, size_t n)
+{
+    size_t n_steps = c->engine->n_steps;
+    struct step_result *results = ARENA_ARRAY(c->arena, struct step_result, n * n_steps + 1);
+
+    for (size_t i = 0, k; i < n; i += k) {
+        k = same_organization(list + i, n - i);
+        be(c, list[i]->pub.organization, list[i]->live_organization);
+        if (!steps_run(c, list + i, k, results + i * n_steps) || !steps_enqueue_handlers(c, list + i, k))
+            return false;
+    }
+    return mark_processed(c, list, n, results) && note_failures(c, list, n, results);
+}
+
+/* Number of events; -1: it did not work out, nothing was done. after: the organization that was served last. */
+static int process_chunk(struct wharf_req *resident, char after[ID_MAX])
+{
+    struct wharf_req c;
+    struct event **list;
+    size_t n = 0;
+    int done = -1;
+
+    chunk_begin(resident, &c);
+    if (req_begin(&c) == WHARF_OK) {
+        list = claim(&c, after, &n);
+        if (list && !n) {
+            done = 0;
+        } else if (list && work_on(&c, list, n)) {
+            c.news |= PULSE_PROCESSED;
+            if (req_commit(&c) == WHARF_OK) {
+                done = (int)n;
+                snprintf(after, ID_MAX, "%s", list[n - 1]->pub.organization.p);
+            }
+        }
+    }
+    if (done < 0)
+        log_warn("events.chunk", "%zu events are processed later: %s", n,
+            c.n_problems ? c.problems[0].text.p : "the transaction was lost");
+    chunk_end(&c);
+    return done;
+}
+
+/* ---- failed steps ---- */
+
+/* The event's steps with the new word on one of them. */
+static wharf_str steps_with(struct wharf_req *c, wharf_str steps, const char *name, const struct step_result *result)
+{
+    static const char *const words[] = {"completed", "skipped", "failed"};
+    struct json_error error;
+    const struct wharf_json *old = json_parse(c->arena, steps, &error);
+    wharf_str text;
+    struct buf b;
+    struct jw w;
+
+    buf_init(&b, 1 << 20);
+    jw_init(&w, &b);
+    jw_open(&w, NULL, '[');
+    for (const struct wharf_json *s = old ? old->child : NULL; s; s = s->next) {
+        if (!str_eqz(json_text_or(s, "name", ""), name)) {
+            jw_value(&w, NULL, s);
+            continue;
+        }
+        jw_open(&w, NULL, '{');
+        jw_z(&w, "name", name);
+        jw_z(&w, "status", words[result->status]);
+        jw_z(&w, "error", result->error);
+        jw_close(&w, '}');
+    }
+    jw_close(&w, ']');
+    text = arena_dup_str(c->arena, buf_str(&b));
+    buf_done(&b);
+    return text;
+}
+
+static bool settle_retry(struct wharf_req *c, const struct event *e, const char *step, int attempts, wharf_str steps,
+    const struct step_result *result)
+{
+    static const char tell_sql[] =
+        "UPDATE wharf.event SET steps = $4::json WHERE organization_id = $1 AND created_at = $2::timestamptz AND id = $3";
+    static const char over_sql[] =
+        "DELETE FROM wharf.event_retry WHERE organization_id = $1 AND event_id = $2 AND step = $3";
+    static const char again_sql[] =
+        "UPDATE wharf.event_retry SET attempts = attempts + 1, next_at = $4::timestamptz + $5::bigint * interval '1 "
+        "microsecond' WHERE organization_id = $1 AND event_id = $2 AND step = $3";
+    wharf_str told = steps_with(c, steps, step, result);
+    const struct wharf_event *p = &e->pub;
+    struct sql_arg tell[4] = {{p->organization.p, p->organization.n}, {e->created_at.p, e->created_at.n},
+        {p->id.p, p->id.n}, {told.p, told.n}};
+    bool again = result->status == STEP_FAILED && attempts < RETRIES + 1;
+    char wait[24];
+    struct sql_arg args[5] = {tell[0], tell[2], {step, strlen(step)}, now_arg(c), {wait, 0}};
+
+    args[4].n = (size_t)snprintf(wait, sizeof(wait), "%lld", (long long)retry_waits_us[again ? attempts - 1 : 0]);
+    return req_query(c, tell_sql, tell, 4) &&
+           (again ? req_query(c, again_sql, args, 5) : req_query(c, over_sql, args, 3));
+}
+
+static bool retry_row(struct wharf_req *c, const PGresult *r, int row)
+{
+    enum { R_STEP = EVENT_COLUMNS + 1, R_ATTEMPTS, R_STEPS, R_LIVE };
+    const char *name = arena_dupz(c->arena, PQgetvalue(r, row, R_STEP)).p;
+    const struct event_step *step = step_find(c->engine, name);
+    struct event *e = event_from_row(c, r, row);
+    int attempts = atoi(PQgetvalue(r, row, R_ATTEMPTS)); /* that failed before this one */
+    struct step_result result = {.status = STEP_FAILED, .error = "its module is not loaded any more"};
+
+    be(c, e->pub.organization, PQgetisnull(r, row, R_LIVE) ? str_z("") : arena_dupz(c->arena, PQgetvalue(r, row, R_LIVE)));
+    if (step && !step_run_again(c, step, e, &result))
+        return false;
+    return settle_retry(c, e, name, attempts + 1, arena_dupz(c->arena, PQgetvalue(r, row, R_STEPS)), &result);
+}
+
+/* Number of calls; -1: the database was away. */
+static int retry_steps(struct wharf_req *resident)
+{
+    static const char tail[] =
+        ", e.head, r.step, r.attempts, e.steps::text, (SELECT o.live_organization_id FROM org.organization o WHERE "
+        "o.organization_id = r.organization_id AND o.id = r.organization_id)"
+        " FROM wharf.event_retry r JOIN wharf.event e ON e.organization_id = r.organization_id AND e.created_at = "
+        "r.event_created_at AND e.id = r.event_id WHERE r.next_at <= $1::timestamptz ORDER BY r.next_at LIMIT 50"
+        " FOR UPDATE OF r SKIP LOCKED";
+    struct wharf_req c;
+    struct sql_arg now;
+    PGresult *r = NULL;
+    int done = -1;
+
+    chunk_begin(resident, &c);
+    now = now_arg(&c);
+    if (req_begin(&c) == WHARF_OK)
+        r = req_query(&c, arena_printf(c.arena, "SELECT %s%s", event_columns, tail).p, &now, 1);
+    if (r) {
+        bool good = true;
+
+        done = PQntuples(r);
+        for (int i = 0; good && i < done; i++)
+            good = retry_row(&c, r, i);
+        c.news |= done ? PULSE_PROCESSED : 0;
+        if (!good || (done && req_commit(&c) != WHARF_OK))
+            done = -1;
+    }
+    chunk_end(&c);
+    return done;
+}
+
+/* ---- the resident ---- */
+
+wharf_status processor_job(struct wharf_req *req, void *arg)
+{
+    int64_t next_retry_us = 0, again_us = AGAIN_US;
+    char after[ID_MAX] = "";
+
+    (void)arg;
+    while (!req->job->stop(req)) {
+        int n = process_chunk(req, after);
+
+        if (n >= 0 && clock_monotonic_us() >= next_retry_us) {
+            if (retry_steps(req) <= 0)
+                next_retry_us = clock_monotonic_us() + POLL_US;
+        }
+        if (n < 0) {
+            job_wait(req, again_us);
+            again_us = again_us * 2 < AGAIN_MAX_US ? again_us * 2 : AGAIN_MAX_US;
+        } else {
+            again_us = AGAIN_US;
+        }
+        if (!n)
+            job_wait(req, POLL_US);
+    }
+    return WHARF_OK;
+}

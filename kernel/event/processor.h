@@ -1,0 +1,13 @@
+/* processor.h - what becomes of events after their commit (docs/spec/07-events-and-webhooks.md section 2, docs/events.md). */
+#ifndef WHARF_EVENT_PROCESSOR_H
+#define WHARF_EVENT_PROCESSOR_H
+
+#include "resource/request.h"
+
+extern const char processor_policy[];
+/* The resident "wharf.events" of each job worker. */
+wharf_status processor_job(struct wharf_req *req, void *arg);
+/* Events were written: the processors of all processes are told after the request's commit. */
+void event_wake(struct wharf_req *req);
+
+#endif

@@ -1,0 +1,36 @@
+/* record.h - an event as the steps and the API see it: a row of wharf.event with its body (docs/spec/07-events-and-webhooks.md section 4).
+ *
+ * The body is put together from texts that are each stored once: the head, made when the event is processed, and data and previous_attributes as they
+ * were written with the change. None of them is ever written again, so the bytes are the same whenever they are read.
+ */
+#ifndef WHARF_EVENT_RECORD_H
+#define WHARF_EVENT_RECORD_H
+
+#include "event/catalogue.h"
+#include "resource/request.h"
+#include "wharf/service/events.h"
+
+struct event {
+    wharf_event pub; /* first: what plugins get */
+    const struct event_type *type; /* NULL: its module is not loaded any more */
+    wharf_str created_at; /* as the database writes it, for looking the row up again */
+    wharf_str data, previous, head;
+    wharf_str live_organization;
+    const struct wharf_json *parsed; /* of the body, or NULL */
+    const char *const *outcomes; /* of the processor */
+};
+
+/* Columns of wharf.event e that event_from_row() reads, in its order. */
+extern const char event_columns[];
+enum { EVENT_COLUMNS = 21 };
+/* Columns 0 to 20 of the row; the head is made when the row has none. In the request's arena. */
+struct event *event_from_row(struct wharf_req *req, const PGresult *r, int row);
+/* WHARF_INTERNAL when stored text is not JSON, which can't be. */
+wharf_status event_parse(struct wharf_req *req, struct event *e, const struct wharf_json **ret);
+/* Processed events of the request's organization that are not expired; NULL where there is none. False: problems. */
+bool event_read(struct wharf_req *req, const wharf_str *ids, size_t n, struct event **ret);
+/* wharf_events_api.range */
+bool event_range(struct wharf_req *req, int64_t since_us, int64_t until_us, int64_t after, size_t most,
+    struct event ***ret, size_t *ret_n);
+
+#endif

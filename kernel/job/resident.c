@@ -1,0 +1,183 @@
+/* resident.c - jobs that run all the time: one thread per kind and job worker, from its start to its end (docs/jobs.md).
+ *
+ * A resident has no row in the queue, no lease and no fence: whatever several of them may do at a time is settled by locks in the
+ * database. It waits by job_wait(), which its outgoing requests end as well. One that returns is started again with a new request.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "http/pulse.h"
+#include "job/inside.h"
+#include "net/client.h"
+#include "resource/engine.h"
+#include "resource/hooks.h"
+#include "plugin/host.h"
+#include "supervisor/board.h"
+#include "supervisor/crash.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum { ARENA_BUDGET = 512 * 1024 * 1024, SOON_US = 1000000, BACKOFF_FIRST_US = 500000, BACKOFF_MAX_US = 30000000 };
+
+struct stay { /* one run of a resident */
+    struct req_job job; /* first: what a request points to */
+    struct resident *resident;
+};
+
+static struct resident *resident_of(const struct wharf_req *req)
+{
+    return ((struct stay *)req->job)->resident;
+}
+
+static bool told_to_stop(const struct wharf_req *req)
+{
+    return resident_of(req)->runner->draining;
+}
+
+static uint32_t note_progress(struct wharf_req *req, uint32_t done, uint32_t total)
+{
+    (void)done, (void)total;
+    return told_to_stop(req);
+}
+
+/* Who sleeps between two runs, or waits inside one, sleeps on this. */
+static void set_queue(struct resident *x, struct net_queue *queue)
+{
+    pthread_mutex_lock(&x->runner->lock);
+    x->queue = queue;
+    pthread_mutex_unlock(&x->runner->lock);
+}
+
+void job_wait(struct wharf_req *req, int64_t wait_us)
+{
+    if (req->job && req->job->resident && !told_to_stop(req))
+        net_queue_wait(resident_of(req)->queue, wait_us);
+    req->now_us = clock_now_us();
+}
+
+static wharf_status run_once(struct resident *x)
+{
+    struct stay stay = {.resident = x};
+    struct wharf_req req = {.arena = arena_new(ARENA_BUDGET)};
+    wharf_status s;
+
+    stay.job = (struct req_job){.plugin = x->kind->plugin ? x->kind->plugin->name : "wharf",
+        .doing = x->what,
+        .since_us = clock_monotonic_us(),
+        .progress = note_progress,
+        .stop = told_to_stop,
+        .resident = true};
+    req.engine = x->runner->engine;
+    req.thread = &x->ctx;
+    req.method = "JOB";
+    req.path = str_z(x->kind->name);
+    req.raw_query = req.client_request_id = req.traceparent = req.batch_id = str_z("");
+    req.body = ARENA_NEW(req.arena, struct wharf_json);
+    *(struct wharf_json *)req.body = (struct wharf_json){.type = JSON_OBJECT};
+    req.start_us = clock_monotonic_us();
+    req.now_us = clock_now_us();
+    req.who = principal_system(req.arena, str_z(""));
+    req.plugin = x->kind->plugin;
+    req.job = &stay.job;
+    buf_init(&req.out, 64 << 20);
+    jw_init(&req.w, &req.out);
+    set_queue(x, host_fetch_queue(&req));
+    crumb_enter(x->ctx.crumb, stay.job.plugin, stay.job.doing, "", 0);
+    s = x->kind->fn(&req, x->kind->arg);
+    crumb_leave(x->ctx.crumb);
+    set_queue(x, NULL);
+    while (req.tx_depth)
+        req_rollback(&req);
+    if (s == WHARF_OK && req.n_problems)
+        s = WHARF_INVALID;
+    if (s != WHARF_OK && !x->runner->draining)
+        log_write(WHARF_LOG_ERROR, stay.job.plugin, NULL, "resident.failed", "%s: %s", x->kind->name,
+            req.n_problems ? req.problems[0].text.p : "it gave no reason");
+    buf_done(&req.out);
+    arena_free(req.arena);
+    return s;
+}
+
+/* Sleeps in small steps: the end of the worker is not held up. */
+static void rest(const struct resident *x, int64_t us)
+{
+    int64_t until = clock_monotonic_us() + us;
+
+    while (!x->runner->draining && clock_monotonic_us() < until)
+        nanosleep(&(struct timespec){0, 20000000}, NULL);
+}
+
+static void *resident_main(void *arg)
+{
+    struct resident *x = arg;
+    struct runner *r = x->runner;
+    int64_t backoff_us = BACKOFF_FIRST_US;
+
+    crash_thread(x->ctx.crumb);
+    thread_plugins_start(r->engine, &x->ctx);
+    while (!r->draining) {
+        int64_t began = clock_monotonic_us();
+        wharf_status s = run_once(x);
+        bool long_run = clock_monotonic_us() - began >= SOON_US;
+
+        if (s == WHARF_OK || long_run)
+            backoff_us = BACKOFF_FIRST_US;
+        if (s != WHARF_OK || !long_run)
+            rest(x, backoff_us);
+        if (s != WHARF_OK)
+            backoff_us = backoff_us * 2 < BACKOFF_MAX_US ? backoff_us * 2 : BACKOFF_MAX_US;
+    }
+    thread_plugins_stop(r->engine, &x->ctx);
+    db_close(x->ctx.db);
+    pthread_mutex_lock(&r->lock);
+    r->n_resident--;
+    pthread_cond_signal(&r->idle);
+    pthread_mutex_unlock(&r->lock);
+    return NULL;
+}
+
+void residents_start(struct runner *r)
+{
+    const struct engine *e = r->engine;
+    const struct config *c = r->config;
+
+    for (size_t i = 0; i < e->n_jobs && r->n_residents < RESIDENTS_MAX; i++) {
+        struct resident *x = &r->residents[r->n_residents];
+
+        if (!e->jobs[i].policy.resident)
+            continue;
+        x->runner = r;
+        x->kind = &e->jobs[i];
+        snprintf(x->what, sizeof(x->what), "job %s", strchr(x->kind->name, '.') + 1);
+        x->ctx.index = (unsigned)(RUNNER_THREADS + r->n_residents);
+        x->ctx.db = db_open(r->boot->database, c->database_prepared, c->statement_timeout_ms);
+        x->ctx.crumb =
+            &r->boot->board->workers[r->boot->slot].crumbs[BOARD_THREADS - 1 - RUNNER_THREADS - r->n_residents];
+        r->n_residents++;
+        r->n_resident++;
+        if (pthread_create(&x->id, NULL, resident_main, x) != 0)
+            abort();
+    }
+}
+
+void residents_news(struct runner *r, unsigned news)
+{
+    if (!(news & (PULSE_EVENTS | PULSE_PROCESSED | PULSE_CLOCK)))
+        return;
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->n_residents; i++) {
+        bool kernel = !r->residents[i].kind->plugin; /* the processor: what it made is no news to it */
+
+        if (r->residents[i].queue && news & (unsigned)(kernel ? PULSE_EVENTS | PULSE_CLOCK : PULSE_PROCESSED | PULSE_CLOCK))
+            net_queue_poke(r->residents[i].queue);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+void residents_join(struct runner *r)
+{
+    for (size_t i = 0; i < r->n_residents; i++)
+        pthread_join(r->residents[i].id, NULL);
+}

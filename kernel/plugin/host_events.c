@@ -1,0 +1,144 @@
+/* host_events.c - the service wharf.events (plugin-api/wharf/service/events.h) on top of event/. */
+#include "event/processor.h"
+#include "event/steps.h"
+#include "http/pulse.h"
+#include "job/job.h"
+#include "plugin/declare.h"
+#include "plugin/host.h"
+#include "util/id.h"
+#include "util/str.h"
+
+static wharf_status ev_parsed(wharf_req *req, const wharf_event *e, const wharf_json **ret_body)
+{
+    return event_parse(req, (struct event *)e, ret_body); /* pub is the first member */
+}
+
+static wharf_status ev_read(wharf_req *req, const wharf_str *ids, size_t n, const wharf_event *const **ret_events)
+{
+    struct event **list = ARENA_ARRAY(req->arena, struct event *, n + 1);
+
+    if (!event_read(req, ids, n, list))
+        return WHARF_UNAVAILABLE;
+    *ret_events = (const wharf_event *const *)list;
+    return WHARF_OK;
+}
+
+static wharf_status ev_range(wharf_req *req, int64_t since_us, int64_t until_us, int64_t after_sequence, size_t most,
+    const wharf_event *const **ret_events, size_t *ret_n)
+{
+    struct event **list;
+
+    if (!event_range(req, since_us, until_us, after_sequence, most, &list, ret_n))
+        return WHARF_UNAVAILABLE;
+    *ret_events = (const wharf_event *const *)list;
+    return WHARF_OK;
+}
+
+/* ---- the catalogue ---- */
+
+static size_t ev_type_count(const wharf_plugin *self)
+{
+    return self->engine->n_event_types;
+}
+
+static void give_type(const struct event_type *t, wharf_event_type *ret)
+{
+    wharf_event_type full = {.head = ret->head,
+        .type = str_z(t->type),
+        .description = str_z(t->description),
+        .resource_type = str_z(t->resource_type),
+        .module = str_z(t->module),
+        .system = t->system,
+        .supersedable = t->supersedable,
+        .deprecated = t->deprecated,
+        .schema = {t->schema_path, strlen(t->schema_path)},
+        .example = t->example_text};
+
+    memcpy(ret, &full, ret->head.size < sizeof(full) ? ret->head.size : sizeof(full));
+}
+
+static bool ev_type_at(const wharf_plugin *self, size_t i, wharf_event_type *ret_type)
+{
+    if (i >= self->engine->n_event_types)
+        return false;
+    give_type(&self->engine->event_types[i], ret_type);
+    return true;
+}
+
+static bool ev_type_find(const wharf_plugin *self, wharf_str type, wharf_event_type *ret_type)
+{
+    const struct event_type *t = event_type_find(self->engine, type);
+
+    if (t)
+        give_type(t, ret_type);
+    return t != NULL;
+}
+
+static bool ev_matches(const wharf_plugin *self, wharf_str pattern, wharf_str type)
+{
+    const struct event_type *t = event_type_find(self->engine, type);
+
+    return t && event_matches(t, pattern);
+}
+
+static bool ev_pattern_known(const wharf_plugin *self, wharf_str pattern)
+{
+    return event_pattern_known(self->engine, pattern);
+}
+
+/* ---- causes ---- */
+
+static void ev_cause(wharf_req *req, wharf_str batch_id, uint32_t depth, bool disable_webhooks)
+{
+    req->batch_id = arena_dup_str(req->arena, batch_id);
+    req->depth = (int)depth;
+    req->disable_webhooks = disable_webhooks;
+}
+
+/* ---- residents ---- */
+
+static wharf_status ev_act_for(wharf_req *req, wharf_str organization)
+{
+    static const char sql[] =
+        "SELECT COALESCE(live_organization_id, id) FROM org.organization WHERE organization_id = $1 AND id = $1";
+    struct sql_arg arg = {organization.p, organization.n};
+    struct principal *who = principal_system(req->arena, arena_dup_str(req->arena, organization));
+    PGresult *r;
+
+    if (!req->job || req->tx_depth)
+        return req_fail(req, "internal", NULL, "only jobs act for other organizations, and between transactions");
+    who->access.live_organization = who->organization;
+    if (organization.n) {
+        r = req_query(req, sql, &arg, 1);
+        if (!r)
+            return WHARF_UNAVAILABLE;
+        if (!PQntuples(r))
+            return req_problem(req, "not_found", organization, NULL, str_z(""));
+        who->access.live_organization = arena_dupz(req->arena, PQgetvalue(r, 0, 0));
+        who->test_mode = !str_eq(who->access.live_organization, organization);
+    }
+    req->who = who;
+    return WHARF_OK;
+}
+
+static void ev_wait(wharf_req *req, int64_t wait_ms)
+{
+    job_wait(req, wait_ms * 1000);
+}
+
+static void ev_wake(wharf_req *req)
+{
+    if (req->tx_depth)
+        req->news |= PULSE_PROCESSED;
+    else if (req->engine->pulse)
+        pulse_tell(req->engine->pulse, PULSE_PROCESSED);
+}
+
+static void ev_stream(wharf_decl *d, const char *path, const char *scope, const char *tokens)
+{
+    (void)d, (void)path, (void)scope, (void)tokens;
+}
+
+const wharf_events_api host_events = {WHARF_HEAD(wharf_events_api), event_step_declare, ev_parsed, ev_read, ev_range,
+    ev_type_count, ev_type_at, ev_type_find, ev_matches, ev_pattern_known, ev_cause, ev_act_for, ev_wait, ev_wake,
+    ev_stream};
