@@ -15,21 +15,6 @@ static bool is(wharf_str s, const char *z)
     return s.n == strlen(z) && !memcmp(s.p, z, s.n);
 }
 
-bool match_type(const wharf_json_api *json, const wharf_json *patterns, wharf_str type, bool system)
-{
-    for (const wharf_json *e = json->at(patterns, 0); e; e = json->next(e)) {
-        wharf_str p;
-
-        if (!json->text(e, &p))
-            continue;
-        if (same(p, type) || (!system && is(p, "*")))
-            return true;
-        if (!system && p.n > 2 && !memcmp(p.p + p.n - 2, ".*", 2) && type.n > p.n - 1 && !memcmp(p.p, type.p, p.n - 1))
-            return true;
-    }
-    return false;
-}
-
 bool match_location(const wharf_json_api *json, const wharf_json *locations, wharf_str location_id)
 {
     wharf_str id;

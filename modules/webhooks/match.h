@@ -1,4 +1,4 @@
-/* match.h - does an event concern a webhook? (docs/spec/07-events-and-webhooks.md section 5: events, location_ids, filter.)
+/* match.h - does an event concern a webhook? Its locations and its filter (docs/spec/07-events-and-webhooks.md section 5).
  *
  * Values are those of the webhook's columns, checked when they were written; json is the server's table of JSON functions. Pure.
  */
@@ -9,8 +9,6 @@
 
 enum { FILTER_MAX = 10, FILTER_PATH_MAX = 200 };
 
-/* patterns: array of types, "<object>.*" and "*"; a system type is met by its own name only. */
-bool match_type(const wharf_json_api *json, const wharf_json *patterns, wharf_str type, bool system);
 /* locations: array of ids, or NULL for all; an event without location is met by all only. */
 bool match_location(const wharf_json_api *json, const wharf_json *locations, wharf_str location_id);
 /* conditions: array of {path, op, value}, or NULL for none. body: the event's body. */

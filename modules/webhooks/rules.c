@@ -79,7 +79,7 @@ static wharf_status check_events(wharf_req *req, wharf_rec *rec)
         wharf_str type = WHARF_S("");
 
         W->json->text(e, &type);
-        if (!catalogue_knows(req, type))
+        if (!hooks_events->pattern_known(hooks_self, type))
             W->err->add(req, "webhook.event_unknown", W->mem->format(req, "events.%zu", i).p,
                 "There is no event type %.*s; GET /v1/events/types lists them", (int)type.n, type.p);
     }
@@ -419,6 +419,18 @@ static wharf_status make_runtime(wharf_req *req, wharf_str id)
     return W->db->exec(req, sql, args, 2, NULL);
 }
 
+/* The event says why; so it is not the definition's. */
+static wharf_status deleted(wharf_req *req, wharf_str id)
+{
+    const char *reason = hooks_call.doing == DOING_END ? "{\"deletion_reason\": \"invalid_url\"}" : "{\"deletion_reason\": \"request\"}";
+    const wharf_json *extra;
+    wharf_status s = delivery_drop(req, id, "webhook_deleted", NULL);
+
+    if (s == WHARF_OK)
+        s = W->json->parse(req, (wharf_str){reason, strlen(reason)}, &extra);
+    return s == WHARF_OK ? W->event->emit(req, "webhook.deleted", "webhook", id, extra) : s;
+}
+
 static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_str id = W->res->id(op == WHARF_DELETE ? old_rec : new_rec);
@@ -426,7 +438,7 @@ static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_re
     if (op == WHARF_CREATE)
         return make_runtime(req, id);
     if (op == WHARF_DELETE)
-        return delivery_drop(req, id, "webhook_deleted", NULL);
+        return deleted(req, id);
     if (W->res->changed(old_rec, new_rec, WEBHOOK_STATUS))
         return delivery_status_changed(req, id, get_text(old_rec, WEBHOOK_STATUS), get_text(new_rec, WEBHOOK_STATUS));
     return delivery_poke(req, id);
@@ -452,7 +464,7 @@ static wharf_status narrow_list(wharf_req *req, wharf_where *where, bool by_type
         const wharf_json *events = W->db->value(rows, i, 1, WHARF_V_JSON, &v) ? v.u.j : NULL;
         const wharf_json *locations = W->db->value(rows, i, 2, WHARF_V_JSON, &v) ? v.u.j : NULL;
 
-        if ((!by_type || (events && match_type(W->json, events, type, catalogue_system(req, type)))) &&
+        if ((!by_type || (events && wants_type(events, type))) &&
             (!by_location || match_location(W->json, locations, location)))
             W->json->put(ids, NULL, text(row_text(rows, i, 0)));
     }

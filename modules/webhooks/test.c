@@ -173,6 +173,15 @@ static wharf_status keep_last_test(wharf_req *req, wharf_str id, const struct re
     return s == WHARF_OK ? W->db->exec(req, sql, args, 3, NULL) : s;
 }
 
+static wharf_status example_of(wharf_req *req, wharf_str type, const wharf_json **ret)
+{
+    wharf_event_type t = {.head = WHARF_HEAD(wharf_event_type)};
+
+    if (!hooks_events->type_find(hooks_self, type, &t))
+        return W->err->fail(req, "webhook.event_unknown", "type", NULL);
+    return W->json->parse(req, t.example, ret);
+}
+
 wharf_status webhook_test(wharf_req *req, void *arg)
 {
     const wharf_json *body, *attempt, *sent, *example = NULL;
@@ -188,7 +197,7 @@ wharf_status webhook_test(wharf_req *req, void *arg)
         return s;
     sent = W->json->get(body, "type");
     if (sent && W->json->text(sent, &type))
-        s = catalogue_example(req, type, &example);
+        s = example_of(req, type, &example);
     if (s == WHARF_OK)
         s = target_of(req, rec, &target);
     if (s == WHARF_OK)

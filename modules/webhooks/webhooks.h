@@ -6,6 +6,7 @@
 
 #include "wharf/plugin.h"
 #include "wharf/service/crypto.h"
+#include "wharf/service/events.h"
 #include "wharf/service/fetch.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
@@ -27,6 +28,7 @@ extern const wharf_fetch_api *hooks_fetch;
 extern const wharf_crypto_api *hooks_crypto;
 extern const wharf_keys_api *hooks_keys;
 extern const wharf_mail_api *hooks_mail;
+extern const wharf_events_api *hooks_events;
 extern const wharf_logs_api *hooks_logs;
 extern wharf_plugin *hooks_self;
 
@@ -145,24 +147,48 @@ wharf_str url_host(wharf_str url);
 
 /* ---- routes ---- */
 
-wharf_handler webhook_test, webhook_secret, webhook_rotate, webhook_flush, webhook_recover;
+wharf_handler webhook_test, webhook_secret, webhook_rotate, webhook_flush, webhook_recover, event_resend;
 /* Finds :webhook of a path, location access included. */
 wharf_status find_webhook(wharf_req *req, uint32_t flags, const wharf_rec **ret, wharf_str *ret_id);
 
-/* What rules.c is told by routes of this module that write through the resource. */
+/* What the hooks of this module are told by those of its functions that write through the resource. */
 enum doing { DOING_NOTHING, DOING_ROTATE, DOING_ENABLE, DOING_END };
 struct call {
     enum doing doing;
     struct secrets secrets; /* ROTATE */
-    const char *deletion_reason; /* END */
 };
 extern _Thread_local struct call hooks_call;
 
-/* ---- delivery.c: what the rules do to deliveries ---- */
+/* ---- delivery.c: making and ending deliveries ---- */
 
-/* The engine looks at the webhook: it was made, enabled or its url changed. */
+/* The step webhooks_list: which webhooks want these events. */
+wharf_status delivery_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
+/* The engine looks at the webhook: it was made, or changed. */
 wharf_status delivery_poke(wharf_req *req, wharf_str webhook_id);
+wharf_status delivery_status_changed(wharf_req *req, wharf_str webhook_id, wharf_str from, wharf_str to);
 /* All waiting deliveries are dropped. *ret_n: how many, or NULL. */
 wharf_status delivery_drop(wharf_req *req, wharf_str webhook_id, const char *reason, int64_t *ret_n);
+/* One more row for webhooks.add(). trigger: automatic, manual, recovery. */
+void delivery_row(wharf_req *req, wharf_out *rows, const wharf_event *e, wharf_str webhook_id, const char *trigger,
+    wharf_str run_id, bool supersede, wharf_str *ret_id);
+wharf_status delivery_add(wharf_req *req, wharf_out *rows, int64_t *ret_added);
+
+struct wanting { /* what a webhook wants to hear of */
+    wharf_str id;
+    const wharf_json *events, *locations, *filter;
+    bool supersede;
+};
+/* The filter is asked of the body, which is parsed when it comes to that. */
+wharf_status delivery_wanted(wharf_req *req, const struct wanting *w, const wharf_event *e, bool *ret_wanted);
+/* Does a subscription to these patterns take the type? */
+bool wants_type(const wharf_json *patterns, wharf_str type);
+
+/* ---- engine.c, health.c ---- */
+
+wharf_handler engine_run; /* resident: sends what is due */
+wharf_handler webhooks_retention; /* job */
+/* What the figures (or a receiver, or time) ask for: "suspend", "disable", "degrade", "recover", "enable", "invalid_url",
+ * "receiver_request". Between transactions; does its own for that organization. */
+wharf_status health_care(wharf_req *req, wharf_str organization, wharf_str webhook_id, wharf_str care);
 
 #endif
