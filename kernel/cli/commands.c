@@ -208,6 +208,30 @@ int command_migrate(int argc, char **argv)
     return good ? EXIT_FINE : cli_fail("%s", error.p);
 }
 
+/* What operators charge by: one line per organization and meter. */
+static int print_meters(struct cli *c)
+{
+    static const char sql[] =
+        "SELECT 'events.retention_days', o.id, COALESCE(substring(o.settings #>> '{events,expire_after}' FROM "
+        "'days_([0-9]+)'), '30') FROM org.organization o WHERE o.mode = 'live' AND o.deleted_at IS NULL ORDER BY o.id";
+    struct config *config = cli_config(c);
+    struct cli_db db;
+    PGresult *r;
+    bool good;
+
+    if (!config || !cli_db_open(&db, config, c->a))
+        return EXIT_FAILED;
+    r = PQexec(db.conn, sql);
+    good = PQresultStatus(r) == PGRES_TUPLES_OK;
+    for (int i = 0; good && i < PQntuples(r); i++)
+        printf("%-24s %s %6s\n", PQgetvalue(r, i, 0), PQgetvalue(r, i, 1), PQgetvalue(r, i, 2));
+    if (!good)
+        cli_fail("%s", PQresultErrorMessage(r));
+    PQclear(r);
+    cli_db_close(&db);
+    return good ? EXIT_FINE : EXIT_FAILED;
+}
+
 int command_org(int argc, char **argv)
 {
     struct admin_org org = {.name = NULL};
@@ -222,8 +246,10 @@ int command_org(int argc, char **argv)
 
     if (!cli_parse(&c, argc, argv, opts, 2))
         return EXIT_USAGE;
+    if (c.n_words == 1 && strcmp(c.words[0], "meters") == 0)
+        return print_meters(&c);
     if (c.n_words != 2 || strcmp(c.words[0], "create") != 0 || (org.owner_name && !org.owner_email)) {
-        cli_fail("wharf org create NAME [--owner-email EMAIL [--owner-name NAME]]");
+        cli_fail("wharf org create NAME [--owner-email EMAIL [--owner-name NAME]], or wharf org meters");
         return EXIT_USAGE;
     }
     org.name = c.words[1];

@@ -49,6 +49,7 @@ static const char help[] =
     "  wharf reload                  new workers with the settings and plugins of now; old ones finish\n"
     "  wharf stop                    end the running server\n"
     "  wharf org create NAME [--owner-name NAME] [--owner-email EMAIL]\n"
+    "  wharf org meters              what is charged by: days that events are kept, of each organization\n"
     "  wharf key create --org ID --scopes all|a:read,b:write [--name TEXT] [--locations ID,ID] [--user ID] [--test] "
     "[--system]\n"
     "  wharf key list --org ID       every key but its text\n"

@@ -114,7 +114,7 @@ static const struct setting table[] = {
     LIST("rate_limit.ip_exempt", rate_ip_exempt, "127.0.0.0/8,::1", "addresses or networks without rate_limit.ip"),
     BOOL("tenants.enabled", tenants_enabled, "false", "POST /v1/organizations may make organizations"),
     BOOL("openapi.require_key", openapi_require_key, "false", "GET /v1/openapi.json needs an API key"),
-    LIST("modules", modules, "org,locations,stations,support,logs", "modules to load: names, or paths of .so files"),
+    LIST("modules", modules, "org,locations,stations,support,logs,events", "modules to load: names, or paths of .so files"),
     TEXT("module_path", module_path, "", "folders searched for NAME.so, separated by ':'; empty: next to the program"),
     TEXT("crash.dir", crash_dir, "", "folder of crash reports; empty: crash in the data folder"),
     INT("crash.limit", crash_limit, "3", 1, 1000, "crashes within crash.window that quarantine a plugin"),

@@ -34,6 +34,7 @@ static const struct {
     [FILTER_MANY_BOOL] = {"many-bool", "true or false, some: or none: before it"},
     [FILTER_ARRAY] = {"array", "Items by comma; AND: OR: !AND: !OR: before them, ! before an item"},
     [FILTER_METADATA] = {"metadata", "metadata=key:value, metadata.key=value; equals: lt: gt: before the value"},
+    [FILTER_NAMES] = {"names", "Names by comma; ! before one leaves it out, shipment.* takes all that begin so"},
     [FILTER_FLAGS] = {"flags", "One or more of the names, by comma"},
 };
 
@@ -240,28 +241,48 @@ void schema_event_properties(struct jw *w, const struct resource *res)
         jw_raw(w, "deleted_at", WHARF_S("{\"type\":[\"string\",\"null\"]}"));
 }
 
+/* Objects are written out complete: what is not set is the default, or null. */
+static void example_object(struct jw *w, const char *key, const struct wharf_json *schema)
+{
+    const struct wharf_json *properties = json_get(schema, "properties");
+
+    jw_open(w, key, '{');
+    for (const struct wharf_json *p = properties->child; p; p = p->next) {
+        if (json_get(p, "properties"))
+            example_object(w, p->key.p, p);
+        else if (json_get(p, "default"))
+            jw_value(w, p->key.p, json_get(p, "default"));
+        else
+            jw_null(w, p->key.p);
+    }
+    jw_close(w, '}');
+}
+
 /* A text that the schema's simple rules accept; words where they ask for a form are the definition's own examples. */
 static void example_value(struct jw *w, struct arena *a, const struct field *f)
 {
     const struct wharf_json *examples = json_get(f->json, "examples"), *values = json_get(f->json, "enum");
+    wharf_str type = json_text_or(f->json, "type", "");
 
     if (examples && examples->child)
         jw_value(w, f->name, examples->child);
     else if (values && values->child)
         jw_value(w, f->name, values->child);
+    else if (f->store == STORE_JSON && json_get(f->json, "properties"))
+        example_object(w, f->name, f->json);
     else if (json_get(f->json, "default"))
         jw_value(w, f->name, json_get(f->json, "default"));
     else if (f->store == STORE_TIME && !f->nullable)
         jw_z(w, f->name, "2025-03-01T09:15:02.114Z");
     else if (f->nullable || f->kind == FIELD_EMBED)
         jw_null(w, f->name);
-    else if (f->kind == FIELD_CHILDREN || f->store == STORE_ARRAY)
+    else if (str_eqz(type, "array"))
         jw_raw(w, f->name, WHARF_S("[]"));
-    else if (f->store == STORE_METADATA || f->store == STORE_JSON)
-        jw_raw(w, f->name, str_eqz(json_text_or(f->json, "type", ""), "array") ? WHARF_S("[]") : WHARF_S("{}"));
-    else if (f->store == STORE_BOOL)
+    else if (str_eqz(type, "object"))
+        jw_raw(w, f->name, WHARF_S("{}"));
+    else if (str_eqz(type, "boolean"))
         jw_bool(w, f->name, false);
-    else if (f->store == STORE_INT || f->store == STORE_DEC)
+    else if (str_eqz(type, "integer") || str_eqz(type, "number"))
         jw_int(w, f->name, json_int_or(f->json, "minimum", 1));
     else
         jw_str(w, f->name, arena_printf(a, "example %s", f->name));

@@ -1,6 +1,7 @@
 /* routes.c - what the kernel answers by itself (docs/spec/01-platform.md section 17). */
 #include "http/routes.h"
 
+#include "event/catalogue.h"
 #include "http/files.h"
 
 #include "plugin/absent.h"
@@ -78,6 +79,17 @@ static void run_openapi(struct wharf_req *req)
     raw(req, 200, "application/json; charset=utf-8", req->engine->openapi);
 }
 
+static void run_event_schema(struct wharf_req *req)
+{
+    wharf_str type;
+    const struct event_type *t = req_param(req, "type", &type) ? event_type_find(req->engine, type) : NULL;
+
+    if (t)
+        raw(req, 200, "application/schema+json; charset=utf-8", event_schema(req->arena, t));
+    else
+        req_problem(req, "not_found", req->params[0], NULL, str_z(""));
+}
+
 static void add(struct wharf_decl *d, const char *pattern, void (*run)(struct wharf_req *req), bool silent)
 {
     struct route *r = vector_add(d->arena, &d->routes);
@@ -101,5 +113,6 @@ void kernel_routes_add(struct wharf_decl *d)
     add(d, "/readyz", run_readyz, true);
     add(d, "/healthz", run_readyz, true);
     add(d, "/v1/openapi.json", run_openapi, false);
+    add(d, "/v1/schemas/events/:type", run_event_schema, false);
     add(d, "/metrics", run_metrics, true);
 }

@@ -131,6 +131,33 @@ static void emit_items(struct sql *s, const char *column, const struct condition
     }
 }
 
+static void emit_name(struct sql *s, const char *column, wharf_str name)
+{
+    if (str_ends(name, ".*")) {
+        sql_addf(s, "starts_with(%s, ", column);
+        sql_bind(s, (wharf_str){name.p, name.n - 1});
+        sql_add(s, ")");
+    } else {
+        sql_addf(s, "%s = ", column);
+        sql_bind(s, name);
+    }
+}
+
+static void emit_names(struct sql *s, const char *column, const struct condition *c)
+{
+    for (int absent = 0; absent < 2; absent++) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < c->n_items; i++) {
+            if (c->items[i].absent != (bool)absent)
+                continue;
+            sql_add(s, n++ ? " OR " : absent ? " AND NOT (" : "(");
+            emit_name(s, column, c->items[i].value);
+        }
+        sql_add(s, n ? ")" : absent ? "" : "true");
+    }
+}
+
 /* Would a JSON number or boolean have this text? PostgreSQL writes numbers without exponent. */
 static bool reads_as_scalar(wharf_str v)
 {
@@ -203,6 +230,9 @@ static void emit_positive(struct sql *s, const char *column, const struct condit
         break;
     case COND_ITEMS:
         emit_items(s, column, c);
+        break;
+    case COND_NAMES:
+        emit_names(s, column, c);
         break;
     case COND_META:
         emit_metadata_equal(s, column, c);

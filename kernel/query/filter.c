@@ -128,6 +128,8 @@ const char *filter_parse(struct arena *a, const struct filter_pair *p, struct co
     case FILTER_BOOL:
     case FILTER_MANY_BOOL:
         return filter_bool(a, p, c);
+    case FILTER_NAMES:
+        return filter_names(a, p, c);
     case FILTER_ARRAY:
         return filter_array(a, p, c);
     case FILTER_METADATA:

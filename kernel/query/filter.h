@@ -22,12 +22,13 @@ enum condition_kind {
     COND_WITHIN, /* values[0] <= x <= values[1] */
     COND_TRUTH, /* boolean of the row, or of any child row */
     COND_ITEMS, /* array: all or any of items */
+    COND_NAMES, /* text: one of the present items, none of the absent; "shipment.*" is what begins so */
     COND_META, /* metadata key: equal to values[0] */
     COND_META_LESS,
     COND_META_MORE,
 };
 
-struct item { /* of an array filter */
+struct item { /* of an array or name filter */
     wharf_str value;
     bool absent; /* "!value" */
 };
@@ -72,6 +73,7 @@ const char *filter_compare(struct arena *a, const struct filter_pair *p, struct 
 const char *filter_set(struct arena *a, const struct filter_pair *p, struct condition *c); /* enum, id, flags */
 const char *filter_text(struct arena *a, const struct filter_pair *p, struct condition *c);
 const char *filter_bool(struct arena *a, const struct filter_pair *p, struct condition *c); /* bool, many-bool */
+const char *filter_names(struct arena *a, const struct filter_pair *p, struct condition *c);
 const char *filter_array(struct arena *a, const struct filter_pair *p, struct condition *c);
 const char *filter_metadata(struct arena *a, const struct filter_pair *p, struct condition *c);
 

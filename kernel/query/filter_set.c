@@ -88,3 +88,28 @@ const char *filter_set(struct arena *a, const struct filter_pair *p, struct cond
     c->open = true;
     return read_members(a, list, c);
 }
+
+/* Dotted names: "shipment.created,parcel.*" or "!shipment.updated". */
+const char *filter_names(struct arena *a, const struct filter_pair *p, struct condition *c)
+{
+    const wharf_str *values;
+    struct item *items;
+
+    if (p->form != KEY_PLAIN)
+        return "takes no operator; ! before a name leaves it out";
+    values = filter_items(a, p->value, false, NULL, &c->n_items);
+    if (!values)
+        return "must have 1 to 500 values, none of them empty";
+    c->kind = COND_NAMES;
+    c->items = items = ARENA_ARRAY(a, struct item, c->n_items);
+    for (size_t i = 0; i < c->n_items; i++) {
+        bool bang = values[i].p[0] == '!';
+        wharf_str name = {values[i].p + bang, values[i].n - bang};
+        size_t n = strspn(name.p, "abcdefghijklmnopqrstuvwxyz0123456789_.");
+
+        if (!n || (n < name.n && !(n + 1 == name.n && name.p[n] == '*' && name.p[n - 1] == '.')))
+            return "must hold names like shipment.created, or shipment.* for all of one object";
+        items[i] = (struct item){.value = name, .absent = bang};
+    }
+    return NULL;
+}

@@ -88,6 +88,8 @@ static void kept(struct sql *s, const struct definition *d, const struct access 
 {
     int days = d->retain == RETAIN_LOGS ? who->log_days : d->retain == RETAIN_REQUESTS ? who->request_log_days : 0;
 
+    if (d->retain == RETAIN_EVENTS)
+        sql_add(s, " AND t.expires_at > (SELECT wharf.now())");
     if (!days)
         return;
     sql_add(s, " AND t.created_at >= (SELECT wharf.now() - make_interval(days => ");

@@ -55,6 +55,18 @@ static void embed_expression(struct buf *b, const struct field *f, const struct 
         f->embed_from->column, to->def->soft_delete ? " AND e.deleted_at IS NULL" : "");
 }
 
+/* Columns that lists show when they are asked to: they may be large. */
+static bool only_on_demand(const struct definition *d, int column)
+{
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct field *f = &d->fields[i];
+
+        if (f->kind == FIELD_COLUMN && f->select == column)
+            return f->include_flag && !(f->always & IN_LIST) && f != d->location;
+    }
+    return false;
+}
+
 static const char *select_list(const struct engine *e, const struct resource *res, uint32_t view)
 {
     const struct definition *d = res->def;
@@ -65,6 +77,8 @@ static const char *select_list(const struct engine *e, const struct resource *re
     for (size_t i = 0; i < d->n_columns; i++) {
         if (view == IN_LIST && d->columns[i].store == STORE_SECRET)
             buf_addz(&b, ", NULL::text");
+        else if (view == IN_LIST && only_on_demand(d, (int)i))
+            buf_addf(&b, "%sNULL::text", i ? ", " : "");
         else
             buf_addf(&b, "%s%s", i ? ", " : "", d->columns[i].sql);
     }
@@ -245,8 +259,10 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     res->title_lower = lower_first(e->arena, d->title);
     res->columns_list = select_list(e, res, IN_LIST);
     res->columns_full = select_list(e, res, IN_RETRIEVE);
-    res->retrieve_sql = arena_printf(e->arena, "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s",
-        res->columns_full, d->table, d->soft_delete ? " AND t.deleted_at IS NULL" : "")
+    res->retrieve_sql = arena_printf(e->arena, "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s%s%s",
+        res->columns_full, d->table, d->soft_delete ? " AND t.deleted_at IS NULL" : "",
+        d->partitioned ? " AND t.created_at = $3::timestamptz" : "",
+        d->retain == RETAIN_EVENTS ? " AND t.expires_at > (SELECT wharf.now())" : "")
                             .p;
     res->plain_read = !any_hook(res, true) && !d->parent;
     res->plain_create = !any_hook(res, false) && !any_hook(res, true) && !d->parent && only_columns(d) &&

@@ -37,7 +37,7 @@ struct resource {
     const char *title_lower; /* "dock door" */
     int16_t *cell_of; /* by field index: position in a row, or -1 */
     const char *columns_list, *columns_full; /* select lists; the shorter one has NULL for what lists do not show */
-    const char *retrieve_sql; /* $1 organization, $2 id */
+    const char *retrieve_sql; /* $1 organization, $2 id; of partitioned tables $3 the moment that the id carries */
     bool has_secrets; /* columns that are sealed */
     bool plain_read; /* no compute or restrict_rows hook: reads run on the event loop */
     bool plain_create; /* no rule, no children: creates run on the event loop */

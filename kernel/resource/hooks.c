@@ -4,6 +4,7 @@
 #include "plugin/manifest.h"
 #include "supervisor/board.h"
 #include "util/str.h"
+#include "util/time.h"
 
 /* ---- calling plugin code ---- */
 
@@ -104,7 +105,8 @@ wharf_status compute_fields(
 
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
-        bool wanted = f->include_flag ? f->index < 64 && (view->includes >> f->index & 1) : f->in & view->in;
+        bool asked = f->include_flag && f->index < 64 && (view->includes >> f->index & 1);
+        bool wanted = asked || (f->include_flag ? f->always : f->in) & view->in;
         struct wharf_out **outs;
         const struct plugin *before;
         wharf_status s;
@@ -207,15 +209,23 @@ void narrow_extra(struct sql *s, void *narrowing)
     narrow_sql(s, narrowing);
 }
 
+PGresult *retrieve_row(struct wharf_req *req, const struct resource *res, wharf_str id)
+{
+    wharf_str organization = organization_of(&req->who->access, res->def);
+    char moment[ISO_MS_LEN + 1];
+    struct sql_arg args[3] = {{organization.p, organization.n}, {id.p, id.n}, {moment, ISO_MS_LEN}};
+
+    time_format_iso(id_time_ms(id) * 1000, moment);
+    return req_query(req, res->retrieve_sql, args, res->def->partitioned ? 3 : 2);
+}
+
 /* The parent of a nested collection: 404 when it is not there, 403 when its location is outside the caller's. */
 static bool check_parent(struct wharf_req *req, const struct resource *parent, wharf_str id)
 {
-    wharf_str organization = organization_of(&req->who->access, parent->def);
-    struct sql_arg args[2] = {{organization.p, organization.n}, {id.p, id.n}};
     struct wharf_rec *rec;
     PGresult *r;
 
-    r = req_query(req, parent->retrieve_sql, args, 2);
+    r = retrieve_row(req, parent, id);
     if (!r)
         return false;
     if (!PQntuples(r)) {

@@ -25,6 +25,9 @@ void narrow_extra(struct sql *s, void *narrowing); /* a query_extra_fn */
 /* wharf_res_api.narrow */
 void where_narrow(struct wharf_where *where, wharf_field f, const char *op, wharf_val v);
 
+/* The row as its columns_full, if it is there, whoever may see it. NULL after a problem was added. */
+PGresult *retrieve_row(struct wharf_req *req, const struct resource *res, wharf_str id);
+
 enum hook_stage { HOOK_NORMALIZE, HOOK_CHECK, HOOK_WRITTEN };
 wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum hook_stage stage, uint32_t op,
     const struct wharf_rec *old_rec, struct wharf_rec *new_rec);

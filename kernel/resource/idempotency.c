@@ -51,11 +51,10 @@ static struct sql_arg moment(struct wharf_req *req, int64_t us)
 static void render_row(struct wharf_req *req, const char *resource, wharf_str id, int status)
 {
     const struct resource *res = engine_resource(req->engine, resource);
-    struct sql_arg args[2] = {{req->who->organization.p, req->who->organization.n}, {id.p, id.n}};
     struct view view = {.in = status == 201 && res ? res->def->created_view : IN_RETRIEVE,
         .datetime = req->datetime_format,
         .who = &req->who->access};
-    PGresult *r = res ? req_query(req, res->retrieve_sql, args, 2) : NULL;
+    PGresult *r = res ? retrieve_row(req, res, id) : NULL;
     struct wharf_rec *rec;
 
     if (!r || !PQntuples(r)) {

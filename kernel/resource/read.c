@@ -398,7 +398,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
         plan_short(req, plan, q, &narrow);
         return true;
     }
-    q->columns = res->columns_list;
+    q->columns = q->includes ? res->columns_full : res->columns_list;
     plan->list = q;
     plan->view = (struct view){.in = IN_LIST,
         .datetime = req->datetime_format,

@@ -359,7 +359,7 @@ static bool shown(const struct field *f, const struct view *view)
     if (view->in & VIEW_ALL)
         return f->kind != FIELD_COMPUTED && f->kind != FIELD_EMBED;
     if (f->include_flag)
-        return f->index < 64 && (view->includes >> f->index & 1);
+        return (f->always & view->in) || (f->index < 64 && (view->includes >> f->index & 1));
     return f->in & view->in;
 }
 

@@ -95,9 +95,7 @@ static struct wharf_rec *read_row(struct wharf_req *req, const struct write *w, 
 static struct wharf_rec *read_again(struct wharf_req *req, const struct write *w)
 {
     const struct definition *d = w->res->def;
-    wharf_str organization = organization_of(&req->who->access, d);
-    struct sql_arg args[2] = {{organization.p, organization.n}, {w->id.p, w->id.n}};
-    PGresult *r = req_query(req, w->res->retrieve_sql, args, 2);
+    PGresult *r = retrieve_row(req, w->res, w->id);
 
     if (!r)
         return NULL;

@@ -78,7 +78,7 @@ static void read_ids(struct compile *c, const struct wharf_json *x, const struct
 
 static void read_table(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
-    static const char *const retains[] = {"all", "logs", "request_logs", NULL};
+    static const char *const retains[] = {"all", "logs", "request_logs", "events", NULL};
     struct definition *d = c->d;
     size_t n = strlen(c->plugin);
 

@@ -39,7 +39,8 @@ enum filter_type {
     FILTER_MANY_BOOL,
     FILTER_ARRAY,
     FILTER_METADATA,
-    FILTER_FLAGS
+    FILTER_FLAGS,
+    FILTER_NAMES
 };
 
 enum live_rule { LIVE_NOT, LIVE_READ, LIVE_WRITE }; /* LIVE_READ: a test key changes none of them */
@@ -47,7 +48,7 @@ enum op_bit { OP_CREATE = 1, OP_UPDATE = 2, OP_DELETE = 4, OP_LIST = 8, OP_RETRI
 enum in_bit { IN_LIST = 1, IN_RETRIEVE = 2, IN_CREATED = 4 }; /* IN_CREATED: in the answer of create */
 enum blank_rule { BLANK_CLEAR, BLANK_IGNORE, BLANK_REJECT, BLANK_KEEP }; /* for null and for "" */
 
-enum retain_rule { RETAIN_ALL, RETAIN_LOGS, RETAIN_REQUESTS }; /* how long rows are seen: settings.logs of the organization */
+enum retain_rule { RETAIN_ALL, RETAIN_LOGS, RETAIN_REQUESTS, RETAIN_EVENTS }; /* how long rows are seen: settings.logs of the organization; until their expires_at */
 
 struct field;
 struct definition;
@@ -76,7 +77,8 @@ struct field {
     uint16_t precision, scale; /* STORE_DEC */
     uint32_t write; /* OP_CREATE | OP_UPDATE */
     uint32_t in; /* IN_LIST | IN_RETRIEVE */
-    const char *include_flag; /* "include_print_jobs_count": shown only when the request says so; or NULL */
+    const char *include_flag; /* "include_print_jobs_count": shown when the request says so; or NULL */
+    uint32_t always; /* with include_flag: where it is shown without being asked for */
     bool required, nullable; /* required on create; nullable: the column may be null */
     bool trim, fold, secret, merge; /* merge: objects are merged by key on update instead of replaced */
     bool set_input; /* STORE_ARRAY: accepts {add, remove, set} besides a plain array */

@@ -340,6 +340,7 @@ static void read_in(struct compile *c, struct field *f, const struct property *p
             opt_member_problem(
                 c, &p->x_at, "in", "this names list, retrieve, created and at most one flag:include_<name>");
     }
+    f->always = f->in;
     if (f->include_flag && !f->in)
         f->in = IN_LIST | IN_RETRIEVE;
     if (f->include_flag && f->index >= 64)

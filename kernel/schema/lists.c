@@ -174,10 +174,10 @@ static void read_others(struct compile *c, struct filter *f, const struct wharf_
 
 static void field_filter(struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
 {
-    static const char *const types[] = {"flags", "id", NULL};
+    static const char *const types[] = {"flags", "id", "names", NULL};
     const struct field *child = opt_field(c, v, at, "child"), *field;
     const char *name = opt_need(c, v, at, "field");
-    size_t type = opt_word(c, v, at, "type", types, 2);
+    size_t type = opt_word(c, v, at, "type", types, 3);
     struct place f_at = place_key(at, WHARF_S("field"));
 
     if (child && !child->children) {
@@ -195,6 +195,7 @@ static void field_filter(struct compile *c, struct filter *f, const struct wharf
     fill_filter(c, f, field, child,
         type == 0   ? FILTER_FLAGS
         : type == 1 ? FILTER_ID
+        : type == 2 ? FILTER_NAMES
                     : named_type(field, child != NULL));
     if (f->type == FILTER_FLAGS)
         read_flags(c, f, at);

@@ -33,6 +33,54 @@ static wharf_status check_default_role(wharf_req *req, const wharf_rec *rec)
     return s;
 }
 
+/* ---- settings.events.charged ---- */
+
+/* More than 30 days are charged: said by expire_after, never by who sends it (docs/spec/07-events-and-webhooks.md section 1 'Retention'). */
+static void copy_events(wharf_out *out, const wharf_json *events)
+{
+    const wharf_json_api *j = org_host->json;
+    const wharf_json *expire = j->get(events, "expire_after");
+    wharf_str days;
+
+    j->open(out, "events", '{');
+    for (const wharf_json *m = j->at(events, 0); m; m = j->next(m)) {
+        if (!same(j->key(m), WHARF_S("charged")))
+            j->put(out, j->key(m).p, json(m));
+    }
+    if (expire && j->text(expire, &days))
+        j->put(out, "charged",
+            truth(same(days, WHARF_S("days_90")) || same(days, WHARF_S("days_180")) || same(days, WHARF_S("days_365"))));
+    else if (expire)
+        j->put(out, "charged", (wharf_val){.type = WHARF_V_NULL});
+    j->close(out);
+}
+
+static wharf_status organization_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+{
+    const wharf_json_api *j = org_host->json;
+    const wharf_json *settings = org_host->res->member(new_rec, "settings"), *own;
+    const wharf_json *events =
+        settings && j->type(settings) == WHARF_J_OBJECT ? j->get(settings, "events") : NULL;
+    wharf_out *out;
+    wharf_status s;
+
+    if (!events || j->type(events) != WHARF_J_OBJECT)
+        return WHARF_OK;
+    out = j->writer(req);
+    j->open(out, NULL, '{');
+    for (const wharf_json *m = j->at(settings, 0); m; m = j->next(m)) {
+        if (m == events)
+            copy_events(out, events);
+        else
+            j->put(out, j->key(m).p, json(m));
+    }
+    j->close(out);
+    s = j->result(req, out, &own);
+    if (s == WHARF_OK)
+        org_host->res->set(new_rec, ORGANIZATION_SETTINGS, json(own));
+    return s;
+}
+
 static wharf_status organization_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     if (op == WHARF_CREATE) {
@@ -52,7 +100,10 @@ static wharf_status organization_written(
 }
 
 const wharf_hooks organization_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = organization_check, .written = organization_written};
+    .head = WHARF_HEAD(wharf_hooks),
+    .normalize = organization_normalize,
+    .check = organization_check,
+    .written = organization_written};
 
 /* ---- making one ---- */
 

@@ -8,7 +8,7 @@ from test_keys import KEYS, soon, with_key
 from wharf import MODULES, Server, make_location
 
 ORG = "/v1/organizations"
-DEFAULTS = {"layouts": {"locked": False}, "events": {"expire_after": "days_30"}, "inferences": {"create_tracker_automatically": False},
+DEFAULTS = {"layouts": {"locked": False}, "events": {"expire_after": "days_30", "charged": False}, "inferences": {"create_tracker_automatically": False},
             "users": {"default_role": "user"}, "audits": {"approval_threshold": 0}, "api": {"datetime_format": "iso_8601"},
             "security": {"max_key_lifetime_days": None, "require_ip_allowlist": False}, "logs": {"retain_days": 365, "request_retain_days": 14},
             "notifications": {"administrators": None}}
@@ -58,7 +58,8 @@ def test_settings(admin, path, good, bad):
         return admin.get("/v1/org").data["settings"]
     before = settings()
     assert admin.post("/v1/org", {"settings": {area: {name: good}}}, expect=200).data["settings"][area][name] == good
-    assert settings() == {**before, area: {**before[area], name: good}}
+    follows = {"charged": True} if path == "events.expire_after" else {}  # said by the server
+    assert settings() == {**before, area: {**before[area], name: good, **follows}}
     admin.refused("POST", "/v1/org", 400, "validation.failed", [f"settings.{path}"], body={"settings": {area: {name: bad}}})
     admin.refused("POST", "/v1/org", 400, "validation.failed", [f"settings.{area}.zzz"], body={"settings": {area: {"zzz": 1}}})
     assert admin.post("/v1/org", {"settings": {area: {name: None}}}, expect=200).data["settings"][area][name] == DEFAULTS[area][name]

@@ -23,7 +23,7 @@ import requests
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WHARF_BUILD") or os.environ.get("BUILD") or ROOT / "build").resolve()
 PROGRAM = pathlib.Path(os.environ.get("WHARF_PROGRAM") or BUILD / "kernel" / "wharf")
-MODULES = os.environ.get("WHARF_TEST_MODULES") or f"org,locations,stations,logs,support,{BUILD}/tests/plugins/filterbench.so"
+MODULES = os.environ.get("WHARF_TEST_MODULES") or f"org,locations,stations,logs,support,events,{BUILD}/tests/plugins/filterbench.so"
 KEYS = ["data", "message", "status", "code", "errors", "pagination", "endpoint"]
 CODE = re.compile(r"^[a-z0-9_]+([.:][a-z0-9_]+)*$")
 ISO = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
@@ -113,7 +113,33 @@ class Server:
         schema = answer["content"]["application/json"]["schema"]
         return jsonschema.Draft202012Validator(schema, resolver=self.resolver, format_checker=jsonschema.FormatChecker())
 
+    def check_events(self):
+        """Every event that was emitted is of a declared type, and its data is as the type's schema says."""
+        validators = {}
+        for type, data in self.sql("SELECT type, data FROM wharf.event WHERE resource_type <> 'made_by_test'"):
+            if type not in validators:
+                r = requests.get(f"{self.base}/v1/schemas/events/{type}", timeout=10)
+                assert r.status_code == 200, f"an event of the undeclared type {type}"
+                jsonschema.Draft202012Validator.check_schema(r.json())
+                validators[type] = jsonschema.Draft202012Validator(r.json())
+            errors = sorted(validators[type].iter_errors(data), key=str)
+            assert not errors, f"event {type}: {errors[0].message} at {list(errors[0].absolute_path)} of {json.dumps(data)[:2000]}"
+
+    def can_be_asked(self):
+        try:
+            return self.process.poll() is None and requests.get(self.base + "/readyz", timeout=5).status_code == 200
+        except requests.RequestException:
+            return False
+
     def stop(self):
+        asked = self.can_be_asked()
+        try:
+            if asked:
+                self.check_events()
+        finally:
+            self.end()
+
+    def end(self):
         if self._db:
             self._db.close()
         self.process.terminate()
@@ -209,7 +235,7 @@ def check_envelope(r, path):
 
 def path_is_plain(path):
     """Lists that are not paged."""
-    return path.split("?")[0].endswith(("/tree", "/paper-sizes", "/layouts")) or "cache=1" in path
+    return path.split("?")[0].endswith(("/tree", "/events/types", "/paper-sizes", "/layouts")) or "cache=1" in path
 
 
 class Answer:

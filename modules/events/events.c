@@ -1,0 +1,138 @@
+/* events.c - the module events (spec 07 sections 1 and 3): event records as a resource, the catalogue of types.
+ *
+ * Reading records needs no code. Leaves to others: writing and processing them, which is the kernel's; deliveries, which are webhooks'.
+ */
+#include "events.h"
+
+#include "events.gen.h"
+
+const wharf_host *events_host;
+const wharf_events_api *events_api;
+wharf_plugin *events_self;
+
+static const char types_doc[] =
+    "{\"summary\": \"The types of events of the loaded modules\", \"tag\": \"Events\", \"location\": \"none\", \"query\": {"
+    "\"type\": {\"type\": \"string\", \"enum\": [\"system\", \"resource\"]}, \"module\": {\"type\": \"string\"}, "
+    "\"include_examples\": {\"type\": \"boolean\"}}, \"response\": {\"type\": \"array\", \"items\": {\"type\": \"object\", "
+    "\"required\": [\"object\", \"type\", \"description\", \"system\", \"resource_type\", \"module\", \"supersedable\", "
+    "\"deprecated\", \"schema\"], \"properties\": {\"object\": {\"const\": \"event_type\"}, \"type\": {\"type\": \"string\"}, "
+    "\"description\": {\"type\": \"string\"}, \"system\": {\"type\": \"boolean\"}, \"resource_type\": {\"type\": \"string\"}, "
+    "\"module\": {\"type\": \"string\"}, \"supersedable\": {\"type\": \"boolean\"}, \"deprecated\": {\"type\": \"boolean\"}, "
+    "\"schema\": {\"type\": \"string\"}, \"example\": {\"type\": \"object\"}}}}}";
+
+/* ---- the catalogue ---- */
+
+struct wanted {
+    bool system, resource, examples;
+    wharf_str module;
+};
+
+static wharf_status read_wanted(wharf_req *req, struct wanted *w)
+{
+    wharf_str v;
+
+    *w = (struct wanted){.system = true, .resource = true, .module = WHARF_S("")};
+    if (events_host->req->param(req, "type", &v)) {
+        w->system = events_same(v, WHARF_S("system"));
+        w->resource = events_same(v, WHARF_S("resource"));
+        if (!w->system && !w->resource)
+            return events_host->err->fail(req, "param.invalid", "type", "type must be system or resource");
+    }
+    events_host->req->param(req, "module", &w->module);
+    if (events_host->req->param(req, "include_examples", &v)) {
+        w->examples = events_same(v, WHARF_S("true"));
+        if (!w->examples && !events_same(v, WHARF_S("false")))
+            return events_host->err->fail(
+                req, "param.invalid", "include_examples", "include_examples must be true or false");
+    }
+    return WHARF_OK;
+}
+
+static wharf_status put_type(wharf_req *req, wharf_out *out, const wharf_event_type *t, bool example)
+{
+    const wharf_json_api *j = events_host->json;
+    const wharf_json *data;
+    wharf_status s = WHARF_OK;
+
+    j->open(out, NULL, '{');
+    j->put(out, "object", events_text(WHARF_S("event_type")));
+    j->put(out, "type", events_text(t->type));
+    j->put(out, "description", events_text(t->description));
+    j->put(out, "system", events_truth(t->system));
+    j->put(out, "resource_type", events_text(t->resource_type));
+    j->put(out, "module", events_text(t->module));
+    j->put(out, "supersedable", events_truth(t->supersedable));
+    j->put(out, "deprecated", events_truth(t->deprecated));
+    j->put(out, "schema", events_text(t->schema));
+    if (example) {
+        s = j->parse(req, t->example, &data);
+        if (s == WHARF_OK)
+            j->put(out, "example", (wharf_val){.type = WHARF_V_JSON, .u.j = data});
+    }
+    j->close(out);
+    return s;
+}
+
+static wharf_status list_types(wharf_req *req, void *arg)
+{
+    size_t n = events_api->type_count(events_self);
+    struct wanted w;
+    wharf_out *out;
+    wharf_status s = read_wanted(req, &w);
+
+    if (s != WHARF_OK)
+        return s;
+    out = events_host->req->respond(req, 200, "Event types retrieved");
+    events_host->json->open(out, NULL, '[');
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        wharf_event_type t = {.head = WHARF_HEAD(wharf_event_type)};
+
+        if (events_api->type_at(events_self, i, &t) && (t.system ? w.system : w.resource) &&
+            (!w.module.n || events_same(w.module, t.module)))
+            s = put_type(req, out, &t, w.examples);
+    }
+    events_host->json->close(out);
+    return s;
+}
+
+/* ---- the module ---- */
+
+static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+{
+    static const struct {
+        wharf_head head;
+    } catalog = {WHARF_HEAD(wharf_head)};
+    const wharf_resource event = {.head = WHARF_HEAD(wharf_resource),
+        .name = "event",
+        .definition_hash = EVENT_DEFINITION_HASH,
+        .definition = EVENT_DEFINITION};
+    const wharf_route types = {.head = WHARF_HEAD(wharf_route),
+        .method = "GET",
+        .path = "/v1/events/types",
+        .scope = "any",
+        .definition = {types_doc, sizeof(types_doc) - 1},
+        .handler = list_types,
+        .flags = WHARF_R_READONLY};
+
+    MIGRATIONS(api, d);
+    api->errors(d, (wharf_str)ERRORS);
+    api->provide(d, "events.catalog", 1, 0, &catalog);
+    api->resource(d, &event);
+    api->route(d, &types);
+}
+
+static wharf_status start(wharf_plugin *self, wharf_req *req)
+{
+    events_self = self;
+    events_api = events_host->service(self, "wharf.events", 1, 0);
+    return events_api ? WHARF_OK : WHARF_UNAVAILABLE;
+}
+
+const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
+{
+    static const wharf_plugin_desc desc = {
+        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+
+    events_host = host;
+    return &desc;
+}
