@@ -35,14 +35,14 @@ wharf_status delivery_wanted(wharf_req *req, const struct wanting *w, const whar
 }
 
 void delivery_row(wharf_req *req, wharf_out *rows, const wharf_event *e, wharf_str webhook_id, const char *trigger,
-    wharf_str run_id, bool supersede, wharf_str *ret_id)
+    wharf_str run_id, int64_t at_us, bool supersede, wharf_str *ret_id)
 {
-    bool automatic = !strcmp(trigger, "automatic"), manual = !strcmp(trigger, "manual");
+    bool manual = !strcmp(trigger, "manual");
 
     *ret_id = W->req->new_id(req, "dlv");
     W->json->open(rows, NULL, '{');
     W->json->put(rows, "i", text(*ret_id));
-    W->json->put(rows, "t", moment(automatic ? e->created_at_us : W->req->now_us(req)));
+    W->json->put(rows, "t", moment(at_us));
     W->json->put(rows, "e", text(e->id));
     W->json->put(rows, "et", moment(e->created_at_us));
     W->json->put(rows, "w", text(webhook_id));
@@ -114,7 +114,7 @@ wharf_status delivery_step(wharf_req *req, const wharf_event *const *events, siz
             s = delivery_wanted(req, &wanting[k], events[i], &wanted);
             if (s != WHARF_OK || !wanted)
                 continue;
-            delivery_row(req, rows, events[i], wanting[k].id, "automatic", WHARF_S(""), wanting[k].supersede, &id);
+            delivery_row(req, rows, events[i], wanting[k].id, "automatic", WHARF_S(""), events[i]->created_at_us, wanting[k].supersede, &id);
             made++;
         }
     }

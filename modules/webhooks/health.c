@@ -21,26 +21,6 @@ static size_t add_addresses(wharf_str *to, const wharf_json *list)
     return n;
 }
 
-/* settings.notifications.administrators. */
-static size_t named_administrators(wharf_req *req, wharf_str *to)
-{
-    wharf_out *out = W->json->writer(req);
-    const wharf_json *row, *v;
-    const wharf_rec *rec;
-
-    if (W->res->fetch(req, "organization", hooks_keys->caller(req)->live_organization, 0, &rec) != WHARF_OK) {
-        W->err->clear(req);
-        return 0;
-    }
-    W->res->encode(req, out, NULL, rec);
-    if (finish(req, out, &row) != WHARF_OK)
-        return 0;
-    v = W->json->get(row, "settings");
-    v = v && W->json->type(v) == WHARF_J_OBJECT ? W->json->get(v, "notifications") : NULL;
-    v = v && W->json->type(v) == WHARF_J_OBJECT ? W->json->get(v, "administrators") : NULL;
-    return v && W->json->type(v) == WHARF_J_ARRAY ? add_addresses(to, v) : 0;
-}
-
 static size_t owners(wharf_req *req, wharf_str *to)
 {
     const wharf_rec *const *recs;
@@ -67,7 +47,8 @@ static void tell_administrators(wharf_req *req, wharf_str id, const char *what, 
 {
     wharf_str to[RECIPIENTS_MAX], name = id, url = WHARF_S("");
     const wharf_rec *rec;
-    size_t n = named_administrators(req, to);
+    const wharf_json *named = organization_setting(req, "notifications", "administrators");
+    size_t n = named && W->json->type(named) == WHARF_J_ARRAY ? add_addresses(to, named) : 0;
 
     if (!n)
         n = owners(req, to);

@@ -102,7 +102,7 @@ wharf_status webhook_secret(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = secrets_read(req, get_text(rec, WEBHOOK_SECRETS), W->req->now_us(req), &secrets);
     if (s == WHARF_OK)
-        s = hooks_logs->note(req, "webhook", id, "secret_shown", "The secret was shown");
+        s = hooks_logs->note(req, "webhook", id, "accessed_secret", "The signing secret was shown");
     if (s == WHARF_OK)
         show(W->req->respond(req, 200, "Secret of the webhook"), &secrets);
     return s;

@@ -43,6 +43,25 @@ wharf_status finish(wharf_req *req, wharf_out *out, const wharf_json **ret)
     return W->json->result(req, out, ret);
 }
 
+const wharf_json *organization_setting(wharf_req *req, const char *group, const char *name)
+{
+    const char *const path[] = {"settings", group, name};
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *v;
+    const wharf_rec *rec;
+
+    if (W->res->fetch(req, "organization", hooks_keys->caller(req)->live_organization, 0, &rec) != WHARF_OK) {
+        W->err->clear(req);
+        return NULL;
+    }
+    W->res->encode(req, out, NULL, rec);
+    if (finish(req, out, &v) != WHARF_OK)
+        return NULL;
+    for (size_t i = 0; v && i < 3; i++)
+        v = W->json->type(v) == WHARF_J_OBJECT ? W->json->get(v, path[i]) : NULL;
+    return v;
+}
+
 wharf_status url_check(wharf_req *req, wharf_str url, const char *path)
 {
     const wharf_fetch_request r = {.head = WHARF_HEAD(wharf_fetch_request),

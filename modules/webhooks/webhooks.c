@@ -31,6 +31,21 @@ static const char flush_doc[] =
     "{\"summary\": \"Drop all waiting deliveries\", \"tag\": \"Webhooks\", \"location\": \"none\", \"response\": {\"type\": \"object\", "
     "\"required\": [\"dropped\"], \"properties\": {\"dropped\": {\"type\": \"integer\"}}}}";
 
+static const char resend_doc[] =
+    "{\"summary\": \"Send an event again, once and at once\", \"tag\": \"Events\", \"location\": \"row\", \"status\": 202, \"body\": {\"type\": "
+    "\"object\", \"properties\": {\"webhook_ids\": {\"type\": \"array\", \"maxItems\": 50, \"uniqueItems\": true, \"items\": {\"type\": "
+    "\"string\"}, \"description\": \"Default: those that got it when it was processed.\"}}}, \"response\": {\"type\": \"object\", \"required\": "
+    "[\"event_id\", \"deliveries\"], \"properties\": {\"event_id\": {\"type\": \"string\"}, \"deliveries\": {\"type\": \"array\", "
+    "\"items\": {\"type\": \"object\"}}}}}";
+static const char recover_doc[] =
+    "{\"summary\": \"Deliver events again that failed or were missed\", \"tag\": \"Webhooks\", \"location\": \"none\", \"status\": 202, "
+    "\"body\": {\"type\": \"object\", \"required\": [\"since\"], \"properties\": {\"since\": {\"type\": \"string\", \"format\": "
+    "\"date-time\"}, \"until\": {\"type\": \"string\", \"format\": \"date-time\"}, \"statuses\": {\"type\": \"array\", \"minItems\": 1, "
+    "\"uniqueItems\": true, \"items\": {\"type\": \"string\", \"enum\": [\"failed\", \"dropped\", \"superseded\", \"succeeded\", "
+    "\"missed\"]}, \"description\": \"Default: failed.\"}, \"types\": {\"type\": \"array\", \"minItems\": 1, \"maxItems\": 200, \"items\": "
+    "{\"type\": \"string\"}}}}, \"response\": {\"type\": \"object\", \"required\": [\"id\", \"matched\"], \"properties\": {\"id\": "
+    "{\"type\": \"string\"}, \"matched\": {\"type\": \"integer\"}}}}";
+
 static const struct {
     const char *method, *path, *scope;
     wharf_str doc;
@@ -41,6 +56,8 @@ static const struct {
     {"GET", "/v1/webhooks/:webhook/secret", "webhooks:write", {secret_doc, sizeof(secret_doc) - 1}, webhook_secret, 0},
     {"POST", "/v1/webhooks/:webhook/secret/rotate", "webhooks:write", {rotate_doc, sizeof(rotate_doc) - 1}, webhook_rotate, 0},
     {"POST", "/v1/webhooks/:webhook/flush", "webhooks:write", {flush_doc, sizeof(flush_doc) - 1}, webhook_flush, WHARF_R_LONG},
+    {"POST", "/v1/webhooks/:webhook/recover", "webhooks:write", {recover_doc, sizeof(recover_doc) - 1}, webhook_recover, WHARF_R_LONG},
+    {"POST", "/v1/events/:event/resend", "events:write", {resend_doc, sizeof(resend_doc) - 1}, event_resend, 0},
 };
 
 static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
@@ -58,24 +75,30 @@ static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
     }
 }
 
+#define RESOURCE(r, NAME, its_hooks)                                                                                   \
+    (wharf_resource)                                                                                                   \
+    {                                                                                                                  \
+        .head = WHARF_HEAD(wharf_resource), .name = (r), .definition_hash = NAME##_DEFINITION_HASH,                    \
+        .definition = NAME##_DEFINITION, .hooks = (its_hooks)                                                          \
+    }
+
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     const wharf_events_api *events = hooks_host->service(self, "wharf.events", 1, 0);
     const wharf_event_step step = {
         .head = WHARF_HEAD(wharf_event_step), .name = "webhooks_list", .fn = delivery_step};
-    const wharf_resource webhook = {.head = WHARF_HEAD(wharf_resource),
-        .name = "webhook",
-        .definition_hash = WEBHOOK_DEFINITION_HASH,
-        .definition = WEBHOOK_DEFINITION,
-        .hooks = &webhook_hooks};
+    const wharf_resource resources[] = {RESOURCE("webhook", WEBHOOK, &webhook_hooks), RESOURCE("delivery", DELIVERY, NULL),
+        RESOURCE("outgoing_webhook", OUTGOING_WEBHOOK, NULL)};
 
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    api->resource(d, &webhook);
+    for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
+        api->resource(d, &resources[i]);
     declare_routes(d, api);
     if (events)
         events->step(d, &step);
     api->job(d, "deliver", engine_run, NULL, WHARF_S("{\"resident\": true}"));
+    api->job(d, "recover", webhooks_recover_job, NULL, WHARF_S("{\"transaction\": \"own\", \"timeout\": \"30m\"}"));
     api->job(d, "retention", webhooks_retention, NULL, WHARF_S("{\"every\": \"15m\"}"));
 }
 

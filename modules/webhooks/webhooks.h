@@ -82,6 +82,9 @@ int64_t row_integer(const wharf_rows *rows, size_t row, size_t column, int64_t f
 /* A value made by a writer. */
 wharf_status finish(wharf_req *req, wharf_out *out, const wharf_json **ret);
 
+/* settings.<group>.<name> of the live organization, or NULL. */
+const wharf_json *organization_setting(wharf_req *req, const char *group, const char *name);
+
 /* ---- secrets.c: the secrets that sign, newest first ---- */
 
 #define SECRETS_MAX (OLD_SECRETS_MAX + 1)
@@ -168,9 +171,9 @@ wharf_status delivery_poke(wharf_req *req, wharf_str webhook_id);
 wharf_status delivery_status_changed(wharf_req *req, wharf_str webhook_id, wharf_str from, wharf_str to);
 /* All waiting deliveries are dropped. *ret_n: how many, or NULL. */
 wharf_status delivery_drop(wharf_req *req, wharf_str webhook_id, const char *reason, int64_t *ret_n);
-/* One more row for webhooks.add(). trigger: automatic, manual, recovery. */
+/* One more row for webhooks.add(). trigger: automatic, manual, recovery; at_us: its created_at, the same whenever it is made again. */
 void delivery_row(wharf_req *req, wharf_out *rows, const wharf_event *e, wharf_str webhook_id, const char *trigger,
-    wharf_str run_id, bool supersede, wharf_str *ret_id);
+    wharf_str run_id, int64_t at_us, bool supersede, wharf_str *ret_id);
 wharf_status delivery_add(wharf_req *req, wharf_out *rows, int64_t *ret_added);
 
 struct wanting { /* what a webhook wants to hear of */
@@ -186,7 +189,7 @@ bool wants_type(const wharf_json *patterns, wharf_str type);
 /* ---- engine.c, health.c ---- */
 
 wharf_handler engine_run; /* resident: sends what is due */
-wharf_handler webhooks_retention; /* job */
+wharf_handler webhooks_retention, webhooks_recover_job; /* jobs */
 /* What the figures (or a receiver, or time) ask for: "suspend", "disable", "degrade", "recover", "enable", "invalid_url",
  * "receiver_request". Between transactions; does its own for that organization. */
 wharf_status health_care(wharf_req *req, wharf_str organization, wharf_str webhook_id, wharf_str care);
