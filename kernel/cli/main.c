@@ -25,6 +25,7 @@ static const struct command commands[] = {
     {"job", command_job},
     {"secret", command_secret},
     {"files", command_files},
+    {"webhook", command_webhook},
     {"help", command_help},
     {"--help", command_help},
     {"-h", command_help},
@@ -69,6 +70,8 @@ static const char help[] =
     "  wharf secret rotate           a new key at the head of the file of master keys\n"
     "  wharf secret status           how many secrets each key has sealed\n"
     "  wharf secret reseal           seal with the current key what older ones have sealed\n"
+    "  wharf webhook verify --secret S --id ID --timestamp T --signature V < body\n"
+    "                                does the signature of a received webhook fit?\n"
     "  wharf help settings           all settings\n"
     "  wharf version\n"
     "\n"

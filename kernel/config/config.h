@@ -47,6 +47,7 @@ struct config {
     struct config_list net_resolve; /* net.resolve = {}: host=address[:port]; not with environment = "production" */
     const char *net_ca_file; /* net.ca_file: certificates believed instead of the system's; not in production */
     const char *net_dns; /* net.dns: name servers, "" for those of the system */
+    bool net_allow_http;
     int64_t net_per_host, net_transfers; /* net.per_host = 8, net.transfers = 512 */
     const char *mail_url, *mail_user, *mail_password; /* mail.url = "": smtp://host:587 or smtps://host; "" = no mail */
     const char *mail_from, *mail_from_name, *mail_tls; /* mail.from, mail.from_name, mail.tls = "required" | "none" */

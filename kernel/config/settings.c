@@ -68,6 +68,7 @@ static const struct setting table[] = {
     INT("http.connection_limit", connection_limit, "10000", 16, 1000000, "open connections, per web worker"),
     LIST("http.trusted_proxies", trusted_proxies, "", "addresses or networks whose X-Forwarded-For is believed"),
     LIST("net.allow", net_allow, "", "otherwise refused addresses that outgoing requests may reach"),
+    BOOL("net.allow_http", net_allow_http, "false", "webhooks and integrations may send to http:// too"),
     LIST("net.resolve", net_resolve, "", "host=address[:port] asked instead of name servers; not in production"),
     TEXT("net.ca_file", net_ca_file, "", "certificates believed instead of the system's; not in production"),
     TEXT("net.dns", net_dns, "", "name servers, address or address:port, by comma; empty: those of the system"),

@@ -103,6 +103,7 @@ wharf_str net_text(const struct net_transfer *t); /* body, when there was no sin
 uint64_t net_received(const struct net_transfer *t);
 void *net_arg(const struct net_transfer *t);
 const char *net_trouble(const struct net_transfer *t); /* for the operator's log, never for the client */
+wharf_str net_head(const struct net_transfer *t); /* status line and headers of the last answer, with CRLF */
 int64_t net_elapsed_us(const struct net_transfer *t);
 void net_transfer_free(struct net_transfer *t); /* NULL is accepted */
 

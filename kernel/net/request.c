@@ -95,6 +95,11 @@ enum net_outcome net_outcome(const struct net_transfer *t)
     return t->outcome;
 }
 
+wharf_str net_head(const struct net_transfer *t)
+{
+    return buf_str(&t->head);
+}
+
 int net_status(const struct net_transfer *t)
 {
     return t->status;

@@ -1,6 +1,7 @@
 /* host_fetch.c - the service wharf.fetch (plugin-api/wharf/service/fetch.h) on top of net/client.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -16,39 +17,113 @@
 enum { DEFAULT_BYTES = 10000000, DEFAULT_CONNECT = 5000, DEFAULT_STALL = 5000, DEFAULT_STALL_BYTES = 1024 };
 enum { DEFAULT_TOTAL = 20000 };
 
-struct fetch_box { /* the fetches of one request */
+/* The fetches of one request. Not in its arena: a resident job starts more than an arena holds. */
+struct fetch_box {
     struct net_queue *queue;
-    struct wharf_fetch *first;
+    struct wharf_fetch *first; /* all */
+    struct wharf_fetch *ready, **ready_last; /* over and not told yet, in the order in which they ended */
+    size_t n, running;
 };
 
 struct wharf_fetch {
-    struct arena *arena; /* its own: residents start any number of fetches in one request */
-    struct wharf_req *req;
     struct net_transfer *transfer;
-    const char *family;
-    struct fetch_verdict verdict;
+    char family[32];
+    char code[64];
+    const char *text;
     uint32_t flags;
     int fd;
     bool over, told, late; /* taken back; returned by wait() or next(); given up at the request's deadline */
-    struct wharf_fetch *next;
+    void *tag;
+    struct wharf_fetch *next, **at; /* of all */
+    struct wharf_fetch *next_ready, **at_ready;
 };
 
 /* ---- life ---- */
 
+static void f_done(wharf_req *req, wharf_fetch *f);
+
+static void free_box(void *arg)
+{
+    struct wharf_req *req = arg;
+    struct fetch_box *box = req->fetches;
+
+    for (struct wharf_fetch *f = box->first; f; f = f->next) {
+        if (!f->over)
+            net_cancel(req->engine->net, f->transfer);
+    }
+    while (box->first)
+        f_done(req, box->first);
+    net_queue_free(box->queue);
+    req->fetches = NULL;
+}
+
+static struct fetch_box *box_of(struct wharf_req *req)
+{
+    if (!req->fetches) {
+        req->fetches = ARENA_NEW(req->arena, struct fetch_box);
+        req->fetches->queue = net_queue_new();
+        req->fetches->ready_last = &req->fetches->ready;
+        arena_on_release(req->arena, free_box, req);
+    }
+    return req->fetches;
+}
+
+struct net_queue *host_fetch_queue(struct wharf_req *req)
+{
+    return box_of(req)->queue;
+}
+
+static void leave_ready(struct fetch_box *box, struct wharf_fetch *f)
+{
+    if (!f->at_ready)
+        return;
+    *f->at_ready = f->next_ready;
+    if (f->next_ready)
+        f->next_ready->at_ready = f->at_ready;
+    else
+        box->ready_last = f->at_ready;
+    f->at_ready = NULL;
+}
+
+/* Returned to the caller: next() does not tell of it again. */
+static struct wharf_fetch *tell(struct fetch_box *box, struct wharf_fetch *f)
+{
+    f->told = true;
+    leave_ready(box, f);
+    return f;
+}
+
+static struct fetch_verdict verdict_of(struct arena *a, const struct wharf_fetch *f)
+{
+    if (f->late)
+        return fetch_outcome_verdict(a, NET_TIMEOUT, f->family);
+    return fetch_verdict(a, f->transfer, f->family, f->flags & WHARF_FETCH_ANY_STATUS,
+        f->flags & (WHARF_FETCH_ANY_BODY | WHARF_FETCH_ANY_STATUS));
+}
+
 /* Takes one transfer back from the loop. */
 static struct wharf_fetch *take(struct wharf_req *req, int64_t wait_us)
 {
-    struct net_transfer *t = net_queue_take(req->fetches->queue, wait_us);
+    struct fetch_box *box = req->fetches;
+    struct net_transfer *t = net_queue_take(box->queue, wait_us);
     struct wharf_fetch *f = t ? net_arg(t) : NULL;
+    struct fetch_verdict v;
 
     if (!f)
         return NULL;
     f->over = true;
-    f->verdict = f->late ? fetch_outcome_verdict(f->arena, NET_TIMEOUT, f->family)
-                         : fetch_verdict(f->arena, t, f->family, f->flags & WHARF_FETCH_ANY_STATUS,
-                               f->flags & (WHARF_FETCH_ANY_BODY | WHARF_FETCH_ANY_STATUS));
+    box->running--;
+    v = verdict_of(req->arena, f);
+    snprintf(f->code, sizeof(f->code), "%.*s", STR_ARG(v.code));
+    f->text = v.text;
     if (f->fd >= 0)
         lseek(f->fd, 0, SEEK_SET);
+    if (!f->told) {
+        f->next_ready = NULL;
+        f->at_ready = box->ready_last;
+        *box->ready_last = f;
+        box->ready_last = &f->next_ready;
+    }
     return f;
 }
 
@@ -62,42 +137,18 @@ static void give_up(struct wharf_req *req, struct wharf_fetch *f)
 
 static void f_done(wharf_req *req, wharf_fetch *f)
 {
+    struct fetch_box *box = req->fetches;
+
     give_up(req, f);
     net_transfer_free(f->transfer);
     if (f->fd >= 0)
         close(f->fd);
-    for (struct wharf_fetch **at = &req->fetches->first; *at; at = &(*at)->next) {
-        if (*at == f) {
-            *at = f->next;
-            break;
-        }
-    }
-    arena_free(f->arena);
-}
-
-static void free_box(void *arg)
-{
-    struct wharf_req *req = arg;
-
-    while (req->fetches->first)
-        f_done(req, req->fetches->first);
-    net_queue_free(req->fetches->queue);
-    req->fetches = NULL;
-}
-
-static struct fetch_box *box_of(struct wharf_req *req)
-{
-    if (!req->fetches) {
-        req->fetches = ARENA_NEW(req->arena, struct fetch_box);
-        req->fetches->queue = net_queue_new();
-        arena_on_release(req->arena, free_box, req);
-    }
-    return req->fetches;
-}
-
-struct net_queue *host_fetch_queue(struct wharf_req *req)
-{
-    return box_of(req)->queue;
+    leave_ready(box, f);
+    *f->at = f->next;
+    if (f->next)
+        f->next->at = f->at;
+    box->n--;
+    free(f);
 }
 
 /* ---- start ---- */
@@ -132,9 +183,11 @@ static uint32_t or_else(int64_t value, uint32_t fallback)
     return value <= 0 ? fallback : value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-static unsigned client_flags(uint32_t flags)
+static unsigned client_flags(const struct config *c, uint32_t flags)
 {
-    return (flags & WHARF_FETCH_HTTP ? NET_HTTP : 0u) | (flags & WHARF_FETCH_PORT_80 ? NET_PORT_80 : 0u) |
+    bool http = (flags & WHARF_FETCH_HTTP) || ((flags & WHARF_FETCH_HTTP_IF_SET) && c->net_allow_http);
+
+    return (http ? NET_HTTP : 0u) | (flags & WHARF_FETCH_PORT_80 ? NET_PORT_80 : 0u) |
            (flags & WHARF_FETCH_NO_FRAGMENT ? NET_NO_FRAGMENT : 0u) | (flags & WHARF_FETCH_GZIP ? NET_GZIP : 0u) |
            (flags & WHARF_FETCH_REUSE ? NET_REUSE : 0u);
 }
@@ -154,30 +207,47 @@ static bool read_request(const wharf_fetch_request *from, wharf_fetch_request *t
     return true;
 }
 
+static struct wharf_fetch *new_fetch(struct fetch_box *box, const wharf_fetch_request *r, int fd)
+{
+    struct wharf_fetch *f = calloc(1, sizeof(*f));
+
+    if (!f)
+        abort();
+    f->flags = r->flags;
+    f->fd = fd;
+    f->tag = r->tag;
+    f->text = "";
+    snprintf(f->family, sizeof(f->family), "%s", r->family ? r->family : "file");
+    f->next = box->first;
+    f->at = &box->first;
+    if (f->next)
+        f->next->at = &f->next;
+    box->first = f;
+    box->n++;
+    box->running++;
+    return f;
+}
+
 static wharf_status f_start(wharf_req *req, const wharf_fetch_request *given, wharf_fetch **ret_fetch)
 {
     struct fetch_box *box = box_of(req);
     struct wharf_fetch *f;
-    struct arena *own;
     wharf_fetch_request r;
     struct net_request n;
+    int fd = -1;
 
     if (!read_request(given, &r))
         return req_fail(req, "internal", NULL, "the plugin's fetch request is of a newer server");
     if (arena_poisoned(req->arena))
         return req_fail(req, "overloaded", NULL, NULL);
-    own = arena_new(0);
-    f = ARENA_NEW(own, struct wharf_fetch);
-    *f = (struct wharf_fetch){.arena = own, .req = req, .flags = r.flags, .fd = -1, .next = box->first};
-    f->family = arena_dupz(own, r.family ? r.family : "file").p;
     if (r.flags & WHARF_FETCH_TO_FILE) {
-        f->fd = nameless_file(req->engine->config);
-        if (f->fd < 0) {
+        fd = nameless_file(req->engine->config);
+        if (fd < 0) {
             log_error("fetch.file", "no room for a file in %s: %m", req->engine->config->data);
-            arena_free(own);
             return req_fail(req, "overloaded", NULL, NULL);
         }
     }
+    f = new_fetch(box, &r, fd);
     n = (struct net_request){.method = r.method,
         .url = r.url,
         .headers = r.headers,
@@ -185,7 +255,7 @@ static wharf_status f_start(wharf_req *req, const wharf_fetch_request *given, wh
         .body = r.body.p,
         .body_size = r.body.n,
         .body_fd = -1,
-        .flags = client_flags(r.flags),
+        .flags = client_flags(req->engine->config, r.flags),
         .redirects = r.redirects,
         .per_host = r.per_host,
         .limits = {.bytes = r.max_bytes > 0 ? (uint64_t)r.max_bytes : DEFAULT_BYTES,
@@ -197,7 +267,6 @@ static wharf_status f_start(wharf_req *req, const wharf_fetch_request *given, wh
         .sink = f->fd >= 0 ? to_file : NULL,
         .sink_arg = f,
         .arg = f};
-    box->first = f;
     f->transfer = net_submit(req->engine->net, box->queue, &n);
     *ret_fetch = f;
     return WHARF_OK;
@@ -221,35 +290,20 @@ static wharf_status f_wait(wharf_req *req, wharf_fetch *f)
             give_up(req, f);
         }
     }
-    f->told = true;
+    tell(req->fetches, f);
     return WHARF_OK;
-}
-
-static wharf_fetch *untold(struct wharf_req *req, bool *ret_under_way)
-{
-    *ret_under_way = false;
-    for (struct wharf_fetch *f = req->fetches->first; f; f = f->next) {
-        if (f->over && !f->told)
-            return f;
-        *ret_under_way |= !f->over;
-    }
-    return NULL;
 }
 
 static wharf_fetch *f_next(wharf_req *req, int64_t wait_ms)
 {
     int64_t left = time_left_us(req), wait_us = wait_ms * 1000;
-    struct wharf_fetch *f;
-    bool under_way;
+    struct fetch_box *box = req->fetches;
 
-    if (!req->fetches)
+    if (!box || (!box->ready && !box->running))
         return NULL;
-    f = untold(req, &under_way);
-    if (!f && under_way)
-        f = take(req, left >= 0 && left < wait_us ? left : wait_us);
-    if (f)
-        f->told = true;
-    return f;
+    if (!box->ready)
+        take(req, left >= 0 && left < wait_us ? left : wait_us);
+    return box->ready ? tell(box, box->ready) : NULL;
 }
 
 static void f_cancel(wharf_req *req, wharf_fetch *f)
@@ -262,7 +316,7 @@ static void f_cancel(wharf_req *req, wharf_fetch *f)
 
 static wharf_str f_code(const wharf_fetch *f)
 {
-    return f->verdict.code.p ? f->verdict.code : str_z("");
+    return str_z(f->code);
 }
 
 static wharf_str f_outcome(const wharf_fetch *f)
@@ -304,7 +358,7 @@ static wharf_status f_fail(wharf_req *req, const wharf_fetch *f, const char *pat
 {
     if (!f_code(f).n)
         return WHARF_OK;
-    return req_fail(req, f->verdict.code.p, path, "%s", f->verdict.text);
+    return req_fail(req, f->code, path, "%s", f->text);
 }
 
 static wharf_status f_get(wharf_req *req, const wharf_fetch_request *r, const char *path, wharf_fetch **ret_fetch)
@@ -330,7 +384,7 @@ static wharf_status f_check(wharf_req *req, const wharf_fetch_request *given, co
 
     if (!read_request(given, &r))
         return req_fail(req, "internal", NULL, "the plugin's fetch request is of a newer server");
-    o = net_url_parse(net_guard(req->engine->net), r.url, client_flags(r.flags), &url);
+    o = net_url_parse(net_guard(req->engine->net), r.url, client_flags(req->engine->config, r.flags), &url);
     if (o == NET_DONE) {
         net_url_done(&url);
         return WHARF_OK;
@@ -339,5 +393,21 @@ static wharf_status f_check(wharf_req *req, const wharf_fetch_request *given, co
     return req_fail(req, v.code.p, path, "%s", v.text);
 }
 
+static void *f_tag(const wharf_fetch *f)
+{
+    return f->tag;
+}
+
+static wharf_str f_head(const wharf_fetch *f)
+{
+    return f->over ? net_head(f->transfer) : str_z("");
+}
+
+static size_t f_under_way(wharf_req *req)
+{
+    return box_of(req)->n;
+}
+
 const wharf_fetch_api host_fetch = {WHARF_HEAD(wharf_fetch_api), f_start, f_wait, f_next, f_cancel, f_done, f_code,
-    f_outcome, f_status, f_header, f_text, f_file, f_size, f_elapsed, f_fail, f_get, f_check};
+    f_outcome, f_status, f_header, f_text, f_file, f_size, f_elapsed, f_fail, f_get, f_check, f_tag, f_head,
+    f_under_way};

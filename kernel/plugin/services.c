@@ -4,6 +4,7 @@
 #include "plugin/host.h"
 #include "wharf/service/blob.h"
 #include "wharf/service/config.h"
+#include "wharf/service/crypto.h"
 #include "wharf/service/events.h"
 #include "wharf/service/fetch.h"
 #include "wharf/service/keys.h"
@@ -22,12 +23,13 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.event", 1, 0}, &host_event},
     {{"wharf.import", 1, 0}, &host_import},
     {{"wharf.blob", 1, 1}, &host_blob},
-    {{"wharf.fetch", 1, 0}, &host_fetch},
+    {{"wharf.fetch", 1, 1}, &host_fetch},
     {{"wharf.mail", 1, 0}, &host_mail},
     {{"wharf.keys", 1, 0}, &host_keys},
-    {{"wharf.logs", 1, 0}, &host_logs},
+    {{"wharf.logs", 1, 1}, &host_logs},
     {{"wharf.config", 1, 0}, &host_config},
     {{"wharf.token", 1, 0}, &host_token},
+    {{"wharf.crypto", 1, 0}, &host_crypto},
     {{"wharf.events", 1, 0}, &host_events},
 };
 const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

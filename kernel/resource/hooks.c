@@ -292,5 +292,6 @@ bool narrow_rows_of(struct wharf_req *req, const struct resource *res, wharf_str
         if (explained(req, s) != WHARF_OK)
             return false;
     }
+    req_leave_organization(req); /* a hook may have asked by plugin SQL; the list itself is the owner's */
     return req->n_problems == 0;
 }

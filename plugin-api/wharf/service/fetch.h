@@ -1,4 +1,4 @@
-/* wharf/service/fetch.h - outgoing HTTP with the address guard: service "wharf.fetch", version 1.0.
+/* wharf/service/fetch.h - outgoing HTTP with the address guard: service "wharf.fetch", version 1.1.
  *
  * Requests reach public addresses only, and what the operator opened with net.allow: every name, every address and every redirect is
  * checked before anything is sent (docs/net.md). A fetch belongs to the request that started it and ends with it at the latest. Nothing
@@ -24,7 +24,8 @@ enum wharf_fetch_option {
     WHARF_FETCH_REUSE = 16,      /* keep the connection for the next fetch of this host: many small requests */
     WHARF_FETCH_TO_FILE = 32,    /* the body goes to a file without a name, see file(); else to memory, see text() */
     WHARF_FETCH_ANY_STATUS = 64, /* an answer is an answer: code() is empty whatever its status, redirect or body */
-    WHARF_FETCH_ANY_BODY = 128   /* an empty body is no failure */
+    WHARF_FETCH_ANY_BODY = 128,  /* an empty body is no failure */
+    WHARF_FETCH_HTTP_IF_SET = 256 /* http:// when the operator has said so: net.allow_http. Since 1.1 */
 };
 
 /* Zero and NULL mean the value in parentheses. Times are milliseconds. */
@@ -45,6 +46,7 @@ typedef struct wharf_fetch_request {
     int64_t total_ms;                /* everything (20,000) */
     uint32_t per_host;               /* transfers at once to the same host and port (net.per_host) */
     uint32_t reserved;
+    void *tag;                       /* the caller's own, see tag(); since 1.1 */
 } wharf_fetch_request;
 
 typedef struct wharf_fetch_api {
@@ -76,6 +78,14 @@ typedef struct wharf_fetch_api {
     wharf_status (*get)(wharf_req *req, const wharf_fetch_request *r, const char *path, wharf_fetch **ret_fetch);
     /* Only what can be said about the URL without asking anybody: scheme, form, name. Adds the problem. */
     wharf_status (*check)(wharf_req *req, const wharf_fetch_request *r, const char *path);
+
+    /* Since 1.1: */
+    void *(*tag)(const wharf_fetch *f);
+    /* Status line and headers of the last answer as they came, with CRLF; empty without an answer. Until done(). */
+    wharf_str (*answer_head)(const wharf_fetch *f);
+    /* How many of the request's fetches were started and are not yet done(). Who starts fetches inside memory scopes calls this before the
+     * first of them: from then on they outlive the scope. */
+    size_t (*under_way)(wharf_req *req);
 } wharf_fetch_api;
 
 #ifdef __cplusplus

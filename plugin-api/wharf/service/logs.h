@@ -1,4 +1,4 @@
-/* wharf/service/logs.h - the change log's seal: service "wharf.logs", version 1.0 (docs/logs.md).
+/* wharf/service/logs.h - the change log's seal: service "wharf.logs", version 1.1 (docs/logs.md).
  *
  * The server writes the change log and seals it; which rows anybody sees is a resource's matter. Rules of this header: wharf/plugin.h.
  */
@@ -25,6 +25,9 @@ typedef struct wharf_logs_api {
     /* Checks the chain of the request's organization from the first to the last row that the request's created_at filters (query
      * parameters, docs/spec/01-platform.md section 11) choose; all of it without any. resource: the declared one that shows the change log. */
     wharf_status (*verify)(wharf_req *req, const char *resource, wharf_logs_report *report);
+    /* A row of the change log for something that changed no field, such as a secret that was shown; in the request's transaction. action: one
+     * word of a-z and _. Since 1.1. */
+    wharf_status (*note)(wharf_req *req, const char *resource, wharf_str id, const char *action, const char *message);
 } wharf_logs_api;
 
 #ifdef __cplusplus

@@ -1,0 +1,73 @@
+/* host_crypto.c - the service wharf.crypto (plugin-api/wharf/service/crypto.h) on top of secret/. */
+#include <string.h>
+
+#include "plugin/host.h"
+#include "secret/secret.h"
+#include "secret/signature.h"
+#include "util/str.h"
+#include "wharf/service/crypto.h"
+
+static wharf_str c_new_secret(wharf_req *req)
+{
+    char text[SIGNATURE_SECRET_TEXT];
+
+    signature_secret(text);
+    return arena_dupz(req->arena, text);
+}
+
+static wharf_str c_sign(
+    wharf_req *req, const wharf_str *secrets, size_t n, wharf_str id, int64_t timestamp_s, wharf_str body)
+{
+    size_t room = n * (SIGNATURE_ENTRY + 1);
+    char *out = arena_alloc(req->arena, room + 1);
+
+    return (wharf_str){out, signature_make(secrets, n, id, timestamp_s, body, out, room)};
+}
+
+static uint32_t c_verify(
+    wharf_str secret, wharf_str id, wharf_str timestamp, wharf_str signatures, wharf_str body, int64_t now_s)
+{
+    switch (signature_check(secret, id, timestamp, signatures, body, now_s, SIGNATURE_TOLERANCE_S)) {
+    case SIGNATURE_GOOD:
+        return WHARF_SIGNATURE_GOOD;
+    case SIGNATURE_LATE:
+        return WHARF_SIGNATURE_LATE;
+    case SIGNATURE_MALFORMED:
+        return WHARF_SIGNATURE_MALFORMED;
+    case SIGNATURE_WRONG:
+        break;
+    }
+    return WHARF_SIGNATURE_WRONG;
+}
+
+static void c_hmac(wharf_str key, wharf_str data, unsigned char ret_hash[32])
+{
+    signature_hmac(key.p, key.n, data, ret_hash);
+}
+
+/* A plugin opens and seals what is in its own schema. */
+static bool own_table(const wharf_req *req, const char *table)
+{
+    const char *dot = strchr(table, '.');
+
+    return req->plugin && dot && str_eqz((wharf_str){table, (size_t)(dot - table)}, req->plugin->name);
+}
+
+static bool c_open(
+    wharf_req *req, const char *table, const char *column, wharf_str id, wharf_str sealed, wharf_str *ret_text)
+{
+    struct secret_place at = {table, column, id};
+
+    return own_table(req, table) && secret_open(req->arena, &at, sealed, ret_text);
+}
+
+static bool c_seal(
+    wharf_req *req, const char *table, const char *column, wharf_str id, wharf_str text, wharf_str *ret_sealed)
+{
+    struct secret_place at = {table, column, id};
+
+    return own_table(req, table) && secret_seal(req->arena, &at, text, ret_sealed);
+}
+
+const wharf_crypto_api host_crypto = {
+    WHARF_HEAD(wharf_crypto_api), c_new_secret, signature_secret_valid, c_sign, c_verify, c_hmac, c_open, c_seal};

@@ -1,0 +1,666 @@
+/* engine.c - the delivery engine: a resident job that claims what is due, sends it, and settles what is over (spec 07 sections 2 and 7).
+ *
+ * One per job worker; the database settles who does what (webhooks.claim, webhooks.complete). Between the rounds of its loop it keeps
+ * the requests that run, and the webhooks they go to as they last were. Leaves to others: what a request carries (attempt.c), how
+ * long a retry waits (schedule.c), what failures mean for the webhook (health.c).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "schedule.h"
+#include "webhooks.h"
+
+#define W hooks_host
+
+enum {
+    CLAIM_MOST = 200, /* deliveries in one claim */
+    SETTLE_MOST = 200,
+    IN_FLIGHT_MOST = 1000, /* requests of one engine */
+    WAIT_MS = 1000,
+    AGAIN_MS = 200, /* after a round that did not work out */
+    BUSY_WAIT_MS = 20, /* until queues that somebody held are tried again */
+    GRACE_US = 10000000, /* for running requests when the server ends */
+    CACHE_MOST = 4096,
+    CACHE_BUCKETS = 1024,
+};
+
+/* ---- what it keeps ---- */
+
+struct endpoint { /* a webhook as it last was */
+    struct endpoint *next;
+    int64_t version;
+    int users; /* requests that run */
+    bool stale; /* there is a newer one: freed with its last user */
+    char *memory; /* holds the texts */
+    char organization[40], id[40];
+    wharf_str url, headers, secrets, retry_mode;
+    int64_t timeout_ms;
+};
+
+struct job { /* one request */
+    struct job *next;
+    struct endpoint *endpoint;
+    char *memory; /* holds the texts */
+    wharf_str organization, webhook, attempt, lane, resource_type, resource_id, event, type, trigger, traceparent, body, request;
+    int64_t sequence, number, retries, superseded;
+    char *report; /* JSON of the outcome, for webhooks.complete() */
+    size_t report_bytes;
+    bool failed, disable; /* counts as a failure of the webhook; the receiver wants no more */
+};
+
+struct care { /* what a webhook's health asks for, done between the rounds */
+    struct care *next;
+    char organization[40], webhook[40], what[24];
+};
+
+struct engine {
+    char server[48];
+    struct care *care, **care_last;
+    struct endpoint *endpoints[CACHE_BUCKETS];
+    size_t n_endpoints;
+    struct job *over, **over_last; /* to be settled */
+    size_t n_over, running;
+    bool busy; /* some of them were held by somebody */
+    int64_t due_ms, minute_us, second_us;
+};
+
+static void *need(void *p)
+{
+    if (!p)
+        abort();
+    return p;
+}
+
+/* Copies texts into one block. */
+static char *keep_texts(wharf_str *const *texts, size_t n)
+{
+    size_t bytes = 0;
+    char *memory, *to;
+
+    for (size_t i = 0; i < n; i++)
+        bytes += texts[i]->n + 1;
+    memory = to = need(malloc(bytes));
+    for (size_t i = 0; i < n; i++) {
+        memcpy(to, texts[i]->p, texts[i]->n);
+        to[texts[i]->n] = 0;
+        texts[i]->p = to;
+        to += texts[i]->n + 1;
+    }
+    return memory;
+}
+
+static void free_endpoint(struct endpoint *e)
+{
+    free(e->memory);
+    free(e);
+}
+
+static void leave_endpoint(struct endpoint *e)
+{
+    if (e && --e->users == 0 && e->stale)
+        free_endpoint(e);
+}
+
+static void free_job(struct job *j)
+{
+    leave_endpoint(j->endpoint);
+    free(j->memory);
+    free(j->report);
+    free(j);
+}
+
+static struct endpoint **bucket_of(struct engine *g, wharf_str id)
+{
+    uint32_t h = 2166136261u;
+
+    for (size_t i = 0; i < id.n; i++)
+        h = (h ^ (unsigned char)id.p[i]) * 16777619u;
+    return &g->endpoints[h % CACHE_BUCKETS];
+}
+
+static struct endpoint *find_endpoint(struct engine *g, wharf_str organization, wharf_str id)
+{
+    for (struct endpoint *e = *bucket_of(g, id); e; e = e->next) {
+        if (is(id, e->id) && is(organization, e->organization))
+            return e;
+    }
+    return NULL;
+}
+
+static void drop_endpoint(struct engine *g, struct endpoint *e)
+{
+    struct endpoint **at = bucket_of(g, (wharf_str){e->id, strlen(e->id)});
+
+    while (*at != e)
+        at = &(*at)->next;
+    *at = e->next;
+    g->n_endpoints--;
+    e->stale = true;
+    if (!e->users)
+        free_endpoint(e);
+}
+
+static void empty_cache(struct engine *g)
+{
+    for (size_t i = 0; i < CACHE_BUCKETS; i++) {
+        while (g->endpoints[i])
+            drop_endpoint(g, g->endpoints[i]);
+    }
+}
+
+/* ---- statements ---- */
+
+/* One function of the module's schema in a transaction of its own. */
+static wharf_status run(wharf_req *req, const char *sql, const wharf_val *args, size_t n, const wharf_rows **ret_rows)
+{
+    wharf_status s = W->db->begin(req);
+
+    if (s != WHARF_OK)
+        return s;
+    s = W->db->query(req, sql, args, n, ret_rows);
+    if (s == WHARF_OK)
+        return W->db->commit(req);
+    W->db->rollback(req);
+    return s;
+}
+
+/* ---- claiming ---- */
+
+/* Reads the webhooks of these rows whose version is not the one that is kept. */
+static wharf_status learn_endpoints(wharf_req *req, struct engine *g, const wharf_rows *rows)
+{
+    static const char sql[] = "SELECT organization_id, webhook_id, version, url, sealed_headers, secrets, timeout_ms, retry_mode"
+                              " FROM webhooks.targets(ARRAY(SELECT json_array_elements_text($1::json)),"
+                              " ARRAY(SELECT json_array_elements_text($2::json)))";
+    wharf_out *orgs = W->json->writer(req), *ids = W->json->writer(req);
+    const wharf_rows *found;
+    size_t missing = 0;
+    wharf_status s;
+
+    W->json->open(orgs, NULL, '[');
+    W->json->open(ids, NULL, '[');
+    for (size_t i = 0; i < W->db->count(rows); i++) {
+        wharf_str organization = row_text(rows, i, 0), id = row_text(rows, i, 1);
+        struct endpoint *e = find_endpoint(g, organization, id);
+
+        if ((e && e->version == row_integer(rows, i, 2, 0)) || (i && same(id, row_text(rows, i - 1, 1))))
+            continue;
+        W->json->put(orgs, NULL, text(organization));
+        W->json->put(ids, NULL, text(id));
+        missing++;
+    }
+    W->json->close(orgs);
+    W->json->close(ids);
+    if (!missing)
+        return WHARF_OK;
+    const wharf_val args[] = {text(W->json->result_text(orgs)), text(W->json->result_text(ids))};
+
+    s = run(req, sql, args, 2, &found);
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(found); i++) {
+        wharf_str organization = row_text(found, i, 0), id = row_text(found, i, 1), headers = row_text(found, i, 4);
+        wharf_str secrets = row_text(found, i, 5);
+        struct endpoint *e = find_endpoint(g, organization, id);
+
+        if (e && e->version == row_integer(found, i, 2, 0))
+            continue;
+        if (e)
+            drop_endpoint(g, e);
+        e = need(calloc(1, sizeof(*e)));
+        snprintf(e->organization, sizeof(e->organization), "%s", organization.p);
+        snprintf(e->id, sizeof(e->id), "%s", id.p);
+        e->version = row_integer(found, i, 2, 0);
+        e->timeout_ms = row_integer(found, i, 6, 15000);
+        e->url = row_text(found, i, 3);
+        e->retry_mode = row_text(found, i, 7);
+        e->headers = e->secrets = WHARF_S("");
+        if (headers.n && !hooks_crypto->open(req, "webhooks.webhook", "sealed_headers", id, headers, &e->headers))
+            W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed", "headers of %s do not open with this machine's keys", e->id);
+        if (!hooks_crypto->open(req, "webhooks.webhook", "secrets", id, secrets, &e->secrets))
+            W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed", "secrets of %s do not open with this machine's keys", e->id);
+        e->memory = keep_texts((wharf_str *const[]){&e->url, &e->headers, &e->secrets, &e->retry_mode}, 4);
+        e->next = *bucket_of(g, id);
+        *bucket_of(g, id) = e;
+        g->n_endpoints++;
+    }
+    return s;
+}
+
+static struct job *job_of(struct engine *g, const wharf_rows *rows, size_t i)
+{
+    struct job *j = need(calloc(1, sizeof(*j)));
+
+    j->organization = row_text(rows, i, 0);
+    j->webhook = row_text(rows, i, 1);
+    j->attempt = row_text(rows, i, 3);
+    j->lane = row_text(rows, i, 5);
+    j->resource_type = row_text(rows, i, 6);
+    j->resource_id = row_text(rows, i, 7);
+    j->event = row_text(rows, i, 10);
+    j->type = row_text(rows, i, 11);
+    j->trigger = row_text(rows, i, 15);
+    j->traceparent = row_text(rows, i, 17);
+    j->body = row_text(rows, i, 18);
+    j->request = WHARF_S("");
+    j->sequence = row_integer(rows, i, 12, 0);
+    j->number = row_integer(rows, i, 13, 1);
+    j->retries = row_integer(rows, i, 14, 0);
+    j->superseded = row_integer(rows, i, 16, 0);
+    j->endpoint = find_endpoint(g, j->organization, j->webhook);
+    if (j->endpoint)
+        j->endpoint->users++;
+    return j;
+}
+
+static void finish_job(wharf_req *req, struct engine *g, struct job *j, const struct result *r);
+
+static bool target_from(wharf_req *req, const struct endpoint *e, struct target *ret)
+{
+    *ret = (struct target){.webhook_id = {e->id, strlen(e->id)}, .url = e->url, .timeout_ms = e->timeout_ms};
+    if (e->headers.n && W->json->parse(req, e->headers, &ret->headers) != WHARF_OK)
+        return false;
+    return secrets_read(req, e->secrets, W->req->now_us(req), &ret->secrets) == WHARF_OK && ret->secrets.n;
+}
+
+static void send_job(wharf_req *req, struct engine *g, struct job *j)
+{
+    static const struct result expired = {.outcome = OUT_FAILURE, .error = "protocol", .error_text = {"The event has expired", 21},
+        .headers = {"", 0}, .body = {"", 0}, .encoding = {"", 0}, .abort = true};
+    static const struct result locked = {.outcome = OUT_FAILURE, .error = "protocol",
+        .error_text = {"The webhook's secret does not open on this server", 49}, .headers = {"", 0}, .body = {"", 0}, .encoding = {"", 0}};
+    struct message m = {.event_id = j->event, .type = j->type, .lane = j->lane, .traceparent = j->traceparent, .sequence = j->sequence,
+        .number = j->number, .superseded = j->superseded};
+    struct target t;
+    wharf_str request;
+    wharf_fetch *f;
+
+    if (is(m.lane, "manual"))
+        m.lane = WHARF_S("direct");
+    j->memory = keep_texts((wharf_str *const[]){&j->organization, &j->webhook, &j->attempt, &j->lane, &j->resource_type, &j->resource_id,
+        &j->event, &j->type, &j->trigger, &j->traceparent, &j->body}, 11);
+    m.body = j->body;
+    if (!j->body.n) {
+        finish_job(req, g, j, &expired);
+    } else if (!j->endpoint || !target_from(req, j->endpoint, &t) || attempt_start(req, &t, &m, j, &f, &request) != WHARF_OK) {
+        W->err->clear(req);
+        finish_job(req, g, j, &locked);
+    } else {
+        char *copy = need(malloc(request.n + 1));
+
+        memcpy(copy, request.p, request.n + 1);
+        j->request = (wharf_str){copy, request.n};
+        g->running++;
+    }
+}
+
+static wharf_status claim(wharf_req *req, struct engine *g)
+{
+    static const char sql[] = "SELECT organization_id, webhook_id, version, attempt_id, started_at, lane, resource_type, resource_id, delivery_id,"
+                              " delivery_at, event_id, event_type, sequence, attempt, retries, trigger, superseded, traceparent, body"
+                              " FROM webhooks.claim($1::text, ARRAY(SELECT json_array_elements_text($2::json)))";
+    static const char due_sql[] = "SELECT webhooks.next_due()";
+    size_t room = IN_FLIGHT_MOST - g->running, n;
+    wharf_out *ids = W->json->writer(req);
+    const wharf_rows *rows;
+    wharf_status s;
+
+    if (room > CLAIM_MOST)
+        room = CLAIM_MOST;
+    W->json->open(ids, NULL, '[');
+    for (size_t i = 0; i < room; i++)
+        W->json->put(ids, NULL, text(W->req->new_id(req, "out_whk")));
+    W->json->close(ids);
+    const wharf_val args[] = {textz(g->server), text(W->json->result_text(ids))};
+
+    s = run(req, sql, args, 2, &rows);
+    if (s == WHARF_OK)
+        s = learn_endpoints(req, g, rows);
+    if (s != WHARF_OK)
+        return s; /* what was claimed comes back when its lease is over */
+    n = W->db->count(rows);
+    for (size_t i = 0; i < n; i++)
+        send_job(req, g, job_of(g, rows, i));
+    g->due_ms = 0;
+    if (n)
+        return WHARF_OK;
+    s = run(req, due_sql, NULL, 0, &rows);
+    if (s == WHARF_OK)
+        g->due_ms = row_integer(rows, 0, 0, WAIT_MS);
+    return s;
+}
+
+/* ---- what became of it ---- */
+
+static void put_text(wharf_out *out, const char *key, wharf_str s)
+{
+    if (s.n)
+        W->json->put(out, key, text(s));
+}
+
+static double random_of(const struct job *j)
+{
+    uint32_t h = 2166136261u;
+
+    for (size_t i = 0; i < j->attempt.n; i++) /* attempts' ids are random */
+        h = (h ^ (unsigned char)j->attempt.p[i]) * 16777619u;
+    return (double)h / 4294967296.0;
+}
+
+/* The delivery's final state, or NULL and the wait until the next attempt. */
+static const char *final_state(const struct job *j, const struct result *r, int64_t *ret_wait_ms)
+{
+    if (r->outcome == OUT_SUCCESS)
+        return "succeeded";
+    if (!j->body.n)
+        return "dropped";
+    if (r->abort || is(j->trigger, "manual"))
+        return "failed";
+    if (r->outcome == OUT_RATE_LIMITED)
+        return NULL;
+    if (!schedule_wait(j->endpoint ? j->endpoint->retry_mode : WHARF_S("balanced"), (uint32_t)j->retries, random_of(j), ret_wait_ms))
+        return "failed";
+    if (r->later_ms > *ret_wait_ms)
+        *ret_wait_ms = r->later_ms;
+    return NULL;
+}
+
+static void put_outcome(wharf_out *out, const struct job *j, const struct result *r)
+{
+    static const char *const outcomes[] = {"success", "failure", "rate_limited"};
+    bool counted = !is(j->trigger, "manual") && j->body.n;
+    int64_t wait_ms = 0;
+    const char *final = final_state(j, r, &wait_ms);
+
+    W->json->put(out, "st", textz(outcomes[r->outcome]));
+    if (final)
+        W->json->put(out, "f", textz(final));
+    if (!j->body.n)
+        W->json->put(out, "fr", textz("event_expired"));
+    W->json->put(out, "n", integer(wait_ms));
+    W->json->put(out, "c", truth(counted && r->outcome == OUT_FAILURE));
+    W->json->put(out, "h", truth(counted));
+    W->json->put(out, "p", integer(r->pause_ms));
+    W->json->put(out, "rf", truth(r->refused));
+    W->json->put(out, "ms", integer(r->duration_us / 1000));
+    if (*r->error) {
+        W->json->put(out, "ec", textz(r->error));
+        W->json->put(out, "em", text(r->error_text));
+    }
+}
+
+static void put_answer(wharf_req *req, wharf_out *out, const struct result *r)
+{
+    const wharf_json *headers;
+
+    if (!r->headers.n || W->json->parse(req, r->headers, &headers) != WHARF_OK)
+        return;
+    W->json->put(out, "rs", integer(r->status));
+    W->json->put(out, "rh", json_of(headers));
+    W->json->put(out, "rb", text(r->body));
+    put_text(out, "re", r->encoding);
+    W->json->put(out, "rtr", truth(r->truncated));
+}
+
+static void finish_job(wharf_req *req, struct engine *g, struct job *j, const struct result *r)
+{
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *request;
+    wharf_str report;
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "a", text(j->attempt));
+    W->json->put(out, "o", text(j->organization));
+    W->json->put(out, "w", text(j->webhook));
+    W->json->put(out, "l", text(j->lane));
+    W->json->put(out, "rt", text(j->resource_type));
+    W->json->put(out, "r", text(j->resource_id));
+    W->json->put(out, "u", text(j->endpoint ? j->endpoint->url : WHARF_S("")));
+    put_outcome(out, j, r);
+    put_answer(req, out, r);
+    if (j->request.n && W->json->parse(req, j->request, &request) == WHARF_OK)
+        W->json->put(out, "rq", json_of(request));
+    W->json->close(out);
+    report = W->json->result_text(out);
+    j->report = need(malloc(report.n + 1));
+    memcpy(j->report, report.p, report.n + 1);
+    j->report_bytes = report.n;
+    j->failed = r->outcome == OUT_FAILURE && !is(j->trigger, "manual") && j->body.n;
+    j->disable = r->disable;
+    free((char *)(j->request.n ? j->request.p : NULL));
+    j->request = WHARF_S("");
+    j->next = NULL;
+    *g->over_last = j;
+    g->over_last = &j->next;
+    g->n_over++;
+}
+
+static void collect(wharf_req *req, struct engine *g)
+{
+    wharf_fetch *f;
+
+    while (g->n_over < SETTLE_MOST && (f = hooks_fetch->next(req, 0))) {
+        struct job *j = hooks_fetch->tag(f);
+        struct result r;
+
+        attempt_judge(req, f, &r);
+        g->running--;
+        finish_job(req, g, j, &r);
+        hooks_fetch->done(req, f);
+    }
+}
+
+/* ---- settling ---- */
+
+static bool listed(const wharf_rows *rows, wharf_str attempt)
+{
+    for (size_t i = 0; i < W->db->count(rows); i++) {
+        if (same(row_text(rows, i, 0), attempt))
+            return true;
+    }
+    return false;
+}
+
+static void ask_for_care(struct engine *g, wharf_str organization, wharf_str webhook, wharf_str what)
+{
+    struct care *c = need(calloc(1, sizeof(*c)));
+
+    snprintf(c->organization, sizeof(c->organization), "%s", organization.p);
+    snprintf(c->webhook, sizeof(c->webhook), "%s", webhook.p);
+    snprintf(c->what, sizeof(c->what), "%s", what.p);
+    *g->care_last = c;
+    g->care_last = &c->next;
+}
+
+/* Looks at the figures of each webhook that failed, once. */
+static void look_after(wharf_req *req, struct engine *g, const struct job *jobs, const struct job *j)
+{
+    static const char sql[] = "SELECT webhooks.judge($1::text, $2::text, true)";
+    const wharf_val args[] = {text(j->organization), text(j->webhook)};
+    const wharf_rows *rows;
+
+    for (const struct job *o = jobs; o != j; o = o->next) {
+        if (o->failed == j->failed && o->disable == j->disable && same(o->webhook, j->webhook))
+            return;
+    }
+    if (j->disable)
+        ask_for_care(g, j->organization, j->webhook, WHARF_S("receiver_request"));
+    else if (run(req, sql, args, 2, &rows) == WHARF_OK && row_text(rows, 0, 0).n)
+        ask_for_care(g, j->organization, j->webhook, row_text(rows, 0, 0));
+    W->err->clear(req);
+}
+
+static wharf_status settle(wharf_req *req, struct engine *g)
+{
+    static const char sql[] = "SELECT busy FROM webhooks.complete($1::text, $2::json)";
+    struct job *jobs = g->over, *next;
+    const wharf_rows *rows;
+    size_t bytes = 3;
+    char *given, *to;
+    wharf_status s;
+
+    for (struct job *j = jobs; j; j = j->next)
+        bytes += j->report_bytes + 1;
+    given = to = W->mem->alloc(req, bytes);
+    for (struct job *j = jobs; j; j = j->next) {
+        *to++ = j == jobs ? '[' : ',';
+        memcpy(to, j->report, j->report_bytes);
+        to += j->report_bytes;
+    }
+    *to++ = ']';
+    const wharf_val args[] = {textz(g->server), text((wharf_str){given, (size_t)(to - given)})};
+
+    s = run(req, sql, args, 2, &rows);
+    if (s != WHARF_OK)
+        return s; /* all of them are tried again */
+    for (struct job *j = jobs; j; j = j->next) {
+        if (j->failed || j->disable)
+            look_after(req, g, jobs, j);
+    }
+    g->over = NULL;
+    g->over_last = &g->over;
+    g->n_over = 0;
+    g->busy = W->db->count(rows) > 0;
+    for (struct job *j = jobs; j; j = next) {
+        next = j->next;
+        if (g->busy && listed(rows, j->attempt)) {
+            j->next = NULL;
+            j->failed = j->disable = false;
+            *g->over_last = j;
+            g->over_last = &j->next;
+            g->n_over++;
+        } else {
+            free_job(j);
+        }
+    }
+    return WHARF_OK;
+}
+
+/* ---- timers ---- */
+
+static wharf_status care_by_time(wharf_req *req, struct engine *g)
+{
+    static const char sql[] = "SELECT organization_id, webhook_id, care FROM webhooks.due_for_care() WHERE care IS NOT NULL";
+    const wharf_rows *rows;
+    wharf_status s = run(req, sql, NULL, 0, &rows);
+
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
+        ask_for_care(g, row_text(rows, i, 0), row_text(rows, i, 1), row_text(rows, i, 2));
+    return s;
+}
+
+/* Outside of memory scopes: it acts for organizations, one after the other. */
+static void give_care(wharf_req *req, struct engine *g)
+{
+    struct care *c;
+
+    while ((c = g->care)) {
+        g->care = c->next;
+        health_care(req, (wharf_str){c->organization, strlen(c->organization)}, (wharf_str){c->webhook, strlen(c->webhook)}, (wharf_str){c->what, strlen(c->what)});
+        W->err->clear(req);
+        free(c);
+    }
+    g->care_last = &g->care;
+}
+
+static wharf_status timers(wharf_req *req, struct engine *g)
+{
+    static const char late_sql[] = "SELECT webhooks.interrupt('')", drop_sql[] = "SELECT webhooks.drop_overdue()";
+    int64_t now = W->req->now_us(req);
+    const wharf_rows *rows;
+    wharf_status s = WHARF_OK;
+
+    if (now >= g->second_us && now < g->second_us + SECOND_US)
+        return WHARF_OK;
+    g->second_us = now;
+    s = run(req, late_sql, NULL, 0, &rows);
+    if (s == WHARF_OK)
+        s = care_by_time(req, g);
+    if (s == WHARF_OK && (now >= g->minute_us + MINUTE_US || now < g->minute_us)) {
+        g->minute_us = now;
+        s = run(req, drop_sql, NULL, 0, &rows);
+        if (g->n_endpoints > CACHE_MOST)
+            empty_cache(g);
+    }
+    return s;
+}
+
+/* ---- the loop ---- */
+
+/* Whatever goes wrong with the database is tried again after a while. */
+static void round_of(wharf_req *req, struct engine *g)
+{
+    wharf_scope *scope = W->mem->scope_begin(req);
+    wharf_status s;
+
+    g->busy = false;
+    g->due_ms = WAIT_MS;
+    collect(req, g);
+    s = g->n_over ? settle(req, g) : WHARF_OK;
+    if (s == WHARF_OK)
+        s = timers(req, g);
+    if (s == WHARF_OK && g->running < IN_FLIGHT_MOST)
+        s = claim(req, g);
+    if (s != WHARF_OK) {
+        W->log->write(hooks_self, req, WHARF_LOG_WARN, "webhooks.round", "the database is away, or refused a statement; tried again");
+        g->due_ms = AGAIN_MS;
+        g->busy = false;
+    }
+    W->err->clear(req);
+    W->mem->scope_end(req, scope);
+}
+
+/* Requests that run are given some time to end; what does not is sent again by whoever comes next. */
+static void wind_up(wharf_req *req, struct engine *g)
+{
+    static const char sql[] = "SELECT webhooks.interrupt($1::text)";
+    int64_t until = W->req->now_us(req) + GRACE_US;
+    const wharf_val server = textz(g->server);
+    const wharf_rows *rows;
+
+    while (g->running && W->req->now_us(req) < until) {
+        wharf_fetch *f = hooks_fetch->next(req, 100);
+
+        if (f) {
+            struct job *j = hooks_fetch->tag(f);
+            struct result r;
+
+            attempt_judge(req, f, &r);
+            g->running--;
+            finish_job(req, g, j, &r);
+            hooks_fetch->done(req, f);
+        }
+        hooks_events->wait(req, 0); /* reads the clock */
+    }
+    for (int i = 0; i < 10 && g->over && settle(req, g) == WHARF_OK;)
+        i++;
+    run(req, sql, &server, 1, &rows);
+    W->err->clear(req);
+}
+
+wharf_status engine_run(wharf_req *req, void *arg)
+{
+    struct engine *g = need(calloc(1, sizeof(*g)));
+
+    snprintf(g->server, sizeof(g->server), "%s", W->req->new_id(req, "eng").p);
+    g->over_last = &g->over;
+    g->care_last = &g->care;
+    hooks_fetch->under_way(req);
+    ask_for_care(g, WHARF_S(""), WHARF_S(""), WHARF_S("urls"));
+    while (!W->req->cancelled(req)) {
+        round_of(req, g);
+        give_care(req, g);
+        if (g->due_ms || g->running >= IN_FLIGHT_MOST)
+            hooks_events->wait(req, g->busy && g->due_ms > BUSY_WAIT_MS ? BUSY_WAIT_MS : g->due_ms);
+        else
+            hooks_events->wait(req, 0);
+    }
+    wind_up(req, g);
+    while (g->over) {
+        struct job *j = g->over;
+
+        g->over = j->next;
+        free_job(j);
+    }
+    empty_cache(g);
+    free(g);
+    return WHARF_OK;
+}

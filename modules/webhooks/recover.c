@@ -1,0 +1,443 @@
+/* recover.c - bringing events again: resend (one attempt now) and recovery (a job that queues what failed or was missed) (spec 07 section 8). */
+#include "webhooks.gen.h"
+#include "webhooks.h"
+
+#define W hooks_host
+
+enum { STATES_MAX = 5, RECOVER_MOST = 1000000, CHUNK = 500, DAYS_DEFAULT = 30 };
+
+/* ---- resend ---- */
+
+/* Those that got it when it was processed and are still there. */
+static wharf_status initial_webhooks(wharf_req *req, wharf_str event_id, const wharf_json **ret)
+{
+    static const char sql[] =
+        "SELECT DISTINCT d.webhook_id FROM webhooks.delivery d JOIN webhooks.webhook w ON w.organization_id = d.organization_id"
+        " AND w.id = d.webhook_id WHERE d.organization_id = $1::text AND d.event_id = $2::text AND d.trigger = 'automatic'"
+        " AND w.deleted_at IS NULL ORDER BY 1";
+    const wharf_val args[] = {text(W->req->organization(req)), text(event_id)};
+    wharf_out *out = W->json->writer(req);
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 2, &rows);
+
+    W->json->open(out, NULL, '[');
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
+        W->json->put(out, NULL, text(row_text(rows, i, 0)));
+    W->json->close(out);
+    return s == WHARF_OK ? finish(req, out, ret) : s;
+}
+
+static wharf_status add_resend(wharf_req *req, const wharf_event *e, wharf_str id, wharf_str run, size_t i, wharf_out *rows, wharf_out *shown)
+{
+    const wharf_rec *rec;
+    wharf_str delivery;
+
+    if (W->res->fetch(req, "webhook", id, 0, &rec) != WHARF_OK) {
+        W->err->clear(req);
+        return W->err->fail(req, "validation.failed", W->mem->format(req, "webhook_ids.%zu", i).p, "There is no webhook %.*s", (int)id.n, id.p);
+    }
+    if (is(get_text(rec, WEBHOOK_STATUS), "disabled"))
+        return W->err->fail(req, "webhook.disabled", W->mem->format(req, "webhook_ids.%zu", i).p, NULL);
+    delivery_row(req, rows, e, W->mem->dup(req, id.p, id.n), "manual", run, W->req->now_us(req), false, &delivery);
+    W->json->open(shown, NULL, '{');
+    W->json->put(shown, "id", text(delivery));
+    W->json->put(shown, "webhook_id", text(id));
+    W->json->close(shown);
+    return WHARF_OK;
+}
+
+static wharf_status find_event(wharf_req *req, const wharf_event **ret)
+{
+    const wharf_event *const *events;
+    wharf_str id = WHARF_S("");
+    wharf_status s;
+
+    W->req->param(req, "event", &id);
+    s = hooks_events->read(req, &id, 1, &events);
+    if (s != WHARF_OK)
+        return s;
+    if (!events[0])
+        return W->err->fail(req, "not_found", id.p, NULL);
+    *ret = events[0];
+    return events[0]->location_id.n ? W->req->need_location(req, events[0]->location_id) : WHARF_OK;
+}
+
+wharf_status event_resend(wharf_req *req, void *arg)
+{
+    wharf_out *rows = W->json->writer(req), *shown = W->json->writer(req);
+    wharf_str run = W->req->new_id(req, "rsd"), id;
+    const wharf_json *body, *list, *deliveries;
+    const wharf_event *e = NULL;
+    size_t i = 0;
+    wharf_status s = find_event(req, &e);
+
+    if (s == WHARF_OK)
+        s = W->req->body(req, &body);
+    if (s != WHARF_OK)
+        return s;
+    list = W->json->get(body, "webhook_ids");
+    if (!list || W->json->type(list) != WHARF_J_ARRAY)
+        s = initial_webhooks(req, e->id, &list);
+    W->json->open(rows, NULL, '[');
+    W->json->open(shown, NULL, '[');
+    for (const wharf_json *m = s == WHARF_OK ? W->json->at(list, 0) : NULL; m && s == WHARF_OK; m = W->json->next(m)) {
+        if (W->json->text(m, &id))
+            s = add_resend(req, e, id, run, i, rows, shown);
+        i++;
+    }
+    W->json->close(rows);
+    W->json->close(shown);
+    if (s == WHARF_OK && i)
+        s = delivery_add(req, rows, NULL);
+    if (s == WHARF_OK)
+        s = finish(req, shown, &deliveries);
+    if (s != WHARF_OK)
+        return s;
+    wharf_out *out = W->req->respond(req, 202, "Event is sent again");
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "event_id", text(e->id));
+    W->json->put(out, "deliveries", json_of(deliveries));
+    W->json->close(out);
+    return WHARF_OK;
+}
+
+/* ---- recovery ---- */
+
+struct recovery {
+    wharf_str webhook_id, run;
+    wharf_str states; /* PostgreSQL array of those of deliveries */
+    const wharf_json *types; /* or NULL */
+    bool missed;
+    int64_t since_us, until_us, at_us; /* at: when it was asked for, which is created_at of all its deliveries */
+};
+
+static bool type_chosen(const struct recovery *r, wharf_str type)
+{
+    wharf_str t;
+
+    for (const wharf_json *e = r->types ? W->json->at(r->types, 0) : NULL; e; e = W->json->next(e)) {
+        if (W->json->text(e, &t) && same(t, type))
+            return true;
+    }
+    return !r->types;
+}
+
+static wharf_status wanting_of(wharf_req *req, wharf_str id, struct wanting *ret)
+{
+    const wharf_rec *rec;
+    wharf_val supersede = {0};
+    wharf_status s = W->res->fetch(req, "webhook", id, 0, &rec);
+
+    if (s != WHARF_OK)
+        return s;
+    W->res->get(rec, WEBHOOK_SUPERSEDE, &supersede);
+    *ret = (struct wanting){.id = id,
+        .events = get_json(rec, WEBHOOK_EVENTS),
+        .locations = get_json(rec, WEBHOOK_LOCATION_IDS),
+        .filter = get_json(rec, WEBHOOK_FILTER),
+        .supersede = supersede.u.i != 0};
+    return WHARF_OK;
+}
+
+/* Had the webhook a delivery of the event ever? missed ones had not. */
+static wharf_status had_delivery(wharf_req *req, const struct recovery *r, wharf_str event_id, bool *ret)
+{
+    static const char sql[] = "SELECT 1 FROM webhooks.delivery WHERE organization_id = $1::text AND event_id = $2::text AND webhook_id = $3::text LIMIT 1";
+    const wharf_val args[] = {text(W->req->organization(req)), text(event_id), text(r->webhook_id)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+
+    *ret = s == WHARF_OK && W->db->count(rows);
+    return s;
+}
+
+/* Of the events after a sequence those that were missed; rows NULL: only counted. *after: where to go on; 0: that was all. */
+static wharf_status missed_chunk(wharf_req *req, const struct recovery *r, const struct wanting *w, wharf_out *rows, int64_t *after, int64_t *count)
+{
+    const wharf_event *const *events;
+    size_t n;
+    wharf_str id;
+    wharf_status s = hooks_events->range(req, r->since_us, r->until_us, *after, CHUNK, &events, &n);
+
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        bool wanted = type_chosen(r, events[i]->type) && !events[i]->disable_webhooks, had = false;
+
+        if (wanted)
+            s = delivery_wanted(req, w, events[i], &wanted);
+        if (s == WHARF_OK && wanted)
+            s = had_delivery(req, r, events[i]->id, &had);
+        if (s != WHARF_OK || !wanted || had)
+            continue;
+        *count += 1;
+        if (rows)
+            delivery_row(req, rows, events[i], w->id, "recovery", r->run, r->at_us, w->supersede, &id);
+    }
+    *after = s == WHARF_OK && n ? events[n - 1]->sequence : 0;
+    return s;
+}
+
+static wharf_status count_missed(wharf_req *req, const struct recovery *r, int64_t *count)
+{
+    struct wanting w;
+    int64_t after = 0;
+    wharf_status s = wanting_of(req, r->webhook_id, &w);
+
+    while (s == WHARF_OK && *count <= RECOVER_MOST && !W->req->cancelled(req)) {
+        wharf_scope *scope = W->mem->scope_begin(req);
+
+        s = missed_chunk(req, r, &w, NULL, &after, count);
+        W->mem->scope_end(req, scope);
+        if (!after)
+            break;
+    }
+    return s;
+}
+
+static wharf_status count_states(wharf_req *req, const struct recovery *r, int64_t *count)
+{
+    static const char sql[] = "SELECT webhooks.recover_count($1::text, $2::text, $3::text[], $4::json, $5::timestamptz, $6::timestamptz)";
+    const wharf_val args[] = {text(W->req->organization(req)), text(r->webhook_id), text(r->states), json_of(r->types), moment(r->since_us),
+        moment(r->until_us)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 6, &rows);
+
+    if (s == WHARF_OK)
+        *count += row_integer(rows, 0, 0, 0);
+    return s;
+}
+
+static wharf_status read_states(wharf_req *req, const wharf_json *list, struct recovery *r)
+{
+    static const char *const known[] = {"failed", "dropped", "superseded", "succeeded"};
+    wharf_str array = WHARF_S("{"), word;
+
+    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e; e = W->json->next(e)) {
+        W->json->text(e, &word);
+        r->missed |= is(word, "missed");
+        for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+            if (is(word, known[i]))
+                array = W->mem->format(req, "%.*s%s%s", (int)array.n, array.p, array.n > 1 ? "," : "", known[i]);
+        }
+    }
+    r->states = list ? W->mem->format(req, "%.*s}", (int)array.n, array.p) : WHARF_S("{failed}");
+    return WHARF_OK;
+}
+
+static bool read_time(wharf_req *req, const wharf_json *v, int64_t *ret_us)
+{
+    static const char sql[] = "SELECT (extract(epoch FROM $1::timestamptz) * 1000000)::bigint";
+    const wharf_rows *rows;
+    wharf_str s;
+
+    if (!v || !W->json->text(v, &s))
+        return false;
+    const wharf_val arg = text(s);
+
+    if (W->db->query(req, sql, &arg, 1, &rows) != WHARF_OK)
+        return false;
+    *ret_us = row_integer(rows, 0, 0, 0);
+    return true;
+}
+
+static wharf_status read_recovery(wharf_req *req, const wharf_json *body, struct recovery *r)
+{
+    r->until_us = W->req->now_us(req);
+    if (!read_time(req, W->json->get(body, "since"), &r->since_us))
+        return W->err->current(req) != WHARF_OK ? W->err->current(req) : W->err->fail(req, "validation.failed", "since", "since is a moment");
+    if (W->json->get(body, "until") && !read_time(req, W->json->get(body, "until"), &r->until_us))
+        return W->err->current(req);
+    r->types = W->json->get(body, "types");
+    return read_states(req, W->json->get(body, "statuses"), r);
+}
+
+static wharf_status check_since(wharf_req *req, const struct recovery *r)
+{
+    const wharf_json *kept = organization_setting(req, "events", "expire_after");
+    int64_t days = 0;
+    wharf_str word;
+
+    if (kept && W->json->text(kept, &word) && word.n > 5) {
+        for (size_t i = 5; i < word.n && word.p[i] >= '0' && word.p[i] <= '9'; i++)
+            days = days * 10 + (word.p[i] - '0');
+    }
+    if (r->since_us < W->req->now_us(req) - (days ? days : DAYS_DEFAULT) * 24 * HOUR_US)
+        return W->err->fail(req, "param.invalid", "since", "since is older than events are kept");
+    return WHARF_OK;
+}
+
+static wharf_status note_recovery(wharf_req *req, const struct recovery *r, int64_t matched)
+{
+    static const char running_sql[] = "SELECT 1 FROM webhooks.recovery WHERE organization_id = $1::text AND webhook_id = $2::text AND finished_at IS NULL";
+    static const char sql[] = "INSERT INTO webhooks.recovery (organization_id, webhook_id, id, created_at, matched)"
+                              " VALUES ($1::text, $2::text, $3::text, $4::timestamptz, $5::bigint)";
+    const wharf_val args[] = {text(W->req->organization(req)), text(r->webhook_id), text(r->run), moment(W->req->now_us(req)), integer(matched)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, running_sql, args, 2, &rows);
+
+    if (s == WHARF_OK && W->db->count(rows))
+        return W->err->fail(req, "webhook.recovery_running", NULL, NULL);
+    return s == WHARF_OK ? W->db->exec(req, sql, args, 5, NULL) : s;
+}
+
+static wharf_status enqueue(wharf_req *req, const struct recovery *r)
+{
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *args;
+    wharf_status s;
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "webhook", text(r->webhook_id));
+    W->json->put(out, "run", text(r->run));
+    W->json->put(out, "states", text(r->states));
+    W->json->put(out, "types", json_of(r->types));
+    W->json->put(out, "missed", truth(r->missed));
+    W->json->put(out, "since_us", integer(r->since_us));
+    W->json->put(out, "until_us", integer(r->until_us));
+    W->json->put(out, "at_us", integer(W->req->now_us(req)));
+    W->json->close(out);
+    s = finish(req, out, &args);
+    return s == WHARF_OK ? W->event->enqueue(req, "recover", r->webhook_id, args, 0) : s;
+}
+
+wharf_status webhook_recover(wharf_req *req, void *arg)
+{
+    struct recovery r = {.run = W->req->new_id(req, "rcv")};
+    const wharf_json *body;
+    const wharf_rec *rec;
+    int64_t matched = 0;
+    wharf_status s = find_webhook(req, WHARF_FOR_UPDATE, &rec, &r.webhook_id);
+
+    if (s == WHARF_OK)
+        s = W->req->body(req, &body);
+    if (s == WHARF_OK)
+        s = read_recovery(req, body, &r);
+    if (s == WHARF_OK)
+        s = check_since(req, &r);
+    if (s == WHARF_OK && is(get_text(rec, WEBHOOK_STATUS), "disabled"))
+        s = W->err->fail(req, "webhook.disabled", NULL, NULL);
+    if (s == WHARF_OK)
+        s = count_states(req, &r, &matched);
+    if (s == WHARF_OK && r.missed)
+        s = count_missed(req, &r, &matched);
+    if (s == WHARF_OK && matched > RECOVER_MOST)
+        s = W->err->fail(req, "param.invalid", "since", "That is more than %d events; choose a shorter time", RECOVER_MOST);
+    if (s == WHARF_OK)
+        s = note_recovery(req, &r, matched);
+    if (s == WHARF_OK)
+        s = enqueue(req, &r);
+    if (s != WHARF_OK)
+        return s;
+    wharf_out *out = W->req->respond(req, 202, "Recovery started");
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "id", text(r.run));
+    W->json->put(out, "matched", integer(matched));
+    W->json->close(out);
+    return WHARF_OK;
+}
+
+/* ---- the job ---- */
+
+static wharf_status read_job(wharf_req *req, struct recovery *r)
+{
+    const wharf_json *args;
+    wharf_status s = W->req->body(req, &args);
+
+    if (s != WHARF_OK)
+        return s;
+    W->json->text(W->json->get(args, "webhook"), &r->webhook_id);
+    W->json->text(W->json->get(args, "run"), &r->run);
+    W->json->text(W->json->get(args, "states"), &r->states);
+    W->json->truth(W->json->get(args, "missed"), &r->missed);
+    W->json->integer(W->json->get(args, "since_us"), &r->since_us);
+    W->json->integer(W->json->get(args, "until_us"), &r->until_us);
+    W->json->integer(W->json->get(args, "at_us"), &r->at_us);
+    r->types = W->json->get(args, "types");
+    if (r->types && W->json->type(r->types) != WHARF_J_ARRAY)
+        r->types = NULL;
+    return WHARF_OK;
+}
+
+/* The next events whose deliveries ended in one of the states. */
+static wharf_status ended_chunk(wharf_req *req, const struct recovery *r, const struct wanting *w, wharf_out *rows, int64_t *after, int64_t *count)
+{
+    static const char sql[] = "SELECT event_id, sequence FROM webhooks.recover_next($1::text, $2::text, $3::text[], $4::json, $5::timestamptz,"
+                              " $6::timestamptz, $7::bigint, $8::integer)";
+    const wharf_val args[] = {text(W->req->organization(req)), text(r->webhook_id), text(r->states), json_of(r->types), moment(r->since_us),
+        moment(r->until_us), integer(*after), integer(CHUNK)};
+    const wharf_event *const *events;
+    const wharf_rows *found;
+    wharf_str ids[CHUNK], id;
+    size_t n;
+    wharf_status s = W->db->query(req, sql, args, 8, &found);
+
+    if (s != WHARF_OK)
+        return s;
+    n = W->db->count(found);
+    for (size_t i = 0; i < n; i++)
+        ids[i] = row_text(found, i, 0);
+    *after = n ? row_integer(found, n - 1, 1, 0) : 0;
+    s = n ? hooks_events->read(req, ids, n, &events) : WHARF_OK;
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        if (!events[i])
+            continue; /* expired meanwhile */
+        delivery_row(req, rows, events[i], w->id, "recovery", r->run, r->at_us, w->supersede, &id);
+        *count += 1;
+    }
+    return s;
+}
+
+typedef wharf_status chunk_fn(wharf_req *req, const struct recovery *r, const struct wanting *w, wharf_out *rows, int64_t *after, int64_t *count);
+
+/* In transactions of their own, oldest first; run again after a crash it adds nothing twice: (event, webhook, run) is unique. */
+static wharf_status bring(wharf_req *req, const struct recovery *r, const struct wanting *w, chunk_fn *chunk)
+{
+    int64_t after = 0;
+    wharf_status s = WHARF_OK;
+
+    do {
+        wharf_scope *scope = W->mem->scope_begin(req);
+        wharf_out *rows = W->json->writer(req);
+        int64_t count = 0;
+
+        s = W->db->begin(req);
+        W->json->open(rows, NULL, '[');
+        if (s == WHARF_OK)
+            s = chunk(req, r, w, rows, &after, &count);
+        W->json->close(rows);
+        if (s == WHARF_OK && count)
+            s = delivery_add(req, rows, NULL);
+        if (s == WHARF_OK)
+            s = W->db->commit(req);
+        else
+            W->db->rollback(req);
+        W->mem->scope_end(req, scope);
+        if (W->event->progress(req, (uint32_t)(after & INT32_MAX), 0))
+            return WHARF_UNAVAILABLE;
+    } while (s == WHARF_OK && after);
+    return s;
+}
+
+wharf_status webhooks_recover_job(wharf_req *req, void *arg)
+{
+    static const char over_sql[] = "UPDATE webhooks.recovery SET finished_at = $3::timestamptz WHERE organization_id = $1::text AND id = $2::text";
+    struct recovery r = {0};
+    struct wanting w;
+    wharf_status s = read_job(req, &r);
+
+    if (s != WHARF_OK)
+        return s;
+    s = wanting_of(req, r.webhook_id, &w);
+    if (s == WHARF_NOT_FOUND) {
+        W->err->clear(req); /* deleted meanwhile */
+        s = WHARF_OK;
+    } else if (s == WHARF_OK) {
+        s = bring(req, &r, &w, ended_chunk);
+        if (s == WHARF_OK && r.missed)
+            s = bring(req, &r, &w, missed_chunk);
+    }
+    if (s != WHARF_OK)
+        return s;
+    const wharf_val args[] = {text(W->req->organization(req)), text(r.run), moment(W->req->now_us(req))};
+
+    return W->db->exec(req, over_sql, args, 3, NULL);
+}

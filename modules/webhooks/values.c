@@ -1,0 +1,94 @@
+/* values.c - reading records, rows and URLs. See webhooks.h. */
+#include "webhooks.h"
+
+#define W hooks_host
+
+wharf_str get_text(const wharf_rec *rec, wharf_field f)
+{
+    wharf_val v;
+
+    return W->res->get(rec, f, &v) && v.type == WHARF_V_TEXT ? v.u.s : WHARF_S("");
+}
+
+const wharf_json *get_json(const wharf_rec *rec, wharf_field f)
+{
+    wharf_val v;
+
+    return W->res->get(rec, f, &v) && v.type == WHARF_V_JSON && v.u.j && W->json->type(v.u.j) != WHARF_J_NULL ? v.u.j : NULL;
+}
+
+int64_t get_integer(const wharf_rec *rec, wharf_field f, int64_t fallback)
+{
+    wharf_val v;
+
+    return W->res->get(rec, f, &v) ? v.u.i : fallback;
+}
+
+wharf_str row_text(const wharf_rows *rows, size_t row, size_t column)
+{
+    wharf_val v;
+
+    return W->db->value(rows, row, column, WHARF_V_TEXT, &v) ? v.u.s : WHARF_S("");
+}
+
+int64_t row_integer(const wharf_rows *rows, size_t row, size_t column, int64_t fallback)
+{
+    wharf_val v;
+
+    return W->db->value(rows, row, column, WHARF_V_INT, &v) ? v.u.i : fallback;
+}
+
+wharf_status finish(wharf_req *req, wharf_out *out, const wharf_json **ret)
+{
+    return W->json->result(req, out, ret);
+}
+
+const wharf_json *organization_setting(wharf_req *req, const char *group, const char *name)
+{
+    const char *const path[] = {"settings", group, name};
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *v;
+    const wharf_rec *rec;
+
+    if (W->res->fetch(req, "organization", hooks_keys->caller(req)->live_organization, 0, &rec) != WHARF_OK) {
+        W->err->clear(req);
+        return NULL;
+    }
+    W->res->encode(req, out, NULL, rec);
+    if (finish(req, out, &v) != WHARF_OK)
+        return NULL;
+    for (size_t i = 0; v && i < 3; i++)
+        v = W->json->type(v) == WHARF_J_OBJECT ? W->json->get(v, path[i]) : NULL;
+    return v;
+}
+
+wharf_status url_check(wharf_req *req, wharf_str url, const char *path)
+{
+    const wharf_fetch_request r = {.head = WHARF_HEAD(wharf_fetch_request),
+        .url = url,
+        .family = "webhook",
+        .flags = WHARF_FETCH_HTTP_IF_SET | WHARF_FETCH_PORT_80 | WHARF_FETCH_NO_FRAGMENT};
+
+    if (url.n > URL_BYTES)
+        return W->err->fail(req, "webhook.url", path, "The URL has more than %d bytes", URL_BYTES);
+    return hooks_fetch->check(req, &r, path);
+}
+
+wharf_str url_host(wharf_str url)
+{
+    const char *p = url.p, *end = url.p + url.n;
+    size_t n = 0;
+
+    while (p + 3 <= end && memcmp(p, "://", 3) != 0)
+        p++;
+    p += p + 3 <= end ? 3 : 0;
+    while (p + n < end && p[n] && !strchr("/?#", p[n]))
+        n++;
+    for (size_t i = n; i-- > 0;) {
+        if (p[i] == ']')
+            break;
+        if (p[i] == ':')
+            n = i;
+    }
+    return (wharf_str){p, n};
+}

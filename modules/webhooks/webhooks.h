@@ -1,0 +1,197 @@
+/* webhooks.h - inside of the module webhooks. */
+#ifndef WEBHOOKS_H
+#define WEBHOOKS_H
+
+#include <string.h>
+
+#include "wharf/plugin.h"
+#include "wharf/service/crypto.h"
+#include "wharf/service/events.h"
+#include "wharf/service/fetch.h"
+#include "wharf/service/keys.h"
+#include "wharf/service/logs.h"
+#include "wharf/service/mail.h"
+
+enum {
+    WEBHOOKS_MAX = 50,             /* of an organization */
+    OLD_SECRETS_MAX = 5,
+    BODY_KEPT = 16 * 1024,         /* of an answer */
+    BODY_READ = 64 * 1024,
+    URL_BYTES = 2048,
+};
+#define SECOND_US 1000000LL
+#define MINUTE_US (60 * SECOND_US)
+#define HOUR_US   (60 * MINUTE_US)
+
+extern const wharf_host *hooks_host; /* these are set once, before anything of this module runs */
+extern const wharf_fetch_api *hooks_fetch;
+extern const wharf_crypto_api *hooks_crypto;
+extern const wharf_keys_api *hooks_keys;
+extern const wharf_mail_api *hooks_mail;
+extern const wharf_events_api *hooks_events;
+extern const wharf_logs_api *hooks_logs;
+extern wharf_plugin *hooks_self;
+
+extern const wharf_hooks webhook_hooks;
+
+/* ---- values ---- */
+
+static inline wharf_val text(wharf_str s)
+{
+    return (wharf_val){.type = WHARF_V_TEXT, .u.s = s};
+}
+static inline wharf_val textz(const char *s)
+{
+    return text((wharf_str){s, strlen(s)});
+}
+static inline wharf_val json_of(const wharf_json *j)
+{
+    return j ? (wharf_val){.type = WHARF_V_JSON, .u.j = j} : (wharf_val){.type = WHARF_V_NULL};
+}
+static inline wharf_val integer(int64_t i)
+{
+    return (wharf_val){.type = WHARF_V_INT, .u.i = i};
+}
+static inline wharf_val truth(bool b)
+{
+    return (wharf_val){.type = WHARF_V_BOOL, .u.i = b};
+}
+static inline wharf_val moment(int64_t us)
+{
+    return (wharf_val){.type = WHARF_V_TIME_US, .u.i = us};
+}
+static inline wharf_val nothing(void)
+{
+    return (wharf_val){.type = WHARF_V_NULL};
+}
+static inline bool is(wharf_str s, const char *z)
+{
+    return s.n == strlen(z) && !memcmp(s.p, z, s.n);
+}
+static inline bool same(wharf_str a, wharf_str b)
+{
+    return a.n == b.n && !memcmp(a.p, b.p, a.n);
+}
+/* A field of a record; the fallback when it is null. */
+wharf_str get_text(const wharf_rec *rec, wharf_field f);
+const wharf_json *get_json(const wharf_rec *rec, wharf_field f); /* or NULL */
+int64_t get_integer(const wharf_rec *rec, wharf_field f, int64_t fallback);
+/* A column of a row; empty or the fallback when it is null. */
+wharf_str row_text(const wharf_rows *rows, size_t row, size_t column);
+int64_t row_integer(const wharf_rows *rows, size_t row, size_t column, int64_t fallback);
+/* A value made by a writer. */
+wharf_status finish(wharf_req *req, wharf_out *out, const wharf_json **ret);
+
+/* settings.<group>.<name> of the live organization, or NULL. */
+const wharf_json *organization_setting(wharf_req *req, const char *group, const char *name);
+
+/* ---- secrets.c: the secrets that sign, newest first ---- */
+
+#define SECRETS_MAX (OLD_SECRETS_MAX + 1)
+struct secrets {
+    size_t n;
+    wharf_str secret[SECRETS_MAX];
+    int64_t expires_us[SECRETS_MAX]; /* of the first: 0 */
+};
+/* From the column as text; those that are over are left out. */
+wharf_status secrets_read(wharf_req *req, wharf_str column, int64_t now_us, struct secrets *ret);
+/* A new one in front; those before it end at expires_us at the latest. Problem: webhook.too_many_secrets. */
+wharf_status secrets_push(wharf_req *req, struct secrets *s, wharf_str secret, int64_t expires_us, int64_t now_us);
+wharf_str secrets_write(wharf_req *req, const struct secrets *s);
+
+/* ---- attempt.c: one request ---- */
+
+struct target { /* where to, as the webhook is now */
+    wharf_str webhook_id, url;
+    const wharf_json *headers; /* name: value, or NULL */
+    struct secrets secrets;
+    int64_t timeout_ms;
+};
+struct message { /* what */
+    wharf_str event_id, type, lane, traceparent, body;
+    int64_t sequence; /* 0: none */
+    int64_t number; /* of the attempt, from 1 */
+    int64_t superseded;
+};
+enum outcome { OUT_SUCCESS, OUT_FAILURE, OUT_RATE_LIMITED };
+struct result {
+    enum outcome outcome;
+    uint32_t status; /* of the answer; 0: none */
+    const char *error; /* "timeout", ...; "" for a success */
+    wharf_str error_text;
+    wharf_str headers; /* JSON object of the answer's headers; empty: no answer */
+    wharf_str body, encoding; /* the first BODY_KEPT bytes; "base64" or empty */
+    bool truncated;
+    bool abort, disable; /* webhook-delivery */
+    bool refused; /* a blocked address, or a name that certainly is not there */
+    int64_t pause_ms; /* 429: what it asks for; 0: nothing usable */
+    int64_t later_ms; /* 502, 503, 504 */
+    int64_t duration_us;
+};
+/* Starts it. *ret_request: {url, headers} as shown, custom values masked. body must live until the fetch is done. */
+wharf_status attempt_start(wharf_req *req, const struct target *t, const struct message *m, void *tag,
+    wharf_fetch **ret_fetch, wharf_str *ret_request);
+/* What became of it. Texts are the request's memory. */
+void attempt_judge(wharf_req *req, const wharf_fetch *f, struct result *ret);
+/* From the row; the fields that rules are about to write count. */
+wharf_status target_of(wharf_req *req, const wharf_rec *rec, struct target *ret);
+/* One test event to t, waited for; *ret_attempt: the attempt as the API shows it. example: data of an event of `type`, or NULL. */
+wharf_status attempt_test(wharf_req *req, const struct target *t, wharf_str type, const wharf_json *example,
+    struct result *ret, const wharf_json **ret_attempt);
+/* last_test of a webhook. */
+wharf_status last_test_of(wharf_req *req, const struct result *r, const wharf_json **ret);
+
+/* ---- url.c ---- */
+
+/* The static rules; adds the problem. */
+wharf_status url_check(wharf_req *req, wharf_str url, const char *path);
+/* Its host, without port. */
+wharf_str url_host(wharf_str url);
+
+/* ---- routes ---- */
+
+wharf_handler webhook_test, webhook_secret, webhook_rotate, webhook_flush, webhook_recover, event_resend;
+/* Finds :webhook of a path, location access included. */
+wharf_status find_webhook(wharf_req *req, uint32_t flags, const wharf_rec **ret, wharf_str *ret_id);
+
+/* What the hooks of this module are told by those of its functions that write through the resource. */
+enum doing { DOING_NOTHING, DOING_ROTATE, DOING_ENABLE, DOING_END };
+struct call {
+    enum doing doing;
+    struct secrets secrets; /* ROTATE */
+};
+extern _Thread_local struct call hooks_call;
+
+/* ---- delivery.c: making and ending deliveries ---- */
+
+/* The step webhooks_list: which webhooks want these events. */
+wharf_status delivery_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
+/* The engine looks at the webhook: it was made, or changed. */
+wharf_status delivery_poke(wharf_req *req, wharf_str webhook_id);
+wharf_status delivery_status_changed(wharf_req *req, wharf_str webhook_id, wharf_str from, wharf_str to);
+/* All waiting deliveries are dropped. *ret_n: how many, or NULL. */
+wharf_status delivery_drop(wharf_req *req, wharf_str webhook_id, const char *reason, int64_t *ret_n);
+/* One more row for webhooks.add(). trigger: automatic, manual, recovery; at_us: its created_at, the same whenever it is made again. */
+void delivery_row(wharf_req *req, wharf_out *rows, const wharf_event *e, wharf_str webhook_id, const char *trigger,
+    wharf_str run_id, int64_t at_us, bool supersede, wharf_str *ret_id);
+wharf_status delivery_add(wharf_req *req, wharf_out *rows, int64_t *ret_added);
+
+struct wanting { /* what a webhook wants to hear of */
+    wharf_str id;
+    const wharf_json *events, *locations, *filter;
+    bool supersede;
+};
+/* The filter is asked of the body, which is parsed when it comes to that. */
+wharf_status delivery_wanted(wharf_req *req, const struct wanting *w, const wharf_event *e, bool *ret_wanted);
+/* Does a subscription to these patterns take the type? */
+bool wants_type(const wharf_json *patterns, wharf_str type);
+
+/* ---- engine.c, health.c ---- */
+
+wharf_handler engine_run; /* resident: sends what is due */
+wharf_handler webhooks_retention, webhooks_recover_job; /* jobs */
+/* What the figures (or a receiver, or time) ask for: "suspend", "disable", "degrade", "recover", "enable", "invalid_url",
+ * "receiver_request". Between transactions; does its own for that organization. */
+wharf_status health_care(wharf_req *req, wharf_str organization, wharf_str webhook_id, wharf_str care);
+
+#endif
