@@ -69,7 +69,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
-    org = W->service(self, "org.directory", 1, 0);
+    org = W->service(self, "org.directory", 1, 1);
     return WHARF_OK;
 }
 
