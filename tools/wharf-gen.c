@@ -75,7 +75,7 @@ static wharf_str compact(struct arena *a, const char *path, wharf_str text)
 static void c_bytes(FILE *out, wharf_str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        fprintf(out, "%s%u,", i % 24 ? "" : "\n    ", (unsigned char)s.p[i]);
+        fprintf(out, "%s%d,", i % 24 ? "" : "\n    ", (signed char)s.p[i]);
     fputs("\n    0,\n", out);
 }
 

@@ -1,6 +1,6 @@
 /* host_logs.c - the services wharf.logs (on top of event/seal.h) and wharf.config. */
 #include "config/config.h"
-#include "event/history.h"
+#include "event/lines.h"
 #include "event/seal.h"
 #include "plugin/host.h"
 #include "util/str.h"
@@ -27,16 +27,7 @@ static wharf_status l_verify(wharf_req *req, const char *resource, wharf_logs_re
     return WHARF_OK;
 }
 
-static wharf_status l_note(
-    wharf_req *req, const char *resource, wharf_str id, const char *action, const char *message)
-{
-    struct change c = {
-        .resource = resource, .resource_id = id, .action = action, .log = true, .message = str_z(message)};
-
-    return history_write(req, &c);
-}
-
-const wharf_logs_api host_logs = {WHARF_HEAD(wharf_logs_api), l_verify, l_note};
+const wharf_logs_api host_logs = {WHARF_HEAD(wharf_logs_api), l_verify, log_add, log_recent};
 
 static bool c_text(wharf_plugin *self, const char *name, wharf_str *ret_text)
 {

@@ -17,7 +17,7 @@ wharf_str absent_text(const struct field *f)
     if (f->store == STORE_ARRAY && !f->nullable)
         return str_z("[]");
     if (f->store == STORE_JSON && !f->nullable)
-        return str_z("{}");
+        return str_z(str_eqz(json_text_or(f->json, "type", ""), "array") ? "[]" : "{}");
     return (wharf_str){NULL, 0};
 }
 
@@ -498,7 +498,7 @@ static wharf_status check_body(struct wharf_req *req, struct write *w)
 
     w->values = ARENA_ARRAY(req->arena, struct value, d->n_fields);
     take_disable_webhooks(req, w);
-    w->body = normalize_body(req, w->res, w->op, w->body);
+    w->body = normalize_body(req, w->res, w->op, w->id, w->body);
     if (req->n_problems)
         return WHARF_INVALID;
     if (!body_check(req->arena, d, w->op, w->body, req->strict ? BODY_STRICT : 0, w->values, body_problem, req))

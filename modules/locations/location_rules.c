@@ -6,7 +6,7 @@
 #include "layouts.h"
 #include "locations.gen.h"
 
-enum { EMAIL_LOCAL = 64, PHONE_MIN = 7, PHONE_MAX = 15, ZONE_NAME = 64 };
+enum { ZONE_NAME = 64 };
 
 /* ---- normalize: other forms of input ---- */
 
@@ -73,53 +73,13 @@ static wharf_status settle_address(wharf_req *req, const wharf_rec *old_rec, wha
     return WHARF_OK;
 }
 
-/* Exactly one '@', something before it, a dot in what follows, no white space. */
-static bool email_form(wharf_str s)
-{
-    const char *at = memchr(s.p, '@', s.n);
-    size_t local = at ? (size_t)(at - s.p) : 0;
-    wharf_str domain = at ? (wharf_str){at + 1, s.n - local - 1} : (wharf_str){"", 0};
-    const char *dot = memchr(domain.p, '.', domain.n);
-
-    if (!local || local > EMAIL_LOCAL || !dot || dot == domain.p || domain.p[domain.n - 1] == '.')
-        return false;
-    return !memchr(domain.p, '@', domain.n) && !memchr(s.p, ' ', s.n) && !memchr(s.p, '\t', s.n);
-}
-
 static wharf_status check_email(wharf_req *req, const wharf_rec *rec)
 {
     wharf_str s;
 
-    if (!W->res->sent(rec, LOCATION_EMAIL) || !get_text(rec, LOCATION_EMAIL, &s) || email_form(s))
+    if (!W->res->sent(rec, LOCATION_EMAIL) || !get_text(rec, LOCATION_EMAIL, &s) || org->email(s))
         return WHARF_OK;
     return W->err->add(req, "validation.failed", "email", "email must be an address such as dock@example.com");
-}
-
-/* Digits of a phone, with '+' in front where the country is known. False: something that is no phone. */
-static bool phone_form(wharf_req *req, wharf_str s, wharf_str *ret)
-{
-    char *out = W->mem->alloc(req, s.n + 4);
-    wharf_str country = WHARF_S("US");
-    bool plus = s.n && s.p[0] == '+', america;
-    size_t k = 0;
-
-    for (size_t i = plus; i < s.n; i++) {
-        if (strchr(" ()-./", s.p[i]))
-            continue;
-        if (s.p[i] < '0' || s.p[i] > '9')
-            return false;
-        out[k++] = s.p[i];
-    }
-    if (k < PHONE_MIN || k > PHONE_MAX)
-        return false;
-    if (org)
-        org->country(req, &country);
-    america = same(country, WHARF_S("US")) || same(country, WHARF_S("CA"));
-    if (!plus && america && (k == 10 || (k == 11 && out[0] == '1')))
-        *ret = W->mem->format(req, "%s%.*s", k == 10 ? "+1" : "+", (int)k, out);
-    else
-        *ret = W->mem->format(req, "%s%.*s", plus ? "+" : "", (int)k, out);
-    return true;
 }
 
 static wharf_status settle_phone(wharf_req *req, wharf_rec *rec)
@@ -128,7 +88,7 @@ static wharf_status settle_phone(wharf_req *req, wharf_rec *rec)
 
     if (!W->res->sent(rec, LOCATION_PHONE) || !get_text(rec, LOCATION_PHONE, &s))
         return WHARF_OK;
-    if (!phone_form(req, s, &phone))
+    if (!org->phone(req, s, &phone))
         return W->err->add(
             req, "validation.failed", "phone", "phone must have 7 to 15 digits, with + before a country code");
     W->res->set(rec, LOCATION_PHONE, text(phone));

@@ -148,5 +148,19 @@ static wharf_status locations(
     return WHARF_OK;
 }
 
-const wharf_org_directory_api org_directory = {
-    WHARF_HEAD(wharf_org_directory_api), users, grant, setting, country, locations};
+static wharf_status setting_json(wharf_req *req, const char *path, const wharf_json **ret_value)
+{
+    static const char sql[] = "SELECT settings #> string_to_array($2::text, '.') FROM org.organization"
+                              " WHERE organization_id = $1::text AND id = $1::text";
+    wharf_val args[2] = {text(org_host->req->organization(req)), text(z(path))}, v;
+    const wharf_rows *rows;
+    wharf_status s = org_host->db->query(req, sql, args, 2, &rows);
+
+    *ret_value = NULL;
+    if (s == WHARF_OK && org_host->db->count(rows) && org_host->db->value(rows, 0, 0, WHARF_V_JSON, &v))
+        *ret_value = v.u.j;
+    return s;
+}
+
+const wharf_org_directory_api org_directory = {WHARF_HEAD(wharf_org_directory_api), users, grant, setting, country,
+    locations, setting_json, email_form, phone_form};

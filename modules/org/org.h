@@ -67,8 +67,7 @@ struct scopes scopes_of_caller(wharf_req *req);
 /* Puts ["area:write", ...]. */
 void scopes_list(wharf_out *out, const char *key, const struct scopes *s, wharf_req *req);
 /* The object of the field that a request sent, as a whole: checks, refuses, and sets it. Null and absent: nothing. */
-wharf_status scopes_settle(
-    wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, wharf_field f, bool trusted);
+wharf_status scopes_settle(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, wharf_field f, bool trusted);
 
 /* ---- locations ---- */
 
@@ -163,5 +162,9 @@ static inline bool acts_as_owner(wharf_req *req)
 }
 /* A PostgreSQL array literal of texts, for "$n::text[]". */
 wharf_str org_array(wharf_req *req, const wharf_str *values, size_t n);
+
+/* forms.c: the service's email and phone */
+bool email_form(wharf_str s);
+bool phone_form(wharf_req *req, wharf_str s, wharf_str *ret);
 
 #endif

@@ -2,8 +2,6 @@
 #include "org.gen.h"
 #include "org.h"
 
-enum { EMAIL_LOCAL = 64, PHONE_MIN = 7, PHONE_MAX = 15 };
-
 static bool everywhere(wharf_str role)
 {
     return same(role, WHARF_S("owner")) || same(role, WHARF_S("developer"));
@@ -59,54 +57,15 @@ static wharf_status user_normalize(wharf_req *req, uint32_t op, wharf_rec *new_r
     return s == WHARF_OK ? take_token(req, new_rec) : s;
 }
 
-/* Exactly one '@', something before it, a dot in what follows, no white space. */
-static bool email_form(wharf_str s)
-{
-    const char *at = memchr(s.p, '@', s.n);
-    size_t local = at ? (size_t)(at - s.p) : 0;
-    wharf_str domain = at ? (wharf_str){at + 1, s.n - local - 1} : (wharf_str){"", 0};
-    const char *dot = memchr(domain.p, '.', domain.n);
-
-    if (!local || local > EMAIL_LOCAL || !dot || dot == domain.p || domain.p[domain.n - 1] == '.')
-        return false;
-    return !memchr(domain.p, '@', domain.n) && !memchr(s.p, ' ', s.n) && !memchr(s.p, '\t', s.n);
-}
-
-/* Digits of a phone, with '+' in front where the country is known. False: something that is no phone. */
-static bool phone_form(wharf_req *req, wharf_str s, wharf_str *ret)
-{
-    char *out = org_host->mem->alloc(req, s.n + 1);
-    wharf_str country = WHARF_S("US");
-    bool plus = s.n && s.p[0] == '+', america;
-    size_t k = 0;
-
-    for (size_t i = plus; i < s.n; i++) {
-        if (strchr(" ()-./", s.p[i]))
-            continue;
-        if (s.p[i] < '0' || s.p[i] > '9')
-            return false;
-        out[k++] = s.p[i];
-    }
-    if (k < PHONE_MIN || k > PHONE_MAX)
-        return false;
-    org_directory.country(req, &country);
-    america = same(country, WHARF_S("US")) || same(country, WHARF_S("CA"));
-    if (!plus && america && (k == 10 || (k == 11 && out[0] == '1')))
-        *ret = org_host->mem->format(req, "%s%.*s", k == 10 ? "+1" : "+", (int)k, out);
-    else
-        *ret = org_host->mem->format(req, "%s%.*s", plus ? "+" : "", (int)k, out);
-    return true;
-}
-
 static wharf_status settle_contact(wharf_req *req, wharf_rec *rec)
 {
     wharf_str s;
 
-    if (org_host->res->sent(rec, USER_EMAIL) && get_text(rec, USER_EMAIL, &s) && !email_form(s))
+    if (org_host->res->sent(rec, USER_EMAIL) && get_text(rec, USER_EMAIL, &s) && !org_directory.email(s))
         org_host->err->add(req, "validation.failed", "email", "email must be an address such as ann@example.com");
     if (!org_host->res->sent(rec, USER_PHONE) || !get_text(rec, USER_PHONE, &s))
         return org_host->err->current(req);
-    if (phone_form(req, s, &s))
+    if (org_directory.phone(req, s, &s))
         org_host->res->set(rec, USER_PHONE, text(s));
     else
         org_host->err->add(

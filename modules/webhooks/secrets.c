@@ -92,6 +92,17 @@ static void show(wharf_out *out, const struct secrets *s)
 }
 
 /* Shown to who may write; that it was shown is in the change log. */
+static wharf_status note_access(wharf_req *req, wharf_str id)
+{
+    const wharf_log_line line = {.head = WHARF_HEAD(wharf_log_line),
+        .resource = "webhook",
+        .action = "accessed_secret",
+        .resource_id = id,
+        .message = WHARF_S("The signing secret was shown")};
+
+    return hooks_logs->add(req, &line);
+}
+
 wharf_status webhook_secret(wharf_req *req, void *arg)
 {
     const wharf_rec *rec;
@@ -102,7 +113,7 @@ wharf_status webhook_secret(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = secrets_read(req, get_text(rec, WEBHOOK_SECRETS), W->req->now_us(req), &secrets);
     if (s == WHARF_OK)
-        s = hooks_logs->note(req, "webhook", id, "accessed_secret", "The signing secret was shown");
+        s = note_access(req, id);
     if (s == WHARF_OK)
         show(W->req->respond(req, 200, "Secret of the webhook"), &secrets);
     return s;

@@ -18,7 +18,7 @@ enum wharf_user_flag {
         4 /* reaches the location asked for (spec 01 section 7); set for all when none was asked for */
 };
 
-/* Service "org.directory", version 1.0. */
+/* Service "org.directory", version 1.1. */
 typedef struct wharf_org_directory_api {
     wharf_head head;
     /* ret_flags[i]: WHARF_USER_* of ids[i]; one query for all. location_id may be empty. */
@@ -32,6 +32,14 @@ typedef struct wharf_org_directory_api {
     /* The locations that a user or device reaches; ret_all: every one. Nobody of this id: none. */
     wharf_status (*locations)(
         wharf_req *req, wharf_str principal_id, bool *ret_all, const wharf_str **ret_ids, size_t *ret_n);
+    /* 1.1 */
+    /* Any value of the organization's settings by its dotted path; NULL in *ret_value when it is not set. */
+    wharf_status (*setting_json)(wharf_req *req, const char *path, const wharf_json **ret_value);
+    /* Contact data as every module takes it (docs/spec/02-places-and-people.md section 4). email: one '@', a local part of up to 64 bytes, a
+     * domain with a dot, no white space. */
+    bool (*email)(wharf_str text);
+    /* A phone as it is kept: 7 to 15 digits, with '+' where the country is known. False: no phone. */
+    bool (*phone)(wharf_req *req, wharf_str text, wharf_str *ret_phone);
 } wharf_org_directory_api;
 
 #ifdef __cplusplus

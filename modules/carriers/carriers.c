@@ -1,0 +1,158 @@
+/* carriers.c - the module carriers: what it declares, and its tables at start (docs/spec/03-shipments-and-trackers.md sections 8 to 11). */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "carriers.h"
+#include "carriers.gen.h"
+
+enum { FILE_MAX = 4 * 1024 * 1024 };
+
+const wharf_host *W;
+const wharf_org_directory_api *carriers_org;
+const wharf_config_api *carriers_config;
+static struct table operators_table; /* of the operator's file */
+
+#define PROVIDER "{\"type\": \"object\", \"required\": [\"id\", \"name\", \"country_code\"]}"
+static const char detect_doc[] =
+    "{\"summary\": \"Whose tracking numbers are these\", \"tag\": \"Providers\", \"location\": \"none\", \"status\": "
+    "200,"
+    " \"response\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"required\": [\"tracking_number\", "
+    "\"normalized\","
+    " \"summary\", \"provider_id\", \"reason\", \"tracking_url\", \"candidates\"], \"properties\": {"
+    "\"tracking_number\": {\"type\": \"string\"}, \"normalized\": {\"type\": [\"string\", \"null\"]},"
+    " \"summary\": {\"type\": \"string\", \"enum\": [\"external\", \"ambiguous\", \"unknown\"]},"
+    " \"provider_id\": {\"type\": [\"string\", \"null\"]}, \"reason\": {\"type\": [\"string\", \"null\"]},"
+    " \"tracking_url\": {\"type\": [\"string\", \"null\"]}, \"candidates\": {\"type\": \"array\", \"items\": "
+    "{\"type\": "
+    "\"object\","
+    " \"required\": [\"provider\", \"format\", \"confidence\", \"checksum\", \"tracking_number\", \"tracking_url\", "
+    "\"service\","
+    " \"parts\"]}}}}}}";
+static const char list_doc[] =
+    "{\"summary\": \"List providers\", \"tag\": \"Providers\", \"location\": \"none\", \"response\": {\"type\": "
+    "\"array\","
+    " \"items\": {\"type\": \"object\", \"required\": [\"id\", \"name\", \"url\", \"formats\"], \"properties\": {"
+    "\"id\": {\"type\": \"string\"}, \"name\": {\"type\": \"string\"}, \"url\": {\"type\": [\"string\", \"null\"]},"
+    " \"formats\": {\"type\": \"array\", \"items\": {\"type\": \"object\"}}}}}}";
+
+/* ---- settings of organizations: refused when they are written, not when they are used ---- */
+
+static wharf_status settings_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+{
+    const wharf_json *settings = W->res->member(new_rec, "settings");
+    const wharf_json *providers = settings ? W->json->get(settings, "providers") : NULL;
+    const wharf_json *custom = providers ? W->json->get(providers, "custom") : NULL;
+    struct memory m = {.req = req};
+    const char *path, *problem;
+    struct table t;
+
+    if (!custom || W->json->type(custom) != WHARF_J_ARRAY || W->json->count(custom) > CUSTOM_PROVIDERS ||
+        table_read_custom(&m, custom, &carriers_table, &t, &path, &problem))
+        return WHARF_OK;
+    path = W->mem->format(req, "settings.providers.custom.%s", path).p;
+    return W->err->fail(req, "validation.failed", path, "%s %s", path, problem);
+}
+
+/* ---- start ---- */
+
+static wharf_status tell(wharf_plugin *self, wharf_req *req, const char *file, const char *path, const char *problem)
+{
+    W->log->write(self, req, WHARF_LOG_ERROR, "carriers.file", "file=%s at=%s problem=\"%s\"", file, path, problem);
+    return WHARF_INVALID;
+}
+
+static wharf_status read_file(wharf_req *req, const char *name, wharf_str *ret, const char **ret_problem)
+{
+    FILE *f = fopen(name, "re");
+    char *text;
+    size_t n;
+
+    *ret_problem = "can not be read";
+    if (!f)
+        return WHARF_INVALID;
+    text = W->mem->alloc(req, FILE_MAX + 1);
+    n = fread(text, 1, FILE_MAX + 1, f);
+    fclose(f);
+    *ret_problem = "has more than 4 MiB";
+    if (n > FILE_MAX)
+        return WHARF_INVALID;
+    *ret = (wharf_str){text, n};
+    return WHARF_OK;
+}
+
+static wharf_status read_operators(wharf_plugin *self, wharf_req *req, wharf_str name)
+{
+    struct memory m = {req, self};
+    const char *path = "", *problem = "is not JSON";
+    const wharf_json *json;
+    wharf_str text;
+
+    if (read_file(req, name.p, &text, &problem) != WHARF_OK)
+        return tell(self, req, name.p, path, problem);
+    problem = "is not JSON";
+    if (W->json->parse(req, text, &json) != WHARF_OK)
+        return tell(self, req, name.p, path, problem);
+    operators_table = carriers_table;
+    if (!table_read(&m, json, &operators_table, &carriers_table, &path, &problem))
+        return tell(self, req, name.p, path, problem);
+    return WHARF_OK;
+}
+
+static bool good_prefix(wharf_str s)
+{
+    return s.n >= 2 && s.n <= 16 && strspn(s.p, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == s.n;
+}
+
+static wharf_status start(wharf_plugin *self, wharf_req *req)
+{
+    struct memory m = {req, self};
+    const char *path = "", *problem = "is not JSON";
+    const wharf_json *json;
+    wharf_str file, prefix;
+
+    carriers_org = W->service(self, "org.directory", 1, 1);
+    carriers_config = W->service(self, "wharf.config", 1, 0);
+    if (W->json->parse(req, (wharf_str)EMBEDDED, &json) != WHARF_OK ||
+        !table_read(&m, json, NULL, &carriers_table, &path, &problem))
+        return tell(self, req, "schemas/carriers.json", path, problem);
+    if (carriers_config && carriers_config->text(self, "tracking_prefix", &prefix)) {
+        if (!good_prefix(prefix))
+            return tell(self, req, "configuration", "carriers.tracking_prefix", "must have 2 to 16 of 0-9 and A-Z");
+        carriers_prefix = prefix;
+    }
+    return carriers_config && carriers_config->text(self, "file", &file) ? read_operators(self, req, file) : WHARF_OK;
+}
+
+static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+{
+    static const wharf_hooks organization = {.head = WHARF_HEAD(wharf_hooks), .normalize = settings_normalize};
+    const wharf_route detect = {.head = WHARF_HEAD(wharf_route),
+        .method = "POST",
+        .path = "/v1/utils/providers/detect",
+        .scope = "trackers:read",
+        .definition = {detect_doc, sizeof(detect_doc) - 1},
+        .handler = providers_detect,
+        .flags = WHARF_R_READONLY};
+    const wharf_route list = {.head = WHARF_HEAD(wharf_route),
+        .method = "GET",
+        .path = "/v1/providers",
+        .scope = "trackers:read",
+        .definition = {list_doc, sizeof(list_doc) - 1},
+        .handler = providers_list,
+        .flags = WHARF_R_READONLY};
+
+    api->errors(d, (wharf_str)ERRORS);
+    api->route(d, &detect);
+    api->route(d, &list);
+    api->hook(d, "organization", &organization, 0);
+    api->provide(d, "carriers.detect", 1, 0, &detect_service);
+}
+
+const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
+{
+    static const wharf_plugin_desc desc = {
+        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+
+    W = host;
+    return &desc;
+}

@@ -1,0 +1,68 @@
+/* trackers.c - the module trackers: what it declares (docs/spec/03-shipments-and-trackers.md section 5). */
+#include "trackers.h"
+
+#include "trackers.gen.h"
+
+const wharf_host *W;
+const wharf_carriers_detect_api *trackers_carriers;
+const wharf_shipments_ops_api *trackers_shipments;
+const wharf_logs_api *trackers_logs;
+const wharf_keys_api *trackers_keys;
+const wharf_locations_layouts_api *trackers_layouts;
+
+static const char create_doc[] =
+    "{\"summary\": \"Follow a tracking number\", \"tag\": \"Trackers\", \"location\": \"body\", "
+    "\"statuses\": [200, 201], \"response\": {\"$ref\": \"#/components/schemas/Tracker\"}}";
+static const char logs_doc[] =
+    "{\"summary\": \"List what happened to a tracker and its legs\", \"tag\": \"Trackers\", \"location\": "
+    "\"row\", \"query\": {\"logs_visibility\": {\"type\": \"string\"}}, \"response\": {\"type\": \"array\", "
+    "\"items\": {\"type\": \"object\"}}}";
+
+static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+{
+    const wharf_resource tracker = {.head = WHARF_HEAD(wharf_resource),
+        .name = "tracker",
+        .definition_hash = TRACKER_DEFINITION_HASH,
+        .definition = TRACKER_DEFINITION,
+        .hooks = &trackers_hooks};
+    const wharf_route create = {.head = WHARF_HEAD(wharf_route),
+        .method = "POST",
+        .path = "/v1/trackers",
+        .scope = "trackers:write",
+        .definition = {create_doc, sizeof(create_doc) - 1},
+        .handler = trackers_post};
+    const wharf_route logs = {.head = WHARF_HEAD(wharf_route),
+        .method = "GET",
+        .path = "/v1/trackers/:tracker_id/logs",
+        .scope = "trackers:read",
+        .definition = {logs_doc, sizeof(logs_doc) - 1},
+        .handler = trackers_logs_get,
+        .flags = WHARF_R_READONLY};
+
+    MIGRATIONS(api, d);
+    api->errors(d, (wharf_str)ERRORS);
+    api->resource(d, &tracker);
+    api->route(d, &create);
+    api->route(d, &logs);
+    api->hook(d, "shipment", &trackers_shipment_hooks, 0);
+    api->provide(d, "trackers.ops", 1, 0, &trackers_ops);
+}
+
+static wharf_status start(wharf_plugin *self, wharf_req *req)
+{
+    trackers_carriers = W->service(self, "carriers.detect", 1, 0);
+    trackers_shipments = W->service(self, "shipments.ops", 1, 0);
+    trackers_logs = W->service(self, "wharf.logs", 1, 1);
+    trackers_keys = W->service(self, "wharf.keys", 1, 0);
+    trackers_layouts = W->service(self, "locations.layouts", 1, 0);
+    return WHARF_OK;
+}
+
+const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
+{
+    static const wharf_plugin_desc desc = {
+        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+
+    W = host;
+    return &desc;
+}

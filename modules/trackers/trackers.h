@@ -1,0 +1,79 @@
+/* trackers.h - inside of the module trackers. */
+#ifndef TRACKERS_H
+#define TRACKERS_H
+
+#define W trackers_host
+#include "wharf/plugin.h"
+extern const wharf_host *W; /* these are set once, before anything of this module runs */
+#include "wharf/ext/carriers.h"
+#include "wharf/ext/locations.h"
+#include "wharf/ext/shipments.h"
+#include "wharf/ext/trackers.h"
+#include "wharf/inline.h"
+#include "wharf/service/keys.h"
+#include "wharf/service/logs.h"
+
+extern const wharf_carriers_detect_api *trackers_carriers;
+extern const wharf_shipments_ops_api *trackers_shipments;
+extern const wharf_logs_api *trackers_logs;
+extern const wharf_keys_api *trackers_keys;
+extern const wharf_locations_layouts_api *trackers_layouts; /* or NULL */
+
+enum { LEGS_MAX = 25, SHOWN = 100 };
+
+extern const wharf_hooks trackers_hooks, trackers_shipment_hooks;
+extern const wharf_trackers_ops_api trackers_ops;
+
+/* ---- chain.c: legs ---- */
+
+struct leg {
+    wharf_str id, status, scratch;
+    uint32_t group;
+    bool started; /* has a status beyond created */
+    const wharf_json *row; /* what the tracker shows of it */
+};
+struct chain {
+    struct leg legs[LEGS_MAX + 1];
+    size_t n;
+};
+wharf_status trackers_load(wharf_req *req, wharf_str tracker_id, struct chain *ret);
+/* The leg that is current: pinned if it is one, else the last that has started, else the first. NULL: no legs. */
+const struct leg *trackers_current(const struct chain *c, wharf_str pinned);
+/* Earlier legs that are over because of later ones get their last update. added: a leg was put behind them. *ret_any: one got it. */
+wharf_status trackers_auto_close(wharf_req *req, const struct chain *c, wharf_str option, bool added, bool *ret_any);
+/* What the tracker shows of its legs is set on its row. */
+wharf_status trackers_derive(wharf_req *req, wharf_rec *rec, const struct chain *c);
+
+/* ---- chaining.c: {add, remove} ---- */
+
+struct chaining {
+    bool any, added;
+    wharf_str touched[2 * LEGS_MAX]; /* legs that came or went: their shipment.updated is told */
+    size_t n_touched;
+    wharf_str gone[LEGS_MAX]; /* legs that get trackers of their own */
+    size_t n_gone;
+};
+/* The trackers of everything that the input names, and this one, locked in the order of their ids. */
+wharf_status trackers_lock(wharf_req *req, wharf_str tracker_id, const wharf_json *chaining);
+wharf_status trackers_chain(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec, const wharf_json *input, struct chaining *ret);
+
+/* ---- rules.c ---- */
+
+/* Of which tracker the legs are written by this module itself: what they tell is looked at when all is done. */
+bool trackers_busy(wharf_str tracker_id);
+/* A tracker around a shipment. options: fields of the tracker, or NULL; candidates: of a guessed provider, or NULL. */
+wharf_status trackers_around(wharf_req *req, wharf_str shipment_id, const wharf_json *options,
+    const wharf_json *candidates, const wharf_rec **ret_rec);
+
+/* ---- shown.c ---- */
+wharf_status trackers_compute(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs);
+wharf_status trackers_restrict(wharf_req *req, wharf_where *where);
+
+/* ---- routes.c ---- */
+wharf_handler trackers_post, trackers_logs_get;
+/* The options of the tracker that is made around a shipment which POST /v1/trackers creates; NULL outside of it. */
+const wharf_json *trackers_options(const wharf_json **ret_candidates);
+
+#endif

@@ -1,0 +1,291 @@
+"""Trackers: spec 03 sections 5 and 14."""
+import time
+
+import pytest
+
+from test_shipments import SHIPMENTS, number, party, ship, update as update_shipment
+
+TRACKERS = "/v1/trackers"
+
+
+def track(client, **more):
+    return client.post(TRACKERS, {"tracking_number": number(), **more}, expect=201).data
+
+
+def get(client, row, query=""):
+    return client.get(f"{TRACKERS}/{row['id']}{query}").data
+
+
+def post(client, row, **body):
+    return client.post(f"{TRACKERS}/{row['id']}", body, expect=200).data
+
+
+def refuse(client, row, status, code, errors, **body):
+    return client.refused("POST", f"{TRACKERS}/{row['id']}", status, code, errors, body=body)
+
+
+def leg(row, i=0):
+    return row["shipments"][i]
+
+
+def chain(client, n, **more):
+    """A tracker of n legs in order, and their ids."""
+    row = track(client, **more)
+    others = [ship(client)["id"] for _ in range(n - 1)]
+    row = post(client, row, chaining={"add": others})
+    assert [s["id"] for s in row["shipments"]] == [leg(row)["id"], *others]
+    return row, [s["id"] for s in row["shipments"]]
+
+
+def events(org, id):
+    return [e[0] for e in org.events(id)]
+
+
+def move(client, id, status, **more):
+    return update_shipment(client, {"id": id}, status=status, **more).data
+
+
+# ---- creation ----
+
+def test_create(client, org):
+    a = client.post(TRACKERS, {"tracking_number": "1Z 58F2A7 0378657975", "metadata": {"bay": "4"}, "type": "outbound"}, expect=201)
+    row = a.data
+    assert a.headers["Location"] == f"{TRACKERS}/{row['id']}" and row["object"] == "tracker" and row["id"].startswith("track_")
+    assert row["tracking_number"] == "1Z58F2A70378657975" and row["provider"]["id"] == "ups" and row["status"] == "created" and row["type"] == "outbound"
+    assert row["current_shipment_id"] == leg(row)["id"] and leg(row)["tracker_id"] == row["id"] and row["metadata"] == {"bay": "4"}
+    assert row["chained_status"] == "package_at_waypoint" and row["auto_close_shipments_option"] == "on_progress" and row["has_parent_shipment"] is False
+    assert row["logs"] is None and row["provider_candidates"] == [] and [u["status"] for u in row["tracking_updates"]] == ["created"]
+    assert events(org, row["id"]) == ["tracker.created"] and events(org, leg(row)["id"]) == ["shipment.created"]
+    again = client.post(TRACKERS, {"tracking_number": "1z58f2a70378657975"}, expect=200)
+    assert again.data["id"] == row["id"] and again.message == "Existing tracker returned"
+    assert client.post(TRACKERS, {"tracking_number": "1z58f2a70378657975", "allow_duplicate": True}, expect=201).data["id"] != row["id"]
+    client.refused("POST", TRACKERS, 400, "validation.failed", ["tracking_number"], body={})
+    assert track(client, tracking_number="unheard of")["provider"]["id"] == "unknown"
+
+
+def test_guessed_providers(client):
+    row = track(client, tracking_number="371755712374")
+    assert {c["provider"]["id"] for c in row["provider_candidates"]} == {"fedex", "purolator"} and row["provider_id"] == "fedex"
+    client.refused("POST", TRACKERS, 400, "tracker.provider_ambiguous", ["provider_id"], body={"tracking_number": "371755712374", "on_ambiguity": "error"})
+    assert track(client, tracking_number="371755712374", provider_id="purolator", on_ambiguity="error")["provider_candidates"] == []
+
+
+def test_a_shipment_makes_its_tracker(client, org):
+    row = ship(client, tags=["fragile"], sender=party(name="Sybil"))
+    t = get(client, {"id": row["tracker_id"]})
+    assert leg(t)["id"] == row["id"] and t["tags"] == ["fragile"] and t["sender"]["name"] == "Sybil"
+    assert client.get(f"{TRACKERS}?search=sybil").ids == [t["id"]]
+    n = len(events(org, t["id"]))
+    move(client, row["id"], "in_transit")
+    assert get(client, t)["status"] == "in_transit" and events(org, t["id"])[n:] == ["tracker.updated"]
+    move(client, row["id"], "delivered")
+    assert get(client, t)["filters"] == ["completed"] and get(client, t)["delivered_at"]
+
+
+def test_joins_a_leg_without_tracker(client):
+    row = ship(client)
+    client.delete(f"{TRACKERS}/{row['tracker_id']}")
+    assert client.get(f"{SHIPMENTS}/{row['id']}").data["tracker_id"] is None
+    client.post(f"{SHIPMENTS}/{row['id']}", {"order_number": "7"}, expect=200)
+    assert client.get(f"{SHIPMENTS}/{row['id']}").data["tracker_id"] is None
+    t = track(client, tracking_number=row["tracking_number"])
+    assert [s["id"] for s in t["shipments"]] == [row["id"]] and client.get(f"{SHIPMENTS}/{row['id']}").data["tracker_id"] == t["id"]
+
+
+# ---- updates ----
+
+def test_updates_go_to_the_current_leg(client, org):
+    row = track(client)
+    u = post(client, row, tracking_update={"status": "in_transit", "comment": "Left the hub"})
+    assert u["status"] == "in_transit" and leg(u)["status"] == "in_transit" and u["tracking_updates"][-1]["comment"] == "Left the hub"
+    assert events(org, row["id"]) == ["tracker.created", "tracker.updated"] and events(org, leg(row)["id"]) == ["shipment.created", "shipment.updated"]
+    assert post(client, row, provider_id="fedex")["provider"]["name"] == "FedEx" if u["status"] == "created" else True
+    refuse(client, row, 409, "shipment.in_transit", ["provider_id"], provider_id="fedex")
+    assert post(client, row, provider_id="fedex", force_update=True)["provider"]["name"] == "FedEx"
+    same = post(client, row, metadata={})
+    assert same["updated_at"] == get(client, row)["updated_at"]
+
+
+def test_logs_and_their_visibility(client, org):
+    row = track(client)
+    post(client, row, log={"message": "For us", "visibility": "private"})
+    post(client, row, log={"message": "For all", "visibility": "public"})
+    assert events(org, row["id"]) == ["tracker.created", "tracker.updated", "tracker.updated"]
+    move(client, leg(row)["id"], "in_transit")
+    assert get(client, row)["logs"] is None and get(client, row, "?include_logs=false")["logs"] is None
+    both = get(client, row, "?include_logs=true")["logs"]
+    assert [x["message"] for x in both if x["action"] == "comment"] == ["For us", "For all"] and {x["visibility"] for x in both} == {"public", "internal"}
+    public = get(client, row, "?include_logs=true&logs_visibility=public")["logs"]
+    assert [x["action"] for x in public] == ["comment", "status_changed"] and public[1]["changes"] == [{"field": "status", "old": "created", "new": "in_transit"}]
+    assert all(x["visibility"] == "internal" for x in get(client, row, "?include_logs=true&logs_visibility=internal")["logs"])
+    listed = next(r for r in client.get(f"{TRACKERS}?include_logs=true&logs_visibility=public&tracking_number={row['tracking_number']}").data)
+    assert len(listed["logs"]) == 2 and len(client.get(f"{TRACKERS}/{row['id']}/logs?logs_visibility=public").data) == 2
+    client.refused("GET", f"{TRACKERS}?include_logs=true&logs_visibility=secret", 400, "param.invalid", ["logs_visibility"])
+
+
+# ---- chains ----
+
+def test_adding_and_removing_legs(client, org):
+    row, (a, b, c) = chain(client, 3)
+    assert row["current_shipment_id"] == a and all(s["tracker_id"] == row["id"] for s in row["shipments"])
+    assert events(org, b).count("shipment.updated") == 1
+    d = ship(client)
+    row = post(client, row, chaining={"add": [{"shipment_id": d["id"], "position": 1}]})
+    assert [s["id"] for s in row["shipments"]] == [a, d["id"], b, c]
+    client.refused("GET", f"{TRACKERS}/{d['tracker_id']}", 404, "not_found")
+    row = post(client, row, chaining={"remove": [d["id"], c]})
+    assert [s["id"] for s in row["shipments"]] == [a, b]
+    own = client.get(f"{SHIPMENTS}/{c}").data["tracker_id"]
+    assert own and own != row["id"] and events(org, own) == ["tracker.created"]
+    refuse(client, row, 400, "tracker.chain_empty", ["chaining.remove"], chaining={"remove": [a, b]})
+    refuse(client, row, 400, "tracker.not_in_chain", ["chaining.remove.0"], chaining={"remove": [c]})
+    refuse(client, row, 400, "validation.failed", ["chaining"], chaining={"add": [c], "remove": [c]})
+    refuse(client, row, 400, "validation.failed", ["chaining.add.0"], chaining={"add": ["ship_0000000000000000000000"]})
+    assert [s["id"] for s in post(client, row, chaining={"add": [b]})["shipments"]] == [a, b]
+
+
+def test_legs_of_other_trackers(client, org):
+    row, _ = chain(client, 2)
+    other, legs = chain(client, 2)
+    refuse(client, row, 409, "tracker.shipment_chained", ["chaining.add.0"], chaining={"add": [legs[0]]})
+    lone = track(client, metadata={"from": "lone", "bay": "1"})
+    post(client, lone, log={"message": "Before the merge"})
+    post(client, row, metadata={"bay": "9"})
+    merged = post(client, row, chaining={"add": [leg(lone)["id"]]})
+    assert merged["metadata"] == {"bay": "9", "from": "lone"} and events(org, lone["id"])[-1] == "tracker.deleted"
+    assert "Before the merge" in [x["message"] for x in get(client, row, "?include_logs=true")["logs"]]
+
+
+def test_twenty_five_legs(client):
+    row, _ = chain(client, 25)
+    refuse(client, row, 400, "tracker.chain_limit", ["chaining.add"], chaining={"add": [ship(client)["id"]]})
+    assert len(get(client, row)["shipments"]) == 25
+
+
+def test_current_leg_and_status(client, org):
+    row, (a, b) = chain(client, 2, auto_close_shipments_option="never")
+    move(client, a, "in_transit")
+    assert (get(client, row)["current_shipment_id"], get(client, row)["status"]) == (a, "in_transit")
+    move(client, a, "delivered")
+    assert get(client, row)["status"] == "package_at_waypoint"
+    assert post(client, row, chained_status="out_for_delivery")["status"] == "out_for_delivery"
+    move(client, b, "delayed")
+    assert (get(client, row)["current_shipment_id"], get(client, row)["status"], get(client, row)["filters"]) == (b, "delayed", ["outstanding", "exception"])
+    before = (events(org, a).count("shipment.updated"), events(org, b).count("shipment.updated"))
+    pinned = post(client, row, current_shipment_id=a)
+    assert pinned["current_shipment_id"] == a and pinned["status"] == "out_for_delivery"
+    assert (events(org, a).count("shipment.updated"), events(org, b).count("shipment.updated")) == (before[0] + 1, before[1] + 1)
+    refuse(client, row, 400, "tracker.not_in_chain", ["current_shipment_id"], current_shipment_id=ship(client)["id"])
+    refuse(client, row, 400, "validation.failed", ["chained_status"], chained_status="delivered")
+    left = post(client, row, chaining={"remove": [a]})
+    assert left["current_shipment_id"] == b
+
+
+def test_bad_ends_show_through(client):
+    row, (a, b) = chain(client, 2, auto_close_shipments_option="never")
+    move(client, a, "package_lost")
+    assert get(client, row)["status"] == "package_lost"
+    move(client, b, "in_transit")
+    assert get(client, row)["status"] == "in_transit"
+
+
+def test_auto_close_on_progress(client, org):
+    row, (a, b, c) = chain(client, 3)
+    move(client, a, "in_transit")
+    move(client, c, "package_accepted")
+    legs = get(client, row)["shipments"]
+    assert [s["status"] for s in legs] == ["delivered", "delivered", "package_accepted"]
+    line = client.get(f"{SHIPMENTS}/{a}").data["tracking_updates"][-1]
+    assert line["source"] == "system" and line["comment"] == "Handed over to the next shipment"
+
+
+def test_auto_close_on_add_on_delivered_and_never(client):
+    row = track(client, auto_close_shipments_option="on_add")
+    post(client, row, tracking_update={"status": "in_transit"})
+    row = post(client, row, chaining={"add": [ship(client)["id"]]})
+    assert [s["status"] for s in row["shipments"]] == ["delivered", "created"]
+    row, (a, b) = chain(client, 2, auto_close_shipments_option="on_delivered")
+    move(client, b, "in_transit")
+    assert leg(get(client, row))["status"] == "created"
+    move(client, b, "picked_up")
+    assert leg(get(client, row))["status"] == "delivered"
+    row, (a, b) = chain(client, 2, auto_close_shipments_option="never")
+    move(client, b, "delivered")
+    assert leg(get(client, row))["status"] == "created"
+
+
+def test_histories_are_merged(client):
+    row, (a, b) = chain(client, 2, auto_close_shipments_option="never")
+    now = int(time.time())
+    for id, at in ((a, 100), (b, 200), (a, 300), (b, 150)):
+        client.post(f"{SHIPMENTS}/{id}", {"tracking_update": {"status": "in_transit", "comment": str(at), "occurred_at": now + at}}, expect=200)
+    assert [u["comment"] for u in get(client, row)["tracking_updates"] if u["comment"]] == ["100", "150", "200", "300"]
+
+
+# ---- parents ----
+
+def test_edge_case_5_shipment_is_parent(fresh):
+    client = fresh.client()
+    parent = ship(client)
+    child = ship(client, parent_id=parent["id"])
+    mixed = post(client, {"id": parent["tracker_id"]}, chaining={"add": [ship(client)["id"]]})
+    assert mixed["has_parent_shipment"] is True
+    only = ship(client)
+    ship(client, parent_id=only["id"])
+    every = set(client.get(TRACKERS + "?limit=all").ids)
+    ids = lambda q: set(client.get(f"{TRACKERS}?limit=all&shipment_is_parent={q}").ids)
+    assert ids("YES") == ids("some:1") == ids("true") == {mixed["id"], only["tracker_id"]}
+    assert ids("none:true") == every - ids("some:true")
+    assert mixed["id"] in ids("false") and only["tracker_id"] not in ids("some:false") and child["tracker_id"] in ids("false")
+    assert ids("none:false") == {only["tracker_id"]}
+    for bad in ("maybe", "all:true", "", "some:"):
+        client.refused("GET", f"{TRACKERS}?shipment_is_parent={bad}", 400, "param.invalid", ["shipment_is_parent"])
+
+
+def test_edge_case_6_last_child(client):
+    parent = ship(client)
+    child = ship(client, parent_id=parent["id"])
+    t = {"id": parent["tracker_id"]}
+    assert get(client, t)["has_parent_shipment"] is True
+    client.delete(f"{SHIPMENTS}/{child['id']}")
+    assert get(client, t)["has_parent_shipment"] is False
+    client.refused("GET", f"{TRACKERS}/{child['tracker_id']}", 404, "not_found")
+
+
+def test_edge_case_7_filter_is_not_validated(client):
+    everything = client.get(TRACKERS + "?limit=all").ids
+    for odd in ("refunded", "x,y", "OR:nope"):
+        assert client.get(f"{TRACKERS}?limit=all&filter={odd}").ids == everything
+    done = track(client)
+    post(client, done, tracking_update={"status": "delivered"})
+    assert done["id"] in client.get(TRACKERS + "?limit=all&filter=completed").ids and done["id"] not in client.get(TRACKERS + "?limit=all&filter=outstanding").ids
+
+
+def test_lists(client, location):
+    row = track(client, location_id=location["id"], recipient_contact_id="ctct_0000000000000000000009")
+    for query in ("recipient_contact_id=ctct_0000000000000000000009", f"shipment_id={leg(row)['id']}", f"location_id={location['id']}", f"tracking_number={row['tracking_number'].lower()}",
+                  f"search={row['tracking_number']}", "provider_id=unknown&limit=all", "status=created&limit=all", "type=outbound&limit=all"):
+        assert row["id"] in client.get(f"{TRACKERS}?{query}").ids, query
+    assert client.get(TRACKERS + "?shipment_id=ship_0000000000000000000000").ids == []
+    for order in ("created_at", "updated_at", "status", "estimated_delivery_at"):
+        client.get(f"{TRACKERS}?order_by={order}")
+
+
+def test_legs_at_other_locations_are_left_out(client, org, location):
+    from wharf import make_location
+    far = make_location(client, "Far away")
+    row = track(client)
+    post(client, row, chaining={"add": [ship(client, location_id=far["id"])["id"]]})
+    assert len(org.client(locations=[location["id"]]).get(f"{TRACKERS}/{row['id']}").data["shipments"]) == 1
+
+
+@pytest.mark.parametrize("what", ["tracker", "shipment"])
+def test_delete(client, org, what):
+    row = track(client)
+    if what == "tracker":
+        client.delete(f"{TRACKERS}/{row['id']}")
+        assert client.get(f"{SHIPMENTS}/{leg(row)['id']}").data["tracker_id"] is None
+    else:
+        client.delete(f"{SHIPMENTS}/{leg(row)['id']}")
+        client.refused("GET", f"{TRACKERS}/{row['id']}", 404, "not_found")
+    assert events(org, row["id"])[-1] == "tracker.deleted"
