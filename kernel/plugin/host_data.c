@@ -170,6 +170,8 @@ static wharf_status s_fetch(
         return WHARF_DENIED;
     if (rec->locked)
         return req_fail(req, "secrets.unavailable", NULL, NULL);
+    if (flags & WHARF_FOR_UPDATE && !route_precondition(req, rec))
+        return WHARF_CONFLICT;
     *ret_rec = rec;
     return WHARF_OK;
 }

@@ -120,11 +120,8 @@ bool location_is_id(const struct resource *res)
 /* created_at of the row, as its id says it. */
 static void id_moment(struct sql *s, wharf_str id)
 {
-    char *iso = arena_alloc(s->arena, ISO_MS_LEN + 1);
-
-    time_format_iso(id_time_ms(id) * 1000, iso);
     sql_add(s, " AND t.created_at = ");
-    sql_bind(s, (wharf_str){iso, ISO_MS_LEN});
+    sql_bind(s, time_iso(s->arena, id_time_ms(id) * 1000));
     sql_add(s, "::timestamptz");
 }
 

@@ -477,7 +477,6 @@ bool cell_differs(struct arena *a, const struct field *f, const struct cell *cel
 
 void value_from_plugin(struct arena *a, const struct field *f, const wharf_val *v, struct value *ret)
 {
-    char iso[ISO_MS_LEN + 1];
     struct buf b;
     int64_t div = 1;
 
@@ -505,8 +504,7 @@ void value_from_plugin(struct arena *a, const struct field *f, const wharf_val *
         ret->text = arena_printf(a, "%.17g", v->u.d);
         break;
     case WHARF_V_TIME_US:
-        time_format_iso(v->u.i, iso);
-        ret->text = arena_dup(a, iso, ISO_MS_LEN);
+        ret->text = time_iso(a, v->u.i);
         break;
     case WHARF_V_JSON:
         buf_init(&b, 16 << 20);
