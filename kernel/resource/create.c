@@ -67,7 +67,7 @@ static size_t fill_args(
         .organization = organization_of(&req->who->access, d),
         .resource = d->name,
         .resource_id = record_id(rec),
-        .location_id = d->location ? record_text(rec, d->location) : str_z(""),
+        .location_id = record_location(rec),
         .action = "created",
         .log = d->log,
         .event = d->events.created,

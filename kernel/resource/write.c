@@ -111,13 +111,6 @@ static bool precondition(struct wharf_req *req, const struct write *w)
 
 /* ---- history ---- */
 
-static wharf_str location_of(const struct wharf_rec *rec)
-{
-    const struct definition *d = rec->res->def;
-
-    return d->location ? record_text(rec, d->location) : location_is_id(rec->res) ? record_id(rec) : str_z("");
-}
-
 static wharf_status leave_history(struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous)
 {
     const struct definition *d = w->res->def;
@@ -128,7 +121,7 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
         .resource = d->name,
         .resource_id = w->id,
         .parent_id = d->parent ? record_text(rec, d->parent) : str_z(""),
-        .location_id = location_of(rec),
+        .location_id = record_location(rec),
         .action = w->op == OP_CREATE   ? "created"
                   : w->op == OP_UPDATE ? "updated"
                                        : "deleted",
