@@ -397,6 +397,8 @@ static void x_filters(struct writer *o, const struct definition *d)
         if (f->type == FILTER_ARRAY) /* some readers take every object with a type for a schema */
             jw_raw(w, "items", WHARF_S("{\"type\":\"string\"}"));
         jw_bool(w, "nullable", f->nullable);
+        if (f->lenient)
+            jw_bool(w, "lenient", true);
         if (f->n_members) {
             jw_open(w, "members", '[');
             for (size_t k = 0; k < f->n_members; k++)

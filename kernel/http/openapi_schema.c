@@ -34,6 +34,7 @@ static const struct {
     [FILTER_MANY_BOOL] = {"many-bool", "true or false, some: or none: before it"},
     [FILTER_ARRAY] = {"array", "Items by comma; AND: OR: !AND: !OR: before them, ! before an item"},
     [FILTER_METADATA] = {"metadata", "metadata=key:value, metadata.key=value; equals: lt: gt: before the value"},
+    [FILTER_TREE] = {"tree", "One or more ids, or paths of names from the root (/Aisle 1/Shelf A), by comma: rows there or below"},
     [FILTER_FLAGS] = {"flags", "One or more of the names, by comma"},
 };
 
@@ -306,7 +307,7 @@ static void resource_as_sent(struct jw *w, struct arena *a, const struct resourc
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
 
-        if (!(f->write & op) || f->kind == FIELD_COMPUTED || f->kind == FIELD_EMBED)
+        if (!(f->write & op) || (f->kind == FIELD_COMPUTED && !f->input) || f->kind == FIELD_EMBED)
             continue;
         if (f->set_input)
             set_input(w, f);

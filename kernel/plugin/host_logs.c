@@ -1,5 +1,6 @@
 /* host_logs.c - the services wharf.logs (on top of event/seal.h) and wharf.config. */
 #include "config/config.h"
+#include "event/lines.h"
 #include "event/seal.h"
 #include "plugin/host.h"
 #include "util/str.h"
@@ -26,7 +27,7 @@ static wharf_status l_verify(wharf_req *req, const char *resource, wharf_logs_re
     return WHARF_OK;
 }
 
-const wharf_logs_api host_logs = {WHARF_HEAD(wharf_logs_api), l_verify};
+const wharf_logs_api host_logs = {WHARF_HEAD(wharf_logs_api), l_verify, log_add, log_recent};
 
 static bool c_text(wharf_plugin *self, const char *name, wharf_str *ret_text)
 {

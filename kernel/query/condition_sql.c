@@ -180,6 +180,50 @@ static void emit_metadata_order(struct sql *s, const char *column, const struct 
     sql_bind(s, c->values[0]);
 }
 
+/* "/Aisle 1/Shelf A" as names are kept: "Aisle 1 / Shelf A". */
+static wharf_str joined_names(struct arena *a, wharf_str path)
+{
+    char *out = arena_alloc(a, 3 * path.n + 1);
+    size_t k = 0;
+
+    for (size_t i = 1; i < path.n; i++) {
+        if (path.p[i] == '/')
+            memcpy(out + k, " / ", 3);
+        else
+            out[k] = path.p[i];
+        k += path.p[i] == '/' ? 3 : 1;
+    }
+    return (wharf_str){out, k};
+}
+
+/* The ids of the trees are gathered once, before any row is looked at. */
+static void emit_below(struct sql *s, const char *column, const struct condition *c)
+{
+    const struct definition *d = c->filter->tree;
+    wharf_str *names = ARENA_ARRAY(s->arena, wharf_str, c->n_values + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n_values; i++) {
+        if (c->values[i].p[0] == '/')
+            names[n++] = joined_names(s->arena, c->values[i]);
+    }
+    if (!d) {
+        sql_add(s, "false");
+        return;
+    }
+    sql_addf(s,
+        "%s = ANY (ARRAY(WITH RECURSIVE down AS (SELECT r.id FROM %s r WHERE r.organization_id = $%zu"
+        " AND r.deleted_at IS NULL AND (r.id = ANY (",
+        column, d->table, s->organization);
+    sql_bind_array(s, c->values, c->n_values);
+    sql_addf(s, "::text[]) OR r.%s = ANY (", d->tree_names->column);
+    sql_bind_array(s, names, n);
+    sql_addf(s,
+        "::text[])) UNION SELECT b.id FROM down JOIN %s b ON b.organization_id = $%zu AND b.%s = down.id"
+        " AND b.deleted_at IS NULL) SELECT id FROM down))",
+        d->table, s->organization, d->tree_parent->column);
+}
+
 /* The condition itself, without negation, on one row of the table or of the child. */
 static void emit_positive(struct sql *s, const char *column, const struct condition *c)
 {
@@ -199,7 +243,10 @@ static void emit_positive(struct sql *s, const char *column, const struct condit
         emit_range(s, column, c);
         break;
     case COND_TRUTH:
-        sql_addf(s, c->truth ? "%s" : "NOT %s", column);
+        if (c->filter->otherwise)
+            sql_addf(s, "t.%s", (c->truth ? c->filter->field : c->filter->otherwise)->column);
+        else
+            sql_addf(s, c->truth ? "%s" : "NOT %s", column);
         break;
     case COND_ITEMS:
         emit_items(s, column, c);
@@ -210,6 +257,12 @@ static void emit_positive(struct sql *s, const char *column, const struct condit
     case COND_META_LESS:
     case COND_META_MORE:
         emit_metadata_order(s, column, c);
+        break;
+    case COND_BELOW:
+        emit_below(s, column, c);
+        break;
+    case COND_ANYTHING:
+        sql_add(s, "true");
         break;
     }
 }

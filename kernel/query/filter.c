@@ -130,6 +130,8 @@ const char *filter_parse(struct arena *a, const struct filter_pair *p, struct co
         return filter_bool(a, p, c);
     case FILTER_ARRAY:
         return filter_array(a, p, c);
+    case FILTER_TREE:
+        return filter_tree(a, p, c);
     case FILTER_METADATA:
     case FILTER_NONE:
         break;

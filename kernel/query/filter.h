@@ -25,6 +25,8 @@ enum condition_kind {
     COND_META, /* metadata key: equal to values[0] */
     COND_META_LESS,
     COND_META_MORE,
+    COND_BELOW, /* one of values in a tree, or below: ids and paths of names */
+    COND_ANYTHING, /* a lenient filter without a member */
 };
 
 struct item { /* of an array filter */
@@ -73,6 +75,7 @@ const char *filter_set(struct arena *a, const struct filter_pair *p, struct cond
 const char *filter_text(struct arena *a, const struct filter_pair *p, struct condition *c);
 const char *filter_bool(struct arena *a, const struct filter_pair *p, struct condition *c); /* bool, many-bool */
 const char *filter_array(struct arena *a, const struct filter_pair *p, struct condition *c);
+const char *filter_tree(struct arena *a, const struct filter_pair *p, struct condition *c);
 const char *filter_metadata(struct arena *a, const struct filter_pair *p, struct condition *c);
 
 /* An operator word of one of the families below. */

@@ -1,4 +1,4 @@
-/* filter_text.c - text, boolean and array filters (01 section 11.1 `text`, `bool`, `many-bool`, `array`). */
+/* filter_text.c - text, boolean, array and tree filters (01 section 11.1 `text`, `bool`, `many-bool`, `array`; 02 section 0 `layout_path`). */
 #include <strings.h>
 
 #include "query/filter.h"
@@ -90,7 +90,7 @@ static bool is_member(const struct filter *f, wharf_str value)
     return f->n_members == 0;
 }
 
-const char *filter_array(struct arena *a, const struct filter_pair *p, struct condition *c)
+static const char *strict_array(struct arena *a, const struct filter_pair *p, struct condition *c)
 {
     wharf_str list = p->value;
     const wharf_str *values;
@@ -120,4 +120,30 @@ const char *filter_array(struct arena *a, const struct filter_pair *p, struct co
             return "has a value that is not one of its members";
     }
     return NULL;
+}
+
+const char *filter_array(struct arena *a, const struct filter_pair *p, struct condition *c)
+{
+    const char *problem = strict_array(a, p, c);
+
+    if (!problem || !p->filter->lenient)
+        return problem;
+    *c = (struct condition){.filter = p->filter, .kind = COND_ANYTHING};
+    return NULL;
+}
+
+const char *filter_tree(struct arena *a, const struct filter_pair *p, struct condition *c)
+{
+    const struct definition *tree = p->filter->tree;
+    const char *prefix = tree ? arena_printf(a, "%s_", tree->id_prefix).p : "";
+
+    c->kind = COND_BELOW;
+    if (p->form != KEY_PLAIN)
+        return "takes no operator";
+    c->values = filter_items(a, p->value, true, NULL, &c->n_values);
+    for (size_t i = 0; c->values && i < c->n_values; i++) {
+        if (c->values[i].p[0] != '/' && !str_starts(c->values[i], prefix))
+            return "must be an id, or a path of names that begins with /";
+    }
+    return c->values ? NULL : "must have 1 to 500 values, none of them empty";
 }

@@ -19,6 +19,12 @@ static const char *const control_names[C_COUNT] = {[C_PAGE] = "page",
     [C_FIELDS] = "fields",
     [C_TOTAL] = "include_total_count"};
 
+struct told {
+    const char *code;
+    wharf_str param, text;
+    bool unnamed;
+};
+
 struct parse {
     struct arena *a;
     const struct definition *d;
@@ -26,9 +32,12 @@ struct parse {
     query_problem_fn *fn;
     void *arg;
     bool bad, view;
+    struct told *problems; /* of a list that orders them (list.errors) */
+    size_t n_problems;
     const wharf_str *told;
     wharf_str *tell; /* the same, to write */
     size_t n_told;
+    bool unnamed; /* the problem that comes is one of list.errors.unnamed */
     bool seen[C_COUNT], relevance_asked;
     wharf_str cursor;
     struct list_query *q;
@@ -48,7 +57,11 @@ static bool problem_code(struct parse *p, const char *code, wharf_str param, con
     }
     param = arena_dup_str(p->a, param);
     p->tell[p->n_told++] = param;
-    p->fn(p->arg, code, param, arena_printf(p->a, "%s %s", param.p, text));
+    if (p->problems)
+        p->problems[p->n_problems++] = (struct told){
+            code, param, arena_printf(p->a, "%s %s", param.p, text), p->unnamed};
+    else
+        p->fn(p->arg, code, param, arena_printf(p->a, "%s %s", param.p, text));
     return false;
 }
 
@@ -229,6 +242,19 @@ static bool read_control(struct parse *p, enum control c, const struct query_pai
     return read_words(p, c, value);
 }
 
+/* include_<x> of a link whose module is not there. */
+static bool left_out(struct parse *p, const struct query_pair *pair)
+{
+    for (size_t i = 0; i < p->d->n_links; i++) {
+        if (!str_starts(pair->key, "include_") ||
+            !str_eqz((wharf_str){pair->key.p + 8, pair->key.n - 8}, p->d->links[i]))
+            continue;
+        problem(p, pair->key, arena_printf(p->a, "needs the module %s, which is not enabled", p->d->links[i]).p);
+        return true;
+    }
+    return false;
+}
+
 /* include_<x> of this resource's fields and of other modules. False: not one of them. */
 static bool read_include(struct parse *p, const struct query_pair *pair)
 {
@@ -252,7 +278,7 @@ static bool read_include(struct parse *p, const struct query_pair *pair)
     }
     if (known && !good)
         problem(p, pair->key, "must be true or false");
-    return known;
+    return known || left_out(p, pair);
 }
 
 /* A repeat without operator joins the list that is already there. */
@@ -335,6 +361,56 @@ static void assume_filters(struct parse *p)
     }
 }
 
+/* ---- list.errors: problems in an order of their own ---- */
+
+static bool among(const char *const *names, wharf_str name)
+{
+    for (; *names; names++) {
+        if (str_eqz(name, *names))
+            return true;
+    }
+    return false;
+}
+
+/* Of dates only an operator that is none; their values are told by name. */
+static bool is_unnamed(const struct parse *p, const struct filter *f, const struct query_pair *pair)
+{
+    enum condition_kind kind;
+    bool negated;
+    wharf_str inner;
+
+    if (!p->problems || !among(p->d->list.errors_unnamed, query_base(pair->key)))
+        return false;
+    if (f->type != FILTER_DATE)
+        return true;
+    return filter_key(pair->key, &inner) != KEY_PLAIN && !filter_op(OPS_COMPARE, inner, &kind, &negated);
+}
+
+/* The named ones in their order, then "" once for the others; what is in neither list only when there are none of these. */
+static void tell_in_order(struct parse *p)
+{
+    bool unnamed = false, any = false;
+    wharf_str text = {"", 0};
+
+    for (const char *const *name = p->d->list.errors_named; *name; name++) {
+        for (size_t i = 0; i < p->n_problems; i++) {
+            if (!str_eqz(p->problems[i].param, *name))
+                continue;
+            p->fn(p->arg, strcmp(p->problems[i].code, "param.invalid") ? p->problems[i].code : "validation.failed",
+                p->problems[i].param, p->problems[i].text);
+            any = true;
+        }
+    }
+    for (size_t i = 0; i < p->n_problems; i++) {
+        text = p->problems[i].unnamed && !unnamed ? p->problems[i].text : text;
+        unnamed = unnamed || p->problems[i].unnamed;
+    }
+    if (unnamed)
+        p->fn(p->arg, "validation.failed", WHARF_S(""), text);
+    for (size_t i = 0; !any && !unnamed && i < p->n_problems; i++)
+        p->fn(p->arg, p->problems[i].code, p->problems[i].param, p->problems[i].text);
+}
+
 static bool read_elsewhere(const struct parse *p, wharf_str base)
 {
     for (const char *const *name = p->o->path_params; name && *name; name++) {
@@ -349,6 +425,7 @@ static void read_pair(struct parse *p, const struct query_pair *pair)
     wharf_str base = query_base(pair->key);
     const struct filter *f = NULL;
 
+    p->unnamed = false;
     if (pair->broken) {
         problem(p, base, "must be UTF-8 text with complete %XX escapes and without U+0000");
         return;
@@ -363,6 +440,7 @@ static void read_pair(struct parse *p, const struct query_pair *pair)
     }
     for (size_t i = 0; !p->view && !f && i < p->d->n_filters; i++)
         f = str_eqz(base, p->d->filters[i].name) ? &p->d->filters[i] : NULL;
+    p->unnamed = f && is_unnamed(p, f, pair);
     if (f)
         read_filter(p, f, pair);
     else if (p->o->strict)
@@ -451,13 +529,18 @@ const struct list_query *query_parse(struct arena *a, const struct definition *d
 
     p.fn = fn;
     p.arg = arg;
+    if (d->list.errors_named)
+        p.problems = ARENA_ARRAY(a, struct told, n_pairs + C_COUNT + 4);
     for (size_t i = 0; i < n_pairs; i++)
         read_pair(&p, &pairs[i]);
+    p.unnamed = false;
     assume_filters(&p);
     settle_order(&p);
     p.q->fingerprint = cursor_fingerprint(a, d, options, p.q, p.filters, p.n_filters);
     settle_place(&p);
     collect_locations(&p);
+    if (p.problems)
+        tell_in_order(&p);
     return p.bad ? NULL : p.q;
 }
 

@@ -217,10 +217,12 @@ static void shape_of_references(const struct engine *e, const struct definition 
     struct filter *filters = (struct filter *)d->filters; /* compiled a moment ago, not shared yet */
 
     for (size_t i = 0; i < d->n_filters; i++) {
-        const char *ref = filters[i].type == FILTER_ID ? filters[i].field->ref : NULL;
+        const char *ref = filters[i].type == FILTER_ID || filters[i].type == FILTER_TREE ? filters[i].field->ref : NULL;
         const struct resource *to = ref ? engine_resource(e, ref) : NULL;
 
-        if (to && !to->def->id_pattern)
+        if (to && filters[i].type == FILTER_TREE && to->def->tree_parent)
+            filters[i].tree = to->def;
+        else if (to && !to->def->id_pattern)
             filters[i].id_prefix = to->def->id_prefix;
     }
 }

@@ -232,10 +232,10 @@ bool narrow_rows(struct wharf_req *req, const struct resource *res, struct narro
 }
 
 const struct wharf_json *normalize_body(
-    struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_json *body)
+    struct wharf_req *req, const struct resource *res, uint32_t op, wharf_str id, const struct wharf_json *body)
 {
     struct wharf_json *copy;
-    struct wharf_rec rec = {.res = res, .arena = req->arena};
+    struct wharf_rec rec = {.res = res, .arena = req->arena, .id = id};
     struct wharf_json **last;
     bool any = false;
 

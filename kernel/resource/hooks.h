@@ -34,8 +34,9 @@ void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t
 
 /* Step 3: the owner's normalize hooks on the body as sent. The record they get holds raw JSON: get() gives WHARF_V_JSON, set() replaces
  * the member. Returns the body to go on with. */
+/* id: of the row that is updated, for res->id; empty on create. */
 const struct wharf_json *normalize_body(
-    struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_json *body);
+    struct wharf_req *req, const struct resource *res, uint32_t op, wharf_str id, const struct wharf_json *body);
 
 /* Around any plugin code. */
 const struct plugin *plugin_enter(struct wharf_req *req, const struct plugin *p, const char *what);

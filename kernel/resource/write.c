@@ -17,7 +17,7 @@ wharf_str absent_text(const struct field *f)
     if (f->store == STORE_ARRAY && !f->nullable)
         return str_z("[]");
     if (f->store == STORE_JSON && !f->nullable)
-        return str_z("{}");
+        return str_z(str_eqz(json_text_or(f->json, "type", ""), "array") ? "[]" : "{}");
     return (wharf_str){NULL, 0};
 }
 
@@ -448,7 +448,7 @@ static wharf_status check_body(struct wharf_req *req, struct write *w)
     const struct definition *d = w->res->def;
 
     w->values = ARENA_ARRAY(req->arena, struct value, d->n_fields);
-    w->body = normalize_body(req, w->res, w->op, w->body);
+    w->body = normalize_body(req, w->res, w->op, w->id, w->body);
     if (req->n_problems)
         return WHARF_INVALID;
     if (!body_check(req->arena, d, w->op, w->body, req->strict ? BODY_STRICT : 0, w->values, body_problem, req))

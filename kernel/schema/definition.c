@@ -262,6 +262,22 @@ static void read_own(struct compile *c, const struct wharf_json *x, const struct
     check_path(c, c->d->own_path, &at);
 }
 
+/* Rows that lie below each other: found by the filters of type tree. */
+static void read_tree(struct compile *c, const struct wharf_json *x, const struct place *up)
+{
+    static const char *const keys[] = {"parent", "names", NULL};
+    const struct wharf_json *tree = json_get(x, "tree");
+    struct place at = place_key(up, WHARF_S("tree"));
+
+    if (!tree || !opt_object(c, tree, &at, keys))
+        return;
+    c->d->tree_parent = opt_field(c, tree, &at, "parent");
+    c->d->tree_names = opt_field(c, tree, &at, "names");
+    if (!c->d->tree_parent || c->d->tree_parent->store != STORE_TEXT || !c->d->tree_names ||
+        c->d->tree_names->store != STORE_TEXT)
+        opt_problem(c, &at, "parent and names are text columns");
+}
+
 static void read_words(
     struct compile *c, const struct wharf_json *json, const struct wharf_json *x, const struct place *at)
 {
@@ -294,7 +310,7 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     static const char *const x_keys[] = {"dialect", "collection", "id_param", "prefix", "id_pattern", "table", "ops",
         "scope", "location", "parent", "soft_delete", "unique", "list", "events", "log", "audience", "created_view",
         "deprecated", "links", "live", "own", "params", "partitioned", "retain", "creates_per_minute", "title_plural",
-        "batch", "export", "lua", NULL};
+        "batch", "export", "lua", "tree", NULL};
     const struct wharf_json *x = json_get(json, "x-wharf");
     struct place root = {0}, at = place_key(&root, WHARF_S("x-wharf")), l_at = place_key(&at, WHARF_S("list"));
     struct definition *d = c->d;
@@ -326,6 +342,7 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     read_audience(c, x, &at);
     read_uniques(c, x, &at);
     read_events(c, x, &at);
+    read_tree(c, x, &at);
     list_compile(c, json_get(x, "list"), &l_at);
 }
 

@@ -23,7 +23,7 @@ enum store {
 
 enum field_kind {
     FIELD_COLUMN, /* a column of the table */
-    FIELD_COMPUTED, /* filled by the compute hook, a page at a time */
+    FIELD_COMPUTED, /* filled by the compute hook, a page at a time; or an input: a value for hooks that is nowhere kept */
     FIELD_EMBED, /* another row's fields, by a ref field of this row */
     FIELD_CHILDREN, /* rows of a child table owned by this row */
 };
@@ -39,7 +39,8 @@ enum filter_type {
     FILTER_MANY_BOOL,
     FILTER_ARRAY,
     FILTER_METADATA,
-    FILTER_FLAGS
+    FILTER_FLAGS,
+    FILTER_TREE, /* a ref to a row of a tree: that row or any below it */
 };
 
 enum live_rule { LIVE_NOT, LIVE_READ, LIVE_WRITE }; /* LIVE_READ: a test key changes none of them */
@@ -79,6 +80,7 @@ struct field {
     const char *include_flag; /* "include_print_jobs_count": shown only when the request says so; or NULL */
     bool required, nullable; /* required on create; nullable: the column may be null */
     bool trim, fold, secret, merge; /* merge: objects are merged by key on update instead of replaced */
+    bool input; /* FIELD_COMPUTED: sent by requests, read by hooks, never kept or shown */
     bool set_input; /* STORE_ARRAY: accepts {add, remove, set} besides a plain array */
     bool sort, search, log;
     bool fresh; /* made for one answer (signed links): never kept in events, and made anew when an answer is given again */
@@ -109,6 +111,9 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     size_t n_members;
     const char *strip; /* accepted and dropped prefix of members: "page_size_", or NULL */
     const char *id_prefix; /* FILTER_ID: shape of the members, or NULL (any text up to 255) */
+    bool lenient; /* array: values that are no members ask for nothing instead of being refused */
+    const struct field *otherwise; /* many-bool of a row: the column for "some: false"; NULL: of child rows */
+    const struct definition *tree; /* FILTER_TREE: the resource it points to; NULL: its module is not there */
     const struct field *others[3]; /* ids: columns that may match as well as field; NULL behind the last */
 };
 
@@ -162,6 +167,7 @@ struct definition {
     const struct field *location; /* or NULL: policy none */
     const struct field *parent; /* ref field filled from the path, or NULL */
     const char *parent_param; /* ":location" */
+    const struct field *tree_parent, *tree_names; /* a tree: the parent's id, the names from the root down; or NULL */
     bool soft_delete;
     bool partitioned; /* by created_at, which is the time of the id: a look-up by id says it too */
     enum retain_rule retain;
@@ -177,6 +183,7 @@ struct definition {
         bool all_word, count_exact, similar;
         const struct field *order;
         bool descending;
+        const char *const *errors_named, *const *errors_unnamed; /* list.errors: ended by NULL, or NULL */
         const struct field *const *cache; /* columns of the short list (?cache=1), or none */
         size_t n_cache;
     } list;

@@ -192,7 +192,7 @@ static void store_by_word(struct compile *c, struct field *f, const struct prope
         {"json", "", STORE_JSON, FIELD_COLUMN}, {"array", "array", STORE_ARRAY, FIELD_COLUMN},
         {"metadata", "object", STORE_METADATA, FIELD_COLUMN}, {"secret", "string", STORE_SECRET, FIELD_COLUMN},
         {"computed", "", STORE_NONE, FIELD_COMPUTED}, {"embed", "object", STORE_NONE, FIELD_EMBED},
-        {"children", "array", STORE_NONE, FIELD_CHILDREN}};
+        {"children", "array", STORE_NONE, FIELD_CHILDREN}, {"input", "", STORE_NONE, FIELD_COMPUTED}};
 
     if (read_decimal(f, word)) {
         f->store = STORE_DEC;
@@ -213,7 +213,7 @@ static void store_by_word(struct compile *c, struct field *f, const struct prope
     }
     opt_member_problem(c, &p->x_at, "store",
         "this is one of: text, int, dec(precision,scale), bool, time, json, array, metadata, secret, computed, embed, "
-        "children");
+        "children, input");
 }
 
 static void read_store(struct compile *c, struct field *f, const struct property *p)
@@ -222,10 +222,15 @@ static void read_store(struct compile *c, struct field *f, const struct property
 
     f->precision = PRECISION;
     f->scale = SCALE;
+    f->input = word && !strcmp(word, "input");
     if (word)
         store_by_word(c, f, p, word);
     else
         store_by_type(c, f, p);
+    if (f->input && *p->type)
+        store_by_type(c, f, p);
+    else if (f->input)
+        f->store = STORE_JSON;
     if (f->store != STORE_DEC)
         f->precision = f->scale = 0;
     if (p->child && (f->kind != FIELD_COLUMN || f->store == STORE_SECRET || json_get(p->x, "expression")))
@@ -263,7 +268,8 @@ static void read_write(struct compile *c, struct field *f, const struct property
 {
     static const char *const words[] = {"both", "create", "update", "never", NULL};
     static const uint32_t bits[] = {OP_CREATE | OP_UPDATE, OP_CREATE, OP_UPDATE, 0};
-    bool fixed = is_system(f, p->child) || f->kind == FIELD_COMPUTED || f->kind == FIELD_EMBED || f->expression;
+    bool fixed = is_system(f, p->child) || (f->kind == FIELD_COMPUTED && !f->input) || f->kind == FIELD_EMBED ||
+                 f->expression;
     size_t word = opt_word(c, p->x, &p->x_at, "write", words, fixed ? 3 : 0);
 
     f->write = bits[word];
@@ -327,7 +333,7 @@ static void read_in(struct compile *c, struct field *f, const struct property *p
     size_t n;
     const char *const *words = opt_texts(c, p->x, &p->x_at, "in", &n);
 
-    f->in = words || f->store == STORE_SECRET ? 0 : IN_LIST | IN_RETRIEVE;
+    f->in = words || f->input || f->store == STORE_SECRET ? 0 : IN_LIST | IN_RETRIEVE;
     if (words && n && f->store == STORE_SECRET)
         opt_member_problem(c, &p->x_at, "in", "secrets are never shown");
     for (size_t i = 0; words && i < n; i++) {
@@ -405,6 +411,8 @@ static void read_filter(struct compile *c, struct field *f, const struct propert
         opt_member_problem(c, &p->x_at, "filter", "only a text can hold an id");
     if (!id && !opt_bool(c, p->x, &p->x_at, "filter", always))
         return;
+    if (f->input)
+        opt_member_problem(c, &p->x_at, "filter", "what is not kept can not be filtered by");
     f->filter = id || column == COL_CREATED_BY || column == COL_UPDATED_BY ? FILTER_ID : field_filter_type(f);
     if (f->filter == FILTER_NONE)
         opt_member_problem(c, &p->x_at, "filter", "there is no filter for this store");

@@ -174,10 +174,10 @@ static void read_others(struct compile *c, struct filter *f, const struct wharf_
 
 static void field_filter(struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
 {
-    static const char *const types[] = {"flags", "id", NULL};
+    static const char *const types[] = {"flags", "id", "tree", NULL};
     const struct field *child = opt_field(c, v, at, "child"), *field;
     const char *name = opt_need(c, v, at, "field");
-    size_t type = opt_word(c, v, at, "type", types, 2);
+    size_t type = opt_word(c, v, at, "type", types, 3);
     struct place f_at = place_key(at, WHARF_S("field"));
 
     if (child && !child->children) {
@@ -195,9 +195,21 @@ static void field_filter(struct compile *c, struct filter *f, const struct wharf
     fill_filter(c, f, field, child,
         type == 0   ? FILTER_FLAGS
         : type == 1 ? FILTER_ID
+        : type == 2 ? FILTER_TREE
                     : named_type(field, child != NULL));
     if (f->type == FILTER_FLAGS)
         read_flags(c, f, at);
+    if (f->type == FILTER_TREE && (child || !field->ref || field->store != STORE_TEXT))
+        opt_member_problem(c, at, "type", "a tree filter is for a field with ref");
+    f->lenient = opt_bool(c, v, at, "lenient", false);
+    if (f->lenient && f->type != FILTER_ARRAY)
+        opt_member_problem(c, at, "lenient", "only filters of arrays have this");
+    f->otherwise = opt_field(c, v, at, "otherwise");
+    if (f->otherwise && f->type == FILTER_BOOL && f->otherwise->kind == FIELD_COLUMN &&
+        f->otherwise->store == STORE_BOOL)
+        f->type = FILTER_MANY_BOOL;
+    else if (f->otherwise)
+        opt_member_problem(c, at, "otherwise", "both fields are boolean columns of the row");
     if (f->type == FILTER_NONE)
         opt_problem(c, at, "there is no filter for \"%s\"; objects of booleans have \"type\": \"flags\"", name);
     f->strip = opt_text(c, v, at, "strip", NULL);
@@ -206,7 +218,7 @@ static void field_filter(struct compile *c, struct filter *f, const struct wharf
 
 static void named_filter(struct compile *c, struct filters *all, const struct wharf_json *v, const struct place *at)
 {
-    static const char *const keys[] = {"alias", "child", "field", "or", "type", "strip", NULL};
+    static const char *const keys[] = {"alias", "child", "field", "lenient", "or", "otherwise", "type", "strip", NULL};
     struct filter *f = filter_add(c, all, v->key.p, at);
     const char *alias = opt_text(c, v, at, "alias", NULL), *name = f->name;
 
@@ -302,10 +314,26 @@ static void read_cache(struct compile *c, const struct wharf_json *x, const stru
     }
 }
 
+/* How the problems of a list's parameters are told: see docs/definitions.md. */
+static void read_errors(struct compile *c, const struct wharf_json *x, const struct place *up)
+{
+    static const char *const keys[] = {"named", "unnamed", NULL};
+    const struct wharf_json *errors = json_get(x, "errors");
+    struct place at = place_key(up, WHARF_S("errors"));
+    size_t n;
+
+    if (!errors || !opt_object(c, errors, &at, keys))
+        return;
+    c->d->list.errors_named = opt_texts(c, errors, &at, "named", &n);
+    c->d->list.errors_unnamed = opt_texts(c, errors, &at, "unnamed", &n);
+    if (!c->d->list.errors_named || !c->d->list.errors_unnamed)
+        opt_problem(c, &at, "this has named and unnamed, arrays of parameters");
+}
+
 void list_compile(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {"limit", "max", "order_by", "direction", "fixed", "search", "search_similar",
-        "filters", "assume", "cache", NULL};
+        "filters", "assume", "cache", "errors", NULL};
     struct definition *d = c->d;
 
     opt_object(c, x, at, keys);
@@ -318,4 +346,5 @@ void list_compile(struct compile *c, const struct wharf_json *x, const struct pl
     read_filters(c, x, at);
     read_assume(c, x, at);
     read_cache(c, x, at);
+    read_errors(c, x, at);
 }

@@ -20,4 +20,16 @@ static wharf_status flags(wharf_req *req, wharf_str location_id, uint32_t *ret_f
     return WHARF_OK;
 }
 
-const wharf_locations_directory_api directory = {WHARF_HEAD(wharf_locations_directory_api), flags, address_take};
+static wharf_status in_use(wharf_req *req, wharf_str location_id, const char *kind, const char *sql)
+{
+    wharf_val arg = text(location_id);
+    const wharf_rows *rows;
+    wharf_status s;
+
+    if (param_truth(req, "force"))
+        return WHARF_OK;
+    s = W->db->query(req, sql, &arg, 1, &rows);
+    return s == WHARF_OK && W->db->count(rows) ? W->err->fail(req, "location.in_use", kind, NULL) : s;
+}
+
+const wharf_locations_directory_api directory = {WHARF_HEAD(wharf_locations_directory_api), flags, address_take, in_use};

@@ -227,10 +227,32 @@ static void answer(struct upsert *u)
     W->json->close(out);
 }
 
+/* Everything behind reading the body. */
+static wharf_status save(struct upsert *u)
+{
+    const wharf_rec *location;
+    wharf_status s = W->res->fetch(u->req, "location", u->location, 0, &location);
+
+    if (s == WHARF_OK)
+        s = layout_unlocked(u->req, u->location);
+    if (s == WHARF_OK)
+        s = W->db->lock(u->req, "layouts", u->location);
+    if (s == WHARF_OK)
+        s = find_known(u);
+    return s == WHARF_OK ? write_all(u) : s;
+}
+
+wharf_status layouts_merge(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
+{
+    struct upsert u = {.req = req, .location = location_id};
+    wharf_status s = read_body(&u, layouts);
+
+    return s == WHARF_OK ? save(&u) : s;
+}
+
 wharf_status layouts_upsert(wharf_req *req, void *arg)
 {
     struct upsert u = {.req = req};
-    const wharf_rec *location;
     const wharf_json *body;
     wharf_status s = W->req->body(req, &body);
 
@@ -238,15 +260,7 @@ wharf_status layouts_upsert(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = read_body(&u, body);
     if (s == WHARF_OK)
-        s = W->res->fetch(req, "location", u.location, 0, &location);
-    if (s == WHARF_OK)
-        s = layout_unlocked(req, u.location);
-    if (s == WHARF_OK)
-        s = W->db->lock(req, "layouts", u.location);
-    if (s == WHARF_OK)
-        s = find_known(&u);
-    if (s == WHARF_OK)
-        s = write_all(&u);
+        s = save(&u);
     if (s == WHARF_OK)
         answer(&u);
     return s;

@@ -19,4 +19,8 @@ wharf_status layout_by_names(
 /* With a new location: its default layout. */
 wharf_status layout_make_default(wharf_req *req, wharf_str location_id);
 
+/* The array as POST of it writes it, without an answer (layout_upsert.c). */
+wharf_status layouts_merge(wharf_req *req, wharf_str location_id, const wharf_json *layouts);
+extern const wharf_locations_layouts_api layouts_service;
+
 #endif

@@ -1,5 +1,5 @@
 /* locations.c - the module locations: what it declares (spec 02 sections 1 to 3). */
-#include "locations.h"
+#include "layouts.h"
 #include "locations.gen.h"
 
 const wharf_host *W;
@@ -64,7 +64,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->resource(d, &location);
     api->resource(d, &layout);
     declare_routes(d, api);
-    api->provide(d, "locations.directory", 1, 0, &directory);
+    api->provide(d, "locations.directory", 1, 1, &directory);
+    api->provide(d, "locations.layouts", 1, 0, &layouts_service);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)

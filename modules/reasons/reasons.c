@@ -34,8 +34,9 @@ static wharf_status check(wharf_req *req, wharf_str id, const char *kind, const 
 
 static wharf_status linked(wharf_req *req, wharf_str id, const wharf_json **ret_code)
 {
-    static const char sql[] = "SELECT jsonb_build_object('id', id, 'code', code, 'name', name, 'description', description)"
-                              " FROM reasons.reason_code WHERE id = $1::text";
+    static const char sql[] =
+        "SELECT jsonb_build_object('id', id, 'code', code, 'name', name, 'description', description)"
+        " FROM reasons.reason_code WHERE id = $1::text";
     wharf_val arg = text(id), v;
     const wharf_rows *rows;
     wharf_status s = host->db->query(req, sql, &arg, 1, &rows);

@@ -18,7 +18,7 @@ enum wharf_location_flag {
     WHARF_LOCATION_LOCKED = 8 /* settings.layouts.locked */
 };
 
-/* Service "locations.directory", version 1.0. */
+/* Service "locations.directory", version 1.1. */
 typedef struct wharf_locations_directory_api {
     wharf_head head;
     /* WHARF_LOCATION_* of a location, 0 when it is not there. Tells no problem and checks no access. */
@@ -27,7 +27,35 @@ typedef struct wharf_locations_directory_api {
      * value object as JSON text and remembers it; problems are told as validation.failed at path. */
     wharf_status (*address)(
         wharf_req *req, const wharf_json *input, wharf_str line2, const char *path, wharf_str *ret_json);
+    /* 1.1: in check hooks on "location" when it is deleted. sql asks for rows that still belong to the location $1; any answer is
+     * location.in_use with the kind ("containers"), unless the request says force=true. */
+    wharf_status (*in_use)(wharf_req *req, wharf_str location_id, const char *kind, const char *sql);
 } wharf_locations_directory_api;
+
+enum wharf_place_flag {
+    WHARF_PLACE_ADOPT = 1, /* a layout alone brings its location along; else it needs the location */
+    WHARF_PLACE_ACTIVE = 2 /* a location that is new to the row must be active (location.inactive) */
+};
+
+/* Service "locations.layouts", version 1.0: rows that stand in a layout. */
+typedef struct wharf_locations_layouts_api {
+    wharf_head head;
+    /* In check hooks of a resource with a location and a layout field: the layout lies in the location (layout.location_mismatch at the
+     * layout's path). Another location, or none, takes the layout away unless the request sends one. */
+    wharf_status (*settle)(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec,
+        wharf_field location, wharf_field layout, uint32_t flags);
+    /* The same for a place that is no field: *location_id may be empty, and is filled in. path: of the layout. */
+    wharf_status (*place)(wharf_req *req, wharf_str *location_id, wharf_str layout_id, const char *path);
+    /* In written hooks on "layout" when it is deleted: the removed layouts as a text[] literal, and where what stood there goes. */
+    wharf_status (*removed)(wharf_req *req, wharf_str layout_id, wharf_str *ret_ids, wharf_str *ret_target);
+    /* {id, name, nested_name, code, location: {id, name}} of layouts that stand in rows: outs[i] gets the one of ids[i] or null. */
+    wharf_status (*show)(wharf_req *req, const wharf_str *ids, size_t n, wharf_out *const *outs);
+    /* The writes of batches (docs/spec/02-places-and-people.md section 3): layouts is an array of up to 400. merge: as POST of it.
+     * overwrite: what the array does not name is removed first, its contents go to the default layout. remove: {id} each. */
+    wharf_status (*merge)(wharf_req *req, wharf_str location_id, const wharf_json *layouts);
+    wharf_status (*overwrite)(wharf_req *req, wharf_str location_id, const wharf_json *layouts);
+    wharf_status (*remove)(wharf_req *req, wharf_str location_id, const wharf_json *layouts);
+} wharf_locations_layouts_api;
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-/* wharf/service/logs.h - the change log's seal: service "wharf.logs", version 1.0 (docs/logs.md).
+/* wharf/service/logs.h - the change log's seal: service "wharf.logs", version 1.1 (docs/logs.md).
  *
  * The server writes the change log and seals it; which rows anybody sees is a resource's matter. Rules of this header: wharf/plugin.h.
  */
@@ -20,11 +20,24 @@ typedef struct wharf_logs_report {
     wharf_str head_hash;                 /* of the newest sealed row, 64 hex digits; empty before the first */
 } wharf_logs_report;
 
+/* A row of the change log that no change of a field makes: a comment, a change of status. The caller sets head; texts may be empty. */
+typedef struct wharf_log_line {
+    wharf_head head;
+    const char *resource, *action;       /* "tracker", "comment" */
+    wharf_str resource_id, parent_id, location_id, message;
+    const wharf_json *images, *changes;  /* arrays, or NULL */
+    bool public_line;                    /* visibility public, else internal */
+} wharf_log_line;
+
 typedef struct wharf_logs_api {
     wharf_head head;
     /* Checks the chain of the request's organization from the first to the last row that the request's created_at filters (query
      * parameters, docs/spec/01-platform.md section 11) choose; all of it without any. resource: the declared one that shows the change log. */
     wharf_status (*verify)(wharf_req *req, const char *resource, wharf_logs_report *report);
+    /* 1.1 */
+    wharf_status (*add)(wharf_req *req, const wharf_log_line *line);     /* in the request's transaction */
+    /* The newest rows of these resources' ids, oldest first, as a JSON array; visibility: "public", "internal" or empty for both. */
+    wharf_status (*recent)(wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility, size_t limit, const wharf_json **ret_rows);
 } wharf_logs_api;
 
 #ifdef __cplusplus

@@ -1,0 +1,90 @@
+/* lines.c - see lines.h. */
+#include "event/lines.h"
+
+#include "query/query.h"
+#include "util/id.h"
+#include "util/json.h"
+#include "util/str.h"
+#include "util/time.h"
+
+static wharf_str array_text(struct wharf_req *req, const wharf_json *v)
+{
+    struct buf b;
+    struct jw w;
+    wharf_str s;
+
+    if (!v)
+        return str_z("[]");
+    buf_init(&b, 1 << 20);
+    jw_init(&w, &b);
+    jw_value(&w, NULL, v);
+    s = arena_dup_str(req->arena, buf_str(&b));
+    buf_done(&b);
+    return s;
+}
+
+static struct sql_arg bound(wharf_str s)
+{
+    return (struct sql_arg){s.n ? s.p : NULL, s.n};
+}
+
+wharf_status log_add(wharf_req *req, const wharf_log_line *line)
+{
+    static const char sql[] = "INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, "
+                              "parent_id, location_id, action,"
+                              " changes, message, images, visibility, actor_type, actor_id, actor_name, request_id) "
+                              "VALUES ($1, $2, $3::timestamptz,"
+                              " $4, $5, $6, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, $14, $15, $16)";
+    const struct principal *who = req->who;
+    char id[ID_MAX], iso[ISO_MS_LEN + 1];
+    size_t id_n = id_new("log", req->now_us, id);
+    struct sql_arg args[16];
+
+    time_format_iso(req->now_us, iso);
+    args[0] = bound(who->organization);
+    args[1] = (struct sql_arg){id, id_n};
+    args[2] = (struct sql_arg){iso, ISO_MS_LEN};
+    args[3] = bound(str_z(line->resource));
+    args[4] = bound(line->resource_id);
+    args[5] = bound(line->parent_id);
+    args[6] = bound(line->location_id);
+    args[7] = bound(str_z(line->action));
+    args[8] = bound(array_text(req, line->changes));
+    args[9] = bound(line->message);
+    args[10] = bound(array_text(req, line->images));
+    args[11] = bound(str_z(line->public_line ? "public" : "internal"));
+    args[12] = bound(who->actor_type);
+    args[13] = bound(who->actor_id);
+    args[14] = bound(who->actor_name);
+    args[15] = bound(str_z(req->request_id));
+    return req_query(req, sql, args, 16) ? WHARF_OK : WHARF_UNAVAILABLE;
+}
+
+wharf_status log_recent(
+    wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility, size_t limit, const wharf_json **ret_rows)
+{
+    struct json_error e;
+    struct sql s;
+    PGresult *r;
+
+    *ret_rows = NULL;
+    sql_init(&s, req->arena);
+    sql_add(&s, "SELECT coalesce(jsonb_agg(x.row ORDER BY x.created_at, x.id), '[]') FROM (SELECT c.created_at, c.id,"
+                " (wharf.canonical_log(c))::jsonb AS row FROM wharf.change_log c WHERE c.organization_id = ");
+    sql_bind(&s, req->who->organization);
+    sql_add(&s, " AND c.resource_id = ANY (");
+    sql_bind_array(&s, ids, n);
+    sql_add(&s, "::text[])");
+    if (visibility.n) {
+        sql_add(&s, " AND c.visibility = ");
+        sql_bind(&s, visibility);
+    }
+    sql_add(&s, " ORDER BY c.created_at DESC, c.id DESC LIMIT ");
+    sql_bind_int(&s, (int64_t)limit);
+    sql_add(&s, ") x");
+    r = req_query_sql(req, &s);
+    if (!r)
+        return WHARF_UNAVAILABLE;
+    *ret_rows = json_parse(req->arena, str_z(PQgetvalue(r, 0, 0)), &e);
+    return *ret_rows ? WHARF_OK : WHARF_INTERNAL;
+}

@@ -1,0 +1,228 @@
+/* places.c - the service locations.layouts: rows of other modules that stand in a layout (docs/spec/02-places-and-people.md sections 2 and 3). */
+#include "layouts.h"
+
+/* ---- a layout lies in its location ---- */
+
+static wharf_status mismatch(wharf_req *req, const char *path)
+{
+    return W->err->fail(req, "layout.location_mismatch", path, NULL);
+}
+
+/* The location of a live layout; empty: there is none. */
+static wharf_status location_of(wharf_req *req, wharf_str layout_id, wharf_str *ret)
+{
+    static const char sql[] = "SELECT location_id FROM locations.layout WHERE id = $1::text AND deleted_at IS NULL";
+    wharf_val arg = text(layout_id);
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+
+    *ret = (wharf_str){"", 0};
+    if (s == WHARF_OK && W->db->count(rows))
+        row_text(rows, 0, 0, ret);
+    return s;
+}
+
+static wharf_status place(wharf_req *req, wharf_str *location_id, wharf_str layout_id, const char *path)
+{
+    wharf_str its;
+    wharf_status s = location_of(req, layout_id, &its);
+
+    if (s != WHARF_OK)
+        return s;
+    if (!its.n)
+        return W->err->fail(req, "validation.failed", path, "There is no layout %.*s", (int)layout_id.n, layout_id.p);
+    if (location_id->n && !same(*location_id, its))
+        return mismatch(req, path);
+    s = location_id->n ? WHARF_OK : W->req->need_location(req, its);
+    *location_id = its;
+    return s;
+}
+
+static wharf_status active(wharf_req *req, wharf_str location_id)
+{
+    uint32_t flags = 0;
+    wharf_status s = directory.flags(req, location_id, &flags);
+
+    if (s == WHARF_OK && (flags & WHARF_LOCATION_KNOWN) && !(flags & WHARF_LOCATION_ACTIVE))
+        return W->err->fail(req, "location.inactive", "location_id", NULL);
+    return s;
+}
+
+static wharf_status settle(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec,
+    wharf_field location_field, wharf_field layout_field, uint32_t flags)
+{
+    wharf_str location = {"", 0}, layout = {"", 0}, before = {"", 0};
+    bool sent_location = W->res->sent(new_rec, location_field), sent_layout = W->res->sent(new_rec, layout_field);
+    bool moved;
+    wharf_status s = WHARF_OK;
+
+    get_text(new_rec, location_field, &location);
+    get_text(new_rec, layout_field, &layout);
+    if (old_rec)
+        get_text(old_rec, location_field, &before);
+    if (!sent_location && !sent_layout)
+        return WHARF_OK;
+    moved = !same(before, location);
+    if (moved && !sent_layout && layout.n) {
+        W->res->set(new_rec, layout_field, nothing());
+        layout.n = 0;
+    }
+    if (sent_layout && layout.n) {
+        wharf_str asked = sent_location || !(flags & WHARF_PLACE_ADOPT) ? location : (wharf_str){"", 0};
+
+        if (!(flags & WHARF_PLACE_ADOPT) && !location.n)
+            return mismatch(req, "layout_id");
+        s = place(req, &asked, layout, "layout_id");
+        if (s == WHARF_OK && !same(asked, location)) {
+            W->res->set(new_rec, location_field, text(asked));
+            location = asked;
+            moved = !same(before, location);
+        }
+    }
+    return s == WHARF_OK && moved && location.n && (flags & WHARF_PLACE_ACTIVE) ? active(req, location) : s;
+}
+
+/* ---- removed layouts ---- */
+
+/* Runs after the rows below were marked removed as well: what lay below is found by the path, whether it is removed or not. */
+static wharf_status removed(wharf_req *req, wharf_str layout_id, wharf_str *ret_ids, wharf_str *ret_target)
+{
+    static const char sql[] =
+        "WITH RECURSIVE down AS (SELECT id, location_id, 0 AS n FROM locations.layout WHERE id = $1::text"
+        " UNION ALL SELECT l.id, l.location_id, down.n + 1 FROM down JOIN locations.layout l ON l.path = down.id WHERE "
+        "down.n < 64)"
+        " SELECT (SELECT array_agg(DISTINCT id)::text FROM down), (SELECT location_id FROM down LIMIT 1)";
+    wharf_val arg = text(layout_id);
+    wharf_str location = {"", 0};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+
+    *ret_ids = WHARF_S("{}");
+    *ret_target = (wharf_str){"", 0};
+    if (s != WHARF_OK)
+        return s;
+    row_text(rows, 0, 0, ret_ids);
+    row_text(rows, 0, 1, &location);
+    if (!W->req->param(req, "move_to", ret_target))
+        *ret_target = layout_default_id(req, location);
+    return WHARF_OK;
+}
+
+/* ---- shown ---- */
+
+static wharf_status show(wharf_req *req, const wharf_str *ids, size_t n, wharf_out *const *outs)
+{
+    static const char sql[] =
+        "SELECT l.id, jsonb_build_object('id', l.id, 'name', l.name, 'nested_name', l.nested_name, 'code', l.code, "
+        "'location',"
+        " jsonb_build_object('id', o.id, 'name', o.name)) FROM locations.layout l JOIN locations.location o"
+        " ON o.organization_id = l.organization_id AND o.id = l.location_id"
+        " WHERE l.id IN (SELECT jsonb_array_elements_text($1::jsonb)) AND l.deleted_at IS NULL";
+    wharf_out *list = W->json->writer(req);
+    const wharf_rows *rows;
+    wharf_str id;
+    wharf_val arg, v;
+    wharf_status s;
+
+    W->json->open(list, NULL, '[');
+    for (size_t i = 0; i < n; i++)
+        W->json->put(list, NULL, text(ids[i]));
+    W->json->close(list);
+    arg = text(W->json->result_text(list));
+    s = W->db->query(req, sql, &arg, 1, &rows);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        bool found = false;
+
+        for (size_t r = 0; r < W->db->count(rows) && !found; r++) {
+            found = ids[i].n && row_text(rows, r, 0, &id) && same(id, ids[i]) &&
+                    W->db->value(rows, r, 1, WHARF_V_JSON, &v);
+            if (found)
+                W->json->put(outs[i], NULL, v);
+        }
+        if (!found)
+            W->json->put(outs[i], NULL, nothing());
+    }
+    return s;
+}
+
+/* ---- batches ---- */
+
+static wharf_status remove_one(wharf_req *req, wharf_str location_id, wharf_str id)
+{
+    wharf_str its;
+    wharf_status s = location_of(req, id, &its);
+
+    if (s != WHARF_OK)
+        return s;
+    if (!same(its, location_id))
+        return W->err->fail(req, "not_found", id.p, NULL);
+    return W->res->remove(req, "layout", id);
+}
+
+static wharf_status remove_listed(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
+{
+    size_t i = 0;
+    wharf_status s = W->json->type(layouts) == WHARF_J_ARRAY && W->json->count(layouts) <= BATCH_MAX
+                         ? WHARF_OK
+                         : W->err->fail(req, "layout.too_many", "layouts", NULL);
+
+    for (const wharf_json *e = s == WHARF_OK ? W->json->at(layouts, 0) : NULL; e && s == WHARF_OK;
+         e = W->json->next(e), i++) {
+        const wharf_json *m = W->json->get(e, "id");
+        wharf_str id;
+
+        if (!m || !W->json->text(m, &id))
+            return W->err->fail(req, "validation.failed", W->mem->format(req, "layouts.%zu.id", i).p, "id is required");
+        s = remove_one(req, location_id, id);
+    }
+    return s;
+}
+
+/* Layouts that the array does not name, nearest to the root first; those below one that was removed are gone with it. */
+static wharf_status remove_others(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
+{
+    static const char sql[] =
+        "SELECT id FROM locations.layout WHERE location_id = $1::text AND NOT is_default AND deleted_at IS NULL"
+        " AND id NOT IN (SELECT e ->> 'id' FROM jsonb_array_elements($2::jsonb) e WHERE e ->> 'id' IS NOT NULL) ORDER "
+        "BY depth DESC, id";
+    wharf_val args[2] = {text(location_id), json(layouts)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 2, &rows);
+    wharf_str id;
+
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
+        if (row_text(rows, i, 0, &id))
+            s = W->res->remove(req, "layout", id);
+    }
+    return s;
+}
+
+/* Kept layouts leave their old parents first, so that no parent takes them along. */
+static wharf_status detach_kept(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
+{
+    static const char sql[] =
+        "UPDATE locations.layout SET path = NULL, parent_id = NULL, root_id = id, depth = 1, nested_name = name"
+        " WHERE location_id = $1::text AND NOT is_default AND deleted_at IS NULL"
+        " AND id IN (SELECT e ->> 'id' FROM jsonb_array_elements($2::jsonb) e)";
+    wharf_val args[2] = {text(location_id), json(layouts)};
+
+    return W->db->exec(req, sql, args, 2, NULL);
+}
+
+static wharf_status overwrite(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
+{
+    wharf_status s = layout_unlocked(req, location_id);
+
+    if (s == WHARF_OK && (W->json->type(layouts) != WHARF_J_ARRAY || W->json->count(layouts) > BATCH_MAX))
+        return W->err->fail(req, "layout.too_many", "layouts", NULL);
+    if (s == WHARF_OK)
+        s = W->db->lock(req, "layouts", location_id);
+    if (s == WHARF_OK)
+        s = detach_kept(req, location_id, layouts);
+    if (s == WHARF_OK)
+        s = remove_others(req, location_id, layouts);
+    return s == WHARF_OK && W->json->count(layouts) ? layouts_merge(req, location_id, layouts) : s;
+}
+
+const wharf_locations_layouts_api layouts_service = {
+    WHARF_HEAD(wharf_locations_layouts_api), settle, place, removed, show, layouts_merge, overwrite, remove_listed};

@@ -1,0 +1,208 @@
+/* routes.c - what is not a plain write of shipments: creation that may find the row there, buying, refunds, histories. */
+#include <stdlib.h>
+
+#include "shipments.h"
+#include "shipments.gen.h"
+
+/* ---- POST /v1/shipments ---- */
+
+/* An uncompleted shipment of the number and its provider. */
+static wharf_status known_number(wharf_req *req, wharf_str number, wharf_str provider, wharf_str *ret_id)
+{
+    static const char sql[] = "SELECT id FROM shipments.shipment WHERE lower(tracking_number) = lower($1::text)"
+                              " AND provider_id = $2::text AND NOT filters ? 'completed' AND deleted_at IS NULL"
+                              " ORDER BY created_at, id LIMIT 1";
+    wharf_val args[2] = {val_text(number), val_text(provider)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 2, &rows);
+
+    *ret_id = s == WHARF_OK && W->db->count(rows) ? row_text(rows, 0, 0) : WHARF_S("");
+    return s;
+}
+
+static wharf_status find_known(wharf_req *req, const wharf_json *body, wharf_str *ret_id)
+{
+    wharf_str number = json_text(body, "tracking_number"), provider = json_text(body, "provider_id");
+    wharf_detection found = {.head = WHARF_HEAD(wharf_detection)};
+    wharf_status s;
+
+    *ret_id = WHARF_S("");
+    if (!number.n || json_truth(W->json->get(body, "allow_duplicate")))
+        return WHARF_OK;
+    number = shipments_carriers->normalize(req, number);
+    s = W->db->lock(req, "tracking_number", number);
+    if (s == WHARF_OK && !provider.n) {
+        s = shipments_carriers->detect(req, number, &found);
+        provider = found.provider_id;
+    }
+    return s == WHARF_OK ? known_number(req, number, provider, ret_id) : s;
+}
+
+wharf_status shipments_make(wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known)
+{
+    wharf_str id;
+    wharf_status s;
+
+    *ret_known = false;
+    if (W->json->type(body) != WHARF_J_OBJECT)
+        return W->err->fail(req, "validation.failed", "", "A shipment must be an object");
+    s = find_known(req, body, &id);
+    if (s != WHARF_OK)
+        return s;
+    if (id.n) {
+        *ret_known = true;
+        return W->res->fetch(req, "shipment", id, 0, ret_rec);
+    }
+    return W->res->create(req, "shipment", body, ret_rec);
+}
+
+static void answer(wharf_req *req, uint32_t status, const char *message, const wharf_rec *rec)
+{
+    W->res->encode(req, W->req->respond(req, status, message), NULL, rec);
+    if (status == 201)
+        W->req->created(req, W->mem->format(req, "/v1/shipments/%s", W->res->id(rec).p));
+}
+
+wharf_status shipments_post(wharf_req *req, void *arg)
+{
+    const wharf_rec *rec;
+    const wharf_json *body, *rates;
+    bool known;
+    wharf_status s = W->req->body(req, &body);
+
+    if (s == WHARF_OK)
+        s = shipments_make(req, body, &rec, &known);
+    if (s != WHARF_OK)
+        return s;
+    rates = field_json(rec, SHIPMENT_RATES);
+    if (known)
+        answer(req, 200, "Existing shipment returned", rec);
+    else if (is(field_text(rec, SHIPMENT_STATUS), "rates_generated") && (!rates || !W->json->count(rates)))
+        answer(req, 201, "Shipment created; no provider offered a rate", rec);
+    else
+        answer(req, 201, "Shipment created", rec);
+    return WHARF_OK;
+}
+
+/* ---- members ---- */
+
+static wharf_status update_with(wharf_req *req, const char *key, wharf_val value, const wharf_rec **ret_rec)
+{
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *body;
+    wharf_str id = WHARF_S("");
+    wharf_status s;
+
+    W->req->param(req, "id", &id);
+    W->json->open(out, NULL, '{');
+    W->json->put(out, key, value);
+    W->json->close(out);
+    s = W->json->result(req, out, &body);
+    return s == WHARF_OK ? W->res->update(req, "shipment", id, body, ret_rec) : s;
+}
+
+wharf_status shipments_purchase_post(wharf_req *req, void *arg)
+{
+    const wharf_json *body;
+    const wharf_rec *rec;
+    wharf_str rate;
+    wharf_status s = W->req->body(req, &body);
+
+    if (s != WHARF_OK)
+        return s;
+    rate = json_text(body, "rate_id");
+    if (!rate.n)
+        return W->err->fail(req, "validation.failed", "rate_id", "rate_id is required");
+    s = update_with(req, "rate_id", val_text(rate), &rec);
+    if (s == WHARF_OK)
+        answer(req, 200, "Shipment purchased", rec);
+    return s;
+}
+
+wharf_status shipments_refund_post(wharf_req *req, void *arg)
+{
+    const wharf_rec *rec;
+    wharf_status s = update_with(req, "refund_status", val_text(WHARF_S("requested")), &rec);
+
+    if (s == WHARF_OK)
+        answer(req, 200, "Refund requested", rec);
+    return s;
+}
+
+wharf_status shipments_updates_post(wharf_req *req, void *arg)
+{
+    const wharf_json *body;
+    const wharf_rec *rec;
+    wharf_status s = W->req->body(req, &body);
+
+    if (s != WHARF_OK)
+        return s;
+    if (W->json->type(body) != WHARF_J_ARRAY)
+        return W->err->fail(req, "validation.failed", "", "Send an array of tracking updates");
+    s = update_with(req, "tracking_update", val_json(body), &rec);
+    if (s == WHARF_OK)
+        answer(req, 200, "Shipment updated", rec);
+    return s;
+}
+
+/* ---- GET /v1/shipments/:id/tracking-updates ---- */
+
+static bool number_param(wharf_req *req, const char *name, int64_t least, int64_t most, int64_t *ret)
+{
+    wharf_str v;
+
+    if (!W->req->param(req, name, &v))
+        return true;
+    if (is(v, "all"))
+        *ret = most;
+    else if (!v.n || v.n > 9 || v.p[0] == '0' || strspn(v.p, "0123456789") != v.n || strtoll(v.p, NULL, 10) < least ||
+             strtoll(v.p, NULL, 10) > most)
+        return false;
+    else
+        *ret = strtoll(v.p, NULL, 10);
+    return true;
+}
+
+static bool newest_first(wharf_req *req, bool *ret)
+{
+    wharf_str v;
+
+    *ret = false;
+    if (!W->req->param(req, "order", &v) && !W->req->param(req, "direction", &v))
+        return true;
+    *ret = is(v, "desc");
+    return *ret || is(v, "asc");
+}
+
+wharf_status shipments_updates_get(wharf_req *req, void *arg)
+{
+    const wharf_rec *rec;
+    const wharf_json *lines;
+    wharf_str id = WHARF_S("");
+    int64_t page = 1, limit = HISTORY_SHOWN, n;
+    bool newest;
+    wharf_out *out;
+    wharf_status s;
+
+    W->req->param(req, "id", &id);
+    if (!number_param(req, "page", 1, 1000, &page))
+        W->err->add(req, "param.invalid", "page", NULL);
+    if (!number_param(req, "limit", 1, HISTORY_MOST, &limit))
+        W->err->add(req, "param.invalid", "limit", NULL);
+    if (!newest_first(req, &newest))
+        W->err->add(req, "param.invalid", "order", NULL);
+    s = W->err->current(req);
+    if (s == WHARF_OK)
+        s = W->res->fetch(req, "shipment", id, 0, &rec);
+    if (s == WHARF_OK)
+        s = shipments_history(req, &id, 1, HISTORY_MOST, &lines);
+    if (s != WHARF_OK)
+        return s;
+    n = (int64_t)W->json->count(lines);
+    out = W->req->respond(req, 200, "Tracking updates retrieved");
+    W->json->open(out, NULL, '[');
+    for (int64_t i = (page - 1) * limit; i < n && i < page * limit; i++)
+        W->json->put(out, NULL, val_json(W->json->at(lines, (size_t)(newest ? n - 1 - i : i))));
+    W->json->close(out);
+    return WHARF_OK;
+}

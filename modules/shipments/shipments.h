@@ -1,0 +1,94 @@
+/* shipments.h - inside of the module shipments. */
+#ifndef SHIPMENTS_H
+#define SHIPMENTS_H
+
+#define W shipments_host
+#include "wharf/plugin.h"
+extern const wharf_host *W; /* these are set once, before anything of this module runs */
+#include "wharf/ext/carriers.h"
+#include "wharf/ext/locations.h"
+#include "wharf/ext/org.h"
+#include "wharf/ext/shipments.h"
+#include "wharf/inline.h"
+#include "wharf/service/config.h"
+#include "wharf/service/keys.h"
+#include "wharf/service/logs.h"
+
+extern const wharf_carriers_detect_api *shipments_carriers;
+extern const wharf_org_directory_api *shipments_org;
+extern const wharf_logs_api *shipments_logs;
+extern const wharf_keys_api *shipments_keys;
+extern const wharf_config_api *shipments_config;
+extern const wharf_locations_directory_api *shipments_places; /* or NULL */
+extern const wharf_locations_layouts_api *shipments_layouts; /* or NULL */
+extern wharf_plugin *shipments_self;
+
+enum { HISTORY_SHOWN = 100, HISTORY_MOST = 1000, UPDATES_MOST = 100, RATE_MINUTES = 15 };
+#define MINUTE_US 60000000LL
+#define DAY_US    (24 * 60 * MINUTE_US)
+
+extern const wharf_hooks shipments_hooks, shipments_location_hooks, shipments_layout_hooks;
+extern const wharf_shipments_ops_api shipments_ops;
+
+/* ---- status.c ---- */
+wharf_str shipments_canonical(wharf_str status);
+uint32_t shipments_group(wharf_str status);
+wharf_status shipments_filters(wharf_req *req, wharf_str status, const wharf_json **ret);
+static inline bool shipments_completed(wharf_str status)
+{
+    return shipments_group(status) >= WHARF_GROUP_GOOD;
+}
+
+/* ---- updates.c: tracking updates as they are sent ---- */
+wharf_status shipments_read_update(
+    wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *ret);
+/* All of an input that is one update or an array of them, by time. */
+wharf_status shipments_read_updates(
+    wharf_req *req, const wharf_json *input, wharf_tracking_update **ret, size_t *ret_n);
+
+/* ---- history.c: applying them ---- */
+struct history { /* of a shipment while it is written */
+    wharf_req *req;
+    wharf_rec *rec;
+    wharf_str id, status;
+    int64_t newest_us, count; /* count: of lines and comments ever; newest_us 0: no line yet */
+    bool force, creating;
+    const char *source;
+};
+wharf_status shipments_history_open(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec, struct history *ret);
+/* One update by the rules 1 to 4 and 6 of section 4; what the row gets is set on it. path: in front of problems. */
+wharf_status shipments_apply(struct history *h, const wharf_tracking_update *u, const char *path);
+/* A status of our own making: no rule asks whether it is allowed. */
+wharf_status shipments_enter(struct history *h, const char *status, const char *comment);
+wharf_status shipments_history(wharf_req *req, const wharf_str *ids, size_t n, size_t limit, const wharf_json **ret);
+wharf_status shipments_show_history(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
+
+/* ---- parties.c: sender and recipient ---- */
+wharf_status shipments_take_parties(wharf_req *req, wharf_rec *rec);
+void shipments_settle_parties(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec);
+/* What a quote needs of both: problems at recipient.address ... */
+void shipments_check_parties(wharf_req *req, const wharf_rec *rec);
+
+/* ---- rates.c ---- */
+wharf_status shipments_quote(wharf_req *req, wharf_rec *rec);
+wharf_status shipments_purchase(struct history *h, const wharf_rec *old_rec, wharf_str rate_id);
+/* options of a quote that is bought at once; empty: none. */
+wharf_status shipments_wanted_rate(wharf_req *req, const wharf_rec *rec, wharf_str *ret_rate);
+wharf_status shipments_settle_refund(struct history *h, const wharf_rec *old_rec);
+
+/* ---- service.c: what the module itself says beside a body ---- */
+const wharf_shipment_write *shipments_write_of(wharf_str id); /* of the row that is being written, or NULL */
+bool shipments_recounted(wharf_str id); /* the parent's children are counted anew */
+wharf_status shipments_recount(wharf_req *req, wharf_str parent_id);
+wharf_status shipments_make(wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known);
+
+/* ---- routes.c ---- */
+wharf_handler shipments_post, shipments_purchase_post, shipments_refund_post, shipments_updates_post,
+    shipments_updates_get;
+
+/* ---- simulator.c ---- */
+wharf_handler shipments_simulate; /* the job */
+wharf_status shipments_simulator_begin(wharf_req *req, const wharf_rec *rec);
+
+#endif

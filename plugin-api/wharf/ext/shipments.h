@@ -1,0 +1,69 @@
+/* wharf/ext/shipments.h - services of the module shipments: the statuses of everything that moves, and tracking updates.
+ *
+ * Same rules as wharf/plugin.h. Calls run in the caller's request and transaction. Source: docs/spec/03-shipments-and-trackers.md sections 2 to 4.
+ */
+#ifndef WHARF_EXT_SHIPMENTS_H
+#define WHARF_EXT_SHIPMENTS_H
+
+#include "wharf/plugin.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum wharf_status_group { /* of a status, section 2 */
+    WHARF_GROUP_NONE = 0, /* no status */
+    WHARF_GROUP_BEFORE = 1,
+    WHARF_GROUP_MOVING = 2,
+    WHARF_GROUP_ISSUE = 3,
+    WHARF_GROUP_GOOD = 4, /* completed from here on */
+    WHARF_GROUP_BAD = 5,
+    WHARF_GROUP_CANCELED = 6
+};
+
+/* A tracking update as it was read; texts may be empty, pointers NULL. The caller sets head. */
+typedef struct wharf_tracking_update {
+    wharf_head head;
+    wharf_str status, comment; /* at least one of them */
+    int64_t occurred_us;
+    bool dated; /* the input said when */
+    wharf_str location_id, layout_id, container_id, contact_id, user_id, vehicle_id;
+    const wharf_json *address, *coordinates, *images, *provider_status;
+} wharf_tracking_update;
+
+/* What a write by another module says beside the update. The caller sets head. */
+typedef struct wharf_shipment_write {
+    wharf_head head;
+    const char *source; /* "container", "batch", "workflow", "system" */
+    bool set_container;
+    wharf_str container_id; /* with set_container; empty: out of it */
+    bool skip_completed; /* a completed shipment is left as it is instead of 409 */
+    bool place; /* location_id and layout_id are the shipment's from now on, also when they are empty */
+    wharf_str location_id, layout_id;
+} wharf_shipment_write;
+
+/* Service "shipments.ops", version 1.0. */
+typedef struct wharf_shipments_ops_api {
+    wharf_head head;
+    /* The status under its own name (input aliases are known); empty: there is no such one. Static text. */
+    wharf_str (*canonical)(wharf_str status);
+    uint32_t (*group)(wharf_str status); /* WHARF_GROUP_* */
+    /* ["outstanding", "exception"] of a status. */
+    wharf_status (*filters)(wharf_req *req, wharf_str status, const wharf_json **ret_filters);
+    /* Reads one update; problems are told below path ("tracking_update."). */
+    wharf_status (*read)(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *ret);
+    /* An update of a shipment by the rules of section 4, with its events. update may be NULL: only what w says. */
+    wharf_status (*update)(
+        wharf_req *req, wharf_str shipment_id, const wharf_json *update, const wharf_shipment_write *w);
+    /* The shipment's place in a tracker; tracker empty: in none. No event: the caller's. */
+    wharf_status (*set_tracker)(wharf_req *req, wharf_str shipment_id, wharf_str tracker_id, int64_t leg);
+    /* The newest lines of these shipments together, oldest first, as a JSON array. */
+    wharf_status (*history)(wharf_req *req, const wharf_str *ids, size_t n, size_t limit, const wharf_json **ret_lines);
+    /* POST /v1/shipments for another module: the body's row, or the one that is there already (*ret_known). */
+    wharf_status (*create)(wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known);
+} wharf_shipments_ops_api;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
