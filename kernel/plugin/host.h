@@ -36,6 +36,7 @@ extern const struct wharf_keys_api host_keys; /* wharf/service/keys.h */
 extern const struct wharf_mail_api host_mail; /* wharf/service/mail.h */
 extern const struct wharf_logs_api host_logs; /* wharf/service/logs.h */
 extern const struct wharf_crypto_api host_crypto; /* wharf/service/crypto.h */
+extern const struct wharf_text_api host_text; /* wharf/service/text.h */
 extern const struct wharf_token_api host_token; /* wharf/service/token.h */
 extern const struct wharf_events_api host_events; /* wharf/service/events.h */
 extern const struct wharf_config_api host_config; /* wharf/service/config.h */

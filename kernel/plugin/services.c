@@ -10,6 +10,7 @@
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
 #include "wharf/service/mail.h"
+#include "wharf/service/text.h"
 #include "wharf/service/token.h"
 
 const struct kernel_service kernel_services[] = {
@@ -28,6 +29,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.keys", 1, 0}, &host_keys},
     {{"wharf.logs", 1, 1}, &host_logs},
     {{"wharf.config", 1, 0}, &host_config},
+    {{"wharf.text", 1, 0}, &host_text},
     {{"wharf.token", 1, 0}, &host_token},
     {{"wharf.crypto", 1, 0}, &host_crypto},
     {{"wharf.events", 1, 0}, &host_events},

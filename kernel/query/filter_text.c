@@ -116,6 +116,8 @@ static const char *strict_array(struct arena *a, const struct filter_pair *p, st
             items[i].value = (wharf_str){values[i].p + 1, values[i].n - 1};
         if (items[i].value.n == 0)
             return "must have a value after !";
+        if (c->filter->field && c->filter->field->fold)
+            items[i].value = utf8_lower(a, items[i].value);
         if (!is_member(c->filter, items[i].value))
             return "has a value that is not one of its members";
     }

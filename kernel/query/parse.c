@@ -420,6 +420,15 @@ static bool read_elsewhere(const struct parse *p, wharf_str base)
     return false;
 }
 
+static bool is_former(const struct definition *d, wharf_str name)
+{
+    for (size_t i = 0; i < d->list.n_former; i++) {
+        if (str_eqz(name, d->list.former[i]))
+            return true;
+    }
+    return false;
+}
+
 static void read_pair(struct parse *p, const struct query_pair *pair)
 {
     wharf_str base = query_base(pair->key);
@@ -443,6 +452,8 @@ static void read_pair(struct parse *p, const struct query_pair *pair)
     p->unnamed = f && is_unnamed(p, f, pair);
     if (f)
         read_filter(p, f, pair);
+    else if (!p->view && is_former(p->d, base))
+        problem(p, base, "no longer exists");
     else if (p->o->strict)
         problem(p, base, "is not a parameter of this route");
 }

@@ -186,6 +186,8 @@ struct definition {
         const struct field *order;
         bool descending;
         const char *const *errors_named, *const *errors_unnamed; /* list.errors: ended by NULL, or NULL */
+        const char *const *former; /* parameters that no longer exist: refused, not ignored */
+        size_t n_former;
         const struct field *const *cache; /* columns of the short list (?cache=1), or none */
         size_t n_cache;
     } list;

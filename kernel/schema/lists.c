@@ -334,7 +334,7 @@ static void read_errors(struct compile *c, const struct wharf_json *x, const str
 void list_compile(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {"limit", "max", "order_by", "direction", "fixed", "search", "search_similar",
-        "filters", "assume", "cache", "errors", NULL};
+        "filters", "assume", "former", "cache", "errors", NULL};
     struct definition *d = c->d;
 
     opt_object(c, x, at, keys);
@@ -348,4 +348,5 @@ void list_compile(struct compile *c, const struct wharf_json *x, const struct pl
     read_assume(c, x, at);
     read_cache(c, x, at);
     read_errors(c, x, at);
+    d->list.former = opt_texts(c, x, at, "former", &d->list.n_former);
 }

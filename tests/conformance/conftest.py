@@ -6,11 +6,11 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
 
-from wharf import BUILD, Server  # noqa: E402
+from wharf import MODULES, Server  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def server():
-    s = Server("--modules", f"org,locations,carriers,reasons,shipments,trackers,stations,logs,support,{BUILD}/tests/plugins/filterbench.so")
+    s = Server("--modules", MODULES)
     yield s
     s.stop()

@@ -23,7 +23,8 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "location": {"address", "address_line2", "operating_hours", "holidays", "email", "phone", "timezone"},
            "print_station": {"allowed_users", "allow_all_users", "device_id", "push"}, "layout": {"path", "id"},
            "user": {"email", "phone", "role", "role_id", "locations", "allow_all_locations", "fcm_tokens"}, "device": {"locations", "scopes", "location_id"},
-           "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
+           "contact": {"name", "nickname", "email", "phone", "address", "primary_address", "secondary_address", "alternate_names", "alternate_emails", "alternate_phones", "alternate_addresses", "groups"},
+           "group": {"members", "group_contacts"}, "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
 # Operations that are routes of their own, and rows that every organization has.
 BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}}
 ALWAYS_THERE = {"role": 4}
@@ -117,7 +118,7 @@ class World:
             if need:
                 body[name] = need()
             elif wanted and ref == "location":
-                body[name] = self.places[0]
+                body[name] = [self.places[0]] if "array" in types(p) else self.places[0]
             elif wanted and not ref:
                 body[name] = value(p, name)
         return body

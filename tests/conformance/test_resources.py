@@ -327,7 +327,7 @@ def filter_many_bool(world, path, extra, rows, everything, f, refuse):
 
 def filter_array(world, path, extra, rows, everything, f, refuse):
     name = f["name"]
-    members = f.get("members") or sorted({v for r in rows for v in r.get(name) or []} | {"absent"})
+    members = f.get("members") or sorted({v["id"] if isinstance(v, dict) else v for r in rows for v in r.get(name) or []} | {"absent"})
     a, b = members[0], members[-1]
     for plain in (f"AND:{a},{b}", f"OR:{a},{b}", f"OR:{a},!{b}"):
         complements(world, path, extra, everything, f"{name}={plain}", f"{name}=!{plain}")
@@ -405,21 +405,24 @@ def test_location_access(world, resource):
     a, b = world.places
     field = x(resource)["location"]
     path = world.parent_of(resource)
-    mine, far = world.make(resource, path, **{field: a}), world.make(resource, path, **{field: b})
+    several = DEFINITIONS[resource]["properties"][field]["type"] == "array"
+    of = (lambda place: [place]) if several else (lambda place: place)
+    mine, far = world.make(resource, path, **{field: of(a)}), world.make(resource, path, **{field: of(b)})
     near = world.org.client(locations=[a])
     listed = {r["id"] for r in near.get(path + "?limit=all").data}
     assert mine["id"] in listed and far["id"] not in listed
     assert near.get(path + "?include_total_count=true").pagination["total_count"] == len(listed)
     for method, body in (("GET", None), ("POST", {}), ("DELETE", None)):
         near.refused(method, f"{path}/{far['id']}", 403, "location_access", [b], body=body)
-    near.refused("POST", f"{path}/{mine['id']}", 403, "location_access", [b], body={field: b})
-    near.refused("POST", path, 403, "location_access", [b], body={**world.body(resource), field: b})
+    near.refused("POST", f"{path}/{mine['id']}", 403, "location_access", [b], body={field: of(b)})
+    near.refused("POST", path, 403, "location_access", [b], body={**world.body(resource), field: of(b)})
     near.refused("GET", f"{path}?{field}={b}", 403, "location_access", [b])
     near.refused("GET", f"{path}?{field}={a},{b}", 403, "location_access", [b])
-    near.refused("POST", path, 400, "validation.failed", [field], body={**world.body(resource), field: "loc_0000000000000000000000"})
+    near.refused("POST", path, 400, "validation.failed", [field + ".0" if several else field],
+                 body={**world.body(resource), field: of("loc_0000000000000000000000")})
     assert near.get(f"{path}?{field}=loc_0000000000000000000000", expect=None).status in (200, 403)
-    moved = world.all.post(f"{path}/{mine['id']}", {field: b}, expect=200).data
-    assert moved[field] == b
+    moved = world.all.post(f"{path}/{mine['id']}", {field: of(b)}, expect=200).data
+    assert (moved[field][0]["id"] if several else moved[field]) == b
     near.refused("GET", f"{path}/{mine['id']}", 403, "location_access", [b])
 
 

@@ -1,0 +1,56 @@
+/* contacts.h - inside of the module contacts. */
+#ifndef CONTACTS_H
+#define CONTACTS_H
+
+#include "wharf/ext/locations.h"
+#include "wharf/ext/org.h"
+#include "wharf/service/text.h"
+#include "wharf/values.h"
+
+#define W contacts_host
+extern const wharf_host *W; /* set once, before anything of this module runs */
+extern const wharf_org_directory_api *org;
+extern const wharf_locations_directory_api *locations;
+extern const wharf_text_api *forms;
+
+extern const wharf_hooks contact_hooks, group_hooks;
+
+enum { CHILDREN_MAX = 10000, GROUPS_MAX = 200 };
+
+/* Ids of a JSON array of texts. */
+struct ids {
+    wharf_str *p;
+    size_t n;
+};
+/* list may be NULL or no array: none. room: that many more are going to be added. */
+struct ids ids_of(wharf_req *req, const wharf_json *list, size_t room);
+bool ids_have(const struct ids *list, wharf_str id);
+/* What is in a and not in b. */
+struct ids ids_without(wharf_req *req, const struct ids *a, const struct ids *b);
+/* As PostgreSQL reads text[]. */
+wharf_val ids_array(wharf_req *req, const struct ids *list);
+wharf_status ids_json(wharf_req *req, const struct ids *list, const wharf_json **ret);
+
+/* membership.c: the other side of what one side says, in its transaction. */
+wharf_status contact_joined(wharf_req *req, wharf_str contact, const struct ids *added, const struct ids *removed);
+wharf_status group_took(wharf_req *req, wharf_str group, const struct ids *added, const struct ids *removed);
+wharf_status group_ended(wharf_req *req, wharf_str group);
+
+/* The text of a field as it is or will be; false: null. */
+static inline bool get_text(const wharf_rec *rec, wharf_field f, wharf_str *ret)
+{
+    wharf_val v;
+
+    if (!W->res->get(rec, f, &v) || v.type != WHARF_V_TEXT)
+        return false;
+    *ret = v.u.s;
+    return true;
+}
+static inline const wharf_json *get_json(const wharf_rec *rec, wharf_field f)
+{
+    wharf_val v;
+
+    return W->res->get(rec, f, &v) && v.type == WHARF_V_JSON ? v.u.j : NULL;
+}
+
+#endif

@@ -1,0 +1,164 @@
+/* membership.c - who is in which group, told on both sides (migrations/0001_contacts.sql): lists of ids, and the statements that keep the
+ * other side equal. Leaves to others: what is allowed (contact_rules.c, group_rules.c). */
+#include "contacts.h"
+
+#include <stdlib.h>
+
+struct ids ids_of(wharf_req *req, const wharf_json *list, size_t room)
+{
+    size_t n = list && W->json->type(list) == WHARF_J_ARRAY ? W->json->count(list) : 0;
+    struct ids ids = {W->mem->alloc(req, (n + room + 1) * sizeof(*ids.p)), 0};
+
+    for (const wharf_json *e = n ? W->json->at(list, 0) : NULL; e; e = W->json->next(e)) {
+        if (W->json->text(e, &ids.p[ids.n]))
+            ids.n++;
+    }
+    return ids;
+}
+
+bool ids_have(const struct ids *list, wharf_str id)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (wharf_same(list->p[i], id))
+            return true;
+    }
+    return false;
+}
+
+static int by_text(const void *x, const void *y)
+{
+    const wharf_str *a = x, *b = y;
+    int order = memcmp(a->p, b->p, a->n < b->n ? a->n : b->n);
+
+    return order ? order : (a->n > b->n) - (a->n < b->n);
+}
+
+struct ids ids_without(wharf_req *req, const struct ids *a, const struct ids *b)
+{
+    struct ids left = {W->mem->alloc(req, (a->n + 1) * sizeof(*left.p)), 0};
+    wharf_str *sorted = W->mem->alloc(req, (b->n + 1) * sizeof(*sorted));
+
+    memcpy(sorted, b->p, b->n * sizeof(*sorted));
+    qsort(sorted, b->n, sizeof(*sorted), by_text);
+    for (size_t i = 0; i < a->n; i++) {
+        if (!bsearch(&a->p[i], sorted, b->n, sizeof(*sorted), by_text))
+            left.p[left.n++] = a->p[i];
+    }
+    return left;
+}
+
+wharf_status ids_json(wharf_req *req, const struct ids *list, const wharf_json **ret)
+{
+    wharf_out *out = W->json->writer(req);
+
+    W->json->open(out, NULL, '[');
+    for (size_t i = 0; i < list->n; i++)
+        W->json->put(out, NULL, wharf_text(list->p[i]));
+    W->json->close(out);
+    return W->json->result(req, out, ret);
+}
+
+/* {"a","b"}: ids have nothing to escape, but what a client sent may. */
+wharf_val ids_array(wharf_req *req, const struct ids *list)
+{
+    size_t room = 3, n = 0;
+    char *p;
+
+    for (size_t i = 0; i < list->n; i++)
+        room += 2 * list->p[i].n + 3;
+    p = W->mem->alloc(req, room);
+    p[n++] = '{';
+    for (size_t i = 0; i < list->n; i++) {
+        if (i)
+            p[n++] = ',';
+        p[n++] = '"';
+        for (size_t k = 0; k < list->p[i].n; k++) {
+            if (list->p[i].p[k] == '"' || list->p[i].p[k] == '\\')
+                p[n++] = '\\';
+            p[n++] = list->p[i].p[k];
+        }
+        p[n++] = '"';
+    }
+    p[n++] = '}';
+    return wharf_text((wharf_str){p, n});
+}
+
+/* ---- a contact changed its groups ---- */
+
+static wharf_status tell_groups(wharf_req *req, const wharf_rows *rows)
+{
+    wharf_status s = WHARF_OK;
+    wharf_val id;
+
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
+        if (W->db->value(rows, i, 0, WHARF_V_TEXT, &id))
+            s = W->event->emit(req, "group.updated", "group", id.u.s, NULL);
+    }
+    return s;
+}
+
+wharf_status contact_joined(wharf_req *req, wharf_str contact, const struct ids *added, const struct ids *removed)
+{
+    static const char add_sql[] =
+        "UPDATE contacts.contact_group SET children = children || to_jsonb($3::text), members = jsonb_set(members,"
+        " '{children}', (members -> 'children') || to_jsonb($3::text)), version = version + 1, updated_at = "
+        "$4::timestamptz,"
+        " updated_by = $5::text WHERE organization_id = $1::text AND id = ANY ($2::text[]) AND NOT children ? $3::text"
+        " RETURNING id";
+    static const char remove_sql[] =
+        "UPDATE contacts.contact_group SET children = children - $3::text, members = jsonb_build_object('children',"
+        " (members -> 'children') - $3::text, 'primary', (members -> 'primary') - $3::text), version = version + 1,"
+        " updated_at = $4::timestamptz, updated_by = $5::text"
+        " WHERE organization_id = $1::text AND id = ANY ($2::text[]) AND children ? $3::text RETURNING id";
+    wharf_val args[5] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_text(contact),
+        {.type = WHARF_V_TIME_US, .u.i = W->req->now_us(req)}, wharf_text(W->req->actor(req))};
+    const wharf_rows *rows;
+    wharf_status s = WHARF_OK;
+
+    if (added->n) {
+        args[1] = ids_array(req, added);
+        s = W->db->query(req, add_sql, args, 5, &rows);
+        if (s == WHARF_OK)
+            s = tell_groups(req, rows);
+    }
+    if (s == WHARF_OK && removed->n) {
+        args[1] = ids_array(req, removed);
+        s = W->db->query(req, remove_sql, args, 5, &rows);
+        if (s == WHARF_OK)
+            s = tell_groups(req, rows);
+    }
+    return s;
+}
+
+/* ---- a group changed its children: contacts are told by the group's event only ---- */
+
+wharf_status group_took(wharf_req *req, wharf_str group, const struct ids *added, const struct ids *removed)
+{
+    static const char add_sql[] =
+        "UPDATE contacts.contact SET groups = groups || to_jsonb($3::text), version = version + 1"
+        " WHERE organization_id = $1::text AND id = ANY ($2::text[]) AND NOT groups ? $3::text AND deleted_at IS NULL";
+    static const char remove_sql[] =
+        "UPDATE contacts.contact SET groups = groups - $3::text, version = version + 1"
+        " WHERE organization_id = $1::text AND id = ANY ($2::text[]) AND groups ? $3::text";
+    wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_text(group)};
+    wharf_status s = WHARF_OK;
+
+    if (added->n) {
+        args[1] = ids_array(req, added);
+        s = W->db->exec(req, add_sql, args, 3, NULL);
+    }
+    if (s == WHARF_OK && removed->n) {
+        args[1] = ids_array(req, removed);
+        s = W->db->exec(req, remove_sql, args, 3, NULL);
+    }
+    return s;
+}
+
+wharf_status group_ended(wharf_req *req, wharf_str group)
+{
+    static const char sql[] = "UPDATE contacts.contact SET groups = groups - $2::text, version = version + 1"
+                              " WHERE organization_id = $1::text AND groups ? $2::text";
+    wharf_val args[2] = {wharf_text(W->req->organization(req)), wharf_text(group)};
+
+    return W->db->exec(req, sql, args, 2, NULL);
+}

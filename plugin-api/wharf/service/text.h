@@ -1,0 +1,26 @@
+/* wharf/service/text.h - forms of text that need more than a C library: service "wharf.text", version 1.0.
+ *
+ * Rules of this header: wharf/plugin.h.
+ */
+#ifndef WHARF_SERVICE_TEXT_H
+#define WHARF_SERVICE_TEXT_H
+
+#include "wharf/plugin.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct wharf_text_api {
+    wharf_head head;
+    /* What of a text counts when names are looked for (docs/spec/06-inference.md section 9.1): words of folded letters without marks, separated by
+     * one space. keep: ASCII characters that become words of their own, or "". Lives in the request. */
+    wharf_str (*search_form)(wharf_req *req, wharf_str text, const char *keep);
+    /* SHA-256 of the bytes as 64 hexadecimal digits, for checksums. Lives in the request. */
+    wharf_str (*sha256)(wharf_req *req, wharf_str bytes);
+} wharf_text_api;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

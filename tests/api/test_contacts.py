@@ -1,0 +1,286 @@
+"""Contacts and groups (spec 02 sections 4 and 6)."""
+import pytest
+
+from wharf import address, make_location
+
+CONTACTS, GROUPS = "/v1/contacts", "/v1/groups"
+
+
+@pytest.fixture(scope="module")
+def org(server):
+    return server.organization("Contacts")
+
+
+@pytest.fixture(scope="module")
+def client(org):
+    return org.client()
+
+
+def make(client, name="Jane Doe", **more):
+    return client.post(CONTACTS, {"name": name, **more}, expect=201).data
+
+
+def group(client, name, resource="contact", **more):
+    return client.post(GROUPS, {"name": name, "resource": resource, **more}, expect=201).data
+
+
+def children(row):
+    return row["group_contacts"]["children"]
+
+
+# ---- contacts ----
+
+def test_create(client):
+    c = make(client, email="Jane@Example.com", phone="(201) 555-0123", address="1 Dock Road, Newark, NJ 07114, US", notes="Ring twice", id_number="7", external_id="E-1",
+             metadata={"k": "v"})
+    assert c["object"] == "contact" and c["id"].startswith("ctct_")
+    assert c["email"] == "Jane@Example.com" and c["phone"] == "+12015550123"
+    assert c["address"] == c["primary_address"] and c["address"]["postal_code"] == "07114" and c["addresses"] == [c["address"]]
+    assert c["groups"] == [] and c["locations"] == [] and c["is_primary"] is False and c["nickname"] is None and c["secondary_address"] is None
+    assert len(c["checksum"]) == 64
+    assert client.get(f"{CONTACTS}/{c['id']}").data == c
+
+
+def test_names(client):
+    assert client.post(CONTACTS, {"first_name": "Ann", "last_name": "Lee"}, expect=201).data["name"] == "Ann Lee"
+    assert client.post(CONTACTS, {"first_name": "Ann"}, expect=201).data["name"] == "Ann"
+    assert client.post(CONTACTS, {"name": "Given", "first_name": "Ann"}, expect=201).data["name"] == "Given"
+    assert client.post(CONTACTS, {}, expect=400).errors == ["name"]
+    c = make(client, nickname="Jay", alternate_names={"1": "J. Doe"})
+    assert c["nickname"] == "Jay" and c["alternate_names"]["0"] == "Jay" and c["alternate_names"]["1"] == "J. Doe"
+    c = client.post(f"{CONTACTS}/{c['id']}", {"nickname": None}, expect=200).data
+    assert c["nickname"] is None and c["alternate_names"]["1"] == "J. Doe"
+    assert client.post(CONTACTS, {"name": "x", "alternate_names": {"5": "no"}}, expect=400).code == "validation.failed"
+    assert client.post(CONTACTS, {"name": "x", "type": "robot"}, expect=400).errors == ["type"]
+    assert make(client, type="person")["object"] == "contact"
+
+
+@pytest.mark.parametrize("email", ["no", "a@b", "@b.example", "a b@c.example", "a@@b.example", "x" * 65 + "@b.example"])
+def test_bad_email(client, email):
+    assert client.post(CONTACTS, {"name": "x", "email": email}, expect=400).errors == ["email"]
+
+
+@pytest.mark.parametrize("sent, kept", [("+44 1632 960001", "+441632960001"), ("2015550123", "+12015550123"), ("1-201-555-0123", "+12015550123"), ("5550123", "5550123"),
+                                        ("+4401632960001", "+4401632960001")])
+def test_phone(client, sent, kept):
+    assert make(client, phone=sent)["phone"] == kept
+
+
+@pytest.mark.parametrize("sent", ["123456", "+12", "555-CALL-NOW", "1" * 16])
+def test_bad_phone(client, sent):
+    assert client.post(CONTACTS, {"name": "x", "phone": sent}, expect=400).errors == ["phone"]
+
+
+def test_other_emails_need_a_main_one_and_differ(client):
+    assert client.post(CONTACTS, {"name": "x", "alternate_emails": {"work": "a@b.example"}}, expect=400).errors == ["email"]
+    r = client.post(CONTACTS, {"name": "x", "email": "a@b.example", "alternate_emails": {"work": "A@b.example"}}, expect=400)
+    assert r.code == "contact.duplicate_email" and r.errors == ["alternate_emails.work"]
+    assert client.post(CONTACTS, {"name": "x", "email": "a@b.example", "alternate_emails": {"work": "no"}}, expect=400).errors == ["alternate_emails.work"]
+    c = make(client, email="a@b.example", alternate_emails={"work": "w@b.example", "social": "s@b.example"})
+    c = client.post(f"{CONTACTS}/{c['id']}", {"alternate_emails": {"work": None}}, expect=200).data
+    assert c["alternate_emails"]["work"] is None and c["alternate_emails"]["social"] == "s@b.example"
+    assert client.post(f"{CONTACTS}/{c['id']}", {"email": None}, expect=400).errors == ["email"]
+
+
+def test_other_phones_differ(client):
+    r = client.post(CONTACTS, {"name": "x", "phone": "201 555 0123", "alternate_phones": {"work": "+1 (201) 555-0123"}}, expect=400)
+    assert r.code == "contact.duplicate_phone" and r.errors == ["alternate_phones.work"]
+    assert client.post(CONTACTS, {"name": "x", "alternate_phones": {"home": "x"}}, expect=400).errors == ["alternate_phones.home"]
+    assert make(client, alternate_phones={"mobile": "2015550177"})["alternate_phones"]["mobile"] == "+12015550177"
+
+
+def test_addresses(client):
+    c = make(client, primary_address="1 Dock Road, Newark, NJ 07114", address_line2="Suite 4",
+             secondary_address={"line1": "2 Pier St", "city": "Newark", "state": "NJ", "postal_code": "07114"},
+             alternate_addresses={"home": "3 Home Way, Newark, NJ 07114", "home_line2": "Apt 9"})
+    assert c["address"]["line2"] == "Suite 4" and c["secondary_address"]["line1"] == "2 Pier St"
+    assert c["alternate_addresses"]["home"]["line2"] == "Apt 9" and c["alternate_addresses"]["secondary"] == c["secondary_address"]
+    assert c["addresses"] == [c["address"], c["secondary_address"], c["alternate_addresses"]["home"]]
+    r = client.post(CONTACTS, {"name": "x", "address": "1 Dock Road, Newark, NJ 07114", "secondary_address": "1 Dock Road, Newark, NJ 07114"}, expect=400)
+    assert r.code == "contact.duplicate_address" and r.errors == ["alternate_addresses.secondary"]
+    assert client.post(CONTACTS, {"name": "x", "address": "y" * 513}, expect=400).errors == ["address"]
+    assert client.post(CONTACTS, {"name": "x", "alternate_addresses": {"work": ""}}, expect=400).errors == ["alternate_addresses.work"]
+    again = client.post(f"{CONTACTS}/{c['id']}", {"address": c["address"]["id"]}, expect=200).data
+    assert again["address"]["id"] == c["address"]["id"]
+    gone = client.post(f"{CONTACTS}/{c['id']}", {"address": None, "secondary_address": None}, expect=200).data
+    assert gone["address"] is None and gone["addresses"] == [c["alternate_addresses"]["home"]]
+
+
+def test_external_id_is_unique(client):
+    make(client, external_id="Twice")
+    r = client.post(CONTACTS, {"name": "x", "external_id": "twice"}, expect=409)
+    assert r.code == "contact.exists" and r.errors == ["external_id"]
+
+
+def test_checksum_is_of_the_identity(client):
+    c = make(client, email="sum@b.example", notes="a")
+    where = f"{CONTACTS}/{c['id']}"
+    assert client.post(where, {"notes": "b", "metadata": {"x": "1"}}, expect=200).data["checksum"] == c["checksum"]
+    assert client.post(where, {"email": "other@b.example"}, expect=200).data["checksum"] != c["checksum"]
+
+
+def test_postal_codes_and_phones_are_kept(client):
+    """spec 02 section 11, 12"""
+    c = make(client, external_id="007", phone="+4401632960001", address="1 Elm St, Agawam, MA 01001")
+    c = client.get(f"{CONTACTS}/{c['id']}").data
+    assert c["external_id"] == "007" and c["phone"] == "+4401632960001" and c["address"]["postal_code"] == "01001"
+
+
+def test_list_filters(fresh):
+    client = fresh.client()
+    place = make_location(client)["id"]
+    a = make(client, "Anna", email="Anna@b.example", alternate_emails={"work": "work@b.example"}, phone="+441632960001", external_id="X1", locations=[place],
+             address="1 Dock Road, Newark, NJ 07114", address_line2="Suite 1")
+    b = make(client, "bert", is_primary=True, address="1 Dock Road, Newark, NJ 07114")
+    c = make(client, "Cecil", metadata={"vip": "yes"})
+
+    def ids(query):
+        return [row["id"] for row in client.get(f"{CONTACTS}?{query}").data]
+
+    assert ids("") == [a["id"], b["id"], c["id"]]  # by name, whatever its case
+    assert ids("email=anna@B.example") == ids("email=WORK@b.example") == [a["id"]]
+    assert ids("phone=%2B441632960001") == ids("external_id=X1") == ids(f"location_id={place}") == [a["id"]]
+    assert ids("is_primary=true") == [b["id"]] and ids("metadata.vip=yes") == [c["id"]]
+    assert ids(f"address_hash={a['address']['hash']}") == [a["id"], b["id"]]  # two suites of one building
+    assert ids("order_by=created_at&direction=desc") == [c["id"], b["id"], a["id"]]
+    assert ids("search=anna") == [a["id"]] and ids("search=work@b") == [a["id"]] and ids("search=ceci") == [c["id"]]
+    assert client.get(CONTACTS).pagination["limit"] == 10
+    for former in ("order_by=inbound_trackers", "tracker_status=delivered"):
+        assert client.get(f"{CONTACTS}?{former}", expect=400).code == "param.invalid"
+
+
+def test_locations_of_a_contact(org, client):
+    a, b = make_location(client, "CA")["id"], make_location(client, "CB")["id"]
+    of_a = org.client(locations=[a])
+    everywhere, here, there = make(client, "Everywhere"), make(client, "Here", locations=[a]), make(client, "There", locations=[b])
+    assert here["locations"] == [{"id": a, "name": "CA"}]
+    of_a.get(f"{CONTACTS}/{everywhere['id']}")
+    of_a.get(f"{CONTACTS}/{here['id']}")
+    assert of_a.get(f"{CONTACTS}/{there['id']}", expect=403).code == "location_access"
+
+
+# ---- groups ----
+
+def test_group(client):
+    a, b, c = (make(client, f"Child {x}")["id"] for x in "abc")
+    g = group(client, "Crew", group_contacts={"children": [b, a], "primary": [a]})
+    assert g["object"] == "group" and g["id"].startswith("grp_") and g["group_contacts"] == {"children": [b, a], "primary": [a]} and g["children_count"] == 2
+    where = f"{GROUPS}/{g['id']}"
+    assert client.get(where).data == g
+    assert client.get(f"{CONTACTS}/{a}").data["groups"] == [{"id": g["id"], "name": "Crew", "location_id": None}]
+    g = client.post(where, {"add": [c, a], "remove": [b]}, expect=200).data
+    assert children(g) == [a, c] and client.get(f"{CONTACTS}/{b}").data["groups"] == []
+    g = client.post(where, {"primary_add": [c], "primary_remove": [a]}, expect=200).data
+    assert g["group_contacts"]["primary"] == [c]
+    g = client.post(where, {"remove": [c]}, expect=200).data
+    assert g["group_contacts"] == {"children": [a], "primary": []}
+    g = client.post(where, {"group_contacts": {"children": []}}, expect=200).data
+    assert g["children_count"] == 0 and client.get(f"{CONTACTS}/{a}").data["groups"] == []
+
+
+def test_group_refused(client):
+    a, g = make(client)["id"], group(client, "Refusing")
+    where, none = f"{GROUPS}/{g['id']}", "ctct_0000000000000000000000"
+    place = make_location(client)["id"]
+    for body, path in (({"add": [a, none]}, "add.1"), ({"add": [a], "remove": [a]}, "add.0"), ({"add": [a, a]}, "add.1"), ({"add": "x"}, "add"), ({"add": [7]}, "add"),
+                       ({"group_contacts": {"children": [none]}}, "group_contacts.children.0"), ({"group_contacts": []}, "group_contacts"),
+                       ({"add": [place]}, "add.0"), ({"resource": "location"}, "resource")):
+        r = client.post(where, body, expect=400)
+        assert r.code == "validation.failed" and r.errors == [path], body
+    r = client.post(where, {"group_contacts": {"children": [a], "primary": [none]}}, expect=400)
+    assert r.code == "group.primary_not_child" and r.errors == ["group_contacts.primary.0"]
+    assert client.get(where).data["children_count"] == 0
+    assert client.post(GROUPS, {"name": "x"}, expect=400).errors == ["resource"]
+    client.post(where, {"remove": [none]}, expect=200)  # who is not in it leaves without error
+
+
+def test_group_names_are_unique_by_kind(client):
+    group(client, "Same")
+    r = client.post(GROUPS, {"name": "SAME", "resource": "contact"}, expect=409)
+    assert r.code == "group.exists" and r.errors == ["name"]
+    assert group(client, "Same", "location")["resource"] == "location"
+    assert client.post(GROUPS, {"name": "Aliased", "type": "location"}, expect=201).data["resource"] == "location"
+
+
+def test_group_of_locations(client):
+    a, b = make_location(client)["id"], make_location(client)["id"]
+    g = group(client, "Places", "location", group_contacts={"children": [a]})
+    assert children(client.post(f"{GROUPS}/{g['id']}", {"add": [b]}, expect=200).data) == [a, b]
+    c = make(client)["id"]
+    assert client.post(f"{GROUPS}/{g['id']}", {"add": [c]}, expect=400).errors == ["add.0"]
+    assert client.post(f"{CONTACTS}/{c}", {"groups": [g["id"]]}, expect=400).errors == ["groups"]
+
+
+def test_groups_of_a_contact(client):
+    """spec 02 section 11, 5"""
+    g, h = group(client, "G5"), group(client, "H5")
+    c = make(client, groups=[g["id"]])
+    where = f"{CONTACTS}/{c['id']}"
+    assert children(client.get(f"{GROUPS}/{g['id']}").data) == [c["id"]]
+    r = client.post(where, {"groups": {"set": [g["id"], g["id"]]}}, expect=400)
+    assert r.code == "validation.failed" and r.errors == ["groups.set.1"]
+    assert [x["id"] for x in client.get(where).data["groups"]] == [g["id"]]
+    client.post(where, {"groups": {"add": [h["id"]], "remove": [g["id"]]}}, expect=200)
+    assert children(client.get(f"{GROUPS}/{g['id']}").data) == [] and children(client.get(f"{GROUPS}/{h['id']}").data) == [c["id"]]
+    assert client.post(where, {"groups": {"set": []}}, expect=200).data["groups"] == []
+    assert children(client.get(f"{GROUPS}/{h['id']}").data) == []
+    assert client.post(where, {"groups": {"add": ["grp_0000000000000000000000"]}}, expect=400).errors == ["groups.add.0"]
+
+
+def test_deleted_contacts_leave_their_groups(client):
+    g = group(client, "Leaving")
+    c = make(client, groups=[g["id"]])
+    client.delete(f"{CONTACTS}/{c['id']}", expect=200)
+    assert client.get(f"{GROUPS}/{g['id']}").data["children_count"] == 0
+
+
+def test_deleted_groups_keep_their_members(client):
+    g = group(client, "Ending")
+    c = make(client, groups=[g["id"]])
+    client.delete(f"{GROUPS}/{g['id']}", expect=200)
+    assert client.get(f"{CONTACTS}/{c['id']}").data["groups"] == []
+
+
+def test_group_list(fresh):
+    client = fresh.client()
+    a = make(client)["id"]
+    g, h, places = group(client, "Alpha", add=[a], external_id="G1"), group(client, "beta"), group(client, "Gamma", "location")
+
+    def ids(query):
+        return [row["id"] for row in client.get(f"{GROUPS}?{query}").data]
+
+    assert ids("") == [g["id"], h["id"], places["id"]]
+    assert ids("resource=location") == [places["id"]] and ids(f"child={a}") == [g["id"]] and ids("search=bet") == [h["id"]]
+    assert client.get(GROUPS).pagination["limit"] == 10
+
+
+def test_membership_events(org, client):
+    """One group.updated for each group that was touched; contacts are told of only when they are what was written."""
+    g = group(client, "Evented")
+    c = make(client)
+    client.post(f"{GROUPS}/{g['id']}", {"add": [c["id"]]}, expect=200)
+    assert [e[0] for e in org.events(g["id"])] == ["group.created", "group.updated"]
+    assert [e[0] for e in org.events(c["id"])] == ["contact.created"]
+    client.post(f"{CONTACTS}/{c['id']}", {"groups": []}, expect=200)
+    assert [e[0] for e in org.events(g["id"])] == ["group.created", "group.updated", "group.updated"]
+    assert org.events(g["id"])[-1][1]["group_contacts"]["children"] == []
+
+
+def test_scopes(org):
+    reader = org.client(scopes="contacts:read")
+    assert reader.get(CONTACTS).status == 200
+    assert reader.post(CONTACTS, {"name": "x"}, expect=403).errors == ["contacts:write"]
+    assert reader.get(GROUPS, expect=403).errors == ["groups:read"]
+
+
+def test_ten_thousand_children(client, server):
+    """A group may be large, and what is shown of it is not."""
+    org_id = client.get("/v1/auth").data["organization_id"]
+    server.sql("INSERT INTO contacts.contact (organization_id, id, name, checksum, created_at, updated_at) SELECT %s, 'ctct_' || lpad(n::text, 22, '0'), 'Many ' || n, '', now(), now()"
+               " FROM generate_series(1, 10001) n", org_id)
+    many = [f"ctct_{n:022d}" for n in range(1, 10002)]
+    g = group(client, "Large", add=many[:10000])
+    assert g["children_count"] == 10000 and children(g) == many[:1000]
+    assert client.post(f"{GROUPS}/{g['id']}", {"add": many[10000:]}, expect=400).errors == ["add"]
+    assert client.get(f"{CONTACTS}/{many[9999]}").data["groups"][0]["id"] == g["id"]
+    assert client.post(f"{GROUPS}/{g['id']}", {"group_contacts": {"children": []}}, expect=200).data["children_count"] == 0
