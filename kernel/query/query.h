@@ -46,6 +46,12 @@ enum total_mode { TOTAL_NONE, TOTAL_EXACT, TOTAL_ESTIMATED };
 
 struct condition; /* one filter, parsed */
 
+struct hit { /* a row that a search rule of a plugin found */
+    wharf_str id;
+    double score;
+    const struct wharf_json *members; /* object: shown at the row's end */
+};
+
 struct list_query { /* everything a list was asked for, checked */
     int64_t page; /* 0 with cursor */
     int64_t limit;
@@ -59,6 +65,9 @@ struct list_query { /* everything a list was asked for, checked */
     const wharf_str *terms; /* of search, folded */
     size_t n_terms;
     bool match_all;
+    bool ranked; /* what matches, and how well, is in found instead */
+    const struct hit *found;
+    size_t n_found;
     const struct condition *conditions;
     size_t n_conditions;
     const wharf_str

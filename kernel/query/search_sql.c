@@ -94,10 +94,40 @@ static void term_matches(const struct search *x, const struct term *t, bool by_i
     sql_add(s, x->d->n_searches ? ")" : "false)");
 }
 
+static void bind_found(struct sql *s, const struct list_query *q)
+{
+    wharf_str *ids = ARENA_ARRAY(s->arena, wharf_str, q->n_found + 1);
+
+    for (size_t i = 0; i < q->n_found; i++)
+        ids[i] = q->found[i].id;
+    sql_bind_array(s, ids, q->n_found);
+    sql_add(s, "::text[]");
+}
+
+static void found_score(struct sql *s, const struct list_query *q)
+{
+    wharf_str *scores = ARENA_ARRAY(s->arena, wharf_str, q->n_found + 1);
+
+    for (size_t i = 0; i < q->n_found; i++)
+        scores[i] = arena_printf(s->arena, "%.4f", q->found[i].score);
+    sql_add(s, "(");
+    sql_bind_array(s, scores, q->n_found);
+    sql_add(s, "::numeric[])[array_position(");
+    bind_found(s, q);
+    sql_add(s, ", t.id)]");
+}
+
 void search_where(struct sql *s, const struct definition *d, const struct list_query *q)
 {
-    struct search x = search_begin(s, d, q);
+    struct search x;
 
+    if (q->ranked) {
+        sql_add(s, " AND t.id = ANY (");
+        bind_found(s, q);
+        sql_add(s, ")");
+        return;
+    }
+    x = search_begin(s, d, q);
     sql_add(s, " AND (");
     for (size_t i = 0; i < x.n_terms; i++) {
         sql_add(s, i == 0 ? "" : q->match_all ? " AND " : " OR ");
@@ -108,11 +138,16 @@ void search_where(struct sql *s, const struct definition *d, const struct list_q
 
 void search_score(struct sql *s, const struct definition *d, const struct list_query *q)
 {
-    struct search x = search_begin(s, d, q);
+    struct search x;
     size_t whole;
     char *text;
     size_t k = 0, n = 1;
 
+    if (q->ranked) {
+        found_score(s, q);
+        return;
+    }
+    x = search_begin(s, d, q);
     for (size_t i = 0; i < q->n_terms; i++)
         n += q->terms[i].n + 1;
     text = arena_alloc(s->arena, n);
@@ -139,8 +174,13 @@ void search_score(struct sql *s, const struct definition *d, const struct list_q
 
 void search_hits(struct sql *s, const struct definition *d, const struct list_query *q)
 {
-    struct search x = search_begin(s, d, q);
+    struct search x;
 
+    if (q->ranked) {
+        sql_add(s, "NULL::text");
+        return;
+    }
+    x = search_begin(s, d, q);
     sql_add(s, "(SELECT coalesce(jsonb_agg(jsonb_build_object('field', m.f, 'value', m.v)), '[]') FROM (");
     for (size_t i = 0; i < d->n_searches; i++) {
         const struct field *f = d->searches[i], *child = owner(d, f);

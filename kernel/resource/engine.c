@@ -246,7 +246,8 @@ static bool any_hook(const struct resource *res, bool reads)
     for (size_t i = 0; i < res->n_hooks; i++) {
         const wharf_hooks *h = res->hooks[i].hooks;
 
-        if (reads ? (h->compute || h->restrict_rows) : (h->normalize || h->check || h->written || h->committed))
+        if (reads ? (h->compute || h->restrict_rows || WHARF_HAS(wharf_hooks, h, search))
+                  : (h->normalize || h->check || h->written || h->committed))
             return true;
     }
     return false;

@@ -295,3 +295,38 @@ bool narrow_rows_of(struct wharf_req *req, const struct resource *res, wharf_str
     req_leave_organization(req); /* a hook may have asked by plugin SQL; the list itself is the owner's */
     return req->n_problems == 0;
 }
+
+/* ---- search ---- */
+
+struct wharf_hits {
+    struct wharf_req *req;
+    struct hit *items;
+    size_t n, cap;
+};
+
+void hits_add(struct wharf_hits *hits, wharf_str id, double score, const struct wharf_json *members)
+{
+    if (hits->n == hits->cap)
+        return;
+    hits->items[hits->n++] = (struct hit){arena_dup_str(hits->req->arena, id), score, members};
+}
+
+bool search_found(struct wharf_req *req, const struct resource *res, struct list_query *q)
+{
+    const wharf_hooks *h = res->n_hooks ? res->hooks[0].hooks : NULL;
+    struct wharf_hits hits = {.req = req, .cap = SEARCH_HITS_MAX};
+    const struct plugin *before;
+    wharf_str text;
+    wharf_status s;
+
+    if (!h || !WHARF_HAS(wharf_hooks, h, search) || !req_param(req, "search", &text))
+        return true;
+    hits.items = ARENA_ARRAY(req->arena, struct hit, hits.cap);
+    before = plugin_enter(req, res->hooks[0].plugin, "search");
+    s = h->search(req, text, q->match_all, &hits);
+    plugin_leave(req, before);
+    q->ranked = true;
+    q->found = hits.items;
+    q->n_found = hits.n;
+    return explained(req, s) == WHARF_OK;
+}

@@ -45,6 +45,12 @@ const struct wharf_json *normalize_body(
 const struct plugin *plugin_enter(struct wharf_req *req, const struct plugin *p, const char *what);
 void plugin_leave(struct wharf_req *req, const struct plugin *before);
 
+/* A list with search: when the owner has a search rule, its hits are what matches. False: problems. */
+enum { SEARCH_HITS_MAX = 1000 };
+bool search_found(struct wharf_req *req, const struct resource *res, struct list_query *q);
+/* wharf_res_api.hit */
+void hits_add(struct wharf_hits *hits, wharf_str id, double score, const struct wharf_json *members);
+
 /* A JSON writer into memory of its own, for plugins: computed fields, embeds. */
 struct wharf_out *out_new(struct arena *a);
 wharf_str out_text(const struct wharf_out *out); /* "" when nothing was written */

@@ -268,6 +268,18 @@ static wharf_str next_cursor(struct wharf_req *req, const struct list_query *q, 
     return query_cursor(req->arena, q, value, record_id(last), req->engine->cursor_key);
 }
 
+/* What the plugin's search said of the row. */
+static void encode_found(struct wharf_req *req, const struct list_query *q, wharf_str id)
+{
+    for (size_t i = 0; i < q->n_found; i++) {
+        if (!str_eq(q->found[i].id, id))
+            continue;
+        for (const struct wharf_json *m = q->found[i].members ? q->found[i].members->child : NULL; m; m = m->next)
+            jw_value(&req->w, m->key.p, m);
+        return;
+    }
+}
+
 static void encode_hit(struct wharf_req *req, PGresult *rows, int row)
 {
     int last = PQnfields(rows) - 1;
@@ -306,7 +318,9 @@ static bool finish_list(
     for (int i = 0; i < shown; i++) {
         jw_open(&req->w, NULL, '{');
         record_members(&req->w, req->arena, recs[i], &plan->view);
-        if (q->hits && q->n_terms)
+        if (q->ranked)
+            encode_found(req, q, record_id(recs[i]));
+        else if (q->hits && q->n_terms)
             encode_hit(req, results[0], i);
         jw_close(&req->w, '}');
     }
@@ -412,6 +426,8 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
         plan_short(req, plan, q, &narrow);
         return true;
     }
+    if (q->n_terms && !search_found(req, res, q))
+        return false;
     q->columns = q->includes ? res->columns_full : res->columns_list;
     plan->list = q;
     plan->view = (struct view){.in = IN_LIST,

@@ -46,7 +46,7 @@ enum filter_type {
 
 enum live_rule { LIVE_NOT, LIVE_READ, LIVE_WRITE }; /* LIVE_READ: a test key changes none of them */
 enum op_bit { OP_CREATE = 1, OP_UPDATE = 2, OP_DELETE = 4, OP_LIST = 8, OP_RETRIEVE = 16 };
-enum in_bit { IN_LIST = 1, IN_RETRIEVE = 2, IN_CREATED = 4 }; /* IN_CREATED: in the answer of create */
+enum in_bit { IN_LIST = 1, IN_RETRIEVE = 2, IN_CREATED = 4, IN_SEARCH = 8 }; /* in the answer of create; in what a search rule adds to its hits */
 enum blank_rule { BLANK_CLEAR, BLANK_IGNORE, BLANK_REJECT, BLANK_KEEP }; /* for null and for "" */
 
 enum retain_rule { RETAIN_ALL, RETAIN_LOGS, RETAIN_REQUESTS, RETAIN_EVENTS }; /* how long rows are seen: settings.logs of the organization; until their expires_at */

@@ -1,6 +1,6 @@
 /* contact_rules.c - the rules of contacts (spec 02 section 4): forms of input, contact data, what is derived from it. */
 #include "contacts.gen.h"
-#include "contacts.h"
+#include "index.h"
 
 /* ---- normalize: other forms of input ---- */
 
@@ -409,12 +409,41 @@ static wharf_status contact_check(wharf_req *req, uint32_t op, const wharf_rec *
         text_add(req, &search, more);
     if (get_text(new_rec, CONTACT_EXTERNAL_ID, &more))
         text_add(req, &search, more);
-    W->res->set(new_rec, CONTACT_SEARCH_TEXT, wharf_text((wharf_str){search.p, search.n - 1}));
+    W->res->set(new_rec, CONTACT_SEARCH_TEXT, wharf_text(forms->search_form(req, (wharf_str){search.p, search.n}, "")));
     W->res->set(new_rec, CONTACT_CHECKSUM, wharf_text(forms->sha256(req, (wharf_str){identity.p, identity.n})));
     return WHARF_OK;
 }
 
 /* ---- written ---- */
+
+static struct name *name_of(wharf_req *req, wharf_str text, struct name *ret)
+{
+    struct cleaned *c = W->mem->alloc(req, sizeof(*c));
+
+    name_clean(forms->search_form(req, text, ",#/"), NULL, 0, 0, c);
+    *ret = c->name;
+    return ret + 1;
+}
+
+/* The words of its names, when these are others now. */
+static wharf_status index_names(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    const wharf_json *others = op == WHARF_DELETE ? NULL : get_json(new_rec, CONTACT_ALTERNATE_NAMES);
+    struct name *names = W->mem->alloc(req, CHANNELS_MAX * sizeof(*names)), *end = names;
+    wharf_str s;
+
+    if (op == WHARF_UPDATE && !W->res->changed(old_rec, new_rec, CONTACT_NAME) &&
+        !W->res->changed(old_rec, new_rec, CONTACT_ALTERNATE_NAMES))
+        return WHARF_OK;
+    if (op != WHARF_DELETE && get_text(new_rec, CONTACT_NAME, &s))
+        end = name_of(req, s, end);
+    for (const wharf_json *m = others ? W->json->at(others, 0) : NULL; m && end < names + CHANNELS_MAX;
+         m = W->json->next(m)) {
+        if (W->json->text(m, &s))
+            end = name_of(req, s, end);
+    }
+    return index_write(req, W->res->id(op == WHARF_DELETE ? old_rec : new_rec), names, (size_t)(end - names));
+}
 
 static wharf_status contact_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
@@ -422,10 +451,13 @@ static wharf_status contact_written(wharf_req *req, uint32_t op, const wharf_rec
     struct ids after = ids_of(req, op == WHARF_DELETE ? NULL : get_json(new_rec, CONTACT_GROUPS), 0);
     struct ids added = ids_without(req, &after, &before), removed = ids_without(req, &before, &after);
 
-    return contact_joined(req, W->res->id(op == WHARF_DELETE ? old_rec : new_rec), &added, &removed);
+    wharf_status s = contact_joined(req, W->res->id(op == WHARF_DELETE ? old_rec : new_rec), &added, &removed);
+
+    return s == WHARF_OK ? index_names(req, op, old_rec, new_rec) : s;
 }
 
 const wharf_hooks contact_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = contact_normalize,
     .check = contact_check,
-    .written = contact_written};
+    .written = contact_written,
+    .search = contact_search};

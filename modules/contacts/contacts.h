@@ -15,6 +15,8 @@ extern const wharf_text_api *forms;
 
 extern const wharf_hooks contact_hooks, group_hooks;
 
+wharf_status contact_search(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits); /* search.c */
+
 enum { CHILDREN_MAX = 10000, GROUPS_MAX = 200 };
 
 /* Ids of a JSON array of texts. */

@@ -166,6 +166,28 @@ const struct word *word_of(const char *p, size_t n)
     return s->p ? &s->word : &unknown;
 }
 
+bool word_form(const struct word *w, size_t *at, const char **ret_p, size_t *ret_n)
+{
+    size_t k = *at;
+
+    for (int i = 0; i < w->n_nicks; i++) {
+        const char *p = nicknames[w->nicks[i]];
+
+        while (*(p += strspn(p, " "))) {
+            size_t n = strcspn(p, " ");
+
+            if (!k--) {
+                *ret_p = p;
+                *ret_n = n;
+                ++*at;
+                return true;
+            }
+            p += n;
+        }
+    }
+    return false;
+}
+
 bool word_nicknames(const struct word *a, const struct word *b)
 {
     for (int i = 0; i < a->n_nicks; i++) {

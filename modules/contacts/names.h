@@ -32,6 +32,8 @@ struct word {
 void names_load(void);
 /* What is known of a word; never NULL. */
 const struct word *word_of(const char *p, size_t n);
+/* The forms of the word's names, one after the other: *at is 0 at first; false: there are no more. */
+bool word_form(const struct word *w, size_t *at, const char **ret_p, size_t *ret_n);
 /* Are they forms of one name (bill, william)? */
 bool word_nicknames(const struct word *a, const struct word *b);
 

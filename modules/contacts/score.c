@@ -197,7 +197,7 @@ static enum role role_of(const struct name *name, size_t i)
     return i == 0 ? ROLE_FIRST : i == name->n - 1 ? ROLE_LAST : ROLE_INNER;
 }
 
-static double weight(const struct name *name, size_t i)
+double name_weight(const struct name *name, size_t i)
 {
     switch (role_of(name, i)) {
     case ROLE_FIRST:
@@ -307,7 +307,7 @@ void name_compare(const struct name *label, const struct name *contact, enum fuz
     if (!a.n || !b.n)
         return;
     assign(&a, &b, true, f, &p);
-    ret->score = harmonic(&a, &b, &p, weight);
+    ret->score = harmonic(&a, &b, &p, name_weight);
     ret->kind = MATCH_EXACT;
     for (size_t i = 0; i < a.n; i++) {
         ret->matched[i] = p.of[i].s;

@@ -61,6 +61,8 @@ struct name_score {
 
 /* section 9.4, channel name. */
 void name_compare(const struct name *label, const struct name *contact, enum fuzziness f, struct name_score *ret);
+/* What the i-th word counts in its name. */
+double name_weight(const struct name *name, size_t i);
 /* The formula of businesses and streets: every word 1, generic ones 0.4. */
 double business_compare(const struct name *a, const struct name *b, enum fuzziness f);
 /* How many edits may be between a searched token of that many code points and its partner. */

@@ -61,6 +61,7 @@ typedef struct wharf_json wharf_json;      /* a parsed JSON value, read-only */
 typedef struct wharf_out wharf_out;        /* a JSON writer into the response */
 typedef struct wharf_rows wharf_rows;      /* a query result */
 typedef struct wharf_where wharf_where;    /* a predicate being narrowed */
+typedef struct wharf_hits wharf_hits;      /* what a search found */
 typedef struct wharf_scope wharf_scope;    /* a memory scope inside a request */
 
 typedef uint16_t wharf_field;              /* index of a field; constants come from the generated <resource>.h */
@@ -196,6 +197,8 @@ typedef struct wharf_res_api {
     /* Normalize hooks only, for input aliases: a member of the body by its name, whether a field or not; taking it out. */
     const wharf_json *(*member)(const wharf_rec *rec, const char *name);            /* or NULL */
     void (*drop)(wharf_rec *rec, const char *name);
+    /* Search hooks: a row, once, and how well it matches (0 to 1, the order of relevance). members (an object, or NULL) is shown with it. */
+    void (*hit)(wharf_hits *hits, wharf_str id, double score, const wharf_json *members);
 } wharf_res_api;
 
 typedef struct wharf_event_api {
@@ -243,6 +246,9 @@ typedef struct wharf_hooks {
     /* A computed field, for a whole page at once so that it costs one query, not n. */
     wharf_status (*compute)(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs);
     wharf_status (*batch_item)(wharf_req *req, const char *action, const wharf_json *item); /* replaces generic mapping */
+    /* A list with `search`: tells the rows that match by res->hit(), instead of the generic search. text: as it was sent; all_words: rows
+     * with some of the words do not match. At most 1,000 hits count; filters and locations hold as for any list. */
+    wharf_status (*search)(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits);
 } wharf_hooks;
 
 /* A resource is data: definition is the text of schemas/<area>/<name>.json (section 6). */

@@ -284,3 +284,93 @@ def test_ten_thousand_children(client, server):
     assert client.post(f"{GROUPS}/{g['id']}", {"add": many[10000:]}, expect=400).errors == ["add"]
     assert client.get(f"{CONTACTS}/{many[9999]}").data["groups"][0]["id"] == g["id"]
     assert client.post(f"{GROUPS}/{g['id']}", {"group_contacts": {"children": []}}, expect=200).data["children_count"] == 0
+
+
+# ---- search: scores of docs/spec/06-inference.md section 9 ----
+
+@pytest.fixture(scope="module")
+def book(server):
+    client = server.organization("Book").client()
+    names = ["John Smith", "John Michael Smith", "William Smith", "Catherine Johnson", "Christopher Fitzgerald", "Maryann Lee", "Elizabeth Montgomery", "Anna Berg", "SEAN OBRIEN",
+             "Jane Doe", "Joan Rivers", "Dr. Otto Maier Jr."]
+    rows = {name: make(client, name) for name in names}
+    rows["Zoë Ångström"] = make(client, "Zoë Ångström", nickname="Zoo", email="front@desk.example", phone="+442071234567", id_number="ID-77", external_id="EXT-9",
+                                address="77 Baker Street, London, NW1 6XE, GB")
+    client.rows = rows
+    return client
+
+
+def hits(client, text, more=""):
+    r = client.get(f"{CONTACTS}?search={text}&limit=100{more}")
+    return {row["name"]: row for row in r.data}, [row["name"] for row in r.data]
+
+
+@pytest.mark.parametrize("label, contact, score", [
+    ("JOHN SMITH", "John Smith", 1.0), ("Smith John", "John Smith", 0.98), ("John Smith", "John Michael Smith", 0.9263), ("Smith", "John Smith", 0.7059),
+    ("Katherine Jonhson", "Catherine Johnson", 0.9279), ("J Smith", "John Smith", 0.9091), ("Christophr Fitzgeralb", "Christopher Fitzgerald", 0.9370),
+    ("J. M. Smith", "John Michael Smith", 0.8941), ("Mary Ann Lee", "Maryann Lee", 1.0), ("John S", "John Smith", 0.7818), ("Elizabeth Montgom", "Elizabeth Montgomery", 0.9345),
+    ("Bill Smith", "William Smith", 0.9773), ("Anna van der Berg", "Anna Berg", 0.9167), ("Jhon Smith", "John Smith", 0.9261), ("Sean O'Brien", "SEAN OBRIEN", 1.0),
+    ("Joan Smith", "John Smith", 0.7727), ("Attn: Jane Doe Apt 4B", "Jane Doe", 1.0)])
+def test_search_scores(book, label, contact, score):
+    from urllib.parse import quote
+    found, _ = hits(book, quote(label))
+    row = found[contact]
+    assert row["relevance_score"] == row["_search"]["relevance_score"] == row["_search"]["relevance_score_v4"] == pytest.approx(score, abs=1e-9)
+    assert {"field": "name", "value": contact} in row["_search"]["matches"]
+
+
+def test_search_is_ordered_by_relevance(book):
+    found, order = hits(book, "john%20smith")
+    assert order[0] == "John Smith" and order.index("John Michael Smith") < order.index("William Smith")
+    scores = [found[name]["relevance_score"] for name in order]
+    assert scores == sorted(scores, reverse=True)
+    assert hits(book, "john%20smith", "&order_by=name&direction=desc")[1] == sorted(order, key=str.lower, reverse=True)
+    assert "relevance_score" not in book.get(CONTACTS).data[0]
+
+
+def test_search_of_titles_and_suffixes(book):
+    row = hits(book, "otto%20maier")[0]["Dr. Otto Maier Jr."]
+    assert row["relevance_score"] == 1.0 and row["relevance_score_v3"] < 1.0
+
+
+@pytest.mark.parametrize("text, field", [("angstrom", "name"), ("zoo", "alternate_names.0"), ("front%40desk", "email"), ("2071234567", "phone"), ("ID-77", "id_number"),
+                                         ("EXT-9", "external_id"), ("baker", "address")])
+def test_search_looks_at(book, text, field):
+    found, order = hits(book, text)
+    assert order[0] == "Zoë Ångström" and field in [m["field"] for m in found["Zoë Ångström"]["_search"]["matches"]]
+
+
+def test_search_channels(book):
+    assert hits(book, "front%40desk.example")[0]["Zoë Ångström"]["relevance_score"] == pytest.approx(0.9)
+    assert hits(book, "%2B442071234567")[0]["Zoë Ångström"]["relevance_score"] == pytest.approx(0.85)
+    assert hits(book, "baker")[0]["Zoë Ångström"]["relevance_score"] == pytest.approx(0.1)
+
+
+def test_search_strategy(book):
+    assert "Anna Berg" in hits(book, "jane%20berg")[1] and "Jane Doe" in hits(book, "jane%20berg")[1]
+    assert hits(book, "baker%20london", "&search_strategy=match_all")[1] == ["Zoë Ångström"]
+    assert hits(book, "baker%20paris", "&search_strategy=match_all")[1] == []
+    assert hits(book, "zzzzqq")[1] == []
+
+
+def test_search_follows_changes(fresh):
+    client = fresh.client()
+    c = make(client, "Before Change")
+    assert hits(client, "befroe")[1] == ["Before Change"]
+    client.post(f"{CONTACTS}/{c['id']}", {"name": "After Words"}, expect=200)
+    assert hits(client, "befroe")[1] == [] and hits(client, "aftre")[1] == ["After Words"]
+    client.post(f"{CONTACTS}/{c['id']}", {"nickname": "Peggy"}, expect=200)
+    assert hits(client, "Margaret")[1] == ["After Words"]
+    client.delete(f"{CONTACTS}/{c['id']}", expect=200)
+    assert hits(client, "aftre")[1] == []
+
+
+def test_search_with_filters_and_locations(fresh):
+    client = fresh.client()
+    a, b = make_location(client)["id"], make_location(client)["id"]
+    make(client, "Lena Here", locations=[a]), make(client, "Lena There", locations=[b], is_primary=True)
+    assert hits(client, "lena")[1] == ["Lena Here", "Lena There"]
+    assert hits(client, "lena", "&is_primary=true")[1] == ["Lena There"]
+    assert hits(fresh.client(locations=[a]), "lena")[1] == ["Lena Here"]
+    assert client.get(f"{CONTACTS}?search=lena&limit=1&include_total_count=true").pagination["total_count"] == 2
+    assert client.get(f"{CONTACTS}?search=lena&limit=1&page=2").data[0]["name"] == "Lena There"

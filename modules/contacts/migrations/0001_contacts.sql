@@ -22,7 +22,7 @@ CREATE TABLE contacts.contact (
     checksum text COLLATE "C" NOT NULL,
     emails jsonb NOT NULL DEFAULT '[]',
     address_hashes jsonb NOT NULL DEFAULT '[]',
-    search_text text,
+    search_text text, -- in search form
     metadata jsonb NOT NULL DEFAULT '{}',
     created_at timestamptz(3) NOT NULL,
     updated_at timestamptz(3) NOT NULL,
@@ -43,7 +43,7 @@ CREATE INDEX contact_address_hashes ON contacts.contact USING gin (address_hashe
 CREATE INDEX contact_groups ON contacts.contact USING gin (groups);
 CREATE INDEX contact_locations ON contacts.contact USING gin (locations);
 CREATE INDEX contact_metadata ON contacts.contact USING gin (metadata jsonb_path_ops);
-CREATE INDEX contact_search ON contacts.contact USING gin (wharf.fold(search_text) public.gin_trgm_ops);
+CREATE INDEX contact_search ON contacts.contact USING gin (search_text public.gin_trgm_ops);
 SELECT wharf.protect_table('contacts.contact');
 
 CREATE TABLE contacts.contact_group (
@@ -74,3 +74,24 @@ CREATE INDEX group_children ON contacts.contact_group USING gin (children);
 CREATE INDEX group_metadata ON contacts.contact_group USING gin (metadata jsonb_path_ops);
 CREATE INDEX group_search ON contacts.contact_group USING gin (wharf.fold(name) public.gin_trgm_ops);
 SELECT wharf.protect_table('contacts.contact_group');
+
+-- Words of names, for finding who may be meant (docs/spec/06-inference.md section 9.7): token in search form; weight: what it counts in its name.
+CREATE TABLE contacts.token (
+    organization_id text COLLATE "C" NOT NULL,
+    contact_id text COLLATE "C" NOT NULL,
+    token text COLLATE "C" NOT NULL,
+    weight real NOT NULL,
+    PRIMARY KEY (organization_id, contact_id, token)
+);
+CREATE INDEX token_contact ON contacts.token (organization_id, token, contact_id) INCLUDE (weight);
+SELECT wharf.protect_table('contacts.token');
+
+-- Each word that ever stood in the book, and what is left of it without one letter (without two, of long words): a word that is one edit away
+-- shares one of these with it.
+CREATE TABLE contacts.token_deletion (
+    organization_id text COLLATE "C" NOT NULL,
+    deletion text COLLATE "C" NOT NULL,
+    token text COLLATE "C" NOT NULL,
+    PRIMARY KEY (organization_id, deletion, token)
+);
+SELECT wharf.protect_table('contacts.token_deletion');

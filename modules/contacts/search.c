@@ -1,0 +1,350 @@
+/* search.c - the search of contacts (spec 02 section 4, docs/spec/06-inference.md section 9): rows whose texts contain the words, and those whose
+ * names may be meant; each with the score of its names, e-mails and phones.
+ *
+ * Leaves to others: the words of the book (index.h), how alike names are (score.h).
+ */
+#include "contacts.gen.h"
+#include "index.h"
+
+enum { CONTAINING_MAX = 200, WORDS_MAX = 16, PHONE_TAIL = 9 };
+
+static const double CHANNEL = 0.9, PHONE_ALONE = 0.85; /* section 9.4: boost of e-mail and phone, and phone by itself */
+static const double ELSEWHERE = 0.1; /* only other texts contain the words */
+static const double MEANT_FROM = 0.5; /* names that contain no word as it is sent: section 9.6, partial matches */
+
+struct asked {
+    wharf_str text; /* as sent */
+    struct cleaned label, uncleaned;
+    wharf_str words[WORDS_MAX]; /* in search form */
+    size_t n_words;
+    char tail[PHONE_TAIL + 1]; /* last digits, when it may be a phone */
+    bool all_words;
+};
+
+/* ---- what is asked for ---- */
+
+static size_t digits_of(wharf_str s, char *out, size_t room)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] < '0' || s.p[i] > '9')
+            continue;
+        if (n == room) {
+            memmove(out, out + 1, room - 1);
+            n--;
+        }
+        out[n++] = s.p[i];
+    }
+    return n;
+}
+
+static void read_asked(wharf_req *req, wharf_str text, bool all_words, struct asked *ret)
+{
+    wharf_str form = forms->search_form(req, text, ",#/"), plain = forms->search_form(req, text, "");
+    const char *p = plain.p, *end = p + plain.n;
+
+    ret->text = text;
+    ret->all_words = all_words;
+    name_clean(form, NULL, 0, 0, &ret->label);
+    name_clean(form, NULL, 0, CLEAN_KEEP_TITLES, &ret->uncleaned);
+    ret->n_words = 0;
+    while (p < end && ret->n_words < WORDS_MAX) {
+        const char *space = memchr(p, ' ', (size_t)(end - p));
+        size_t n = space ? (size_t)(space - p) : (size_t)(end - p);
+
+        if (n > 1) /* shorter ones are dropped, spec 01 section 10 */
+            ret->words[ret->n_words++] = (wharf_str){p, n};
+        p += n + 1;
+    }
+    memset(ret->tail, 0, sizeof(ret->tail));
+    if (digits_of(text, ret->tail, PHONE_TAIL) < 7)
+        ret->tail[0] = 0;
+}
+
+/* ---- candidates ---- */
+
+static wharf_val like(wharf_req *req, wharf_str word)
+{
+    return wharf_text(W->mem->format(req, "%%%.*s%%", (int)word.n, word.p)); /* search forms have no % _ or \ */
+}
+
+static wharf_status add_found(wharf_req *req, const char *sql, const wharf_val *args, size_t n, struct ids *all)
+{
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, n, &rows);
+    wharf_val v;
+
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
+        if (W->db->value(rows, i, 0, WHARF_V_TEXT, &v) && !ids_have(all, v.u.s))
+            all->p[all->n++] = v.u.s;
+    }
+    return s;
+}
+
+/* Rows whose texts contain one of the words, or all: up to so many of each word. */
+static wharf_status find_containing(wharf_req *req, const struct asked *a, struct ids *all)
+{
+    static const char one_sql[] =
+        "SELECT id FROM contacts.contact WHERE organization_id = $1::text AND deleted_at IS NULL"
+        " AND search_text LIKE $2::text LIMIT $3::integer";
+    static const char all_sql[] =
+        "SELECT id FROM contacts.contact WHERE organization_id = $1::text AND deleted_at IS NULL"
+        " AND search_text LIKE ALL (ARRAY(SELECT '%' || x || '%' FROM unnest($2::text[]) x)) LIMIT $3::integer";
+    struct ids words = {(wharf_str *)a->words, a->n_words};
+    wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_integer(CONTAINING_MAX)};
+    wharf_status s = WHARF_OK;
+
+    if (a->n_words > 1) { /* who has all of them is never behind who has one */
+        args[1] = ids_array(req, &words);
+        s = add_found(req, all_sql, args, 3, all);
+    }
+    for (size_t i = 0; s == WHARF_OK && (!a->all_words || a->n_words == 1) && i < a->n_words && i < 3; i++) {
+        args[1] = like(req, a->words[i]);
+        s = add_found(req, one_sql, args, 3, all);
+    }
+    return s;
+}
+
+/* ---- one contact ---- */
+
+struct found {
+    wharf_req *req;
+    wharf_str id;
+    double score, v3;
+    bool contains, contains_all;
+    wharf_out *matches;
+};
+
+static bool has_word(wharf_str form, wharf_str word)
+{
+    for (size_t i = 0; i + word.n <= form.n; i++) {
+        if (memcmp(form.p + i, word.p, word.n) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void put_match(struct found *f, const char *field, wharf_str value)
+{
+    W->json->open(f->matches, NULL, '{');
+    W->json->put(f->matches, "field", wharf_text(wharf_z(field)));
+    W->json->put(f->matches, "value", wharf_text(value));
+    W->json->close(f->matches);
+}
+
+/* Marks which words the value contains; told as a match when there is one, or when it is asked to be. */
+static void look_in(
+    struct found *f, const struct asked *a, const char *field, wharf_str value, uint32_t *seen, bool told)
+{
+    wharf_str form = forms->search_form(f->req, value, "");
+
+    for (size_t i = 0; i < a->n_words; i++) {
+        if (has_word(form, a->words[i])) {
+            *seen |= 1u << i;
+            told = true;
+        }
+    }
+    if (told)
+        put_match(f, field, value);
+}
+
+static double name_like(wharf_req *req, const struct name *label, wharf_str name, unsigned flags)
+{
+    struct cleaned *c = W->mem->alloc(req, sizeof(*c));
+    struct name_score s;
+
+    name_clean(forms->search_form(req, name, ",#/"), NULL, 0, flags, c);
+    name_compare(label, &c->name, FUZZY_AUTO, &s);
+    return s.score;
+}
+
+static void score_name(struct found *f, const struct asked *a, const char *field, wharf_str name, uint32_t *seen,
+    double *best, double *best_v3)
+{
+    double score = name_like(f->req, &a->label.name, name, 0);
+    double v3 = name_like(f->req, &a->uncleaned.name, name, CLEAN_KEEP_TITLES);
+
+    look_in(f, a, field, name, seen, score >= MEANT_FROM);
+    *best = score > *best ? score : *best;
+    *best_v3 = v3 > *best_v3 ? v3 : *best_v3;
+}
+
+static double combined(double name, double email, double phone)
+{
+    if (name > 0)
+        return 1 - (1 - name) * (1 - CHANNEL * email) * (1 - CHANNEL * phone);
+    return 1 - (1 - CHANNEL * email) * (1 - PHONE_ALONE * phone);
+}
+
+static bool equal_folded(wharf_str a, wharf_str b)
+{
+    for (size_t i = 0; a.n == b.n && i < a.n; i++) {
+        unsigned char x = (unsigned char)a.p[i], y = (unsigned char)b.p[i];
+
+        x = x >= 'A' && x <= 'Z' ? (unsigned char)(x + 32) : x;
+        y = y >= 'A' && y <= 'Z' ? (unsigned char)(y + 32) : y;
+        if (x != y)
+            return false;
+    }
+    return a.n == b.n;
+}
+
+enum { C_ID, C_NAME, C_NAMES, C_EMAILS, C_PHONE, C_PHONES, C_ID_NUMBER, C_EXTERNAL_ID, C_ADDRESSES };
+static const char load_sql[] = "SELECT id, name, alternate_names, emails, phone, alternate_phones, id_number, "
+                               "external_id, to_jsonb(ARRAY(SELECT x ->> 'formatted_address'"
+                               " FROM unnest(ARRAY[address, alternate_addresses -> 'secondary', alternate_addresses -> "
+                               "'home', alternate_addresses -> 'other',"
+                               " alternate_addresses -> 'work', alternate_addresses -> 'education']) x WHERE x ->> "
+                               "'formatted_address' IS NOT NULL))"
+                               " FROM contacts.contact WHERE organization_id = $1::text AND id = ANY ($2::text[])";
+
+static bool column_text(const wharf_rows *rows, size_t row, size_t column, wharf_str *ret)
+{
+    wharf_val v;
+
+    if (!W->db->value(rows, row, column, WHARF_V_TEXT, &v))
+        return false;
+    *ret = v.u.s;
+    return true;
+}
+
+static const wharf_json *column_json(const wharf_rows *rows, size_t row, size_t column)
+{
+    wharf_val v;
+
+    return W->db->value(rows, row, column, WHARF_V_JSON, &v) ? v.u.j : NULL;
+}
+
+static double score_emails(struct found *f, const struct asked *a, const wharf_json *emails, uint32_t *seen)
+{
+    double best = 0;
+    wharf_str s;
+
+    for (const wharf_json *m = emails ? W->json->at(emails, 0) : NULL; m; m = W->json->next(m)) {
+        if (!W->json->text(m, &s))
+            continue;
+        look_in(f, a, "email", s, seen, false);
+        best = equal_folded(s, a->text) ? 1 : best;
+    }
+    return best;
+}
+
+static double score_phone(struct found *f, const struct asked *a, wharf_str phone, uint32_t *seen)
+{
+    char tail[PHONE_TAIL + 1] = "";
+    size_t n = digits_of(phone, tail, PHONE_TAIL);
+
+    look_in(f, a, "phone", phone, seen, false);
+    return a->tail[0] && n && !strcmp(tail, a->tail) ? 1 : 0;
+}
+
+static double score_phones(struct found *f, const struct asked *a, const wharf_rows *rows, size_t row, uint32_t *seen)
+{
+    const wharf_json *others = column_json(rows, row, C_PHONES);
+    double best = 0, one;
+    wharf_str s;
+
+    if (column_text(rows, row, C_PHONE, &s))
+        best = score_phone(f, a, s, seen);
+    for (const wharf_json *m = others ? W->json->at(others, 0) : NULL; m; m = W->json->next(m)) {
+        if (!W->json->text(m, &s))
+            continue;
+        one = score_phone(f, a, s, seen);
+        best = one > best ? one : best;
+    }
+    return best;
+}
+
+static void judge(struct found *f, const struct asked *a, const wharf_rows *rows, size_t row)
+{
+    const wharf_json *others = column_json(rows, row, C_NAMES), *addresses = column_json(rows, row, C_ADDRESSES);
+    double name = 0, name_v3 = 0, email, phone;
+    uint32_t seen = 0;
+    wharf_str s;
+
+    column_text(rows, row, C_ID, &f->id);
+    f->matches = W->json->writer(f->req);
+    W->json->open(f->matches, NULL, '[');
+    if (column_text(rows, row, C_NAME, &s))
+        score_name(f, a, "name", s, &seen, &name, &name_v3);
+    for (const wharf_json *m = others ? W->json->at(others, 0) : NULL; m; m = W->json->next(m)) {
+        if (W->json->text(m, &s))
+            score_name(
+                f, a, W->mem->format(f->req, "alternate_names.%s", W->json->key(m).p).p, s, &seen, &name, &name_v3);
+    }
+    email = score_emails(f, a, column_json(rows, row, C_EMAILS), &seen);
+    phone = score_phones(f, a, rows, row, &seen);
+    if (column_text(rows, row, C_ID_NUMBER, &s))
+        look_in(f, a, "id_number", s, &seen, false);
+    if (column_text(rows, row, C_EXTERNAL_ID, &s))
+        look_in(f, a, "external_id", s, &seen, false);
+    for (const wharf_json *m = addresses ? W->json->at(addresses, 0) : NULL; m; m = W->json->next(m)) {
+        if (W->json->text(m, &s))
+            look_in(f, a, "address", s, &seen, false);
+    }
+    W->json->close(f->matches);
+    f->contains = seen != 0;
+    f->contains_all = a->n_words && seen == (1u << a->n_words) - 1;
+    f->score = score_round(combined(name, email, phone));
+    f->v3 = score_round(combined(name_v3, email, phone));
+}
+
+static wharf_val decimal(double score)
+{
+    return (wharf_val){.type = WHARF_V_DEC, .scale = 4, .u.i = (int64_t)(score * 10000 + 0.5)};
+}
+
+static wharf_status tell(struct found *f, wharf_hits *hits)
+{
+    wharf_out *out = W->json->writer(f->req);
+    const wharf_json *members, *matches;
+    wharf_status s = W->json->result(f->req, f->matches, &matches);
+
+    if (s != WHARF_OK)
+        return s;
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "relevance_score", decimal(f->score));
+    W->json->put(out, "relevance_score_v3", decimal(f->v3));
+    W->json->open(out, "_search", '{');
+    W->json->put(out, "relevance_score", decimal(f->score));
+    W->json->put(out, "relevance_score_v4", decimal(f->score));
+    W->json->put(out, "matches", wharf_value(matches));
+    W->json->close(out);
+    W->json->close(out);
+    s = W->json->result(f->req, out, &members);
+    if (s == WHARF_OK)
+        W->res->hit(hits, f->id, f->score, members);
+    return s;
+}
+
+wharf_status contact_search(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits)
+{
+    struct asked *a = W->mem->alloc(req, sizeof(*a));
+    struct ids meant, all = {W->mem->alloc(req, (4 * CONTAINING_MAX + CANDIDATES_MAX + 1) * sizeof(*all.p)), 0};
+    wharf_val args[2] = {wharf_text(W->req->organization(req)), wharf_null()};
+    const wharf_rows *rows;
+    wharf_status s;
+
+    read_asked(req, text, all_words, a);
+    s = index_find(req, &a->label.name, &meant);
+    if (s != WHARF_OK)
+        return s;
+    memcpy(all.p, meant.p, meant.n * sizeof(*all.p));
+    all.n = meant.n;
+    s = find_containing(req, a, &all);
+    if (s != WHARF_OK)
+        return s;
+    args[1] = ids_array(req, &all);
+    s = W->db->query(req, load_sql, args, 2, &rows);
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
+        struct found f = {.req = req};
+
+        judge(&f, a, rows, i);
+        if (!f.score && f.contains)
+            f.score = f.v3 = ELSEWHERE;
+        if (f.score >= MEANT_FROM || (all_words ? f.contains_all : f.contains))
+            s = tell(&f, hits);
+    }
+    return s;
+}
