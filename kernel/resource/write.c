@@ -126,6 +126,30 @@ static wharf_str location_of(const struct wharf_rec *rec)
     return d->location ? record_text(rec, d->location) : location_is_id(rec->res) ? record_id(rec) : str_z("");
 }
 
+/* Do only fields differ whose change is told otherwise? */
+static bool only_quiet(const struct wharf_rec *old_rec, const struct wharf_rec *new_rec)
+{
+    const struct definition *d = old_rec->res->def;
+    bool any = false;
+
+    for (size_t i = 0; i < d->n_fields && d->n_event_quiet; i++) {
+        const struct field *f = &d->fields[i];
+        const struct cell *a = record_cell(old_rec, f), *b = record_cell(new_rec, f);
+        bool quiet = false;
+
+        if (f->kind != FIELD_COLUMN || !a || !b || f->select == COL_UPDATED_AT || f->select == COL_UPDATED_BY ||
+            f->select == COL_VERSION ||
+            ((a->p != NULL) == (b->p != NULL) && a->n == b->n && (!a->p || !memcmp(a->p, b->p, a->n))))
+            continue;
+        for (size_t k = 0; k < d->n_event_quiet && !quiet; k++)
+            quiet = d->event_quiet[k] == f;
+        if (!quiet)
+            return false;
+        any = true;
+    }
+    return any;
+}
+
 static wharf_status leave_history(struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous)
 {
     const struct definition *d = w->res->def;
@@ -148,6 +172,8 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
         .previous = previous,
     };
 
+    if (w->op == OP_UPDATE && only_quiet(w->old_rec, w->new_rec))
+        c.event = NULL;
     if (c.event)
         c.data = record_json(req->arena, rec, &view);
     return history_write(req, &c);
