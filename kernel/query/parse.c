@@ -6,7 +6,7 @@
 #include "query/filter.h"
 #include "util/str.h"
 
-enum { SEARCH_CHARS = 256, SEARCH_LIMIT = 100, TERM_CHARS = 2, SKIP_MAX = 100000 };
+enum { SEARCH_CHARS = 256, TERM_CHARS = 2, SKIP_MAX = 100000 };
 
 enum control { C_PAGE, C_LIMIT, C_CURSOR, C_ORDER, C_DIRECTION, C_SEARCH, C_STRATEGY, C_FIELDS, C_TOTAL, C_COUNT };
 static const char *const control_names[C_COUNT] = {[C_PAGE] = "page",
@@ -468,8 +468,8 @@ static void settle_order(struct parse *p)
     if (q->relevance)
         q->order = NULL;
     q->hits = p->o->hits && q->n_terms;
-    if (q->n_terms && q->limit > SEARCH_LIMIT)
-        q->limit = SEARCH_LIMIT;
+    if (q->n_terms && q->limit > p->d->list.search_max)
+        q->limit = p->d->list.search_max;
 }
 
 static void settle_place(struct parse *p)

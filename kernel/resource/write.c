@@ -124,6 +124,30 @@ static wharf_str with_deleted_at(struct wharf_req *req, wharf_str data)
     return arena_printf(req->arena, "%.*s,\"deleted_at\":\"%s\"}", (int)data.n - 1, data.p, now.p);
 }
 
+/* Do only fields differ whose change is told otherwise? */
+static bool only_quiet(const struct wharf_rec *old_rec, const struct wharf_rec *new_rec)
+{
+    const struct definition *d = old_rec->res->def;
+    bool any = false;
+
+    for (size_t i = 0; i < d->n_fields && d->n_event_quiet; i++) {
+        const struct field *f = &d->fields[i];
+        const struct cell *a = record_cell(old_rec, f), *b = record_cell(new_rec, f);
+        bool quiet = false;
+
+        if (f->kind != FIELD_COLUMN || !a || !b || f->select == COL_UPDATED_AT || f->select == COL_UPDATED_BY ||
+            f->select == COL_VERSION ||
+            ((a->p != NULL) == (b->p != NULL) && a->n == b->n && (!a->p || !memcmp(a->p, b->p, a->n))))
+            continue;
+        for (size_t k = 0; k < d->n_event_quiet && !quiet; k++)
+            quiet = d->event_quiet[k] == f;
+        if (!quiet)
+            return false;
+        any = true;
+    }
+    return any;
+}
+
 static wharf_status leave_history(struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous)
 {
     const struct definition *d = w->res->def;
@@ -148,6 +172,8 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
         .unless = w->op == OP_UPDATE ? d->events.created : NULL,
     };
 
+    if (w->op == OP_UPDATE && only_quiet(w->old_rec, w->new_rec))
+        c.event = NULL;
     if (c.event && w->op != OP_DELETE && !compute_for_event(req, w->res, w->new_rec))
         return WHARF_INTERNAL;
     if (c.event)

@@ -227,9 +227,27 @@ static const char *event_name(struct compile *c, const struct wharf_json *v, con
     return name;
 }
 
+static void read_quiet(struct compile *c, const struct wharf_json *events, const struct place *up)
+{
+    struct place at = place_key(up, WHARF_S("quiet"));
+    struct definition *d = c->d;
+    const struct field **quiet;
+    size_t n;
+    const char *const *names = opt_texts(c, events, up, "quiet", &n);
+
+    quiet = ARENA_ARRAY(c->arena, const struct field *, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const struct field *f = find_field(c, &at, names[i]);
+
+        if (f)
+            quiet[d->n_event_quiet++] = f;
+    }
+    d->event_quiet = quiet;
+}
+
 static void read_events(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
-    static const char *const keys[] = {"created", "updated", "deleted", "without", "disable_webhooks", NULL};
+    static const char *const keys[] = {"created", "updated", "deleted", "without", "quiet", "disable_webhooks", NULL};
     const struct wharf_json *events = json_get(x, "events");
     struct place e_at = place_key(at, WHARF_S("events")), w_at = place_key(&e_at, WHARF_S("without"));
     struct definition *d = c->d;
@@ -257,6 +275,7 @@ static void read_events(struct compile *c, const struct wharf_json *x, const str
             without[d->n_event_without++] = &d->fields[i];
     }
     d->event_without = without;
+    read_quiet(c, events, &e_at);
 }
 
 /* Names of the one row whose id is the organization's. */

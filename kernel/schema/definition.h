@@ -181,7 +181,7 @@ struct definition {
     const struct unique_rule *uniques;
     size_t n_uniques;
     struct {
-        int32_t limit, max;
+        int32_t limit, max, search_max; /* search_max: of a page with search */
         bool all_word, count_exact, similar;
         const struct field *order;
         bool descending;
@@ -203,6 +203,8 @@ struct definition {
     bool disable_webhooks; /* bodies may say "disable_webhooks": true */
     const struct field *const *event_without;
     size_t n_event_without;
+    const struct field *const *event_quiet; /* their change alone is not told by the updated event */
+    size_t n_event_quiet;
     bool log, has_fresh;
     struct {
         const struct field *all, *users, *device;

@@ -334,12 +334,14 @@ static void read_errors(struct compile *c, const struct wharf_json *x, const str
 void list_compile(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {"limit", "max", "order_by", "direction", "fixed", "search", "search_similar",
-        "filters", "assume", "former", "cache", "errors", NULL};
+        "filters", "assume", "former", "cache", "errors", "search_max", NULL};
     struct definition *d = c->d;
 
     opt_object(c, x, at, keys);
     d->list.max = (int32_t)opt_int(c, x, at, "max", 1000, 1, 1000);
     d->list.limit = (int32_t)opt_int(c, x, at, "limit", d->list.max < 25 ? d->list.max : 25, 1, d->list.max);
+    d->list.search_max = (int32_t)opt_int(
+        c, x, at, "search_max", d->list.max < 100 ? d->list.max : 100, 1, d->list.max);
     d->list.all_word = true;
     d->list.count_exact = true;
     read_order(c, x, at);

@@ -17,16 +17,21 @@ SERIAL = itertools.count(1)
 
 # Values for fields whose rules are not in the schema.
 NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"},
-         "user": {"email": lambda: f"u{next(SERIAL)}@example.com"}, "support_request": {"email": lambda: "desk@example.com"}}
+         "user": {"email": lambda: f"u{next(SERIAL)}@example.com"}, "support_request": {"email": lambda: "desk@example.com"},
+         "shipment": {"tracking_number": lambda: f"SHIP{next(SERIAL)}"}, "tracker": {"tracking_number": lambda: f"TRACK{next(SERIAL)}"},
+         "container": {"tracking_number": lambda: f"CONTAINER{next(SERIAL)}"}, "parcel": {"location_id": None}}
 # Fields that a rule of the module reads before the schema does: their own tests prove them.
 BY_RULE = {"support_request": {"announced", "attachments", "message", "messages", "status", "revoke_links", "email"},
            "location": {"address", "address_line2", "operating_hours", "holidays", "email", "phone", "timezone"},
            "print_station": {"allowed_users", "allow_all_users", "device_id", "push"}, "layout": {"path", "id"},
            "user": {"email", "phone", "role", "role_id", "locations", "allow_all_locations", "fcm_tokens"}, "device": {"locations", "scopes", "location_id"},
            "contact": {"name", "nickname", "email", "phone", "address", "primary_address", "secondary_address", "alternate_names", "alternate_emails", "alternate_phones", "alternate_addresses", "groups"},
-           "group": {"members", "group_contacts"}, "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
+           "group": {"members", "group_contacts"},
+           "shipment": {"sender", "recipient", "sender_contact_id", "recipient_contact_id", "tracking_number", "provider_id", "refund_status", "parcels"},
+           "tracker": {"current_shipment_id", "provider_id", "type"}, "container": {"status", "coordinates", "tracking_number"}, "parcel": {"contents", "status", "unpacked", "location_id"},
+           "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
 # Operations that are routes of their own, and rows that every organization has.
-BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}}
+BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}}
 ALWAYS_THERE = {"role": 4}
 # Lists that grow with each request of the test itself: tests/api/test_logs.py and test_request_log.py walk them.
 GROWING = {"log", "request_log"}
@@ -50,7 +55,7 @@ def properties(resource, op="create"):
     found = {}
     for name, p in DEFINITIONS[resource]["properties"].items():
         w = p.get("x-wharf", {})
-        if name in skip or w.get("store") in ("computed", "embed") or w.get("write", "both") not in ("both", op):
+        if name in skip or w.get("store") in ("computed", "embed", "input") or w.get("write", "both") not in ("both", op):
             continue
         if x(resource).get("parent", {}).get("field") == name:
             continue
@@ -110,13 +115,16 @@ class World:
 
     def body(self, resource, everything=False):
         d = DEFINITIONS[resource]
-        body = {}
+        # what the rules of a resource want that is no field to be written
+        body = {name: need() for name, need in NEEDS.get(resource, {}).items() if need and name not in properties(resource)}
         for name, p in properties(resource).items():
             need = NEEDS.get(resource, {}).get(name)
             ref = p.get("x-wharf", {}).get("ref")
             wanted = name in d.get("required", []) or (everything and name not in BY_RULE.get(resource, ()))
             if need:
                 body[name] = need()
+            elif name in NEEDS.get(resource, {}):
+                body[name] = self.places[0]
             elif wanted and ref == "location":
                 body[name] = [self.places[0]] if "array" in types(p) else self.places[0]
             elif wanted and not ref:

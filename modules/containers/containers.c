@@ -1,0 +1,44 @@
+/* containers.c - the module containers: what it declares (docs/spec/02-places-and-people.md section 8). */
+#include "containers.h"
+
+#include "containers.gen.h"
+
+const wharf_host *W;
+const wharf_carriers_detect_api *containers_carriers;
+const wharf_shipments_ops_api *containers_shipments;
+const wharf_locations_directory_api *containers_places;
+const wharf_locations_layouts_api *containers_layouts;
+
+static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+{
+    const wharf_resource container = {.head = WHARF_HEAD(wharf_resource),
+        .name = "container",
+        .definition_hash = CONTAINER_DEFINITION_HASH,
+        .definition = CONTAINER_DEFINITION,
+        .hooks = &containers_hooks};
+
+    MIGRATIONS(api, d);
+    api->errors(d, (wharf_str)ERRORS);
+    api->resource(d, &container);
+    api->hook(d, "location", &containers_location_hooks, 0);
+    api->hook(d, "layout", &containers_layout_hooks, 0);
+    api->provide(d, "containers.membership", 1, 0, &containers_membership);
+}
+
+static wharf_status start(wharf_plugin *self, wharf_req *req)
+{
+    containers_carriers = W->service(self, "carriers.detect", 1, 0);
+    containers_shipments = W->service(self, "shipments.ops", 1, 0);
+    containers_places = W->service(self, "locations.directory", 1, 1);
+    containers_layouts = W->service(self, "locations.layouts", 1, 0);
+    return WHARF_OK;
+}
+
+const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
+{
+    static const wharf_plugin_desc desc = {
+        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+
+    W = host;
+    return &desc;
+}

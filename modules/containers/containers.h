@@ -1,0 +1,42 @@
+/* containers.h - inside of the module containers. */
+#ifndef CONTAINERS_H
+#define CONTAINERS_H
+
+#define W containers_host
+#include "wharf/plugin.h"
+extern const wharf_host *W; /* these are set once, before anything of this module runs */
+#include "wharf/ext/carriers.h"
+#include "wharf/ext/containers.h"
+#include "wharf/ext/locations.h"
+#include "wharf/ext/shipments.h"
+#include "wharf/inline.h"
+
+extern const wharf_carriers_detect_api *containers_carriers;
+extern const wharf_shipments_ops_api *containers_shipments;
+extern const wharf_locations_directory_api *containers_places;
+extern const wharf_locations_layouts_api *containers_layouts;
+
+enum { MEMBERS_MAX = 1000, STATUS_CHANGES_MAX = 100, UPDATES_SHOWN = 100, POSITION_SECONDS = 30 };
+
+extern const wharf_hooks containers_hooks, containers_location_hooks, containers_layout_hooks;
+extern const wharf_containers_membership_api containers_membership;
+
+/* ---- members.c: what goes in and out, before anything is written ---- */
+struct members {
+    wharf_str *added, *removed; /* those that really come or go */
+    size_t n_added, n_removed;
+};
+wharf_status containers_members_check(wharf_req *req, uint32_t op, wharf_rec *rec, bool completed, struct members *ret);
+/* The shipments inside, in the order in which trackers are locked. */
+wharf_status containers_inside(wharf_req *req, wharf_str id, wharf_str **ret_ids, size_t *ret_n);
+/* Writes one shipment: status and comment may be empty. */
+wharf_status containers_write_shipment(
+    wharf_req *req, wharf_str shipment_id, const wharf_tracking_update *u, const wharf_shipment_write *w);
+
+/* ---- updates.c: the container's own history ---- */
+/* Applies tracking_update, direct coordinates; *ret_update: what is copied to the shipments, head.size 0: nothing. */
+wharf_status containers_apply(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec, wharf_tracking_update *ret_update);
+wharf_status containers_show_updates(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
+
+#endif

@@ -1,0 +1,42 @@
+/* parcels.c - the module parcels: what it declares (docs/spec/02-places-and-people.md section 7). */
+#include "parcels.h"
+
+#include "parcels.gen.h"
+
+const wharf_host *W;
+const wharf_locations_directory_api *parcels_places;
+const wharf_locations_layouts_api *parcels_layouts;
+bool parcels_items;
+
+static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+{
+    const wharf_resource parcel = {.head = WHARF_HEAD(wharf_resource),
+        .name = "parcel",
+        .definition_hash = PARCEL_DEFINITION_HASH,
+        .definition = PARCEL_DEFINITION,
+        .hooks = &parcels_hooks};
+
+    MIGRATIONS(api, d);
+    api->errors(d, (wharf_str)ERRORS);
+    api->resource(d, &parcel);
+    api->hook(d, "location", &parcels_location_hooks, 0);
+    api->hook(d, "layout", &parcels_layout_hooks, 0);
+    api->hook(d, "shipment", &parcels_shipment_hooks, 0);
+}
+
+static wharf_status start(wharf_plugin *self, wharf_req *req)
+{
+    parcels_places = W->service(self, "locations.directory", 1, 1);
+    parcels_layouts = W->service(self, "locations.layouts", 1, 0);
+    parcels_items = W->service(self, "items.stock", 1, 0) != NULL;
+    return WHARF_OK;
+}
+
+const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
+{
+    static const wharf_plugin_desc desc = {
+        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+
+    W = host;
+    return &desc;
+}

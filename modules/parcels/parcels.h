@@ -1,0 +1,21 @@
+/* parcels.h - inside of the module parcels. */
+#ifndef PARCELS_H
+#define PARCELS_H
+
+#define W parcels_host
+#include "wharf/plugin.h"
+extern const wharf_host *W; /* these are set once, before anything of this module runs */
+#include "wharf/ext/locations.h"
+#include "wharf/inline.h"
+
+extern const wharf_locations_directory_api *parcels_places;
+extern const wharf_locations_layouts_api *parcels_layouts;
+extern bool parcels_items; /* the module items is there */
+
+extern const wharf_hooks parcels_hooks, parcels_location_hooks, parcels_layout_hooks, parcels_shipment_hooks;
+
+/* contents.c: the whole list after a request: stored lines with what was sent merged in; problems at contents.2.item_id ... */
+wharf_status parcels_contents(wharf_req *req, const wharf_json *stored, const wharf_json *sent,
+    const wharf_json **ret_contents, const wharf_json **ret_item_ids);
+
+#endif
