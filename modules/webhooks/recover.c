@@ -13,7 +13,7 @@ static wharf_status initial_webhooks(wharf_req *req, wharf_str event_id, const w
 {
     static const char sql[] =
         "SELECT DISTINCT d.webhook_id FROM webhooks.delivery d JOIN webhooks.webhook w ON w.organization_id = d.organization_id"
-        " AND w.id = d.webhook_id WHERE d.organization_id = $1::text AND d.event_id = $2::text AND d.trigger = 'automatic'"
+        " AND w.id = d.webhook_id WHERE d.organization_id = $1::text AND d.event_id || '' = $2::text AND d.trigger = 'automatic'"
         " AND w.deleted_at IS NULL ORDER BY 1";
     const wharf_val args[] = {text(W->req->organization(req)), text(event_id)};
     wharf_out *out = W->json->writer(req);
@@ -142,7 +142,7 @@ static wharf_status wanting_of(wharf_req *req, wharf_str id, struct wanting *ret
 /* Had the webhook a delivery of the event ever? missed ones had not. */
 static wharf_status had_delivery(wharf_req *req, const struct recovery *r, wharf_str event_id, bool *ret)
 {
-    static const char sql[] = "SELECT 1 FROM webhooks.delivery WHERE organization_id = $1::text AND event_id = $2::text AND webhook_id = $3::text LIMIT 1";
+    static const char sql[] = "SELECT 1 FROM webhooks.delivery WHERE organization_id = $1::text AND event_id || '' = $2::text AND webhook_id = $3::text LIMIT 1";
     const wharf_val args[] = {text(W->req->organization(req)), text(event_id), text(r->webhook_id)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 3, &rows);

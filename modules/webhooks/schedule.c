@@ -26,12 +26,3 @@ bool schedule_wait(wharf_str mode, uint32_t retries, double random, int64_t *ret
     *ret_ms = (int64_t)((double)waits[retries] * (0.9 + 0.2 * random));
     return true;
 }
-
-int64_t schedule_pause(uint32_t streak)
-{
-    int64_t ms = PAUSE_FIRST_MS;
-
-    for (uint32_t i = 1; i < streak && ms < PAUSE_LAST_MS; i++)
-        ms *= 2;
-    return ms < PAUSE_LAST_MS ? ms : PAUSE_LAST_MS;
-}

@@ -4,12 +4,8 @@
 
 #include "wharf/plugin.h"
 
-enum { PAUSE_FIRST_MS = 30000, PAUSE_LAST_MS = 15 * 60 * 1000 };
-
 /* The wait after the end of the failed attempt that was retry number `retries` (0: the first one), lengthened or shortened by up to a tenth:
  * random is 0 up to 1. False: that was the last one. An unknown mode is "balanced". */
 bool schedule_wait(wharf_str mode, uint32_t retries, double random, int64_t *ret_ms);
-/* The pause after the streak-th 429 in a row that names no time, from 1 on. */
-int64_t schedule_pause(uint32_t streak);
 
 #endif

@@ -50,7 +50,7 @@ const wharf_json *organization_setting(wharf_req *req, const char *group, const 
     const wharf_json *v;
     const wharf_rec *rec;
 
-    if (W->res->fetch(req, "organization", hooks_keys->caller(req)->live_organization, 0, &rec) != WHARF_OK) {
+    if (W->res->fetch(req, "organization", W->req->organization(req), 0, &rec) != WHARF_OK) {
         W->err->clear(req);
         return NULL;
     }

@@ -82,7 +82,7 @@ int64_t row_integer(const wharf_rows *rows, size_t row, size_t column, int64_t f
 /* A value made by a writer. */
 wharf_status finish(wharf_req *req, wharf_out *out, const wharf_json **ret);
 
-/* settings.<group>.<name> of the live organization, or NULL. */
+/* settings.<group>.<name> of the organization, or NULL. */
 const wharf_json *organization_setting(wharf_req *req, const char *group, const char *name);
 
 /* ---- secrets.c: the secrets that sign, newest first ---- */

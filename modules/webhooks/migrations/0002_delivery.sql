@@ -29,13 +29,15 @@ CREATE TABLE webhooks.delivery (
     superseded_by text COLLATE "C",
     finished_at timestamptz(3),
     expires_at timestamptz(3) NOT NULL,
-    PRIMARY KEY (organization_id, created_at, id)
+    PRIMARY KEY (organization_id, created_at, event_id, webhook_id, run_id)
 ) PARTITION BY RANGE (created_at);
 CREATE TABLE webhooks.delivery_default PARTITION OF webhooks.delivery DEFAULT;
-CREATE UNIQUE INDEX delivery_event ON webhooks.delivery (organization_id, event_id, webhook_id, run_id, created_at);
-CREATE INDEX delivery_open ON webhooks.delivery (organization_id, webhook_id, lane, resource_type, resource_id, sequence)
+-- Plans are made while tables are empty and then live long. So no two indexes of a table begin with the same columns: those that lists need
+-- are over expressions, which the views of 0003 show.
+CREATE INDEX delivery_event ON webhooks.delivery ((event_id || ''));
+CREATE INDEX delivery_webhook ON webhooks.delivery ((webhook_id || ''));
+CREATE INDEX delivery_open ON webhooks.delivery ((webhook_id || ' ' || lane || ' ' || resource_type || ' ' || resource_id), sequence)
     WHERE status IN ('pending', 'retrying');
-CREATE INDEX delivery_webhook ON webhooks.delivery (organization_id, webhook_id, created_at, id);
 CREATE INDEX delivery_expires ON webhooks.delivery USING brin (expires_at) WITH (pages_per_range = 32);
 
 -- The head of each queue that has one: the only delivery of it that may be sent.
@@ -46,7 +48,9 @@ CREATE TABLE webhooks.queue (
     resource_type text COLLATE "C" NOT NULL,
     resource_id text COLLATE "C" NOT NULL,
     head_id text COLLATE "C" NOT NULL,
-    head_at timestamptz(3) NOT NULL,
+    head_at timestamptz(3) NOT NULL, -- with the next two the rest of the delivery's key
+    head_event text COLLATE "C" NOT NULL,
+    head_run text COLLATE "C" NOT NULL,
     head_sequence bigint NOT NULL,
     in_flight boolean NOT NULL DEFAULT false,
     next_attempt_at timestamptz NOT NULL,
@@ -55,13 +59,13 @@ CREATE TABLE webhooks.queue (
     attempt_id text COLLATE "C", -- in flight: who does it, and until when it is believed
     started_at timestamptz(3),
     server text COLLATE "C",
-    lease_until timestamptz,
+    lease_until bigint, -- microseconds since 1970
     touched bigint NOT NULL DEFAULT 0, -- makes whoever adds to the queue hold the row
     PRIMARY KEY (organization_id, webhook_id, lane, resource_type, resource_id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0,
     autovacuum_analyze_scale_factor = 0.2, autovacuum_analyze_threshold = 5000);
-CREATE INDEX queue_ready ON webhooks.queue (organization_id, webhook_id, lane, next_attempt_at) WHERE NOT in_flight;
-CREATE INDEX queue_lease ON webhooks.queue (lease_until) WHERE in_flight;
+CREATE INDEX queue_ready ON webhooks.queue ((webhook_id || ' ' || lane), next_attempt_at) WHERE NOT in_flight;
+CREATE INDEX queue_lease ON webhooks.queue ((lease_until + 0)) WHERE in_flight;
 
 CREATE TABLE webhooks.attempt (
     organization_id text COLLATE "C" NOT NULL,
@@ -70,7 +74,8 @@ CREATE TABLE webhooks.attempt (
     event_id text COLLATE "C" NOT NULL,
     webhook_id text COLLATE "C" NOT NULL,
     delivery_id text COLLATE "C" NOT NULL,
-    delivery_at timestamptz(3) NOT NULL,
+    delivery_at timestamptz(3) NOT NULL, -- with the next one the rest of the delivery's key
+    run_id text COLLATE "C" NOT NULL,
     attempt integer NOT NULL,
     trigger text COLLATE "C" NOT NULL,
     status text COLLATE "C" NOT NULL DEFAULT 'in_progress' CHECK (status IN ('in_progress', 'success', 'failure', 'rate_limited')),
@@ -91,7 +96,7 @@ CREATE TABLE webhooks.attempt (
     PRIMARY KEY (organization_id, created_at, id)
 ) PARTITION BY RANGE (created_at);
 CREATE TABLE webhooks.attempt_default PARTITION OF webhooks.attempt DEFAULT;
-CREATE INDEX attempt_event ON webhooks.attempt (organization_id, event_id);
+CREATE INDEX attempt_event ON webhooks.attempt ((event_id || ''));
 CREATE INDEX attempt_expires ON webhooks.attempt USING brin (expires_at) WITH (pages_per_range = 32);
 
 -- Something of this webhook became ready. Rows, not an update of runtime: they are seen when the deliveries are, and nobody waits for anybody.
@@ -130,9 +135,8 @@ CREATE FUNCTION webhooks.state_of(d webhooks.delivery) RETURNS text LANGUAGE sql
         ELSE d.status END
 $$;
 CREATE OR REPLACE VIEW wharf.event_delivery AS
-    SELECT d.organization_id, d.event_id, d.webhook_id, webhooks.state_of(d) COLLATE "C" AS state, d.trigger = 'automatic' AS initial,
-        (d.attempts > 0 OR EXISTS (SELECT FROM webhooks.attempt a WHERE a.organization_id = d.organization_id AND a.event_id = d.event_id
-            AND a.delivery_id = d.id)) AS attempted
+    SELECT d.organization_id, d.event_id || '' AS event_id, d.webhook_id || '' AS webhook_id, webhooks.state_of(d) COLLATE "C" AS state, d.trigger = 'automatic' AS initial,
+        (d.attempts > 0 OR EXISTS (SELECT FROM webhooks.attempt a WHERE a.event_id || '' = d.event_id AND a.delivery_id = d.id)) AS attempted
     FROM webhooks.delivery d;
 
 -- ---- adding ----
@@ -141,13 +145,14 @@ CREATE OR REPLACE VIEW wharf.event_delivery AS
 CREATE FUNCTION webhooks.mend_queues(org text, webhook text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM webhooks.queue q WHERE q.organization_id = org AND q.webhook_id = webhook AND NOT q.in_flight
-        AND NOT EXISTS (SELECT FROM webhooks.delivery d WHERE d.organization_id = org AND d.webhook_id = webhook AND d.lane = q.lane
-            AND d.resource_type = q.resource_type AND d.resource_id = q.resource_id AND d.status IN ('pending', 'retrying'));
-    UPDATE webhooks.queue q SET head_id = n.id, head_at = n.created_at, head_sequence = n.sequence, attempts = n.attempts, retries = n.retries,
+        AND NOT EXISTS (SELECT FROM webhooks.delivery d WHERE d.webhook_id || ' ' || d.lane || ' ' || d.resource_type || ' ' || d.resource_id
+            = webhook || ' ' || q.lane || ' ' || q.resource_type || ' ' || q.resource_id AND d.status IN ('pending', 'retrying'));
+    UPDATE webhooks.queue q SET head_id = n.id, head_at = n.created_at, head_event = n.event_id, head_run = n.run_id,
+        head_sequence = n.sequence, attempts = n.attempts, retries = n.retries,
         next_attempt_at = COALESCE(n.next_attempt_at, n.queued_at)
     FROM webhooks.queue o CROSS JOIN LATERAL (
-        SELECT d.* FROM webhooks.delivery d WHERE d.organization_id = org AND d.webhook_id = webhook AND d.lane = o.lane
-            AND d.resource_type = o.resource_type AND d.resource_id = o.resource_id AND d.status IN ('pending', 'retrying')
+        SELECT d.* FROM webhooks.delivery d WHERE d.webhook_id || ' ' || d.lane || ' ' || d.resource_type || ' ' || d.resource_id
+            = webhook || ' ' || o.lane || ' ' || o.resource_type || ' ' || o.resource_id AND d.status IN ('pending', 'retrying')
         ORDER BY d.sequence, d.created_at LIMIT 1) n
     WHERE o.organization_id = org AND o.webhook_id = webhook AND NOT o.in_flight AND n.id <> o.head_id
         AND q.organization_id = org AND q.webhook_id = webhook AND q.lane = o.lane AND q.resource_type = o.resource_type
@@ -169,13 +174,14 @@ BEGIN
         SELECT DISTINCT x.w, x.l, x.rt, x.r, x.y FROM json_to_recordset(given) AS x(w text, l text, rt text, r text, y text, su boolean)
         WHERE x.su ORDER BY 1, 2, 3, 4, 5
     LOOP
-        SELECT d.* INTO newest FROM webhooks.delivery d WHERE d.organization_id = org AND d.webhook_id = g.w AND d.lane = g.l
-            AND d.resource_type = g.rt AND d.resource_id = g.r AND d.status IN ('pending', 'retrying') AND d.event_type = g.y
+        SELECT d.* INTO newest FROM webhooks.delivery d WHERE d.webhook_id || ' ' || d.lane || ' ' || d.resource_type || ' ' || d.resource_id
+            = g.w || ' ' || g.l || ' ' || g.rt || ' ' || g.r AND d.status IN ('pending', 'retrying') AND d.event_type = g.y
         ORDER BY d.sequence DESC, d.created_at DESC LIMIT 1;
         CONTINUE WHEN NOT FOUND;
         WITH gone AS (
             UPDATE webhooks.delivery d SET status = 'superseded', superseded_by = newest.event_id, finished_at = at
-            WHERE d.organization_id = org AND d.webhook_id = g.w AND d.lane = g.l AND d.resource_type = g.rt AND d.resource_id = g.r
+            WHERE d.webhook_id || ' ' || d.lane || ' ' || d.resource_type || ' ' || d.resource_id
+            = g.w || ' ' || g.l || ' ' || g.rt || ' ' || g.r
                 AND d.status IN ('pending', 'retrying') AND d.event_type = g.y AND d.id <> newest.id
                 AND NOT EXISTS (SELECT FROM webhooks.queue q WHERE q.organization_id = org AND q.webhook_id = g.w AND q.lane = g.l
                     AND q.resource_type = g.rt AND q.resource_id = g.r AND q.in_flight AND q.head_id = d.id)
@@ -183,11 +189,12 @@ BEGIN
         SELECT count(*), COALESCE(sum(gone.superseded), 0), max(gone.next_attempt_at) INTO n, before, latest FROM gone;
         CONTINUE WHEN n = 0;
         UPDATE webhooks.delivery d SET superseded = d.superseded + n + before, next_attempt_at = GREATEST(d.next_attempt_at, latest)
-            WHERE d.organization_id = org AND d.created_at = newest.created_at AND d.id = newest.id;
-        UPDATE webhooks.queue q SET head_id = h.id, head_at = h.created_at, head_sequence = h.sequence, attempts = h.attempts,
-            retries = h.retries, next_attempt_at = GREATEST(h.next_attempt_at, h.queued_at)
-        FROM (SELECT d.* FROM webhooks.delivery d WHERE d.organization_id = org AND d.webhook_id = g.w AND d.lane = g.l
-            AND d.resource_type = g.rt AND d.resource_id = g.r AND d.status IN ('pending', 'retrying')
+            WHERE d.organization_id = org AND d.created_at = newest.created_at AND d.event_id = newest.event_id AND d.webhook_id = g.w
+                AND d.run_id = newest.run_id;
+        UPDATE webhooks.queue q SET head_id = h.id, head_at = h.created_at, head_event = h.event_id, head_run = h.run_id,
+            head_sequence = h.sequence, attempts = h.attempts, retries = h.retries, next_attempt_at = GREATEST(h.next_attempt_at, h.queued_at)
+        FROM (SELECT d.* FROM webhooks.delivery d WHERE d.webhook_id || ' ' || d.lane || ' ' || d.resource_type || ' ' || d.resource_id
+            = g.w || ' ' || g.l || ' ' || g.rt || ' ' || g.r AND d.status IN ('pending', 'retrying')
             ORDER BY d.sequence, d.created_at LIMIT 1) h
         WHERE q.organization_id = org AND q.webhook_id = g.w AND q.lane = g.l AND q.resource_type = g.rt AND q.resource_id = g.r
             AND NOT q.in_flight;
@@ -210,18 +217,20 @@ BEGIN
             resource_id, sequence, trigger, run_id, expires_at)
         SELECT org, x.i, x.t, at, x.e, x.et, x.w, x.y, x.l, x.rt, x.r, x.s, x.g, x.n, x.x FROM x
         ON CONFLICT DO NOTHING
-        RETURNING id, created_at, webhook_id, lane, resource_type, resource_id, sequence
+        RETURNING id, created_at, event_id, run_id, webhook_id, lane, resource_type, resource_id, sequence
     ), heads AS (
         SELECT DISTINCT ON (webhook_id, lane, resource_type, resource_id) * FROM new
         ORDER BY webhook_id, lane, resource_type, resource_id, sequence, created_at
     ), queued AS (
-        INSERT INTO webhooks.queue AS q (organization_id, webhook_id, lane, resource_type, resource_id, head_id, head_at, head_sequence,
-            next_attempt_at)
-        SELECT org, h.webhook_id, h.lane, h.resource_type, h.resource_id, h.id, h.created_at, h.sequence, at FROM heads h
+        INSERT INTO webhooks.queue AS q (organization_id, webhook_id, lane, resource_type, resource_id, head_id, head_at, head_event,
+            head_run, head_sequence, next_attempt_at)
+        SELECT org, h.webhook_id, h.lane, h.resource_type, h.resource_id, h.id, h.created_at, h.event_id, h.run_id, h.sequence, at FROM heads h
         ORDER BY h.webhook_id, h.lane, h.resource_type, h.resource_id
         ON CONFLICT (organization_id, webhook_id, lane, resource_type, resource_id) DO UPDATE SET touched = q.touched + 1,
             head_id = CASE WHEN NOT q.in_flight AND EXCLUDED.head_sequence < q.head_sequence THEN EXCLUDED.head_id ELSE q.head_id END,
             head_at = CASE WHEN NOT q.in_flight AND EXCLUDED.head_sequence < q.head_sequence THEN EXCLUDED.head_at ELSE q.head_at END,
+            head_event = CASE WHEN NOT q.in_flight AND EXCLUDED.head_sequence < q.head_sequence THEN EXCLUDED.head_event ELSE q.head_event END,
+            head_run = CASE WHEN NOT q.in_flight AND EXCLUDED.head_sequence < q.head_sequence THEN EXCLUDED.head_run ELSE q.head_run END,
             attempts = CASE WHEN NOT q.in_flight AND EXCLUDED.head_sequence < q.head_sequence THEN 0 ELSE q.attempts END,
             retries = CASE WHEN NOT q.in_flight AND EXCLUDED.head_sequence < q.head_sequence THEN 0 ELSE q.retries END,
             next_attempt_at = CASE WHEN NOT q.in_flight AND EXCLUDED.head_sequence < q.head_sequence THEN at ELSE q.next_attempt_at END,
@@ -250,21 +259,23 @@ BEGIN
     END IF;
     WITH due AS MATERIALIZED (
         SELECT o.resource_type, o.resource_id, o.next_attempt_at, o.head_sequence FROM webhooks.queue o
-        WHERE o.organization_id = r.organization_id AND o.webhook_id = r.webhook_id AND o.lane = its_lane AND NOT o.in_flight
+        WHERE o.webhook_id || ' ' || o.lane = r.webhook_id || ' ' || its_lane AND NOT o.in_flight
             AND o.next_attempt_at <= at
         ORDER BY o.next_attempt_at LIMIT most FOR UPDATE SKIP LOCKED
     ), numbered AS (
         SELECT due.*, used + (row_number() OVER (ORDER BY due.next_attempt_at, due.head_sequence))::integer AS n FROM due
     ), taken AS (
         UPDATE webhooks.queue q SET in_flight = true, attempts = q.attempts + 1, attempt_id = ids[o.n], started_at = at, server = its_server,
-            lease_until = at + interval '60 seconds'
+            lease_until = (extract(epoch FROM at) * 1000000)::bigint + 60000000
         FROM numbered o WHERE q.organization_id = r.organization_id AND q.webhook_id = r.webhook_id AND q.lane = its_lane
             AND q.resource_type = o.resource_type AND q.resource_id = o.resource_id
         RETURNING q AS q
     ), written AS (
-        INSERT INTO webhooks.attempt (organization_id, id, created_at, event_id, webhook_id, delivery_id, delivery_at, attempt, trigger, expires_at)
-        SELECT d.organization_id, (t.q).attempt_id, at, d.event_id, d.webhook_id, d.id, d.created_at, (t.q).attempts, d.trigger, d.expires_at
-        FROM taken t JOIN webhooks.delivery d ON d.organization_id = r.organization_id AND d.created_at = (t.q).head_at AND d.id = (t.q).head_id
+        INSERT INTO webhooks.attempt (organization_id, id, created_at, event_id, webhook_id, delivery_id, delivery_at, run_id, attempt,
+            trigger, expires_at)
+        SELECT d.organization_id, (t.q).attempt_id, at, d.event_id, d.webhook_id, d.id, d.created_at, d.run_id, (t.q).attempts, d.trigger, d.expires_at
+        FROM taken t JOIN webhooks.delivery d ON d.organization_id = r.organization_id AND d.created_at = (t.q).head_at
+            AND d.event_id = (t.q).head_event AND d.webhook_id = r.webhook_id AND d.run_id = (t.q).head_run
     )
     SELECT array_agg(t.q) INTO got FROM taken t;
     RETURN COALESCE(got, '{}');
@@ -308,15 +319,15 @@ BEGIN
     got := webhooks.take(its_server, r, 'manual', free, ids, used, at);
     manual := cardinality(got);
     free := free - manual;
-    IF free > 0 AND r.batch_in_flight < half AND EXISTS (SELECT FROM webhooks.queue q WHERE q.organization_id = r.organization_id
-        AND q.webhook_id = r.webhook_id AND q.lane = 'batch' AND NOT q.in_flight AND q.next_attempt_at <= at) THEN
+    IF free > 0 AND r.batch_in_flight < half AND EXISTS (SELECT FROM webhooks.queue q WHERE q.webhook_id || ' ' || q.lane = r.webhook_id || ' batch'
+        AND NOT q.in_flight AND q.next_attempt_at <= at) THEN
         kept := LEAST(half - r.batch_in_flight, GREATEST(free / 2, CASE WHEN r.batch_in_flight = 0 AND r.in_flight > 0 THEN 1 ELSE 0 END));
     END IF;
     more := webhooks.take(its_server, r, 'direct', free - kept, ids, used + manual, at);
     direct := cardinality(more);
     got := got || more;
-    left_direct := direct = free - kept AND EXISTS (SELECT FROM webhooks.queue q WHERE q.organization_id = r.organization_id
-        AND q.webhook_id = r.webhook_id AND q.lane = 'direct' AND NOT q.in_flight AND q.next_attempt_at <= at);
+    left_direct := direct = free - kept AND EXISTS (SELECT FROM webhooks.queue q WHERE q.webhook_id || ' ' || q.lane = r.webhook_id || ' direct'
+        AND NOT q.in_flight AND q.next_attempt_at <= at);
     free := free - direct;
     IF left_direct THEN
         free := LEAST(free, half - r.batch_in_flight);
@@ -326,8 +337,7 @@ BEGIN
     got := got || more;
     -- The first moment at which something is ready; with the room all used, its return says when.
     SELECT min(n.at) INTO again FROM (VALUES ('direct'), ('batch'), ('manual')) AS l(lane) CROSS JOIN LATERAL (
-        SELECT q.next_attempt_at AS at FROM webhooks.queue q WHERE q.organization_id = r.organization_id AND q.webhook_id = r.webhook_id
-            AND q.lane = l.lane AND NOT q.in_flight ORDER BY q.next_attempt_at LIMIT 1) n;
+        SELECT q.next_attempt_at AS at FROM webhooks.queue q WHERE q.webhook_id || ' ' || q.lane = r.webhook_id || ' ' || l.lane AND NOT q.in_flight ORDER BY q.next_attempt_at LIMIT 1) n;
     IF again <= at AND w.max_rate IS NOT NULL AND have - manual - direct - batch < 1 THEN
         again := at + make_interval(secs => (1 - (have - manual - direct - batch)) / w.max_rate);
     ELSIF again <= at AND r.in_flight + manual + direct + batch >= LEAST(w.max_concurrency, COALESCE(r.slow_limit, w.max_concurrency)) THEN
@@ -393,7 +403,8 @@ BEGIN
                 || ',"location_id":' || COALESCE(to_json(e.location_id)::text, 'null') || '}}'
             ELSE e.head || e.data::text || ',"previous_attributes":' || COALESCE(e.previous_attributes::text, 'null') || '}' END
         FROM unnest(taken) AS q
-        JOIN webhooks.delivery d ON d.organization_id = q.organization_id AND d.created_at = q.head_at AND d.id = q.head_id
+        JOIN webhooks.delivery d ON d.organization_id = q.organization_id AND d.created_at = q.head_at AND d.event_id = q.head_event
+            AND d.webhook_id = q.webhook_id AND d.run_id = q.head_run
         JOIN webhooks.webhook w ON w.organization_id = q.organization_id AND w.id = q.webhook_id
         LEFT JOIN wharf.event e ON e.organization_id = d.organization_id AND e.created_at = d.event_at AND e.id = d.event_id;
 END
@@ -411,37 +422,42 @@ $$;
 -- state or null, fr: why, n: wait in ms, c: counts as a retry, h: counts for health, p: the pause a 429 asks for (ms, 0: none said), u: url, rf:
 -- refused, rq: request, rs, rh, rb, re, rt2: the answer, ec, em: error, ms: duration}]. Returns the attempts that could not be settled because
 -- somebody holds their queue at the moment (busy: try again); those that are no longer ours are neither settled nor returned.
+CREATE TYPE webhooks.outcome AS (a text, o text, w text, l text, rt text, r text, st text, f text, fr text, n bigint, c boolean, h boolean,
+    p bigint, u text, rf boolean, rq json, rs integer, rh json, rb text, re text, rtr boolean, ec text, em text, ms bigint);
 CREATE FUNCTION webhooks.complete(its_server text, given json) RETURNS TABLE (busy text) LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     at timestamptz(3) := wharf.now();
+    reports webhooks.outcome[] := ARRAY(SELECT g FROM json_populate_recordset(NULL::webhooks.outcome, given) g);
     mine text[];
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
+    -- attempt_id is null in queues that are not in flight.
     -- Locked by a statement of their own: what comes after sees what others had added to these queues before.
     SELECT array_agg(l.attempt_id) INTO mine FROM (
-        SELECT q.attempt_id FROM json_to_recordset(given) AS x(a text, o text, w text, l text, rt text, r text)
+        SELECT q.attempt_id FROM unnest(reports) AS x
         JOIN webhooks.queue q ON q.organization_id = x.o AND q.webhook_id = x.w AND q.lane = x.l AND q.resource_type = x.rt
-            AND q.resource_id = x.r AND q.attempt_id = x.a AND q.in_flight AND q.server = its_server
+            AND q.resource_id = x.r AND q.attempt_id = x.a AND q.server = its_server
         FOR UPDATE OF q SKIP LOCKED) l;
-    RETURN QUERY SELECT q.attempt_id FROM json_to_recordset(given) AS x(a text, o text, w text, l text, rt text, r text)
-        JOIN webhooks.queue q ON q.organization_id = x.o AND q.webhook_id = x.w AND q.lane = x.l AND q.resource_type = x.rt
-            AND q.resource_id = x.r AND q.attempt_id = x.a AND q.in_flight AND q.server = its_server
-        WHERE mine IS NULL OR x.a <> ALL (mine);
+    IF mine IS NULL OR cardinality(mine) < cardinality(reports) THEN
+        RETURN QUERY SELECT q.attempt_id FROM unnest(reports) AS x
+            JOIN webhooks.queue q ON q.organization_id = x.o AND q.webhook_id = x.w AND q.lane = x.l AND q.resource_type = x.rt
+                AND q.resource_id = x.r AND q.attempt_id = x.a AND q.server = its_server
+            WHERE mine IS NULL OR x.a <> ALL (mine);
+        reports := ARRAY(SELECT x FROM unnest(reports) AS x WHERE x.a = ANY (mine));
+    END IF;
     IF mine IS NULL THEN
         RETURN;
     END IF;
-    PERFORM webhooks.pause(given, mine, at);
+    PERFORM webhooks.pause(reports, at);
     WITH x AS MATERIALIZED (
-        SELECT y.*, q.head_id, q.head_at, q.started_at, q.attempts, q.retries,
-            CASE WHEN y.f IS NOT NULL THEN NULL
+        SELECT y.*, q.head_id, q.head_at, q.head_event, q.head_run, q.started_at, q.attempts, q.retries,
+            CASE WHEN y.f IS NOT NULL THEN NULL::timestamptz
                 WHEN y.st = 'rate_limited' THEN COALESCE(webhooks.paused_until(y.o, y.u), at + interval '1 second')
                 ELSE at + y.n * interval '1 millisecond' END AS again
-        FROM json_to_recordset(given) AS y(a text, o text, w text, l text, rt text, r text, st text, f text, fr text, n bigint, c boolean,
-            h boolean, u text, rf boolean, rq json, rs integer, rh json, rb text, re text, rtr boolean, ec text, em text, ms bigint)
+        FROM unnest(reports) AS y
         JOIN webhooks.queue q ON q.organization_id = y.o AND q.webhook_id = y.w AND q.lane = y.l AND q.resource_type = y.rt AND q.resource_id = y.r
-        WHERE y.a = ANY (mine)
     ), attempts AS (
         UPDATE webhooks.attempt a SET status = x.st, counts_as_retry = x.c, request = x.rq, response_status = x.rs, response_headers = x.rh,
             response_body = x.rb, body_encoding = x.re, body_truncated = x.rtr, error_code = x.ec, error_message = x.em, finished_at = at,
@@ -452,21 +468,22 @@ BEGIN
         UPDATE webhooks.delivery d SET status = COALESCE(x.f, 'retrying'), reason = x.fr, attempts = x.attempts,
             retries = x.retries + (x.c AND x.f IS NULL)::integer, next_attempt_at = x.again,
             finished_at = CASE WHEN x.f IS NOT NULL THEN at END
-        FROM x WHERE d.organization_id = x.o AND d.created_at = x.head_at AND d.id = x.head_id
+        FROM x WHERE d.organization_id = x.o AND d.created_at = x.head_at AND d.event_id = x.head_event AND d.webhook_id = x.w
+            AND d.run_id = x.head_run
     ), following AS MATERIALIZED (
-        SELECT x.o, x.w, x.l, x.rt, x.r, n.* FROM x CROSS JOIN LATERAL (
-            SELECT d.id, d.created_at, d.sequence, d.attempts, d.retries, d.next_attempt_at FROM webhooks.delivery d
-            WHERE d.organization_id = x.o AND d.webhook_id = x.w AND d.lane = x.l AND d.resource_type = x.rt AND d.resource_id = x.r
-                AND d.status IN ('pending', 'retrying') AND d.id <> x.head_id ORDER BY d.sequence, d.created_at LIMIT 1) n
+        SELECT x.o, x.w, x.l, x.rt, x.r, n.* FROM x LEFT JOIN LATERAL (
+            SELECT d.id, d.created_at, d.event_id, d.run_id, d.sequence, d.attempts, d.retries, d.next_attempt_at FROM webhooks.delivery d
+            WHERE d.webhook_id || ' ' || d.lane || ' ' || d.resource_type || ' ' || d.resource_id = x.w || ' ' || x.l || ' ' || x.rt || ' ' || x.r
+                                AND d.status IN ('pending', 'retrying') AND d.id <> x.head_id ORDER BY d.sequence, d.created_at LIMIT 1) n ON true
         WHERE x.f IS NOT NULL
     ), ended AS (
-        DELETE FROM webhooks.queue q USING x WHERE x.f IS NOT NULL AND q.organization_id = x.o AND q.webhook_id = x.w AND q.lane = x.l
-            AND q.resource_type = x.rt AND q.resource_id = x.r
-            AND NOT EXISTS (SELECT FROM following g WHERE g.o = x.o AND g.w = x.w AND g.l = x.l AND g.rt = x.rt AND g.r = x.r)
+        DELETE FROM webhooks.queue q USING following g WHERE g.id IS NULL AND q.organization_id = g.o AND q.webhook_id = g.w AND q.lane = g.l
+            AND q.resource_type = g.rt AND q.resource_id = g.r
     ), advanced AS (
-        UPDATE webhooks.queue q SET in_flight = false, head_id = g.id, head_at = g.created_at, head_sequence = g.sequence, attempts = g.attempts,
+        UPDATE webhooks.queue q SET in_flight = false, head_id = g.id, head_at = g.created_at, head_event = g.event_id, head_run = g.run_id,
+            head_sequence = g.sequence, attempts = g.attempts,
             retries = g.retries, next_attempt_at = COALESCE(g.next_attempt_at, at), attempt_id = NULL
-        FROM following g WHERE q.organization_id = g.o AND q.webhook_id = g.w AND q.lane = g.l AND q.resource_type = g.rt AND q.resource_id = g.r
+        FROM following g WHERE g.id IS NOT NULL AND q.organization_id = g.o AND q.webhook_id = g.w AND q.lane = g.l AND q.resource_type = g.rt AND q.resource_id = g.r
     ), again AS (
         UPDATE webhooks.queue q SET in_flight = false, retries = x.retries + x.c::integer, next_attempt_at = x.again, attempt_id = NULL
         FROM x WHERE x.f IS NULL AND q.organization_id = x.o AND q.webhook_id = x.w AND q.lane = x.l AND q.resource_type = x.rt
@@ -505,7 +522,7 @@ END
 $$;
 
 -- 429s stop their endpoint: all webhooks with that url. Of several answers to one burst the longest pause counts, and one doubling.
-CREATE FUNCTION webhooks.pause(given json, mine text[], at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION webhooks.pause(reports webhooks.outcome[], at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     e record;
     old webhooks.endpoint;
@@ -514,8 +531,7 @@ DECLARE
 BEGIN
     FOR e IN
         SELECT x.o, x.u, max(x.p) AS asked, bool_or(x.st = 'rate_limited') AS limited
-        FROM json_to_recordset(given) AS x(a text, o text, u text, st text, p bigint)
-        WHERE x.a = ANY (mine) GROUP BY x.o, x.u ORDER BY x.o, x.u
+        FROM unnest(reports) AS x GROUP BY x.o, x.u ORDER BY x.o, x.u
     LOOP
         IF NOT e.limited THEN
             UPDATE webhooks.endpoint k SET streak = 0 WHERE k.organization_id = e.o AND k.url = e.u AND k.streak > 0
@@ -545,15 +561,16 @@ DECLARE
     n integer;
 BEGIN
     WITH late AS MATERIALIZED (
-        SELECT q.* FROM webhooks.queue q WHERE q.in_flight AND (q.lease_until < at OR q.server = its_server)
-        ORDER BY q.lease_until LIMIT 1000 FOR UPDATE SKIP LOCKED
+        SELECT q.* FROM webhooks.queue q WHERE q.in_flight AND (q.lease_until + 0 < (extract(epoch FROM at) * 1000000)::bigint OR q.server = its_server)
+        ORDER BY q.lease_until + 0 LIMIT 1000 FOR UPDATE SKIP LOCKED
     ), attempts AS (
         UPDATE webhooks.attempt a SET status = 'failure', error_code = 'interrupted', finished_at = at, next_attempt_at = at, retry_after_ms = 0,
             error_message = 'The server ended while the request was running; it is sent again'
         FROM late WHERE a.organization_id = late.organization_id AND a.created_at = late.started_at AND a.id = late.attempt_id
     ), deliveries AS (
         UPDATE webhooks.delivery d SET attempts = late.attempts FROM late
-        WHERE d.organization_id = late.organization_id AND d.created_at = late.head_at AND d.id = late.head_id
+        WHERE d.organization_id = late.organization_id AND d.created_at = late.head_at AND d.event_id = late.head_event
+            AND d.webhook_id = late.webhook_id AND d.run_id = late.head_run
     ), queues AS (
         UPDATE webhooks.queue q SET in_flight = false, attempt_id = NULL, next_attempt_at = at FROM late
         WHERE q.organization_id = late.organization_id AND q.webhook_id = late.webhook_id AND q.lane = late.lane
@@ -587,7 +604,7 @@ BEGIN
     PERFORM FROM webhooks.queue q WHERE q.organization_id = org AND q.webhook_id = webhook
         ORDER BY q.lane, q.resource_type, q.resource_id FOR UPDATE;
     UPDATE webhooks.delivery d SET status = 'dropped', reason = why, finished_at = at, next_attempt_at = NULL
-        WHERE d.organization_id = org AND d.webhook_id = webhook AND d.status IN ('pending', 'retrying')
+        WHERE d.organization_id = org AND d.webhook_id || '' = webhook AND d.status IN ('pending', 'retrying')
             AND (queued_before IS NULL OR d.queued_at < queued_before)
             AND NOT EXISTS (SELECT FROM webhooks.queue q WHERE q.organization_id = org AND q.webhook_id = webhook AND q.lane = d.lane
                 AND q.resource_type = d.resource_type AND q.resource_id = d.resource_id AND q.in_flight AND q.head_id = d.id);
@@ -660,8 +677,8 @@ BEGIN
     DELETE FROM webhooks.attempt WHERE (organization_id, created_at, id) IN (
         SELECT o.organization_id, o.created_at, o.id FROM webhooks.attempt o WHERE o.expires_at <= at AND o.status <> 'in_progress' LIMIT most);
     GET DIAGNOSTICS a = ROW_COUNT;
-    DELETE FROM webhooks.delivery WHERE (organization_id, created_at, id) IN (
-        SELECT o.organization_id, o.created_at, o.id FROM webhooks.delivery o
+    DELETE FROM webhooks.delivery WHERE (organization_id, created_at, event_id, webhook_id, run_id) IN (
+        SELECT o.organization_id, o.created_at, o.event_id, o.webhook_id, o.run_id FROM webhooks.delivery o
         WHERE o.expires_at <= at AND o.status NOT IN ('pending', 'retrying') LIMIT most);
     GET DIAGNOSTICS d = ROW_COUNT;
     PERFORM wharf.drop_partitions('webhooks.attempt'::regclass, at - interval '400 days');

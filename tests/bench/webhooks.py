@@ -1,0 +1,159 @@
+#!/usr/bin/python3
+"""Deliveries per second, their latency, and what a backlog costs others, beside a bare libcurl loop. Prints figures; asserts nothing
+(docs/webhooks.md has a run).
+
+  tests/bench/webhooks.py [--events N] [--resources N] [--latency N] [--backlog N]     BUILD names the build folder
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from jobs import cpu_seconds  # noqa: E402
+from receivers import ADDRESS, Hook, Receivers  # noqa: E402
+from wharf import Server  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent / "hooks"
+# Events as a location's update leaves them, of so many resources; their bodies have about two kilobytes.
+EVENTS = """INSERT INTO wharf.event (organization_id, id, created_at, type, "timestamp", resource_type, resource_id, actor_type, actor_id, data,
+    previous_attributes, expires_at)
+SELECT %s, 'evt_' || lpad(i::text || %s, 22, '0'), wharf.now(), 'location.updated', wharf.now(), 'location', 'loc_' || i %% %s, 'system', 'sys',
+    json_build_object('id', 'loc_' || i %% %s, 'object', 'location', 'name', 'n' || i, 'address', json_build_object('formatted', repeat('x', 1700))), '{"name": "before"}',
+    wharf.now() + interval '30 days' FROM generate_series(1, %s) i"""
+
+
+def compiled(folder, name, *libraries):
+    out = pathlib.Path(folder) / name
+    subprocess.run(["cc", "-O2", "-w", "-o", out, HERE / (name + ".c"), *libraries], check=True)
+    return out
+
+
+class Receiver:
+    def __init__(self, program, *args):
+        self.process = subprocess.Popen([program, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.url = f"http://127.0.0.1:{self.process.stdout.readline().strip()}/"
+
+    def count(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def waiting(server, hook):
+    return server.sql("SELECT count(*) FROM webhooks.queue WHERE webhook_id = %s", hook)[0][0]
+
+
+def hold(server, hook, held):
+    server.sql("UPDATE webhooks.webhook SET status = %s, enable_at = wharf.now() + interval '1 day' WHERE id = %s", "suspended" if held else "enabled", hook)
+    server.sql("UPDATE webhooks.runtime SET slow_limit = NULL, next_due_at = wharf.now() WHERE webhook_id = %s", hook)
+    server.sql("NOTIFY wharf_processed")
+
+
+def add_events(server, org, salt, resources, n):
+    server.sql(EVENTS, org.id, salt, resources, resources, n)
+    server.sql("NOTIFY wharf_event")
+    while server.sql("SELECT 1 FROM wharf.event WHERE processed_at IS NULL LIMIT 1"):
+        time.sleep(0.02)
+
+
+def throughput(server, org, client, receiver, peer, n, resources, concurrency):
+    made = client.post("/v1/webhooks", {"url": receiver.url, "events": ["location.updated"], "max_concurrency": concurrency}, expect=201).data["id"]
+    hold(server, made, True)
+    begun = time.monotonic()
+    add_events(server, org, f"a{resources}", resources, n)
+    print(f"{n} events of {resources} resources processed: {n / (time.monotonic() - begun):8.0f}/s", flush=True)
+    before, begun, heard = cpu_seconds(server.process.pid), time.monotonic(), receiver.count()
+    hold(server, made, False)
+    while receiver.count() - heard < n:
+        time.sleep(0.01)
+    sent = time.monotonic()
+    while waiting(server, made):
+        time.sleep(0.02)
+    rate = n / (sent - begun)
+    print(f"{n} deliveries over {resources} resources, {concurrency} at a time: {rate:8.0f}/s, {(cpu_seconds(server.process.pid) - before) / n * 1e6:5.0f}"
+          f" us of CPU each, database included; settled after another {time.monotonic() - sent:.2f} s", flush=True)
+    bare = float(subprocess.run([peer, receiver.url, str(n), str(concurrency), "2200"], capture_output=True, text=True, check=True).stdout)
+    print(f"bare libcurl loop, {concurrency} at a time: {bare:8.0f}/s; deliveries are {rate / bare:.2f} of it", flush=True)
+    client.delete("/v1/webhooks/" + made)
+
+
+def percentile(values, p):
+    return sorted(values)[min(len(values) - 1, int(len(values) * p))]
+
+
+def latencies(client, web, hook, n):
+    """From the answer of a write (its transaction has committed) to the request at the receiver, one after the other."""
+    found, writes = [], []
+    for i in range(n):
+        heard, begun = len(hook.got), time.monotonic()
+        client.post("/v1/locations", {"name": f"L{i}", "address": ADDRESS}, expect=201)
+        answered = time.monotonic()
+        while len(hook.got) == heard:
+            time.sleep(0.0005)
+        found.append((hook.got[heard].at - answered) * 1000)
+        writes.append((answered - begun) * 1000)
+        time.sleep(0.02)
+    return found, writes
+
+
+def tell(what, values):
+    print(f"{what:60s} p50 {percentile(values, .5):6.1f} ms   p99 {percentile(values, .99):6.1f} ms", flush=True)
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--events", type=int, default=60000)
+    p.add_argument("--resources", type=int, default=20000)
+    p.add_argument("--latency", type=int, default=300)
+    p.add_argument("--backlog", type=int, default=1000000)
+    args = p.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        receiver = Receiver(compiled(folder, "receiver"))
+        peer = compiled(folder, "peer", "-lcurl", "-lcrypto")
+        web = Receivers()
+        server = Server("--modules", "org,locations,events,webhooks", "--set", "net.allow=127.0.0.1", "--set", "net.allow_http=true", "--set",
+                        "net.transfers=2000")
+        try:
+            org = server.organization()
+            client = org.client()
+            throughput(server, org, client, receiver, peer, args.events, args.resources, 100)
+            throughput(server, org, client, receiver, peer, 2000, 1, 100)
+
+            class Here:
+                def __init__(self):
+                    self.web = web
+
+                def path(self):
+                    return "/latency"
+            hook = Hook(Here(), client, events=["location.created"])
+            latencies(client, web, hook, 20)
+            found, writes = latencies(client, web, hook, args.latency)
+            tell("commit to POST, idle", found)
+            tell("a write of the API, idle", writes)
+            if args.backlog:
+                other = server.organization()
+                dead = other.client().post("/v1/webhooks", {"url": "http://127.0.0.1:1030/", "events": ["location.updated"]}, expect=201).data["id"]
+                begun = time.monotonic()
+                add_events(server, other, "b", 100000, args.backlog)
+                print(f"{args.backlog} deliveries to a dead endpoint made in {time.monotonic() - begun:.0f} s", flush=True)
+                found, writes = latencies(client, web, hook, args.latency)
+                tell("commit to POST beside them", found)
+                tell("a write of the API beside them", writes)
+                print(json.dumps(other.client().get("/v1/webhooks/" + dead).data["stats"]["last_24h"]))
+        finally:
+            server.check_events = lambda: None  # the events above have bodies of our own
+            receiver.close()
+            server.stop()
+
+
+if __name__ == "__main__":
+    main()
