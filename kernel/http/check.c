@@ -368,7 +368,7 @@ static bool body_headers_ok(struct exchange *x)
     x->body_limit = limit;
     if (!takes_body(x) || !has_body)
         return true;
-    if (type && !json_media_type(type)) {
+    if (type && !raw_body(x->req.route) && !json_media_type(type)) {
         req_fail(&x->req, "media_type.unsupported", NULL, NULL);
         return false;
     }
