@@ -23,7 +23,7 @@ static const char types_doc[] =
     "\"deprecated\", \"schema\"], \"properties\": {\"object\": {\"const\": \"event_type\"}, \"type\": {\"type\": \"string\"}, "
     "\"description\": {\"type\": \"string\"}, \"system\": {\"type\": \"boolean\"}, \"resource_type\": {\"type\": \"string\"}, "
     "\"module\": {\"type\": \"string\"}, \"supersedable\": {\"type\": \"boolean\"}, \"deprecated\": {\"type\": \"boolean\"}, "
-    "\"schema\": {\"type\": \"string\"}, \"example\": {\"type\": \"object\"}}}}}";
+    "\"schema\": {\"type\": \"string\"}}}}}";
 
 static const char token_doc[] =
     "{\"summary\": \"A token that opens the live stream once, for browsers\", \"tag\": \"Events\", \"location\": \"none\", "

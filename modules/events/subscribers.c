@@ -103,28 +103,24 @@ static void lower_domain(wharf_req *req, wharf_rec *rec)
     W->res->set(rec, EVENT_SUBSCRIBER_EMAIL, events_text(copy));
 }
 
-static wharf_status check_update_body(wharf_req *req, const wharf_rec *rec)
+static wharf_status check_verbs(wharf_req *req, const wharf_rec *rec)
 {
     static const char *const verbs[] = {"approve", "resend_verification"};
-    bool any = W->res->member(rec, "events") || W->res->member(rec, "email");
     bool truth;
 
     for (size_t i = 0; i < 2; i++) {
         const wharf_json *v = W->res->member(rec, verbs[i]);
 
-        any |= v != NULL;
         if (v && (!W->json->truth(v, &truth) || !truth))
             return W->err->fail(req, "validation.failed", verbs[i], "%s is true, or left out", verbs[i]);
     }
-    if (!any)
-        return W->err->fail(req, "validation.failed", NULL, "Send events, approve or resend_verification");
     return WHARF_OK;
 }
 
 static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *rec)
 {
     const wharf_json *list = W->res->member(rec, "events");
-    wharf_status s = op == WHARF_UPDATE ? check_update_body(req, rec) : WHARF_OK;
+    wharf_status s = op == WHARF_UPDATE ? check_verbs(req, rec) : WHARF_OK;
 
     if (s != WHARF_OK)
         return s;
@@ -255,6 +251,9 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         return check_create(req, rec);
     if (op == WHARF_DELETE)
         return WHARF_OK;
+    if (!W->res->sent(rec, EVENT_SUBSCRIBER_EVENTS) && !W->res->sent(rec, EVENT_SUBSCRIBER_EMAIL) &&
+        !W->res->sent(rec, EVENT_SUBSCRIBER_APPROVE) && !W->res->sent(rec, EVENT_SUBSCRIBER_RESEND_VERIFICATION))
+        return W->err->fail(req, "validation.failed", NULL, "Send events, approve or resend_verification");
     if (W->res->sent(rec, EVENT_SUBSCRIBER_APPROVE))
         s = check_approve(req, old_rec, rec);
     if (s == WHARF_OK && W->res->sent(rec, EVENT_SUBSCRIBER_RESEND_VERIFICATION))

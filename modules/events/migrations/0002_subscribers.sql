@@ -24,7 +24,7 @@ CREATE TABLE events.subscriber (
     version bigint NOT NULL DEFAULT 1,
     PRIMARY KEY (organization_id, id)
 );
-CREATE UNIQUE INDEX subscriber_email ON events.subscriber (organization_id, email) WHERE deleted_at IS NULL;
+CREATE UNIQUE INDEX subscriber_email ON events.subscriber (organization_id, lower(email)) WHERE deleted_at IS NULL;
 CREATE INDEX subscriber_created ON events.subscriber (organization_id, created_at, id) WHERE deleted_at IS NULL;
 
 -- When verification mails were asked for: no more than one a minute and five a day.
