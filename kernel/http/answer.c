@@ -178,7 +178,8 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
         add(r, "Content-Type", req->raw_type);
         if (req->page) {
             add(r, "Content-Security-Policy",
-                "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'");
+                "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri "
+                "'none'");
             add(r, "Referrer-Policy", "no-referrer");
         }
     } else {

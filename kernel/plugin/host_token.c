@@ -143,7 +143,8 @@ static void t_page(wharf_req *req, uint32_t http_status, wharf_str title, wharf_
     req_respond(req, (int)http_status, title);
     req->raw_type = "text/html; charset=utf-8";
     req->page = true;
-    BUF_LIT(b, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>");
+    BUF_LIT(b, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
+               "content=\"width=device-width\"><title>");
     escaped(b, title);
     BUF_LIT(b, "</title><body style=\"font-family:sans-serif;max-width:36em;margin:4em auto;padding:0 1em\"><h1>");
     escaped(b, title);

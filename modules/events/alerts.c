@@ -29,8 +29,8 @@ static bool lost_webhook(wharf_req *req, const wharf_event *e)
     if (!events_same(e->type, WHARF_S("webhook.deleted")) || events_api->parsed(req, e, &body) != WHARF_OK)
         return false;
     data = W->json->get(body, "data");
-    return data && W->json->get(data, "deletion_reason") && W->json->text(W->json->get(data, "deletion_reason"), &reason) &&
-           events_same(reason, WHARF_S("invalid_url"));
+    return data && W->json->get(data, "deletion_reason") &&
+           W->json->text(W->json->get(data, "deletion_reason"), &reason) && events_same(reason, WHARF_S("invalid_url"));
 }
 
 static void put_alert(wharf_out *out, const wharf_event *e, bool administrators)
@@ -59,16 +59,21 @@ static wharf_status administrators_json(wharf_req *req, bool wanted, const wharf
 }
 
 /* Rows for everybody who is to be told; the lines that have no job yet. */
-static wharf_status note_alerts(wharf_req *req, const wharf_json *list, const wharf_json *administrators, const wharf_rows **ret_lines)
+static wharf_status note_alerts(
+    wharf_req *req, const wharf_json *list, const wharf_json *administrators, const wharf_rows **ret_lines)
 {
     static const char sql[] =
-        "WITH e AS (SELECT * FROM jsonb_to_recordset($2::jsonb) AS x(e text, t text, r text, a timestamptz, adm boolean)),"
-        " told AS (SELECT e.*, s.email AS address FROM e JOIN events.subscriber s ON s.organization_id = $1 AND s.deleted_at IS NULL"
+        "WITH e AS (SELECT * FROM jsonb_to_recordset($2::jsonb) AS x(e text, t text, r text, a timestamptz, adm "
+        "boolean)),"
+        " told AS (SELECT e.*, s.email AS address FROM e JOIN events.subscriber s ON s.organization_id = $1 AND "
+        "s.deleted_at IS NULL"
         " AND s.status = 'active' AND s.events ? e.t"
-        " UNION SELECT e.*, d.address FROM e, jsonb_array_elements_text($3::jsonb) d(address) WHERE e.adm AND NOT EXISTS"
+        " UNION SELECT e.*, d.address FROM e, jsonb_array_elements_text($3::jsonb) d(address) WHERE e.adm AND NOT "
+        "EXISTS"
         " (SELECT FROM events.muted m WHERE m.organization_id = $1 AND m.address = d.address)),"
         " fresh AS (INSERT INTO events.alert (organization_id, event_id, address, type, resource_id, at)"
-        " SELECT DISTINCT ON (e, address) $1, e, address, t, r, a FROM told ON CONFLICT DO NOTHING RETURNING address, resource_id, type)"
+        " SELECT DISTINCT ON (e, address) $1, e, address, t, r, a FROM told ON CONFLICT DO NOTHING RETURNING address, "
+        "resource_id, type)"
         " INSERT INTO events.alert_line AS l (organization_id, address, resource_id, type, due)"
         " SELECT DISTINCT $1, address, resource_id, type, true FROM fresh"
         " ON CONFLICT (organization_id, address, resource_id, type) DO UPDATE SET due = true WHERE NOT l.due"
@@ -109,7 +114,8 @@ wharf_status alerts_step(wharf_req *req, const wharf_event *const *list, size_t 
 
     W->json->open(out, NULL, '[');
     for (size_t i = 0; i < n; i++) {
-        bool lost = lost_webhook(req, list[i]), webhook = lost || (list[i]->system && starts(list[i]->type, "webhook."));
+        bool lost = lost_webhook(req, list[i]),
+             webhook = lost || (list[i]->system && starts(list[i]->type, "webhook."));
 
         if (!list[i]->system && !lost) {
             outcomes[i] = WHARF_STEP_SKIPPED;
@@ -152,8 +158,9 @@ static wharf_str argument(wharf_req *req, const char *name)
 /* Is it still wanted? ret_subscriber: its id, or "" of an administrator. */
 static wharf_status still_wanted(wharf_req *req, const struct line *l, bool *ret_wanted, wharf_str *ret_subscriber)
 {
-    static const char subscriber_sql[] = "SELECT id FROM events.subscriber WHERE email = $1 AND deleted_at IS NULL AND status = "
-                                         "'active' AND events ? $2";
+    static const char subscriber_sql[] =
+        "SELECT id FROM events.subscriber WHERE email = $1 AND deleted_at IS NULL AND status = "
+        "'active' AND events ? $2";
     static const char muted_sql[] = "SELECT 1 FROM events.muted WHERE address = $1 AND $2 <> ''";
     wharf_val args[2] = {events_text(l->address), events_text(l->type)};
     const wharf_str *emails;
@@ -205,8 +212,12 @@ static wharf_str times_text(wharf_req *req, const wharf_rows *rows)
 static wharf_status send_mail(wharf_req *req, const struct line *l, wharf_str subscriber, const wharf_rows *rows)
 {
     wharf_event_type t = {.head = WHARF_HEAD(wharf_event_type), .description = WHARF_S("")};
-    wharf_mail_message m = {
-        .head = WHARF_HEAD(wharf_mail_message), .to = &l->address, .n_to = 1, .reply_to = WHARF_S(""), .html = WHARF_S(""), .message_id = WHARF_S("")};
+    wharf_mail_message m = {.head = WHARF_HEAD(wharf_mail_message),
+        .to = &l->address,
+        .n_to = 1,
+        .reply_to = WHARF_S(""),
+        .html = WHARF_S(""),
+        .message_id = WHARF_S("")};
     wharf_str times = times_text(req, rows);
     size_t n = W->db->count(rows);
     wharf_status s = unsubscribe_url(req, l, subscriber, &m.unsubscribe);
@@ -214,12 +225,14 @@ static wharf_status send_mail(wharf_req *req, const struct line *l, wharf_str su
     if (s != WHARF_OK)
         return s;
     events_api->type_find(events_self, l->type, &t);
-    m.subject = n > 1 ? W->mem->format(req, "%.*s: %zu alerts (%.*s)", (int)l->type.n, l->type.p, n, (int)l->resource.n, l->resource.p)
-                      : W->mem->format(req, "%.*s (%.*s)", (int)l->type.n, l->type.p, (int)l->resource.n, l->resource.p);
+    m.subject = n > 1
+                    ? W->mem->format(req, "%.*s: %zu alerts (%.*s)", (int)l->type.n, l->type.p, n, (int)l->resource.n,
+                          l->resource.p)
+                    : W->mem->format(req, "%.*s (%.*s)", (int)l->type.n, l->type.p, (int)l->resource.n, l->resource.p);
     m.text = W->mem->format(req,
         "%.*s.\n\nType: %.*s\nConcerns: %.*s\nNumber: %zu\n\nTime and event:\n%.*s\nNo more of these mails: %.*s\n",
-        (int)t.description.n, t.description.p, (int)l->type.n, l->type.p, (int)l->resource.n, l->resource.p, n, (int)times.n,
-        times.p, (int)m.unsubscribe.n, m.unsubscribe.p);
+        (int)t.description.n, t.description.p, (int)l->type.n, l->type.p, (int)l->resource.n, l->resource.p, n,
+        (int)times.n, times.p, (int)m.unsubscribe.n, m.unsubscribe.p);
     return events_mail->send(req, &m, "email");
 }
 
@@ -228,9 +241,9 @@ static wharf_status take_waiting(wharf_req *req, const struct line *l, const wha
 {
     static const char line_sql[] =
         "UPDATE events.alert_line SET due = false WHERE address = $1 AND resource_id = $2 AND type = $3";
-    static const char sql[] =
-        "SELECT event_id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS \"UTC\"') FROM events.alert WHERE address = $1 AND "
-        "resource_id = $2 AND type = $3 AND mailed_at IS NULL ORDER BY at DESC";
+    static const char sql[] = "SELECT event_id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS \"UTC\"') FROM "
+                              "events.alert WHERE address = $1 AND "
+                              "resource_id = $2 AND type = $3 AND mailed_at IS NULL ORDER BY at DESC";
     wharf_val args[3] = {events_text(l->address), events_text(l->resource), events_text(l->type)};
     wharf_status s = W->db->exec(req, line_sql, args, 3, NULL);
 
@@ -251,10 +264,11 @@ static wharf_status ids_json(wharf_req *req, const wharf_rows *rows, const wharf
 /* mailed false: nobody wants it any more. */
 static wharf_status mark(wharf_req *req, const struct line *l, const wharf_rows *rows, bool mailed)
 {
-    static const char alerts_sql[] = "UPDATE events.alert SET mailed_at = $2::timestamptz WHERE address = $1 AND event_id IN (SELECT "
-                                     "jsonb_array_elements_text($3::jsonb))";
-    static const char line_sql[] =
-        "UPDATE events.alert_line SET mailed_at = $2::timestamptz WHERE address = $1 AND resource_id = $3 AND type = $4";
+    static const char alerts_sql[] =
+        "UPDATE events.alert SET mailed_at = $2::timestamptz WHERE address = $1 AND event_id IN (SELECT "
+        "jsonb_array_elements_text($3::jsonb))";
+    static const char line_sql[] = "UPDATE events.alert_line SET mailed_at = $2::timestamptz WHERE address = $1 AND "
+                                   "resource_id = $3 AND type = $4";
     wharf_val args[3] = {events_text(l->address), events_now(req), {.type = WHARF_V_JSON}};
     wharf_val line[4] = {args[0], args[1], events_text(l->resource), events_text(l->type)};
     wharf_status s = ids_json(req, rows, &args[2].u.j);

@@ -16,20 +16,28 @@ const wharf_org_directory_api *events_org;
 wharf_plugin *events_self;
 
 static const char types_doc[] =
-    "{\"summary\": \"The types of events of the loaded modules\", \"tag\": \"Events\", \"location\": \"none\", \"query\": {"
+    "{\"summary\": \"The types of events of the loaded modules\", \"tag\": \"Events\", \"location\": \"none\", "
+    "\"query\": {"
     "\"type\": {\"type\": \"string\", \"enum\": [\"system\", \"resource\"]}, \"module\": {\"type\": \"string\"}, "
-    "\"include_examples\": {\"type\": \"boolean\"}}, \"response\": {\"type\": \"array\", \"items\": {\"type\": \"object\", "
-    "\"required\": [\"object\", \"type\", \"description\", \"system\", \"resource_type\", \"module\", \"supersedable\", "
-    "\"deprecated\", \"schema\"], \"properties\": {\"object\": {\"const\": \"event_type\"}, \"type\": {\"type\": \"string\"}, "
-    "\"description\": {\"type\": \"string\"}, \"system\": {\"type\": \"boolean\"}, \"resource_type\": {\"type\": \"string\"}, "
-    "\"module\": {\"type\": \"string\"}, \"supersedable\": {\"type\": \"boolean\"}, \"deprecated\": {\"type\": \"boolean\"}, "
+    "\"include_examples\": {\"type\": \"boolean\"}}, \"response\": {\"type\": \"array\", \"items\": {\"type\": "
+    "\"object\", "
+    "\"required\": [\"object\", \"type\", \"description\", \"system\", \"resource_type\", \"module\", "
+    "\"supersedable\", "
+    "\"deprecated\", \"schema\"], \"properties\": {\"object\": {\"const\": \"event_type\"}, \"type\": {\"type\": "
+    "\"string\"}, "
+    "\"description\": {\"type\": \"string\"}, \"system\": {\"type\": \"boolean\"}, \"resource_type\": {\"type\": "
+    "\"string\"}, "
+    "\"module\": {\"type\": \"string\"}, \"supersedable\": {\"type\": \"boolean\"}, \"deprecated\": {\"type\": "
+    "\"boolean\"}, "
     "\"schema\": {\"type\": \"string\"}}}}}";
 
-static const char token_doc[] =
-    "{\"summary\": \"A token that opens the live stream once, for browsers\", \"tag\": \"Events\", \"location\": \"none\", "
-    "\"status\": 201, \"response\": {\"type\": \"object\", \"required\": [\"object\", \"token\", \"expires_at\"], \"properties\": {"
-    "\"object\": {\"const\": \"event_stream_token\"}, \"token\": {\"type\": [\"string\", \"null\"]}, \"expires_at\": {\"type\": "
-    "[\"string\", \"integer\"]}}}}";
+static const char token_doc[] = "{\"summary\": \"A token that opens the live stream once, for browsers\", \"tag\": "
+                                "\"Events\", \"location\": \"none\", "
+                                "\"status\": 201, \"response\": {\"type\": \"object\", \"required\": [\"object\", "
+                                "\"token\", \"expires_at\"], \"properties\": {"
+                                "\"object\": {\"const\": \"event_stream_token\"}, \"token\": {\"type\": [\"string\", "
+                                "\"null\"]}, \"expires_at\": {\"type\": "
+                                "[\"string\", \"integer\"]}}}}";
 
 /* ---- the catalogue ---- */
 
@@ -143,8 +151,9 @@ wharf_str events_column(const wharf_rows *rows, size_t row, size_t column)
 /* Pages for people: a look shows a button, only the button does something, since mail programs look at links by themselves. */
 static void declare_links(wharf_decl *d, const wharf_decl_api *api)
 {
-    static const char doc[] = "{\"summary\": \"A page behind a link of a mail\", \"tag\": \"Events\", \"location\": \"none\", "
-                              "\"status\": 200}";
+    static const char doc[] =
+        "{\"summary\": \"A page behind a link of a mail\", \"tag\": \"Events\", \"location\": \"none\", "
+        "\"status\": 200}";
     static const struct {
         const char *method, *path;
         wharf_handler *handler;
@@ -211,7 +220,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->job(d, "alert", alerts_send, NULL,
         WHARF_S("{\"retries\": 5, \"backoff\": {\"first\": \"1m\", \"factor\": 5, \"max\": \"6h\", \"jitter\": false}, "
                 "\"transaction\": \"own\"}"));
-    api->job(d, "tidy", subscribers_tidy, NULL, WHARF_S("{\"every\": \"12h\", \"for\": \"organizations\", \"retries\": 1}"));
+    api->job(
+        d, "tidy", subscribers_tidy, NULL, WHARF_S("{\"every\": \"12h\", \"for\": \"organizations\", \"retries\": 1}"));
     events->stream(d, "/v1/events/stream", "events:read", TOKEN_KIND);
 }
 
@@ -225,7 +235,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     events_config = events_host->service(self, "wharf.config", 1, 0);
     events_org = events_host->service(self, "org.directory", 1, 1);
     return events_api && events_tokens && events_keys && events_mail && events_config && events_org ? WHARF_OK
-                                                                                                     : WHARF_UNAVAILABLE;
+                                                                                                    : WHARF_UNAVAILABLE;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

@@ -289,7 +289,8 @@ static wharf_status tell_owners(wharf_req *req, const wharf_rec *rec)
             .n_to = 1,
             .subject = WHARF_S("The events of a subscriber were changed"),
             .text = W->mem->format(req,
-                "The system events that are mailed to %.*s were changed.\n\nIf this was not intended, look at the event "
+                "The system events that are mailed to %.*s were changed.\n\nIf this was not intended, look at the "
+                "event "
                 "subscribers of your organization.\n",
                 (int)address.n, address.p),
             .html = WHARF_S(""),
@@ -327,10 +328,12 @@ const wharf_hooks subscriber_hooks = {
 
 wharf_status subscriber_answered(wharf_req *req, wharf_str id, bool refused)
 {
-    static const char refused_sql[] =
-        "UPDATE events.subscriber SET refusals = refusals + 1, status = CASE WHEN refusals + 1 >= $2::bigint THEN 'bounced' ELSE "
-        "status END, version = version + 1 WHERE id = $1 AND deleted_at IS NULL AND status <> 'bounced' RETURNING status";
-    static const char taken_sql[] = "UPDATE events.subscriber SET refusals = 0 WHERE id = $1 AND refusals > 0 AND $2::bigint > 0";
+    static const char refused_sql[] = "UPDATE events.subscriber SET refusals = refusals + 1, status = CASE WHEN "
+                                      "refusals + 1 >= $2::bigint THEN 'bounced' ELSE "
+                                      "status END, version = version + 1 WHERE id = $1 AND deleted_at IS NULL AND "
+                                      "status <> 'bounced' RETURNING status";
+    static const char taken_sql[] =
+        "UPDATE events.subscriber SET refusals = 0 WHERE id = $1 AND refusals > 0 AND $2::bigint > 0";
     wharf_val args[2] = {events_text(id), events_int(REFUSALS_MAX)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, refused ? refused_sql : taken_sql, args, 2, &rows);
@@ -344,10 +347,11 @@ wharf_status subscriber_answered(wharf_req *req, wharf_str id, bool refused)
 
 wharf_status subscribers_tidy(wharf_req *req, void *arg)
 {
-    static const char old_sql[] =
-        "SELECT id FROM events.subscriber WHERE deleted_at IS NULL AND status = 'pending_verification' AND created_at < "
-        "$1::timestamptz - make_interval(days => $2::integer) LIMIT 100";
-    static const char alerts_sql[] = "DELETE FROM events.alert WHERE at < $1::timestamptz - make_interval(days => $2::integer)";
+    static const char old_sql[] = "SELECT id FROM events.subscriber WHERE deleted_at IS NULL AND status = "
+                                  "'pending_verification' AND created_at < "
+                                  "$1::timestamptz - make_interval(days => $2::integer) LIMIT 100";
+    static const char alerts_sql[] =
+        "DELETE FROM events.alert WHERE at < $1::timestamptz - make_interval(days => $2::integer)";
     static const char mails_sql[] =
         "DELETE FROM events.verification WHERE sent_at < $1::timestamptz - make_interval(days => $2::integer)";
     wharf_val args[2] = {events_now(req), events_int(PENDING_DAYS)};

@@ -24,14 +24,17 @@ static wharf_status send_link(wharf_req *req, wharf_str id, wharf_str address)
         s = events_tokens->make(req, VERIFY_KIND, id, expires_us, &token);
     if (s != WHARF_OK)
         return s;
-    url = events_config->url(req, W->mem->format(req, "/v1/events/subscribers/verify?token=%.*s", (int)token.n, token.p));
+    url = events_config->url(
+        req, W->mem->format(req, "/v1/events/subscribers/verify?token=%.*s", (int)token.n, token.p));
     m.text = W->mem->format(req,
-        "Somebody wants alerts of a warehouse system to be sent to this address.\n\nTo confirm it, open this link within %d "
+        "Somebody wants alerts of a warehouse system to be sent to this address.\n\nTo confirm it, open this link "
+        "within %d "
         "hours and press the button:\n\n%.*s\n\nIf you know nothing of this, do nothing.\n",
         VERIFY_HOURS, (int)url.n, url.p);
     m.html = W->mem->format(req,
         "<p>Somebody wants alerts of a warehouse system to be sent to this address.</p><p>To confirm it, open <a "
-        "href=\"%.*s\">this page</a> within %d hours and press the button.</p><p>If you know nothing of this, do nothing.</p>",
+        "href=\"%.*s\">this page</a> within %d hours and press the button.</p><p>If you know nothing of this, do "
+        "nothing.</p>",
         (int)url.n, url.p, VERIFY_HOURS);
     return events_mail->send(req, &m, "email");
 }
@@ -91,8 +94,10 @@ wharf_status verify_page(wharf_req *req, void *arg)
 wharf_status verify_done(wharf_req *req, void *arg)
 {
     static const char sql[] =
-        "UPDATE events.subscriber SET verified_at = $2::timestamptz, verification_expires_at = NULL, refusals = 0, version = "
-        "version + 1, updated_at = $2::timestamptz, updated_by = 'sys', status = CASE WHEN approval_required AND approved_at IS "
+        "UPDATE events.subscriber SET verified_at = $2::timestamptz, verification_expires_at = NULL, refusals = 0, "
+        "version = "
+        "version + 1, updated_at = $2::timestamptz, updated_by = 'sys', status = CASE WHEN approval_required AND "
+        "approved_at IS "
         "NULL THEN 'pending_approval' ELSE 'active' END WHERE id = $1 AND deleted_at IS NULL AND status = "
         "'pending_verification' RETURNING status";
     wharf_val args[2];
@@ -136,8 +141,9 @@ wharf_status unsubscribe_page(wharf_req *req, void *arg)
 /* id: a subscriber, or "@" and the address of an administrator who is none. */
 wharf_status unsubscribe_done(wharf_req *req, void *arg)
 {
-    static const char mute_sql[] = "INSERT INTO events.muted (organization_id, address, at) VALUES ($1, $2, $3::timestamptz) ON "
-                                   "CONFLICT DO NOTHING";
+    static const char mute_sql[] =
+        "INSERT INTO events.muted (organization_id, address, at) VALUES ($1, $2, $3::timestamptz) ON "
+        "CONFLICT DO NOTHING";
     wharf_val args[3];
     wharf_str id;
     wharf_status s = enter(req, UNSUBSCRIBE_KIND, &id);
@@ -154,6 +160,7 @@ wharf_status unsubscribe_done(wharf_req *req, void *arg)
     }
     if (s != WHARF_OK)
         return s;
-    events_tokens->page(req, 200, WHARF_S("You are unsubscribed"), WHARF_S("No more alerts are sent to you."), WHARF_S(""));
+    events_tokens->page(
+        req, 200, WHARF_S("You are unsubscribed"), WHARF_S("No more alerts are sent to you."), WHARF_S(""));
     return WHARF_OK;
 }

@@ -179,7 +179,8 @@ static wharf_status administrators(wharf_req *req, const wharf_str **ret_emails,
 {
     static const char sql[] =
         "SELECT a.address FROM org.organization o, jsonb_array_elements_text(CASE jsonb_typeof(o.settings #> "
-        "'{notifications,administrators}') WHEN 'array' THEN o.settings #> '{notifications,administrators}' ELSE '[]' END)"
+        "'{notifications,administrators}') WHEN 'array' THEN o.settings #> '{notifications,administrators}' ELSE '[]' "
+        "END)"
         " WITH ORDINALITY a(address, n) WHERE o.organization_id = $1::text AND o.id = $1::text ORDER BY a.n";
     wharf_val organization = live(req);
     const wharf_str *ids;
