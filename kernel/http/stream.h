@@ -13,9 +13,9 @@
 enum {
     STREAMS_PER_KEY = 10,
     STREAMS_PER_ORGANIZATION = 100,
-    STREAM_REPLAY = 10000, /* events that are made up for */
-    STREAM_UNSENT = 1024 * 1024, /* bytes after which a reader is too slow */
-    STREAM_AHEAD = 256 * 1024, /* of what is made up for: no more is read before these bytes are sent */
+    STREAM_REPLAY = 10000,          /* events that are made up for */
+    STREAM_UNSENT = 1024 * 1024,    /* bytes after which a reader is too slow */
+    STREAM_AHEAD = 256 * 1024,      /* of what is made up for: no more is read before these bytes are sent */
     STREAM_BATCH = 200,
 };
 #define STREAM_BEAT_US  15000000

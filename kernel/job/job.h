@@ -32,8 +32,7 @@ struct job_policy {
     int crashes; /* worker crashes while it ran that park it; who counts tries otherwise (batches) allows many */
     int priority; /* -100 to 100: higher first, within an organization */
     int64_t keep_s, keep_parked_s; /* what is over stays to be looked at */
-    bool
-        resident; /* runs in each job worker from start to end, by itself, with transactions of its own (docs/jobs.md) */
+    bool resident; /* runs in each job worker from start to end, by itself, with transactions of its own (docs/jobs.md) */
     bool own_transactions; /* the handler commits by itself: each commit is fenced, the end is not part of any */
 };
 

@@ -48,12 +48,7 @@ enum op_bit { OP_CREATE = 1, OP_UPDATE = 2, OP_DELETE = 4, OP_LIST = 8, OP_RETRI
 enum in_bit { IN_LIST = 1, IN_RETRIEVE = 2, IN_CREATED = 4 }; /* IN_CREATED: in the answer of create */
 enum blank_rule { BLANK_CLEAR, BLANK_IGNORE, BLANK_REJECT, BLANK_KEEP }; /* for null and for "" */
 
-enum retain_rule {
-    RETAIN_ALL,
-    RETAIN_LOGS,
-    RETAIN_REQUESTS,
-    RETAIN_EVENTS
-}; /* how long rows are seen: settings.logs of the organization; until their expires_at */
+enum retain_rule { RETAIN_ALL, RETAIN_LOGS, RETAIN_REQUESTS, RETAIN_EVENTS }; /* how long rows are seen: settings.logs of the organization; until their expires_at */
 
 struct field;
 struct definition;
@@ -88,8 +83,7 @@ struct field {
     bool trim, fold, secret, merge; /* merge: objects are merged by key on update instead of replaced */
     bool set_input; /* STORE_ARRAY: accepts {add, remove, set} besides a plain array */
     bool sort, search, log;
-    bool
-        fresh; /* made for one answer (signed links): never kept in events, and made anew when an answer is given again */
+    bool fresh; /* made for one answer (signed links): never kept in events, and made anew when an answer is given again */
     enum blank_rule on_null, on_empty;
     const char *ref; /* resource its value (or each element) points to, or NULL */
     const struct field *embed_from; /* FIELD_EMBED: the ref field */
@@ -118,7 +112,7 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     const struct field *others[3]; /* ids: columns that may match as well as field; NULL behind the last */
 };
 
-struct assumed { /* list.assume: taken when the request sends neither this filter nor search; "all" lifts it */
+struct assumed {                        /* list.assume: taken when the request sends neither this filter nor search; "all" lifts it */
     const struct filter *filter;
     const char *value;
 };

@@ -14,15 +14,15 @@ extern "C" {
 
 typedef struct wharf_mail_message {
     wharf_head head;
-    const wharf_str *to; /* 1 to 100 addresses, "a@b.example"; all of them see each other */
+    const wharf_str *to;                 /* 1 to 100 addresses, "a@b.example"; all of them see each other */
     size_t n_to;
-    wharf_str reply_to; /* address, or empty */
-    wharf_str subject; /* one line; line ends in it become spaces */
-    wharf_str text, html; /* UTF-8; with both, readers choose. Not both empty */
+    wharf_str reply_to;                  /* address, or empty */
+    wharf_str subject;                   /* one line; line ends in it become spaces */
+    wharf_str text, html;                /* UTF-8; with both, readers choose. Not both empty */
     const wharf_str *file_names, *file_types, *file_data; /* n_files each; an empty type is application/octet-stream */
     size_t n_files;
-    wharf_str message_id; /* "x@y", for mails that must not come twice; empty: a new one */
-    wharf_str unsubscribe; /* 1.1: URL that ends such mails when it is posted to (RFC 8058); or empty */
+    wharf_str message_id;                /* "x@y", for mails that must not come twice; empty: a new one */
+    wharf_str unsubscribe;               /* 1.1: URL that ends such mails when it is posted to (RFC 8058); or empty */
 } wharf_mail_message;
 
 typedef struct wharf_mail_api {
