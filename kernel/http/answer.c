@@ -73,7 +73,7 @@ static const char *const datetime_headers[] = {"iso_8601;type=string;precision=m
 
 static const char *cache_control(const struct wharf_req *req, bool good_read)
 {
-    if (req->route && req->route->stream_tokens)
+    if ((req->route && req->route->stream_tokens) || req->page)
         return "no-store";
     if (req->served && !req->n_problems)
         return req->served->cache.p;
@@ -178,6 +178,12 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
     r = raw_response(x, status, &b);
     if (req->raw_type && !req->n_problems) {
         add(r, "Content-Type", req->raw_type);
+        if (req->page) {
+            add(r, "Content-Security-Policy",
+                "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri "
+                "'none'");
+            add(r, "Referrer-Policy", "no-referrer");
+        }
     } else {
         add(r, "Content-Type", problem ? "application/problem+json" : "application/json; charset=utf-8");
         add(r, "SVC-Datetime-Format", datetime_headers[req->datetime_format]);

@@ -77,7 +77,8 @@ static bool token_text(const char *s, size_t max)
 static void read_identity(struct exchange *x)
 {
     const char *client = header(x, "X-Request-Id"), *trace = header(x, "traceparent"), *range = header(x, "Range"),
-               *if_range = header(x, "If-Range"), *none_match = header(x, "If-None-Match"), *last = header(x, "Last-Event-ID");
+               *if_range = header(x, "If-Range"), *none_match = header(x, "If-None-Match"),
+               *last = header(x, "Last-Event-ID");
 
     if (range)
         x->req.wish.range = arena_dupz(x->req.arena, range);
@@ -368,7 +369,7 @@ static bool body_headers_ok(struct exchange *x)
     x->body_limit = limit;
     if (!takes_body(x) || !has_body)
         return true;
-    if (type && !json_media_type(type)) {
+    if (type && !raw_body(x->req.route) && !json_media_type(type)) {
         req_fail(&x->req, "media_type.unsupported", NULL, NULL);
         return false;
     }

@@ -151,6 +151,7 @@ bool check_key(struct exchange *x, bool *ret_wait);
 bool check_after_key(struct exchange *x);
 bool address_allowed(struct exchange *x); /* may the key be used from there? */
 
+bool raw_body(const struct route *r); /* any media type; the handler gets {} */
 /* body.c: decoded and parsed body, query pairs. False: problem. */
 bool read_body(struct exchange *x);
 

@@ -49,10 +49,12 @@ static bool enter_by_token(struct wharf_req *req, wharf_str token, unsigned char
 {
     static const char sql[] =
         "WITH used AS (DELETE FROM wharf.token WHERE hash = $1::bytea AND kind = $2 AND expires_at > $3::timestamptz "
-        "RETURNING id) SELECT encode(k.hash, 'hex') FROM used JOIN wharf.token k ON k.kind = 'api_key' AND k.id = used.id";
+        "RETURNING id) SELECT encode(k.hash, 'hex') FROM used JOIN wharf.token k ON k.kind = 'api_key' AND k.id = "
+        "used.id";
     unsigned char digest[SHA256_DIGEST_LENGTH];
     char now[ISO_MS_LEN + 1];
-    struct sql_arg args[3] = {{NULL, 0}, {req->route->stream_tokens, strlen(req->route->stream_tokens)}, {now, ISO_MS_LEN}};
+    struct sql_arg args[3] = {
+        {NULL, 0}, {req->route->stream_tokens, strlen(req->route->stream_tokens)}, {now, ISO_MS_LEN}};
     PGresult *r;
 
     SHA256((const unsigned char *)token.p, token.n, digest);

@@ -101,6 +101,7 @@ struct wharf_req {
     int status; /* 0: not answered yet */
     wharf_str message;
     const char *success_code;
+    bool page; /* raw: HTML for people */
     const char *raw_type; /* media type: `out` is the whole body, no envelope */
     struct buf out; /* the JSON of "data" */
     struct jw w;

@@ -40,6 +40,10 @@ typedef struct wharf_org_directory_api {
     bool (*email)(wharf_str text);
     /* A phone as it is kept: 7 to 15 digits, with '+' where the country is known. False: no phone. */
     bool (*phone)(wharf_req *req, wharf_str text, wharf_str *ret_phone);
+    /* The active users with the role owner, in the order in which they came; ret_emails[i] belongs to ret_ids[i]. */
+    wharf_status (*owners)(wharf_req *req, const wharf_str **ret_ids, const wharf_str **ret_emails, size_t *ret_n);
+    /* The addresses of settings.notifications.administrators; the owners' when none are set. */
+    wharf_status (*administrators)(wharf_req *req, const wharf_str **ret_emails, size_t *ret_n);
 } wharf_org_directory_api;
 
 #ifdef __cplusplus
