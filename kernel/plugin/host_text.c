@@ -1,6 +1,8 @@
 /* host_text.c - the service wharf.text (plugin-api/wharf/service/text.h). */
 #include <openssl/sha.h>
 #include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "plugin/host.h"
 #include "util/search_form.h"
@@ -21,4 +23,26 @@ static wharf_str t_sha256(wharf_req *req, wharf_str bytes)
     return (wharf_str){hex, 2 * sizeof(hash)};
 }
 
-const wharf_text_api host_text = {WHARF_HEAD(wharf_text_api), t_search_form, t_sha256};
+static bool t_data_url(wharf_req *req, wharf_str url, wharf_str *ret_type, wharf_str *ret_bytes)
+{
+    static const char mark[] = ";base64,";
+    const char *comma = url.n > 5 && strncasecmp(url.p, "data:", 5) == 0 ? memchr(url.p, ',', url.n) : NULL;
+    size_t head = comma ? (size_t)(comma + 1 - url.p) : 0, n = url.n - head, got;
+    char *bytes;
+
+    if (!comma || head < 5 + strlen(mark) || strncasecmp(comma + 1 - strlen(mark), mark, strlen(mark)) != 0)
+        return false;
+    bytes = malloc(n / 4 * 3 + 4); /* may be much: not of the request's budget */
+    if (!bytes)
+        return false;
+    arena_on_release(req->arena, free, bytes);
+    if (sodium_base642bin((unsigned char *)bytes, n / 4 * 3 + 3, comma + 1, n, " \t\r\n", &got, NULL,
+            sodium_base64_VARIANT_ORIGINAL) != 0)
+        return false;
+    bytes[got] = 0;
+    *ret_type = arena_dup(req->arena, url.p + 5, (size_t)(comma - url.p) - 5 - (strlen(mark) - 1));
+    *ret_bytes = (wharf_str){bytes, got};
+    return true;
+}
+
+const wharf_text_api host_text = {WHARF_HEAD(wharf_text_api), t_search_form, t_sha256, t_data_url};

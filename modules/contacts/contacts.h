@@ -4,6 +4,10 @@
 
 #include "wharf/ext/locations.h"
 #include "wharf/ext/org.h"
+#include "wharf/service/events.h"
+#include "wharf/service/fetch.h"
+#include "wharf/service/import.h"
+#include "wharf/service/keys.h"
 #include "wharf/service/text.h"
 #include "wharf/values.h"
 
@@ -12,9 +16,14 @@ extern const wharf_host *W; /* set once, before anything of this module runs */
 extern const wharf_org_directory_api *org;
 extern const wharf_locations_directory_api *locations;
 extern const wharf_text_api *forms;
+extern const wharf_import_api *files;
+extern const wharf_fetch_api *web;
+extern const wharf_events_api *events;
+extern const wharf_keys_api *keys;
 
 extern const wharf_hooks contact_hooks, group_hooks;
 
+wharf_status contacts_create(wharf_req *req, void *arg); /* POST /v1/contacts: one, or a file of them (import.c) */
 wharf_status contact_search(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits); /* search.c */
 
 enum { CHILDREN_MAX = 10000, GROUPS_MAX = 200 };

@@ -18,6 +18,9 @@ typedef struct wharf_text_api {
     wharf_str (*search_form)(wharf_req *req, wharf_str text, const char *keep);
     /* SHA-256 of the bytes as 64 hexadecimal digits, for checksums. Lives in the request. */
     wharf_str (*sha256)(wharf_req *req, wharf_str bytes);
+    /* "data:text/csv;charset=x;base64,...": its type as written and what it holds, until the request ends. White space inside the payload does
+     * no harm. False: it is no such URL, or its alphabet or padding is wrong. */
+    bool (*data_url)(wharf_req *req, wharf_str url, wharf_str *ret_type, wharf_str *ret_bytes);
 } wharf_text_api;
 
 #ifdef __cplusplus

@@ -1,0 +1,188 @@
+"""Files of contacts: POST /v1/contacts with csv_url (spec 02 section 5, spec 10 sections 9 and 11)."""
+import base64
+import io
+
+import openpyxl
+import pytest
+
+from wharf import make_location
+
+CONTACTS = "/v1/contacts"
+
+
+def data_url(content, mime="text/csv"):
+    return f"data:{mime};base64," + base64.b64encode(content.encode() if isinstance(content, str) else content).decode()
+
+
+def send(client, content, expect=200, **more):
+    return client.post(CONTACTS, {"csv_url": data_url(content), **more}, expect=expect)
+
+
+@pytest.fixture
+def client(fresh):
+    return fresh.client()
+
+
+def names(client):
+    return [c["name"] for c in client.get(CONTACTS + "?limit=1000").data]
+
+
+def test_answer(client):
+    r = send(client, "Name,Email,Phone\nJane,jane@b.example,201 555 0101\nBad,no,123\nJohn,,\n")
+    assert r.status == 200 and r.code is None and r.errors == [] and r.message == "2 contacts created, 1 row skipped"
+    assert r.data["issues"] == [{"index": 1, "errors": ["Email", "Phone"]}] and r.data["deleted"] == 0 and len(r.data["ids"]) == 2
+    jane = client.get(f"{CONTACTS}/{r.data['ids'][0]}").data
+    assert jane["name"] == "Jane" and jane["email"] == "jane@b.example" and jane["phone"] == "+12015550101"
+    assert names(client) == ["Jane", "John"]
+
+
+def test_headers_in_any_form_and_order(client):
+    g = client.post("/v1/groups", {"name": "Crew", "resource": "contact"}, expect=201).data
+    r = send(client, "E_MAIL, phone ,LAST name,First-Name,metadata.csv_import,GROUPS,Address,Ignored\n"
+                     "a@b.example,+441632960001,Lee,Ann,batch 7,crew;" + g["id"] + ',"1 Dock Road, Newark, NJ 07114",x\n')
+    assert r.data["issues"] == []
+    c = client.get(f"{CONTACTS}/{r.data['ids'][0]}").data
+    assert c["name"] == "Ann Lee" and c["metadata"] == {"csv_import": "batch 7"} and [x["id"] for x in c["groups"]] == [g["id"]]
+    assert c["address"]["city"] == "Newark" and c["phone"] == "+441632960001"
+
+
+def test_name_wins_over_its_halves(client):
+    r = send(client, "Name,First Name,Last Name\nWhole,Ann,Lee\n,Ben,Loe\n,,\nx,,\n")
+    assert [client.get(f"{CONTACTS}/{i}").data["name"] for i in r.data["ids"]] == ["Whole", "Ben Loe", "x"]
+    r = send(client, "First Name,Last Name,Email\n,,a@b.example\nAnn,,\n")
+    assert r.data["issues"] == [{"index": 0, "errors": ["First Name", "Last Name"]}] and len(r.data["ids"]) == 1
+    assert send(client, "Name,Email\n,c@b.example\n" + "x" * 192 + ",\n").data["issues"] == [{"index": 0, "errors": ["Name"]}, {"index": 1, "errors": ["Name"]}]
+
+
+def test_types(client):
+    r = send(client, "Name,Type\nP,person\nQ,\nTeam,Group\nR,robot\n")
+    assert r.data["issues"] == [{"index": 3, "errors": ["Type"]}]
+    assert [i[:4] for i in r.data["ids"]] == ["ctct", "ctct", "grp_"]
+    assert client.get(f"/v1/groups/{r.data['ids'][2]}").data["name"] == "Team"
+
+
+def test_groups_that_nobody_or_several_have(client):
+    client.post("/v1/groups", {"name": "One", "resource": "contact"}, expect=201)
+    r = send(client, 'Name,Groups\nA,one\nB,nope\nC,"one, nope"\nD,\nE,grp_0000000000000000000000\n')
+    assert r.data["issues"] == [{"index": i, "errors": ["Groups"]} for i in (1, 2, 4)] and len(r.data["ids"]) == 2
+
+
+def test_first_of_a_file_wins(client):
+    r = send(client, "Name,Email,Phone\nA,a@b.example,2015550101\nB,A@B.example,\nC,,+1 (201) 555-0101\nD,bad,2015550102\nE,,2015550102\n")
+    assert r.data["issues"] == [{"index": 1, "errors": ["Email"]}, {"index": 2, "errors": ["Phone"]}, {"index": 3, "errors": ["Email"]}]
+    assert len(send(client, "Name,Email\nAgain,a@b.example\n").data["ids"]) == 1  # stored ones are no reason
+
+
+def test_quotes_line_breaks_and_bom(client):
+    """spec 02 section 11, 6"""
+    text = '\ufeffName,Address,Email\r\n"A ""quoted"" name","1 Dock Road,\nNewark, NJ 07114",\r\n\r\n"a,b",,bad\r\nLast,,\r\n'
+    r = send(client, text)
+    assert r.data["issues"] == [{"index": 1, "errors": ["Email"]}]  # neither the line break nor the blank line counts
+    assert client.get(f"{CONTACTS}/{r.data['ids'][0]}").data["name"] == 'A "quoted" name'
+    assert client.get(f"{CONTACTS}/{send(client, 'Name' + chr(10) + chr(34) + 'a,b' + chr(34)).data['ids'][0]}").data["name"] == "a,b"
+
+
+def test_surplus_cells(client):
+    r = send(client, "Name,Email\nA,a@b.example,surplus\nB,,,\nC\n")
+    assert r.data["issues"] == [{"index": 0, "errors": []}] and len(r.data["ids"]) == 2
+
+
+def test_values_are_kept(client):
+    """spec 02 section 11, 12"""
+    r = send(client, 'Name,Phone,Address,metadata.code,metadata.sum\nA,+4401632960001,"1 Elm St, Agawam, MA 01001",007,=1+1\n')
+    c = client.get(f"{CONTACTS}/{r.data['ids'][0]}").data
+    assert c["phone"] == "+4401632960001" and c["address"]["postal_code"] == "01001" and c["metadata"] == {"code": "007", "sum": "=1+1"}
+
+
+def test_spreadsheet(client):
+    book = openpyxl.Workbook()
+    book.active.append(["Name", "Email"])
+    book.active.append(["Ann", "ann@b.example"])
+    book.active.append(["Ben", "no"])
+    out = io.BytesIO()
+    book.save(out)
+    r = client.post(CONTACTS, {"csv_url": data_url(out.getvalue(), "application/octet-stream")}, expect=200)
+    assert r.data["issues"] == [{"index": 1, "errors": ["Email"]}] and names(client) == ["Ann"]
+
+
+def test_overwrite(client):
+    send(client, "Name\nOld 1\nOld 2\n")
+    r = send(client, "Name,Email\nNew,\nBad,no\n", overwrite=True)
+    assert r.data["deleted"] == 2 and len(r.data["ids"]) == 1 and names(client) == ["New"]
+
+
+@pytest.mark.parametrize("content", ['Name,Email\n"open,x@b.example\n', "Email\na@b.example\n", "Name,Email\nA,no\n,\nB,also no\n", "Name\n"])
+def test_overwrite_leaves_everything_when_nothing_is_good(client, content):
+    """spec 02 section 11, 7"""
+    send(client, "Name\nOld 1\nOld 2\n")
+    r = client.post(CONTACTS, {"csv_url": data_url(content), "overwrite": True})
+    assert r.status == 400 or r.data == {"ids": [], "issues": [{"index": 0, "errors": ["Email"]}, {"index": 1, "errors": ["Email"]}], "deleted": 0}
+    assert names(client) == ["Old 1", "Old 2"]
+
+
+def test_overwrite_needs_all_locations(fresh):
+    client = fresh.client()
+    limited = fresh.client(locations=[make_location(client)["id"]])
+    assert send(limited, "Name\nA\n", expect=403, overwrite=True).code == "location_access"
+    assert len(send(limited, "Name\nA\n").data["ids"]) == 1
+
+
+@pytest.mark.parametrize("content, code, errors", [
+    ("Email\na@b.example\n", "batch.header_missing", ["Name"]), ("First Name\nA\n", "batch.header_missing", ["Name"]),
+    ("Name,name\nA,B\n", "batch.header_duplicate", None), ("Name,Email,E-Mail\nA,,\n", "batch.header_duplicate", None),
+    ("Name\n", "batch.data_empty", None), ("", None, None), ('Name\n"open\n', "file.csv_syntax", None), ("[{\"name\": \"x\"}]", "file.unsupported_type", None),
+    (b"Name\nA\0B\n", "file.unsupported_type", None), (b"%PDF-1.4", "file.unsupported_type", None), (b"PK\x03\x04garbage", "file.xlsx_invalid", None),
+    (b"\xff\xfeN\x00a\x00m\x00e\x00\n\x00\x00\xd8\n\x00", "file.encoding", None)])
+def test_files_that_are_refused(client, content, code, errors):
+    r = send(client, content, expect=400)
+    assert code is None or r.code == code, r
+    assert errors is None or r.errors == errors
+    assert names(client) == []
+
+
+def test_encodings(client):
+    for encoding in ("utf-16", "utf-8-sig", "cp1252"):
+        r = client.post(CONTACTS, {"csv_url": data_url("Name\nZoë\n".encode(encoding))}, expect=200)
+        assert client.get(f"{CONTACTS}/{r.data['ids'][0]}").data["name"] == "Zoë"
+
+
+@pytest.mark.parametrize("body, code, errors", [
+    ({"csv_url": "data:text/csv;base64,####"}, "batch.base64_invalid", ["csv_url"]), ({"csv_url": "data:text/csv,Name"}, "batch.base64_invalid", ["csv_url"]),
+    ({"csv_url": 7}, "validation.failed", ["csv_url"]), ({"csv_url": ""}, "validation.failed", ["csv_url"]), ({"csv_url": "x", "name": "y"}, "validation.failed", ["name"]),
+    ({"csv_url": "x", "overwrite": "yes"}, "validation.failed", ["overwrite"]), ({"csv_url": "http://files.example.com/a.csv"}, "file.protocol", ["csv_url"]),
+    ({"csv_url": "https://127.0.0.1/a.csv"}, "file.url", ["csv_url"]), ({"csv_url": "https://localhost/a.csv"}, "file.hostname", ["csv_url"])])
+def test_requests_that_are_refused(client, body, code, errors):
+    r = client.post(CONTACTS, body, expect=400)
+    assert r.code == code and r.errors == errors
+
+
+def test_limits(client):
+    r = client.post(CONTACTS, {"csv_url": data_url("Name\n" + "x\n" * 25001)}, expect=413)
+    assert r.code == "body.too_large" and names(client) == []
+    assert client.post(CONTACTS, {"csv_url": data_url(b"Name\n" + b"y" * 25_000_001)}, expect=413).code == "body.too_large"
+    assert client.post(CONTACTS, {"csv_url": data_url(b"Name\n" + b"y" * 5_000_000)}, expect=400).code == "file.too_complex"
+
+
+def test_white_space_in_the_payload(client):
+    url = data_url("Name\nA\n")
+    assert client.post(CONTACTS, {"csv_url": url[:40] + " \n" + url[40:]}, expect=200).data["deleted"] == 0
+
+
+def test_events(fresh):
+    client = fresh.client()
+    r = send(client, "Name,Email\nA,\nB,no\n")
+    assert [e[0] for e in fresh.events(r.data["ids"][0])] == ["contact.created"]
+    batch = fresh.server.sql("SELECT type, batch_id, data FROM wharf.event WHERE organization_id = %s AND batch_id IS NOT NULL ORDER BY outbox_position", fresh.id)
+    assert [e[0] for e in batch] == ["contact.created", "contact.import_completed"] and len({e[1] for e in batch}) == 1
+    assert {k: batch[1][2][k] for k in ("created", "skipped", "deleted")} == {"created": 1, "skipped": 1, "deleted": 0}
+
+
+def test_one_contact_is_created_as_ever(client):
+    r = client.post(CONTACTS, {"name": "Single"}, expect=201)
+    assert r.headers["Location"] == f"{CONTACTS}/{r.data['id']}"
+    g = client.post(CONTACTS, {"type": "group", "name": "Legacy"}, expect=201)
+    assert g.data["object"] == "group" and g.data["resource"] == "contact" and g.headers["Location"] == f"/v1/groups/{g.data['id']}"
+    key = {"Idempotency-Key": "import-1"}
+    body = {"csv_url": data_url("Name\nOnce\n")}
+    assert client.post(CONTACTS, body, headers=key, expect=200).data == client.post(CONTACTS, body, headers=key, expect=200).data
+    assert names(client).count("Once") == 1
