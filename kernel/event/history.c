@@ -245,11 +245,11 @@ void history_args(struct wharf_req *req, const struct change *c, struct sql_arg 
 
 static struct event_note *find_note(struct wharf_req *req, const struct change *c, wharf_str organization)
 {
-    struct event_note *n = req->tx_depth ? req->emitted : NULL;
+    struct event_note *n = req->tx_depth && req->emitted_of ? req->emitted_of[event_bucket(c->resource_id)] : NULL;
 
     while (n && !(str_eq(n->organization, organization) && str_eq(n->resource_id, c->resource_id) &&
                     (!strcmp(n->type, c->event) || (c->unless && !strcmp(n->type, c->unless)))))
-        n = n->next;
+        n = n->beside;
     return n;
 }
 
@@ -260,20 +260,26 @@ static wharf_str arg_str(const struct sql_arg *a)
 
 static void note(struct wharf_req *req, const struct change *c, const struct sql_arg *args)
 {
-    struct event_note *n;
+    struct event_note *n, **bucket;
+    struct arena *a;
 
     if (!req->tx_depth)
         return;
-    n = ARENA_NEW(req->arena, struct event_note);
+    a = req_tx_memory(req);
+    if (!req->emitted_of)
+        req->emitted_of = ARENA_ARRAY(a, struct event_note *, EVENT_BUCKETS);
+    bucket = &req->emitted_of[event_bucket(c->resource_id)];
+    n = ARENA_NEW(a, struct event_note);
     *n = (struct event_note){.next = req->emitted,
-        .type = arena_dupz(req->arena, c->event).p,
-        .organization = arena_dup_str(req->arena, arg_str(&args[P_ORGANIZATION])),
-        .resource_id = arena_dup_str(req->arena, c->resource_id),
-        .id = arg_str(&args[P_EVENT_ID]),
-        .created_at = arg_str(&args[P_NOW]),
-        .previous = arena_dup_str(req->arena, arg_str(&args[P_PREVIOUS])),
+        .beside = *bucket,
+        .type = arena_dupz(a, c->event).p,
+        .organization = arena_dup_str(a, arg_str(&args[P_ORGANIZATION])),
+        .resource_id = arena_dup_str(a, c->resource_id),
+        .id = arena_dup_str(a, arg_str(&args[P_EVENT_ID])),
+        .created_at = arena_dup_str(a, arg_str(&args[P_NOW])),
+        .previous = arena_dup_str(a, arg_str(&args[P_PREVIOUS])),
         .depth = req->tx_depth};
-    req->emitted = n;
+    req->emitted = *bucket = n;
 }
 
 /* Of a field that was changed twice the oldest value counts. */
@@ -317,7 +323,7 @@ static bool merge(struct wharf_req *req, const struct change *c, struct event_no
         args[P_LOCATION_ID], {NULL, 0}};
 
     if (same)
-        n->previous = older(req, n->previous, arg_str(&args[P_PREVIOUS]));
+        n->previous = arena_dup_str(req_tx_memory(req), older(req, n->previous, arg_str(&args[P_PREVIOUS])));
     values[6] = text(n->previous);
     return req_query(req, sql, values, 7) != NULL;
 }

@@ -92,8 +92,14 @@ static void run_committed(struct wharf_req *req, void *arg)
 void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_rec *old_rec,
     const struct wharf_rec *new_rec)
 {
-    struct committed_call *c = ARENA_NEW(req->arena, struct committed_call);
+    struct committed_call *c;
+    bool any = false;
 
+    for (size_t i = 0; i < res->n_hooks; i++)
+        any |= res->hooks[i].hooks->committed != NULL;
+    if (!any)
+        return;
+    c = ARENA_NEW(req->arena, struct committed_call);
     *c = (struct committed_call){res, op, old_rec, new_rec};
     req_after_commit(req, run_committed, c);
 }

@@ -152,7 +152,7 @@ void req_after_commit(struct wharf_req *req, void (*fn)(struct wharf_req *req, v
 {
     if (req->n_committed == req->cap_committed) {
         size_t cap = req->cap_committed ? req->cap_committed * 2 : 8;
-        struct committed_fn *more = ARENA_ARRAY(req->arena, struct committed_fn, cap);
+        struct committed_fn *more = ARENA_ARRAY(req_tx_memory(req), struct committed_fn, cap);
 
         if (req->n_committed)
             memcpy(more, req->committed, req->n_committed * sizeof(*more));
@@ -187,21 +187,44 @@ wharf_status req_begin(struct wharf_req *req)
     return req_join(req) == WHARF_OK ? begin_level(req) : WHARF_UNAVAILABLE;
 }
 
-/* The savepoints deeper than now are over: their events belong to this one, or were never written. */
+struct arena *req_tx_memory(struct wharf_req *req)
+{
+    if (!req->tx_memory)
+        req->tx_memory = arena_new(0);
+    return req->tx_memory;
+}
+
+size_t event_bucket(wharf_str resource_id)
+{
+    uint32_t h = 2166136261u;
+
+    for (size_t i = 0; i < resource_id.n; i++)
+        h = (h ^ (unsigned char)resource_id.p[i]) * 16777619u;
+    return h & (EVENT_BUCKETS - 1);
+}
+
+/* The savepoints deeper than now are over: their events belong to this one, or were never written. Those of the deepest are the newest. */
 static void settle_notes(struct wharf_req *req, bool keep)
 {
-    struct event_note **at = &req->emitted;
-
-    while (*at) {
-        struct event_note *n = *at;
-
-        if (n->depth > req->tx_depth && (!keep || !req->tx_depth)) {
-            *at = n->next;
+    for (struct event_note *n = req->emitted; n && n->depth > req->tx_depth; n = n->next) {
+        if (keep && req->tx_depth) {
+            n->depth = req->tx_depth;
             continue;
         }
-        n->depth = n->depth > req->tx_depth ? req->tx_depth : n->depth;
-        at = &n->next;
+        req->emitted = n->next;
+        req->emitted_of[event_bucket(n->resource_id)] = n->beside;
     }
+}
+
+/* The transaction is over: nothing of it needs to be remembered. */
+static void forget_transaction(struct wharf_req *req)
+{
+    req->n_committed = req->cap_committed = 0;
+    req->committed = NULL;
+    req->emitted = NULL;
+    req->emitted_of = NULL;
+    arena_free(req->tx_memory);
+    req->tx_memory = NULL;
 }
 
 wharf_status req_commit(struct wharf_req *req)
@@ -225,12 +248,14 @@ wharf_status req_commit(struct wharf_req *req)
     if (db_do(req->thread->db, sql, &e) != DB_OK) {
         req->n_committed = 0;
         req->news = 0;
+        if (!req->tx_depth)
+            forget_transaction(req);
         return req_database_problem(req, &e);
     }
     if (!req->tx_depth) {
         for (size_t i = 0; i < req->n_committed; i++)
             req->committed[i].fn(req, req->committed[i].arg);
-        req->n_committed = 0;
+        forget_transaction(req);
         if (req->wake_jobs)
             job_wake(req->engine);
         req->wake_jobs = false;
@@ -250,10 +275,12 @@ void req_rollback(struct wharf_req *req)
         return;
     req->tx_depth--;
     settle_notes(req, false);
-    if (!req->tx_depth)
-        req->news = 0;
     req->n_committed = 0;
     req->plugin_role = false;
+    if (!req->tx_depth) {
+        req->news = 0;
+        forget_transaction(req);
+    }
     if (req->tx_depth)
         snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%u; RESET ROLE", req->tx_depth);
     else

@@ -50,7 +50,8 @@ struct req_job { /* of a job's run (job/runner.h) */
 };
 
 struct event_note { /* an event that the open transaction has written */
-    struct event_note *next;
+    struct event_note *next; /* an older one */
+    struct event_note *beside; /* an older one in the same bucket */
     const char *type;
     wharf_str organization, resource_id, id, created_at, previous;
     unsigned depth; /* of the savepoint that it belongs to */
@@ -86,7 +87,9 @@ struct wharf_req {
     int depth; /* of the workflow run that this belongs to */
     bool disable_webhooks; /* of everything that this changes */
     const struct write *quiet; /* the write whose row's events are not for webhooks, or NULL */
-    struct event_note *emitted; /* in the open transaction (event/history.c) */
+    struct arena *tx_memory; /* what the open transaction remembers, whatever scopes end; or NULL */
+    struct event_note *emitted; /* in the open transaction (event/history.c), the newest first */
+    struct event_note **emitted_of; /* EVENT_BUCKETS of them by row, or NULL */
 
     struct principal *who; /* NULL on public routes */
     int64_t start_us; /* monotonic */
@@ -152,6 +155,12 @@ bool req_param(const struct wharf_req *req, const char *name, wharf_str *ret);
 /* HTTP status of a code; 500 for an unknown one. */
 int code_status(const struct engine *e, const char *code);
 wharf_status status_kind(int http_status);
+
+/* Memory of the open transaction: freed when it is over, not when a scope of the request ends. */
+struct arena *req_tx_memory(struct wharf_req *req);
+/* The bucket of events of a row, in req->emitted_of. */
+enum { EVENT_BUCKETS = 1024 };
+size_t event_bucket(wharf_str resource_id);
 
 /* ---- transactions of worker threads ---- */
 wharf_status req_begin(struct wharf_req *req); /* nested: a savepoint */

@@ -14,11 +14,12 @@ const wharf_fetch_api *web;
 const wharf_events_api *events;
 const wharf_keys_api *keys;
 
-static const char create_doc[] =
-    "{\"summary\": \"Create a contact, or import a file of them\", \"tag\": \"Contacts\", \"location\": \"multi\", \"statuses\": [200, 201],"
-    " \"large_body\": true, \"description\": \"With csv_url (a data URL or a public https URL of a CSV or XLSX file) and overwrite the file is imported: 200."
-    " Else the fields of a contact: 201.\","
-    " \"body\": {\"type\": \"object\"}, \"response\": {\"type\": \"object\"}}";
+static const char create_doc[] = "{\"summary\": \"Create a contact, or import a file of them\", \"tag\": \"Contacts\", "
+                                 "\"location\": \"multi\", \"statuses\": [200, 201],"
+                                 " \"large_body\": true, \"description\": \"With csv_url (a data URL or a public https "
+                                 "URL of a CSV or XLSX file) and overwrite the file is imported: 200."
+                                 " Else the fields of a contact: 201.\","
+                                 " \"body\": {\"type\": \"object\"}, \"response\": {\"type\": \"object\"}}";
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {

@@ -9,10 +9,31 @@
 #include "contacts.gen.h"
 #include "contacts.h"
 
-enum { ROWS_MAX = 25000, FILE_MAX = 25 * 1000 * 1000, COLUMNS_MAX = 512, NAME_MAX_LENGTH = 191, EMAIL_MAX = 254, ADDRESS_MAX = 512, KEY_MAX = 100, VALUE_MAX = 500 };
+enum {
+    ROWS_MAX = 25000,
+    FILE_MAX = 25 * 1000 * 1000,
+    COLUMNS_MAX = 512,
+    NAME_MAX_LENGTH = 191,
+    EMAIL_MAX = 254,
+    ADDRESS_MAX = 512,
+    KEY_MAX = 100,
+    VALUE_MAX = 500
+};
 
 /* What a column is for. */
-enum use { USE_NONE, USE_NAME, USE_FIRST, USE_LAST, USE_EMAIL, USE_PHONE, USE_TYPE, USE_GROUPS, USE_ADDRESS, USE_METADATA, USES };
+enum use {
+    USE_NONE,
+    USE_NAME,
+    USE_FIRST,
+    USE_LAST,
+    USE_EMAIL,
+    USE_PHONE,
+    USE_TYPE,
+    USE_GROUPS,
+    USE_ADDRESS,
+    USE_METADATA,
+    USES
+};
 
 struct column {
     wharf_str header; /* as written */
@@ -28,7 +49,7 @@ struct group_name {
 /* E-mails and phones that were met in the file. */
 struct seen {
     wharf_str *slots;
-    size_t cap, n;
+    size_t cap;
 };
 
 struct reading {
@@ -40,6 +61,8 @@ struct reading {
     struct group_name *groups;
     size_t n_groups;
     struct seen emails, phones;
+    char *room; /* for what is kept of them; outlives the scope of a row */
+    size_t room_left;
     bool *good; /* by row */
     size_t n_rows, n_good;
     wharf_out *issues;
@@ -55,13 +78,18 @@ static wharf_status close_at_end(struct reading *r, int fd)
 
 static wharf_status too_large(wharf_req *req)
 {
-    return W->err->fail(req, "body.too_large", "csv_url", "A file has at most 25,000 rows and 25 MB; send larger ones to POST /v1/batches");
+    return W->err->fail(req, "body.too_large", "csv_url",
+        "A file has at most 25,000 rows and 25 MB; send larger ones to POST /v1/batches");
 }
 
 static wharf_status open_file(struct reading *r, wharf_str url)
 {
-    const wharf_fetch_request ask = {.head = WHARF_HEAD(wharf_fetch_request), .url = url, .flags = WHARF_FETCH_TO_FILE, .redirects = 3,
-        .max_bytes = FILE_MAX, .total_ms = 60000};
+    const wharf_fetch_request ask = {.head = WHARF_HEAD(wharf_fetch_request),
+        .url = url,
+        .flags = WHARF_FETCH_TO_FILE,
+        .redirects = 3,
+        .max_bytes = FILE_MAX,
+        .total_ms = 60000};
     wharf_fetch *f;
     wharf_str type;
     wharf_status s;
@@ -113,8 +141,14 @@ static size_t bare(wharf_str s, char *out, size_t room)
 
 static enum use use_of(wharf_str header, wharf_str *ret_key)
 {
-    static const char *const names[USES] = {[USE_NAME] = "name", [USE_FIRST] = "firstname", [USE_LAST] = "lastname", [USE_EMAIL] = "email",
-        [USE_PHONE] = "phone", [USE_TYPE] = "type", [USE_GROUPS] = "groups", [USE_ADDRESS] = "address"};
+    static const char *const names[USES] = {[USE_NAME] = "name",
+        [USE_FIRST] = "firstname",
+        [USE_LAST] = "lastname",
+        [USE_EMAIL] = "email",
+        [USE_PHONE] = "phone",
+        [USE_TYPE] = "type",
+        [USE_GROUPS] = "groups",
+        [USE_ADDRESS] = "address"};
     char text[64];
 
     bare(header, text, sizeof(text));
@@ -136,7 +170,8 @@ static wharf_status read_columns(struct reading *r, wharf_import *in)
     bool has[USES] = {false};
     wharf_str header, path;
 
-    for (r->n_columns = 0; r->n_columns < COLUMNS_MAX && files->column(in, r->n_columns, &header, &path); r->n_columns++) {
+    for (r->n_columns = 0; r->n_columns < COLUMNS_MAX && files->column(in, r->n_columns, &header, &path);
+         r->n_columns++) {
         struct column *c = &r->columns[r->n_columns];
 
         c->header = W->mem->dup(r->req, header.p, header.n);
@@ -238,16 +273,37 @@ static uint32_t hash_of(wharf_str s)
     return h;
 }
 
-/* True: it was there before. Texts stay in the request. */
+enum { SEEN_SLOTS = 65536 /* twice ROWS_MAX and more */, ROOM = 65536, ROW_ROOM = 2048 };
+
+/* Before the scope of a row. */
+static void make_room(struct reading *r)
+{
+    if (!r->emails.slots) {
+        r->emails = (struct seen){W->mem->alloc(r->req, SEEN_SLOTS * sizeof(wharf_str)), SEEN_SLOTS};
+        r->phones = (struct seen){W->mem->alloc(r->req, SEEN_SLOTS * sizeof(wharf_str)), SEEN_SLOTS};
+    }
+    if (r->room_left < ROW_ROOM) {
+        r->room = W->mem->alloc(r->req, ROOM);
+        r->room_left = ROOM;
+    }
+}
+
+static wharf_str keep(struct reading *r, wharf_str s)
+{
+    char *p = r->room;
+
+    memcpy(p, s.p, s.n);
+    r->room += s.n;
+    r->room_left -= s.n;
+    return (wharf_str){p, s.n};
+}
+
+/* True: it was there before. An e-mail or phone that is good is short. */
 static bool met_before(struct reading *r, struct seen *seen, wharf_str s)
 {
-    if (!seen->slots) {
-        seen->cap = 65536; /* twice ROWS_MAX and more */
-        seen->slots = W->mem->alloc(r->req, seen->cap * sizeof(*seen->slots));
-    }
     for (size_t i = hash_of(s) & (seen->cap - 1);; i = (i + 1) & (seen->cap - 1)) {
         if (!seen->slots[i].p) {
-            seen->slots[i] = W->mem->dup(r->req, s.p, s.n);
+            seen->slots[i] = keep(r, s);
             return false;
         }
         if (wharf_same(seen->slots[i], s))
@@ -280,7 +336,8 @@ static wharf_str full_name(const struct reading *r, wharf_import *in)
 
     if (name.n || !(first.n + last.n))
         return name;
-    return W->mem->format(r->req, "%.*s%s%.*s", (int)first.n, first.p, first.n && last.n ? " " : "", (int)last.n, last.p);
+    return W->mem->format(
+        r->req, "%.*s%s%.*s", (int)first.n, first.p, first.n && last.n ? " " : "", (int)last.n, last.p);
 }
 
 static bool type_is(wharf_str s, const char *word)
@@ -372,7 +429,10 @@ static void judge_row(struct reading *r, wharf_import *in)
 {
     bool bad[COLUMNS_MAX] = {false}, broken;
     wharf_str code, path, message;
+    wharf_scope *scope;
 
+    make_room(r);
+    scope = W->mem->scope_begin(r->req);
     broken = files->row_error(in, 0, &code, &path, &message);
     judge(r, in, bad);
     if (!broken && !any(bad, r->n_columns))
@@ -383,6 +443,7 @@ static void judge_row(struct reading *r, wharf_import *in)
     else
         put_issue(r, r->n_rows, bad);
     r->n_rows++;
+    W->mem->scope_end(r->req, scope);
 }
 
 static wharf_status judge_file(struct reading *r)
@@ -461,16 +522,19 @@ static wharf_status write_rows(struct reading *r, wharf_out *ids)
     for (size_t row = 0; s == WHARF_OK && files->next(in) == WHARF_IMPORT_ROW; row++) {
         const wharf_json *body;
         const wharf_rec *rec;
+        wharf_scope *scope;
         bool group;
 
         if (row >= r->n_rows || !r->good[row])
             continue;
+        scope = W->mem->scope_begin(r->req);
         group = type_is(cell_of(r, in, USE_TYPE), "group");
         s = row_body(r, in, group, &body);
         if (s == WHARF_OK)
             s = W->res->create(r->req, group ? "group" : "contact", body, &rec);
         if (s == WHARF_OK)
             W->json->put(ids, NULL, wharf_text(W->res->id(rec)));
+        W->mem->scope_end(r->req, scope);
     }
     W->json->close(ids);
     files->close(in);
@@ -479,15 +543,19 @@ static wharf_status write_rows(struct reading *r, wharf_out *ids)
 
 static wharf_status delete_all(wharf_req *req, size_t *ret_n)
 {
-    static const char sql[] = "SELECT id FROM contacts.contact WHERE organization_id = $1::text AND deleted_at IS NULL ORDER BY id";
+    static const char sql[] =
+        "SELECT id FROM contacts.contact WHERE organization_id = $1::text AND deleted_at IS NULL ORDER BY id";
     wharf_val organization = wharf_text(W->req->organization(req)), v;
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, &organization, 1, &rows);
 
     *ret_n = s == WHARF_OK ? W->db->count(rows) : 0;
     for (size_t i = 0; s == WHARF_OK && i < *ret_n; i++) {
+        wharf_scope *scope = W->mem->scope_begin(req);
+
         W->db->value(rows, i, 0, WHARF_V_TEXT, &v);
         s = W->res->remove(req, "contact", v.u.s);
+        W->mem->scope_end(req, scope);
     }
     return s;
 }
@@ -518,7 +586,10 @@ static wharf_status answer(struct reading *r, wharf_out *ids, size_t deleted)
     if (W->json->result(r->req, ids, &list) != WHARF_OK || W->json->result(r->req, r->issues, &issues) != WHARF_OK)
         return W->err->current(r->req);
     out = W->req->respond(r->req, 200,
-        W->mem->format(r->req, "%zu contact%s created, %zu row%s skipped", r->n_good, r->n_good == 1 ? "" : "s", skipped, skipped == 1 ? "" : "s").p);
+        W->mem
+            ->format(r->req, "%zu contact%s created, %zu row%s skipped", r->n_good, r->n_good == 1 ? "" : "s", skipped,
+                skipped == 1 ? "" : "s")
+            .p);
     W->json->open(out, NULL, '{');
     W->json->put(out, "ids", wharf_value(list));
     W->json->put(out, "issues", wharf_value(issues));
