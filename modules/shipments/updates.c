@@ -84,25 +84,46 @@ static bool read_zone(const char *p, int64_t *ret_seconds)
     return true;
 }
 
+static bool read_day(const char **p, int64_t *ret_day)
+{
+    int64_t y, m, d;
+
+    return digits(p, 4, &y) && *(*p)++ == '-' && digits(p, 2, &m) && *(*p)++ == '-' && digits(p, 2, &d) &&
+           day_number(y, m, d, ret_day);
+}
+
+/* Milliseconds of the day. */
+static bool read_time(const char **p, int64_t *ret_ms)
+{
+    int64_t h, m, s, ms = 0;
+
+    if (!digits(p, 2, &h) || *(*p)++ != ':' || !digits(p, 2, &m) || *(*p)++ != ':' || !digits(p, 2, &s))
+        return false;
+    if (**p == '.') {
+        (*p)++;
+        if (!digits(p, 3, &ms))
+            return false;
+    }
+    *ret_ms = ((h * 60 + m) * 60 + s) * 1000 + ms;
+    return h < 24 && m < 60 && s < 60;
+}
+
 /* docs/spec/01-platform.md section 11.2: RFC 3339 with seconds, or seconds or milliseconds since 1970. */
 static bool read_moment(wharf_str s, int64_t *ret_us)
 {
-    int64_t y, mo, d, h, mi, se, ms = 0, day, zone;
+    int64_t day, ms, zone;
     const char *p = s.p;
 
     if (s.n && strspn(s.p, "0123456789") == s.n && s.n <= MILLIS_DIGITS && (s.n == 1 || s.p[0] != '0')) {
         *ret_us = strtoll(s.p, NULL, 10) * (s.n <= SECONDS_DIGITS ? 1000000 : 1000);
         return true;
     }
-    if (!digits(&p, 4, &y) || *p++ != '-' || !digits(&p, 2, &mo) || *p++ != '-' || !digits(&p, 2, &d))
+    if (!read_day(&p, &day) || (*p != 'T' && *p != 't'))
         return false;
-    if ((*p != 'T' && *p != 't') || (p++, !digits(&p, 2, &h)) || *p++ != ':' || !digits(&p, 2, &mi) || *p++ != ':')
+    p++;
+    if (!read_time(&p, &ms) || !read_zone(p, &zone))
         return false;
-    if (!digits(&p, 2, &se) || (*p == '.' && (p++, !digits(&p, 3, &ms))) || !read_zone(p, &zone))
-        return false;
-    if (!day_number(y, mo, d, &day) || h > 23 || mi > 59 || se > 59)
-        return false;
-    *ret_us = ((day * 86400 + h * 3600 + mi * 60 + se - zone) * 1000 + ms) * 1000;
+    *ret_us = ((day * 86400 - zone) * 1000 + ms) * 1000;
     return true;
 }
 
