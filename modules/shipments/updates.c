@@ -150,6 +150,11 @@ static void read_when(wharf_req *req, const wharf_json *input, const char *path,
 
 /* ---- the other members ---- */
 
+static bool is_image(wharf_str s)
+{
+    return strncmp(s.p, "https://", 8) == 0 || strncmp(s.p, "http://", 7) == 0 || strncmp(s.p, "data:image/", 11) == 0;
+}
+
 static void read_images(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
 {
     const wharf_json *many = W->json->get(input, "images"), *one = W->json->get(input, "image");
@@ -165,8 +170,7 @@ static void read_images(wharf_req *req, const wharf_json *input, const char *pat
             return;
         }
         for (const wharf_json *e = W->json->at(many, 0); e; e = W->json->next(e)) {
-            if (!W->json->text(e, &s) ||
-                (strncmp(s.p, "https://", 8) && strncmp(s.p, "http://", 7) && strncmp(s.p, "data:image/", 11)))
+            if (!W->json->text(e, &s) || !is_image(s))
                 bad(req, path, "images", "must be URLs or data URLs of images");
         }
         u->images = many;

@@ -52,6 +52,7 @@ CREATE INDEX tracker_updated_at ON trackers.tracker (organization_id, updated_at
 CREATE INDEX tracker_estimated_delivery_at ON trackers.tracker (organization_id, estimated_delivery_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX tracker_delivered_at ON trackers.tracker (organization_id, delivered_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX tracker_pickup_at ON trackers.tracker (organization_id, pickup_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX tracker_estimated_delivery_at_down ON trackers.tracker (organization_id, estimated_delivery_at DESC NULLS LAST, id DESC) WHERE deleted_at IS NULL;
 CREATE INDEX tracker_status_order ON trackers.tracker (organization_id, lower(status) COLLATE "C", id) WHERE deleted_at IS NULL;
 CREATE INDEX tracker_status ON trackers.tracker (organization_id, status, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX tracker_type ON trackers.tracker (organization_id, type, created_at, id) WHERE deleted_at IS NULL;
