@@ -79,13 +79,8 @@ static struct sql_arg arg_int(struct arena *a, int64_t v)
 
 static struct sql_arg arg_time(struct arena *a, int64_t us)
 {
-    char text[ISO_MS_LEN + 1];
-    wharf_str s;
+    wharf_str s = us ? time_iso(a, us) : (wharf_str){NULL, 0};
 
-    if (!us)
-        return (struct sql_arg){NULL, 0};
-    time_format_iso(us, text);
-    s = arena_dup(a, text, ISO_MS_LEN);
     return (struct sql_arg){s.p, s.n};
 }
 

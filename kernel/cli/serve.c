@@ -4,6 +4,7 @@
  * `serve` with settings for a first try, a demonstration organization and a greeting.
  */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -142,13 +143,21 @@ static bool set_up(struct serve *s)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* The cores that this process may use: a container or taskset may give it fewer than the machine has. */
+static size_t cores_allowed(void)
+{
+    cpu_set_t set;
+
+    return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0 ? (size_t)CPU_COUNT(&set) : 1;
+}
+
 /* Before the database: a port in use is told at once, and who connects while migrations run waits instead of being refused. */
 static bool open_sockets(struct serve *s)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t cores = cores_allowed();
     wharf_str error = {"", 0};
 
-    s->n_web = s->config->workers ? (size_t)s->config->workers : cores > 0 ? (size_t)cores : 1;
+    s->n_web = s->config->workers ? (size_t)s->config->workers : cores;
     if (s->n_web > SEATS_MAX - JOB_WORKERS_MAX)
         s->n_web = SEATS_MAX - JOB_WORKERS_MAX;
     if (!listen_open(s->config->listen, s->n_web, s->listen_fds, &s->listen, s->c.a, &error) ||

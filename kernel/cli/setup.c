@@ -96,7 +96,10 @@ int command_setup(int argc, char **argv)
     config = cli_config(&c);
     if (!config)
         return EXIT_FAILED;
-    conn = cli_connect(database[0] ? database : config->database, c.a);
+    conn = cli_connect(database[0]                  ? database
+                       : config->database_direct[0] ? config->database_direct
+                                                    : config->database,
+        c.a);
     if (!conn)
         return EXIT_FAILED;
     good = migrate(conn, config, check_only ? MIGRATE_CHECK : MIGRATE_APPLY, c.a);

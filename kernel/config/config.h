@@ -28,6 +28,7 @@ struct config {
     const char *tls_certificate, *tls_key; /* tls.certificate, tls.key = "": PEM files; both or none (http/tls.h) */
     const char *data; /* data = "/var/lib/wharf" */
     const char *database; /* database.url = "embedded" or a libpq connection string */
+    const char *database_direct; /* database.direct = "": as database */
     bool database_prepared; /* database.prepared = true */
     int64_t database_lanes; /* database.lanes = 4: connections of the event loop, per web worker */
     int64_t database_pool; /* database.pool = 4: blocking connections (= worker threads) per web worker */

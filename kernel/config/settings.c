@@ -46,6 +46,9 @@ static const struct setting table[] = {
     TEXT("data", data, "/var/lib/wharf", "folder of everything kept outside the database"),
     {"database.url", SET_TEXT, AT(database), "embedded", 0, 0, NULL, "\"embedded\" or a PostgreSQL connection string",
         "database"},
+    TEXT("database.direct", database_direct, "",
+        "past a pooler in front of database.url: where notices are listened for and migrations run; empty: "
+        "database.url"),
     BOOL("database.prepared", database_prepared, "true", "false for poolers that do not know prepared statements"),
     INT("database.lanes", database_lanes, "4", 1, 64, "connections of the event loop, per web worker"),
     INT("database.pool", database_pool, "4", 1, 64, "blocking connections (worker threads), per web worker"),

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "util/log.h"
@@ -22,10 +23,15 @@ struct db_conn {
 
 uint64_t statement_hash(const char *sql)
 {
-    uint64_t h = 0xcbf29ce484222325ULL;
+    uint64_t h = 0xcbf29ce484222325ULL, word;
+    size_t n = strlen(sql);
 
-    for (; *sql; sql++)
-        h = (h ^ (unsigned char)*sql) * 0x100000001b3ULL;
+    for (; n; n -= n < sizeof(word) ? n : sizeof(word), sql += sizeof(word)) {
+        word = 0;
+        memcpy(&word, sql, n < sizeof(word) ? n : sizeof(word));
+        h = (h ^ word) * 0x9fb21c651e98df25ULL;
+        h ^= h >> 32;
+    }
     return h ? h : 1;
 }
 

@@ -135,10 +135,7 @@ static struct sql_arg text(wharf_str s)
 
 static struct sql_arg iso(struct wharf_req *req, int64_t us)
 {
-    char *p = arena_alloc(req->arena, ISO_MS_LEN + 1);
-
-    time_format_iso(us, p);
-    return (struct sql_arg){p, ISO_MS_LEN};
+    return text(time_iso(req->arena, us));
 }
 
 static struct sql_arg new_id(struct wharf_req *req, const char *prefix)

@@ -10,7 +10,9 @@
 #include "http/files.h"
 #include "http/tls.h"
 #include "resource/envelope.h"
+#include "util/id.h"
 #include "util/str.h"
+#include "util/time.h"
 
 /* ---- gzip ---- */
 
@@ -239,30 +241,34 @@ static void options_raw(struct exchange *x)
     buf_done(&out);
 }
 
-/* A refusal while the body is still on its way: libmicrohttpd takes answers before or after a body, not inside it. */
-void answer_raw(struct exchange *x)
+static const char *phrase(int status)
 {
     static const char *const phrases[] = {"Bad Request", "Unauthorized", "Refused", "Forbidden", "Not Found",
         "Method Not Allowed", "Not Acceptable", "Refused", "Request Timeout", "Conflict"};
-    struct wharf_req *req = &x->req;
-    struct buf body, out;
-    int status;
 
-    if (!req->n_problems) {
-        options_raw(x);
-        return;
-    }
-    status = code_status(req->engine, req->problems[0].code);
+    return status == 504 ? "Gateway Timeout" : status < 410 ? phrases[status - 400] : "Refused";
+}
+
+/* A whole answer, past libmicrohttpd; then the connection ends. req holds the problem; x says whom it is for. */
+static void refuse_raw(struct exchange *x, struct wharf_req *req)
+{
+    int status = code_status(req->engine, req->problems[0].code);
+    struct buf body, out;
+
     buf_init(&body, 1 << 20);
     buf_init(&out, 1 << 20);
     if (req->problem_details)
         problem_details_write(&body, req, status);
     else
         envelope_write(&body, req, status);
-    buf_addf(&out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n", status, status < 410 ? phrases[status - 400] : "Refused",
+    buf_addf(&out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n", status, phrase(status),
         req->problem_details ? "application/problem+json" : "application/json; charset=utf-8");
     buf_addf(
         &out, "SVC-Datetime-Format: %s\r\nRequest-Id: %s\r\n", datetime_headers[req->datetime_format], req->request_id);
+    if (req->client_request_id.n)
+        buf_addf(&out, "X-Request-Id: %s\r\n", req->client_request_id.p);
+    if (req->who && req->who->organization.n)
+        buf_addf(&out, "SVC-Mode: %s\r\n", req->who->test_mode ? "test" : "live");
     if (x->allow)
         buf_addf(&out, "Allow: %s\r\n", x->allow);
     if (req->retry_after)
@@ -281,23 +287,51 @@ void answer_raw(struct exchange *x)
     buf_done(&out);
 }
 
-/* Where there is no request to speak of yet (headers that never end), or a thread still has it. */
-void answer_timeout_raw(struct peer *p, bool handler)
+/* A refusal while the body is still on its way: libmicrohttpd takes answers before or after a body, not inside it. */
+void answer_raw(struct exchange *x)
 {
-    static const char head[] =
-        "Content-Type: application/json; charset=utf-8\r\nConnection: close\r\nCache-Control: no-store\r\n"
-        "X-Content-Type-Options: nosniff\r\n";
-    static const char *const bodies[] = {"{\"data\":null,\"message\":\"The request was not sent within the time "
-                                         "limit\",\"status\":408,\"code\":\"request.timeout\","
-                                         "\"errors\":[],\"pagination\":null,\"endpoint\":\"\"}",
-        "{\"data\":null,\"message\":\"The request took longer than its time limit and was given "
-        "up\",\"status\":504,\"code\":\"timeout\","
-        "\"errors\":[],\"pagination\":null,\"endpoint\":\"\"}"};
+    if (x->req.n_problems)
+        refuse_raw(x, &x->req);
+    else
+        options_raw(x);
+}
+
+/* A thread or a statement still has the request: only what never changes once it was handed over is read. */
+void answer_late(struct exchange *x)
+{
+    const struct wharf_req *req = &x->req;
+    struct wharf_req late = {.arena = arena_new(0),
+        .engine = req->engine,
+        .method = req->method,
+        .path = req->path,
+        .problem_details = req->problem_details,
+        .datetime_format = req->datetime_format,
+        .client_request_id = req->client_request_id,
+        .who = req->who};
+
+    memcpy(late.request_id, req->request_id, sizeof(late.request_id));
+    req_fail(&late, "timeout", NULL, NULL);
+    refuse_raw(x, &late);
+    shutdown(x->peer->fd, SHUT_RD);
+    arena_free(late.arena);
+}
+
+/* Headers that never end: there is no request to speak of yet. */
+void answer_unsent(struct peer *p)
+{
+    static const char body[] =
+        "{\"data\":null,\"message\":\"The request was not sent within the time limit\",\"status\":408,"
+        "\"code\":\"request.timeout\",\"errors\":[],\"pagination\":null,\"endpoint\":\"\"}";
+    char id[ID_MAX];
     struct buf out;
 
+    id_new("req", clock_now_us(), id);
     buf_init(&out, 4096);
-    buf_addf(&out, "HTTP/1.1 %s\r\n%sContent-Length: %zu\r\n\r\n%s",
-        handler ? "504 Gateway Timeout" : "408 Request Timeout", head, strlen(bodies[handler]), bodies[handler]);
+    buf_addf(&out,
+        "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json; charset=utf-8\r\nSVC-Datetime-Format: %s\r\n"
+        "Request-Id: %s\r\nConnection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+        "Content-Length: %zu\r\n\r\n%s",
+        datetime_headers[DATETIME_ISO], id, sizeof(body) - 1, body);
     send_and_close_ours(p, buf_str(&out));
     shutdown(p->fd, SHUT_RD);
     buf_done(&out);

@@ -383,7 +383,9 @@ static bool body_headers_ok(struct exchange *x)
 
 static bool takes_precondition(const struct exchange *x)
 {
-    return x->req.route->kind == ROUTE_UPDATE || x->req.route->kind == ROUTE_DELETE;
+    enum route_kind kind = x->req.route->kind;
+
+    return kind == ROUTE_UPDATE || kind == ROUTE_DELETE || kind == ROUTE_PLUGIN;
 }
 
 /* 1 to 255 printable ASCII characters; a structured-field string is unquoted. */

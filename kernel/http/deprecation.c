@@ -7,22 +7,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { SECOND = 1000000, DAY_S = 86400 };
-
-/* "Sun, 06 Nov 1994 08:49:37 GMT" */
-static const char *http_date(struct arena *a, int64_t us)
-{
-    static const char *const days[] = {"Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"}; /* 1970 began on a Thursday */
-    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    char iso[ISO_MS_LEN + 1];
-    int month;
-
-    time_format_iso(us, iso);
-    month = (iso[5] - '0') * 10 + iso[6] - '0';
-    return arena_printf(a, "%s, %.2s %.3s %.4s %.8s GMT", days[us / SECOND / DAY_S % 7], iso + 8,
-        months + 3 * (month - 1), iso, iso + 11)
-        .p;
-}
+enum { SECOND = 1000000 };
 
 /* "2026-07-01", or a moment. */
 static bool read_date(struct arena *a, wharf_str text, int64_t *ret_us)
@@ -51,8 +36,12 @@ static const struct deprecation *read_one(
         return NULL;
     }
     d->since = arena_printf(a, "@%lld", (long long)(d->since_us / SECOND)).p;
-    if (sunset.n)
-        d->sunset = http_date(a, d->sunset_us);
+    if (sunset.n) {
+        char *text = arena_alloc(a, HTTP_DATE_LEN + 1);
+
+        time_format_http(d->sunset_us, text);
+        d->sunset = text;
+    }
     if (link.n)
         d->link = arena_printf(a, "<%.*s>; rel=\"deprecation\"", STR_ARG(link)).p;
     return d;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "http/exchange.h"
+#include "resource/write.h"
 #include "util/str.h"
 
 enum { TAGGED_MAX = 1 << 20, HALF_DIGITS = 11 };
@@ -40,31 +41,18 @@ static void write_tag(const struct wharf_req *req, char out[ETAG_MAX])
     *p = 0;
 }
 
-static wharf_str bare(const char *tag, size_t n)
-{
-    if (n > 2 && tag[0] == 'W' && tag[1] == '/') {
-        tag += 2;
-        n -= 2;
-    }
-    if (n >= 2 && tag[0] == '"' && tag[n - 1] == '"') {
-        tag++;
-        n -= 2;
-    }
-    if (n > 3 && memcmp(tag + n - 3, "-gz", 3) == 0)
-        n -= 3;
-    return (wharf_str){tag, n};
-}
-
 static bool listed(const char *header, const char *tag)
 {
-    for (const char *p = header; *p;) {
-        size_t n;
+    enum tag_kind kind;
+    wharf_str got;
 
-        p += strspn(p, ", \t");
-        n = strcspn(p, ", \t");
-        if ((n == 1 && *p == '*') || str_eqz(bare(p, n), tag))
+    while ((kind = tag_next(&header, &got)) != TAG_END) {
+        if (kind == TAG_ANY)
             return true;
-        p += n;
+        if (got.n > 3 && memcmp(got.p + got.n - 3, "-gz", 3) == 0)
+            got.n -= 3;
+        if (str_eqz(got, tag))
+            return true;
     }
     return false;
 }

@@ -12,6 +12,7 @@
 
 #include "config/config.h"
 #include "resource/plan.h"
+#include "supervisor/board.h"
 #include "supervisor/limits.h"
 #include "supervisor/worker.h"
 #include "util/network.h"
@@ -48,7 +49,7 @@ struct server;
 struct peer;
 
 struct charge { /* a token taken of a bucket */
-    const char *name; /* "key", "write", "organization", "endpoint" */
+    enum limit_reason reason; /* its name is limit_reasons[] */
     struct limit_rate rate;
     uint64_t owner;
     int64_t left, wait_us; /* see limit_take() */
@@ -157,7 +158,8 @@ bool etag_build(struct exchange *x);
 /* answer.c */
 struct MHD_Response *answer_build(struct exchange *x, int *ret_status);
 void answer_raw(struct exchange *x);         /* the refusal, written to the socket itself */
-void answer_timeout_raw(struct peer *p, bool handler); /* 504 for a handler, else 408 */
+void answer_late(struct exchange *x); /* 504 while a handler still runs */
+void answer_unsent(struct peer *p); /* 408 while headers are still missing */
 
 /* dispatch.c: from a complete request to lanes, threads, or an answer at once. True: answered already. */
 bool dispatch(struct exchange *x);

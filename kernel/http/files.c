@@ -166,14 +166,9 @@ static void add(struct MHD_Response *r, const char *name, const char *value)
 
 static void add_modified(struct MHD_Response *r, int64_t us)
 {
-    static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    time_t seconds = (time_t)(us / 1000000);
-    char text[64];
-    struct tm t;
+    char text[HTTP_DATE_LEN + 1];
 
-    gmtime_r(&seconds, &t);
-    snprintf(text, sizeof(text), "%.3s, %02d %.3s %04d %02d:%02d:%02d GMT", days + 3 * t.tm_wday, t.tm_mday,
-        months + 3 * t.tm_mon, t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
+    time_format_http(us, text);
     add(r, "Last-Modified", text);
 }
 

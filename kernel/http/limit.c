@@ -32,13 +32,13 @@ static bool is_write(const struct wharf_req *req)
     return !strcmp(req->method, "POST") || !strcmp(req->method, "DELETE");
 }
 
-static void add(struct exchange *x, const char *name, struct limit_rate rate, char kind, wharf_str id)
+static void add(struct exchange *x, enum limit_reason reason, struct limit_rate rate, char kind, wharf_str id)
 {
     struct charge *c = &x->charges[x->n_charges];
 
     if (!rate.rate)
         return;
-    *c = (struct charge){.name = name, .rate = rate, .owner = owner_of(x->req.engine->board, kind, id.p, id.n)};
+    *c = (struct charge){.reason = reason, .rate = rate, .owner = owner_of(x->req.engine->board, kind, id.p, id.n)};
     c->left = limit_take(&x->req.engine->board->limits, c->owner, &rate, x->server->turn_us, &c->wait_us);
     x->n_charges++;
 }
@@ -57,23 +57,14 @@ static const struct charge *emptiest(const struct exchange *x)
     return least;
 }
 
-static bool refuse(struct exchange *x, enum limit_reason reason, const char *name, int64_t wait_us)
+static bool refuse(struct exchange *x, enum limit_reason reason, int64_t wait_us)
 {
     x->req.retry_after = (int)((wait_us + SECOND_US - 1) / SECOND_US);
     if (x->req.retry_after < 1)
         x->req.retry_after = 1;
     atomic_fetch_add_explicit(&x->req.engine->board->rate_limited[reason], 1, memory_order_relaxed);
-    req_fail(&x->req, "rate_limited", name, NULL);
+    req_fail(&x->req, "rate_limited", limit_reasons[reason], NULL);
     return false;
-}
-
-static enum limit_reason reason_of(const char *name)
-{
-    for (int i = 0; i < LIMIT_REASONS; i++) {
-        if (!strcmp(limit_reasons[i], name))
-            return (enum limit_reason)i;
-    }
-    return LIMIT_BY_KEY;
 }
 
 bool limit_request(struct exchange *x)
@@ -85,25 +76,26 @@ bool limit_request(struct exchange *x)
 
     if (!who || x->n_charges || x->flight)
         return true;
-    add(x, "key", per_second(who->test_mode ? &c->rate_test : &c->rate_key), 'k', who->key_id);
+    add(x, LIMIT_BY_KEY, per_second(who->test_mode ? &c->rate_test : &c->rate_key), 'k', who->key_id);
     if (is_write(req) && !who->test_mode)
-        add(x, "write", per_second(&c->rate_write), 'w', who->key_id);
-    add(x, "organization", per_second(&c->rate_organization), 'o', who->organization);
+        add(x, LIMIT_BY_WRITE, per_second(&c->rate_write), 'w', who->key_id);
+    add(x, LIMIT_BY_ORGANIZATION, per_second(&c->rate_organization), 'o', who->organization);
     if (req->route->per_minute && c->rate_endpoint) {
         wharf_str id = arena_printf(req->arena, "%.*s %s", STR_ARG(who->organization), req->route->pattern);
 
-        add(x, "endpoint", (struct limit_rate){req->route->per_minute, req->route->per_minute, MINUTE_US}, 'e', id);
+        add(x, LIMIT_BY_ENDPOINT, (struct limit_rate){req->route->per_minute, req->route->per_minute, MINUTE_US}, 'e',
+            id);
     }
     least = emptiest(x);
     if (least && least->left < 0)
-        return refuse(x, reason_of(least->name), least->name, least->wait_us);
+        return refuse(x, least->reason, least->wait_us);
     if (!c->rate_concurrency)
         return true;
     x->flight = owner_of(req->engine->board, 'f', who->key_id.p, who->key_id.n);
     if (limit_enter(&req->engine->board->limits, x->flight, x->server->boot->slot, c->rate_concurrency))
         return true;
     x->flight = 0;
-    return refuse(x, LIMIT_BY_CONCURRENCY, "concurrency", SECOND_US);
+    return refuse(x, LIMIT_BY_CONCURRENCY, SECOND_US);
 }
 
 void limit_done(struct exchange *x)
@@ -139,28 +131,41 @@ bool limit_failure(struct exchange *x)
             owner_of(x->req.engine->board, 'i', ip.b, ip_is_v4(&ip) ? sizeof(ip.b) : 8), &rate, x->server->turn_us,
             &wait_us) >= 0)
         return true;
-    return refuse(x, LIMIT_BY_IP, "ip", wait_us);
+    return refuse(x, LIMIT_BY_IP, wait_us);
+}
+
+/* Decimal digits of n >= 0 before end; where they begin. */
+static char *digits(char *end, int64_t n)
+{
+    do
+        *--end = (char)('0' + n % 10);
+    while (n /= 10);
+    return end;
+}
+
+static void number_header(struct MHD_Response *r, const char *name, int64_t n)
+{
+    char text[24] = "";
+
+    MHD_add_response_header(r, name, digits(text + sizeof(text) - 1, n));
 }
 
 void limit_headers(const struct exchange *x, struct MHD_Response *r)
 {
     const struct charge *c = emptiest(x);
-    long long left, reset, window;
+    int64_t left, reset;
     char text[96];
 
     if (!c)
         return;
     left = c->left > 0 ? c->left : 0;
     reset = (c->wait_us + SECOND_US - 1) / SECOND_US;
-    window = c->rate.period_us / SECOND_US;
-    snprintf(text, sizeof(text), "\"%s\";q=%lld;w=%lld", c->name, (long long)c->rate.rate, window);
+    snprintf(text, sizeof(text), "\"%s\";q=%lld;w=%lld", limit_reasons[c->reason], (long long)c->rate.rate,
+        (long long)(c->rate.period_us / SECOND_US));
     MHD_add_response_header(r, "RateLimit-Policy", text);
-    snprintf(text, sizeof(text), "\"%s\";r=%lld;t=%lld", c->name, left, reset);
+    snprintf(text, sizeof(text), "\"%s\";r=%lld;t=%lld", limit_reasons[c->reason], (long long)left, (long long)reset);
     MHD_add_response_header(r, "RateLimit", text);
-    snprintf(text, sizeof(text), "%lld", (long long)c->rate.rate);
-    MHD_add_response_header(r, "RateLimit-Limit", text);
-    snprintf(text, sizeof(text), "%lld", left);
-    MHD_add_response_header(r, "RateLimit-Remaining", text);
-    snprintf(text, sizeof(text), "%lld", reset);
-    MHD_add_response_header(r, "RateLimit-Reset", text);
+    number_header(r, "RateLimit-Limit", c->rate.rate);
+    number_header(r, "RateLimit-Remaining", left);
+    number_header(r, "RateLimit-Reset", reset);
 }

@@ -216,10 +216,10 @@ static void check_exchange(struct server *s, struct exchange *x)
         return;
     if (x->suspended && !x->detached && s->turn_us > x->req.deadline_us) {
         x->detached = true; /* a thread or a statement goes on; nobody waits for it */
-        answer_timeout_raw(x->peer, true);
+        answer_late(x);
     } else if (x->state == X_NEW && s->turn_us - x->req.start_us > s->config->header_timeout_ms * 1000) {
         x->req.start_us = s->turn_us; /* once */
-        answer_timeout_raw(x->peer, false);
+        answer_unsent(x->peer);
     } else if (x->state == X_BODY && !x->suspended && idle > s->config->body_timeout_ms * 1000) {
         req_fail(&x->req, "request.timeout", NULL, NULL);
         exchange_cut(x);
@@ -244,7 +244,7 @@ static void check_times(struct server *s)
 
         if (!p->busy && s->turn_us - p->since_us > limit) {
             if (!p->used)
-                answer_timeout_raw(p, false);
+                answer_unsent(p);
             else
                 shutdown(p->fd, SHUT_RDWR);
             p->since_us = s->turn_us;

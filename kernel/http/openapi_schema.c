@@ -168,10 +168,31 @@ static void children_as_read(struct jw *w, const struct field *f)
     jw_close(w, '}');
 }
 
+static void rows_as_read(struct jw *w, const struct field *f)
+{
+    jw_open(w, f->name, '{');
+    jw_z(w, "type", "array");
+    jw_open(w, "items", '{');
+    jw_z(w, "type", "object");
+    jw_open(w, "properties", '{');
+    for (size_t i = 0; i < f->n_show; i++)
+        jw_raw(w, f->show[i], WHARF_S("{}"));
+    jw_close(w, '}');
+    jw_open(w, "required", '[');
+    for (size_t i = 0; i < f->n_show; i++)
+        jw_z(w, NULL, f->show[i]);
+    jw_close(w, ']');
+    jw_bool(w, "additionalProperties", false);
+    jw_close(w, '}');
+    jw_close(w, '}');
+}
+
 static void field_as_read(struct jw *w, const struct field *f)
 {
     if (f->kind == FIELD_CHILDREN)
         children_as_read(w, f);
+    else if (f->n_show)
+        rows_as_read(w, f);
     else if (f->store == STORE_TIME && f->nullable)
         type_or_null(w, f->name, "string", "integer");
     else if (f->store == STORE_TIME)

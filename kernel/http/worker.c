@@ -308,7 +308,8 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
         return no_database(boot);
     e->openapi = openapi_build(e);
     count_routes(e, boot->board);
-    pulse = pulse_start(e, boot->database, boot->kind == WORKER_JOB, &why);
+    pulse = pulse_start(
+        e, config->database_direct[0] ? config->database_direct : boot->database, boot->kind == WORKER_JOB, &why);
     if (!pulse)
         return no_database(boot);
     if (!start_plugins(e, config, boot, &why))

@@ -7,6 +7,7 @@
 
 #include "util/id.h"
 #include "util/str.h"
+#include "util/time.h"
 
 enum { LINE = 76, WORD_BYTES = 42 }; /* of an encoded word: 42 bytes are 56 characters of base64, 68 with its frame */
 
@@ -263,13 +264,10 @@ static void mailbox(struct arena *a, struct buf *out, wharf_str name, wharf_str 
 
 static void date_header(struct buf *out, int64_t now_us)
 {
-    static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    time_t seconds = (time_t)(now_us / 1000000);
-    struct tm t;
+    char text[HTTP_DATE_LEN + 1];
 
-    gmtime_r(&seconds, &t);
-    buf_addf(out, "Date: %.3s, %02d %.3s %04d %02d:%02d:%02d +0000\r\n", days + 3 * t.tm_wday, t.tm_mday,
-        months + 3 * t.tm_mon, t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
+    time_format_http(now_us, text);
+    buf_addf(out, "Date: %.*s+0000\r\n", HTTP_DATE_LEN - 3, text); /* RFC 5322 has a number in place of GMT */
 }
 
 static void id_header(struct buf *out, const struct mail *m)

@@ -170,6 +170,8 @@ static wharf_status s_fetch(
         return WHARF_DENIED;
     if (rec->locked)
         return req_fail(req, "secrets.unavailable", NULL, NULL);
+    if (flags & WHARF_FOR_UPDATE && !route_precondition(req, rec))
+        return WHARF_CONFLICT;
     *ret_rec = rec;
     return WHARF_OK;
 }
@@ -396,7 +398,7 @@ static bool event_row(wharf_req *req, struct jw *w, const struct resource *res, 
         const struct wharf_rec *rec = record_from_result(req->arena, res, r, 0);
 
         record_members(w, req->arena, rec, &view);
-        c->location_id = d->location ? record_text(rec, d->location) : location_is_id(res) ? id : str_z("");
+        c->location_id = record_location(rec);
     } else {
         jw_z(w, "object", d->name);
         jw_str(w, "id", id);

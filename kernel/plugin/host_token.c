@@ -27,10 +27,9 @@ static struct sql_arg hash_of(wharf_req *req, wharf_str token)
 
 static struct sql_arg time_arg(wharf_req *req, int64_t us)
 {
-    char *iso = arena_alloc(req->arena, ISO_MS_LEN + 1);
+    wharf_str iso = time_iso(req->arena, us);
 
-    time_format_iso(us, iso);
-    return (struct sql_arg){iso, ISO_MS_LEN};
+    return (struct sql_arg){iso.p, iso.n};
 }
 
 /* "support.attachment": plugins do not meet. */

@@ -41,15 +41,13 @@ static const char *read_numbers(wharf_str *values, size_t n, int *ret_order)
 static const char *read_dates(struct arena *a, wharf_str *values, size_t n, int *ret_order)
 {
     int64_t us, first = 0;
-    char iso[ISO_MS_LEN + 1];
 
     for (size_t i = 0; i < n; i++) {
         if (!time_parse(values[i], true, &us))
             return "must be a date and time with Z or a UTC offset, or seconds or milliseconds since 1970";
         *ret_order = (first > us) - (first < us);
         first = us;
-        time_format_iso(us, iso);
-        values[i] = arena_dup(a, iso, ISO_MS_LEN);
+        values[i] = time_iso(a, us);
     }
     return NULL;
 }

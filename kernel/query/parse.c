@@ -479,22 +479,30 @@ static void settle_place(struct parse *p)
         problem_code(p, "cursor.invalid", WHARF_S("cursor"), "is not one of this list: begin again with cursor=start");
 }
 
+/* Locations that a condition names: values of one, or items of a set. */
+static size_t named_locations(const struct condition *c, wharf_str *ids)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n_values; i++)
+        ids[n++] = c->values[i];
+    for (size_t i = 0; i < c->n_items; i++)
+        ids[n++] = c->items[i].value;
+    return n;
+}
+
 static void collect_locations(struct parse *p)
 {
     struct list_query *q = p->q;
     wharf_str *ids;
-    size_t n = 0;
+    size_t most = 0;
 
     for (size_t i = 0; i < q->n_conditions; i++)
-        n += q->conditions[i].filter->field == p->d->location ? q->conditions[i].n_values : 0;
-    q->locations_asked = ids = ARENA_ARRAY(p->a, wharf_str, n + 1);
+        most += q->conditions[i].n_values + q->conditions[i].n_items;
+    q->locations_asked = ids = ARENA_ARRAY(p->a, wharf_str, most + 1);
     for (size_t i = 0; p->d->location && i < q->n_conditions; i++) {
-        const struct condition *c = &q->conditions[i];
-
-        if (c->filter->field != p->d->location || !c->n_values)
-            continue;
-        memcpy(ids + q->n_locations_asked, c->values, c->n_values * sizeof(*ids));
-        q->n_locations_asked += c->n_values;
+        if (q->conditions[i].filter->field == p->d->location)
+            q->n_locations_asked += named_locations(&q->conditions[i], ids + q->n_locations_asked);
     }
 }
 

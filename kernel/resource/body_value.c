@@ -221,7 +221,6 @@ static void bool_value(
 static void time_value(
     struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
 {
-    char iso[ISO_MS_LEN + 1];
     int64_t us, epoch;
     bool ok = false;
 
@@ -235,8 +234,7 @@ static void time_value(
             "%s must be a date and time with Z or a UTC offset, or epoch seconds or milliseconds", path.p);
         return;
     }
-    time_format_iso(us, iso);
-    ret->text = arena_dup(c->arena, iso, ISO_MS_LEN);
+    ret->text = time_iso(c->arena, us);
 }
 
 static void json_value(

@@ -27,14 +27,6 @@ struct children {
     bool changed;
 };
 
-static wharf_str iso_now(struct wharf_req *req)
-{
-    char iso[ISO_MS_LEN + 1];
-
-    time_format_iso(req->now_us, iso);
-    return arena_dup(req->arena, iso, ISO_MS_LEN);
-}
-
 static bool is_system(const struct field *f)
 {
     return !f->column || !strcmp(f->column, "id") || !strcmp(f->column, "created_at") ||
@@ -242,7 +234,7 @@ static wharf_status park_changing(struct children *c, const struct value *v, str
 
 wharf_status children_write(struct wharf_req *req, const struct write *w, const struct field *f, bool *ret_changed)
 {
-    struct children c = {.req = req, .w = w, .field = f, .set = f->children, .now = iso_now(req)};
+    struct children c = {.req = req, .w = w, .field = f, .set = f->children, .now = time_iso(req->arena, req->now_us)};
     const struct value *v = &w->values[f->index];
     struct live_row **rows = ARENA_ARRAY(req->arena, struct live_row *, v->n_items + 1);
     wharf_status s = WHARF_OK;
@@ -268,7 +260,7 @@ wharf_status children_write(struct wharf_req *req, const struct write *w, const 
 
 wharf_status children_delete(struct wharf_req *req, const struct write *w, const struct field *f)
 {
-    struct children c = {.req = req, .w = w, .field = f, .set = f->children, .now = iso_now(req)};
+    struct children c = {.req = req, .w = w, .field = f, .set = f->children, .now = time_iso(req->arena, req->now_us)};
     wharf_status s = WHARF_OK;
 
     if (!read_live(&c))

@@ -18,10 +18,10 @@ static struct wharf_rec *future_row(struct wharf_req *req, const struct resource
 {
     const struct definition *d = res->def;
     struct wharf_rec *rec = ARENA_NEW(req->arena, struct wharf_rec);
-    char *iso = arena_alloc(req->arena, ISO_MS_LEN + 1), *id = arena_alloc(req->arena, ID_MAX);
-    struct cell now = {iso, ISO_MS_LEN}, actor = {req->who->actor_id.p, req->who->actor_id.n};
+    char *id = arena_alloc(req->arena, ID_MAX);
+    wharf_str iso = time_iso(req->arena, req->now_us);
+    struct cell now = {iso.p, iso.n}, actor = {req->who->actor_id.p, req->who->actor_id.n};
 
-    time_format_iso(req->now_us, iso);
     rec->res = res;
     rec->arena = req->arena;
     rec->cells = ARENA_ARRAY(req->arena, struct cell, res->n_cells);
@@ -67,7 +67,7 @@ static size_t fill_args(
         .organization = organization_of(&req->who->access, d),
         .resource = d->name,
         .resource_id = record_id(rec),
-        .location_id = d->location ? record_text(rec, d->location) : str_z(""),
+        .location_id = record_location(rec),
         .action = "created",
         .log = d->log,
         .event = d->events.created,

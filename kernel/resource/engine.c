@@ -55,6 +55,29 @@ static void embed_expression(struct buf *b, const struct field *f, const struct 
         f->embed_from->column, to->def->soft_delete ? " AND e.deleted_at IS NULL" : "");
 }
 
+/* The rows that an array of ids names, in its order. */
+static void show_expression(struct buf *b, const struct field *f, const struct resource *to)
+{
+    const char *location = to->def->location && to->def->location->column ? to->def->location->column
+                           : !strcmp(to->def->name, "location")           ? "id"
+                                                                          : NULL;
+
+    buf_addz(b, "(SELECT json_agg(json_build_object(");
+    for (size_t i = 0; i < f->n_show; i++) {
+        const struct field *g = definition_field(to->def, f->show[i]);
+
+        buf_addf(b, "%s'%s', ", i ? ", " : "", f->show[i]);
+        buf_addf(b, g && g->column ? "e.%s" : "NULL", g ? g->column : "");
+    }
+    if (location)
+        buf_addf(b, ", '_location', e.%s", location);
+    buf_addf(b,
+        ") ORDER BY a.n) FROM jsonb_array_elements_text(t.%s) WITH ORDINALITY a(id, n) JOIN %s e ON e.organization_id "
+        "= "
+        "t.organization_id AND e.id = a.id%s)",
+        f->column, to->def->table, to->def->soft_delete ? " AND e.deleted_at IS NULL" : "");
+}
+
 static const char *select_list(const struct engine *e, const struct resource *res, uint32_t view)
 {
     const struct definition *d = res->def;
@@ -70,13 +93,15 @@ static const char *select_list(const struct engine *e, const struct resource *re
     }
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
-        const struct resource *to = f->kind == FIELD_EMBED ? res->refs[f->embed_from->index] : NULL;
+        const struct resource *to = f->kind == FIELD_EMBED ? res->refs[f->embed_from->index] : res->refs[i];
 
-        if (f->kind != FIELD_CHILDREN && f->kind != FIELD_EMBED)
+        if (f->kind != FIELD_CHILDREN && f->kind != FIELD_EMBED && !f->n_show)
             continue;
         buf_addz(&b, ", ");
         if (!(f->in & view) && !(view == IN_RETRIEVE && f->kind == FIELD_CHILDREN))
             buf_addz(&b, "NULL::json");
+        else if (f->n_show && to)
+            show_expression(&b, f, to);
         else if (f->kind == FIELD_CHILDREN)
             children_expression(&b, f->children);
         else if (to)
@@ -97,13 +122,17 @@ static void lay_out_cells(const struct engine *e, struct resource *res)
     size_t next = d->n_columns;
 
     res->cell_of = ARENA_ARRAY(e->arena, int16_t, d->n_fields);
+    res->shown_of = ARENA_ARRAY(e->arena, int16_t, d->n_fields);
     for (size_t i = 0; i < d->n_fields; i++)
         res->has_secrets |= d->fields[i].store == STORE_SECRET;
     for (size_t i = 0; i < d->n_fields; i++)
         res->cell_of[i] = d->fields[i].kind == FIELD_COLUMN ? d->fields[i].select : -1;
     for (size_t i = 0; i < d->n_fields; i++) {
+        res->shown_of[i] = -1;
         if (d->fields[i].kind == FIELD_CHILDREN || d->fields[i].kind == FIELD_EMBED)
             res->cell_of[i] = (int16_t)next++;
+        else if (d->fields[i].n_show)
+            res->shown_of[i] = (int16_t)next++;
     }
     res->n_selected = next;
     for (size_t i = 0; i < d->n_fields; i++) {

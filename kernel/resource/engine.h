@@ -36,6 +36,7 @@ struct resource {
     size_t n_cells, n_selected; /* the first n_selected come from the select list, computed ones follow */
     const char *title_lower; /* "dock door" */
     int16_t *cell_of; /* by field index: position in a row, or -1 */
+    int16_t *shown_of; /* of arrays that show rows: position of the shown objects, or -1 */
     const char *columns_list, *columns_full; /* select lists; the shorter one has NULL for what lists do not show */
     const char *retrieve_sql; /* $1 organization, $2 id */
     bool has_secrets; /* columns that are sealed */

@@ -12,7 +12,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { TRIES = 3, BODY_MAX = 1 << 20, KEPT_S = 24 * 3600 };
+enum { BODY_MAX = 1 << 20, KEPT_S = 24 * 3600 };
 enum { FINGERPRINT = 2 + 2 * SHA256_DIGEST_LENGTH }; /* as hex, "\x" before it */
 
 static void fingerprint(const struct wharf_req *req, char out[FINGERPRINT + 1])
@@ -39,10 +39,7 @@ static struct sql_arg arg(wharf_str s)
 
 static struct sql_arg moment(struct wharf_req *req, int64_t us)
 {
-    char *p = arena_alloc(req->arena, ISO_MS_LEN + 1);
-
-    time_format_iso(us, p);
-    return (struct sql_arg){p, ISO_MS_LEN};
+    return arg(time_iso(req->arena, us));
 }
 
 /* ---- answering again ---- */
@@ -188,11 +185,6 @@ static bool remember(struct wharf_req *req, const char *mark)
 
 /* ---- the whole ---- */
 
-static bool lost_a_race(const struct wharf_req *req)
-{
-    return req->n_problems == 1 && !strcmp(req->problems[0].code, "conflict");
-}
-
 /* One try. True: it may be tried again. */
 static bool attempt(struct wharf_req *req, void (*run)(struct wharf_req *req), const char *mark)
 {
@@ -207,9 +199,9 @@ static bool attempt(struct wharf_req *req, void (*run)(struct wharf_req *req), c
         req_rollback(req);
     if (req->n_problems || !remember(req, mark)) {
         req_rollback(req);
-        return lost_a_race(req);
+        return req_lost_a_race(req);
     }
-    return req_commit(req) != WHARF_OK && lost_a_race(req);
+    return req_commit(req) != WHARF_OK && req_lost_a_race(req);
 }
 
 static bool in_one_transaction(const struct route *r)
@@ -231,7 +223,7 @@ void idempotent_run(struct wharf_req *req, void (*run)(struct wharf_req *req))
         return;
     }
     fingerprint(req, mark);
-    for (int i = 0; i < TRIES; i++) {
+    for (int i = 0; i < RACE_TRIES; i++) {
         if (i)
             req_clear_problems(req);
         if (!attempt(req, run, mark))

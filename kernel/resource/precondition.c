@@ -4,40 +4,66 @@
 #include "resource/write.h"
 #include "util/str.h"
 
-/* "v3-..." with or without quotes, weak or not. */
-static bool has_version(const char *tag, size_t n, int64_t version)
+enum tag_kind tag_next(const char **at, wharf_str *ret_tag)
+{
+    const char *p = *at + strspn(*at, ", \t");
+    size_t n = strcspn(p, ", \t");
+
+    *at = p + n;
+    if (!n)
+        return TAG_END;
+    if (n == 1 && *p == '*')
+        return TAG_ANY;
+    if (n > 2 && p[0] == 'W' && p[1] == '/') {
+        p += 2;
+        n -= 2;
+    }
+    if (n >= 2 && p[0] == '"' && p[n - 1] == '"') {
+        p++;
+        n -= 2;
+    }
+    *ret_tag = (wharf_str){p, n};
+    return TAG_ONE;
+}
+
+/* "v3-..." */
+static bool has_version(wharf_str tag, int64_t version)
 {
     char text[24];
     size_t digits = 0;
 
-    if (n > 2 && tag[0] == 'W' && tag[1] == '/') {
-        tag += 2;
-        n -= 2;
-    }
-    if (n && *tag == '"') {
-        tag++;
-        n--;
-    }
-    if (!n || *tag != 'v')
+    if (!tag.n || *tag.p != 'v')
         return false;
-    while (digits + 1 < n && digits < sizeof(text) - 1 && tag[digits + 1] >= '0' && tag[digits + 1] <= '9') {
-        text[digits] = tag[digits + 1];
+    while (digits + 1 < tag.n && digits < sizeof(text) - 1 && tag.p[digits + 1] >= '0' && tag.p[digits + 1] <= '9') {
+        text[digits] = tag.p[digits + 1];
         digits++;
     }
     text[digits] = 0;
-    return digits && digits + 1 < n && tag[digits + 1] == '-' && strtoll(text, NULL, 10) == version;
+    return digits && digits + 1 < tag.n && tag.p[digits + 1] == '-' && strtoll(text, NULL, 10) == version;
 }
 
 bool version_listed(wharf_str tags, int64_t version)
 {
-    for (const char *p = tags.p; *p;) {
-        size_t n;
+    const char *at = tags.p;
+    enum tag_kind kind;
+    wharf_str tag;
 
-        p += strspn(p, ", \t");
-        n = strcspn(p, ", \t");
-        if ((n == 1 && *p == '*') || has_version(p, n, version))
+    while ((kind = tag_next(&at, &tag)) != TAG_END) {
+        if (kind == TAG_ANY || has_version(tag, version))
             return true;
-        p += n;
     }
     return false;
+}
+
+bool route_precondition(struct wharf_req *req, const struct wharf_rec *rec)
+{
+    const struct route *r = req->route;
+
+    if (!req->if_match.n || req->matched || !r || r->kind != ROUTE_PLUGIN || !r->n_params ||
+        !str_eq(req->params[r->n_params - 1], record_id(rec)))
+        return true;
+    req->matched = version_listed(req->if_match, record_version(rec));
+    if (!req->matched)
+        req_fail(req, "precondition.failed", NULL, NULL);
+    return req->matched;
 }

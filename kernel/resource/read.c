@@ -58,14 +58,31 @@ bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, s
     return true;
 }
 
+/* A set of locations: of none, or one of them is the principal's. */
+static bool check_locations(struct wharf_req *req, wharf_str set)
+{
+    struct json_error e;
+    const struct wharf_json *ids = set.n ? json_parse(req->arena, set, &e) : NULL;
+
+    if (req->who->access.all_locations || !ids || !ids->child)
+        return true;
+    for (const struct wharf_json *i = ids->child; i; i = i->next) {
+        if (principal_may_see(req->who, i->text))
+            return true;
+    }
+    for (const struct wharf_json *i = ids->child; i; i = i->next)
+        req_problem(req, "location_access", i->text, NULL, str_z(""));
+    return false;
+}
+
 bool check_location(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec)
 {
     const struct definition *d = res->def;
-    wharf_str id = d->location                    ? record_text(rec, d->location)
-                   : !strcmp(d->name, "location") ? record_id(rec)
-                                                  : str_z("");
+    wharf_str id = record_location(rec);
     const struct field *device = d->audience.device;
 
+    if (d->location && d->location->store == STORE_ARRAY)
+        return check_locations(req, record_text(rec, d->location));
     if (!id.n || principal_may_see(req->who, id))
         return true;
     if (device && req->who->access.device_id.n && str_eq(record_text(rec, device), req->who->access.device_id))
@@ -120,11 +137,8 @@ bool location_is_id(const struct resource *res)
 /* created_at of the row, as its id says it. */
 static void id_moment(struct sql *s, wharf_str id)
 {
-    char *iso = arena_alloc(s->arena, ISO_MS_LEN + 1);
-
-    time_format_iso(id_time_ms(id) * 1000, iso);
     sql_add(s, " AND t.created_at = ");
-    sql_bind(s, (wharf_str){iso, ISO_MS_LEN});
+    sql_bind(s, time_iso(s->arena, id_time_ms(id) * 1000));
     sql_add(s, "::timestamptz");
 }
 

@@ -72,6 +72,15 @@ wharf_str record_text(const struct wharf_rec *rec, const struct field *f)
     return c && c->p ? (wharf_str){c->p, c->n} : (wharf_str){"", 0};
 }
 
+wharf_str record_location(const struct wharf_rec *rec)
+{
+    const struct definition *d = rec->res->def;
+
+    if (d->location)
+        return d->location->store == STORE_TEXT ? record_text(rec, d->location) : str_z("");
+    return strcmp(d->name, "location") == 0 ? record_id(rec) : str_z("");
+}
+
 /* ---- encoding ---- */
 
 static bool cell_time(const struct cell *c, int64_t *ret_us)
@@ -232,22 +241,36 @@ static void encode_children(
     jw_close(w, ']');
 }
 
+static bool reaches(const struct access *who, wharf_str location)
+{
+    for (size_t i = 0; i < who->n_locations; i++) {
+        if (str_eq(who->locations[i], location))
+            return true;
+    }
+    return false;
+}
+
+/* at: the location of the embedded row, null, or the set of its locations. */
+static bool embed_visible(const struct wharf_json *at, const struct access *who)
+{
+    const struct wharf_json *one = json_is(at, JSON_ARRAY) ? at->child : json_is(at, JSON_STRING) ? at : NULL;
+
+    if (!who || who->all_locations || !one)
+        return true;
+    for (; one; one = at == one ? NULL : one->next) {
+        if (reaches(who, one->text))
+            return true;
+    }
+    return false;
+}
+
 static void encode_embed(
     struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
 {
     struct json_error e;
     const struct wharf_json *v = c->p ? json_parse(a, (wharf_str){c->p, c->n}, &e) : NULL;
-    wharf_str location = json_text_or(v, "_location", "");
 
-    if (v && view->who && location.n && !view->who->all_locations) {
-        bool in = false;
-
-        for (size_t i = 0; i < view->who->n_locations && !in; i++)
-            in = str_eq(view->who->locations[i], location);
-        if (!in)
-            v = NULL;
-    }
-    if (!v) {
+    if (!v || !embed_visible(json_get(v, "_location"), view->who)) {
         jw_null(w, f->name);
         return;
     }
@@ -286,6 +309,25 @@ static void encode_compact(struct jw *w, struct arena *a, const char *key, const
         p[n++] = c->p[i];
     }
     jw_raw(w, key, (wharf_str){p, n});
+}
+
+/* The rows that an array of ids names, those outside the principal's locations left out. */
+static void encode_shown(
+    struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
+{
+    struct json_error e;
+    const struct wharf_json *rows = c->p ? json_parse(a, (wharf_str){c->p, c->n}, &e) : NULL;
+
+    jw_open(w, f->name, '[');
+    for (const struct wharf_json *row = rows ? rows->child : NULL; row; row = row->next) {
+        if (!embed_visible(json_get(row, "_location"), view->who))
+            continue;
+        jw_open(w, NULL, '{');
+        for (size_t i = 0; i < f->n_show; i++)
+            jw_value(w, f->show[i], json_get(row, f->show[i]));
+        jw_close(w, '}');
+    }
+    jw_close(w, ']');
 }
 
 static void encode_cell(
@@ -374,6 +416,10 @@ void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, 
 
         if (!shown(f, view))
             continue;
+        if (f->n_show) {
+            encode_shown(w, a, f, &rec->cells[rec->res->shown_of[i]], view);
+            continue;
+        }
         c = record_cell(rec, f);
         if (c)
             encode_cell(w, a, f, c, view);
@@ -477,7 +523,6 @@ bool cell_differs(struct arena *a, const struct field *f, const struct cell *cel
 
 void value_from_plugin(struct arena *a, const struct field *f, const wharf_val *v, struct value *ret)
 {
-    char iso[ISO_MS_LEN + 1];
     struct buf b;
     int64_t div = 1;
 
@@ -505,8 +550,7 @@ void value_from_plugin(struct arena *a, const struct field *f, const wharf_val *
         ret->text = arena_printf(a, "%.17g", v->u.d);
         break;
     case WHARF_V_TIME_US:
-        time_format_iso(v->u.i, iso);
-        ret->text = arena_dup(a, iso, ISO_MS_LEN);
+        ret->text = time_iso(a, v->u.i);
         break;
     case WHARF_V_JSON:
         buf_init(&b, 16 << 20);

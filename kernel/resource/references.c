@@ -73,6 +73,36 @@ static void collect(struct arena *a, const struct field *f, const struct value *
     }
 }
 
+static const struct wharf_json *ids_of(struct arena *a, wharf_str array)
+{
+    struct json_error e;
+    const struct wharf_json *v = array.n ? json_parse(a, array, &e) : NULL;
+
+    return v ? v->child : NULL;
+}
+
+static bool among(const struct wharf_json *list, wharf_str id)
+{
+    while (list && !str_eq(list->text, id))
+        list = list->next;
+    return list != NULL;
+}
+
+/* Of a row's set of locations only those that the principal reaches are put in or taken out (spec 01 section 7 'multi'). */
+static void moved(struct wharf_req *req, const struct write *w, struct named *refused)
+{
+    const struct field *f = w->res->def->location;
+    const struct wharf_json *sides[2] = {ids_of(req->arena, w->old_rec ? record_text(w->old_rec, f) : str_z("")),
+        ids_of(req->arena, w->values[f->index].text)};
+
+    for (int side = 0; side < 2; side++) {
+        for (const struct wharf_json *i = sides[side]; i; i = i->next) {
+            if (!among(sides[!side], i->text) && !principal_may_see(req->who, i->text) && refused->n < 64)
+                name_one(refused, i->text, str_z(f->name));
+        }
+    }
+}
+
 wharf_status references_check(struct wharf_req *req, const struct write *w)
 {
     const struct definition *d = w->res->def;
@@ -83,10 +113,14 @@ wharf_status references_check(struct wharf_req *req, const struct write *w)
         const struct resource *to = w->res->refs[i];
         struct named list;
         PGresult *r;
+        bool multi;
 
         if (!to || !w->values[i].present || (d->parent == f && w->op == OP_UPDATE))
             continue;
         collect(req->arena, f, &w->values[i], &list);
+        multi = f == d->location && f->store == STORE_ARRAY;
+        if (multi)
+            moved(req, w, &refused);
         if (!list.n)
             continue;
         r = missing_ids(req, to, list.ids, list.n);
@@ -95,7 +129,7 @@ wharf_status references_check(struct wharf_req *req, const struct write *w)
         for (size_t k = 0; k < list.n; k++) {
             if (PQntuples(r) && listed(r, list.ids[k]))
                 unknown(req, to, list.paths[k], list.ids[k]);
-            else if (location_is_id(to) && !principal_may_see(req->who, list.ids[k]) && refused.n < 64)
+            else if (location_is_id(to) && !multi && !principal_may_see(req->who, list.ids[k]) && refused.n < 64)
                 name_one(&refused, list.ids[k], list.paths[k]);
         }
     }

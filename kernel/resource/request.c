@@ -91,6 +91,11 @@ wharf_status req_fail(struct wharf_req *req, const char *code, const char *path,
     return req_problem(req, code, path ? str_z(path) : (wharf_str){NULL, 0}, NULL, text);
 }
 
+bool req_lost_a_race(const struct wharf_req *req)
+{
+    return req->n_problems == 1 && !strcmp(req->problems[0].code, "conflict");
+}
+
 void req_clear_problems(struct wharf_req *req)
 {
     req->n_problems = 0;

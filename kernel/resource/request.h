@@ -104,6 +104,7 @@ struct wharf_req {
     wharf_str answered_id;
     const char *one_time[4]; /* fields of the answer that are shown this once */
     wharf_str if_match; /* If-Match of a write, or empty */
+    bool matched; /* it was compared with the row that a plugin route names */
     wharf_str preference_applied;
 
     const struct plugin *plugin; /* whose code is running, NULL: kernel */
@@ -121,6 +122,10 @@ wharf_status req_fail(struct wharf_req *req, const char *code, const char *path,
     WHARF_PRINTF(4, 5);
 wharf_status req_problem(struct wharf_req *req, const char *code, wharf_str path, const char *rule, wharf_str text);
 void req_clear_problems(struct wharf_req *req);
+/* The transaction failed only because another one was first: whoever began it may try again, RACE_TRIES times in all
+ * (docs/spec/01-platform.md section 3.1 'conflict'). */
+enum { RACE_TRIES = 4 };
+bool req_lost_a_race(const struct wharf_req *req);
 /* Database failure to problem (docs/spec/01-platform.md section 3.1): overloaded, conflict, internal (logged). */
 wharf_status req_database_problem(struct wharf_req *req, const struct db_error *e);
 /* Opens "data": what is written to req->w until the answer is its content. */

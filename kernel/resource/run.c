@@ -97,16 +97,13 @@ static bool route_body_ok(struct wharf_req *req)
            schema_validate(s, req->body, str_z(""), req->strict ? SCHEMA_STRICT : 0, req->arena, body_problem, req);
 }
 
-/* A plugin's own route: in a transaction unless it says otherwise. */
-static void run_handler(struct wharf_req *req)
+static void handler_once(struct wharf_req *req, const wharf_route *r, bool tx)
 {
-    const wharf_route *r = req->route->declared;
-    bool tx = !(r->flags & (WHARF_R_READONLY | WHARF_R_NO_TX));
     unsigned depth = req->tx_depth + 1; /* of its own transaction */
     const struct plugin *before;
     wharf_status s = WHARF_OK;
 
-    if (!route_body_ok(req) || (tx && req_begin(req) != WHARF_OK))
+    if (tx && req_begin(req) != WHARF_OK)
         return;
     before = plugin_enter(req, req->route->plugin, r->path);
     s = r->handler(req, r->arg);
@@ -119,6 +116,26 @@ static void run_handler(struct wharf_req *req)
         req_rollback(req);
     else if (req->tx_depth == depth)
         req_commit(req);
+}
+
+/* A plugin's own route: in a transaction unless it says otherwise. */
+static void run_handler(struct wharf_req *req)
+{
+    const wharf_route *r = req->route->declared;
+    bool tx = !(r->flags & (WHARF_R_READONLY | WHARF_R_NO_TX));
+    int most = tx && !req->tx_depth ? RACE_TRIES : 1;
+
+    if (!route_body_ok(req))
+        return;
+    for (int tries = 0; tries < most; tries++) {
+        if (tries)
+            req_clear_problems(req);
+        req->status = 0;
+        req->matched = false;
+        handler_once(req, r, tx);
+        if (!req_lost_a_race(req))
+            break;
+    }
     if (!req->n_problems && !req->status)
         req->status = 204;
 }

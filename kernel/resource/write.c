@@ -52,14 +52,6 @@ static bool bind_cell(struct sql *s, const struct write *w, const struct field *
     return sealed;
 }
 
-static wharf_str iso_now(struct wharf_req *req)
-{
-    char iso[ISO_MS_LEN + 1];
-
-    time_format_iso(req->now_us, iso);
-    return arena_dup(req->arena, iso, ISO_MS_LEN);
-}
-
 /* ---- reading the row ---- */
 
 static struct wharf_rec *read_row(struct wharf_req *req, const struct write *w, bool lock)
@@ -112,19 +104,12 @@ static struct wharf_rec *read_again(struct wharf_req *req, const struct write *w
 static bool precondition(struct wharf_req *req, const struct write *w)
 {
     if (!w->if_match.n || version_listed(w->if_match, record_version(w->old_rec)))
-        return true;
+        return route_precondition(req, w->old_rec);
     req_fail(req, "precondition.failed", NULL, NULL);
     return false;
 }
 
 /* ---- history ---- */
-
-static wharf_str location_of(const struct wharf_rec *rec)
-{
-    const struct definition *d = rec->res->def;
-
-    return d->location ? record_text(rec, d->location) : location_is_id(rec->res) ? record_id(rec) : str_z("");
-}
 
 /* Do only fields differ whose change is told otherwise? */
 static bool only_quiet(const struct wharf_rec *old_rec, const struct wharf_rec *new_rec)
@@ -160,7 +145,7 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
         .resource = d->name,
         .resource_id = w->id,
         .parent_id = d->parent ? record_text(rec, d->parent) : str_z(""),
-        .location_id = location_of(rec),
+        .location_id = record_location(rec),
         .action = w->op == OP_CREATE   ? "created"
                   : w->op == OP_UPDATE ? "updated"
                                        : "deleted",
@@ -184,7 +169,7 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
 static wharf_status insert_row(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
-    wharf_str now = iso_now(req);
+    wharf_str now = time_iso(req->arena, req->now_us);
     struct db_error e;
     struct sql s;
 
@@ -356,7 +341,7 @@ static wharf_status update_row(struct wharf_req *req, struct write *w)
 
     sql_init(&s, req->arena);
     sql_addf(&s, "UPDATE %s SET version = version + 1, updated_at = ", d->table);
-    sql_bind(&s, iso_now(req));
+    sql_bind(&s, time_iso(req->arena, req->now_us));
     sql_add(&s, "::timestamptz, updated_by = ");
     sql_bind(&s, req->who->actor_id);
     for (size_t i = 0; i < d->n_fields; i++) {
@@ -463,7 +448,7 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
     sql_init(&sql, req->arena);
     if (d->soft_delete) {
         sql_addf(&sql, "UPDATE %s SET version = version + 1, deleted_at = ", d->table);
-        sql_bind(&sql, iso_now(req));
+        sql_bind(&sql, time_iso(req->arena, req->now_us));
         sql_add(&sql, "::timestamptz, updated_by = ");
         sql_bind(&sql, req->who->actor_id);
     } else {
@@ -525,17 +510,13 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
     return s == WHARF_OK && req->n_problems ? WHARF_INVALID : s;
 }
 
-static bool lost_a_race(const struct wharf_req *req)
-{
-    return req->n_problems == 1 && !strcmp(req->problems[0].code, "conflict");
-}
-
 wharf_status write_transaction(struct wharf_req *req, struct write *w)
 {
     struct write start = *w;
+    int most = req->tx_depth ? 1 : RACE_TRIES; /* who began the transaction tries again */
     wharf_status s = WHARF_OK;
 
-    for (int tries = 0; tries < 3; tries++) {
+    for (int tries = 0; tries < most; tries++) {
         if (tries)
             req_clear_problems(req);
         *w = start;
@@ -547,7 +528,7 @@ wharf_status write_transaction(struct wharf_req *req, struct write *w)
             s = req_commit(req);
         else
             req_rollback(req);
-        if (s == WHARF_OK || !lost_a_race(req))
+        if (s == WHARF_OK || !req_lost_a_race(req))
             break;
     }
     return s;

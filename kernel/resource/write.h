@@ -38,6 +38,12 @@ bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec, const s
 wharf_status unique_problem(struct wharf_req *req, const struct definition *d, const struct db_error *e);
 /* Has the list of entity tags one with this version, or *? Only the version part counts (01 section 8.2). */
 bool version_listed(wharf_str tags, int64_t version);
+/* If-Match of a plugin's own route: compared once, with the row that the path names last, when it is locked or written first.
+ * False: precondition.failed is told. */
+bool route_precondition(struct wharf_req *req, const struct wharf_rec *rec);
+enum tag_kind { TAG_END, TAG_ANY /* "*", without quotes */, TAG_ONE };
+/* The next of an If-Match or If-None-Match list; of one tag what stands between its quotes, weak or not. */
+enum tag_kind tag_next(const char **at, wharf_str *ret_tag);
 /* The default cell of a written column that nobody sent. */
 wharf_str absent_text(const struct field *f);
 void body_problem(void *req, wharf_str path, const char *rule, wharf_str message); /* a schema_problem_fn */

@@ -125,9 +125,9 @@ static void read_location(struct compile *c, const struct wharf_json *x, const s
     if (!*name || !strcmp(name, "none"))
         return;
     c->d->location = find_field(c, &l_at, name);
-    if (c->d->location &&
-        (!c->d->location->ref || strcmp(c->d->location->ref, "location") != 0 || c->d->location->store != STORE_TEXT))
-        opt_problem(c, &l_at, "the field that carries the location needs \"ref\": \"location\"");
+    if (c->d->location && (!c->d->location->ref || strcmp(c->d->location->ref, "location") != 0 ||
+                              (c->d->location->store != STORE_TEXT && c->d->location->store != STORE_ARRAY)))
+        opt_problem(c, &l_at, "the field that carries the location, or the set of them, needs \"ref\": \"location\"");
 }
 
 static void read_audience(struct compile *c, const struct wharf_json *x, const struct place *at)

@@ -86,6 +86,8 @@ struct field {
     bool fresh; /* made for one answer (signed links): never kept in events, and made anew when an answer is given again */
     enum blank_rule on_null, on_empty;
     const char *ref; /* resource its value (or each element) points to, or NULL */
+    const char *const *show; /* an array with ref is shown as objects of these fields of the rows; NULL: as ids */
+    size_t n_show;
     const struct field *embed_from; /* FIELD_EMBED: the ref field */
     const char *const *embed_fields; /* names shown of the other row */
     size_t n_embed_fields;

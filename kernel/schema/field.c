@@ -10,8 +10,8 @@ enum { PRECISION_MAX = 38, PRECISION = 15, SCALE = 4 };
 static const char *const NAME_SHAPE = "^[a-z_][a-z0-9_]{0,62}$";
 static const char *const NAME_WORDS = "a name of lower-case letters, digits and _";
 static const char *const X_KEYS[] = {"store", "column", "write", "expression", "null", "empty", "trim", "fold",
-    "secret", "fresh", "merge", "set", "ref", "filter", "sort", "in", "log", "embed", "children", "since", "deprecated",
-    "contributed", NULL};
+    "secret", "fresh", "merge", "set", "ref", "show", "filter", "sort", "in", "log", "embed", "children", "since",
+    "deprecated", "contributed", NULL};
 
 struct property { /* one property while it is compiled */
     const struct wharf_json *json, *x;
@@ -318,6 +318,9 @@ static void read_input(struct compile *c, struct field *f, const struct property
     f->ref = opt_text(c, p->x, &p->x_at, "ref", NULL);
     if (f->ref && !text && f->store != STORE_ARRAY)
         opt_member_problem(c, &p->x_at, "ref", "only texts and arrays of texts refer to rows");
+    f->show = opt_texts(c, p->x, &p->x_at, "show", &f->n_show);
+    if (f->show && (f->store != STORE_ARRAY || !f->ref))
+        opt_member_problem(c, &p->x_at, "show", "only arrays with \"ref\" show fields of the rows they name");
     f->default_value = json_get(p->json, "default");
     if (f->default_value && !(f->write & OP_CREATE) && f->kind != FIELD_COLUMN)
         opt_member_problem(c, &p->at, "default", "only columns have this");

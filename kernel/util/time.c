@@ -1,6 +1,8 @@
 /* time.c - instants and their texts, see time.h. Leaves to others: the clock (clock.c), time zones other than UTC. */
 #include "util/time.h"
 
+#include <stdio.h>
+
 #include "util/str.h"
 
 static const int64_t SECOND = 1000000, DAY = 86400;
@@ -187,4 +189,26 @@ void time_format_iso(int64_t us, char out[ISO_MS_LEN + 1])
     put(out + 14, 2, rest / 60 % 60);
     put(out + 17, 2, rest % 60);
     put(out + 20, 3, ms);
+}
+
+wharf_str time_iso(struct arena *a, int64_t us)
+{
+    char *p = arena_alloc(a, ISO_MS_LEN + 1);
+
+    time_format_iso(us, p);
+    return (wharf_str){p, ISO_MS_LEN};
+}
+
+void time_format_http(int64_t us, char out[HTTP_DATE_LEN + 1])
+{
+    static const char names[] = "ThuFriSatSunMonTueWed", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    char iso[ISO_MS_LEN + 1];
+    int64_t seconds = (us >= 0 ? us : us - (SECOND - 1)) / SECOND;
+    int64_t days = (seconds >= 0 ? seconds : seconds - (DAY - 1)) / DAY; /* 0 was a Thursday */
+    int month;
+
+    time_format_iso(us, iso);
+    month = (iso[5] - '0') * 10 + iso[6] - '0';
+    snprintf(out, HTTP_DATE_LEN + 1, "%.3s, %.2s %.3s %.4s %.8s GMT", names + 3 * ((days % 7 + 7) % 7), iso + 8,
+        months + 3 * (month - 1), iso, iso + 11);
 }

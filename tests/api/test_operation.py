@@ -243,6 +243,19 @@ log = {{file = "{self.folder}/wharf.log", access = "{self.folder}/access.log"}}
         return code
 
 
+def test_a_web_worker_per_core_that_may_be_used():
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})  # inherited by the server, as taskset and containers do
+    try:
+        server = Server()
+    finally:
+        os.sched_setaffinity(0, allowed)
+    try:
+        assert sum(line.startswith("web ") for line in server.command("ps").splitlines()) == 1
+    finally:
+        server.stop()
+
+
 def is_child(proc, pid):
     try:
         return int(proc.name) == pid or int((proc / "stat").read_text().rsplit(")", 1)[1].split()[1]) == pid

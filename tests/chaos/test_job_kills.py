@@ -12,15 +12,11 @@ import time
 import psycopg2
 import requests
 
-from test_chaos import BUILD, Server, descendants, postmaster
+from test_chaos import BUILD, Server, postmaster, workers
 
 SETTINGS = ("--modules", f"org,{BUILD}/tests/plugins/jobbench.so", "--set", "rate_limit.key=0", "--set", "rate_limit.write=0")
 HANG = 900
 PER_REQUEST = 500
-
-
-def job_workers(server):
-    return [pid for pid, line in descendants(server.process.pid) if "_worker" in line and "--kind job" in line]
 
 
 def enqueue(servers, key, jobs, keys, problems):
@@ -52,11 +48,11 @@ def kill(servers, rng, database_too):
     if database_too:
         os.kill(postmaster(servers[0]), signal.SIGKILL)
         return "postgres"
-    workers = [pid for s in servers for pid in job_workers(s)]
+    found = [pid for s in servers for pid in workers(s, "job")]
     if not workers:
         return None
     how = signal.SIGTERM if rng.random() < 0.25 else signal.SIGKILL
-    os.kill(rng.choice(workers), how)
+    os.kill(rng.choice(found), how)
     return how.name
 
 

@@ -125,6 +125,22 @@ static void postgres(void **state)
     assert_false(time_parse_pg(WHARF_S("infinity"), &us));
 }
 
+static void http_dates(void **state)
+{
+    static const struct {
+        int64_t us;
+        const char *text;
+    } rows[] = {{INT64_C(784111777000000), "Sun, 06 Nov 1994 08:49:37 GMT"}, {0, "Thu, 01 Jan 1970 00:00:00 GMT"},
+        {-1, "Wed, 31 Dec 1969 23:59:59 GMT"}, {-86400000000, "Wed, 31 Dec 1969 00:00:00 GMT"},
+        {INT64_C(1709251199999999), "Thu, 29 Feb 2024 23:59:59 GMT"}};
+    char text[HTTP_DATE_LEN + 1];
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        time_format_http(rows[i].us, text);
+        assert_string_equal(text, rows[i].text);
+    }
+}
+
 static void kernel_clock(void **state)
 {
     int64_t real = (int64_t)time(NULL) * 1000000, now = clock_now_us(), before = clock_monotonic_us();
@@ -146,7 +162,7 @@ static void kernel_clock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        UNIT(epochs), UNIT(iso), UNIT(not_iso), UNIT(every_day), UNIT(postgres), UNIT(kernel_clock)};
+        UNIT(epochs), UNIT(iso), UNIT(not_iso), UNIT(every_day), UNIT(postgres), UNIT(http_dates), UNIT(kernel_clock)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
