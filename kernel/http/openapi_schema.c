@@ -35,7 +35,8 @@ static const struct {
     [FILTER_ARRAY] = {"array", "Items by comma; AND: OR: !AND: !OR: before them, ! before an item"},
     [FILTER_METADATA] = {"metadata", "metadata=key:value, metadata.key=value; equals: lt: gt: before the value"},
     [FILTER_NAMES] = {"names", "Names by comma; ! before one leaves it out, shipment.* takes all that begin so"},
-    [FILTER_TREE] = {"tree", "One or more ids, or paths of names from the root (/Aisle 1/Shelf A), by comma: rows there or below"},
+    [FILTER_TREE] = {"tree",
+        "One or more ids, or paths of names from the root (/Aisle 1/Shelf A), by comma: rows there or below"},
     [FILTER_FLAGS] = {"flags", "One or more of the names, by comma"},
 };
 

@@ -214,11 +214,13 @@ static wharf_str joined_names(struct arena *a, wharf_str path)
     size_t k = 0;
 
     for (size_t i = 1; i < path.n; i++) {
-        if (path.p[i] == '/')
-            memcpy(out + k, " / ", 3);
-        else
-            out[k] = path.p[i];
-        k += path.p[i] == '/' ? 3 : 1;
+        bool step = path.p[i] == '/';
+
+        if (step)
+            out[k++] = ' ';
+        out[k++] = path.p[i];
+        if (step)
+            out[k++] = ' ';
     }
     return (wharf_str){out, k};
 }

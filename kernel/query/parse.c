@@ -6,7 +6,7 @@
 #include "query/filter.h"
 #include "util/str.h"
 
-enum { SEARCH_CHARS = 256, TERM_CHARS = 2, SKIP_MAX = 100000 };
+enum { SEARCH_CHARS = 256, SEARCH_LIMIT = 100, TERM_CHARS = 2, SKIP_MAX = 100000 };
 
 enum control { C_PAGE, C_LIMIT, C_CURSOR, C_ORDER, C_DIRECTION, C_SEARCH, C_STRATEGY, C_FIELDS, C_TOTAL, C_COUNT };
 static const char *const control_names[C_COUNT] = {[C_PAGE] = "page",
@@ -461,6 +461,7 @@ static void read_pair(struct parse *p, const struct query_pair *pair)
 static void settle_order(struct parse *p)
 {
     struct list_query *q = p->q;
+    int64_t most = p->d->list.search_max ? p->d->list.search_max : SEARCH_LIMIT;
 
     if (p->relevance_asked && !p->seen[C_SEARCH])
         problem(p, WHARF_S("order_by"), "takes _relevance only together with search");
@@ -468,8 +469,8 @@ static void settle_order(struct parse *p)
     if (q->relevance)
         q->order = NULL;
     q->hits = p->o->hits && q->n_terms;
-    if (q->n_terms && q->limit > p->d->list.search_max)
-        q->limit = p->d->list.search_max;
+    if (q->n_terms && q->limit > most)
+        q->limit = most;
 }
 
 static void settle_place(struct parse *p)

@@ -172,6 +172,22 @@ static void read_others(struct compile *c, struct filter *f, const struct wharf_
     }
 }
 
+/* What only some types have: trees, lenient arrays, booleans of a row with two columns. */
+static void read_extras(struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
+{
+    if (f->type == FILTER_TREE && (f->child || !f->field->ref || f->field->store != STORE_TEXT))
+        opt_member_problem(c, at, "type", "a tree filter is for a field with ref");
+    f->lenient = opt_bool(c, v, at, "lenient", false);
+    if (f->lenient && f->type != FILTER_ARRAY)
+        opt_member_problem(c, at, "lenient", "only filters of arrays have this");
+    f->otherwise = opt_field(c, v, at, "otherwise");
+    if (f->otherwise && f->type == FILTER_BOOL && f->otherwise->kind == FIELD_COLUMN &&
+        f->otherwise->store == STORE_BOOL)
+        f->type = FILTER_MANY_BOOL;
+    else if (f->otherwise)
+        opt_member_problem(c, at, "otherwise", "both fields are boolean columns of the row");
+}
+
 static void field_filter(struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
 {
     static const char *const types[] = {"flags", "id", "tree", "names", NULL};
@@ -200,17 +216,7 @@ static void field_filter(struct compile *c, struct filter *f, const struct wharf
                     : named_type(field, child != NULL));
     if (f->type == FILTER_FLAGS)
         read_flags(c, f, at);
-    if (f->type == FILTER_TREE && (child || !field->ref || field->store != STORE_TEXT))
-        opt_member_problem(c, at, "type", "a tree filter is for a field with ref");
-    f->lenient = opt_bool(c, v, at, "lenient", false);
-    if (f->lenient && f->type != FILTER_ARRAY)
-        opt_member_problem(c, at, "lenient", "only filters of arrays have this");
-    f->otherwise = opt_field(c, v, at, "otherwise");
-    if (f->otherwise && f->type == FILTER_BOOL && f->otherwise->kind == FIELD_COLUMN &&
-        f->otherwise->store == STORE_BOOL)
-        f->type = FILTER_MANY_BOOL;
-    else if (f->otherwise)
-        opt_member_problem(c, at, "otherwise", "both fields are boolean columns of the row");
+    read_extras(c, f, v, at);
     if (f->type == FILTER_NONE)
         opt_problem(c, at, "there is no filter for \"%s\"; objects of booleans have \"type\": \"flags\"", name);
     f->strip = opt_text(c, v, at, "strip", NULL);

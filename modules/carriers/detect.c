@@ -9,19 +9,19 @@ enum { ROUTING_PREFIX = 3, INTERNAL_GROUP = 7, UTF8_LONGEST = 4 };
 /* Length of the white space at p, 0: none. Unicode's White_Space, zero width space and the byte order mark. */
 static size_t white(const char *p, size_t n)
 {
-    unsigned char a = (unsigned char)p[0], b = n > 1 ? (unsigned char)p[1] : 0, c = n > 2 ? (unsigned char)p[2] : 0;
+    static const char *const wide[] = {"\xc2\x85", "\xc2\xa0", "\xe1\x9a\x80", "\xe2\x80\xa8", "\xe2\x80\xa9",
+        "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80", "\xef\xbb\xbf"};
 
-    if (a == ' ' || (a >= '\t' && a <= '\r'))
+    if (*p == ' ' || (*p >= '\t' && *p <= '\r'))
         return 1;
-    if (a == 0xc2 && (b == 0x85 || b == 0xa0))
-        return 2;
-    if (a == 0xe1 && b == 0x9a && c == 0x80)
+    if ((*p & 0x80) == 0)
+        return 0;
+    if (n > 2 && !memcmp(p, "\xe2\x80", 2) && (unsigned char)p[2] >= 0x80 && (unsigned char)p[2] <= 0x8b)
         return 3;
-    if (a == 0xe2 && b == 0x80 && ((c >= 0x80 && c <= 0x8b) || c == 0xa8 || c == 0xa9 || c == 0xaf))
-        return 3;
-    if ((a == 0xe2 && b == 0x81 && c == 0x9f) || (a == 0xe3 && b == 0x80 && c == 0x80) ||
-        (a == 0xef && b == 0xbb && c == 0xbf))
-        return 3;
+    for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++) {
+        if (n >= strlen(wide[i]) && !memcmp(p, wide[i], strlen(wide[i])))
+            return strlen(wide[i]);
+    }
     return 0;
 }
 

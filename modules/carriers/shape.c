@@ -224,9 +224,9 @@ static bool copy_atom(struct reader *r, const char *from, struct part *ret)
 static bool read_repeated(struct reader *r, struct part *ret)
 {
     const char *from = r->p;
-    uint32_t least, most, copies;
-    struct part atom, whole = nothing();
-    bool endless, any;
+    uint32_t least = 1, most = 1, copies;
+    struct part atom = nothing(), whole = nothing();
+    bool endless = false, any = false;
 
     if (!read_atom(r, &atom) || !read_repeat(r, &least, &most, &endless, &any))
         return false;
@@ -260,7 +260,7 @@ static bool read_sequence(struct reader *r, struct part *ret)
 
     *ret = nothing();
     while (r->p < r->end && *r->p != '|' && *r->p != ')') {
-        struct part one;
+        struct part one = nothing();
 
         if (!read_repeated(r, &one))
             return false;
@@ -275,7 +275,7 @@ static bool read_choice(struct reader *r, struct part *ret)
     if (!read_sequence(r, ret))
         return false;
     while (r->p < r->end && *r->p == '|') {
-        struct part other;
+        struct part other = nothing();
 
         r->p++;
         if (!read_sequence(r, &other))
@@ -288,7 +288,7 @@ static bool read_choice(struct reader *r, struct part *ret)
 bool shape_compile(const char *text, size_t n, shape_alloc *alloc, void *arg, struct shape *ret, const char **ret_why)
 {
     struct reader r = {.p = text, .end = text + n};
-    struct part whole;
+    struct part whole = nothing();
 
     *ret_why = "is empty or has more than 200 characters";
     if (n == 0 || n > PATTERN_TEXT)

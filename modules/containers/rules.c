@@ -24,38 +24,47 @@ static bool has(const wharf_json *object, const char *key)
     return object && W->json->type(object) == WHARF_J_OBJECT && !json_is_null(W->json->get(object, key));
 }
 
-static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+/* The update with the status and the comment that stood beside it. */
+static wharf_status join_update(
+    wharf_req *req, wharf_rec *rec, const wharf_json *update, const wharf_json *status, const wharf_json *comment)
 {
-    const wharf_json *status = W->res->member(new_rec, "status"), *update = W->res->member(new_rec, "tracking_update");
-    const wharf_json *comment = W->res->member(new_rec, "comment"),
-                     *number = W->res->member(new_rec, "tracking_number"), *whole;
-    bool moves = W->res->member(new_rec, "add") || W->res->member(new_rec, "remove"), text;
-    wharf_out *out;
-    wharf_str s;
-    wharf_status result;
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *whole;
+    wharf_status s;
 
-    if (number && W->json->text(number, &s) && s.n)
-        W->res->set(new_rec, CONTAINER_TRACKING_NUMBER, val_text(containers_carriers->normalize(req, s)));
-    text = comment && W->json->type(comment) == WHARF_J_STRING;
-    if ((!status && !(text && !moves)) || (update && W->json->type(update) != WHARF_J_OBJECT))
-        return WHARF_OK;
-    if (status && (!W->json->text(status, &s) || !containers_shipments->canonical(s).n || is(s, "rates_generated")))
-        return W->err->fail(
-            req, "validation.failed", "status", "status must be a status of shipments other than rates_generated");
-    out = W->json->writer(req);
     W->json->open(out, NULL, '{');
     for (const wharf_json *m = update ? W->json->at(update, 0) : NULL; m; m = W->json->next(m))
         W->json->put(out, W->json->key(m).p, val_json(m));
     if (status && !has(update, "status"))
         W->json->put(out, "status", val_json(status));
-    if (text && !has(update, "comment"))
+    if (comment && !has(update, "comment"))
         W->json->put(out, "comment", val_json(comment));
     W->json->close(out);
-    result = W->json->result(req, out, &whole);
-    if (result == WHARF_OK)
-        W->res->set(new_rec, CONTAINER_TRACKING_UPDATE, val_json(whole));
-    W->res->drop(new_rec, "status");
-    return result;
+    s = W->json->result(req, out, &whole);
+    if (s == WHARF_OK)
+        W->res->set(rec, CONTAINER_TRACKING_UPDATE, val_json(whole));
+    W->res->drop(rec, "status");
+    return s;
+}
+
+static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+{
+    const wharf_json *status = W->res->member(new_rec, "status"), *update = W->res->member(new_rec, "tracking_update");
+    const wharf_json *comment = W->res->member(new_rec, "comment"),
+                     *number = W->res->member(new_rec, "tracking_number");
+    bool moves = W->res->member(new_rec, "add") || W->res->member(new_rec, "remove");
+    wharf_str s;
+
+    if (number && W->json->text(number, &s) && s.n)
+        W->res->set(new_rec, CONTAINER_TRACKING_NUMBER, val_text(containers_carriers->normalize(req, s)));
+    if (comment && (W->json->type(comment) != WHARF_J_STRING || (moves && !status)))
+        comment = NULL;
+    if ((!status && !comment) || (update && W->json->type(update) != WHARF_J_OBJECT))
+        return WHARF_OK;
+    if (status && (!W->json->text(status, &s) || !containers_shipments->canonical(s).n || is(s, "rates_generated")))
+        return W->err->fail(
+            req, "validation.failed", "status", "status must be a status of shipments other than rates_generated");
+    return join_update(req, new_rec, update, status, comment);
 }
 
 /* ---- check ---- */

@@ -32,4 +32,5 @@ static wharf_status in_use(wharf_req *req, wharf_str location_id, const char *ki
     return s == WHARF_OK && W->db->count(rows) ? W->err->fail(req, "location.in_use", kind, NULL) : s;
 }
 
-const wharf_locations_directory_api directory = {WHARF_HEAD(wharf_locations_directory_api), flags, address_take, in_use};
+const wharf_locations_directory_api directory = {
+    WHARF_HEAD(wharf_locations_directory_api), flags, address_take, in_use};

@@ -107,7 +107,7 @@ static wharf_str add(wharf_req *req, wharf_str all, wharf_str more)
     return all.n ? W->mem->format(req, "%s %s", all.p, more.p) : more;
 }
 
-void shipments_settle_parties(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+void shipments_settle_parties(wharf_req *req, wharf_rec *rec)
 {
     static const wharf_field numbers[] = {SHIPMENT_TRACKING_NUMBER, SHIPMENT_ORDER_NUMBER, SHIPMENT_REFERENCE_NUMBER,
         SHIPMENT_RMA_NUMBER, SHIPMENT_INVOICE_NUMBER, SHIPMENT_PURCHASE_ORDER};

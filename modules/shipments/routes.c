@@ -65,7 +65,7 @@ static void answer(wharf_req *req, uint32_t status, const char *message, const w
 
 wharf_status shipments_post(wharf_req *req, void *arg)
 {
-    const wharf_rec *rec;
+    const wharf_rec *rec = NULL;
     const wharf_json *body, *rates;
     bool known;
     wharf_status s = W->req->body(req, &body);
@@ -104,7 +104,7 @@ static wharf_status update_with(wharf_req *req, const char *key, wharf_val value
 wharf_status shipments_purchase_post(wharf_req *req, void *arg)
 {
     const wharf_json *body;
-    const wharf_rec *rec;
+    const wharf_rec *rec = NULL;
     wharf_str rate;
     wharf_status s = W->req->body(req, &body);
 
@@ -121,7 +121,7 @@ wharf_status shipments_purchase_post(wharf_req *req, void *arg)
 
 wharf_status shipments_refund_post(wharf_req *req, void *arg)
 {
-    const wharf_rec *rec;
+    const wharf_rec *rec = NULL;
     wharf_status s = update_with(req, "refund_status", val_text(WHARF_S("requested")), &rec);
 
     if (s == WHARF_OK)
@@ -132,7 +132,7 @@ wharf_status shipments_refund_post(wharf_req *req, void *arg)
 wharf_status shipments_updates_post(wharf_req *req, void *arg)
 {
     const wharf_json *body;
-    const wharf_rec *rec;
+    const wharf_rec *rec = NULL;
     wharf_status s = W->req->body(req, &body);
 
     if (s != WHARF_OK)

@@ -271,11 +271,47 @@ static wharf_status log_status(struct history *h, const wharf_rec *old_rec)
     return s == WHARF_OK ? shipments_logs->add(h->req, &line) : s;
 }
 
+/* Orders of an update that are no update of tracking: a number, a purchase, a refund. */
+static wharf_status take_orders(struct history *h, const wharf_rec *old_rec)
+{
+    wharf_str rate_id = field_text(h->rec, SHIPMENT_RATE_ID);
+    wharf_status s = check_number(h->req, h, old_rec);
+
+    if (s == WHARF_OK && rate_id.n)
+        s = shipments_purchase(h, old_rec, rate_id);
+    return s == WHARF_OK ? number_of_quote(h) : s;
+}
+
+static wharf_status apply_all(struct history *h, uint32_t op, const wharf_rec *old_rec, const wharf_shipment_write *w)
+{
+    wharf_status s = op == WHARF_CREATE ? begin(h) : take_orders(h, old_rec);
+
+    if (s == WHARF_OK)
+        s = apply_beside(h, w);
+    if (s == WHARF_OK)
+        s = apply_sent(h);
+    return s == WHARF_OK && op == WHARF_UPDATE ? shipments_settle_refund(h, old_rec) : s;
+}
+
+static wharf_status finish(struct history *h, uint32_t op, const wharf_rec *old_rec)
+{
+    wharf_status s = settle_provider(h->req, op, old_rec, h->rec);
+
+    if (s == WHARF_OK)
+        s = settle_children(h->req, h->rec);
+    if (s == WHARF_OK)
+        s = write_log(h);
+    if (s == WHARF_OK)
+        s = log_status(h, old_rec);
+    if (s == WHARF_OK)
+        shipments_settle_parties(h->req, h->rec);
+    return s;
+}
+
 static wharf_status check_write(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_shipment_write *w = shipments_write_of(W->res->id(new_rec));
     struct history h;
-    wharf_str rate_id = field_text(new_rec, SHIPMENT_RATE_ID);
     wharf_status s = shipments_history_open(req, op, old_rec, new_rec, &h);
 
     if (s == WHARF_OK && w && w->skip_completed && shipments_completed(h.status))
@@ -286,31 +322,9 @@ static wharf_status check_write(wharf_req *req, uint32_t op, const wharf_rec *ol
     if (s == WHARF_OK && shipments_layouts)
         s = shipments_layouts->settle(
             req, op, old_rec, new_rec, SHIPMENT_LOCATION_ID, SHIPMENT_LAYOUT_ID, WHARF_PLACE_ADOPT);
-    if (s == WHARF_OK && op == WHARF_CREATE)
-        s = begin(&h);
-    if (s == WHARF_OK && op == WHARF_UPDATE)
-        s = check_number(req, &h, old_rec);
-    if (s == WHARF_OK && op == WHARF_UPDATE && rate_id.n)
-        s = shipments_purchase(&h, old_rec, rate_id);
-    if (s == WHARF_OK && op == WHARF_UPDATE)
-        s = number_of_quote(&h);
     if (s == WHARF_OK)
-        s = apply_beside(&h, w);
-    if (s == WHARF_OK)
-        s = apply_sent(&h);
-    if (s == WHARF_OK && op == WHARF_UPDATE)
-        s = shipments_settle_refund(&h, old_rec);
-    if (s == WHARF_OK)
-        s = settle_provider(req, op, old_rec, new_rec);
-    if (s == WHARF_OK)
-        s = settle_children(req, new_rec);
-    if (s == WHARF_OK)
-        s = write_log(&h);
-    if (s == WHARF_OK)
-        s = log_status(&h, old_rec);
-    if (s == WHARF_OK)
-        shipments_settle_parties(req, old_rec, new_rec);
-    return s;
+        s = apply_all(&h, op, old_rec, w);
+    return s == WHARF_OK ? finish(&h, op, old_rec) : s;
 }
 
 static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)

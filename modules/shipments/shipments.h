@@ -66,7 +66,8 @@ wharf_status shipments_show_history(wharf_req *req, const wharf_rec *const *recs
 
 /* ---- parties.c: sender and recipient ---- */
 wharf_status shipments_take_parties(wharf_req *req, wharf_rec *rec);
-void shipments_settle_parties(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec);
+/* What follows from sender, recipient and numbers: ids of addresses, the text that is searched. */
+void shipments_settle_parties(wharf_req *req, wharf_rec *rec);
 /* What a quote needs of both: problems at recipient.address ... */
 void shipments_check_parties(wharf_req *req, const wharf_rec *rec);
 

@@ -84,25 +84,46 @@ static bool read_zone(const char *p, int64_t *ret_seconds)
     return true;
 }
 
+static bool read_day(const char **p, int64_t *ret_day)
+{
+    int64_t y, m, d;
+
+    return digits(p, 4, &y) && *(*p)++ == '-' && digits(p, 2, &m) && *(*p)++ == '-' && digits(p, 2, &d) &&
+           day_number(y, m, d, ret_day);
+}
+
+/* Milliseconds of the day. */
+static bool read_time(const char **p, int64_t *ret_ms)
+{
+    int64_t h, m, s, ms = 0;
+
+    if (!digits(p, 2, &h) || *(*p)++ != ':' || !digits(p, 2, &m) || *(*p)++ != ':' || !digits(p, 2, &s))
+        return false;
+    if (**p == '.') {
+        (*p)++;
+        if (!digits(p, 3, &ms))
+            return false;
+    }
+    *ret_ms = ((h * 60 + m) * 60 + s) * 1000 + ms;
+    return h < 24 && m < 60 && s < 60;
+}
+
 /* docs/spec/01-platform.md section 11.2: RFC 3339 with seconds, or seconds or milliseconds since 1970. */
 static bool read_moment(wharf_str s, int64_t *ret_us)
 {
-    int64_t y, mo, d, h, mi, se, ms = 0, day, zone;
+    int64_t day, ms, zone;
     const char *p = s.p;
 
     if (s.n && strspn(s.p, "0123456789") == s.n && s.n <= MILLIS_DIGITS && (s.n == 1 || s.p[0] != '0')) {
         *ret_us = strtoll(s.p, NULL, 10) * (s.n <= SECONDS_DIGITS ? 1000000 : 1000);
         return true;
     }
-    if (!digits(&p, 4, &y) || *p++ != '-' || !digits(&p, 2, &mo) || *p++ != '-' || !digits(&p, 2, &d))
+    if (!read_day(&p, &day) || (*p != 'T' && *p != 't'))
         return false;
-    if ((*p != 'T' && *p != 't') || (p++, !digits(&p, 2, &h)) || *p++ != ':' || !digits(&p, 2, &mi) || *p++ != ':')
+    p++;
+    if (!read_time(&p, &ms) || !read_zone(p, &zone))
         return false;
-    if (!digits(&p, 2, &se) || (*p == '.' && (p++, !digits(&p, 3, &ms))) || !read_zone(p, &zone))
-        return false;
-    if (!day_number(y, mo, d, &day) || h > 23 || mi > 59 || se > 59)
-        return false;
-    *ret_us = ((day * 86400 + h * 3600 + mi * 60 + se - zone) * 1000 + ms) * 1000;
+    *ret_us = ((day * 86400 - zone) * 1000 + ms) * 1000;
     return true;
 }
 
@@ -129,6 +150,11 @@ static void read_when(wharf_req *req, const wharf_json *input, const char *path,
 
 /* ---- the other members ---- */
 
+static bool is_image(wharf_str s)
+{
+    return strncmp(s.p, "https://", 8) == 0 || strncmp(s.p, "http://", 7) == 0 || strncmp(s.p, "data:image/", 11) == 0;
+}
+
 static void read_images(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
 {
     const wharf_json *many = W->json->get(input, "images"), *one = W->json->get(input, "image");
@@ -144,8 +170,7 @@ static void read_images(wharf_req *req, const wharf_json *input, const char *pat
             return;
         }
         for (const wharf_json *e = W->json->at(many, 0); e; e = W->json->next(e)) {
-            if (!W->json->text(e, &s) ||
-                (strncmp(s.p, "https://", 8) && strncmp(s.p, "http://", 7) && strncmp(s.p, "data:image/", 11)))
+            if (!W->json->text(e, &s) || !is_image(s))
                 bad(req, path, "images", "must be URLs or data URLs of images");
         }
         u->images = many;

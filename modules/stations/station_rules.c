@@ -315,33 +315,12 @@ const wharf_hooks station_hooks = {.head = WHARF_HEAD(wharf_hooks),
 
 /* ---- on locations ---- */
 
-static bool is_true(wharf_str s)
-{
-    static const char *const words[] = {"true", "1", "yes"};
-
-    for (size_t i = 0; i < 3; i++) {
-        if (s.n == strlen(words[i]) && strncasecmp(s.p, words[i], s.n) == 0)
-            return true;
-    }
-    return false;
-}
-
 static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     static const char sql[] =
         "SELECT 1 FROM stations.print_station WHERE location_id = $1::text AND deleted_at IS NULL LIMIT 1";
-    wharf_val arg;
-    wharf_str force;
-    const wharf_rows *rows;
-    wharf_status s;
 
-    if (op != WHARF_DELETE || (W->req->param(req, "force", &force) && is_true(force)))
-        return WHARF_OK;
-    arg = text(W->res->id(old_rec));
-    s = W->db->query(req, sql, &arg, 1, &rows);
-    if (s == WHARF_OK && W->db->count(rows))
-        return W->err->fail(req, "location.in_use", "print_stations", NULL);
-    return s;
+    return op == WHARF_DELETE ? stations_locations->in_use(req, W->res->id(old_rec), "print_stations", sql) : WHARF_OK;
 }
 
 /* A deleted user leaves the lists of those who may print. */

@@ -45,7 +45,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
-    stations_locations = stations_host->service(self, "locations.directory", 1, 0);
+    stations_locations = stations_host->service(self, "locations.directory", 1, 1);
     stations_users = stations_host->service(self, "org.directory", 1, 0);
     return stations_locations ? WHARF_OK : WHARF_UNAVAILABLE;
 }

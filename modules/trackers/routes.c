@@ -178,8 +178,8 @@ const wharf_trackers_ops_api trackers_ops = {WHARF_HEAD(wharf_trackers_ops_api),
 wharf_status trackers_post(wharf_req *req, void *arg)
 {
     const wharf_json *body;
-    const wharf_rec *rec;
-    bool known;
+    const wharf_rec *rec = NULL;
+    bool known = false;
     wharf_status s = W->req->body(req, &body);
 
     if (s == WHARF_OK)

@@ -24,43 +24,51 @@ static inline bool is(wharf_str a, const char *b)
 {
     return a.n == strlen(b) && memcmp(a.p, b, a.n) == 0;
 }
+static inline wharf_val val_of(uint32_t type)
+{
+    wharf_val v;
+
+    memset(&v, 0, sizeof(v));
+    v.type = type;
+    return v;
+}
 static inline wharf_val val_text(wharf_str s)
 {
-    wharf_val v = {.type = WHARF_V_TEXT};
+    wharf_val v = val_of(WHARF_V_TEXT);
 
     v.u.s = s;
     return v;
 }
 static inline wharf_val val_int(int64_t i)
 {
-    wharf_val v = {.type = WHARF_V_INT};
+    wharf_val v = val_of(WHARF_V_INT);
 
     v.u.i = i;
     return v;
 }
 static inline wharf_val val_bool(bool b)
 {
-    wharf_val v = {.type = WHARF_V_BOOL};
+    wharf_val v = val_of(WHARF_V_BOOL);
 
     v.u.i = b;
     return v;
 }
 static inline wharf_val val_time(int64_t us)
 {
-    wharf_val v = {.type = WHARF_V_TIME_US};
+    wharf_val v = val_of(WHARF_V_TIME_US);
 
     v.u.i = us;
     return v;
 }
 static inline wharf_val val_null(void)
 {
-    wharf_val v = {.type = WHARF_V_NULL};
+    wharf_val v = val_of(WHARF_V_NULL);
 
     return v;
 }
 static inline wharf_val val_json(const wharf_json *j)
 {
-    wharf_val v = {.type = j ? (uint32_t)WHARF_V_JSON : (uint32_t)WHARF_V_NULL};
+    wharf_val v = val_of(j ? (uint32_t)WHARF_V_JSON : (uint32_t)WHARF_V_NULL);
 
     v.u.j = j;
     return v;

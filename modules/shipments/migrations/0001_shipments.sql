@@ -72,6 +72,8 @@ CREATE INDEX shipment_updated_at ON shipments.shipment (organization_id, updated
 CREATE INDEX shipment_estimated_delivery_at ON shipments.shipment (organization_id, estimated_delivery_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX shipment_delivered_at ON shipments.shipment (organization_id, delivered_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX shipment_pickup_at ON shipments.shipment (organization_id, pickup_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX shipment_estimated_delivery_at_down ON shipments.shipment (organization_id, estimated_delivery_at DESC NULLS LAST, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX shipment_delivered_at_down ON shipments.shipment (organization_id, delivered_at DESC NULLS LAST, id DESC) WHERE deleted_at IS NULL;
 CREATE INDEX shipment_status_order ON shipments.shipment (organization_id, lower(status) COLLATE "C", id) WHERE deleted_at IS NULL;
 CREATE INDEX shipment_status ON shipments.shipment (organization_id, status, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX shipment_type ON shipments.shipment (organization_id, type, created_at, id) WHERE deleted_at IS NULL;

@@ -52,6 +52,7 @@ CREATE INDEX tracker_updated_at ON trackers.tracker (organization_id, updated_at
 CREATE INDEX tracker_estimated_delivery_at ON trackers.tracker (organization_id, estimated_delivery_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX tracker_delivered_at ON trackers.tracker (organization_id, delivered_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX tracker_pickup_at ON trackers.tracker (organization_id, pickup_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX tracker_estimated_delivery_at_down ON trackers.tracker (organization_id, estimated_delivery_at DESC NULLS LAST, id DESC) WHERE deleted_at IS NULL;
 CREATE INDEX tracker_status_order ON trackers.tracker (organization_id, lower(status) COLLATE "C", id) WHERE deleted_at IS NULL;
 CREATE INDEX tracker_status ON trackers.tracker (organization_id, status, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX tracker_type ON trackers.tracker (organization_id, type, created_at, id) WHERE deleted_at IS NULL;
@@ -69,5 +70,19 @@ CREATE INDEX tracker_filters ON trackers.tracker USING gin (filters);
 CREATE INDEX tracker_tags ON trackers.tracker USING gin (tags);
 CREATE INDEX tracker_metadata ON trackers.tracker USING gin (metadata jsonb_path_ops);
 CREATE INDEX tracker_search ON trackers.tracker USING gin (lower(search_text) public.gin_trgm_ops);
+
+-- A leg as a tracker shows it.
+CREATE FUNCTION trackers.moment(t timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT to_char(t AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+$$;
+CREATE FUNCTION trackers.leg(s shipments.shipment) RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT jsonb_build_object('object', 'shipment', 'id', s.id, 'status', s.status, 'filters', s.filters, 'type', s.type,
+        'tracking_number', s.tracking_number, 'provider_id', s.provider_id, 'provider', s.provider, 'tracking_url', s.tracking_url,
+        'sender', s.sender, 'recipient', s.recipient, 'estimated_delivery_at', trackers.moment(s.estimated_delivery_at),
+        'pickup_at', trackers.moment(s.pickup_at), 'delivered_at', trackers.moment(s.delivered_at), 'container_id', s.container_id,
+        'tracker_id', s.tracker_id, 'fulfillment_id', s.fulfillment_id, 'location_id', s.location_id, 'layout_id', s.layout_id,
+        'coordinates', s.coordinates, 'parent_id', s.parent_id, 'is_parent', s.is_parent, 'order_number', s.order_number, 'tags', s.tags,
+        'metadata', s.metadata, 'created_at', trackers.moment(s.created_at), 'updated_at', trackers.moment(s.updated_at))
+$$;
 
 SELECT wharf.protect_table('trackers.tracker');
