@@ -295,7 +295,7 @@ static bool retry_row(struct wharf_req *c, const PGresult *r, int row)
     const char *name = arena_dupz(c->arena, PQgetvalue(r, row, R_STEP)).p;
     const struct event_step *step = step_find(c->engine, name);
     struct event *e = event_from_row(c, r, row);
-    int attempts = atoi(PQgetvalue(r, row, R_ATTEMPTS)); /* that failed before this one */
+    int attempts = (int)strtol(PQgetvalue(r, row, R_ATTEMPTS), NULL, 10); /* that failed before this one */
     struct step_result result = {.status = STEP_FAILED, .error = "its module is not loaded any more"};
 
     be(c, e->pub.organization,
