@@ -281,6 +281,23 @@ static void example_object(struct jw *w, const char *key, const struct wharf_jso
     jw_close(w, '}');
 }
 
+/* As few items as the schema takes. */
+static void example_array(struct jw *w, const char *key, const struct wharf_json *schema)
+{
+    const struct wharf_json *items = json_get(schema, "items"), *values = json_get(items, "enum"),
+                            *one = values ? values->child : NULL;
+
+    jw_open(w, key, '[');
+    for (int64_t i = 0; i < json_int_or(schema, "minItems", 0); i++) {
+        if (one)
+            jw_value(w, NULL, one);
+        else
+            jw_z(w, NULL, "example");
+        one = one ? one->next : NULL;
+    }
+    jw_close(w, ']');
+}
+
 /* A text that the schema's simple rules accept; words where they ask for a form are the definition's own examples. */
 static void example_value(struct jw *w, struct arena *a, const struct field *f)
 {
@@ -300,6 +317,8 @@ static void example_value(struct jw *w, struct arena *a, const struct field *f)
         jw_z(w, f->name, "2025-03-01T09:15:02.114Z");
     else if (f->nullable || f->kind == FIELD_EMBED)
         jw_null(w, f->name);
+    else if (f->store == STORE_ARRAY)
+        example_array(w, f->name, f->json);
     else if (str_eqz(type, "array"))
         jw_raw(w, f->name, WHARF_S("[]"));
     else if (str_eqz(type, "object"))

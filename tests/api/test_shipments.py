@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from wharf import Client, Server, address, make_location
+from wharf import Client, Server, address, make_contact, make_location
 
 SHIPMENTS = "/v1/shipments"
 UPS = "1Z58F2A70378657975"
@@ -73,9 +73,10 @@ def test_missing_parts_are_named(client):
 
 
 def test_parties(client):
-    row = ship(client, sender="ctct_0000000000000000000001", recipient={"name": "R", "phone": "(217) 555-0100", "address": "5 Oak Ave, Springfield, IL 62701", "address_line2": "Apt 2"})
-    assert row["sender"] == {"contact_id": "ctct_0000000000000000000001", "name": None, "email": None, "phone": None, "business": None, "address": None}
-    assert row["sender_contact_id"] == "ctct_0000000000000000000001"
+    sender = make_contact(client)
+    row = ship(client, sender=sender, recipient={"name": "R", "phone": "(217) 555-0100", "address": "5 Oak Ave, Springfield, IL 62701", "address_line2": "Apt 2"})
+    assert row["sender"] == {"contact_id": sender, "name": None, "email": None, "phone": None, "business": None, "address": None}
+    assert row["sender_contact_id"] == sender
     assert row["recipient"]["phone"] == "+12175550100" and row["recipient"]["address"]["city"] == "Springfield" and row["recipient"]["address"]["line2"] == "Apt 2"
     assert row["id"] in client.get(f"{SHIPMENTS}?recipient_address_id={row['recipient']['address']['id']}").ids
     client.refused("POST", SHIPMENTS, 400, "validation.failed", ["sender.email"], body={"tracking_number": "P1", "sender": {"name": "x", "email": "no"}})

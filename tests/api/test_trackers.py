@@ -4,6 +4,7 @@ import time
 import pytest
 
 from test_shipments import SHIPMENTS, number, party, ship, update as update_shipment
+from wharf import make_contact
 
 TRACKERS = "/v1/trackers"
 
@@ -262,8 +263,9 @@ def test_edge_case_7_filter_is_not_validated(client):
 
 
 def test_lists(client, location):
-    row = track(client, location_id=location["id"], recipient_contact_id="ctct_0000000000000000000009")
-    for query in ("recipient_contact_id=ctct_0000000000000000000009", f"shipment_id={leg(row)['id']}", f"location_id={location['id']}", f"tracking_number={row['tracking_number'].lower()}",
+    recipient = make_contact(client)
+    row = track(client, location_id=location["id"], recipient_contact_id=recipient)
+    for query in (f"recipient_contact_id={recipient}", f"shipment_id={leg(row)['id']}", f"location_id={location['id']}", f"tracking_number={row['tracking_number'].lower()}",
                   f"search={row['tracking_number']}", "provider_id=unknown&limit=all", "status=created&limit=all", "type=outbound&limit=all"):
         assert row["id"] in client.get(f"{TRACKERS}?{query}").ids, query
     assert client.get(TRACKERS + "?shipment_id=ship_0000000000000000000000").ids == []

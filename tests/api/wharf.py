@@ -115,9 +115,12 @@ class Server:
 
     def check_events(self):
         """Every event that was emitted is of a declared type, and its data is as the type's schema says."""
-        validators = {}
+        validators, loaded = {}, {m["name"] for m in requests.get(self.base + "/v1/modules", headers={"SVC-API-KEY": self.demo_key}, timeout=10).json()["data"]
+                                  if m["status"] == "ok"}
         for type, data in self.sql("SELECT type, data FROM wharf.event WHERE resource_type <> 'made_by_test'"):
             if type not in validators:
+                if type.count(".") == 2 and type.split(".")[0] not in loaded:
+                    continue  # of a plugin that is left out here, or that only another server on this database has
                 r = requests.get(f"{self.base}/v1/schemas/events/{type}", timeout=10)
                 assert r.status_code == 200, f"an event of the undeclared type {type}"
                 jsonschema.Draft202012Validator.check_schema(r.json())
@@ -353,6 +356,13 @@ def address(**more):
 
 def make_location(client, name="Main", **more):
     return client.post("/v1/locations", {"name": name, "address": address(), **more}, expect=201).data
+
+
+def make_contact(client, name="Jane Doe"):
+    """A contact's id; without the module nobody asks whether there is one."""
+    if "/v1/contacts" not in client.server.openapi["paths"]:
+        return "ctct_" + os.urandom(11).hex()
+    return client.post("/v1/contacts", {"name": name}, expect=201).data["id"]
 
 
 def printer(name="Zebra", **more):
