@@ -316,7 +316,7 @@ static void encode_shown(
     struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
 {
     struct json_error e;
-    const struct wharf_json *rows = c->p ? json_parse(a, (wharf_str){c->p, c->n}, &e) : NULL;
+    const struct wharf_json *rows = c && c->p ? json_parse(a, (wharf_str){c->p, c->n}, &e) : NULL;
 
     jw_open(w, f->name, '[');
     for (const struct wharf_json *row = rows ? rows->child : NULL; row; row = row->next) {

@@ -76,6 +76,28 @@ static void settle_weight(wharf_req *req, wharf_rec *rec)
     W->res->set(rec, SHIPMENT_WEIGHT, v);
 }
 
+enum { CUSTOMS_BYTES = 64 * 1024, TIMEOUT_LEAST = 500, TIMEOUT_MOST = 20000 };
+
+/* What is kept as it was sent has a size; what is read of options has a form. */
+static wharf_status check_kept(wharf_req *req, const wharf_rec *rec)
+{
+    const wharf_json *customs = field_json(rec, SHIPMENT_CUSTOMS), *options = field_json(rec, SHIPMENT_OPTIONS),
+                     *timeout;
+    wharf_out *out = W->json->writer(req);
+    int64_t ms = TIMEOUT_LEAST;
+
+    if (customs && W->res->sent(rec, SHIPMENT_CUSTOMS)) {
+        W->json->put(out, NULL, val_json(customs));
+        if (W->json->result_text(out).n > CUSTOMS_BYTES)
+            W->err->add(req, "validation.failed", "customs", "customs must have at most 64 KiB as JSON");
+    }
+    timeout = options && W->res->sent(rec, SHIPMENT_OPTIONS) ? W->json->get(options, "provider_timeout") : NULL;
+    if (!json_is_null(timeout) && (!W->json->integer(timeout, &ms) || ms < TIMEOUT_LEAST || ms > TIMEOUT_MOST))
+        W->err->add(req, "validation.failed", "options.provider_timeout",
+            "options.provider_timeout must be 500 to 20000 milliseconds");
+    return W->err->current(req);
+}
+
 static wharf_status check_parent(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     static const char sql[] =
@@ -317,6 +339,8 @@ static wharf_status check_write(wharf_req *req, uint32_t op, const wharf_rec *ol
     if (s == WHARF_OK && w && w->skip_completed && shipments_completed(h.status))
         return apply_beside(
             &h, &(wharf_shipment_write){.set_container = w->set_container, .container_id = w->container_id});
+    if (s == WHARF_OK)
+        s = check_kept(req, new_rec);
     if (s == WHARF_OK)
         s = check_parent(req, old_rec, new_rec);
     if (s == WHARF_OK && shipments_layouts)

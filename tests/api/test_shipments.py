@@ -291,6 +291,14 @@ def test_a_thousand_lines(client, server, org):
 
 # ---- fields ----
 
+def test_what_is_kept_as_sent(client):
+    row = ship(client, customs={"contents": [{"hs": "0101", "value": 5}]}, options={"provider_timeout": 500, "own": True}, notes="  two  lines\n")
+    assert row["customs"] == {"contents": [{"hs": "0101", "value": 5}]} and row["options"]["own"] is True and row["notes"] == "  two  lines\n"
+    refuse(client, row, 400, "validation.failed", ["customs"], {"customs": {"x": "y" * 70000}})
+    for bad in (499, 20001, "fast"):
+        refuse(client, row, 400, "validation.failed", ["options.provider_timeout"], {"options": {"provider_timeout": bad}})
+
+
 def test_numbers_are_fixed_once_under_way(client):
     row = ship(client)
     assert client.post(f"{SHIPMENTS}/{row['id']}", {"tracking_number": UPS + "Q", "provider_id": "fedex"}, expect=200).data["provider"]["name"] == "FedEx"

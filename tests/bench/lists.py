@@ -66,7 +66,8 @@ def value_of(f, rows):
     if kind == "number":
         return "1"
     row = random.choice(rows)
-    return str(row.get(name) or f"{name.replace('_id', '')}_{'0' * 22}").replace(" ", "%20")
+    prefix = {"parent_id": "ship", "layout_id": "lay", "created_by": "user", "updated_by": "user"}.get(name, "ctct")
+    return str(row.get(name) or f"{prefix}_{'0' * 22}").replace(" ", "%20")
 
 
 def queries(operation, rows):
@@ -77,7 +78,6 @@ def queries(operation, rows):
     for name in order:
         for direction in ("asc", "desc"):
             yield f"order_by={name}&direction={direction}"
-            yield f"order_by={name}&direction={direction}&location_id={rows[0]['location_id']}"
     yield "search=" + (rows[0].get("tracking_number") or rows[0]["name"])[:12]
     yield "search=nothing-like-it"
 

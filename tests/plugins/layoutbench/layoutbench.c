@@ -34,7 +34,8 @@ static wharf_status run(wharf_req *req, void *mode)
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     static const char *const paths[] = {"/v1/layoutbench/merge", "/v1/layoutbench/overwrite", "/v1/layoutbench/remove"};
-    static const char doc[] = "{\"summary\": \"Write layouts\", \"location\": \"body\", \"response\": {\"type\": \"object\"}}";
+    static const char doc[] =
+        "{\"summary\": \"Write layouts\", \"location\": \"body\", \"response\": {\"type\": \"object\"}}";
 
     for (size_t i = 0; i < 3; i++) {
         const wharf_route route = {.head = WHARF_HEAD(wharf_route),
