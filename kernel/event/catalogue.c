@@ -126,7 +126,8 @@ static void add_declared(struct collecting *c, const struct plugin *p, const str
     if (!t.description[0])
         buf_addf(c->problems, "%s: plugin.json: events.%s needs a \"description\"\n", p->name, t.type);
     if (t.members && !json_is(t.members, JSON_OBJECT))
-        buf_addf(c->problems, "%s: plugin.json: events.%s.members must be an object of JSON Schemas\n", p->name, t.type);
+        buf_addf(
+            c->problems, "%s: plugin.json: events.%s.members must be an object of JSON Schemas\n", p->name, t.type);
     if (!resource[0])
         t.resource_type = arena_dup(a, t.type, strcspn(t.type, ".")).p;
     add(c, t);
@@ -166,7 +167,8 @@ static void merge_twins(struct collecting *c)
 
 static const char kernel_members[] =
     "{\"name\":{\"type\":\"string\"},\"status\":{\"const\":\"quarantined\"},\"host\":{\"type\":\"string\"},"
-    "\"quarantined_at\":{\"type\":\"string\"},\"crashes\":{\"type\":\"integer\"},\"window_seconds\":{\"type\":\"integer\"}}";
+    "\"quarantined_at\":{\"type\":\"string\"},\"crashes\":{\"type\":\"integer\"},\"window_seconds\":{\"type\":"
+    "\"integer\"}}";
 static const char kernel_example[] =
     "{\"object\":\"plugin\",\"name\":\"dock_doors\",\"status\":\"quarantined\",\"host\":\"wh1\","
     "\"quarantined_at\":\"2025-03-01T09:15:02.114Z\",\"crashes\":3,\"window_seconds\":60}";

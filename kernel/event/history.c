@@ -98,9 +98,13 @@ static void insert(struct buf *out, const char *table, const struct slot *slots,
     buf_addz(out, " FROM r");
 }
 
-enum { LOG_SLOTS = sizeof(log_slots) / sizeof(log_slots[0]), EVENT_SLOTS = sizeof(event_slots) / sizeof(event_slots[0]) };
+enum {
+    LOG_SLOTS = sizeof(log_slots) / sizeof(log_slots[0]),
+    EVENT_SLOTS = sizeof(event_slots) / sizeof(event_slots[0])
+};
 
-static void mark(const struct slot *slots, size_t n, const char *types[HISTORY_PARAMS], bool used[HISTORY_PARAMS], bool uses)
+static void mark(
+    const struct slot *slots, size_t n, const char *types[HISTORY_PARAMS], bool used[HISTORY_PARAMS], bool uses)
 {
     for (size_t i = 0; i < n; i++) {
         types[slots[i].param] = slots[i].type;

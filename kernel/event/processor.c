@@ -130,8 +130,7 @@ static void put_result(struct jw *w, struct wharf_req *c, const struct event *e,
     jw_close(w, '}');
 }
 
-static bool mark_processed(
-    struct wharf_req *c, struct event *const *list, size_t n, const struct step_result *results)
+static bool mark_processed(struct wharf_req *c, struct event *const *list, size_t n, const struct step_result *results)
 {
     static const char sql[] =
         "UPDATE wharf.event AS e SET sequence = u.s, head = u.h, steps = u.t, processed_at = $2::timestamptz"
@@ -270,8 +269,8 @@ static wharf_str steps_with(struct wharf_req *c, wharf_str steps, const char *na
 static bool settle_retry(struct wharf_req *c, const struct event *e, const char *step, int attempts, wharf_str steps,
     const struct step_result *result)
 {
-    static const char tell_sql[] =
-        "UPDATE wharf.event SET steps = $4::json WHERE organization_id = $1 AND created_at = $2::timestamptz AND id = $3";
+    static const char tell_sql[] = "UPDATE wharf.event SET steps = $4::json WHERE organization_id = $1 AND created_at "
+                                   "= $2::timestamptz AND id = $3";
     static const char over_sql[] =
         "DELETE FROM wharf.event_retry WHERE organization_id = $1 AND event_id = $2 AND step = $3";
     static const char again_sql[] =
@@ -296,10 +295,11 @@ static bool retry_row(struct wharf_req *c, const PGresult *r, int row)
     const char *name = arena_dupz(c->arena, PQgetvalue(r, row, R_STEP)).p;
     const struct event_step *step = step_find(c->engine, name);
     struct event *e = event_from_row(c, r, row);
-    int attempts = atoi(PQgetvalue(r, row, R_ATTEMPTS)); /* that failed before this one */
+    int attempts = (int)strtol(PQgetvalue(r, row, R_ATTEMPTS), NULL, 10); /* that failed before this one */
     struct step_result result = {.status = STEP_FAILED, .error = "its module is not loaded any more"};
 
-    be(c, e->pub.organization, PQgetisnull(r, row, R_LIVE) ? str_z("") : arena_dupz(c->arena, PQgetvalue(r, row, R_LIVE)));
+    be(c, e->pub.organization,
+        PQgetisnull(r, row, R_LIVE) ? str_z("") : arena_dupz(c->arena, PQgetvalue(r, row, R_LIVE)));
     if (step && !step_run_again(c, step, e, &result))
         return false;
     return settle_retry(c, e, name, attempts + 1, arena_dupz(c->arena, PQgetvalue(r, row, R_STEPS)), &result);

@@ -263,8 +263,8 @@ bool event_range(struct wharf_req *req, int64_t since_us, int64_t until_us, int6
         " ORDER BY e.sequence LIMIT $6::integer",
         event_columns);
     char sequence[24], limit[24];
-    struct sql_arg args[6] = {{req->who->organization.p, req->who->organization.n}, {sequence, 0},
-        iso(req, since_us), iso(req, until_us), iso(req, clock_now_us()), {limit, 0}};
+    struct sql_arg args[6] = {{req->who->organization.p, req->who->organization.n}, {sequence, 0}, iso(req, since_us),
+        iso(req, until_us), iso(req, clock_now_us()), {limit, 0}};
     PGresult *r;
 
     args[1].n = (size_t)snprintf(sequence, sizeof(sequence), "%lld", (long long)after);

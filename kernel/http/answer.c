@@ -8,6 +8,7 @@
 #include "http/deprecation.h"
 #include "http/exchange.h"
 #include "http/files.h"
+#include "http/stream.h"
 #include "http/tls.h"
 #include "resource/envelope.h"
 #include "util/str.h"
@@ -70,6 +71,8 @@ static const char *const datetime_headers[] = {"iso_8601;type=string;precision=m
 
 static const char *cache_control(const struct wharf_req *req, bool good_read)
 {
+    if ((req->route && req->route->stream_tokens) || req->page)
+        return "no-store";
     if (req->served && !req->n_problems)
         return req->served->cache.p;
     return good_read ? "private, no-cache" : "no-store";
@@ -173,6 +176,12 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
     r = raw_response(x, status, &b);
     if (req->raw_type && !req->n_problems) {
         add(r, "Content-Type", req->raw_type);
+        if (req->page) {
+            add(r, "Content-Security-Policy",
+                "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri "
+                "'none'");
+            add(r, "Referrer-Policy", "no-referrer");
+        }
     } else {
         add(r, "Content-Type", problem ? "application/problem+json" : "application/json; charset=utf-8");
         add(r, "SVC-Datetime-Format", datetime_headers[req->datetime_format]);
@@ -195,6 +204,18 @@ struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
         req_fail(req, "internal", NULL, NULL);
         status = 500;
     }
+    if (req->stream && !req->n_problems && address_allowed(x)) {
+        r = x->head_only ? MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT) : stream_response(x);
+        if (r) {
+            add(r, "Content-Type", "text/event-stream; charset=utf-8");
+            add(r, "X-Accel-Buffering", "no");
+            common_headers(x, r, status);
+            *ret_status = x->answer_status = status;
+            return r;
+        }
+    }
+    if (req->n_problems)
+        status = code_status(req->engine, req->problems[0].code);
     *ret_status = x->answer_status = status;
     x->deprecated = deprecation_used(req);
     if (req->served && !req->n_problems) {

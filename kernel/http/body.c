@@ -31,12 +31,21 @@ static bool inflate_body(struct exchange *x, struct buf *out)
 
 static const struct wharf_json empty_object = {.type = JSON_OBJECT};
 
+bool raw_body(const struct route *r)
+{
+    return r->declared && r->declared->flags & WHARF_R_RAW_BODY;
+}
+
 static bool parse_body(struct exchange *x, wharf_str text)
 {
     struct wharf_req *req = &x->req;
     struct json_error e;
 
     req->body = &empty_object;
+    if (raw_body(req->route)) {
+        req->body_text = arena_dup_str(req->arena, text);
+        return true;
+    }
     if (!text.n)
         return true;
     req->body_text = arena_dup_str(req->arena, text);

@@ -4,6 +4,7 @@
 
 #include "http/deprecation.h"
 #include "http/exchange.h"
+#include "http/stream.h"
 #include "plugin/absent.h"
 #include "plugin/manifest.h"
 #include "supervisor/board.h"
@@ -76,7 +77,8 @@ static bool token_text(const char *s, size_t max)
 static void read_identity(struct exchange *x)
 {
     const char *client = header(x, "X-Request-Id"), *trace = header(x, "traceparent"), *range = header(x, "Range"),
-               *if_range = header(x, "If-Range"), *none_match = header(x, "If-None-Match");
+               *if_range = header(x, "If-Range"), *none_match = header(x, "If-None-Match"),
+               *last = header(x, "Last-Event-ID");
 
     if (range)
         x->req.wish.range = arena_dupz(x->req.arena, range);
@@ -85,6 +87,8 @@ static void read_identity(struct exchange *x)
     if (none_match)
         x->req.wish.if_none_match = arena_dupz(x->req.arena, none_match);
 
+    if (last)
+        x->req.last_event_id = arena_dupz(x->req.arena, last);
     if (client && token_text(client, 128))
         x->req.client_request_id = arena_dupz(x->req.arena, client);
     if (trace && token_text(trace, 128))
@@ -159,7 +163,7 @@ static bool acceptable(struct exchange *x)
     int json = -1, problem = -1, wide = -1;
     struct range r;
 
-    if (!accept || !*accept)
+    if (!accept || !*accept || x->req.route->stream_tokens)
         return true;
     while (next_range(&accept, &r)) {
         if (type_is(r.type, "application/json"))
@@ -265,7 +269,7 @@ static bool refuse_key(struct exchange *x, const char *code)
 }
 
 /* The key is good, but only from some addresses. */
-static bool address_allowed(struct exchange *x)
+bool address_allowed(struct exchange *x)
 {
     const struct principal *who = x->req.who;
     struct ip ip;
@@ -288,7 +292,7 @@ bool check_key(struct exchange *x, bool *ret_wait)
     const char *code;
 
     *ret_wait = false;
-    if (req->route->public_route)
+    if (req->route->public_route || stream_by_token(req))
         return true;
     if (!req->who) {
         if (!auth_key_hash(&h, x->server->config->auth_pepper, x->key_hash, &code))
@@ -365,7 +369,7 @@ static bool body_headers_ok(struct exchange *x)
     x->body_limit = limit;
     if (!takes_body(x) || !has_body)
         return true;
-    if (type && !json_media_type(type)) {
+    if (type && !raw_body(x->req.route) && !json_media_type(type)) {
         req_fail(&x->req, "media_type.unsupported", NULL, NULL);
         return false;
     }

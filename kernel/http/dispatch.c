@@ -147,7 +147,7 @@ bool dispatch(struct exchange *x)
 
     if (!read_body(x))
         return true;
-    if (req->route->kind == ROUTE_KERNEL && req->route->run) {
+    if (req->route->kind == ROUTE_KERNEL && req->route->run && !req->route->stream_tokens) {
         req->route->run(req);
         return true;
     }

@@ -1,6 +1,7 @@
 /* exchange.c - libmicrohttpd's callbacks and the life of an exchange. See exchange.h. */
 #include "http/exchange.h"
 #include "http/files.h"
+#include "http/stream.h"
 
 #include <stdlib.h>
 
@@ -82,6 +83,7 @@ void exchange_release(struct exchange *x)
         PQclear(x->results[i]);
     limit_done(x);
     upload_drop(x);
+    stream_forget(&x->req);
     principal_unref(x->req.who);
     buf_done(&x->req.out);
     buf_done(&x->body);

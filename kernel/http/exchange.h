@@ -125,6 +125,7 @@ struct server {
     struct buf access; /* access log lines of this turn */
     int access_fd;
     struct request_log *requests; /* or NULL */
+    struct stream_hub *streams; /* or NULL */
     uint64_t log_turn; /* of the board, when the logs were opened last */
     bool draining, quiet; /* quiet: nothing new is accepted */
     int64_t accept_until_us, drain_until_us;
@@ -147,7 +148,9 @@ bool takes_body(const struct exchange *x);
 bool check_before_key(struct exchange *x, const char *method);
 bool check_key(struct exchange *x, bool *ret_wait);
 bool check_after_key(struct exchange *x);
+bool address_allowed(struct exchange *x); /* may the key be used from there? */
 
+bool raw_body(const struct route *r); /* any media type; the handler gets {} */
 /* body.c: decoded and parsed body, query pairs. False: problem. */
 bool read_body(struct exchange *x);
 
@@ -177,6 +180,7 @@ bool networks_have(const struct networks *list, const struct ip *ip);
 bool networks_read(const struct config_list *from, const char *setting, struct arena *a, struct networks *ret, wharf_str *ret_error);
 
 /* limit.c: false: a problem is on the request */
+uint64_t limit_owner(const struct board *b, char kind, wharf_str id); /* of a bucket or a count */
 bool limit_request(struct exchange *x); /* of a good key, once per request */
 bool limit_failure(struct exchange *x); /* a missing or refused key is counted */
 void limit_uncharge(struct exchange *x); /* the answer is one that costs nothing */

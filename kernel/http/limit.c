@@ -22,6 +22,11 @@ static uint64_t owner_of(const struct board *b, char kind, const void *id, size_
     return hash ? hash : 1;
 }
 
+uint64_t limit_owner(const struct board *b, char kind, wharf_str id)
+{
+    return owner_of(b, kind, id.p, id.n);
+}
+
 static struct limit_rate per_second(const struct config_rate *r)
 {
     return (struct limit_rate){r->rate, r->burst, SECOND_US};

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "http/stream.h"
 #include "http/tls.h"
 #include "supervisor/board.h"
 #include "util/log.h"
@@ -272,6 +273,8 @@ static void begin_drain(struct server *s)
     log_info("worker.drain", "finishing %zu requests", s->in_flight);
     if (s->on_drain)
         s->on_drain(s->on_drain_arg);
+    if (s->streams)
+        stream_hub_drain(s->streams);
 }
 
 /* A connection that was just used may have its next request on the way; that one is told to be the last. */
@@ -351,6 +354,8 @@ void server_run(struct server *s)
         s->turn_us = clock_monotonic_us();
         read_events(s, events, n);
         take_finished(s);
+        if (s->streams)
+            stream_hub_turn(s->streams);
         turn_lanes(s); /* answers first ... */
         MHD_run(s->daemon);
         turn_lanes(s); /* ... then what the new requests ask */
@@ -369,6 +374,7 @@ void server_stop(struct server *s)
 {
     struct exchange *next;
 
+    stream_hub_stop(s->streams);
     threads_stop(s->threads);
     take_finished(s);
     threads_free(s->threads);

@@ -106,10 +106,20 @@ static void list_parameters(struct writer *o, const struct definition *d)
         parameter(w, d->filters[i].name, "query", false, filter_help(d->filters[i].type), NULL);
 }
 
+/* Several fields may have one flag. */
+static bool first_with_flag(const struct definition *d, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (d->fields[k].include_flag && !strcmp(d->fields[k].include_flag, d->fields[i].include_flag))
+            return false;
+    }
+    return true;
+}
+
 static void include_parameters(struct writer *o, const struct definition *d)
 {
     for (size_t i = 0; i < d->n_fields; i++) {
-        if (d->fields[i].include_flag)
+        if (d->fields[i].include_flag && first_with_flag(d, i))
             parameter(&o->w, d->fields[i].include_flag, "query", false, "true or false", NULL);
     }
 }
@@ -451,7 +461,9 @@ static void operation(struct writer *o, const struct route *r)
     parameters(o, r);
     request_body(o, r);
     if (r->kind == ROUTE_KERNEL) {
-        plain_success(o, strstr(r->pattern, "json") ? "application/json" : "text/plain");
+        plain_success(o, r->stream_tokens             ? "text/event-stream"
+                         : strstr(r->pattern, "json") ? "application/json"
+                                                      : "text/plain");
     } else {
         jw_open(w, "responses", '{');
         success(o, r);

@@ -262,7 +262,8 @@ static void example_object(struct jw *w, const char *key, const struct wharf_jso
 static void example_value(struct jw *w, struct arena *a, const struct field *f)
 {
     const struct wharf_json *examples = json_get(f->json, "examples"), *values = json_get(f->json, "enum");
-    wharf_str type = json_text_or(f->json, "type", "");
+    const struct wharf_json *types = json_get(f->json, "type");
+    wharf_str type = json_is(types, JSON_ARRAY) && types->child ? types->child->text : types ? types->text : str_z("");
 
     if (examples && examples->child)
         jw_value(w, f->name, examples->child);

@@ -15,6 +15,7 @@
 #include "http/loop.h"
 #include "http/openapi.h"
 #include "http/pulse.h"
+#include "http/stream.h"
 #include "net/client.h"
 #include "net/mail.h"
 #include "job/quarantined.h"
@@ -247,8 +248,11 @@ static int serve(
         return not_ready(boot, why);
     if (!server_start(s, boot->listen_fd))
         return not_ready(boot, str_z("the HTTP server did not start on its socket"));
-    if (boot->kind == WORKER_WEB)
+    if (boot->kind == WORKER_WEB) {
         s->requests = request_log_start(e, boot->database);
+        s->streams = stream_hub_start(s);
+        pulse_on_news(pulse, stream_hub_news, s->streams);
+    }
     if (boot->kind == WORKER_JOB) {
         runner = runner_start(e, config, boot);
         s->on_drain = runner_drain;

@@ -342,8 +342,8 @@ void runner_stop(struct runner *r)
         pthread_cond_timedwait(&r->idle, &r->lock, &until);
     idle = !r->busy && !r->n_resident;
     if (!idle)
-        log_warn("job.drain", "%zu jobs and %zu residents did not stop in time; jobs are given back and run again", r->busy,
-            r->n_resident);
+        log_warn("job.drain", "%zu jobs and %zu residents did not stop in time; jobs are given back and run again",
+            r->busy, r->n_resident);
     r->ending = true;
     pthread_cond_broadcast(&r->more_jobs);
     pthread_cond_signal(&r->turn);

@@ -30,6 +30,7 @@ void job_declare(struct wharf_decl *d, const char *name, wharf_handler *fn, void
     const char *owner = d->plugin ? d->plugin->name : "wharf";
     const struct job_kind *others = d->jobs.items;
     struct job_kind kind = {.plugin = d->plugin, .fn = fn, .arg = arg};
+    size_t residents = 1;
 
     if (!name || !good_name(name) || !fn) {
         policy_problem(d, arena_printf(d->arena, "job %s needs a name of 1 to 30 characters a-z, 0-9, _, and a handler",
@@ -41,7 +42,14 @@ void job_declare(struct wharf_decl *d, const char *name, wharf_handler *fn, void
         if (!strcmp(others[i].name, kind.name))
             policy_problem(d, arena_printf(d->arena, "job %s is declared twice", name));
     }
-    if (job_policy_read(d->arena, name, policy, &kind.policy, policy_problem, d))
+    if (!job_policy_read(d->arena, name, policy, &kind.policy, policy_problem, d))
+        return;
+    for (size_t i = 0; i < d->jobs.n; i++)
+        residents += others[i].policy.resident;
+    if (kind.policy.resident && residents > JOB_RESIDENTS_MAX)
+        policy_problem(d, arena_printf(d->arena, "job %s is one resident too many: a job worker has room for %d", name,
+                              JOB_RESIDENTS_MAX));
+    else
         *(struct job_kind *)vector_add(d->arena, &d->jobs) = kind;
 }
 
@@ -101,8 +109,9 @@ wharf_status job_enqueue(struct wharf_req *req, const struct job_order *o)
     char run_at[ISO_MS_LEN + 1], now[ISO_MS_LEN + 1];
     struct sql_arg args[11];
 
-    if (!kind)
-        return req_fail(req, "module.unavailable", NULL, "no enabled module has the job %s", name.p);
+    if (!kind || kind->policy.resident)
+        return req_fail(req, "module.unavailable", NULL,
+            kind ? "the job %s runs all the time, nobody asks for it" : "no enabled module has the job %s", name.p);
     if (o->key.n > JOB_KEY_MAX || o->args.n > JOB_ARGS_MAX) {
         log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id, "job.too_large",
             "job %s: a key of %zu bytes (at most %d), arguments of %zu (at most %d)", kind->name, o->key.n, JOB_KEY_MAX,

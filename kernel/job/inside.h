@@ -13,7 +13,7 @@
 #include "job/runner.h"
 #include "util/id.h"
 
-enum { RUNNER_THREADS = 24, RESIDENTS_MAX = 6, ERROR_BYTES = 500, WHAT_BYTES = 48 };
+enum { RUNNER_THREADS = 24, RESIDENTS_MAX = JOB_RESIDENTS_MAX, ERROR_BYTES = 500, WHAT_BYTES = 48 };
 
 enum outcome {
     OUT_DONE,

@@ -12,6 +12,8 @@
 
 struct wharf_decl;
 
+enum { JOB_RESIDENTS_MAX = 6 }; /* in a job worker, the kernel's processor of events among them */
+
 /* How a job is run: the JSON text given with its declaration, read once at load.
  *   {"retries": 8, "backoff": {"first": "5s", "factor": 2, "max": "1h", "jitter": true}, "timeout": "5m", "every": "1h", "at": "03:00",
  *    "for": "installation", "lane": "name", "concurrency": 2, "crashes": 2, "priority": 0, "keep": "7d", "keep_parked": "90d",

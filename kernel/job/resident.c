@@ -170,7 +170,8 @@ void residents_news(struct runner *r, unsigned news)
     for (size_t i = 0; i < r->n_residents; i++) {
         bool kernel = !r->residents[i].kind->plugin; /* the processor: what it made is no news to it */
 
-        if (r->residents[i].queue && news & (unsigned)(kernel ? PULSE_EVENTS | PULSE_CLOCK : PULSE_PROCESSED | PULSE_CLOCK))
+        if (r->residents[i].queue &&
+            news & (unsigned)(kernel ? PULSE_EVENTS | PULSE_CLOCK : PULSE_PROCESSED | PULSE_CLOCK))
             net_queue_poke(r->residents[i].queue);
     }
     pthread_mutex_unlock(&r->lock);

@@ -300,6 +300,9 @@ static void write_headers(struct arena *a, const struct mail *m, int64_t now_us,
         buf_addf(out, "Reply-To: %.*s\r\n", STR_ARG(m->reply_to));
     text_header(a, out, "Subject", m->subject);
     id_header(out, m);
+    if (m->unsubscribe.n)
+        buf_addf(out, "List-Unsubscribe: <%.*s>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n",
+            STR_ARG(m->unsubscribe));
     BUF_LIT(out, "MIME-Version: 1.0\r\nAuto-Submitted: auto-generated\r\n");
 }
 

@@ -20,6 +20,7 @@ struct mail {
     wharf_str reply_to; /* address or empty */
     wharf_str subject, text, html; /* UTF-8; text or html may be empty, not both */
     wharf_str message_id; /* "x@y" without brackets; empty: made */
+    wharf_str unsubscribe; /* URL for List-Unsubscribe (RFC 8058), or empty */
     const struct mail_attachment *attachments;
     size_t n_attachments;
 };

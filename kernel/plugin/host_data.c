@@ -393,8 +393,8 @@ static bool event_row(wharf_req *req, struct jw *w, const struct resource *res, 
     struct wharf_rec *rec;
     int64_t us;
     PGresult *r = req_query(req,
-        arena_printf(req->arena, "SELECT %s, %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2", res->columns_full,
-            d->soft_delete ? "t.deleted_at" : "NULL::timestamptz", d->table)
+        arena_printf(req->arena, "SELECT %s, %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2",
+            res->columns_full, d->soft_delete ? "t.deleted_at" : "NULL::timestamptz", d->table)
             .p,
         args, 2);
 
@@ -427,7 +427,8 @@ static wharf_status e_emit(
     if (!res)
         return WHARF_UNAVAILABLE;
     if (!event_type_find(req->engine, str_z(type)))
-        return req_fail(req, "internal", NULL, "the event type %s is not declared; add it to \"events\" in plugin.json", type);
+        return req_fail(
+            req, "internal", NULL, "the event type %s is not declared; add it to \"events\" in plugin.json", type);
     c.organization = organization_of(&req->who->access, res->def);
     c.disable_webhooks = req->quiet && req->quiet->res == res && str_eq(req->quiet->id, id);
     buf_init(&b, 64 << 20);

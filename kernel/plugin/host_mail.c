@@ -48,6 +48,7 @@ static struct mail read_message(wharf_req *req, const wharf_mail_message *given)
         .text = or_empty(m.text),
         .html = or_empty(m.html),
         .message_id = or_empty(m.message_id),
+        .unsubscribe = or_empty(m.unsubscribe),
         .attachments = files,
         .n_attachments = m.n_files};
 }

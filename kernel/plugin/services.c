@@ -24,12 +24,12 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.import", 1, 0}, &host_import},
     {{"wharf.blob", 1, 1}, &host_blob},
     {{"wharf.fetch", 1, 1}, &host_fetch},
-    {{"wharf.mail", 1, 0}, &host_mail},
+    {{"wharf.mail", 1, 1}, &host_mail},
     {{"wharf.keys", 1, 0}, &host_keys},
     {{"wharf.logs", 1, 1}, &host_logs},
     {{"wharf.config", 1, 0}, &host_config},
-    {{"wharf.token", 1, 0}, &host_token},
     {{"wharf.crypto", 1, 0}, &host_crypto},
+    {{"wharf.token", 1, 1}, &host_token},
     {{"wharf.events", 1, 0}, &host_events},
 };
 const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

@@ -46,6 +46,8 @@ struct req_job { /* of a job's run (job/runner.h) */
     wharf_status (*guard)(struct wharf_req *req); /* before each outermost commit of the handler's own; may fail it */
     uint32_t (*progress)(struct wharf_req *req, uint32_t done, uint32_t total); /* non-zero: stop */
     bool (*stop)(const struct wharf_req *req); /* cancelled, drained, or no longer ours */
+    struct principal acting; /* of act_for(): memory of its own, since it outlives any scope of the arena */
+    char acting_organization[48], acting_live[48];
     bool resident; /* runs all the time (job/resident.c) */
 };
 
@@ -79,7 +81,8 @@ struct wharf_req {
     bool problem_details; /* Accept ranks application/problem+json first */
     enum datetime_format datetime_format;
     char request_id[28];
-    wharf_str client_request_id, traceparent;
+    wharf_str client_request_id, traceparent, last_event_id;
+    struct stream *stream; /* the live stream that was opened, not answered yet (http/stream.h) */
 
     wharf_str batch_id; /* of the batch that this belongs to, or empty */
     int depth; /* of the workflow run that this belongs to */
@@ -100,6 +103,7 @@ struct wharf_req {
     int status; /* 0: not answered yet */
     wharf_str message;
     const char *success_code;
+    bool page; /* raw: HTML for people */
     const char *raw_type; /* media type: `out` is the whole body, no envelope */
     struct buf out; /* the JSON of "data" */
     struct jw w;

@@ -8,17 +8,36 @@
 
 const wharf_host *events_host;
 const wharf_events_api *events_api;
+const wharf_token_api *events_tokens;
+const wharf_keys_api *events_keys;
+const wharf_mail_api *events_mail;
+const wharf_config_api *events_config;
+const wharf_org_directory_api *events_org;
 wharf_plugin *events_self;
 
 static const char types_doc[] =
-    "{\"summary\": \"The types of events of the loaded modules\", \"tag\": \"Events\", \"location\": \"none\", \"query\": {"
+    "{\"summary\": \"The types of events of the loaded modules\", \"tag\": \"Events\", \"location\": \"none\", "
+    "\"query\": {"
     "\"type\": {\"type\": \"string\", \"enum\": [\"system\", \"resource\"]}, \"module\": {\"type\": \"string\"}, "
-    "\"include_examples\": {\"type\": \"boolean\"}}, \"response\": {\"type\": \"array\", \"items\": {\"type\": \"object\", "
-    "\"required\": [\"object\", \"type\", \"description\", \"system\", \"resource_type\", \"module\", \"supersedable\", "
-    "\"deprecated\", \"schema\"], \"properties\": {\"object\": {\"const\": \"event_type\"}, \"type\": {\"type\": \"string\"}, "
-    "\"description\": {\"type\": \"string\"}, \"system\": {\"type\": \"boolean\"}, \"resource_type\": {\"type\": \"string\"}, "
-    "\"module\": {\"type\": \"string\"}, \"supersedable\": {\"type\": \"boolean\"}, \"deprecated\": {\"type\": \"boolean\"}, "
-    "\"schema\": {\"type\": \"string\"}, \"example\": {\"type\": \"object\"}}}}}";
+    "\"include_examples\": {\"type\": \"boolean\"}}, \"response\": {\"type\": \"array\", \"items\": {\"type\": "
+    "\"object\", "
+    "\"required\": [\"object\", \"type\", \"description\", \"system\", \"resource_type\", \"module\", "
+    "\"supersedable\", "
+    "\"deprecated\", \"schema\"], \"properties\": {\"object\": {\"const\": \"event_type\"}, \"type\": {\"type\": "
+    "\"string\"}, "
+    "\"description\": {\"type\": \"string\"}, \"system\": {\"type\": \"boolean\"}, \"resource_type\": {\"type\": "
+    "\"string\"}, "
+    "\"module\": {\"type\": \"string\"}, \"supersedable\": {\"type\": \"boolean\"}, \"deprecated\": {\"type\": "
+    "\"boolean\"}, "
+    "\"schema\": {\"type\": \"string\"}}}}}";
+
+static const char token_doc[] = "{\"summary\": \"A token that opens the live stream once, for browsers\", \"tag\": "
+                                "\"Events\", \"location\": \"none\", "
+                                "\"status\": 201, \"response\": {\"type\": \"object\", \"required\": [\"object\", "
+                                "\"token\", \"expires_at\"], \"properties\": {"
+                                "\"object\": {\"const\": \"event_stream_token\"}, \"token\": {\"type\": [\"string\", "
+                                "\"null\"]}, \"expires_at\": {\"type\": "
+                                "[\"string\", \"integer\"]}}}}";
 
 /* ---- the catalogue ---- */
 
@@ -95,7 +114,66 @@ static wharf_status list_types(wharf_req *req, void *arg)
     return s;
 }
 
+/* ---- tokens of the stream, for browsers ---- */
+
+static wharf_status make_token(wharf_req *req, void *arg)
+{
+    int64_t expires_us = events_host->req->now_us(req) + TOKEN_SECONDS * 1000000LL;
+    wharf_str token;
+    wharf_out *out;
+    wharf_status s = events_tokens->make(req, TOKEN_KIND, events_keys->caller(req)->key_id, expires_us, &token);
+
+    if (s != WHARF_OK)
+        return s;
+    out = events_host->req->respond(req, 201, "Stream token created");
+    events_host->req->one_time(req, "token");
+    events_host->json->open(out, NULL, '{');
+    events_host->json->put(out, "object", events_text(WHARF_S("event_stream_token")));
+    events_host->json->put(out, "token", events_text(token));
+    events_host->json->put(out, "expires_at", (wharf_val){.type = WHARF_V_TIME_US, .u.i = expires_us});
+    events_host->json->close(out);
+    return WHARF_OK;
+}
+
 /* ---- the module ---- */
+
+/* 1 min, 5 min, 25 min, about 2 h, 6 h (docs/spec/07-events-and-webhooks.md section 12 'E-mail'). */
+static const char mail_policy[] =
+    "{\"retries\": 5, \"backoff\": {\"first\": \"1m\", \"factor\": 5, \"max\": \"6h\", \"jitter\": false}}";
+
+wharf_str events_column(const wharf_rows *rows, size_t row, size_t column)
+{
+    wharf_val v;
+
+    return events_host->db->value(rows, row, column, WHARF_V_TEXT, &v) ? v.u.s : WHARF_S("");
+}
+
+/* Pages for people: a look shows a button, only the button does something, since mail programs look at links by themselves. */
+static void declare_links(wharf_decl *d, const wharf_decl_api *api)
+{
+    static const char doc[] =
+        "{\"summary\": \"A page behind a link of a mail\", \"tag\": \"Events\", \"location\": \"none\", "
+        "\"status\": 200}";
+    static const struct {
+        const char *method, *path;
+        wharf_handler *handler;
+    } links[] = {{"GET", "/v1/events/subscribers/verify", verify_page},
+        {"POST", "/v1/events/subscribers/verify", verify_done},
+        {"GET", "/v1/events/subscribers/unsubscribe", unsubscribe_page},
+        {"POST", "/v1/events/subscribers/unsubscribe", unsubscribe_done}};
+
+    for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+        const wharf_route r = {.head = WHARF_HEAD(wharf_route),
+            .method = links[i].method,
+            .path = links[i].path,
+            .scope = "public",
+            .definition = {doc, sizeof(doc) - 1},
+            .handler = links[i].handler,
+            .flags = WHARF_R_PUBLIC | WHARF_R_RAW_BODY};
+
+        api->route(d, &r);
+    }
+}
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
@@ -114,18 +192,50 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .handler = list_types,
         .flags = WHARF_R_READONLY};
 
+    const wharf_route token = {.head = WHARF_HEAD(wharf_route),
+        .method = "POST",
+        .path = "/v1/events/stream/tokens",
+        .scope = "events:read",
+        .definition = {token_doc, sizeof(token_doc) - 1},
+        .handler = make_token};
+    const wharf_resource subscriber = {.head = WHARF_HEAD(wharf_resource),
+        .name = "event_subscriber",
+        .definition_hash = EVENT_SUBSCRIBER_DEFINITION_HASH,
+        .definition = EVENT_SUBSCRIBER_DEFINITION,
+        .hooks = &subscriber_hooks};
+    const wharf_event_step alerts = {
+        .head = WHARF_HEAD(wharf_event_step), .name = "subscribers_email", .fn = alerts_step};
+    const wharf_events_api *events = events_host->service(self, "wharf.events", 1, 0);
+
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     api->provide(d, "events.catalog", 1, 0, &catalog);
     api->resource(d, &event);
     api->route(d, &types);
+    api->route(d, &token);
+    api->resource(d, &subscriber);
+    declare_links(d, api);
+    events->step(d, &alerts);
+    api->job(d, "verify", verify_send, NULL, (wharf_str){mail_policy, sizeof(mail_policy) - 1});
+    api->job(d, "alert", alerts_send, NULL,
+        WHARF_S("{\"retries\": 5, \"backoff\": {\"first\": \"1m\", \"factor\": 5, \"max\": \"6h\", \"jitter\": false}, "
+                "\"transaction\": \"own\"}"));
+    api->job(
+        d, "tidy", subscribers_tidy, NULL, WHARF_S("{\"every\": \"12h\", \"for\": \"organizations\", \"retries\": 1}"));
+    events->stream(d, "/v1/events/stream", "events:read", TOKEN_KIND);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     events_self = self;
     events_api = events_host->service(self, "wharf.events", 1, 0);
-    return events_api ? WHARF_OK : WHARF_UNAVAILABLE;
+    events_tokens = events_host->service(self, "wharf.token", 1, 1);
+    events_keys = events_host->service(self, "wharf.keys", 1, 0);
+    events_mail = events_host->service(self, "wharf.mail", 1, 1);
+    events_config = events_host->service(self, "wharf.config", 1, 0);
+    events_org = events_host->service(self, "org.directory", 1, 1);
+    return events_api && events_tokens && events_keys && events_mail && events_config && events_org ? WHARF_OK
+                                                                                                    : WHARF_UNAVAILABLE;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

@@ -6,10 +6,44 @@
 
 #include "wharf/plugin.h"
 #include "wharf/service/events.h"
+#include "wharf/service/keys.h"
+#include "wharf/service/token.h"
+
+#include "wharf/ext/org.h"
+#include "wharf/service/config.h"
+#include "wharf/service/mail.h"
+
+enum {
+    TOKEN_SECONDS = 60, /* of the stream */
+    SUBSCRIBERS_MAX = 20,
+    VERIFY_HOURS = 72,
+    PENDING_DAYS = 30, /* a subscriber who never verifies is deleted then */
+    RESENDS_A_DAY = 5,
+    REFUSALS_MAX = 3,
+    UNSUBSCRIBE_DAYS = 365,
+};
+#define TOKEN_KIND       "stream"
+#define VERIFY_KIND      "verify"
+#define UNSUBSCRIBE_KIND "unsubscribe"
 
 extern const wharf_host *events_host; /* these are set once, before anything of this module runs */
 extern const wharf_events_api *events_api;
+extern const wharf_token_api *events_tokens;
+extern const wharf_keys_api *events_keys;
+extern const wharf_mail_api *events_mail;
+extern const wharf_config_api *events_config;
+extern const wharf_org_directory_api *events_org;
 extern wharf_plugin *events_self;
+
+extern const wharf_hooks subscriber_hooks;
+
+/* verify.c: pages behind links; the job that sends the mail with the first of them. Arguments {"subscriber": id} */
+wharf_handler verify_page, verify_done, unsubscribe_page, unsubscribe_done, verify_send;
+/* alerts.c: the step; the job of one line of alerts ({"address", "resource", "type"}); what is over is forgotten */
+wharf_status alerts_step(wharf_req *req, const wharf_event *const *list, size_t n, uint8_t *outcomes, void *arg);
+wharf_handler alerts_send, subscribers_tidy;
+/* The mail server refused the subscriber's address for good (true), or took a mail for it. */
+wharf_status subscriber_answered(wharf_req *req, wharf_str id, bool refused);
 
 static inline wharf_val events_text(wharf_str s)
 {
@@ -19,6 +53,16 @@ static inline wharf_val events_truth(bool truth)
 {
     return (wharf_val){.type = WHARF_V_BOOL, .u.i = truth};
 }
+static inline wharf_val events_int(int64_t i)
+{
+    return (wharf_val){.type = WHARF_V_INT, .u.i = i};
+}
+static inline wharf_val events_now(const wharf_req *req)
+{
+    return (wharf_val){.type = WHARF_V_TIME_US, .u.i = events_host->req->now_us(req)};
+}
+/* A text column; empty when it is null. */
+wharf_str events_column(const wharf_rows *rows, size_t row, size_t column);
 static inline bool events_same(wharf_str a, wharf_str b)
 {
     return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;

@@ -148,5 +148,50 @@ static wharf_status locations(
     return WHARF_OK;
 }
 
+/* The texts of a column. */
+static const wharf_str *column_texts(wharf_req *req, const wharf_rows *rows, size_t column, size_t *ret_n)
+{
+    wharf_str *list;
+
+    *ret_n = org_host->db->count(rows);
+    list = org_host->mem->alloc(req, (*ret_n + 1) * sizeof(*list));
+    for (size_t i = 0; i < *ret_n; i++)
+        row_text(rows, i, column, &list[i]);
+    return list;
+}
+
+static wharf_status owners(wharf_req *req, const wharf_str **ret_ids, const wharf_str **ret_emails, size_t *ret_n)
+{
+    static const char sql[] = "SELECT id, email FROM org.user WHERE organization_id = $1::text AND role = 'owner'"
+                              " AND status = 'active' AND deleted_at IS NULL ORDER BY created_at, id";
+    wharf_val organization = live(req);
+    const wharf_rows *rows;
+    wharf_status s = org_host->db->query(req, sql, &organization, 1, &rows);
+
+    if (s != WHARF_OK)
+        return s;
+    *ret_ids = column_texts(req, rows, 0, ret_n);
+    *ret_emails = column_texts(req, rows, 1, ret_n);
+    return WHARF_OK;
+}
+
+static wharf_status administrators(wharf_req *req, const wharf_str **ret_emails, size_t *ret_n)
+{
+    static const char sql[] =
+        "SELECT a.address FROM org.organization o, jsonb_array_elements_text(CASE jsonb_typeof(o.settings #> "
+        "'{notifications,administrators}') WHEN 'array' THEN o.settings #> '{notifications,administrators}' ELSE '[]' "
+        "END)"
+        " WITH ORDINALITY a(address, n) WHERE o.organization_id = $1::text AND o.id = $1::text ORDER BY a.n";
+    wharf_val organization = live(req);
+    const wharf_str *ids;
+    const wharf_rows *rows;
+    wharf_status s = org_host->db->query(req, sql, &organization, 1, &rows);
+
+    if (s != WHARF_OK)
+        return s;
+    *ret_emails = column_texts(req, rows, 0, ret_n);
+    return *ret_n ? WHARF_OK : owners(req, &ids, ret_emails, ret_n);
+}
+
 const wharf_org_directory_api org_directory = {
-    WHARF_HEAD(wharf_org_directory_api), users, grant, setting, country, locations};
+    WHARF_HEAD(wharf_org_directory_api), users, grant, setting, country, locations, owners, administrators};

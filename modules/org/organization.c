@@ -49,7 +49,8 @@ static void copy_events(wharf_out *out, const wharf_json *events)
     }
     if (expire && j->text(expire, &days))
         j->put(out, "charged",
-            truth(same(days, WHARF_S("days_90")) || same(days, WHARF_S("days_180")) || same(days, WHARF_S("days_365"))));
+            truth(
+                same(days, WHARF_S("days_90")) || same(days, WHARF_S("days_180")) || same(days, WHARF_S("days_365"))));
     else if (expire)
         j->put(out, "charged", (wharf_val){.type = WHARF_V_NULL});
     j->close(out);
@@ -59,8 +60,7 @@ static wharf_status organization_normalize(wharf_req *req, uint32_t op, wharf_re
 {
     const wharf_json_api *j = org_host->json;
     const wharf_json *settings = org_host->res->member(new_rec, "settings"), *own;
-    const wharf_json *events =
-        settings && j->type(settings) == WHARF_J_OBJECT ? j->get(settings, "events") : NULL;
+    const wharf_json *events = settings && j->type(settings) == WHARF_J_OBJECT ? j->get(settings, "events") : NULL;
     wharf_out *out;
     wharf_status s;
 
@@ -99,8 +99,7 @@ static wharf_status organization_written(
     return WHARF_OK;
 }
 
-const wharf_hooks organization_hooks = {
-    .head = WHARF_HEAD(wharf_hooks),
+const wharf_hooks organization_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = organization_normalize,
     .check = organization_check,
     .written = organization_written};

@@ -30,7 +30,7 @@ def test_create_update_delete(org, client, location):
         assert r[4] == "api_key" and r[5] == made.data["created_by"] and r[7] == answer.headers["Request-Id"]
         assert r[9] == location["id"] and r[11] == "sample"
     out = events(org, id)
-    assert [e[0] for e in out] == ["sample.created", "sample.updated", "sample.deleted"]
+    assert [e[0] for e in out] == ["filterbench.sample.created", "filterbench.sample.updated", "filterbench.sample.deleted"]
     assert [r[8] for r in log] == [e[8] for e in out]
     assert out[0][1] == client_view(made.data) and out[1][1] == client_view(changed.data)
     assert out[1][2] == {"name": "A", "qty": None, "tags": ["x"], "metadata": {"k": 1}}

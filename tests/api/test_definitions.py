@@ -85,7 +85,7 @@ def test_it_is_written_and_checked(grown):
     assert c.post("/v1/samples/" + made["id"], {"grade": None}, expect=200).data["grade"] is None
     log = org.changes(made["id"])[-1]
     assert log[1] == [{"field": "grade", "old": "high", "new": None}]
-    event = org.events(made["id"], "sample.updated")[-1]
+    event = org.events(made["id"], "filterbench.sample.updated")[-1]
     assert event[1]["grade"] is None and event[2] == {"grade": "high"}
 
 

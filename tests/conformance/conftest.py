@@ -11,6 +11,6 @@ from wharf import BUILD, Server  # noqa: E402
 
 @pytest.fixture(scope="session")
 def server():
-    s = Server("--modules", f"org,locations,stations,logs,support,{BUILD}/tests/plugins/filterbench.so")
+    s = Server("--modules", f"org,locations,stations,logs,support,events,webhooks,{BUILD}/tests/plugins/filterbench.so")
     yield s
     s.stop()

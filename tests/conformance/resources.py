@@ -9,26 +9,34 @@ import json
 from wharf import ROOT
 
 DEFINITIONS = {}
+EVENT_PREFIX = {}  # of plugins that are not shipped
 for path in sorted([*ROOT.glob("schemas/*/*.json"), *ROOT.glob("tests/plugins/filterbench/schemas/*.json")]):
     text = json.loads(path.read_text())
     DEFINITIONS[text["$id"]] = text
+    EVENT_PREFIX[text["$id"]] = path.parents[1].name + "." if "plugins" in path.parts else ""
 
 SERIAL = itertools.count(1)
 
 # Values for fields whose rules are not in the schema.
 NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"},
+         "event_subscriber": {"email": lambda: f"s{next(SERIAL)}@example.com", "events": lambda: ["plugin.quarantined"]},
+         "webhook": {"url": lambda: "https://hooks.example.com/w", "events": lambda: ["webhook.*"]},
          "user": {"email": lambda: f"u{next(SERIAL)}@example.com"}, "support_request": {"email": lambda: "desk@example.com"}}
 # Fields that a rule of the module reads before the schema does: their own tests prove them.
 BY_RULE = {"support_request": {"announced", "attachments", "message", "messages", "status", "revoke_links", "email"},
+           "event_subscriber": {"email", "events", "approve", "resend_verification"},
            "location": {"address", "address_line2", "operating_hours", "holidays", "email", "phone", "timezone"},
+           "webhook": {"url", "events", "filter", "headers", "location_ids", "status", "enable_at", "send_test"},
            "print_station": {"allowed_users", "allow_all_users", "device_id", "push"}, "layout": {"path", "id"},
            "user": {"email", "phone", "role", "role_id", "locations", "allow_all_locations", "fcm_tokens"}, "device": {"locations", "scopes", "location_id"},
            "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
+# Bodies that the module judges as a whole before the schema does: their own tests prove what is refused.
+BY_MODULE = {"event_subscriber"}
 # Operations that are routes of their own, and rows that every organization has.
 BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}}
 ALWAYS_THERE = {"role": 4}
-# Lists that grow with each request of the test itself: tests/api/test_logs.py and test_request_log.py walk them.
-GROWING = {"log", "request_log"}
+# Lists that grow with each request of the test itself: tests/api/test_logs.py, test_request_log.py and test_events.py walk them.
+GROWING = {"log", "request_log", "event"}
 
 
 def x(resource):

@@ -128,8 +128,8 @@ def test_change_log_and_events(org):
     changes = org.changes(row["id"])
     assert [c[0] for c in changes] == ["created", "updated", "deleted"]
     assert changes[1][1] == [{"field": "notes", "old": None, "new": "wet"}]
-    assert [e[0] for e in org.events(row["id"])] == ["door.created", "door.updated", "door.deleted"]
-    assert org.events(row["id"], "door.updated")[0][2] == {"notes": None}
+    assert [e[0] for e in org.events(row["id"])] == ["dock_doors.door.created", "dock_doors.door.updated", "dock_doors.door.deleted"]
+    assert org.events(row["id"], "dock_doors.door.updated")[0][2] == {"notes": None}
 
 
 def test_openapi_describes_it(server):

@@ -107,4 +107,52 @@ BEGIN
 END
 $$;
 
+-- As before, but partitions of events whose deliveries may still be under way are kept. They are not waited for while others use the tables.
+CREATE OR REPLACE FUNCTION wharf.drop_expired_partitions() RETURNS integer LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
+DECLARE
+    at timestamptz := wharf.now();
+    longest integer;
+    longest_request integer;
+    part record;
+    alive boolean;
+    dropped integer := 0;
+BEGIN
+    SELECT max(wharf.log_days(settings, 'retain_days', 365)), max(wharf.log_days(settings, 'request_retain_days', 14))
+        INTO longest, longest_request FROM org.organization;
+    FOR part IN
+        SELECT i.inhparent AS parent, c.oid::regclass AS name,
+            (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \(''([^'']+)''\)'))[1]::timestamptz AS ends
+        FROM pg_inherits i
+        JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent IN ('wharf.change_log'::regclass, 'wharf.request_log'::regclass, 'wharf.event'::regclass)
+    LOOP
+        CONTINUE WHEN part.ends IS NULL;
+        IF part.parent = 'wharf.event'::regclass THEN
+            CONTINUE WHEN part.ends > at;
+            EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE expires_at > $1 - interval ''72 hours'')', part.name) INTO alive USING at;
+        ELSIF part.parent = 'wharf.request_log'::regclass THEN
+            alive := part.ends > at - make_interval(days => COALESCE(longest_request, 14));
+        ELSE
+            -- A row may be sealed after younger ones: a day between keeps what is left one chain.
+            alive := part.ends > at - make_interval(days => COALESCE(longest, 365) + 1);
+            IF NOT alive THEN
+                EXECUTE format('SELECT EXISTS (SELECT FROM %s WHERE sequence IS NULL)', part.name) INTO alive;
+            END IF;
+            IF NOT alive THEN
+                EXECUTE format('UPDATE wharf.log_chain c SET base_sequence = l.sequence, base_hash = l.hash FROM ('
+                    'SELECT DISTINCT ON (organization_id) organization_id, sequence, hash FROM %s ORDER BY organization_id, sequence DESC) l'
+                    ' WHERE c.organization_id = l.organization_id AND l.sequence > c.base_sequence', part.name);
+            END IF;
+        END IF;
+        CONTINUE WHEN alive;
+        EXECUTE format('DROP TABLE %s', part.name);
+        dropped := dropped + 1;
+    END LOOP;
+    RETURN dropped;
+END
+$$;
+
+-- Streams that are opened by a token look for the key that made it.
+CREATE INDEX token_key ON wharf.token (id) WHERE kind = 'api_key';
+
 SELECT wharf.ensure_partitions(now());

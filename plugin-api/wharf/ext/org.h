@@ -18,7 +18,7 @@ enum wharf_user_flag {
         4 /* reaches the location asked for (spec 01 section 7); set for all when none was asked for */
 };
 
-/* Service "org.directory", version 1.0. */
+/* Service "org.directory", version 1.1. */
 typedef struct wharf_org_directory_api {
     wharf_head head;
     /* ret_flags[i]: WHARF_USER_* of ids[i]; one query for all. location_id may be empty. */
@@ -32,6 +32,10 @@ typedef struct wharf_org_directory_api {
     /* The locations that a user or device reaches; ret_all: every one. Nobody of this id: none. */
     wharf_status (*locations)(
         wharf_req *req, wharf_str principal_id, bool *ret_all, const wharf_str **ret_ids, size_t *ret_n);
+    /* 1.1: the active users with the role owner, in the order in which they came; ret_emails[i] belongs to ret_ids[i]. */
+    wharf_status (*owners)(wharf_req *req, const wharf_str **ret_ids, const wharf_str **ret_emails, size_t *ret_n);
+    /* 1.1: the addresses of settings.notifications.administrators; the owners' when none are set. */
+    wharf_status (*administrators)(wharf_req *req, const wharf_str **ret_emails, size_t *ret_n);
 } wharf_org_directory_api;
 
 #ifdef __cplusplus

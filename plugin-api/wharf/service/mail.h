@@ -1,4 +1,4 @@
-/* wharf/service/mail.h - mail through the operator's server: service "wharf.mail", version 1.0.
+/* wharf/service/mail.h - mail through the operator's server: service "wharf.mail", version 1.1.
  *
  * What is in a text can't become a header; the message carries Date, Message-ID and From by itself (docs/net.md). Rules of this header:
  * wharf/plugin.h. All functions are [worker].
@@ -22,6 +22,7 @@ typedef struct wharf_mail_message {
     const wharf_str *file_names, *file_types, *file_data; /* n_files each; an empty type is application/octet-stream */
     size_t n_files;
     wharf_str message_id;                /* "x@y", for mails that must not come twice; empty: a new one */
+    wharf_str unsubscribe;               /* 1.1: URL that ends such mails when it is posted to (RFC 8058); or empty */
 } wharf_mail_message;
 
 typedef struct wharf_mail_api {

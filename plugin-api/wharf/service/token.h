@@ -1,4 +1,4 @@
-/* wharf/service/token.h - links for people without a key: service "wharf.token", version 1.0 (docs/files.md 'Tokenized links').
+/* wharf/service/token.h - links for people without a key: service "wharf.token", version 1.1 (docs/files.md 'Tokenized links').
  *
  * A token is 256 random bits as 43 characters, shown once; the server keeps its hash. It stands for one thing of one organization: kind (of this
  * plugin) and id. Rules of this header: wharf/plugin.h. All functions are [worker].
@@ -21,6 +21,9 @@ typedef struct wharf_token_api {
     wharf_status (*enter)(wharf_req *req, const char *kind, wharf_str token, wharf_str *ret_id);
     /* All tokens of the id are dead. */
     wharf_status (*revoke)(wharf_req *req, const char *kind, wharf_str id);
+    /* 1.1: what a person sees behind a link: a page with a title, a sentence, and (button not empty) one button that posts to the same address.
+     * Texts are escaped; the page runs no scripts, loads nothing and can't be framed. */
+    void (*page)(wharf_req *req, uint32_t http_status, wharf_str title, wharf_str sentence, wharf_str button);
 } wharf_token_api;
 
 #ifdef __cplusplus

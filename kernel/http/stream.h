@@ -1,0 +1,74 @@
+/* stream.h - the live event stream: Server-Sent Events without a thread for each (docs/spec/07-events-and-webhooks.md section 13, docs/events.md).
+ *
+ * A request is opened on a worker thread (stream_open.c), then its connection belongs to libmicrohttpd, which asks for bytes, and to the
+ * hub, one thread of the process that reads new events once for all streams of an organization (stream_hub.c). Between the two stands
+ * a buffer, guarded by the hub's lock; a connection that has nothing to send is suspended. Leaves to others: events themselves (event/).
+ */
+#ifndef WHARF_HTTP_STREAM_H
+#define WHARF_HTTP_STREAM_H
+
+#include "http/exchange.h"
+#include "plugin/declare.h"
+
+enum {
+    STREAMS_PER_KEY = 10,
+    STREAMS_PER_ORGANIZATION = 100,
+    STREAM_REPLAY = 10000,          /* events that are made up for */
+    STREAM_UNSENT = 1024 * 1024,    /* bytes after which a reader is too slow */
+    STREAM_AHEAD = 256 * 1024,      /* of what is made up for: no more is read before these bytes are sent */
+    STREAM_BATCH = 200,
+};
+#define STREAM_BEAT_US  15000000
+#define STREAM_CHECK_US 60000000
+
+struct stream_hub;
+
+struct stream { /* what was asked for, and how far it is */
+    struct stream *next;
+    struct stream_hub *hub;
+    struct arena *arena;
+    struct principal *who; /* a reference */
+    unsigned char key_hash[KEY_HASH];
+    int area;
+    wharf_str organization, resource_type, resource_id;
+    const wharf_str *types, *locations;
+    size_t n_types, n_locations;
+    bool thin;
+    int64_t after; /* the last sequence that was looked at */
+    int64_t gap_from, gap_to; /* to be told first; 0: none */
+    uint64_t owners[2]; /* in the board's counts */
+    size_t n_owners;
+    /* guarded by the hub's lock: */
+    struct MHD_Connection *connection; /* NULL: not on the hub yet, or gone */
+    struct buf out;
+    size_t sent; /* of out */
+    bool asleep; /* the connection is suspended */
+    bool wake; /* to be resumed by the loop */
+    bool ending; /* nothing is added any more; ends when out is empty */
+    bool fed; /* has seen all that there was in this turn of the hub */
+    bool live; /* has seen the newest event once */
+    int64_t beat_us, check_us; /* when next */
+    unsigned refs; /* the hub's and libmicrohttpd's */
+};
+
+struct stream_hub *stream_hub_start(struct server *s);
+/* Events were processed, or the clock was moved: enum pulse_news. [any] */
+void stream_hub_news(void *hub, unsigned news);
+/* From the loop, once per turn: resumes connections that have something to send. */
+void stream_hub_turn(struct stream_hub *h);
+/* All streams are told that the server closes, and end. */
+void stream_hub_drain(struct stream_hub *h);
+void stream_hub_stop(struct stream_hub *h);
+
+/* The route (wharf_events_api.stream). */
+void stream_declare(struct wharf_decl *d, const char *path, const char *scope, const char *tokens);
+/* On a worker thread: checks everything, and leaves the stream in req->stream. */
+void stream_open(struct wharf_req *req);
+/* Does the request bring a token instead of a key? */
+bool stream_by_token(const struct wharf_req *req);
+/* From the loop: the answer, whose bytes come from the hub. A problem may be told instead (NULL). */
+struct MHD_Response *stream_response(struct exchange *x);
+void stream_forget(struct wharf_req *req); /* that was opened, and is not answered */
+void stream_free(struct stream *st);
+
+#endif

@@ -1,0 +1,471 @@
+/* stream_hub.c - the thread that feeds live streams, and the bytes that libmicrohttpd fetches. See stream.h. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "event/record.h"
+#include "http/pulse.h"
+#include "http/stream.h"
+#include "supervisor/board.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum { TURN_US = 1000000, AGAIN_US = 200000, READ_BYTES = 16 * 1024 };
+
+struct stream_hub {
+    struct server *server;
+    struct db_conn *db;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    struct stream *first; /* guarded by the lock, as is what follows */
+    size_t n;
+    bool news, stop, draining, resume; /* resume: a stream has its `wake` */
+};
+
+/* ---- libmicrohttpd's side; on the loop ---- */
+
+static void unref(struct stream_hub *h, struct stream *st) /* with the lock held */
+{
+    const struct worker_boot *boot = h->server->boot;
+
+    if (--st->refs)
+        return;
+    for (size_t i = 0; i < st->n_owners; i++)
+        limit_leave(&boot->board->limits, st->owners[i], boot->slot);
+    stream_free(st);
+}
+
+static ssize_t read_stream(void *arg, uint64_t pos, char *to, size_t max)
+{
+    struct stream *st = arg;
+    struct stream_hub *h = st->hub;
+    size_t n;
+
+    (void)pos;
+    pthread_mutex_lock(&h->lock);
+    n = st->out.n - st->sent;
+    n = n < max ? n : max;
+    if (n) {
+        memcpy(to, st->out.p + st->sent, n);
+        st->sent += n;
+        if (st->sent == st->out.n) {
+            buf_clear(&st->out);
+            st->sent = 0;
+        }
+        if (!st->live && st->out.n - st->sent < STREAM_AHEAD) {
+            h->news = true; /* there is room for more of what is made up for */
+            pthread_cond_signal(&h->more);
+        }
+    } else if (!st->ending) {
+        st->asleep = true;
+        MHD_suspend_connection(st->connection);
+    }
+    pthread_mutex_unlock(&h->lock);
+    if (n)
+        return (ssize_t)n;
+    return st->ending ? MHD_CONTENT_READER_END_OF_STREAM : 0;
+}
+
+/* The connection is over. */
+static void leave_stream(void *arg)
+{
+    struct stream *st = arg;
+    struct stream_hub *h = st->hub;
+
+    pthread_mutex_lock(&h->lock);
+    st->connection = NULL;
+    st->ending = true;
+    unref(h, st);
+    pthread_mutex_unlock(&h->lock);
+}
+
+static bool count_in(struct exchange *x, struct stream *st)
+{
+    const wharf_str ids[] = {st->who->key_id, st->organization};
+    static const char kinds[] = "sS";
+    static const int64_t most[] = {STREAMS_PER_KEY, STREAMS_PER_ORGANIZATION};
+    const struct worker_boot *boot = x->server->boot;
+
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t owner = limit_owner(boot->board, kinds[i], ids[i]);
+
+        if (!limit_enter(&boot->board->limits, owner, boot->slot, most[i])) {
+            x->req.retry_after = 60;
+            req_fail(&x->req, "stream.too_many", NULL, NULL);
+            break;
+        }
+        st->owners[st->n_owners++] = owner;
+    }
+    if (!x->req.n_problems)
+        return true;
+    while (st->n_owners)
+        limit_leave(&boot->board->limits, st->owners[--st->n_owners], boot->slot);
+    return false;
+}
+
+struct MHD_Response *stream_response(struct exchange *x)
+{
+    struct stream_hub *h = x->server->streams;
+    struct stream *st = x->req.stream;
+    struct MHD_Response *r;
+
+    if (!h || h->draining) {
+        x->req.retry_after = 1;
+        req_fail(&x->req, "overloaded", NULL, NULL);
+    }
+    if (x->req.n_problems || !count_in(x, st)) {
+        stream_forget(&x->req);
+        return NULL;
+    }
+    x->req.stream = NULL;
+    limit_done(x); /* it lasts: it is no request in flight */
+    st->hub = h;
+    st->connection = x->connection;
+    st->refs = 2;
+    st->beat_us = x->server->turn_us + STREAM_BEAT_US;
+    st->check_us = x->server->turn_us + STREAM_CHECK_US;
+    BUF_LIT(&st->out, "retry: 3000\n\n");
+    if (st->gap_from)
+        buf_addf(&st->out, "event: stream.gap\ndata: {\"from\":%lld,\"to\":%lld}\n\n", (long long)st->gap_from,
+            (long long)st->gap_to);
+    r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, READ_BYTES, read_stream, st, leave_stream);
+    pthread_mutex_lock(&h->lock);
+    st->next = h->first;
+    h->first = st;
+    h->n++;
+    h->news = true;
+    pthread_cond_signal(&h->more);
+    pthread_mutex_unlock(&h->lock);
+    return r;
+}
+
+void stream_hub_turn(struct stream_hub *h)
+{
+    pthread_mutex_lock(&h->lock);
+    if (h->resume) {
+        h->resume = false;
+        for (struct stream *st = h->first; st; st = st->next) {
+            if (!st->wake || !st->asleep || !st->connection)
+                continue;
+            st->wake = st->asleep = false;
+            MHD_resume_connection(st->connection);
+        }
+    }
+    pthread_mutex_unlock(&h->lock);
+}
+
+/* ---- frames; with the lock held ---- */
+
+static void wake(struct stream_hub *h, struct stream *st)
+{
+    uint64_t one = 1;
+
+    if (!st->asleep || st->wake)
+        return;
+    st->wake = true;
+    if (!h->resume && write(h->server->wake_fd, &one, sizeof(one)) < 0)
+        log_debug("stream.wake", "the loop is already awake");
+    h->resume = true;
+}
+
+static void end(struct stream_hub *h, struct stream *st, const char *frame)
+{
+    if (st->ending)
+        return;
+    buf_addz(&st->out, frame);
+    st->ending = true;
+    wake(h, st);
+}
+
+static bool one_of(const wharf_str *list, size_t n, wharf_str s)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(list[i], s))
+            return true;
+    }
+    return n == 0;
+}
+
+static bool wanted(const struct stream *st, const struct event *e)
+{
+    const wharf_event *p = &e->pub;
+    bool type = false;
+
+    for (size_t i = 0; e->type && i < st->n_types && !type; i++)
+        type = event_matches(e->type, st->types[i]);
+    return type && (!st->resource_type.n || str_eq(st->resource_type, p->resource_type)) &&
+           (!st->resource_id.n || str_eq(st->resource_id, p->resource_id)) &&
+           one_of(st->locations, st->n_locations, p->location_id) &&
+           (!p->location_id.n || principal_may_see(st->who, p->location_id));
+}
+
+static void add_event(struct stream_hub *h, struct stream *st, const struct event *e)
+{
+    const wharf_event *p = &e->pub;
+    wharf_str body = st->thin ? p->thin : p->body;
+
+    st->after = p->sequence;
+    if (!wanted(st, e))
+        return;
+    buf_addf(&st->out, "id: %lld\nevent: %s\ndata: ", (long long)p->sequence, p->type.p);
+    buf_adds(&st->out, body);
+    BUF_LIT(&st->out, "\n\n");
+    if (st->live && st->out.n - st->sent > STREAM_UNSENT)
+        end(h, st, "event: stream.overflow\ndata: {}\n\n");
+    wake(h, st);
+}
+
+/* ---- the hub ---- */
+
+static struct sql_arg number_arg(struct arena *a, int64_t n)
+{
+    wharf_str s = arena_printf(a, "%lld", (long long)n);
+
+    return (struct sql_arg){s.p, s.n};
+}
+
+/* The next events behind `after`. NULL: the database is away. */
+static PGresult *read_events(struct stream_hub *h, struct arena *a, wharf_str organization, int64_t after)
+{
+    wharf_str sql = arena_printf(a,
+        "SELECT %s, e.head FROM wharf.event e WHERE e.organization_id = $1 AND e.sequence > $2::bigint ORDER BY "
+        "e.sequence LIMIT %d",
+        event_columns, STREAM_BATCH);
+    struct sql_arg args[2] = {{organization.p, organization.n}, number_arg(a, after)};
+    struct db_error e;
+
+    return db_run(h->db, sql.p, args, 2, &e);
+}
+
+static bool hungry(const struct stream *st)
+{
+    return st->connection && !st->ending && (st->live || st->out.n - st->sent < STREAM_AHEAD);
+}
+
+/* Gives a batch to all streams that stand where it begins. Returns whether there may be more. */
+static bool hand_out(struct stream_hub *h, wharf_str organization, int64_t after, struct event *const *list, size_t n)
+{
+    pthread_mutex_lock(&h->lock);
+    for (struct stream *st = h->first; st; st = st->next) {
+        if (st->after != after || !hungry(st) || !str_eq(st->organization, organization))
+            continue;
+        for (size_t i = 0; i < n && !st->ending; i++)
+            add_event(h, st, list[i]);
+        st->live = st->live || n < STREAM_BATCH;
+        st->fed = n < STREAM_BATCH;
+    }
+    pthread_mutex_unlock(&h->lock);
+    return n == STREAM_BATCH;
+}
+
+/* Some stream that wants more than it has, as a copy of its place. */
+static bool next_place(struct stream_hub *h, struct arena *a, wharf_str *ret_organization, int64_t *ret_after)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&h->lock);
+    for (struct stream *st = h->first; st && !found; st = st->next) {
+        if (st->fed || !hungry(st))
+            continue;
+        *ret_organization = arena_dup_str(a, st->organization);
+        *ret_after = st->after;
+        found = true;
+    }
+    pthread_mutex_unlock(&h->lock);
+    return found;
+}
+
+/* False: the database is away. */
+static bool feed(struct stream_hub *h)
+{
+    wharf_str organization;
+    int64_t after;
+    bool good = true, more = true;
+
+    while (good && more) {
+        struct wharf_req req = {.arena = arena_new(0), .engine = h->server->engine};
+        struct event *list[STREAM_BATCH];
+        PGresult *r = NULL;
+
+        more = next_place(h, req.arena, &organization, &after);
+        if (more)
+            r = read_events(h, req.arena, organization, after);
+        good = !more || r;
+        if (r) {
+            for (int i = 0; i < PQntuples(r); i++)
+                list[i] = event_from_row(&req, r, i);
+            hand_out(h, organization, after, list, (size_t)PQntuples(r));
+        }
+        PQclear(r);
+        arena_free(req.arena);
+    }
+    return good;
+}
+
+/* Is the key still good? Its locations may have changed as well. NULL: can't be told now. */
+static struct principal *look_up(struct stream_hub *h, const struct stream *st)
+{
+    static const char digits[] = "0123456789abcdef";
+    char hex[2 + 2 * KEY_HASH + 1] = "\\x";
+    struct sql_arg arg = {hex, 2 + 2 * KEY_HASH};
+    struct principal *who = NULL;
+    struct db_error e;
+    PGresult *r;
+
+    for (size_t i = 0; i < KEY_HASH; i++) {
+        hex[2 + 2 * i] = digits[st->key_hash[i] >> 4];
+        hex[3 + 2 * i] = digits[st->key_hash[i] & 15];
+    }
+    r = db_run(h->db, auth_lookup_sql, &arg, 1, &e);
+    if (r)
+        who = auth_principal(&h->server->engine->areas, r, clock_now_us());
+    PQclear(r);
+    return who;
+}
+
+static void check_key_of(struct stream_hub *h, struct stream *st)
+{
+    struct principal *who = look_up(h, st);
+
+    pthread_mutex_lock(&h->lock);
+    st->check_us = clock_monotonic_us() + (who ? STREAM_CHECK_US : TURN_US);
+    if (who && (who->refusal || who->expires_at_us <= clock_now_us() || who->levels[st->area] < SCOPE_READ)) {
+        end(h, st, "");
+    } else if (who) {
+        struct principal *before = st->who;
+
+        st->who = who;
+        who = before;
+    }
+    pthread_mutex_unlock(&h->lock);
+    principal_unref(who);
+}
+
+/* Only the hub takes streams from the list, so a stream that was found stays. */
+static void check_keys(struct stream_hub *h)
+{
+    int64_t now = clock_monotonic_us();
+    struct stream *due;
+
+    do {
+        due = NULL;
+        pthread_mutex_lock(&h->lock);
+        for (struct stream *st = h->first; st && !due; st = st->next)
+            due = st->connection && !st->ending && now >= st->check_us ? st : NULL;
+        pthread_mutex_unlock(&h->lock);
+        if (due)
+            check_key_of(h, due);
+    } while (due);
+}
+
+static void keep_alive(struct stream_hub *h)
+{
+    int64_t now = clock_monotonic_us();
+    struct stream **at = &h->first;
+
+    pthread_mutex_lock(&h->lock);
+    while (*at) {
+        struct stream *st = *at;
+
+        if (!st->connection) {
+            *at = st->next;
+            h->n--;
+            unref(h, st);
+            continue;
+        }
+        if (now >= st->beat_us && !st->ending) {
+            st->beat_us = now + STREAM_BEAT_US;
+            BUF_LIT(&st->out, ": hb\n\n");
+            wake(h, st);
+        }
+        at = &st->next;
+    }
+    pthread_mutex_unlock(&h->lock);
+}
+
+static void *hub_main(void *arg)
+{
+    struct stream_hub *h = arg;
+    bool stop = false, good = true, any;
+
+    while (!stop) {
+        struct timespec until;
+        int64_t at = clock_monotonic_us() + (good ? TURN_US : AGAIN_US);
+
+        until = (struct timespec){at / 1000000, (at % 1000000) * 1000};
+        pthread_mutex_lock(&h->lock);
+        while (!h->news && !h->stop && clock_monotonic_us() < at)
+            pthread_cond_timedwait(&h->more, &h->lock, &until);
+        stop = h->stop;
+        h->news = false;
+        any = h->first != NULL;
+        for (struct stream *st = h->first; st; st = st->next)
+            st->fed = false;
+        pthread_mutex_unlock(&h->lock);
+        if (stop || !any)
+            continue;
+        good = feed(h);
+        check_keys(h);
+        keep_alive(h);
+    }
+    return NULL;
+}
+
+/* ---- start and end ---- */
+
+struct stream_hub *stream_hub_start(struct server *s)
+{
+    struct stream_hub *h = calloc(1, sizeof(*h));
+    pthread_condattr_t monotonic;
+
+    if (!h)
+        abort();
+    h->server = s;
+    h->db = db_open(s->boot->database, s->config->database_prepared, s->config->statement_timeout_ms);
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&h->more, &monotonic);
+    if (pthread_create(&h->thread, NULL, hub_main, h) != 0)
+        abort();
+    return h;
+}
+
+void stream_hub_news(void *hub, unsigned news)
+{
+    struct stream_hub *h = hub;
+
+    if (!(news & (PULSE_PROCESSED | PULSE_CLOCK)))
+        return;
+    pthread_mutex_lock(&h->lock);
+    h->news = true;
+    if (h->first)
+        pthread_cond_signal(&h->more);
+    pthread_mutex_unlock(&h->lock);
+}
+
+void stream_hub_drain(struct stream_hub *h)
+{
+    pthread_mutex_lock(&h->lock);
+    h->draining = true;
+    for (struct stream *st = h->first; st; st = st->next)
+        end(h, st, "event: stream.closing\ndata: {}\n\n");
+    pthread_mutex_unlock(&h->lock);
+}
+
+void stream_hub_stop(struct stream_hub *h)
+{
+    if (!h)
+        return;
+    stream_hub_drain(h);
+    pthread_mutex_lock(&h->lock);
+    h->stop = true;
+    pthread_cond_signal(&h->more);
+    pthread_mutex_unlock(&h->lock);
+    pthread_join(h->thread, NULL);
+    stream_hub_turn(h); /* who still slept is resumed before the daemon stops */
+}

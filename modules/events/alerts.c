@@ -1,0 +1,311 @@
+/* alerts.c - mail about system events: to subscribers, and to administrators about webhooks (spec 07 sections 10 and 11).
+ *
+ * The step notes who is to be told of what, one row per event and address; a job per line (address, resource, type) makes one mail of
+ * what waits, at most once an hour: what comes within the hour goes out together when it ends, with a count. So nothing is lost.
+ */
+#include "events.h"
+
+#define W events_host
+
+enum { HOUR_S = 3600, SHOWN_MAX = 50, KEY_MAX = 200 };
+
+struct line {
+    wharf_str address, resource, type;
+};
+
+/* ---- the step ---- */
+
+static bool starts(wharf_str s, const char *with)
+{
+    return s.n >= strlen(with) && !memcmp(s.p, with, strlen(with));
+}
+
+/* An automatic deletion is no system event, and still told to administrators (section 9 'Invalid URLs'). */
+static bool lost_webhook(wharf_req *req, const wharf_event *e)
+{
+    const wharf_json *body, *data;
+    wharf_str reason;
+
+    if (!events_same(e->type, WHARF_S("webhook.deleted")) || events_api->parsed(req, e, &body) != WHARF_OK)
+        return false;
+    data = W->json->get(body, "data");
+    return data && W->json->get(data, "deletion_reason") &&
+           W->json->text(W->json->get(data, "deletion_reason"), &reason) && events_same(reason, WHARF_S("invalid_url"));
+}
+
+static void put_alert(wharf_out *out, const wharf_event *e, bool administrators)
+{
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "e", events_text(e->id));
+    W->json->put(out, "t", events_text(e->type));
+    W->json->put(out, "r", events_text(e->resource_id));
+    W->json->put(out, "a", (wharf_val){.type = WHARF_V_TIME_US, .u.i = e->timestamp_us});
+    W->json->put(out, "adm", events_truth(administrators));
+    W->json->close(out);
+}
+
+static wharf_status administrators_json(wharf_req *req, bool wanted, const wharf_json **ret)
+{
+    wharf_out *out = W->json->writer(req);
+    const wharf_str *emails = NULL;
+    size_t n = 0;
+    wharf_status s = wanted ? events_org->administrators(req, &emails, &n) : WHARF_OK;
+
+    W->json->open(out, NULL, '[');
+    for (size_t i = 0; i < n; i++)
+        W->json->put(out, NULL, events_text(emails[i]));
+    W->json->close(out);
+    return s == WHARF_OK ? W->json->result(req, out, ret) : s;
+}
+
+/* Rows for everybody who is to be told; the lines that have no job yet. */
+static wharf_status note_alerts(
+    wharf_req *req, const wharf_json *list, const wharf_json *administrators, const wharf_rows **ret_lines)
+{
+    static const char sql[] =
+        "WITH e AS (SELECT * FROM jsonb_to_recordset($2::jsonb) AS x(e text, t text, r text, a timestamptz, adm "
+        "boolean)),"
+        " told AS (SELECT e.*, s.email AS address FROM e JOIN events.subscriber s ON s.organization_id = $1 AND "
+        "s.deleted_at IS NULL"
+        " AND s.status = 'active' AND s.events ? e.t"
+        " UNION SELECT e.*, d.address FROM e, jsonb_array_elements_text($3::jsonb) d(address) WHERE e.adm AND NOT "
+        "EXISTS"
+        " (SELECT FROM events.muted m WHERE m.organization_id = $1 AND m.address = d.address)),"
+        " fresh AS (INSERT INTO events.alert (organization_id, event_id, address, type, resource_id, at)"
+        " SELECT DISTINCT ON (e, address) $1, e, address, t, r, a FROM told ON CONFLICT DO NOTHING RETURNING address, "
+        "resource_id, type)"
+        " INSERT INTO events.alert_line AS l (organization_id, address, resource_id, type, due)"
+        " SELECT DISTINCT $1, address, resource_id, type, true FROM fresh"
+        " ON CONFLICT (organization_id, address, resource_id, type) DO UPDATE SET due = true WHERE NOT l.due"
+        " RETURNING address, resource_id, type, mailed_at";
+    wharf_val args[3] = {events_text(W->req->organization(req)), {.type = WHARF_V_JSON, .u.j = list},
+        {.type = WHARF_V_JSON, .u.j = administrators}};
+
+    return W->db->query(req, sql, args, 3, ret_lines);
+}
+
+static wharf_status ask_for_mail(wharf_req *req, const struct line *l, int64_t at_us)
+{
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *args;
+    wharf_str key;
+    wharf_status s;
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "address", events_text(l->address));
+    W->json->put(out, "resource", events_text(l->resource));
+    W->json->put(out, "type", events_text(l->type));
+    W->json->close(out);
+    s = W->json->result(req, out, &args);
+    key = W->mem->format(req, "%.*s %.*s %.*s", (int)l->resource.n, l->resource.p, (int)l->type.n, l->type.p,
+        (int)l->address.n, l->address.p);
+    if (key.n > KEY_MAX)
+        key.n = KEY_MAX; /* lines that share it wait for each other: no harm */
+    return s == WHARF_OK ? W->event->enqueue(req, "alert", key, args, at_us) : s;
+}
+
+wharf_status alerts_step(wharf_req *req, const wharf_event *const *list, size_t n, uint8_t *outcomes, void *arg)
+{
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *alerts, *administrators;
+    const wharf_rows *lines;
+    bool any = false, webhooks = false;
+    wharf_status s;
+
+    W->json->open(out, NULL, '[');
+    for (size_t i = 0; i < n; i++) {
+        bool lost = lost_webhook(req, list[i]),
+             webhook = lost || (list[i]->system && starts(list[i]->type, "webhook."));
+
+        if (!list[i]->system && !lost) {
+            outcomes[i] = WHARF_STEP_SKIPPED;
+            continue;
+        }
+        put_alert(out, list[i], webhook);
+        any = true;
+        webhooks |= webhook;
+    }
+    W->json->close(out);
+    if (!any)
+        return WHARF_OK;
+    s = W->json->result(req, out, &alerts);
+    if (s == WHARF_OK)
+        s = administrators_json(req, webhooks, &administrators);
+    if (s == WHARF_OK)
+        s = note_alerts(req, alerts, administrators, &lines);
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(lines); i++) {
+        struct line l = {events_column(lines, i, 0), events_column(lines, i, 1), events_column(lines, i, 2)};
+        wharf_val mailed;
+        bool before = W->db->value(lines, i, 3, WHARF_V_TIME_US, &mailed);
+
+        s = ask_for_mail(req, &l, before ? mailed.u.i + HOUR_S * 1000000LL : 0);
+    }
+    return s;
+}
+
+/* ---- the mail ---- */
+
+static wharf_str argument(wharf_req *req, const char *name)
+{
+    const wharf_json *body, *v;
+    wharf_str s = WHARF_S("");
+
+    if (W->req->body(req, &body) == WHARF_OK && (v = W->json->get(body, name)) != NULL)
+        W->json->text(v, &s);
+    return s;
+}
+
+/* Is it still wanted? ret_subscriber: its id, or "" of an administrator. */
+static wharf_status still_wanted(wharf_req *req, const struct line *l, bool *ret_wanted, wharf_str *ret_subscriber)
+{
+    static const char subscriber_sql[] =
+        "SELECT id FROM events.subscriber WHERE email = $1 AND deleted_at IS NULL AND status = "
+        "'active' AND events ? $2";
+    static const char muted_sql[] = "SELECT 1 FROM events.muted WHERE address = $1 AND $2 <> ''";
+    wharf_val args[2] = {events_text(l->address), events_text(l->type)};
+    const wharf_str *emails;
+    const wharf_rows *rows;
+    size_t n;
+    wharf_status s = W->db->query(req, subscriber_sql, args, 2, &rows);
+
+    *ret_subscriber = WHARF_S("");
+    *ret_wanted = s == WHARF_OK && W->db->count(rows);
+    if (s != WHARF_OK || *ret_wanted) {
+        *ret_subscriber = *ret_wanted ? events_column(rows, 0, 0) : WHARF_S("");
+        return s;
+    }
+    s = W->db->query(req, muted_sql, args, 2, &rows);
+    if (s != WHARF_OK || W->db->count(rows) || !starts(l->type, "webhook."))
+        return s;
+    s = events_org->administrators(req, &emails, &n);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++)
+        *ret_wanted |= events_same(emails[i], l->address);
+    return s;
+}
+
+static wharf_status unsubscribe_url(wharf_req *req, const struct line *l, wharf_str subscriber, wharf_str *ret_url)
+{
+    int64_t expires_us = W->req->now_us(req) + (int64_t)UNSUBSCRIBE_DAYS * 86400 * 1000000;
+    wharf_str token, id = subscriber.n ? subscriber : W->mem->format(req, "@%.*s", (int)l->address.n, l->address.p);
+    wharf_status s = events_tokens->make(req, UNSUBSCRIBE_KIND, id, expires_us, &token);
+
+    if (s == WHARF_OK)
+        *ret_url = events_config->url(
+            req, W->mem->format(req, "/v1/events/subscribers/unsubscribe?token=%.*s", (int)token.n, token.p));
+    return s;
+}
+
+/* The times of what is told, one per line; the newest fifty. */
+static wharf_str times_text(wharf_req *req, const wharf_rows *rows)
+{
+    wharf_str s = WHARF_S("");
+    size_t n = W->db->count(rows);
+
+    for (size_t i = 0; i < n && i < SHOWN_MAX; i++) {
+        wharf_str at = events_column(rows, i, 1), id = events_column(rows, i, 0);
+
+        s = W->mem->format(req, "%.*s  %.*s  %.*s\n", (int)s.n, s.p, (int)at.n, at.p, (int)id.n, id.p);
+    }
+    return n > SHOWN_MAX ? W->mem->format(req, "%.*s  and %zu more\n", (int)s.n, s.p, n - SHOWN_MAX) : s;
+}
+
+static wharf_status send_mail(wharf_req *req, const struct line *l, wharf_str subscriber, const wharf_rows *rows)
+{
+    wharf_event_type t = {.head = WHARF_HEAD(wharf_event_type), .description = WHARF_S("")};
+    wharf_mail_message m = {.head = WHARF_HEAD(wharf_mail_message),
+        .to = &l->address,
+        .n_to = 1,
+        .reply_to = WHARF_S(""),
+        .html = WHARF_S(""),
+        .message_id = WHARF_S("")};
+    wharf_str times = times_text(req, rows);
+    size_t n = W->db->count(rows);
+    wharf_status s = unsubscribe_url(req, l, subscriber, &m.unsubscribe);
+
+    if (s != WHARF_OK)
+        return s;
+    events_api->type_find(events_self, l->type, &t);
+    m.subject = n > 1
+                    ? W->mem->format(req, "%.*s: %zu alerts (%.*s)", (int)l->type.n, l->type.p, n, (int)l->resource.n,
+                          l->resource.p)
+                    : W->mem->format(req, "%.*s (%.*s)", (int)l->type.n, l->type.p, (int)l->resource.n, l->resource.p);
+    m.text = W->mem->format(req,
+        "%.*s.\n\nType: %.*s\nConcerns: %.*s\nNumber: %zu\n\nTime and event:\n%.*s\nNo more of these mails: %.*s\n",
+        (int)t.description.n, t.description.p, (int)l->type.n, l->type.p, (int)l->resource.n, l->resource.p, n,
+        (int)times.n, times.p, (int)m.unsubscribe.n, m.unsubscribe.p);
+    return events_mail->send(req, &m, "email");
+}
+
+/* From here on a new alert asks for a mail of its own; what waits now goes with this one. */
+static wharf_status take_waiting(wharf_req *req, const struct line *l, const wharf_rows **ret_rows)
+{
+    static const char line_sql[] =
+        "UPDATE events.alert_line SET due = false WHERE address = $1 AND resource_id = $2 AND type = $3";
+    static const char sql[] = "SELECT event_id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS \"UTC\"') FROM "
+                              "events.alert WHERE address = $1 AND "
+                              "resource_id = $2 AND type = $3 AND mailed_at IS NULL ORDER BY at DESC";
+    wharf_val args[3] = {events_text(l->address), events_text(l->resource), events_text(l->type)};
+    wharf_status s = W->db->exec(req, line_sql, args, 3, NULL);
+
+    return s == WHARF_OK ? W->db->query(req, sql, args, 3, ret_rows) : s;
+}
+
+static wharf_status ids_json(wharf_req *req, const wharf_rows *rows, const wharf_json **ret)
+{
+    wharf_out *out = W->json->writer(req);
+
+    W->json->open(out, NULL, '[');
+    for (size_t i = 0; i < W->db->count(rows); i++)
+        W->json->put(out, NULL, events_text(events_column(rows, i, 0)));
+    W->json->close(out);
+    return W->json->result(req, out, ret);
+}
+
+/* mailed false: nobody wants it any more. */
+static wharf_status mark(wharf_req *req, const struct line *l, const wharf_rows *rows, bool mailed)
+{
+    static const char alerts_sql[] =
+        "UPDATE events.alert SET mailed_at = $2::timestamptz WHERE address = $1 AND event_id IN (SELECT "
+        "jsonb_array_elements_text($3::jsonb))";
+    static const char line_sql[] = "UPDATE events.alert_line SET mailed_at = $2::timestamptz WHERE address = $1 AND "
+                                   "resource_id = $3 AND type = $4";
+    wharf_val args[3] = {events_text(l->address), events_now(req), {.type = WHARF_V_JSON}};
+    wharf_val line[4] = {args[0], args[1], events_text(l->resource), events_text(l->type)};
+    wharf_status s = ids_json(req, rows, &args[2].u.j);
+
+    if (s == WHARF_OK)
+        s = W->db->exec(req, alerts_sql, args, 3, NULL);
+    return s == WHARF_OK && mailed ? W->db->exec(req, line_sql, line, 4, NULL) : s;
+}
+
+/* With transactions of its own: none is open while the mail server is talked to, since the step waits for these rows. */
+wharf_status alerts_send(wharf_req *req, void *arg)
+{
+    struct line l = {argument(req, "address"), argument(req, "resource"), argument(req, "type")};
+    wharf_str subscriber;
+    const wharf_rows *rows;
+    bool wanted, refused;
+    wharf_status s = W->db->begin(req);
+
+    if (s == WHARF_OK)
+        s = take_waiting(req, &l, &rows);
+    if (s == WHARF_OK)
+        s = still_wanted(req, &l, &wanted, &subscriber);
+    if (s == WHARF_OK && !wanted)
+        s = mark(req, &l, rows, false);
+    if (s == WHARF_OK)
+        s = W->db->commit(req);
+    if (s != WHARF_OK || !wanted || !W->db->count(rows))
+        return s;
+    s = send_mail(req, &l, subscriber, rows);
+    refused = s == WHARF_INVALID;
+    if (s != WHARF_OK && !refused)
+        return s; /* tried again; what comes meanwhile goes with it */
+    W->err->clear(req);
+    s = W->db->begin(req);
+    if (s == WHARF_OK && subscriber.n)
+        s = subscriber_answered(req, subscriber, refused);
+    if (s == WHARF_OK)
+        s = mark(req, &l, rows, true);
+    return s == WHARF_OK ? W->db->commit(req) : s;
+}

@@ -1,0 +1,166 @@
+/* verify.c - the mail that asks whether an address wants alerts, and the pages behind its link and behind "unsubscribe" (spec 07 section 11).
+ *
+ * A look at a page does nothing: mail programs open links by themselves. Its button, and the one-click of mail programs (RFC 8058), post.
+ */
+#include "events.h"
+
+#define W events_host
+
+/* ---- the mail ---- */
+
+static wharf_status send_link(wharf_req *req, wharf_str id, wharf_str address)
+{
+    int64_t expires_us = W->req->now_us(req) + (int64_t)VERIFY_HOURS * 3600 * 1000000;
+    wharf_mail_message m = {.head = WHARF_HEAD(wharf_mail_message),
+        .to = &address,
+        .n_to = 1,
+        .subject = WHARF_S("Confirm that you want to get alerts"),
+        .reply_to = WHARF_S(""),
+        .message_id = WHARF_S("")};
+    wharf_str token, url;
+    wharf_status s = events_tokens->revoke(req, VERIFY_KIND, id);
+
+    if (s == WHARF_OK)
+        s = events_tokens->make(req, VERIFY_KIND, id, expires_us, &token);
+    if (s != WHARF_OK)
+        return s;
+    url = events_config->url(
+        req, W->mem->format(req, "/v1/events/subscribers/verify?token=%.*s", (int)token.n, token.p));
+    m.text = W->mem->format(req,
+        "Somebody wants alerts of a warehouse system to be sent to this address.\n\nTo confirm it, open this link "
+        "within %d "
+        "hours and press the button:\n\n%.*s\n\nIf you know nothing of this, do nothing.\n",
+        VERIFY_HOURS, (int)url.n, url.p);
+    m.html = W->mem->format(req,
+        "<p>Somebody wants alerts of a warehouse system to be sent to this address.</p><p>To confirm it, open <a "
+        "href=\"%.*s\">this page</a> within %d hours and press the button.</p><p>If you know nothing of this, do "
+        "nothing.</p>",
+        (int)url.n, url.p, VERIFY_HOURS);
+    return events_mail->send(req, &m, "email");
+}
+
+wharf_status verify_send(wharf_req *req, void *arg)
+{
+    static const char sql[] = "SELECT email FROM events.subscriber WHERE id = $1 AND deleted_at IS NULL AND status = "
+                              "'pending_verification'";
+    const wharf_json *body;
+    const wharf_rows *rows;
+    wharf_str id = WHARF_S("");
+    wharf_val key;
+    wharf_status s = W->req->body(req, &body);
+
+    if (s == WHARF_OK)
+        W->json->text(W->json->get(body, "subscriber"), &id);
+    key = events_text(id);
+    if (s == WHARF_OK)
+        s = W->db->query(req, sql, &key, 1, &rows);
+    if (s != WHARF_OK || !W->db->count(rows))
+        return s;
+    s = send_link(req, id, events_column(rows, 0, 0));
+    if (s != WHARF_OK && s != WHARF_INVALID)
+        return s; /* tried again */
+    W->err->clear(req);
+    return subscriber_answered(req, id, s == WHARF_INVALID);
+}
+
+/* ---- the pages ---- */
+
+/* The thing that the link stands for; subscriber.token_invalid when there is none. */
+static wharf_status enter(wharf_req *req, const char *kind, wharf_str *ret_id)
+{
+    wharf_str token = WHARF_S("");
+    wharf_status s;
+
+    W->req->param(req, "token", &token);
+    s = events_tokens->enter(req, kind, token, ret_id);
+    if (s != WHARF_NOT_FOUND)
+        return s;
+    W->err->clear(req);
+    return W->err->fail(req, "subscriber.token_invalid", "token", NULL);
+}
+
+wharf_status verify_page(wharf_req *req, void *arg)
+{
+    wharf_str id;
+    wharf_status s = enter(req, VERIFY_KIND, &id);
+
+    if (s == WHARF_OK)
+        events_tokens->page(req, 200, WHARF_S("Confirm your address"),
+            WHARF_S("Alerts of a warehouse system shall be sent to you. Press the button if you want that."),
+            WHARF_S("Send me alerts"));
+    return s;
+}
+
+wharf_status verify_done(wharf_req *req, void *arg)
+{
+    static const char sql[] =
+        "UPDATE events.subscriber SET verified_at = $2::timestamptz, verification_expires_at = NULL, refusals = 0, "
+        "version = "
+        "version + 1, updated_at = $2::timestamptz, updated_by = 'sys', status = CASE WHEN approval_required AND "
+        "approved_at IS "
+        "NULL THEN 'pending_approval' ELSE 'active' END WHERE id = $1 AND deleted_at IS NULL AND status = "
+        "'pending_verification' RETURNING status";
+    wharf_val args[2];
+    const wharf_rows *rows;
+    bool active;
+    wharf_str id;
+    wharf_status s = enter(req, VERIFY_KIND, &id);
+
+    if (s != WHARF_OK)
+        return s;
+    args[0] = events_text(id);
+    args[1] = events_now(req);
+    s = W->db->query(req, sql, args, 2, &rows);
+    if (s == WHARF_OK && !W->db->count(rows))
+        return W->err->fail(req, "subscriber.token_invalid", "token", NULL);
+    if (s == WHARF_OK)
+        s = events_tokens->revoke(req, VERIFY_KIND, id);
+    if (s == WHARF_OK)
+        s = W->event->emit(req, "event_subscriber.verified", "event_subscriber", id, NULL);
+    if (s != WHARF_OK)
+        return s;
+    active = events_same(events_column(rows, 0, 0), WHARF_S("active"));
+    events_tokens->page(req, 200, WHARF_S("Your address is confirmed"),
+        active ? WHARF_S("Alerts are sent to you from now on.")
+               : WHARF_S("An owner of the organization still has to approve; alerts are sent to you from then on."),
+        WHARF_S(""));
+    return WHARF_OK;
+}
+
+wharf_status unsubscribe_page(wharf_req *req, void *arg)
+{
+    wharf_str id;
+    wharf_status s = enter(req, UNSUBSCRIBE_KIND, &id);
+
+    if (s == WHARF_OK)
+        events_tokens->page(req, 200, WHARF_S("No more alerts"),
+            WHARF_S("Press the button and no more alerts are sent to you."), WHARF_S("Unsubscribe"));
+    return s;
+}
+
+/* id: a subscriber, or "@" and the address of an administrator who is none. */
+wharf_status unsubscribe_done(wharf_req *req, void *arg)
+{
+    static const char mute_sql[] =
+        "INSERT INTO events.muted (organization_id, address, at) VALUES ($1, $2, $3::timestamptz) ON "
+        "CONFLICT DO NOTHING";
+    wharf_val args[3];
+    wharf_str id;
+    wharf_status s = enter(req, UNSUBSCRIBE_KIND, &id);
+
+    if (s != WHARF_OK)
+        return s;
+    if (id.p[0] == '@') {
+        args[0] = events_text(W->req->organization(req));
+        args[1] = events_text((wharf_str){id.p + 1, id.n - 1});
+        args[2] = events_now(req);
+        s = W->db->exec(req, mute_sql, args, 3, NULL);
+    } else {
+        s = W->res->remove(req, "event_subscriber", id);
+    }
+    if (s != WHARF_OK)
+        return s;
+    events_tokens->page(
+        req, 200, WHARF_S("You are unsubscribed"), WHARF_S("No more alerts are sent to you."), WHARF_S(""));
+    return WHARF_OK;
+}
