@@ -27,8 +27,7 @@ static wharf_status l_verify(wharf_req *req, const char *resource, wharf_logs_re
     return WHARF_OK;
 }
 
-static wharf_status l_note(
-    wharf_req *req, const char *resource, wharf_str id, const char *action, const char *message)
+static wharf_status l_note(wharf_req *req, const char *resource, wharf_str id, const char *action, const char *message)
 {
     struct change c = {
         .resource = resource, .resource_id = id, .action = action, .log = true, .message = str_z(message)};

@@ -27,7 +27,8 @@ static void add(wharf_req *req, struct lines *l, const char *name, wharf_str val
 
 static void add_custom(wharf_req *req, struct lines *l, const wharf_json *headers)
 {
-    for (const wharf_json *m = headers ? W->json->at(headers, 0) : NULL; m && l->n < HEADERS_MAX; m = W->json->next(m)) {
+    for (const wharf_json *m = headers ? W->json->at(headers, 0) : NULL; m && l->n < HEADERS_MAX;
+         m = W->json->next(m)) {
         wharf_str value = WHARF_S(""), name = W->json->key(m);
 
         W->json->text(m, &value);
@@ -123,7 +124,11 @@ static bool valid_utf8(wharf_str s)
 {
     for (size_t i = 0; i < s.n;) {
         unsigned char c = (unsigned char)s.p[i];
-        size_t more = c < 0x80 ? 0 : c >= 0xC2 && c < 0xE0 ? 1 : c >= 0xE0 && c < 0xF0 ? 2 : c >= 0xF0 && c < 0xF5 ? 3 : 9;
+        size_t more = c < 0x80                ? 0
+                      : c >= 0xC2 && c < 0xE0 ? 1
+                      : c >= 0xE0 && c < 0xF0 ? 2
+                      : c >= 0xF0 && c < 0xF5 ? 3
+                                              : 9;
 
         if (!c || more == 9 || i + more >= s.n)
             return false;

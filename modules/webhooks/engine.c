@@ -41,7 +41,8 @@ struct job { /* one request */
     struct job *next;
     struct endpoint *endpoint;
     char *memory; /* holds the texts */
-    wharf_str organization, webhook, attempt, lane, resource_type, resource_id, event, type, trigger, traceparent, body, request;
+    wharf_str organization, webhook, attempt, lane, resource_type, resource_id, event, type, trigger, traceparent, body,
+        request;
     int64_t sequence, number, retries, superseded;
     char *report; /* JSON of the outcome, for webhooks.complete() */
     size_t report_bytes;
@@ -169,9 +170,10 @@ static wharf_status run(wharf_req *req, const char *sql, const wharf_val *args, 
 /* Reads the webhooks of these rows whose version is not the one that is kept. */
 static wharf_status learn_endpoints(wharf_req *req, struct engine *g, const wharf_rows *rows)
 {
-    static const char sql[] = "SELECT organization_id, webhook_id, version, url, sealed_headers, secrets, timeout_ms, retry_mode"
-                              " FROM webhooks.targets(ARRAY(SELECT json_array_elements_text($1::json)),"
-                              " ARRAY(SELECT json_array_elements_text($2::json)))";
+    static const char sql[] =
+        "SELECT organization_id, webhook_id, version, url, sealed_headers, secrets, timeout_ms, retry_mode"
+        " FROM webhooks.targets(ARRAY(SELECT json_array_elements_text($1::json)),"
+        " ARRAY(SELECT json_array_elements_text($2::json)))";
     wharf_out *orgs = W->json->writer(req), *ids = W->json->writer(req);
     const wharf_rows *found;
     size_t missing = 0;
@@ -214,9 +216,11 @@ static wharf_status learn_endpoints(wharf_req *req, struct engine *g, const whar
         e->retry_mode = row_text(found, i, 7);
         e->headers = e->secrets = WHARF_S("");
         if (headers.n && !hooks_crypto->open(req, "webhooks.webhook", "sealed_headers", id, headers, &e->headers))
-            W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed", "headers of %s do not open with this machine's keys", e->id);
+            W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed",
+                "headers of %s do not open with this machine's keys", e->id);
         if (!hooks_crypto->open(req, "webhooks.webhook", "secrets", id, secrets, &e->secrets))
-            W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed", "secrets of %s do not open with this machine's keys", e->id);
+            W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed",
+                "secrets of %s do not open with this machine's keys", e->id);
         e->memory = keep_texts((wharf_str *const[]){&e->url, &e->headers, &e->secrets, &e->retry_mode}, 4);
         e->next = *bucket_of(g, id);
         *bucket_of(g, id) = e;
@@ -263,24 +267,40 @@ static bool target_from(wharf_req *req, const struct endpoint *e, struct target 
 
 static void send_job(wharf_req *req, struct engine *g, struct job *j)
 {
-    static const struct result expired = {.outcome = OUT_FAILURE, .error = "protocol", .error_text = {"The event has expired", 21},
-        .headers = {"", 0}, .body = {"", 0}, .encoding = {"", 0}, .abort = true};
-    static const struct result locked = {.outcome = OUT_FAILURE, .error = "protocol",
-        .error_text = {"The webhook's secret does not open on this server", 49}, .headers = {"", 0}, .body = {"", 0}, .encoding = {"", 0}};
-    struct message m = {.event_id = j->event, .type = j->type, .lane = j->lane, .traceparent = j->traceparent, .sequence = j->sequence,
-        .number = j->number, .superseded = j->superseded};
+    static const struct result expired = {.outcome = OUT_FAILURE,
+        .error = "protocol",
+        .error_text = {"The event has expired", 21},
+        .headers = {"", 0},
+        .body = {"", 0},
+        .encoding = {"", 0},
+        .abort = true};
+    static const struct result locked = {.outcome = OUT_FAILURE,
+        .error = "protocol",
+        .error_text = {"The webhook's secret does not open on this server", 49},
+        .headers = {"", 0},
+        .body = {"", 0},
+        .encoding = {"", 0}};
+    struct message m = {.event_id = j->event,
+        .type = j->type,
+        .lane = j->lane,
+        .traceparent = j->traceparent,
+        .sequence = j->sequence,
+        .number = j->number,
+        .superseded = j->superseded};
     struct target t;
     wharf_str request;
     wharf_fetch *f;
 
     if (is(m.lane, "manual"))
         m.lane = WHARF_S("direct");
-    j->memory = keep_texts((wharf_str *const[]){&j->organization, &j->webhook, &j->attempt, &j->lane, &j->resource_type, &j->resource_id,
-        &j->event, &j->type, &j->trigger, &j->traceparent, &j->body}, 11);
+    j->memory = keep_texts((wharf_str *const[]){&j->organization, &j->webhook, &j->attempt, &j->lane, &j->resource_type,
+                               &j->resource_id, &j->event, &j->type, &j->trigger, &j->traceparent, &j->body},
+        11);
     m.body = j->body;
     if (!j->body.n) {
         finish_job(req, g, j, &expired);
-    } else if (!j->endpoint || !target_from(req, j->endpoint, &t) || attempt_start(req, &t, &m, j, &f, &request) != WHARF_OK) {
+    } else if (!j->endpoint || !target_from(req, j->endpoint, &t) ||
+               attempt_start(req, &t, &m, j, &f, &request) != WHARF_OK) {
         W->err->clear(req);
         finish_job(req, g, j, &locked);
     } else {
@@ -294,9 +314,11 @@ static void send_job(wharf_req *req, struct engine *g, struct job *j)
 
 static wharf_status claim(wharf_req *req, struct engine *g)
 {
-    static const char sql[] = "SELECT organization_id, webhook_id, version, attempt_id, started_at, lane, resource_type, resource_id, delivery_id,"
-                              " delivery_at, event_id, event_type, sequence, attempt, retries, trigger, superseded, traceparent, body"
-                              " FROM webhooks.claim($1::text, ARRAY(SELECT json_array_elements_text($2::json)))";
+    static const char sql[] =
+        "SELECT organization_id, webhook_id, version, attempt_id, started_at, lane, resource_type, resource_id, "
+        "delivery_id,"
+        " delivery_at, event_id, event_type, sequence, attempt, retries, trigger, superseded, traceparent, body"
+        " FROM webhooks.claim($1::text, ARRAY(SELECT json_array_elements_text($2::json)))";
     static const char due_sql[] = "SELECT webhooks.next_due()";
     size_t room = IN_FLIGHT_MOST - g->running, n;
     wharf_out *ids = W->json->writer(req);
@@ -356,7 +378,8 @@ static const char *final_state(const struct job *j, const struct result *r, int6
         return "failed";
     if (r->outcome == OUT_RATE_LIMITED)
         return NULL;
-    if (!schedule_wait(j->endpoint ? j->endpoint->retry_mode : WHARF_S("balanced"), (uint32_t)j->retries, random_of(j), ret_wait_ms))
+    if (!schedule_wait(j->endpoint ? j->endpoint->retry_mode : WHARF_S("balanced"), (uint32_t)j->retries, random_of(j),
+            ret_wait_ms))
         return "failed";
     if (r->later_ms > *ret_wait_ms)
         *ret_wait_ms = r->later_ms;
@@ -538,7 +561,8 @@ static wharf_status settle(wharf_req *req, struct engine *g)
 
 static wharf_status care_by_time(wharf_req *req, struct engine *g)
 {
-    static const char sql[] = "SELECT organization_id, webhook_id, care FROM webhooks.due_for_care() WHERE care IS NOT NULL";
+    static const char sql[] =
+        "SELECT organization_id, webhook_id, care FROM webhooks.due_for_care() WHERE care IS NOT NULL";
     const wharf_rows *rows;
     wharf_status s = run(req, sql, NULL, 0, &rows);
 
@@ -554,7 +578,8 @@ static void give_care(wharf_req *req, struct engine *g)
 
     while ((c = g->care)) {
         g->care = c->next;
-        health_care(req, (wharf_str){c->organization, strlen(c->organization)}, (wharf_str){c->webhook, strlen(c->webhook)}, (wharf_str){c->what, strlen(c->what)});
+        health_care(req, (wharf_str){c->organization, strlen(c->organization)},
+            (wharf_str){c->webhook, strlen(c->webhook)}, (wharf_str){c->what, strlen(c->what)});
         W->err->clear(req);
         free(c);
     }
@@ -600,7 +625,8 @@ static void round_of(wharf_req *req, struct engine *g)
     if (s == WHARF_OK && g->running < IN_FLIGHT_MOST)
         s = claim(req, g);
     if (s != WHARF_OK) {
-        W->log->write(hooks_self, req, WHARF_LOG_WARN, "webhooks.round", "the database is away, or refused a statement; tried again");
+        W->log->write(hooks_self, req, WHARF_LOG_WARN, "webhooks.round",
+            "the database is away, or refused a statement; tried again");
         g->due_ms = AGAIN_MS;
         g->busy = false;
     }

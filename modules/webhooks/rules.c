@@ -184,7 +184,8 @@ static void take_header(wharf_req *req, const wharf_json *m, const wharf_json *o
         return;
     }
     if (!W->json->text(m, &value) || !header_value(value)) {
-        W->err->add(req, "webhook.header_invalid", path, "The value is a text of one line with up to %d bytes", HEADER_VALUE);
+        W->err->add(
+            req, "webhook.header_invalid", path, "The value is a text of one line with up to %d bytes", HEADER_VALUE);
         return;
     }
     if (is(value, "***") && named(old, name))
@@ -204,7 +205,8 @@ static wharf_status check_headers(wharf_req *req, const wharf_rec *old_rec, whar
     if (s != WHARF_OK || !given)
         return s;
     if (W->json->count(given) > HEADER_NAMES_MAX)
-        return W->err->fail(req, "webhook.header_invalid", "headers", "There are more than %d headers", HEADER_NAMES_MAX);
+        return W->err->fail(
+            req, "webhook.header_invalid", "headers", "There are more than %d headers", HEADER_NAMES_MAX);
     W->json->open(sealed, NULL, '{');
     W->json->open(shown, NULL, '{');
     for (const wharf_json *m = W->json->at(given, 0); m; m = W->json->next(m)) {
@@ -220,7 +222,8 @@ static wharf_status check_headers(wharf_req *req, const wharf_rec *old_rec, whar
     if (s != WHARF_OK)
         return s;
     W->res->set(new_rec, WEBHOOK_HEADERS, json_of(shown_json));
-    W->res->set(new_rec, WEBHOOK_SEALED_HEADERS, W->json->count(given) ? text(W->json->result_text(sealed)) : nothing());
+    W->res->set(
+        new_rec, WEBHOOK_SEALED_HEADERS, W->json->count(given) ? text(W->json->result_text(sealed)) : nothing());
     return WHARF_OK;
 }
 
@@ -318,7 +321,8 @@ static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf
 
 static wharf_status check_limit(wharf_req *req)
 {
-    static const char sql[] = "SELECT count(*) FROM webhooks.webhook WHERE organization_id = $1::text AND deleted_at IS NULL";
+    static const char sql[] =
+        "SELECT count(*) FROM webhooks.webhook WHERE organization_id = $1::text AND deleted_at IS NULL";
     wharf_val organization = text(W->req->organization(req));
     const wharf_rows *rows;
     wharf_status s = W->db->lock(req, "webhooks", organization.u.s);
@@ -422,7 +426,8 @@ static wharf_status make_runtime(wharf_req *req, wharf_str id)
 /* The event says why; so it is not the definition's. */
 static wharf_status deleted(wharf_req *req, wharf_str id)
 {
-    const char *reason = hooks_call.doing == DOING_END ? "{\"deletion_reason\": \"invalid_url\"}" : "{\"deletion_reason\": \"request\"}";
+    const char *reason = hooks_call.doing == DOING_END ? "{\"deletion_reason\": \"invalid_url\"}"
+                                                       : "{\"deletion_reason\": \"request\"}";
     const wharf_json *extra;
     wharf_status s = delivery_drop(req, id, "webhook_deleted", NULL);
 
@@ -446,8 +451,8 @@ static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_re
 
 /* ---- lists: "event" and "location_id" ask which webhooks would get something ---- */
 
-static wharf_status narrow_list(wharf_req *req, wharf_where *where, bool by_type, wharf_str type, bool by_location,
-    wharf_str location)
+static wharf_status narrow_list(
+    wharf_req *req, wharf_where *where, bool by_type, wharf_str type, bool by_location, wharf_str location)
 {
     static const char sql[] = "SELECT id, events, location_ids FROM webhooks.webhook"
                               " WHERE organization_id = $1::text AND deleted_at IS NULL";

@@ -53,7 +53,7 @@ CREATE TABLE webhooks.queue (
     head_run text COLLATE "C" NOT NULL,
     head_sequence bigint NOT NULL,
     in_flight boolean NOT NULL DEFAULT false,
-    next_attempt_at timestamptz NOT NULL,
+    next_attempt_at timestamptz(3) NOT NULL,
     attempts integer NOT NULL DEFAULT 0,
     retries integer NOT NULL DEFAULT 0,
     attempt_id text COLLATE "C", -- in flight: who does it, and until when it is believed
