@@ -284,10 +284,44 @@ static wharf_status revive(wharf_req *req, wharf_rec *rec, bool must)
     return s;
 }
 
-static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+/* enable_at belongs to a suspension. */
+static wharf_status check_enable_at(wharf_req *req, const wharf_rec *rec, wharf_str status)
+{
+    wharf_val at;
+
+    if (!W->res->sent(rec, WEBHOOK_ENABLE_AT) || is(status, "suspended") || !W->res->get(rec, WEBHOOK_ENABLE_AT, &at))
+        return WHARF_OK;
+    return W->err->fail(req, "validation.failed", "enable_at", "enable_at goes with status suspended");
+}
+
+static wharf_status update_disabled(wharf_req *req, wharf_rec *new_rec, bool sent, wharf_str to)
+{
+    W->res->set(new_rec, WEBHOOK_STATUS, textz("disabled"));
+    if (sent && is(to, "suspended"))
+        return W->err->fail(req, "webhook.disabled", "status", "A disabled webhook can't be suspended");
+    return revive(req, new_rec, sent);
+}
+
+static wharf_status change_status(wharf_req *req, wharf_rec *new_rec, wharf_str from, wharf_str to)
 {
     bool sent = W->res->sent(new_rec, WEBHOOK_STATUS), until = W->res->sent(new_rec, WEBHOOK_ENABLE_AT);
+
+    if (sent && is(to, "disabled")) {
+        if (!is(from, "disabled"))
+            set_status(new_rec, "disabled", textz("manual"), moment(W->req->now_us(req)), nothing());
+        return WHARF_OK;
+    }
+    if (is(from, "disabled"))
+        return update_disabled(req, new_rec, sent, to);
+    if (is(to, "suspended") && (until || (sent && !is(from, "suspended"))))
+        return suspend(req, new_rec);
+    return sent && is(to, "enabled") && is(from, "suspended") ? revive(req, new_rec, true) : WHARF_OK;
+}
+
+static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
     wharf_str from = get_text(old_rec, WEBHOOK_STATUS), to = get_text(new_rec, WEBHOOK_STATUS);
+    wharf_status s;
 
     if (hooks_call.doing == DOING_ROTATE)
         return WHARF_OK;
@@ -295,26 +329,8 @@ static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf
         set_status(new_rec, "enabled", nothing(), nothing(), nothing());
         return WHARF_OK;
     }
-    if (until && !(sent ? is(to, "suspended") : is(from, "suspended"))) {
-        wharf_val at;
-
-        if (W->res->get(new_rec, WEBHOOK_ENABLE_AT, &at))
-            return W->err->fail(req, "validation.failed", "enable_at", "enable_at goes with status suspended");
-    }
-    if (sent && is(to, "disabled")) {
-        if (!is(from, "disabled"))
-            set_status(new_rec, "disabled", textz("manual"), moment(W->req->now_us(req)), nothing());
-        return WHARF_OK;
-    }
-    if (is(from, "disabled")) {
-        W->res->set(new_rec, WEBHOOK_STATUS, textz("disabled"));
-        return sent && is(to, "suspended")
-                   ? W->err->fail(req, "webhook.disabled", "status", "A disabled webhook can't be suspended")
-                   : revive(req, new_rec, sent);
-    }
-    if (is(to, "suspended") && (sent || until))
-        return sent && is(from, "suspended") && !until ? WHARF_OK : suspend(req, new_rec);
-    return sent && is(to, "enabled") && is(from, "suspended") ? revive(req, new_rec, true) : WHARF_OK;
+    s = check_enable_at(req, new_rec, to);
+    return s == WHARF_OK ? change_status(req, new_rec, from, to) : s;
 }
 
 /* ---- check ---- */
