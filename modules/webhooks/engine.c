@@ -1,8 +1,8 @@
 /* engine.c - the delivery engine: a resident job that claims what is due, sends it, and settles what is over (spec 07 sections 2 and 7).
  *
- * One per job worker; the database settles who does what (webhooks.claim, webhooks.complete). Between the rounds of its loop it keeps
- * the requests that run, and the webhooks they go to as they last were. Leaves to others: what a request carries (attempt.c), how
- * long a retry waits (schedule.c), what failures mean for the webhook (health.c).
+ * Two per job worker, so that one works while the other waits for the database, where it is settled who does what (webhooks.claim,
+ * webhooks.complete). Between the rounds of its loop it keeps the requests that run, and the webhooks they go to as they last were. Leaves to
+ * others: what a request carries (attempt.c), how long a retry waits (schedule.c), what failures mean for the webhook (health.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +63,7 @@ struct engine {
     size_t n_over, running;
     bool busy; /* some of them were held by somebody */
     int64_t due_ms, minute_us, second_us;
+    bool leads; /* does what is done by time */
 };
 
 static void *need(void *p)
@@ -410,14 +411,13 @@ static void put_outcome(wharf_out *out, const struct job *j, const struct result
     }
 }
 
-static void put_answer(wharf_req *req, wharf_out *out, const struct result *r)
+/* Objects go as texts: the database reads them once. */
+static void put_answer(wharf_out *out, const struct result *r)
 {
-    const wharf_json *headers;
-
-    if (!r->headers.n || W->json->parse(req, r->headers, &headers) != WHARF_OK)
+    if (!r->headers.n)
         return;
     W->json->put(out, "rs", integer(r->status));
-    W->json->put(out, "rh", json_of(headers));
+    W->json->put(out, "rh", text(r->headers));
     W->json->put(out, "rb", text(r->body));
     put_text(out, "re", r->encoding);
     W->json->put(out, "rtr", truth(r->truncated));
@@ -426,7 +426,6 @@ static void put_answer(wharf_req *req, wharf_out *out, const struct result *r)
 static void finish_job(wharf_req *req, struct engine *g, struct job *j, const struct result *r)
 {
     wharf_out *out = W->json->writer(req);
-    const wharf_json *request;
     wharf_str report;
 
     W->json->open(out, NULL, '{');
@@ -438,9 +437,8 @@ static void finish_job(wharf_req *req, struct engine *g, struct job *j, const st
     W->json->put(out, "r", text(j->resource_id));
     W->json->put(out, "u", text(j->endpoint ? j->endpoint->url : WHARF_S("")));
     put_outcome(out, j, r);
-    put_answer(req, out, r);
-    if (j->request.n && W->json->parse(req, j->request, &request) == WHARF_OK)
-        W->json->put(out, "rq", json_of(request));
+    put_answer(out, r);
+    put_text(out, "rq", j->request);
     W->json->close(out);
     report = W->json->result_text(out);
     j->report = need(malloc(report.n + 1));
@@ -620,7 +618,7 @@ static void round_of(wharf_req *req, struct engine *g)
     g->due_ms = WAIT_MS;
     collect(req, g);
     s = g->n_over ? settle(req, g) : WHARF_OK;
-    if (s == WHARF_OK)
+    if (s == WHARF_OK && g->leads)
         s = timers(req, g);
     if (s == WHARF_OK && g->running < IN_FLIGHT_MOST)
         s = claim(req, g);
@@ -669,8 +667,10 @@ wharf_status engine_run(wharf_req *req, void *arg)
     snprintf(g->server, sizeof(g->server), "%s", W->req->new_id(req, "eng").p);
     g->over_last = &g->over;
     g->care_last = &g->care;
+    g->leads = arg != NULL;
     hooks_fetch->under_way(req);
-    ask_for_care(g, WHARF_S(""), WHARF_S(""), WHARF_S("urls"));
+    if (g->leads)
+        ask_for_care(g, WHARF_S(""), WHARF_S(""), WHARF_S("urls"));
     while (!W->req->cancelled(req)) {
         round_of(req, g);
         give_care(req, g);
