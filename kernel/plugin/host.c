@@ -68,7 +68,8 @@ static void mem_scope_end(wharf_req *req, wharf_scope *scope)
     struct arena_mark mark = scope->mark;
 
     /* Problems, events of the open transaction and what waits for its commit outlive the scope: then so does everything else. */
-    if (req->n_problems != scope->n_problems || req->n_committed != scope->n_committed || req->emitted != scope->emitted)
+    if (req->n_problems != scope->n_problems || req->n_committed != scope->n_committed ||
+        req->emitted != scope->emitted)
         return;
     req->problems = scope->problems;
     req->cap_problems = scope->cap_problems;
