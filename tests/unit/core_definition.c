@@ -458,7 +458,7 @@ static void variants(void **state)
     assert_string_equal(d->parent_param, ":location");
     assert_int_equal(d->parent->write, 0);
     assert_int_equal(d->ops, OP_CREATE | OP_LIST);
-    assert_string_equal(d->events.created, "door.created");
+    assert_string_equal(d->events.created, "docks.door.created");
     assert_null(d->events.updated);
     assert_string_equal(d->events.deleted, "door.gone");
     assert_ptr_equal(d->event_without[0], field(d, "n"));
