@@ -31,7 +31,8 @@ static int report(enum signature_verdict v)
         puts("the signature is good");
         return EXIT_FINE;
     case SIGNATURE_LATE:
-        return cli_fail("the signature fits, but its timestamp is more than the tolerance away from now (--tolerance SECONDS; 0: any)");
+        return cli_fail("the signature fits, but its timestamp is more than the tolerance away from now (--tolerance "
+                        "SECONDS; 0: any)");
     case SIGNATURE_MALFORMED:
         return cli_fail("the secret is \"whsec_\" and base64 of 24 to 64 bytes, the timestamp seconds since 1970");
     case SIGNATURE_WRONG:
@@ -56,10 +57,9 @@ int command_webhook(int argc, char **argv)
         return EXIT_USAGE;
     }
     buf_init(&body, BODY_MAX);
-    code = read_body(&body)
-               ? report(signature_check(str_z(secret), str_z(id), str_z(timestamp), str_z(signature), buf_str(&body),
-                     time(NULL), strtoll(tolerance, NULL, 10)))
-               : cli_fail("the body can't be read, or has more than 64 MiB");
+    code = read_body(&body) ? report(signature_check(str_z(secret), str_z(id), str_z(timestamp), str_z(signature),
+                                  buf_str(&body), time(NULL), strtoll(tolerance, NULL, 10)))
+                            : cli_fail("the body can't be read, or has more than 64 MiB");
     buf_done(&body);
     return code;
 }

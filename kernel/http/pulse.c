@@ -217,6 +217,7 @@ static void beat(struct pulse *p)
     write_used_keys(p);
     keep_partitions(p, now_us);
     forget_idempotency_keys(p, now_us);
+    take_notices(p); /* that came with the answers to these statements: the socket does not tell of them again */
 }
 
 static void *pulse_main(void *arg)

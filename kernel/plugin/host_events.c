@@ -1,4 +1,6 @@
 /* host_events.c - the service wharf.events (plugin-api/wharf/service/events.h) on top of event/. */
+#include <stdio.h>
+
 #include "event/processor.h"
 #include "event/steps.h"
 #include "http/pulse.h"
@@ -6,6 +8,7 @@
 #include "job/job.h"
 #include "plugin/declare.h"
 #include "plugin/host.h"
+
 #include "util/id.h"
 #include "util/str.h"
 
@@ -102,22 +105,28 @@ static wharf_status ev_act_for(wharf_req *req, wharf_str organization)
 {
     static const char sql[] =
         "SELECT COALESCE(live_organization_id, id) FROM org.organization WHERE organization_id = $1 AND id = $1";
-    struct sql_arg arg = {organization.p, organization.n};
-    struct principal *who = principal_system(req->arena, arena_dup_str(req->arena, organization));
+    struct req_job *job = req->job;
+    struct sql_arg arg;
+    struct principal *who;
     PGresult *r;
 
-    if (!req->job || req->tx_depth)
+    if (!job || req->tx_depth || organization.n >= ID_MAX)
         return req_fail(req, "internal", NULL, "only jobs act for other organizations, and between transactions");
-    who->access.live_organization = who->organization;
+    snprintf(job->acting_organization, ID_MAX, "%.*s", STR_ARG(organization));
+    snprintf(job->acting_live, ID_MAX, "%s", job->acting_organization);
+    arg = (struct sql_arg){job->acting_organization, organization.n};
     if (organization.n) {
         r = req_query(req, sql, &arg, 1);
         if (!r)
             return WHARF_UNAVAILABLE;
         if (!PQntuples(r))
             return req_problem(req, "not_found", organization, NULL, str_z(""));
-        who->access.live_organization = arena_dupz(req->arena, PQgetvalue(r, 0, 0));
-        who->test_mode = !str_eq(who->access.live_organization, organization);
+        snprintf(job->acting_live, ID_MAX, "%s", PQgetvalue(r, 0, 0));
     }
+    who = &job->acting;
+    *who = *principal_system(req->arena, str_z(job->acting_organization));
+    who->access.live_organization = str_z(job->acting_live);
+    who->test_mode = strcmp(job->acting_live, job->acting_organization) != 0;
     req->who = who;
     return WHARF_OK;
 }

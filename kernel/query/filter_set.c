@@ -107,7 +107,7 @@ const char *filter_names(struct arena *a, const struct filter_pair *p, struct co
         wharf_str name = {values[i].p + bang, values[i].n - bang};
         size_t n = strspn(name.p, "abcdefghijklmnopqrstuvwxyz0123456789_.");
 
-        if (!n || (n < name.n && !(n + 1 == name.n && name.p[n] == '*' && name.p[n - 1] == '.')))
+        if (!n || name.p[0] == '.' || (n < name.n && !(n + 1 == name.n && name.p[n] == '*' && name.p[n - 1] == '.')))
             return "must hold names like shipment.created, or shipment.* for all of one object";
         items[i] = (struct item){.value = name, .absent = bang};
     }

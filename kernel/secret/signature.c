@@ -18,7 +18,8 @@ static bool key_of(wharf_str secret, unsigned char key[SIGNATURE_KEY_MAX], size_
 
     if (secret.n <= PREFIX || memcmp(secret.p, prefix, PREFIX) != 0)
         return false;
-    if (sodium_base642bin(key, SIGNATURE_KEY_MAX, secret.p + PREFIX, secret.n - PREFIX, NULL, ret_n, &end, VARIANT) != 0)
+    if (sodium_base642bin(key, SIGNATURE_KEY_MAX, secret.p + PREFIX, secret.n - PREFIX, NULL, ret_n, &end, VARIANT) !=
+        0)
         return false;
     return end == secret.p + secret.n && *ret_n >= SIGNATURE_KEY_MIN;
 }

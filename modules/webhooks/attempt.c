@@ -27,7 +27,8 @@ static void add(wharf_req *req, struct lines *l, const char *name, wharf_str val
 
 static void add_custom(wharf_req *req, struct lines *l, const wharf_json *headers)
 {
-    for (const wharf_json *m = headers ? W->json->at(headers, 0) : NULL; m && l->n < HEADERS_MAX; m = W->json->next(m)) {
+    for (const wharf_json *m = headers ? W->json->at(headers, 0) : NULL; m && l->n < HEADERS_MAX;
+         m = W->json->next(m)) {
         wharf_str value = WHARF_S(""), name = W->json->key(m);
 
         W->json->text(m, &value);
@@ -119,20 +120,41 @@ static void tell_outcome(struct result *r, wharf_str outcome)
     r->refused = is(outcome, "no_such_name") || !strcmp(r->error, "blocked_address");
 }
 
+/* Bytes that follow a first byte; 9: it is none. */
+static size_t following(unsigned char c)
+{
+    if (c < 0x80)
+        return c ? 0 : 9; /* no NUL in texts of the database */
+    if (c >= 0xC2 && c < 0xE0)
+        return 1;
+    if (c >= 0xE0 && c < 0xF0)
+        return 2;
+    return c >= 0xF0 && c < 0xF5 ? 3 : 9;
+}
+
+static bool between(unsigned char c, unsigned char low, unsigned char high)
+{
+    return c >= low && c <= high;
+}
+
 static bool valid_utf8(wharf_str s)
 {
     for (size_t i = 0; i < s.n;) {
         unsigned char c = (unsigned char)s.p[i];
-        size_t more = c < 0x80 ? 0 : c >= 0xC2 && c < 0xE0 ? 1 : c >= 0xE0 && c < 0xF0 ? 2 : c >= 0xF0 && c < 0xF5 ? 3 : 9;
+        size_t more = following(c);
 
-        if (!c || more == 9 || i + more >= s.n)
+        if (more == 9 || i + more >= s.n)
             return false;
-        for (size_t k = 1; k <= more; k++) {
-            unsigned char d = (unsigned char)s.p[i + k];
-            unsigned char low = k > 1 ? 0x80 : c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80;
-            unsigned char high = k > 1 ? 0xBF : c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF;
-
-            if (d < low || d > high)
+        if (more && !between((unsigned char)s.p[i + 1],
+                        c == 0xE0   ? 0xA0
+                        : c == 0xF0 ? 0x90
+                                    : 0x80,
+                        c == 0xED   ? 0x9F
+                        : c == 0xF4 ? 0x8F
+                                    : 0xBF))
+            return false;
+        for (size_t k = 2; k <= more; k++) {
+            if (!between((unsigned char)s.p[i + k], 0x80, 0xBF))
                 return false;
         }
         i += more + 1;

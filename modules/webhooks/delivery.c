@@ -114,7 +114,8 @@ wharf_status delivery_step(wharf_req *req, const wharf_event *const *events, siz
             s = delivery_wanted(req, &wanting[k], events[i], &wanted);
             if (s != WHARF_OK || !wanted)
                 continue;
-            delivery_row(req, rows, events[i], wanting[k].id, "automatic", WHARF_S(""), events[i]->created_at_us, wanting[k].supersede, &id);
+            delivery_row(req, rows, events[i], wanting[k].id, "automatic", WHARF_S(""), events[i]->created_at_us,
+                wanting[k].supersede, &id);
             made++;
         }
     }
@@ -159,8 +160,7 @@ wharf_status delivery_status_changed(wharf_req *req, wharf_str webhook_id, wharf
         "DELETE FROM webhooks.bucket WHERE organization_id = $1::text AND webhook_id = $2::text";
     static const char well_sql[] =
         "UPDATE webhooks.webhook SET degraded_at = NULL WHERE organization_id = $1::text AND id = $2::text";
-    const wharf_val args[] = {
-        text(W->req->organization(req)), text(webhook_id), moment(W->req->now_us(req))};
+    const wharf_val args[] = {text(W->req->organization(req)), text(webhook_id), moment(W->req->now_us(req))};
     wharf_status s = W->db->exec(req, is(to, "enabled") ? enabled_sql : held_sql, args, 3, NULL);
 
     if (s == WHARF_OK && is(to, "enabled") && is(from, "disabled"))

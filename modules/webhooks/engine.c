@@ -1,8 +1,8 @@
 /* engine.c - the delivery engine: a resident job that claims what is due, sends it, and settles what is over (spec 07 sections 2 and 7).
  *
- * One per job worker; the database settles who does what (webhooks.claim, webhooks.complete). Between the rounds of its loop it keeps
- * the requests that run, and the webhooks they go to as they last were. Leaves to others: what a request carries (attempt.c), how
- * long a retry waits (schedule.c), what failures mean for the webhook (health.c).
+ * Two per job worker, so that one works while the other waits for the database, where it is settled who does what (webhooks.claim,
+ * webhooks.complete). Between the rounds of its loop it keeps the requests that run, and the webhooks they go to as they last were. Leaves to
+ * others: what a request carries (attempt.c), how long a retry waits (schedule.c), what failures mean for the webhook (health.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,8 @@ struct job { /* one request */
     struct job *next;
     struct endpoint *endpoint;
     char *memory; /* holds the texts */
-    wharf_str organization, webhook, attempt, lane, resource_type, resource_id, event, type, trigger, traceparent, body, request;
+    wharf_str organization, webhook, attempt, lane, resource_type, resource_id, event, type, trigger, traceparent, body,
+        request;
     int64_t sequence, number, retries, superseded;
     char *report; /* JSON of the outcome, for webhooks.complete() */
     size_t report_bytes;
@@ -62,6 +63,7 @@ struct engine {
     size_t n_over, running;
     bool busy; /* some of them were held by somebody */
     int64_t due_ms, minute_us, second_us;
+    bool leads; /* does what is done by time */
 };
 
 static void *need(void *p)
@@ -169,9 +171,10 @@ static wharf_status run(wharf_req *req, const char *sql, const wharf_val *args, 
 /* Reads the webhooks of these rows whose version is not the one that is kept. */
 static wharf_status learn_endpoints(wharf_req *req, struct engine *g, const wharf_rows *rows)
 {
-    static const char sql[] = "SELECT organization_id, webhook_id, version, url, sealed_headers, secrets, timeout_ms, retry_mode"
-                              " FROM webhooks.targets(ARRAY(SELECT json_array_elements_text($1::json)),"
-                              " ARRAY(SELECT json_array_elements_text($2::json)))";
+    static const char sql[] =
+        "SELECT organization_id, webhook_id, version, url, sealed_headers, secrets, timeout_ms, retry_mode"
+        " FROM webhooks.targets(ARRAY(SELECT json_array_elements_text($1::json)),"
+        " ARRAY(SELECT json_array_elements_text($2::json)))";
     wharf_out *orgs = W->json->writer(req), *ids = W->json->writer(req);
     const wharf_rows *found;
     size_t missing = 0;
@@ -214,9 +217,11 @@ static wharf_status learn_endpoints(wharf_req *req, struct engine *g, const whar
         e->retry_mode = row_text(found, i, 7);
         e->headers = e->secrets = WHARF_S("");
         if (headers.n && !hooks_crypto->open(req, "webhooks.webhook", "sealed_headers", id, headers, &e->headers))
-            W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed", "headers of %s do not open with this machine's keys", e->id);
+            W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed",
+                "headers of %s do not open with this machine's keys", e->id);
         if (!hooks_crypto->open(req, "webhooks.webhook", "secrets", id, secrets, &e->secrets))
-            W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed", "secrets of %s do not open with this machine's keys", e->id);
+            W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed",
+                "secrets of %s do not open with this machine's keys", e->id);
         e->memory = keep_texts((wharf_str *const[]){&e->url, &e->headers, &e->secrets, &e->retry_mode}, 4);
         e->next = *bucket_of(g, id);
         *bucket_of(g, id) = e;
@@ -263,24 +268,40 @@ static bool target_from(wharf_req *req, const struct endpoint *e, struct target 
 
 static void send_job(wharf_req *req, struct engine *g, struct job *j)
 {
-    static const struct result expired = {.outcome = OUT_FAILURE, .error = "protocol", .error_text = {"The event has expired", 21},
-        .headers = {"", 0}, .body = {"", 0}, .encoding = {"", 0}, .abort = true};
-    static const struct result locked = {.outcome = OUT_FAILURE, .error = "protocol",
-        .error_text = {"The webhook's secret does not open on this server", 49}, .headers = {"", 0}, .body = {"", 0}, .encoding = {"", 0}};
-    struct message m = {.event_id = j->event, .type = j->type, .lane = j->lane, .traceparent = j->traceparent, .sequence = j->sequence,
-        .number = j->number, .superseded = j->superseded};
+    static const struct result expired = {.outcome = OUT_FAILURE,
+        .error = "protocol",
+        .error_text = {"The event has expired", 21},
+        .headers = {"", 0},
+        .body = {"", 0},
+        .encoding = {"", 0},
+        .abort = true};
+    static const struct result locked = {.outcome = OUT_FAILURE,
+        .error = "protocol",
+        .error_text = {"The webhook's secret does not open on this server", 49},
+        .headers = {"", 0},
+        .body = {"", 0},
+        .encoding = {"", 0}};
+    struct message m = {.event_id = j->event,
+        .type = j->type,
+        .lane = j->lane,
+        .traceparent = j->traceparent,
+        .sequence = j->sequence,
+        .number = j->number,
+        .superseded = j->superseded};
     struct target t;
     wharf_str request;
     wharf_fetch *f;
 
     if (is(m.lane, "manual"))
         m.lane = WHARF_S("direct");
-    j->memory = keep_texts((wharf_str *const[]){&j->organization, &j->webhook, &j->attempt, &j->lane, &j->resource_type, &j->resource_id,
-        &j->event, &j->type, &j->trigger, &j->traceparent, &j->body}, 11);
+    j->memory = keep_texts((wharf_str *const[]){&j->organization, &j->webhook, &j->attempt, &j->lane, &j->resource_type,
+                               &j->resource_id, &j->event, &j->type, &j->trigger, &j->traceparent, &j->body},
+        11);
     m.body = j->body;
     if (!j->body.n) {
         finish_job(req, g, j, &expired);
-    } else if (!j->endpoint || !target_from(req, j->endpoint, &t) || attempt_start(req, &t, &m, j, &f, &request) != WHARF_OK) {
+    } else if (!j->endpoint || !target_from(req, j->endpoint, &t) ||
+               attempt_start(req, &t, &m, j, &f, &request) != WHARF_OK) {
         W->err->clear(req);
         finish_job(req, g, j, &locked);
     } else {
@@ -294,9 +315,11 @@ static void send_job(wharf_req *req, struct engine *g, struct job *j)
 
 static wharf_status claim(wharf_req *req, struct engine *g)
 {
-    static const char sql[] = "SELECT organization_id, webhook_id, version, attempt_id, started_at, lane, resource_type, resource_id, delivery_id,"
-                              " delivery_at, event_id, event_type, sequence, attempt, retries, trigger, superseded, traceparent, body"
-                              " FROM webhooks.claim($1::text, ARRAY(SELECT json_array_elements_text($2::json)))";
+    static const char sql[] =
+        "SELECT organization_id, webhook_id, version, attempt_id, started_at, lane, resource_type, resource_id, "
+        "delivery_id,"
+        " delivery_at, event_id, event_type, sequence, attempt, retries, trigger, superseded, traceparent, body"
+        " FROM webhooks.claim($1::text, ARRAY(SELECT json_array_elements_text($2::json)))";
     static const char due_sql[] = "SELECT webhooks.next_due()";
     size_t room = IN_FLIGHT_MOST - g->running, n;
     wharf_out *ids = W->json->writer(req);
@@ -356,7 +379,8 @@ static const char *final_state(const struct job *j, const struct result *r, int6
         return "failed";
     if (r->outcome == OUT_RATE_LIMITED)
         return NULL;
-    if (!schedule_wait(j->endpoint ? j->endpoint->retry_mode : WHARF_S("balanced"), (uint32_t)j->retries, random_of(j), ret_wait_ms))
+    if (!schedule_wait(j->endpoint ? j->endpoint->retry_mode : WHARF_S("balanced"), (uint32_t)j->retries, random_of(j),
+            ret_wait_ms))
         return "failed";
     if (r->later_ms > *ret_wait_ms)
         *ret_wait_ms = r->later_ms;
@@ -387,14 +411,13 @@ static void put_outcome(wharf_out *out, const struct job *j, const struct result
     }
 }
 
-static void put_answer(wharf_req *req, wharf_out *out, const struct result *r)
+/* Objects go as texts: the database reads them once. */
+static void put_answer(wharf_out *out, const struct result *r)
 {
-    const wharf_json *headers;
-
-    if (!r->headers.n || W->json->parse(req, r->headers, &headers) != WHARF_OK)
+    if (!r->headers.n)
         return;
     W->json->put(out, "rs", integer(r->status));
-    W->json->put(out, "rh", json_of(headers));
+    W->json->put(out, "rh", text(r->headers));
     W->json->put(out, "rb", text(r->body));
     put_text(out, "re", r->encoding);
     W->json->put(out, "rtr", truth(r->truncated));
@@ -403,7 +426,6 @@ static void put_answer(wharf_req *req, wharf_out *out, const struct result *r)
 static void finish_job(wharf_req *req, struct engine *g, struct job *j, const struct result *r)
 {
     wharf_out *out = W->json->writer(req);
-    const wharf_json *request;
     wharf_str report;
 
     W->json->open(out, NULL, '{');
@@ -415,9 +437,8 @@ static void finish_job(wharf_req *req, struct engine *g, struct job *j, const st
     W->json->put(out, "r", text(j->resource_id));
     W->json->put(out, "u", text(j->endpoint ? j->endpoint->url : WHARF_S("")));
     put_outcome(out, j, r);
-    put_answer(req, out, r);
-    if (j->request.n && W->json->parse(req, j->request, &request) == WHARF_OK)
-        W->json->put(out, "rq", json_of(request));
+    put_answer(out, r);
+    put_text(out, "rq", j->request);
     W->json->close(out);
     report = W->json->result_text(out);
     j->report = need(malloc(report.n + 1));
@@ -538,7 +559,8 @@ static wharf_status settle(wharf_req *req, struct engine *g)
 
 static wharf_status care_by_time(wharf_req *req, struct engine *g)
 {
-    static const char sql[] = "SELECT organization_id, webhook_id, care FROM webhooks.due_for_care() WHERE care IS NOT NULL";
+    static const char sql[] =
+        "SELECT organization_id, webhook_id, care FROM webhooks.due_for_care() WHERE care IS NOT NULL";
     const wharf_rows *rows;
     wharf_status s = run(req, sql, NULL, 0, &rows);
 
@@ -554,7 +576,8 @@ static void give_care(wharf_req *req, struct engine *g)
 
     while ((c = g->care)) {
         g->care = c->next;
-        health_care(req, (wharf_str){c->organization, strlen(c->organization)}, (wharf_str){c->webhook, strlen(c->webhook)}, (wharf_str){c->what, strlen(c->what)});
+        health_care(req, (wharf_str){c->organization, strlen(c->organization)},
+            (wharf_str){c->webhook, strlen(c->webhook)}, (wharf_str){c->what, strlen(c->what)});
         W->err->clear(req);
         free(c);
     }
@@ -595,12 +618,13 @@ static void round_of(wharf_req *req, struct engine *g)
     g->due_ms = WAIT_MS;
     collect(req, g);
     s = g->n_over ? settle(req, g) : WHARF_OK;
-    if (s == WHARF_OK)
+    if (s == WHARF_OK && g->leads)
         s = timers(req, g);
     if (s == WHARF_OK && g->running < IN_FLIGHT_MOST)
         s = claim(req, g);
     if (s != WHARF_OK) {
-        W->log->write(hooks_self, req, WHARF_LOG_WARN, "webhooks.round", "the database is away, or refused a statement; tried again");
+        W->log->write(hooks_self, req, WHARF_LOG_WARN, "webhooks.round",
+            "the database is away, or refused a statement; tried again");
         g->due_ms = AGAIN_MS;
         g->busy = false;
     }
@@ -643,8 +667,10 @@ wharf_status engine_run(wharf_req *req, void *arg)
     snprintf(g->server, sizeof(g->server), "%s", W->req->new_id(req, "eng").p);
     g->over_last = &g->over;
     g->care_last = &g->care;
+    g->leads = arg != NULL;
     hooks_fetch->under_way(req);
-    ask_for_care(g, WHARF_S(""), WHARF_S(""), WHARF_S("urls"));
+    if (g->leads)
+        ask_for_care(g, WHARF_S(""), WHARF_S(""), WHARF_S("urls"));
     while (!W->req->cancelled(req)) {
         round_of(req, g);
         give_care(req, g);

@@ -132,30 +132,42 @@ static int64_t full_year(int64_t two, int64_t now_us)
     return year > now_year + 50 ? year - 100 : year;
 }
 
-/* "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994" */
-static bool http_date(wharf_str text, int64_t now_us, struct moment *m)
+/* "Nov  6 08:49:37 1994", behind the name of the day */
+static bool asctime_date(struct scan s, struct moment *m)
 {
-    struct scan s = {text.p, text.p + text.n};
-    const char *comma = memchr(text.p, ',', text.n);
-
-    if (!comma) {
-        s.p += text.n > 4 ? 4 : text.n;
-        if (!month_name(&s, &m->month) || !letter(&s, ' '))
-            return false;
-        if (!(letter(&s, ' ') ? number(&s, 1, &m->day) : number(&s, 2, &m->day)) || !letter(&s, ' '))
-            return false;
-        return time_of_day(&s, m) && letter(&s, ' ') && number(&s, 4, &m->year) && s.p == s.end;
-    }
-    s.p = comma + 1;
-    if (!letter(&s, ' ') || !number(&s, 2, &m->day))
+    if (!month_name(&s, &m->month) || !letter(&s, ' '))
         return false;
-    if (letter(&s, ' '))
-        return month_name(&s, &m->month) && letter(&s, ' ') && number(&s, 4, &m->year) && letter(&s, ' ') &&
-               time_of_day(&s, m) && gmt(&s);
-    if (!letter(&s, '-') || !month_name(&s, &m->month) || !letter(&s, '-') || !number(&s, 2, &m->year))
+    if (!(letter(&s, ' ') ? number(&s, 1, &m->day) : number(&s, 2, &m->day)) || !letter(&s, ' '))
+        return false;
+    return time_of_day(&s, m) && letter(&s, ' ') && number(&s, 4, &m->year) && s.p == s.end;
+}
+
+/* "06 Nov 1994 08:49:37 GMT" */
+static bool fixed_date(struct scan s, struct moment *m)
+{
+    return number(&s, 2, &m->day) && letter(&s, ' ') && month_name(&s, &m->month) && letter(&s, ' ') &&
+           number(&s, 4, &m->year) && letter(&s, ' ') && time_of_day(&s, m) && gmt(&s);
+}
+
+/* "06-Nov-94 08:49:37 GMT" */
+static bool old_date(struct scan s, int64_t now_us, struct moment *m)
+{
+    if (!number(&s, 2, &m->day) || !letter(&s, '-') || !month_name(&s, &m->month) || !letter(&s, '-') ||
+        !number(&s, 2, &m->year))
         return false;
     m->year = full_year(m->year, now_us);
     return letter(&s, ' ') && time_of_day(&s, m) && gmt(&s);
+}
+
+/* "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994" */
+static bool http_date(wharf_str text, int64_t now_us, struct moment *m)
+{
+    const char *comma = memchr(text.p, ',', text.n);
+    struct scan s = {comma ? comma + 1 : text.p + (text.n > 4 ? 4 : text.n), text.p + text.n};
+
+    if (!comma)
+        return asctime_date(s, m);
+    return letter(&s, ' ') && (fixed_date(s, m) || old_date(s, now_us, m));
 }
 
 /* Microseconds; what is finer is cut off. */

@@ -184,7 +184,8 @@ static void take_header(wharf_req *req, const wharf_json *m, const wharf_json *o
         return;
     }
     if (!W->json->text(m, &value) || !header_value(value)) {
-        W->err->add(req, "webhook.header_invalid", path, "The value is a text of one line with up to %d bytes", HEADER_VALUE);
+        W->err->add(
+            req, "webhook.header_invalid", path, "The value is a text of one line with up to %d bytes", HEADER_VALUE);
         return;
     }
     if (is(value, "***") && named(old, name))
@@ -204,7 +205,8 @@ static wharf_status check_headers(wharf_req *req, const wharf_rec *old_rec, whar
     if (s != WHARF_OK || !given)
         return s;
     if (W->json->count(given) > HEADER_NAMES_MAX)
-        return W->err->fail(req, "webhook.header_invalid", "headers", "There are more than %d headers", HEADER_NAMES_MAX);
+        return W->err->fail(
+            req, "webhook.header_invalid", "headers", "There are more than %d headers", HEADER_NAMES_MAX);
     W->json->open(sealed, NULL, '{');
     W->json->open(shown, NULL, '{');
     for (const wharf_json *m = W->json->at(given, 0); m; m = W->json->next(m)) {
@@ -220,7 +222,8 @@ static wharf_status check_headers(wharf_req *req, const wharf_rec *old_rec, whar
     if (s != WHARF_OK)
         return s;
     W->res->set(new_rec, WEBHOOK_HEADERS, json_of(shown_json));
-    W->res->set(new_rec, WEBHOOK_SEALED_HEADERS, W->json->count(given) ? text(W->json->result_text(sealed)) : nothing());
+    W->res->set(
+        new_rec, WEBHOOK_SEALED_HEADERS, W->json->count(given) ? text(W->json->result_text(sealed)) : nothing());
     return WHARF_OK;
 }
 
@@ -281,10 +284,44 @@ static wharf_status revive(wharf_req *req, wharf_rec *rec, bool must)
     return s;
 }
 
-static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+/* enable_at belongs to a suspension. */
+static wharf_status check_enable_at(wharf_req *req, const wharf_rec *rec, wharf_str status)
+{
+    wharf_val at;
+
+    if (!W->res->sent(rec, WEBHOOK_ENABLE_AT) || is(status, "suspended") || !W->res->get(rec, WEBHOOK_ENABLE_AT, &at))
+        return WHARF_OK;
+    return W->err->fail(req, "validation.failed", "enable_at", "enable_at goes with status suspended");
+}
+
+static wharf_status update_disabled(wharf_req *req, wharf_rec *new_rec, bool sent, wharf_str to)
+{
+    W->res->set(new_rec, WEBHOOK_STATUS, textz("disabled"));
+    if (sent && is(to, "suspended"))
+        return W->err->fail(req, "webhook.disabled", "status", "A disabled webhook can't be suspended");
+    return revive(req, new_rec, sent);
+}
+
+static wharf_status change_status(wharf_req *req, wharf_rec *new_rec, wharf_str from, wharf_str to)
 {
     bool sent = W->res->sent(new_rec, WEBHOOK_STATUS), until = W->res->sent(new_rec, WEBHOOK_ENABLE_AT);
+
+    if (sent && is(to, "disabled")) {
+        if (!is(from, "disabled"))
+            set_status(new_rec, "disabled", textz("manual"), moment(W->req->now_us(req)), nothing());
+        return WHARF_OK;
+    }
+    if (is(from, "disabled"))
+        return update_disabled(req, new_rec, sent, to);
+    if (is(to, "suspended") && (until || (sent && !is(from, "suspended"))))
+        return suspend(req, new_rec);
+    return sent && is(to, "enabled") && is(from, "suspended") ? revive(req, new_rec, true) : WHARF_OK;
+}
+
+static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
     wharf_str from = get_text(old_rec, WEBHOOK_STATUS), to = get_text(new_rec, WEBHOOK_STATUS);
+    wharf_status s;
 
     if (hooks_call.doing == DOING_ROTATE)
         return WHARF_OK;
@@ -292,33 +329,16 @@ static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf
         set_status(new_rec, "enabled", nothing(), nothing(), nothing());
         return WHARF_OK;
     }
-    if (until && !(sent ? is(to, "suspended") : is(from, "suspended"))) {
-        wharf_val at;
-
-        if (W->res->get(new_rec, WEBHOOK_ENABLE_AT, &at))
-            return W->err->fail(req, "validation.failed", "enable_at", "enable_at goes with status suspended");
-    }
-    if (sent && is(to, "disabled")) {
-        if (!is(from, "disabled"))
-            set_status(new_rec, "disabled", textz("manual"), moment(W->req->now_us(req)), nothing());
-        return WHARF_OK;
-    }
-    if (is(from, "disabled")) {
-        W->res->set(new_rec, WEBHOOK_STATUS, textz("disabled"));
-        return sent && is(to, "suspended")
-                   ? W->err->fail(req, "webhook.disabled", "status", "A disabled webhook can't be suspended")
-                   : revive(req, new_rec, sent);
-    }
-    if (is(to, "suspended") && (sent || until))
-        return sent && is(from, "suspended") && !until ? WHARF_OK : suspend(req, new_rec);
-    return sent && is(to, "enabled") && is(from, "suspended") ? revive(req, new_rec, true) : WHARF_OK;
+    s = check_enable_at(req, new_rec, to);
+    return s == WHARF_OK ? change_status(req, new_rec, from, to) : s;
 }
 
 /* ---- check ---- */
 
 static wharf_status check_limit(wharf_req *req)
 {
-    static const char sql[] = "SELECT count(*) FROM webhooks.webhook WHERE organization_id = $1::text AND deleted_at IS NULL";
+    static const char sql[] =
+        "SELECT count(*) FROM webhooks.webhook WHERE organization_id = $1::text AND deleted_at IS NULL";
     wharf_val organization = text(W->req->organization(req));
     const wharf_rows *rows;
     wharf_status s = W->db->lock(req, "webhooks", organization.u.s);
@@ -422,7 +442,8 @@ static wharf_status make_runtime(wharf_req *req, wharf_str id)
 /* The event says why; so it is not the definition's. */
 static wharf_status deleted(wharf_req *req, wharf_str id)
 {
-    const char *reason = hooks_call.doing == DOING_END ? "{\"deletion_reason\": \"invalid_url\"}" : "{\"deletion_reason\": \"request\"}";
+    const char *reason = hooks_call.doing == DOING_END ? "{\"deletion_reason\": \"invalid_url\"}"
+                                                       : "{\"deletion_reason\": \"request\"}";
     const wharf_json *extra;
     wharf_status s = delivery_drop(req, id, "webhook_deleted", NULL);
 
@@ -446,8 +467,8 @@ static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_re
 
 /* ---- lists: "event" and "location_id" ask which webhooks would get something ---- */
 
-static wharf_status narrow_list(wharf_req *req, wharf_where *where, bool by_type, wharf_str type, bool by_location,
-    wharf_str location)
+static wharf_status narrow_list(
+    wharf_req *req, wharf_where *where, bool by_type, wharf_str type, bool by_location, wharf_str location)
 {
     static const char sql[] = "SELECT id, events, location_ids FROM webhooks.webhook"
                               " WHERE organization_id = $1::text AND deleted_at IS NULL";

@@ -26,8 +26,7 @@ static const char *actor_type(wharf_str actor)
 }
 
 /* A body as an event has it; it is not stored and has no sequence. */
-static wharf_str test_body(
-    wharf_req *req, const struct target *t, const struct message *m, const wharf_json *example)
+static wharf_str test_body(wharf_req *req, const struct target *t, const struct message *m, const wharf_json *example)
 {
     wharf_out *out = W->json->writer(req);
     wharf_str actor = W->req->actor(req);
@@ -206,7 +205,9 @@ wharf_status webhook_test(wharf_req *req, void *arg)
         s = keep_last_test(req, id, &result);
     if (s != WHARF_OK)
         return s;
-    wharf_out *out = W->req->respond(req, 200, result.outcome == OUT_SUCCESS ? "The receiver took the test event" : "The receiver did not take the test event");
+    wharf_out *out = W->req->respond(req, 200,
+        result.outcome == OUT_SUCCESS ? "The receiver took the test event"
+                                      : "The receiver did not take the test event");
     W->json->put(out, NULL, json_of(attempt));
     return WHARF_OK;
 }

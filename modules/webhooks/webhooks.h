@@ -10,12 +10,11 @@
 #include "wharf/service/fetch.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
-#include "wharf/service/mail.h"
 
 enum {
-    WEBHOOKS_MAX = 50,             /* of an organization */
+    WEBHOOKS_MAX = 50, /* of an organization */
     OLD_SECRETS_MAX = 5,
-    BODY_KEPT = 16 * 1024,         /* of an answer */
+    BODY_KEPT = 16 * 1024, /* of an answer */
     BODY_READ = 64 * 1024,
     URL_BYTES = 2048,
 };
@@ -27,7 +26,6 @@ extern const wharf_host *hooks_host; /* these are set once, before anything of t
 extern const wharf_fetch_api *hooks_fetch;
 extern const wharf_crypto_api *hooks_crypto;
 extern const wharf_keys_api *hooks_keys;
-extern const wharf_mail_api *hooks_mail;
 extern const wharf_events_api *hooks_events;
 extern const wharf_logs_api *hooks_logs;
 extern wharf_plugin *hooks_self;

@@ -129,6 +129,16 @@ def test_request_and_trace(org):
     assert rows(org, "request_id, traceparent, depth") == [(a.headers["Request-Id"], trace, 0)]
 
 
+def test_causes(org):
+    """A batch, the depth of a workflow, and silence are said once for everything that a request changes."""
+    t = thing(org)
+    org.c.post("/v1/stepbench/emit", {"id": t["id"], "rename": "b", "batch": "batch_1"}, expect=200)
+    processed(org, 2)
+    assert rows(org, "batch_id, depth, disable_webhooks") == [(None, 0, False), ("batch_1", 3, True)]
+    assert json.loads(seen(org)[1][3])["batch_id"] == "batch_1"
+    assert org.server.sql("SELECT batch_id FROM wharf.change_log WHERE organization_id = %s AND resource_id = %s AND action = 'updated'", org.id, t["id"]) == [("batch_1",)]
+
+
 # ---- one event per type, row and transaction ----
 
 def test_created_takes_later_updates(org):

@@ -184,7 +184,7 @@ def test_administrators_are_mailed(world, org):
     until(lambda: h.now["status"] == "suspended")
     mail = until(lambda: client.get("/v1/test/outbox").data)
     assert [m["recipients"] for m in mail] == [["owner@example.com"]] and "suspended" in mail[0]["subject"] and h.id in mail[0]["text"]
-    client.post("/v1/org", {"settings": {"notifications": {"administrators": ["a@example.com", "b@example.com"]}}}, expect=200)
+    org.client().post("/v1/org", {"settings": {"notifications": {"administrators": ["a@example.com", "b@example.com"]}}}, expect=200)
     h = Hook(world, client)
     figures(world, h, 10 * MINUTE, 0, 60)
     one(world, h)

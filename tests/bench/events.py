@@ -37,7 +37,7 @@ def latency(server):
             at, text = time.monotonic(), text + chunk
             *frames, text = text.split(b"\n\n")
             for frame in frames:
-                if b"data: " in frame:
+                if frame.startswith(b"id: "):
                     got[json.loads(frame.split(b"data: ")[1])["resource_id"]] = at
     threading.Thread(target=follow, daemon=True).start()
     time.sleep(1.5)

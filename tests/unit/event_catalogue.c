@@ -17,7 +17,8 @@ static struct fixture *link_events(struct arena *a, const char *plugin, bool thi
     struct fixture *f = ARENA_NEW(a, struct fixture);
     struct json_error e;
 
-    f->manifest = (struct manifest){.name = plugin, .third_party = third_party, .events = json_parse(a, str_z(events), &e)};
+    f->manifest = (struct manifest){
+        .name = plugin, .third_party = third_party, .events = json_parse(a, str_z(events), &e)};
     assert_non_null(f->manifest.events);
     f->plugin = (struct plugin){.name = plugin, .manifest = &f->manifest};
     f->engine = (struct engine){.arena = a, .plugins = &f->plugin, .n_plugins = 1};
@@ -50,10 +51,12 @@ static void refused(void **state)
     }
 }
 
-static const char good[] =
-    "{\"doors.opened\": {\"description\": \"A door was opened\", \"members\": {\"by\": {\"type\": \"string\", \"x-wharf\": {}}}},"
-    " \"doors.updated\": {\"description\": \"x\"}, \"doors.alarm\": {\"description\": \"x\", \"system\": true, \"deprecated\": true},"
-    " \"doors.level_updated\": {\"description\": \"x\"}, \"doors.a.status_changed\": {\"description\": \"x\", \"resource\": \"door\"}}";
+static const char good[] = "{\"doors.opened\": {\"description\": \"A door was opened\", \"members\": {\"by\": "
+                           "{\"type\": \"string\", \"x-wharf\": {}}}},"
+                           " \"doors.updated\": {\"description\": \"x\"}, \"doors.alarm\": {\"description\": \"x\", "
+                           "\"system\": true, \"deprecated\": true},"
+                           " \"doors.level_updated\": {\"description\": \"x\"}, \"doors.a.status_changed\": "
+                           "{\"description\": \"x\", \"resource\": \"door\"}}";
 
 static void found(void **state)
 {
@@ -100,7 +103,8 @@ static void patterns(void **state)
     assert_true(event_pattern_known(&f->engine, WHARF_S("*")) && event_pattern_known(&f->engine, WHARF_S("doors.*")));
     assert_true(event_pattern_known(&f->engine, WHARF_S("doors.alarm")));
     assert_true(!event_pattern_known(&f->engine, WHARF_S("")) && !event_pattern_known(&f->engine, WHARF_S("door.*")));
-    assert_true(!event_pattern_known(&f->engine, WHARF_S("doors")) && !event_pattern_known(&f->engine, WHARF_S("doors.unheard")));
+    assert_true(!event_pattern_known(&f->engine, WHARF_S("doors")) &&
+                !event_pattern_known(&f->engine, WHARF_S("doors.unheard")));
     buf_done(&f->problems);
 }
 

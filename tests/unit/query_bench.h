@@ -97,6 +97,7 @@ static const struct filter bench_filters[] = {
     {"tags", FILTER_ARRAY, false, &bench_fields[B_TAGS]},
     {"metadata", FILTER_METADATA, false, &bench_fields[B_METADATA]},
     {"reference", FILTER_ID, true, &bench_fields[B_NOTE]},
+    {"kind", FILTER_NAMES, false, &bench_fields[B_NOTE]},
 };
 
 static const struct column bench_columns[] = {{"id", "t.id", STORE_TEXT, &bench_fields[B_ID]},

@@ -349,11 +349,24 @@ static void filters_of_json_bodies(void **state)
         json_pairs(*state, cases[i][0], cases[i][1]);
 }
 
+static void names_are_checked(void **state)
+{
+    static const char *const bad[] = {"kind=", "kind=,", "kind=a.b,", "kind=*", "kind=.*", "kind=!", "kind=!*",
+        "kind=A.b", "kind=a.b*", "kind=a.*.*", "kind=a b", "kind[in]=a.b", "kind[]=a.b", "kind=a.b;drop", "kind=%27"};
+    static const char *const good[] = {
+        "kind=a.b", "kind=a", "kind=a.*", "kind=!a.b", "kind=!a.*,b.c", "kind=a.b,a.b", "kind=a.b&kind=!c.d"};
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        check(bad[i], "kind", "param.invalid");
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        check(good[i], "", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(controls_are_checked), UNIT(controls_have_effect), UNIT(search_length),
         UNIT(asked_locations), UNIT(limits), UNIT(strict_and_view), UNIT(splitting), UNIT(cursors_are_bound),
-        UNIT(filters_of_json_bodies)};
+        UNIT(filters_of_json_bodies), UNIT(names_are_checked)};
 
     return cmocka_run_group_tests_name("query_parse", tests, NULL, NULL);
 }

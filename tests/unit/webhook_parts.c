@@ -90,8 +90,10 @@ static void test_dates(void **state)
 
     (void)state;
     assert_true(reply_date(str_z("Sunday, 06-Nov-94 08:49:37 GMT"), NOW, false, &us) && us == 784111777000000);
-    assert_true(reply_date(str_z("Sunday, 06-Nov-73 08:49:37 GMT"), NOW, false, &us) && us == 3277183777000000); /* 2073: 50 years ahead */
-    assert_true(reply_date(str_z("Sunday, 06-Nov-74 08:49:37 GMT"), NOW, false, &us) && us == 152959777000000); /* 1974 */
+    assert_true(reply_date(str_z("Sunday, 06-Nov-73 08:49:37 GMT"), NOW, false, &us) &&
+                us == 3277183777000000); /* 2073: 50 years ahead */
+    assert_true(
+        reply_date(str_z("Sunday, 06-Nov-74 08:49:37 GMT"), NOW, false, &us) && us == 152959777000000); /* 1974 */
     assert_true(reply_date(str_z("2024-02-29T00:00:00Z"), NOW, true, &us) && us == 1709164800000000);
     assert_false(reply_date(str_z("2024-13-01T00:00:00Z"), NOW, true, &us));
     assert_false(reply_date(str_z("2024-02-29 00:00:00Z"), NOW, true, &us));
@@ -111,7 +113,8 @@ static void test_schedules(void **state)
     (void)state;
     for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
         for (uint32_t i = 0; i < modes[m].n; i++) {
-            assert_true(schedule_wait(str_z(modes[m].mode), i, 0, &low) && schedule_wait(str_z(modes[m].mode), i, 0.5, &mid) &&
+            assert_true(schedule_wait(str_z(modes[m].mode), i, 0, &low) &&
+                        schedule_wait(str_z(modes[m].mode), i, 0.5, &mid) &&
                         schedule_wait(str_z(modes[m].mode), i, 0.999999, &high));
             assert_int_equal(mid, modes[m].waits[i] * 1000);
             assert_int_equal(low, modes[m].waits[i] * 900);
@@ -121,9 +124,10 @@ static void test_schedules(void **state)
     }
 }
 
-static const char body_text[] =
-    "{\"type\": \"t.updated\", \"data\": {\"name\": \"Ann\", \"n\": 5, \"price\": 2.50, \"ok\": true, \"none\": null, \"at\": \"2024-05-01T00:00:00.000Z\","
-    " \"list\": [{\"id\": \"a\"}, {\"id\": \"b\"}], \"in\": {\"deep\": 1}}, \"previous_attributes\": {\"name\": \"Bob\"}}";
+static const char body_text[] = "{\"type\": \"t.updated\", \"data\": {\"name\": \"Ann\", \"n\": 5, \"price\": 2.50, "
+                                "\"ok\": true, \"none\": null, \"at\": \"2024-05-01T00:00:00.000Z\","
+                                " \"list\": [{\"id\": \"a\"}, {\"id\": \"b\"}], \"in\": {\"deep\": 1}}, "
+                                "\"previous_attributes\": {\"name\": \"Bob\"}}";
 
 static void test_filters(void **state)
 {
@@ -173,7 +177,8 @@ static void test_filters(void **state)
     }
     assert_true(match_filter(&host_json, NULL, body));
     assert_false(match_filter(&host_json,
-        unit_json(*state, "[{\"path\": \"data.ok\", \"op\": \"exists\"}, {\"path\": \"data.no\", \"op\": \"exists\"}]"), body));
+        unit_json(*state, "[{\"path\": \"data.ok\", \"op\": \"exists\"}, {\"path\": \"data.no\", \"op\": \"exists\"}]"),
+        body));
 }
 
 static void test_locations(void **state)
@@ -200,23 +205,33 @@ static void test_signature(void **state)
     n = signature_make(secrets, 2, str_z(id), 1614265330, str_z(body), out, sizeof(out));
     assert_int_equal(n, 2 * strlen(want) + 1);
     assert_int_equal(signature_make(secrets, 2, str_z(id), 1, str_z(body), out, 50), 0);
-    assert_int_equal(signature_check(secrets[0], str_z(id), str_z("1614265330"), str_z(want), str_z(body), 1614265330 + 300, 300), SIGNATURE_GOOD);
-    assert_int_equal(signature_check(secrets[0], str_z(id), str_z("1614265330"), str_z(want), str_z(body), 1614265330 + 301, 300), SIGNATURE_LATE);
-    assert_int_equal(signature_check(secrets[0], str_z(id), str_z("1614265330"), str_z(want), str_z(body), 1614265330 - 301, 300), SIGNATURE_LATE);
-    assert_int_equal(signature_check(secrets[0], str_z(id), str_z("1614265331"), str_z(want), str_z(body), 1614265330, 300), SIGNATURE_WRONG);
-    assert_int_equal(signature_check(secrets[0], str_z(id), str_z("x"), str_z(want), str_z(body), 0, 0), SIGNATURE_MALFORMED);
+    assert_int_equal(
+        signature_check(secrets[0], str_z(id), str_z("1614265330"), str_z(want), str_z(body), 1614265330 + 300, 300),
+        SIGNATURE_GOOD);
+    assert_int_equal(
+        signature_check(secrets[0], str_z(id), str_z("1614265330"), str_z(want), str_z(body), 1614265330 + 301, 300),
+        SIGNATURE_LATE);
+    assert_int_equal(
+        signature_check(secrets[0], str_z(id), str_z("1614265330"), str_z(want), str_z(body), 1614265330 - 301, 300),
+        SIGNATURE_LATE);
+    assert_int_equal(
+        signature_check(secrets[0], str_z(id), str_z("1614265331"), str_z(want), str_z(body), 1614265330, 300),
+        SIGNATURE_WRONG);
+    assert_int_equal(
+        signature_check(secrets[0], str_z(id), str_z("x"), str_z(want), str_z(body), 0, 0), SIGNATURE_MALFORMED);
     assert_int_equal(signature_check(secrets[0], str_z(id), str_z("1614265330"),
                          arena_printf(*state, "v1a,zzz v1,short %s", want), str_z(body), 0, 0),
         SIGNATURE_GOOD);
     signature_secret(fresh);
     assert_true(signature_secret_valid(str_z(fresh)) && strlen(fresh) == 6 + 44);
-    assert_false(signature_secret_valid(str_z("whsec_")) || signature_secret_valid(str_z("whsec_AAAA")) || signature_secret_valid(str_z("")));
+    assert_false(signature_secret_valid(str_z("whsec_")) || signature_secret_valid(str_z("whsec_AAAA")) ||
+                 signature_secret_valid(str_z("")));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(test_pauses), UNIT(test_later_and_directives), UNIT(test_dates), UNIT(test_schedules),
-        UNIT(test_filters), UNIT(test_locations), UNIT(test_signature)};
+    const struct CMUnitTest tests[] = {UNIT(test_pauses), UNIT(test_later_and_directives), UNIT(test_dates),
+        UNIT(test_schedules), UNIT(test_filters), UNIT(test_locations), UNIT(test_signature)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,13 +49,13 @@ CREATE TABLE webhooks.runtime (
     batch_in_flight integer NOT NULL DEFAULT 0,
     slow_limit integer, -- concurrency of a slow start; null: max_concurrency
     tokens double precision NOT NULL DEFAULT 0,
-    tokens_at timestamptz NOT NULL DEFAULT '-infinity',
-    next_due_at timestamptz NOT NULL DEFAULT 'infinity',
-    served_at timestamptz NOT NULL DEFAULT '-infinity',
-    held_since timestamptz, -- suspended, disabled or paused since
-    hour_since timestamptz NOT NULL DEFAULT '-infinity', -- end of the last suspension
-    degraded_raised_at timestamptz,
-    refused_since timestamptz, -- every attempt since ended in a blocked address or a name that does not exist
+    tokens_at timestamptz(3) NOT NULL DEFAULT '-infinity',
+    next_due_at timestamptz(3) NOT NULL DEFAULT 'infinity',
+    served_at timestamptz(3) NOT NULL DEFAULT '-infinity',
+    held_since timestamptz(3), -- suspended, disabled or paused since
+    hour_since timestamptz(3) NOT NULL DEFAULT '-infinity', -- end of the last suspension
+    degraded_raised_at timestamptz(3),
+    refused_since timestamptz(3), -- every attempt since ended in a blocked address or a name that does not exist
     refused integer NOT NULL DEFAULT 0,
     last_success_at timestamptz(3),
     last_failure_at timestamptz(3),
@@ -76,8 +76,8 @@ CREATE TABLE webhooks.endpoint (
 CREATE TABLE webhooks.hold (
     organization_id text COLLATE "C" NOT NULL,
     webhook_id text COLLATE "C" NOT NULL,
-    from_at timestamptz NOT NULL,
-    until_at timestamptz NOT NULL
+    from_at timestamptz(3) NOT NULL,
+    until_at timestamptz(3) NOT NULL
 );
 CREATE INDEX hold_webhook ON webhooks.hold (organization_id, webhook_id, until_at);
 
@@ -85,7 +85,7 @@ CREATE INDEX hold_webhook ON webhooks.hold (organization_id, webhook_id, until_a
 CREATE TABLE webhooks.bucket (
     organization_id text COLLATE "C" NOT NULL,
     webhook_id text COLLATE "C" NOT NULL,
-    minute timestamptz NOT NULL,
+    minute timestamptz(3) NOT NULL,
     success bigint NOT NULL DEFAULT 0,
     failure bigint NOT NULL DEFAULT 0,
     rate_limited bigint NOT NULL DEFAULT 0,

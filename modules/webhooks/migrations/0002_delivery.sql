@@ -53,7 +53,7 @@ CREATE TABLE webhooks.queue (
     head_run text COLLATE "C" NOT NULL,
     head_sequence bigint NOT NULL,
     in_flight boolean NOT NULL DEFAULT false,
-    next_attempt_at timestamptz NOT NULL,
+    next_attempt_at timestamptz(3) NOT NULL,
     attempts integer NOT NULL DEFAULT 0,
     retries integer NOT NULL DEFAULT 0,
     attempt_id text COLLATE "C", -- in flight: who does it, and until when it is believed
@@ -423,7 +423,7 @@ $$;
 -- refused, rq: request, rs, rh, rb, re, rt2: the answer, ec, em: error, ms: duration}]. Returns the attempts that could not be settled because
 -- somebody holds their queue at the moment (busy: try again); those that are no longer ours are neither settled nor returned.
 CREATE TYPE webhooks.outcome AS (a text, o text, w text, l text, rt text, r text, st text, f text, fr text, n bigint, c boolean, h boolean,
-    p bigint, u text, rf boolean, rq json, rs integer, rh json, rb text, re text, rtr boolean, ec text, em text, ms bigint);
+    p bigint, u text, rf boolean, rq text, rs integer, rh text, rb text, re text, rtr boolean, ec text, em text, ms bigint);
 CREATE FUNCTION webhooks.complete(its_server text, given json) RETURNS TABLE (busy text) LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -459,7 +459,7 @@ BEGIN
         FROM unnest(reports) AS y
         JOIN webhooks.queue q ON q.organization_id = y.o AND q.webhook_id = y.w AND q.lane = y.l AND q.resource_type = y.rt AND q.resource_id = y.r
     ), attempts AS (
-        UPDATE webhooks.attempt a SET status = x.st, counts_as_retry = x.c, request = x.rq, response_status = x.rs, response_headers = x.rh,
+        UPDATE webhooks.attempt a SET status = x.st, counts_as_retry = x.c, request = x.rq::json, response_status = x.rs, response_headers = x.rh::json,
             response_body = x.rb, body_encoding = x.re, body_truncated = x.rtr, error_code = x.ec, error_message = x.em, finished_at = at,
             duration_ms = x.ms, next_attempt_at = x.again,
             retry_after_ms = CASE WHEN x.again IS NOT NULL THEN GREATEST(0, round(extract(epoch FROM x.again - at) * 1000)) END

@@ -75,7 +75,7 @@ int main(int argc, char **argv)
         return 2;
     url = argv[1];
     wanted = strtoul(argv[2], NULL, 10);
-    concurrency = atoi(argv[3]);
+    concurrency = (int)strtol(argv[3], NULL, 10);
     body_bytes = strtoul(argv[4], NULL, 10);
     body = malloc(body_bytes + 1);
     memset(body, 'x', body_bytes);

@@ -179,7 +179,8 @@ static wharf_status errands(wharf_req *req, void *arg)
 
 /* ---- routes ---- */
 
-/* {"type", "id", "how"}: an event of that type; then {"rename"} and {"recolor"} change the row in the same transaction; "wake" wakes residents. */
+/* {"type", "id", "how"}: an event of that type; then {"rename"} and {"recolor"} change the row in the same transaction; "wake" wakes residents;
+ * "batch": as part of that batch, three workflows deep, without webhooks. */
 static wharf_status emit(wharf_req *req, void *arg)
 {
     const wharf_json *extra, *body;
@@ -188,6 +189,8 @@ static wharf_status emit(wharf_req *req, void *arg)
     wharf_out *out;
 
     (void)arg;
+    if (text_of(req, "batch").n)
+        events->cause(req, text_of(req, "batch"), 3, true);
     if (how.n && s == WHARF_OK)
         s = host->json->parse(req, host->mem->format(req, "{\"how\":\"%s\"}", how.p), &extra);
     if (s == WHARF_OK && type.n)
