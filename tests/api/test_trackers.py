@@ -291,3 +291,31 @@ def test_delete(client, org, what):
         client.delete(f"{SHIPMENTS}/{leg(row)['id']}")
         client.refused("GET", f"{TRACKERS}/{row['id']}", 404, "not_found")
     assert events(org, row["id"])[-1] == "tracker.deleted"
+
+
+def test_edge_case_2_disable_webhooks_is_of_the_tracker_alone(client, org):
+    row, leg_row = track(client), ship(client)
+    post(client, row, disable_webhooks=True, chaining={"add": [leg_row["id"]]})
+    quiet = lambda id, type: [q for q, in org.server.sql(  # noqa: E731
+        "SELECT disable_webhooks FROM wharf.event WHERE organization_id = %s AND resource_id = %s AND type = %s ORDER BY outbox_position", org.id, id, type)]
+    assert quiet(row["id"], "tracker.created") == [False]
+    assert quiet(row["id"], "tracker.updated") == [True]
+    assert quiet(leg_row["id"], "shipment.updated")[-1:] == [False]
+    # current_shipment_id: the old and the new current leg are told of
+    post(client, row, disable_webhooks=True, current_shipment_id=leg_row["id"])
+    assert quiet(row["id"], "tracker.updated")[-1] is True
+    assert quiet(leg_row["id"], "shipment.updated")[-1] is False
+
+
+def test_disable_webhooks_has_no_effect_on_creation(client, org):
+    row = track(client, disable_webhooks=True)
+    assert org.server.sql("SELECT disable_webhooks FROM wharf.event WHERE organization_id = %s AND resource_id = %s", org.id, row["id"]) == [(False,)]
+    client.refused("POST", f"{TRACKERS}/{row['id']}", 400, "validation.failed", ["disable_webhooks"], body={"disable_webhooks": "yes"})
+
+
+def test_disable_webhooks_of_a_shipment_covers_that_shipment(client, org):
+    row = ship(client, disable_webhooks=True)
+    client.post(f"{SHIPMENTS}/{row['id']}", {"disable_webhooks": True, "tracking_update": {"status": "delivered"}}, expect=200)
+    events = org.server.sql("SELECT type, disable_webhooks FROM wharf.event WHERE organization_id = %s AND resource_id IN (%s, %s)", org.id, row["id"], row["tracker_id"])
+    assert {t for t, _ in events} >= {"shipment.created", "shipment.updated", "shipment.delivered", "tracker.created"}
+    assert all(quiet == t.startswith("shipment.") for t, quiet in events), events
