@@ -116,8 +116,10 @@ struct MHD_Response *stream_response(struct exchange *x)
     if (!h || h->draining) {
         x->req.retry_after = 1;
         req_fail(&x->req, "overloaded", NULL, NULL);
+        stream_forget(&x->req);
+        return NULL;
     }
-    if (x->req.n_problems || !count_in(x, st)) {
+    if (!count_in(x, st)) {
         stream_forget(&x->req);
         return NULL;
     }
@@ -282,8 +284,8 @@ static bool next_place(struct stream_hub *h, struct arena *a, wharf_str *ret_org
 /* False: the database is away. */
 static bool feed(struct stream_hub *h)
 {
-    wharf_str organization;
-    int64_t after;
+    wharf_str organization = {"", 0};
+    int64_t after = 0;
     bool good = true, more = true;
 
     while (good && more) {
