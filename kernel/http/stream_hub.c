@@ -248,8 +248,8 @@ static bool hungry(const struct stream *st)
     return st->connection && !st->ending && (st->live || st->out.n - st->sent < STREAM_AHEAD);
 }
 
-/* Gives a batch to all streams that stand where it begins. Returns whether there may be more. */
-static bool hand_out(struct stream_hub *h, wharf_str organization, int64_t after, struct event *const *list, size_t n)
+/* Gives a batch to all streams that stand where it begins. */
+static void hand_out(struct stream_hub *h, wharf_str organization, int64_t after, struct event *const *list, size_t n)
 {
     pthread_mutex_lock(&h->lock);
     for (struct stream *st = h->first; st; st = st->next) {
@@ -261,7 +261,6 @@ static bool hand_out(struct stream_hub *h, wharf_str organization, int64_t after
         st->fed = n < STREAM_BATCH;
     }
     pthread_mutex_unlock(&h->lock);
-    return n == STREAM_BATCH;
 }
 
 /* Some stream that wants more than it has, as a copy of its place. */
@@ -290,7 +289,7 @@ static bool feed(struct stream_hub *h)
 
     while (good && more) {
         struct wharf_req req = {.arena = arena_new(0), .engine = h->server->engine};
-        struct event *list[STREAM_BATCH];
+        struct event *list[STREAM_BATCH] = {NULL};
         PGresult *r = NULL;
 
         more = next_place(h, req.arena, &organization, &after);
