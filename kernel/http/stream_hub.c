@@ -289,7 +289,7 @@ static bool feed(struct stream_hub *h)
 
     while (good && more) {
         struct wharf_req req = {.arena = arena_new(0), .engine = h->server->engine};
-        struct event *list[STREAM_BATCH] = {NULL};
+        struct event **list = ARENA_ARRAY(req.arena, struct event *, STREAM_BATCH);
         PGresult *r = NULL;
 
         more = next_place(h, req.arena, &organization, &after);
