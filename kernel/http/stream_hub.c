@@ -116,8 +116,10 @@ struct MHD_Response *stream_response(struct exchange *x)
     if (!h || h->draining) {
         x->req.retry_after = 1;
         req_fail(&x->req, "overloaded", NULL, NULL);
+        stream_forget(&x->req);
+        return NULL;
     }
-    if (x->req.n_problems || !count_in(x, st)) {
+    if (!count_in(x, st)) {
         stream_forget(&x->req);
         return NULL;
     }
@@ -246,8 +248,8 @@ static bool hungry(const struct stream *st)
     return st->connection && !st->ending && (st->live || st->out.n - st->sent < STREAM_AHEAD);
 }
 
-/* Gives a batch to all streams that stand where it begins. Returns whether there may be more. */
-static bool hand_out(struct stream_hub *h, wharf_str organization, int64_t after, struct event *const *list, size_t n)
+/* Gives a batch to all streams that stand where it begins. */
+static void hand_out(struct stream_hub *h, wharf_str organization, int64_t after, struct event *const *list, size_t n)
 {
     pthread_mutex_lock(&h->lock);
     for (struct stream *st = h->first; st; st = st->next) {
@@ -259,7 +261,6 @@ static bool hand_out(struct stream_hub *h, wharf_str organization, int64_t after
         st->fed = n < STREAM_BATCH;
     }
     pthread_mutex_unlock(&h->lock);
-    return n == STREAM_BATCH;
 }
 
 /* Some stream that wants more than it has, as a copy of its place. */
@@ -282,13 +283,13 @@ static bool next_place(struct stream_hub *h, struct arena *a, wharf_str *ret_org
 /* False: the database is away. */
 static bool feed(struct stream_hub *h)
 {
-    wharf_str organization;
-    int64_t after;
+    wharf_str organization = {"", 0};
+    int64_t after = 0;
     bool good = true, more = true;
 
     while (good && more) {
         struct wharf_req req = {.arena = arena_new(0), .engine = h->server->engine};
-        struct event *list[STREAM_BATCH];
+        struct event **list = ARENA_ARRAY(req.arena, struct event *, STREAM_BATCH);
         PGresult *r = NULL;
 
         more = next_place(h, req.arena, &organization, &after);
