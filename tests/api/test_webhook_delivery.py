@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from receivers import Hook, World, attempts, make, ok, rename, signature, slow, status, until
+from receivers import WEBHOOK_SERVER, Hook, World, attempts, make, ok, rename, signature, slow, status, until
+from wharf import Server
 
 
 @pytest.fixture(scope="module")
@@ -529,6 +530,20 @@ def test_batches_leave_half_of_the_room_while_direct_work_waits(world, client):
     world.ahead(31)
     h.wait(25)
     assert most[0] <= 2 and {g["wharf-lane"] for g in h.got} == {"direct", "batch"}
+
+
+# ---- several machines ----
+
+def test_a_machine_with_other_master_keys_leaves_deliveries_to_those_that_can_sign(world, client):
+    other = Server(*WEBHOOK_SERVER, beside=world.server)
+    try:
+        h = Hook(world, client)
+        for _ in range(30):
+            make(client)
+        until(lambda: (lambda d: len(d) == 30 and all(x["status"] == "succeeded" for x in d))(h.deliveries()), 60)
+        assert len(h.got) == 30 and all(d["retries"] == 0 for d in h.deliveries()) and h.now["stats"]["last_24h"]["failure"] == 0
+    finally:
+        other.stop()
 
 
 # ---- the end of all things ----
