@@ -20,6 +20,7 @@ enum {
     AGAIN_MS = 200, /* after a round that did not work out */
     BUSY_WAIT_MS = 20, /* until queues that somebody held are tried again */
     GRACE_US = 10000000, /* for running requests when the server ends */
+    LOCKED_US = 5000000, /* without claims after a secret that does not open */
     CACHE_MOST = 4096,
     CACHE_BUCKETS = 1024,
 };
@@ -46,6 +47,7 @@ struct job { /* one request */
     int64_t sequence, number, retries, superseded;
     char *report; /* JSON of the outcome, for webhooks.complete() */
     size_t report_bytes;
+    bool unsigned_here; /* given back, nothing was sent */
     bool failed, disable; /* counts as a failure of the webhook; the receiver wants no more */
 };
 
@@ -63,6 +65,7 @@ struct engine {
     size_t n_over, running;
     bool busy; /* some of them were held by somebody */
     int64_t due_ms, minute_us, second_us;
+    int64_t locked_until_us; /* no claims before: this machine could not open a secret */
     bool leads; /* does what is done by time */
 };
 
@@ -266,6 +269,21 @@ static bool target_from(wharf_req *req, const struct endpoint *e, struct target 
     return secrets_read(req, e->secrets, W->req->now_us(req), &ret->secrets) == WHARF_OK && ret->secrets.n;
 }
 
+/* This machine can't sign (docs/secrets.md): no retry is used up, and for a while others are left to it. */
+static void give_back(wharf_req *req, struct engine *g, struct job *j)
+{
+    static const struct result locked = {.outcome = OUT_FAILURE,
+        .error = "interrupted",
+        .error_text = {"The webhook's secret does not open with the keys of this machine; it is tried again", 83},
+        .headers = {"", 0},
+        .body = {"", 0},
+        .encoding = {"", 0}};
+
+    j->unsigned_here = true;
+    g->locked_until_us = W->req->now_us(req) + LOCKED_US;
+    finish_job(req, g, j, &locked);
+}
+
 static void send_job(wharf_req *req, struct engine *g, struct job *j)
 {
     static const struct result expired = {.outcome = OUT_FAILURE,
@@ -275,12 +293,6 @@ static void send_job(wharf_req *req, struct engine *g, struct job *j)
         .body = {"", 0},
         .encoding = {"", 0},
         .abort = true};
-    static const struct result locked = {.outcome = OUT_FAILURE,
-        .error = "protocol",
-        .error_text = {"The webhook's secret does not open on this server", 49},
-        .headers = {"", 0},
-        .body = {"", 0},
-        .encoding = {"", 0}};
     struct message m = {.event_id = j->event,
         .type = j->type,
         .lane = j->lane,
@@ -303,7 +315,7 @@ static void send_job(wharf_req *req, struct engine *g, struct job *j)
     } else if (!j->endpoint || !target_from(req, j->endpoint, &t) ||
                attempt_start(req, &t, &m, j, &f, &request) != WHARF_OK) {
         W->err->clear(req);
-        finish_job(req, g, j, &locked);
+        give_back(req, g, j);
     } else {
         char *copy = need(malloc(request.n + 1));
 
@@ -375,6 +387,10 @@ static const char *final_state(const struct job *j, const struct result *r, int6
         return "succeeded";
     if (!j->body.n)
         return "dropped";
+    if (j->unsigned_here) {
+        *ret_wait_ms = LOCKED_US / 1000;
+        return NULL;
+    }
     if (r->abort || is(j->trigger, "manual"))
         return "failed";
     if (r->outcome == OUT_RATE_LIMITED)
@@ -390,7 +406,7 @@ static const char *final_state(const struct job *j, const struct result *r, int6
 static void put_outcome(wharf_out *out, const struct job *j, const struct result *r)
 {
     static const char *const outcomes[] = {"success", "failure", "rate_limited"};
-    bool counted = !is(j->trigger, "manual") && j->body.n;
+    bool counted = !is(j->trigger, "manual") && j->body.n && !j->unsigned_here;
     int64_t wait_ms = 0;
     const char *final = final_state(j, r, &wait_ms);
 
@@ -444,7 +460,7 @@ static void finish_job(wharf_req *req, struct engine *g, struct job *j, const st
     j->report = need(malloc(report.n + 1));
     memcpy(j->report, report.p, report.n + 1);
     j->report_bytes = report.n;
-    j->failed = r->outcome == OUT_FAILURE && !is(j->trigger, "manual") && j->body.n;
+    j->failed = r->outcome == OUT_FAILURE && !is(j->trigger, "manual") && j->body.n && !j->unsigned_here;
     j->disable = r->disable;
     free((char *)(j->request.n ? j->request.p : NULL));
     j->request = WHARF_S("");
@@ -620,7 +636,7 @@ static void round_of(wharf_req *req, struct engine *g)
     s = g->n_over ? settle(req, g) : WHARF_OK;
     if (s == WHARF_OK && g->leads)
         s = timers(req, g);
-    if (s == WHARF_OK && g->running < IN_FLIGHT_MOST)
+    if (s == WHARF_OK && g->running < IN_FLIGHT_MOST && W->req->now_us(req) >= g->locked_until_us)
         s = claim(req, g);
     if (s != WHARF_OK) {
         W->log->write(hooks_self, req, WHARF_LOG_WARN, "webhooks.round",

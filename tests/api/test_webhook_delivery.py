@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from receivers import Hook, World, attempts, make, ok, rename, signature, slow, status, until
+from receivers import WEBHOOK_SERVER, Hook, World, attempts, make, ok, rename, signature, slow, status, until
+from wharf import Server
 
 
 @pytest.fixture(scope="module")
@@ -481,3 +482,78 @@ def test_scopes_and_locations_of_attempts(world, org, client):
     assert client.get(f"/v1/events/{event}/outgoing-webhooks?status=failure").data == []
     world.server.organization().client().get(f"/v1/webhooks/{h.id}/deliveries", expect=404)
     assert a
+
+
+# ---- lanes ----
+
+COPIES = """INSERT INTO wharf.event (organization_id, id, created_at, type, "timestamp", location_id, resource_type, resource_id, batch_id, actor_type, actor_id,
+    data, previous_attributes, expires_at)
+SELECT e.organization_id, 'evt_' || lpad(i || %s, 22, '0'), wharf.now(), e.type, wharf.now(), e.location_id, e.resource_type, 'loc_' || i || %s,
+    CASE WHEN %s = 'b' THEN 'batch_1' END, 'system', 'sys', e.data, e.previous_attributes, e.expires_at
+FROM wharf.event e, generate_series(1, %s) i WHERE e.id = %s"""
+
+
+def copies(world, event, lane, n):
+    """The event again, for other resources; of a batch when lane is "b"."""
+    world.server.sql(COPIES, lane, lane, lane, n, event)
+    world.server.sql("NOTIFY wharf_event")
+
+
+def test_batches_leave_half_of_the_room_while_direct_work_waits(world, client):
+    running, most, waiting = {"batch": 0, "direct": 0}, [0], [12]
+
+    def page(handler):
+        lane = handler.headers["wharf-lane"]
+        with world.web.lock:
+            running[lane] += 1
+            waiting[0] -= lane == "direct"
+            if waiting[0] > 0:
+                most[0] = max(most[0], running["batch"])
+        time.sleep(0.1)
+        with world.web.lock:
+            running[lane] -= 1
+        handler.answer(200, b"")
+    id = make(client)
+    rename(client, id, "x")
+    event = until(lambda: client.get(f"/v1/events?resource_id={id}&type=location.updated").data)[0]["id"]
+    until(lambda: client.get("/v1/events/" + event).data["status"] == "processed")
+    h = Hook(world, client, events=["location.updated"], max_concurrency=4, answer=status(429, Retry_After="30"))
+    rename(client, id, "y")
+    h.until(lambda d: d and d[0]["status"] == "held")
+    copies(world, event, "b", 12)
+    copies(world, event, "d", 12)
+    h.until(lambda d: len(d) == 25)
+    assert [d["lane"] for d in h.deliveries()].count("batch") == 12
+    h.got.clear()
+    waiting[0] = 13
+    h.answers(page)
+    world.ahead(31)
+    h.wait(25)
+    assert most[0] <= 2 and {g["wharf-lane"] for g in h.got} == {"direct", "batch"}
+
+
+# ---- several machines ----
+
+def test_a_machine_with_other_master_keys_leaves_deliveries_to_those_that_can_sign(world, client):
+    other = Server(*WEBHOOK_SERVER, beside=world.server)
+    try:
+        h = Hook(world, client)
+        for _ in range(30):
+            make(client)
+        until(lambda: (lambda d: len(d) == 30 and all(x["status"] == "succeeded" for x in d))(h.deliveries()), 60)
+        assert len(h.got) == 30 and all(d["retries"] == 0 for d in h.deliveries()) and h.now["stats"]["last_24h"]["failure"] == 0
+    finally:
+        other.stop()
+
+
+# ---- the end of all things ----
+
+def test_deliveries_and_attempts_end_with_their_event(world, client):
+    h = Hook(world, client)
+    make(client)
+    h.until(lambda d: d and d[0]["status"] == "succeeded")
+    event = h.got[0].event["id"]
+    world.ahead(31 * 86400)
+    assert h.deliveries() == [] and client.get("/v1/events/" + event, expect=404)
+    until(lambda: world.server.sql("SELECT count(*) FROM webhooks.attempt WHERE webhook_id = %s", h.id) == [(0,)], 40)
+    assert world.server.sql("SELECT count(*) FROM webhooks.delivery WHERE webhook_id = %s", h.id) == [(0,)]

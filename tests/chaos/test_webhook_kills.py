@@ -3,6 +3,7 @@ deliveries of a resource in its order.
 
 The short form runs in ./test; the long one by hand: pytest tests/chaos/test_webhook_kills.py --long -s.
 """
+import base64
 import collections
 import random
 import threading
@@ -100,8 +101,9 @@ def test_webhooks_under_kills(request):
     long = request.config.getoption("--long")
     resources, rounds, kills = (500, 40, 20) if long else (60, 10, 5)
     rng, web, dead = random.Random(7), Receivers(), Receivers()
-    first = Server(*WEBHOOK_SERVER)
-    second = Server(*WEBHOOK_SERVER, beside=first)
+    key = ("--set", "master_key=" + base64.b64encode(bytes(range(32))).decode())  # machines of one database have the same
+    first = Server(*WEBHOOK_SERVER, *key)
+    second = Server(*WEBHOOK_SERVER, *key, beside=first)
     servers, problems, done = [first, second], [], []
     try:
         org = first.organization("Storm")
