@@ -34,7 +34,7 @@ struct wharf_fetch {
     int fd;
     bool over, told, late; /* taken back; returned by wait() or next(); given up at the request's deadline */
     void *tag;
-    struct wharf_fetch *next, **at; /* of all */
+    struct wharf_fetch *next, *prev; /* of all */
     struct wharf_fetch *next_ready, **at_ready;
 };
 
@@ -51,8 +51,10 @@ static void free_box(void *arg)
         if (!f->over)
             net_cancel(req->engine->net, f->transfer);
     }
-    while (box->first)
-        f_done(req, box->first);
+    for (struct wharf_fetch *f = box->first, *next; f; f = next) {
+        next = f->next;
+        f_done(req, f);
+    }
     net_queue_free(box->queue);
     req->fetches = NULL;
 }
@@ -144,9 +146,12 @@ static void f_done(wharf_req *req, wharf_fetch *f)
     if (f->fd >= 0)
         close(f->fd);
     leave_ready(box, f);
-    *f->at = f->next;
+    if (f->prev)
+        f->prev->next = f->next;
+    else
+        box->first = f->next;
     if (f->next)
-        f->next->at = f->at;
+        f->next->prev = f->prev;
     box->n--;
     free(f);
 }
@@ -219,9 +224,8 @@ static struct wharf_fetch *new_fetch(struct fetch_box *box, const wharf_fetch_re
     f->text = "";
     snprintf(f->family, sizeof(f->family), "%s", r->family ? r->family : "file");
     f->next = box->first;
-    f->at = &box->first;
     if (f->next)
-        f->next->at = &f->next;
+        f->next->prev = f;
     box->first = f;
     box->n++;
     box->running++;

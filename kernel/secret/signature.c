@@ -29,7 +29,7 @@ void signature_secret(char out[SIGNATURE_SECRET_TEXT])
     unsigned char key[RANDOM_BYTES];
 
     random_bytes(key, sizeof(key));
-    memcpy(out, prefix, PREFIX);
+    memcpy(out, prefix, sizeof(prefix));
     sodium_bin2base64(out + PREFIX, SIGNATURE_SECRET_TEXT - PREFIX, key, sizeof(key), VARIANT);
     sodium_memzero(key, sizeof(key));
 }
@@ -70,7 +70,7 @@ static bool entry(wharf_str secret, wharf_str id, wharf_str timestamp, wharf_str
     crypto_auth_hmacsha256_update(&state, (const unsigned char *)body.p, body.n);
     crypto_auth_hmacsha256_final(&state, hash);
     sodium_memzero(key, sizeof(key));
-    memcpy(out, "v1,", 3);
+    memcpy(out, "v1,", sizeof("v1,"));
     sodium_bin2base64(out + 3, SIGNATURE_ENTRY + 1 - 3, hash, sizeof(hash), VARIANT);
     return true;
 }

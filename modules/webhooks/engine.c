@@ -148,9 +148,16 @@ static void drop_endpoint(struct engine *g, struct endpoint *e)
 static void empty_cache(struct engine *g)
 {
     for (size_t i = 0; i < CACHE_BUCKETS; i++) {
-        while (g->endpoints[i])
-            drop_endpoint(g, g->endpoints[i]);
+        struct endpoint *e = g->endpoints[i], *next;
+
+        for (g->endpoints[i] = NULL; e; e = next) {
+            next = e->next;
+            e->stale = true;
+            if (!e->users)
+                free_endpoint(e);
+        }
     }
+    g->n_endpoints = 0;
 }
 
 /* ---- statements ---- */

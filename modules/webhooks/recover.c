@@ -76,7 +76,7 @@ wharf_status event_resend(wharf_req *req, void *arg)
 
     if (s == WHARF_OK)
         s = W->req->body(req, &body);
-    if (s != WHARF_OK)
+    if (s != WHARF_OK || !e)
         return s;
     list = W->json->get(body, "webhook_ids");
     if (!list || W->json->type(list) != WHARF_J_ARRAY)
