@@ -118,7 +118,8 @@ static const struct setting table[] = {
     BOOL("tenants.enabled", tenants_enabled, "false", "POST /v1/organizations may make organizations"),
     BOOL("openapi.require_key", openapi_require_key, "false", "GET /v1/openapi.json needs an API key"),
     LIST("modules", modules,
-        "org,locations,contacts,reasons,carriers,shipments,trackers,containers,parcels,stations,support,logs,events,webhooks",
+        "org,locations,contacts,reasons,carriers,shipments,trackers,containers,parcels,stations,support,logs,events,"
+        "webhooks",
         "modules to load: names, or paths of .so files"),
     TEXT("module_path", module_path, "", "folders searched for NAME.so, separated by ':'; empty: next to the program"),
     TEXT("crash.dir", crash_dir, "", "folder of crash reports; empty: crash in the data folder"),

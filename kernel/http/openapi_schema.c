@@ -298,21 +298,29 @@ static void example_array(struct jw *w, const char *key, const struct wharf_json
     jw_close(w, ']');
 }
 
+/* What the schema itself says: an example, the first member of an enumeration, the default. */
+static const struct wharf_json *example_told(const struct wharf_json *schema)
+{
+    const struct wharf_json *examples = json_get(schema, "examples"), *values = json_get(schema, "enum");
+
+    if (examples && examples->child)
+        return examples->child;
+    return values && values->child          ? values->child
+           : json_get(schema, "properties") ? NULL
+                                            : json_get(schema, "default");
+}
+
 /* A text that the schema's simple rules accept; words where they ask for a form are the definition's own examples. */
 static void example_value(struct jw *w, struct arena *a, const struct field *f)
 {
-    const struct wharf_json *examples = json_get(f->json, "examples"), *values = json_get(f->json, "enum");
+    const struct wharf_json *told = example_told(f->json);
     const struct wharf_json *types = json_get(f->json, "type");
     wharf_str type = json_is(types, JSON_ARRAY) && types->child ? types->child->text : types ? types->text : str_z("");
 
-    if (examples && examples->child)
-        jw_value(w, f->name, examples->child);
-    else if (values && values->child)
-        jw_value(w, f->name, values->child);
+    if (told)
+        jw_value(w, f->name, told);
     else if (f->store == STORE_JSON && json_get(f->json, "properties"))
         example_object(w, f->name, f->json);
-    else if (json_get(f->json, "default"))
-        jw_value(w, f->name, json_get(f->json, "default"));
     else if (f->store == STORE_TIME && !f->nullable)
         jw_z(w, f->name, "2025-03-01T09:15:02.114Z");
     else if (f->nullable || f->kind == FIELD_EMBED)

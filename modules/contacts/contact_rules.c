@@ -46,7 +46,7 @@ static wharf_status read_address(
 
     if (line2)
         W->json->text(line2, &second);
-    s = locations->address(req, input, second, path, &whole);
+    s = contacts_places->address(req, input, second, path, &whole);
     return s == WHARF_OK ? W->json->parse(req, whole, ret) : s;
 }
 
@@ -222,7 +222,7 @@ static wharf_status check_emails(wharf_req *req, wharf_rec *rec, struct channel 
         channel_add(c, s, W->mem->format(req, "alternate_emails.%s", W->json->key(m).p));
     }
     for (size_t i = 0; i < c->n; i++) {
-        if (!org->email(c->values[i]))
+        if (!contacts_org->email(c->values[i]))
             W->err->add(req, "validation.failed", c->paths[i].p, "%s must be an address such as dock@example.com",
                 c->paths[i].p);
         c->values[i] = lower(req, c->values[i]);
@@ -232,7 +232,7 @@ static wharf_status check_emails(wharf_req *req, wharf_rec *rec, struct channel 
 
 static wharf_status phone_form(wharf_req *req, wharf_str sent, const char *path, wharf_str *ret)
 {
-    if (org->phone(req, sent, ret))
+    if (contacts_org->phone(req, sent, ret))
         return WHARF_OK;
     return W->err->add(
         req, "validation.failed", path, "%s must have 7 to 15 digits, with + before a country code", path);
@@ -409,8 +409,10 @@ static wharf_status contact_check(wharf_req *req, uint32_t op, const wharf_rec *
         text_add(req, &search, more);
     if (get_text(new_rec, CONTACT_EXTERNAL_ID, &more))
         text_add(req, &search, more);
-    W->res->set(new_rec, CONTACT_SEARCH_TEXT, wharf_text(forms->search_form(req, (wharf_str){search.p, search.n}, "")));
-    W->res->set(new_rec, CONTACT_CHECKSUM, wharf_text(forms->sha256(req, (wharf_str){identity.p, identity.n})));
+    W->res->set(new_rec, CONTACT_SEARCH_TEXT,
+        wharf_text(contacts_forms->search_form(req, (wharf_str){search.p, search.n}, "")));
+    W->res->set(
+        new_rec, CONTACT_CHECKSUM, wharf_text(contacts_forms->sha256(req, (wharf_str){identity.p, identity.n})));
     return WHARF_OK;
 }
 
@@ -420,7 +422,7 @@ static struct name *name_of(wharf_req *req, wharf_str text, struct name *ret)
 {
     struct cleaned *c = W->mem->alloc(req, sizeof(*c));
 
-    name_clean(forms->search_form(req, text, ",#/"), NULL, 0, 0, c);
+    name_clean(contacts_forms->search_form(req, text, ",#/"), NULL, 0, 0, c);
     *ret = c->name;
     return ret + 1;
 }

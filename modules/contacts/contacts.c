@@ -6,13 +6,13 @@
 #include "score.h"
 
 const wharf_host *contacts_host;
-const wharf_org_directory_api *org;
-const wharf_locations_directory_api *locations;
-const wharf_text_api *forms;
-const wharf_import_api *files;
-const wharf_fetch_api *web;
-const wharf_events_api *events;
-const wharf_keys_api *keys;
+const wharf_org_directory_api *contacts_org;
+const wharf_locations_directory_api *contacts_places;
+const wharf_text_api *contacts_forms;
+const wharf_import_api *contacts_files;
+const wharf_fetch_api *contacts_web;
+const wharf_events_api *contacts_events;
+const wharf_keys_api *contacts_keys;
 
 static const char create_doc[] = "{\"summary\": \"Create a contact, or import a file of them\", \"tag\": \"Contacts\", "
                                  "\"location\": \"multi\", \"statuses\": [200, 201],"
@@ -54,14 +54,17 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     (void)req;
     names_load();
-    org = W->service(self, "org.directory", 1, 1);
-    locations = W->service(self, "locations.directory", 1, 0);
-    forms = W->service(self, "wharf.text", 1, 0);
-    files = W->service(self, "wharf.import", 1, 0);
-    web = W->service(self, "wharf.fetch", 1, 0);
-    events = W->service(self, "wharf.events", 1, 0);
-    keys = W->service(self, "wharf.keys", 1, 0);
-    return org && locations && forms && files && web && events && keys ? WHARF_OK : WHARF_UNAVAILABLE;
+    contacts_org = W->service(self, "org.directory", 1, 1);
+    contacts_places = W->service(self, "locations.directory", 1, 0);
+    contacts_forms = W->service(self, "wharf.text", 1, 0);
+    contacts_files = W->service(self, "wharf.import", 1, 0);
+    contacts_web = W->service(self, "wharf.fetch", 1, 0);
+    contacts_events = W->service(self, "wharf.events", 1, 0);
+    contacts_keys = W->service(self, "wharf.keys", 1, 0);
+    return contacts_org && contacts_places && contacts_forms && contacts_files && contacts_web && contacts_events &&
+                   contacts_keys
+               ? WHARF_OK
+               : WHARF_UNAVAILABLE;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

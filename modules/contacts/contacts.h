@@ -13,13 +13,13 @@
 
 #define W contacts_host
 extern const wharf_host *W; /* set once, before anything of this module runs */
-extern const wharf_org_directory_api *org;
-extern const wharf_locations_directory_api *locations;
-extern const wharf_text_api *forms;
-extern const wharf_import_api *files;
-extern const wharf_fetch_api *web;
-extern const wharf_events_api *events;
-extern const wharf_keys_api *keys;
+extern const wharf_org_directory_api *contacts_org;
+extern const wharf_locations_directory_api *contacts_places;
+extern const wharf_text_api *contacts_forms;
+extern const wharf_import_api *contacts_files;
+extern const wharf_fetch_api *contacts_web;
+extern const wharf_events_api *contacts_events;
+extern const wharf_keys_api *contacts_keys;
 
 extern const wharf_hooks contact_hooks, group_hooks;
 

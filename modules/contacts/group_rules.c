@@ -175,7 +175,7 @@ static wharf_status locations_known(wharf_req *req, const wharf_json *sent, cons
     for (size_t i = 0; i < fresh->n; i++) {
         uint32_t flags = 0;
 
-        if (locations->flags(req, fresh->p[i], &flags) != WHARF_OK)
+        if (contacts_places->flags(req, fresh->p[i], &flags) != WHARF_OK)
             return W->err->current(req);
         if (!(flags & WHARF_LOCATION_KNOWN))
             W->err->add(req, "validation.failed", path_of(req, sent, fresh->p[i], L_CHILDREN, L_ADD),

@@ -96,17 +96,17 @@ static wharf_status open_file(struct reading *r, wharf_str url)
 
     r->fd = -1;
     if (url.n > 5 && (!memcmp(url.p, "data:", 5) || !memcmp(url.p, "DATA:", 5))) {
-        if (!forms->data_url(r->req, url, &type, &r->bytes))
+        if (!contacts_forms->data_url(r->req, url, &type, &r->bytes))
             return W->err->fail(r->req, "batch.base64_invalid", "csv_url", NULL);
         return r->bytes.n > FILE_MAX ? too_large(r->req) : WHARF_OK;
     }
-    s = web->get(r->req, &ask, "csv_url", &f);
-    return s == WHARF_OK ? close_at_end(r, web->file(f)) : s;
+    s = contacts_web->get(r->req, &ask, "csv_url", &f);
+    return s == WHARF_OK ? close_at_end(r, contacts_web->file(f)) : s;
 }
 
 static wharf_import *open_rows(struct reading *r)
 {
-    return files->open(r->req, "contact", r->fd, r->bytes, NULL);
+    return contacts_files->open(r->req, "contact", r->fd, r->bytes, NULL);
 }
 
 /* What is wrong with the file as a whole. */
@@ -114,7 +114,7 @@ static wharf_status file_problem(struct reading *r, wharf_import *in)
 {
     wharf_str code, message;
 
-    if (!files->problem(in, &code, &message))
+    if (!contacts_files->problem(in, &code, &message))
         return W->err->fail(r->req, "file.unsupported_type", "csv_url", NULL);
     if (wharf_same(code, WHARF_S("batch.header_missing")))
         return W->err->fail(r->req, code.p, "Name", "%s", message.p);
@@ -170,7 +170,7 @@ static wharf_status read_columns(struct reading *r, wharf_import *in)
     bool has[USES] = {false};
     wharf_str header, path;
 
-    for (r->n_columns = 0; r->n_columns < COLUMNS_MAX && files->column(in, r->n_columns, &header, &path);
+    for (r->n_columns = 0; r->n_columns < COLUMNS_MAX && contacts_files->column(in, r->n_columns, &header, &path);
          r->n_columns++) {
         struct column *c = &r->columns[r->n_columns];
 
@@ -325,7 +325,7 @@ static wharf_str cell_of(const struct reading *r, wharf_import *in, enum use use
 {
     for (size_t i = 0; i < r->n_columns; i++) {
         if (r->columns[i].use == use)
-            return files->cell(in, i);
+            return contacts_files->cell(in, i);
     }
     return WHARF_S("");
 }
@@ -356,7 +356,7 @@ static void judge(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
     for (size_t i = 0; i < r->n_columns; i++)
         whole |= r->columns[i].use == USE_NAME;
     for (size_t i = 0; i < r->n_columns; i++) {
-        wharf_str cell = files->cell(in, i);
+        wharf_str cell = contacts_files->cell(in, i);
 
         switch (r->columns[i].use) {
         case USE_NAME:
@@ -367,10 +367,10 @@ static void judge(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
             bad[i] = no_name && !whole;
             break;
         case USE_EMAIL:
-            bad[i] = cell.n && (length(cell) > EMAIL_MAX || !org->email(cell));
+            bad[i] = cell.n && (length(cell) > EMAIL_MAX || !contacts_org->email(cell));
             break;
         case USE_PHONE:
-            bad[i] = cell.n && !org->phone(r->req, cell, &phone);
+            bad[i] = cell.n && !contacts_org->phone(r->req, cell, &phone);
             break;
         case USE_TYPE:
             bad[i] = cell.n && !type_is(cell, "person") && !type_is(cell, "group");
@@ -394,11 +394,11 @@ static void judge(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
 static void repeated(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
 {
     for (size_t i = 0; i < r->n_columns; i++) {
-        wharf_str cell = files->cell(in, i), form;
+        wharf_str cell = contacts_files->cell(in, i), form;
 
         if (r->columns[i].use == USE_EMAIL && cell.n)
             bad[i] = met_before(r, &r->emails, lowered(r->req, cell));
-        else if (r->columns[i].use == USE_PHONE && cell.n && org->phone(r->req, cell, &form))
+        else if (r->columns[i].use == USE_PHONE && cell.n && contacts_org->phone(r->req, cell, &form))
             bad[i] = met_before(r, &r->phones, form);
     }
 }
@@ -433,7 +433,7 @@ static void judge_row(struct reading *r, wharf_import *in)
 
     make_room(r);
     scope = W->mem->scope_begin(r->req);
-    broken = files->row_error(in, 0, &code, &path, &message);
+    broken = contacts_files->row_error(in, 0, &code, &path, &message);
     judge(r, in, bad);
     if (!broken && !any(bad, r->n_columns))
         repeated(r, in, bad); /* only rows that are good count as the first */
@@ -454,9 +454,9 @@ static wharf_status judge_file(struct reading *r)
 
     r->good = W->mem->alloc(r->req, ROWS_MAX * sizeof(*r->good));
     W->json->open(r->issues, NULL, '[');
-    for (bool first = true; (event = files->next(in)) == WHARF_IMPORT_ROW; first = false) {
+    for (bool first = true; (event = contacts_files->next(in)) == WHARF_IMPORT_ROW; first = false) {
         if (first) {
-            if (wharf_same(files->info(in, "format"), WHARF_S("json")))
+            if (wharf_same(contacts_files->info(in, "format"), WHARF_S("json")))
                 return W->err->fail(r->req, "file.unsupported_type", "csv_url", NULL);
             s = read_columns(r, in);
         }
@@ -471,7 +471,7 @@ static wharf_status judge_file(struct reading *r)
         s = file_problem(r, in);
     else if (!r->n_rows)
         s = W->err->fail(r->req, "batch.data_empty", "csv_url", NULL);
-    files->close(in);
+    contacts_files->close(in);
     return s;
 }
 
@@ -503,7 +503,7 @@ static wharf_status row_body(struct reading *r, wharf_import *in, bool group, co
     }
     W->json->open(out, "metadata", '{');
     for (size_t i = 0; i < r->n_columns; i++) {
-        wharf_str cell = r->columns[i].use == USE_METADATA ? files->cell(in, i) : WHARF_S("");
+        wharf_str cell = r->columns[i].use == USE_METADATA ? contacts_files->cell(in, i) : WHARF_S("");
 
         if (cell.n)
             W->json->put(out, r->columns[i].key.p, wharf_text(cell));
@@ -519,7 +519,7 @@ static wharf_status write_rows(struct reading *r, wharf_out *ids)
     wharf_status s = WHARF_OK;
 
     W->json->open(ids, NULL, '[');
-    for (size_t row = 0; s == WHARF_OK && files->next(in) == WHARF_IMPORT_ROW; row++) {
+    for (size_t row = 0; s == WHARF_OK && contacts_files->next(in) == WHARF_IMPORT_ROW; row++) {
         const wharf_json *body;
         const wharf_rec *rec;
         wharf_scope *scope;
@@ -537,7 +537,7 @@ static wharf_status write_rows(struct reading *r, wharf_out *ids)
         W->mem->scope_end(r->req, scope);
     }
     W->json->close(ids);
-    files->close(in);
+    contacts_files->close(in);
     return s;
 }
 
@@ -626,7 +626,7 @@ static wharf_status import_file(wharf_req *req, const wharf_json *body)
     bool overwrite;
     wharf_status s = read_request(req, body, &url, &overwrite);
 
-    if (s == WHARF_OK && overwrite && !keys->caller(req)->all_locations)
+    if (s == WHARF_OK && overwrite && !contacts_keys->caller(req)->all_locations)
         s = W->err->fail(req, "location_access", NULL, "Only who reaches all locations may replace all contacts");
     if (s != WHARF_OK)
         return s;
@@ -638,7 +638,7 @@ static wharf_status import_file(wharf_req *req, const wharf_json *body)
     if (s == WHARF_OK)
         s = judge_file(r);
     if (s == WHARF_OK) {
-        events->cause(req, import_id, 0, false);
+        contacts_events->cause(req, import_id, 0, false);
         if (overwrite && r->n_good)
             s = delete_all(req, &deleted);
     }

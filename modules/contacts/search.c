@@ -41,7 +41,7 @@ static size_t digits_of(wharf_str s, char *out, size_t room)
 
 static void read_asked(wharf_req *req, wharf_str text, bool all_words, struct asked *ret)
 {
-    wharf_str form = forms->search_form(req, text, ",#/"), plain = forms->search_form(req, text, "");
+    wharf_str form = contacts_forms->search_form(req, text, ",#/"), plain = contacts_forms->search_form(req, text, "");
     const char *p = plain.p, *end = p + plain.n;
 
     ret->text = text;
@@ -137,7 +137,7 @@ static void put_match(struct found *f, const char *field, wharf_str value)
 static void look_in(
     struct found *f, const struct asked *a, const char *field, wharf_str value, uint32_t *seen, bool told)
 {
-    wharf_str form = forms->search_form(f->req, value, "");
+    wharf_str form = contacts_forms->search_form(f->req, value, "");
 
     for (size_t i = 0; i < a->n_words; i++) {
         if (has_word(form, a->words[i])) {
@@ -154,7 +154,7 @@ static double name_like(wharf_req *req, const struct name *label, wharf_str name
     struct cleaned *c = W->mem->alloc(req, sizeof(*c));
     struct name_score s;
 
-    name_clean(forms->search_form(req, name, ",#/"), NULL, 0, flags, c);
+    name_clean(contacts_forms->search_form(req, name, ",#/"), NULL, 0, flags, c);
     name_compare(label, &c->name, FUZZY_AUTO, &s);
     return s.score;
 }

@@ -88,6 +88,7 @@ _Static_assert(offsetof(wharf_res_api, id) == 96, "wharf_res_api.id moved");
 _Static_assert(offsetof(wharf_res_api, input) == 104, "wharf_res_api.input moved");
 _Static_assert(offsetof(wharf_res_api, member) == 112, "wharf_res_api.member moved");
 _Static_assert(offsetof(wharf_res_api, drop) == 120, "wharf_res_api.drop moved");
+_Static_assert(offsetof(wharf_res_api, hit) == 128, "wharf_res_api.hit moved");
 _Static_assert(offsetof(wharf_event_api, head) == 0, "wharf_event_api.head moved");
 _Static_assert(offsetof(wharf_event_api, emit) == 8, "wharf_event_api.emit moved");
 _Static_assert(offsetof(wharf_event_api, enqueue) == 16, "wharf_event_api.enqueue moved");
@@ -111,6 +112,7 @@ _Static_assert(offsetof(wharf_hooks, committed) == 32, "wharf_hooks.committed mo
 _Static_assert(offsetof(wharf_hooks, restrict_rows) == 40, "wharf_hooks.restrict_rows moved");
 _Static_assert(offsetof(wharf_hooks, compute) == 48, "wharf_hooks.compute moved");
 _Static_assert(offsetof(wharf_hooks, batch_item) == 56, "wharf_hooks.batch_item moved");
+_Static_assert(offsetof(wharf_hooks, search) == 64, "wharf_hooks.search moved");
 _Static_assert(offsetof(wharf_resource, head) == 0, "wharf_resource.head moved");
 _Static_assert(offsetof(wharf_resource, name) == 8, "wharf_resource.name moved");
 _Static_assert(offsetof(wharf_resource, definition) == 16, "wharf_resource.definition moved");
@@ -412,6 +414,9 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->mem
 _Static_assert(
     __builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->drop), void (*)(wharf_rec *rec, const char *name)),
     "wharf_res_api.drop has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->hit),
+                   void (*)(wharf_hits *hits, wharf_str id, double score, const wharf_json *members)),
+    "wharf_res_api.hit has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->head), wharf_head),
     "wharf_event_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->emit),
@@ -472,6 +477,9 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->compu
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->batch_item),
                    wharf_status (*)(wharf_req *req, const char *action, const wharf_json *item)),
     "wharf_hooks.batch_item has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->search),
+                   wharf_status (*)(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits)),
+    "wharf_hooks.search has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->head), wharf_head),
     "wharf_resource.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->name), const char *),
