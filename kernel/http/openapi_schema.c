@@ -325,7 +325,7 @@ static void example_value(struct jw *w, struct arena *a, const struct field *f)
         jw_z(w, f->name, "2025-03-01T09:15:02.114Z");
     else if (f->nullable || f->kind == FIELD_EMBED)
         jw_null(w, f->name);
-    else if (f->store == STORE_ARRAY)
+    else if (str_eqz(type, "array") && f->kind == FIELD_COLUMN && !f->n_show)
         example_array(w, f->name, f->json);
     else if (str_eqz(type, "array"))
         jw_raw(w, f->name, WHARF_S("[]"));

@@ -52,7 +52,8 @@ static const struct {
     {"announce_quarantine", quarantined_job, quarantined_job_policy},
     {"tidy_jobs", tidy, "{\"every\": \"1h\", \"retries\": 0, \"transaction\": \"own\"}"},
     {"purge_organizations", purge,
-        "{\"every\": \"1h\", \"retries\": 0, \"timeout\": \"1h\", \"transaction\": \"own\"}"},
+        "{\"every\": \"1h\", \"retries\": 5, \"backoff\": {\"first\": \"1s\"}, \"timeout\": \"1h\", \"transaction\": "
+        "\"own\"}"},
 };
 
 void kernel_jobs_add(struct wharf_decl *d)

