@@ -112,8 +112,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     if (events)
         events->step(d, &step);
     api->job(d, "deliver", engine_run, (void *)routes,
-        WHARF_S("{\"resident\": true}")); /* any argument: the one that leads */
-    api->job(d, "deliver_too", engine_run, NULL, WHARF_S("{\"resident\": true}"));
+        WHARF_S("{\"resident\": true}")); /* any argument: it also keeps the timers */
     api->job(d, "recover", webhooks_recover_job, NULL, WHARF_S("{\"transaction\": \"own\", \"timeout\": \"30m\"}"));
     api->job(d, "retention", webhooks_retention, NULL, WHARF_S("{\"every\": \"15m\"}"));
 }

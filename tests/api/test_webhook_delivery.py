@@ -403,6 +403,7 @@ def test_held_too_long(world, client):
         h.until(lambda d: d and d[0]["status"] in ("held", "dropped"))
         assert day > 2 or h.deliveries()[0]["status"] == "held"
         world.ahead(86400 + 60)
+    world.ahead(61)  # what was just being sent is looked at a minute later
     d = h.until(lambda d: d[0]["status"] == "dropped")
     assert d[0]["reason"] == "held_too_long"
 
