@@ -91,5 +91,7 @@ def test_header_compiles_alone(compiler, standard):
         pytest.fail(f"{compiler} is not installed")
     for header in sorted((ROOT / "plugin-api/wharf").rglob("*.h")):
         language = "c++" if "++" in standard else "c"
+        name = header.relative_to(ROOT / "plugin-api")
+        # Included as an author includes it, and twice: clang warns of an unused static inline function only in the file it is given.
         subprocess.run([compiler, "-std=" + standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-I", ROOT / "plugin-api",
-                        "-x", language, header], check=True)
+                        "-x", language, "-"], input=f'#include "{name}"\n#include "{name}"\n', text=True, check=True)
