@@ -12,6 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "api"))
 from wharf import Server  # noqa: E402
 
+MEETING = ["#/paths/~1v1~1events~1subscribers~1{subscriber}", "#/paths/~1v1~1events~1{event}~1outgoing-webhooks"]
 ENV = {**os.environ, "NO_COLOR": "1", "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "CI": "true"}
 
 
@@ -41,6 +42,10 @@ def run(folder, *command, **env):
 def test_redocly(folder):
     code, out = run(folder, "redocly", "lint", "openapi.json", "--format=json")
     problems = json.loads(out[out.index("{"):out.rindex("}") + 1])["problems"]
+    # Two paths meet where an identifier could be the word of another: every identifier has a prefix, so none can.
+    meet = sorted(p["location"][0]["pointer"] for p in problems if p["ruleId"] == "no-ambiguous-paths")
+    assert meet == MEETING, meet
+    problems = [p for p in problems if p["ruleId"] != "no-ambiguous-paths"]
     assert code == 0 and problems == [], problems[:5]
 
 
