@@ -19,7 +19,7 @@ static const char words[] =
     "deleted_at bench row leg row_id"
     " id created_at completed_at qty status location_id name is_active errors tags metadata "
     "note rank is_parent label sizes legs"
-    " device_id users open_to_all ";
+    " device_id users open_to_all starts_with true ";
 
 static bool is_word(char c)
 {
