@@ -31,6 +31,13 @@ class Follower:
         self.thread = threading.Thread(target=lambda: self.lines.extend(line.strip() for line in self.process.stdout))
         self.thread.start()
 
+    def reach(self, n):
+        """Waits until event n was read, so that what ends a connection next meets one that is open."""
+        until = time.monotonic() + 60
+        while not any(line.startswith(f"{n} ") for line in self.lines):
+            assert time.monotonic() < until and self.process.poll() is None, self.lines
+            time.sleep(0.05)
+
     def end(self):
         assert self.process.wait(90) == 0, self.lines
         self.thread.join()
@@ -53,11 +60,10 @@ def test_across_restarts():
                 client = Client(server, key)
                 write(client, 20)
                 follower = follower or Follower(server, key, 90)
-                time.sleep(0.5)
                 write(client, 10)
+                follower.reach(30 * (turn + 1))
                 if turn == 1:
                     server.command("reload")
-                    time.sleep(2)
                 elif turn == 0:
                     server.stop()
                     server = begin(folder, port)
