@@ -58,7 +58,7 @@ static bool is_null(const wharf_json *v)
 static wharf_status take_address(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *sent = W->res->member(rec, "address"), *primary = W->res->member(rec, "primary_address"),
-                     *line2 = W->res->member(rec, "address_line2"), *value;
+                     *line2 = W->res->member(rec, "address_line2"), *value = NULL;
     const char *path = sent ? "address" : "primary_address";
     wharf_status s = WHARF_OK;
 
@@ -80,7 +80,7 @@ static bool is_line2(wharf_str key)
 static wharf_status put_address(
     wharf_req *req, wharf_out *out, const wharf_json *of, const char *key, const wharf_json *input, const char *path)
 {
-    const wharf_json *line2 = of ? W->json->get(of, W->mem->format(req, "%s_line2", key).p) : NULL, *value;
+    const wharf_json *line2 = of ? W->json->get(of, W->mem->format(req, "%s_line2", key).p) : NULL, *value = NULL;
     wharf_status s = WHARF_OK;
 
     if (is_null(input)) {
@@ -342,10 +342,10 @@ struct text {
 
 static void text_add(wharf_req *req, struct text *t, wharf_str s)
 {
-    if (t->n + s.n + 1 > t->room) {
+    if (!t->p || t->n + s.n + 1 > t->room) {
         char *wider = W->mem->alloc(req, 2 * (t->room + s.n) + 256);
 
-        if (t->n)
+        if (t->p)
             memcpy(wider, t->p, t->n);
         t->p = wider;
         t->room = 2 * (t->room + s.n) + 256;

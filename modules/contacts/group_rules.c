@@ -208,7 +208,7 @@ static wharf_status members_json(
 
 static wharf_status group_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    const wharf_json *sent = op == WHARF_DELETE ? NULL : get_json(new_rec, GROUP_MEMBERS), *whole, *list;
+    const wharf_json *sent = op == WHARF_DELETE ? NULL : get_json(new_rec, GROUP_MEMBERS), *whole = NULL, *list = NULL;
     struct ids before, children, primary, fresh, more, less;
     wharf_str resource = {"", 0};
     wharf_status s;

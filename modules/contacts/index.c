@@ -212,6 +212,7 @@ static wharf_status guess_mistyped(wharf_req *req, const struct name *name, stru
         if (t->n_points >= PREFIX_FROM)
             prefixes.p[prefixes.n++] = encode(req, t->points, t->n_points);
     }
+    g->lookups = NULL;
     if (!lookups.n)
         return WHARF_OK;
     args[1] = ids_array(req, &lookups);
