@@ -326,18 +326,21 @@ const wharf_hooks containers_hooks = {
 
 static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    static const char sql[] = "SELECT 1 FROM containers.container WHERE location_id = $1::text AND deleted_at IS NULL"
-                              " AND NOT filters ? 'completed' LIMIT 1";
+    static const char sql[] =
+        "SELECT 1 FROM containers.container WHERE organization_id = $2::text AND location_id = $1::text"
+        " AND deleted_at IS NULL"
+        " AND NOT filters ? 'completed' LIMIT 1";
 
     return op == WHARF_DELETE ? containers_places->in_use(req, W->res->id(old_rec), "containers", sql) : WHARF_OK;
 }
 
 static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    static const char sql[] = "UPDATE containers.container SET layout_id = $2::text, version = version + 1"
-                              " WHERE layout_id = ANY ($1::text[]) AND deleted_at IS NULL";
+    static const char sql[] =
+        "UPDATE containers.container SET layout_id = $2::text, version = version + 1"
+        " WHERE organization_id = $3::text AND layout_id = ANY ($1::text[]) AND deleted_at IS NULL";
     wharf_str ids, target;
-    wharf_val args[2];
+    wharf_val args[3];
     wharf_status s;
 
     if (op != WHARF_DELETE)
@@ -345,7 +348,8 @@ static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec 
     s = containers_layouts->removed(req, W->res->id(old_rec), &ids, &target);
     args[0] = val_text(ids);
     args[1] = val_text(target);
-    return s == WHARF_OK ? W->db->exec(req, sql, args, 2, NULL) : s;
+    args[2] = val_text(W->req->organization(req));
+    return s == WHARF_OK ? W->db->exec(req, sql, args, 3, NULL) : s;
 }
 
 const wharf_hooks containers_location_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = location_check};

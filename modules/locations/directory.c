@@ -22,13 +22,13 @@ static wharf_status flags(wharf_req *req, wharf_str location_id, uint32_t *ret_f
 
 static wharf_status in_use(wharf_req *req, wharf_str location_id, const char *kind, const char *sql)
 {
-    wharf_val arg = text(location_id);
+    const wharf_val args[2] = {text(location_id), text(W->req->organization(req))};
     const wharf_rows *rows;
     wharf_status s;
 
     if (param_truth(req, "force"))
         return WHARF_OK;
-    s = W->db->query(req, sql, &arg, 1, &rows);
+    s = W->db->query(req, sql, args, 2, &rows);
     return s == WHARF_OK && W->db->count(rows) ? W->err->fail(req, "location.in_use", kind, NULL) : s;
 }
 

@@ -317,8 +317,8 @@ const wharf_hooks station_hooks = {.head = WHARF_HEAD(wharf_hooks),
 
 static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    static const char sql[] =
-        "SELECT 1 FROM stations.print_station WHERE location_id = $1::text AND deleted_at IS NULL LIMIT 1";
+    static const char sql[] = "SELECT 1 FROM stations.print_station WHERE organization_id = $2::text AND location_id = "
+                              "$1::text AND deleted_at IS NULL LIMIT 1";
 
     return op == WHARF_DELETE ? stations_locations->in_use(req, W->res->id(old_rec), "print_stations", sql) : WHARF_OK;
 }

@@ -27,8 +27,8 @@ typedef struct wharf_locations_directory_api {
      * value object as JSON text and remembers it; problems are told as validation.failed at path. */
     wharf_status (*address)(
         wharf_req *req, const wharf_json *input, wharf_str line2, const char *path, wharf_str *ret_json);
-    /* 1.1: in check hooks on "location" when it is deleted. sql asks for rows that still belong to the location $1; any answer is
-     * location.in_use with the kind ("containers"), unless the request says force=true. */
+    /* 1.1: in check hooks on "location" when it is deleted. sql asks for rows that still belong to the location $1 of the
+     * organization $2; any answer is location.in_use with the kind ("containers"), unless the request says force=true. */
     wharf_status (*in_use)(wharf_req *req, wharf_str location_id, const char *kind, const char *sql);
 } wharf_locations_directory_api;
 
