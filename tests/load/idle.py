@@ -72,8 +72,10 @@ class Company:
     def __init__(self, place, key, path, n_idle):
         self.place, self.stop = place, threading.Event()
         self.ask = f"GET {path} HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: {key}\r\n\r\n".encode()
-        self.idle = [self.connect() for _ in range(n_idle)]
-        self.dropped = sum(not self.answered(s) for s in self.idle)
+        self.idle, self.dropped = [], 0
+        for _ in range(n_idle):  # each asks at once: who says nothing is closed after the limit for headers
+            self.idle.append(self.connect())
+            self.dropped += not self.answered(self.idle[-1])
         self.slow = [threading.Thread(target=self.keep, args=(f, key), daemon=True) for f in (self.reader, self.writer, self.half_headers, self.silent) for _ in range(SLOW // 4)]
         self.slow.append(threading.Thread(target=self.ping, daemon=True))
         for t in self.slow:
