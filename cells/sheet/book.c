@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool book_read(int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n), void *arg, char error[200])
+static bool read_book(struct book b, int fd, const char *wanted, char error[200])
 {
-    struct book b = {.sink = sink, .arg = arg};
     char *name = NULL;
     bool good = zip_open(&b.zip, fd) && parts_find(&b, wanted, &name);
 
@@ -16,7 +15,7 @@ bool book_read(int fd, const char *wanted, void (*sink)(void *arg, const void *p
 
         text_add(&first, (const char[]){SHEET_NAME}, 1);
         text_add(&first, name, strlen(name));
-        sink(arg, first.p, first.n);
+        b.sink(b.arg, first.p, first.n);
         free(first.p);
         good = styles_read(&b) && strings_read(&b) && rows_read(&b);
     }
@@ -33,4 +32,15 @@ bool book_read(int fd, const char *wanted, void (*sink)(void *arg, const void *p
     strings_free(&b);
     zip_close(&b.zip);
     return good;
+}
+
+bool book_read(int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n), void *arg, char error[200])
+{
+    return read_book((struct book){.sink = sink, .arg = arg}, fd, wanted, error);
+}
+
+bool book_read_parsed(
+    int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n), void *arg, char error[200])
+{
+    return read_book((struct book){.sink = sink, .arg = arg, .parser_only = true}, fd, wanted, error);
 }

@@ -3,7 +3,8 @@
  *   zip.c      the archive                    value.c   numbers, dates, texts
  *   xml.c      a part as XML events           strings.c shared strings
  *   parts.c    relationships, workbook,       rows.c    the sheet
- *              styles                         main.c    the cell
+ *              styles                         plain.c   most of its rows
+ *   main.c     the cell
  */
 #ifndef WHARF_CELLS_BOOK_H
 #define WHARF_CELLS_BOOK_H
@@ -49,11 +50,16 @@ struct book {
     size_t n_strings, cap_strings, string_bytes;
     struct merge *merges;
     size_t n_merges;
+    bool parser_only; /* for tests: plain rows too go through the XML parser */
 };
 
 /* Reads the wanted sheet (name, 1-based number, or "" for the first visible one) and hands its blocks to sink. False: error is
  * "code: text". */
-bool book_read(int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n), void *arg, char error[200]);
+bool book_read(
+    int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n), void *arg, char error[200]);
+/* The same result, slower: every row goes through the XML parser. For tests. */
+bool book_read_parsed(
+    int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n), void *arg, char error[200]);
 
 /* ---- xml.c ---- */
 
@@ -66,10 +72,19 @@ struct xml {
     void (*start)(struct xml *x, const char *name, const char **attributes);
     void (*end)(struct xml *x, const char *name);
     void (*text)(struct xml *x, const char *p, int n);
+    /* May be NULL. Takes whole elements from the beginning of the bytes, which then never reach the parser; called where content may
+     * stand, between elements, when `start` or `end` has said so by xml_clear. Returns how many bytes it took; *ret_more: the next
+     * element may be its too, but does not end in the bytes. */
+    size_t (*plain)(struct xml *x, char *p, size_t n, bool *ret_more);
+    const char *stop; /* how tags end behind which it may be asked */
+    bool clear;
+    long long fed, clear_at; /* bytes that the parser got; where the tag ended that said so */
 };
 /* Reads the part to its end. counted: see zip.h. */
 bool xml_read(struct xml *x, const struct zip_entry *entry, bool counted);
 void xml_fail(struct xml *x, const char *code, const char *text);
+/* Of `start` and `end`: behind the current tag `plain` may take over. */
+void xml_clear(struct xml *x);
 /* Value of an attribute by its local name, or NULL. */
 const char *xml_attribute(const char **attributes, const char *name);
 
@@ -82,6 +97,28 @@ bool strings_read(struct book *b);
 void strings_free(struct book *b);
 /* The i-th and its length; NULL: there is none. */
 const char *strings_get(const struct book *b, size_t i, uint32_t *ret_n);
+
+/* ---- plain.c ---- */
+
+struct slice {
+    char *p; /* NULL: absent */
+    size_t n;
+};
+struct plain_cell {
+    struct slice ref, type, style, value;
+    bool is_inline;
+};
+enum { PLAIN_CELLS = COLUMNS_MAX, PLAIN_PAD = 32 };
+struct plain_row {
+    struct slice number;
+    size_t n;
+    struct plain_cell cells[PLAIN_CELLS];
+};
+enum plain { PLAIN_ROW, PLAIN_PART /* perhaps, but it does not end here */, PLAIN_OTHER };
+/* Once, before the first row. */
+void plain_prepare(void);
+/* Space, then a row. The bytes before end are followed by PLAIN_PAD zeros. */
+enum plain plain_row(char *p, const char *end, struct plain_row *ret, char **ret_after);
 
 /* ---- rows.c ---- */
 bool rows_read(struct book *b);

@@ -5,6 +5,7 @@
 #include "book.h"
 #include "child.h"
 
+enum { ODD_MAX = 64 /* a sheet that writes its rows otherwise is not asked for ever */ };
 enum kind { NUMBER, SHARED, INLINE, STRING, BOOLEAN, ERROR_VALUE, DATE };
 
 struct reading {
@@ -18,6 +19,8 @@ struct reading {
     struct text_buf text; /* of the cell */
     bool in_data, in_row, in_cell, collect;
     unsigned phonetic;
+    struct plain_row *plain;
+    unsigned odd; /* rows in a row that were not plain */
     size_t merge_at; /* merges before it end above the current row */
     uint64_t merge_work; /* ranges looked at */
 };
@@ -177,14 +180,14 @@ static void put_cell(struct xml *x, struct reading *r, const char *p, size_t n, 
 
 /* ---- values ---- */
 
-static void put_shared(struct xml *x, struct reading *r)
+static void put_shared(struct xml *x, struct reading *r, const char *p, size_t length)
 {
     const char *text;
     uint32_t n;
     size_t index = 0;
 
-    for (size_t i = 0; i < r->text.n; i++) {
-        char c = r->text.p[i];
+    for (size_t i = 0; i < length; i++) {
+        char c = p[i];
 
         if (c < '0' || c > '9' || index > STRINGS_MAX) {
             index = STRINGS_MAX;
@@ -192,72 +195,82 @@ static void put_shared(struct xml *x, struct reading *r)
         }
         index = 10 * index + (size_t)(c - '0');
     }
-    text = r->text.n ? strings_get(x->book, index, &n) : NULL;
+    text = strings_get(x->book, index, &n);
     if (text)
         put_cell(x, r, text, n, SHEET_TEXT);
-    else if (r->text.n)
+    else
         xml_fail(x, "file.xlsx_invalid", "a cell refers to a text that the workbook has not");
 }
 
-static void put_number(struct xml *x, struct reading *r)
+static void put_number(struct xml *x, struct reading *r, const char *p, size_t length)
 {
     const struct book *b = x->book;
     char out[40];
     size_t n = 0;
 
     if (r->style < b->n_styles && b->is_date[r->style])
-        n = value_date(r->text.p, r->text.n, b->epoch_1904, out);
+        n = value_date(p, length, b->epoch_1904, out);
     if (n == 0)
-        n = value_number(r->text.p, r->text.n, out);
+        n = value_number(p, length, out);
     put_cell(x, r, out, n, SHEET_TEXT);
 }
 
-static void put_date(struct xml *x, struct reading *r)
+static void put_date(struct xml *x, struct reading *r, const char *p, size_t n)
 {
     /* ISO 8601 as stored; without an offset it is UTC */
-    if (r->text.n >= 19 && !memchr(r->text.p + 10, 'Z', r->text.n - 10) &&
-        !memchr(r->text.p + 10, '+', r->text.n - 10) && !memchr(r->text.p + 10, '-', r->text.n - 10))
-        text_add(&r->text, "Z", 1);
-    else if (r->text.n == 10)
-        text_add(&r->text, "T00:00:00.000Z", 14);
-    put_cell(x, r, r->text.p, r->text.n, SHEET_TEXT);
+    const char *rest = n >= 19 && !memchr(p + 10, 'Z', n - 10) && !memchr(p + 10, '+', n - 10) &&
+                               !memchr(p + 10, '-', n - 10)
+                           ? "Z"
+                       : n == 10 ? "T00:00:00.000Z"
+                                 : "";
+
+    if (*rest) {
+        struct text_buf whole = {0};
+
+        text_add(&whole, p, n);
+        text_add(&whole, rest, strlen(rest));
+        put_cell(x, r, whole.p, whole.n, SHEET_TEXT);
+        free(whole.p);
+    } else {
+        put_cell(x, r, p, n, SHEET_TEXT);
+    }
 }
 
-static void finish_cell(struct xml *x, struct reading *r)
+/* The value as it stands in the XML; changed in place. */
+static void finish_cell(struct xml *x, struct reading *r, char *p, size_t n)
 {
-    if (r->text.n == 0)
+    if (n == 0)
         return;
     switch (r->kind) {
     case NUMBER:
-        put_number(x, r);
+        put_number(x, r, p, n);
         return;
     case SHARED:
-        put_shared(x, r);
+        put_shared(x, r, p, n);
         return;
     case INLINE:
     case STRING:
-        put_cell(x, r, r->text.p, value_unescape(r->text.p, r->text.n), SHEET_TEXT);
+        put_cell(x, r, p, value_unescape(p, n), SHEET_TEXT);
         return;
     case BOOLEAN:
-        if (r->text.p[0] == '1' || r->text.p[0] == 't')
+        if (p[0] == '1' || p[0] == 't')
             put_cell(x, r, "true", 4, SHEET_TEXT);
         else
             put_cell(x, r, "false", 5, SHEET_TEXT);
         return;
     case ERROR_VALUE:
-        put_cell(x, r, r->text.p, r->text.n, SHEET_ERROR);
+        put_cell(x, r, p, n, SHEET_ERROR);
         return;
     case DATE:
-        put_date(x, r);
+        put_date(x, r, p, n);
         return;
     }
 }
 
 /* ---- events ---- */
 
-static void row_start(struct xml *x, struct reading *r, const char **attributes)
+static void begin_cells(struct xml *x, struct reading *r, const char *number)
 {
-    const char *number = xml_attribute(attributes, "r");
     unsigned long row = number ? strtoul(number, NULL, 10) : r->row + 1ul;
 
     if (row <= r->row || row > ROWS_MAX) {
@@ -266,7 +279,6 @@ static void row_start(struct xml *x, struct reading *r, const char **attributes)
     }
     r->row = (uint32_t)row;
     r->next_column = 0;
-    r->in_row = true;
     begin_row(r);
 }
 
@@ -288,10 +300,25 @@ static enum kind kind_of(const char *type)
     }
 }
 
+/* NULL: absent. */
+static void begin_cell(
+    struct xml *x, struct reading *r, const char *ref, size_t ref_n, const char *type, const char *style)
+{
+    uint32_t row = r->row;
+
+    r->column = r->next_column;
+    if (ref && (!cell_name(ref, ref + ref_n, &r->column, &row) || row != r->row || r->column < r->next_column)) {
+        xml_fail(x, "file.xlsx_invalid", "the cells of the sheet are out of order");
+        return;
+    }
+    r->next_column = r->column + 1;
+    r->kind = kind_of(type);
+    r->style = style ? (unsigned)strtoul(style, NULL, 10) : 0;
+}
+
 static void cell_start(struct xml *x, struct reading *r, const char **attributes)
 {
     const char *ref = NULL, *type = NULL, *style = NULL;
-    uint32_t row = r->row;
 
     for (; *attributes; attributes += 2) {
         if (attributes[0][0] && attributes[0][1])
@@ -303,14 +330,7 @@ static void cell_start(struct xml *x, struct reading *r, const char **attributes
         else if (attributes[0][0] == 's')
             style = attributes[1];
     }
-    r->column = r->next_column;
-    if (ref && (!cell_name(ref, ref + strlen(ref), &r->column, &row) || row != r->row || r->column < r->next_column)) {
-        xml_fail(x, "file.xlsx_invalid", "the cells of the sheet are out of order");
-        return;
-    }
-    r->next_column = r->column + 1;
-    r->kind = kind_of(type);
-    r->style = style ? (unsigned)strtoul(style, NULL, 10) : 0;
+    begin_cell(x, r, ref, ref ? strlen(ref) : 0, type, style);
     r->text.n = 0;
     r->in_cell = true;
     r->phonetic = 0;
@@ -328,9 +348,12 @@ static void on_start(struct xml *x, const char *name, const char **attributes)
     } else if (r->in_row && name[0] == 'c' && !name[1]) {
         cell_start(x, r, attributes);
     } else if (r->in_data && !r->in_row && strcmp(name, "row") == 0) {
-        row_start(x, r, attributes);
+        r->in_row = true;
+        begin_cells(x, r, xml_attribute(attributes, "r"));
     } else if (x->depth == 2 && strcmp(name, "sheetData") == 0) {
         r->in_data = true;
+        x->stop = "row>";
+        xml_clear(x);
     } else if (x->depth == 1 && strcmp(name, "worksheet") != 0) {
         xml_fail(x, "file.xlsx_invalid", "the sheet's part is no worksheet");
     }
@@ -346,12 +369,13 @@ static void on_end(struct xml *x, const char *name)
             r->phonetic--;
         if (name[0] == 'c' && !name[1]) {
             r->in_cell = false;
-            finish_cell(x, r);
+            finish_cell(x, r, r->text.p, r->text.n);
         }
     } else if (r->in_row) {
         if (strcmp(name, "row") == 0) {
             r->in_row = false;
             finish_row(x->book, r);
+            xml_clear(x);
         }
     } else if (r->in_data && strcmp(name, "sheetData") == 0) {
         r->in_data = false;
@@ -369,13 +393,55 @@ static void on_text(struct xml *x, const char *p, int n)
         xml_fail(x, "file.too_complex", "a cell of the sheet is longer than 1 MiB");
 }
 
+static void take_row(struct xml *x, struct reading *r)
+{
+    const struct plain_row *row = r->plain;
+
+    begin_cells(x, r, row->number.p);
+    for (size_t i = 0; i < row->n && !x->book->zip.error[0]; i++) {
+        const struct plain_cell *c = &row->cells[i];
+
+        begin_cell(x, r, c->ref.p, c->ref.n, c->type.p, c->style.p);
+        if (c->is_inline == (r->kind == INLINE) && !x->book->zip.error[0])
+            finish_cell(x, r, c->value.p, c->value.n);
+    }
+    if (!x->book->zip.error[0])
+        finish_row(x->book, r);
+}
+
+static size_t plain_rows(struct xml *x, char *p, size_t n, bool *ret_more)
+{
+    struct reading *r = x->arg;
+    enum plain what;
+    char *at = p;
+
+    if (!r->in_data)
+        return 0;
+    while ((what = plain_row(at, p + n, r->plain, &at)) == PLAIN_ROW && !x->book->zip.error[0]) {
+        r->odd = 0;
+        take_row(x, r);
+    }
+    *ret_more = what == PLAIN_PART;
+    r->odd += what == PLAIN_OTHER;
+    if (r->odd == ODD_MAX)
+        x->plain = NULL;
+    return (size_t)(at - p);
+}
+
 bool rows_read(struct book *b)
 {
     const struct zip_entry *entry = zip_find(&b->zip, b->sheet_part);
-    struct reading r = {0};
-    struct xml x = {.book = b, .arg = &r, .start = on_start, .end = on_end, .text = on_text};
+    struct reading r = {.plain = cell_alloc(sizeof(*r.plain))};
+    struct xml x = {.book = b,
+        .arg = &r,
+        .start = on_start,
+        .end = on_end,
+        .text = on_text,
+        .plain = b->parser_only ? NULL : plain_rows,
+        .stop = "sheetData>"};
     bool good = entry || zip_fail(&b->zip, "file.xlsx_invalid", "the sheet's part is missing");
 
+    plain_prepare();
     good = good && read_merges(b, entry);
     flush(b, &r);
     good = good && xml_read(&x, entry, false);
@@ -383,5 +449,6 @@ bool rows_read(struct book *b)
         flush(b, &r);
     free(r.block.p);
     free(r.text.p);
+    free(r.plain);
     return good;
 }

@@ -5,6 +5,8 @@
 #include "book.h"
 #include "child.h"
 
+enum { ROOM = 4 * ZIP_BLOCK }; /* a plain element is shorter */
+
 void xml_fail(struct xml *x, const char *code, const char *text)
 {
     zip_fail(&x->book->zip, code, text);
@@ -57,6 +59,81 @@ static void on_doctype(void *arg, const char *name, const char *system, const ch
     xml_fail(arg, "file.xlsx_invalid", "the spreadsheet declares a document type, which spreadsheets do not");
 }
 
+void xml_clear(struct xml *x)
+{
+    x->clear = true;
+    x->clear_at = (long long)XML_GetCurrentByteIndex(x->parser) + XML_GetCurrentByteCount(x->parser);
+}
+
+static bool feed(struct xml *x, const char *p, size_t n, bool last)
+{
+    x->clear = false;
+    x->fed += (long long)n;
+    if (XML_Parse(x->parser, p, (int)n, last) != XML_STATUS_OK) {
+        if (XML_GetErrorCode(x->parser) == XML_ERROR_NO_MEMORY)
+            cell_out_of_memory();
+        return zip_fail(&x->book->zip, "file.xlsx_invalid", XML_ErrorString(XML_GetErrorCode(x->parser)));
+    }
+    /* anything between the tag and here may be the beginning of something that is not whole yet */
+    x->clear = x->clear && x->clear_at == x->fed;
+    return true;
+}
+
+/* How far the parser is to be fed: to the end of a tag behind which `plain` may take over, or all. */
+static size_t next_stop(const struct xml *x, const char *p, size_t n)
+{
+    const char *at = x->plain ? memmem(p, n, x->stop, strlen(x->stop)) : NULL;
+
+    return at ? (size_t)(at - p) + strlen(x->stop) : n;
+}
+
+/* Takes what can be taken of the bytes; -1: failed. */
+static long take(struct xml *x, char *p, size_t n, bool last)
+{
+    size_t at = 0;
+
+    while (at < n) {
+        bool more = false;
+        size_t step;
+
+        if (x->plain && x->clear)
+            at += x->plain(x, p + at, n - at, &more);
+        if (x->book->zip.error[0])
+            return -1;
+        if (at == n || (more && !last && n - at < ROOM))
+            break;
+        step = next_stop(x, p + at, n - at);
+        if (!feed(x, p + at, step, false))
+            return -1;
+        at += step;
+    }
+    return last && !feed(x, "", 0, true) ? -1 : (long)at;
+}
+
+static bool read_part(struct xml *x, struct zip_part *part)
+{
+    char *room = cell_alloc(ROOM + ZIP_BLOCK + PLAIN_PAD);
+    size_t have = 0;
+    bool good = true;
+
+    for (long n = 1; good && n > 0;) {
+        long taken;
+
+        n = zip_part_read(part, room + have, ZIP_BLOCK);
+        good = n >= 0;
+        if (!good)
+            break;
+        have += (size_t)n;
+        memset(room + have, 0, PLAIN_PAD);
+        taken = take(x, room, have, n == 0);
+        good = taken >= 0;
+        if (good)
+            memmove(room, room + taken, have -= (size_t)taken);
+    }
+    free(room);
+    return good;
+}
+
 bool xml_read(struct xml *x, const struct zip_entry *entry, bool counted)
 {
     struct zip *zip = &x->book->zip;
@@ -64,6 +141,8 @@ bool xml_read(struct xml *x, const struct zip_entry *entry, bool counted)
     bool good = zip_part_open(part, zip, entry, counted);
 
     x->depth = 0;
+    x->fed = 0;
+    x->clear = false;
     x->parser = good ? XML_ParserCreate(NULL) : NULL;
     if (good && !x->parser)
         cell_out_of_memory();
@@ -72,19 +151,7 @@ bool xml_read(struct xml *x, const struct zip_entry *entry, bool counted)
         XML_SetElementHandler(x->parser, on_start, on_end);
         XML_SetCharacterDataHandler(x->parser, x->text ? on_text : NULL);
         XML_SetStartDoctypeDeclHandler(x->parser, on_doctype);
-    }
-    for (long n = 1; good && n > 0;) {
-        void *room = XML_GetBuffer(x->parser, ZIP_BLOCK);
-
-        if (!room)
-            cell_out_of_memory();
-        n = zip_part_read(part, room, ZIP_BLOCK);
-        good = n >= 0;
-        if (good && XML_ParseBuffer(x->parser, (int)n, n == 0) != XML_STATUS_OK) {
-            if (XML_GetErrorCode(x->parser) == XML_ERROR_NO_MEMORY)
-                cell_out_of_memory();
-            good = zip_fail(zip, "file.xlsx_invalid", XML_ErrorString(XML_GetErrorCode(x->parser)));
-        }
+        good = read_part(x, part);
     }
     if (x->parser)
         XML_ParserFree(x->parser);
