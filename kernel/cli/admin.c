@@ -14,10 +14,12 @@ enum { SCOPES_TEXT = 16 * 1024 };
 
 /* The command line is the actor of all of these. */
 #define LOG_ROW(resource)                                                                                              \
-    "INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, actor_type, "       \
+    ", l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, "           \
+    "actor_type, "                                                                                                     \
     "actor_name)"                                                                                                      \
     " SELECT organization_id, $2, created_at, '" resource                                                              \
-    "', id, 'created', 'system', 'command line' FROM r RETURNING 1"
+    "', id, 'created', 'system', 'command line' FROM r RETURNING organization_id, created_at, id)"                     \
+    " INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l RETURNING 1"
 
 static const char org_sql[] =
     "WITH r AS (INSERT INTO org.organization (organization_id, id, name, created_at, updated_at)"

@@ -10,9 +10,10 @@
 
 /* The command line is the actor of all of these; r has the rows that were changed. */
 #define LOG_ROW(resource, action, changes)                                                                             \
-    "INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, changes, "          \
+    ", l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, changes, "  \
     "actor_type, actor_name) SELECT organization_id, $2, wharf.now(), '" resource "', id, '" action "', " changes      \
-    "::jsonb, 'system', 'command line' FROM r RETURNING 1"
+    "::jsonb, 'system', 'command line' FROM r RETURNING organization_id, created_at, id)"                              \
+    " INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l RETURNING 1"
 
 static const char create_sql[] =
     "WITH r AS (INSERT INTO org.user (organization_id, id, name, email, role, created_at, updated_at)"

@@ -87,6 +87,14 @@ static const struct slot event_slots[] = {
     {"data_truncated", P_TRUNCATED, "boolean"},
 };
 
+/* What waits for sealing and processing: ids of what the same statement writes. */
+static const struct slot outbox_slots[] = {
+    {"organization_id", P_ORGANIZATION, "text"}, {"created_at", P_NOW, "timestamptz"},
+    {"log_id", P_LOG_ID, "text"}, /* only with a log line */
+    {"event_id", P_EVENT_ID, "text"}, /* only with an event */
+};
+enum { OUTBOX_LOG = 2, OUTBOX_EVENT = 3, OUTBOX_SLOTS = 4 };
+
 static void insert(struct buf *out, const char *table, const struct slot *slots, size_t n, size_t first)
 {
     buf_addf(out, "INSERT INTO %s (", table);
@@ -132,22 +140,28 @@ static void mention_unused(struct buf *out, size_t first, bool log, bool event)
 
 void history_sql(struct buf *out, size_t first, bool log, bool event)
 {
+    struct slot waits[OUTBOX_SLOTS] = {outbox_slots[0], outbox_slots[1]};
+    size_t n = OUTBOX_LOG;
+
     mention_unused(out, first, log, event);
-    if (log && event) {
+    if (log) {
+        waits[n++] = outbox_slots[OUTBOX_LOG];
         buf_addz(out, ", g AS (");
         insert(out, "wharf.change_log", log_slots, LOG_SLOTS, first);
-        buf_addz(out, ") ");
+        buf_addc(out, ')');
     }
     if (event) {
-        buf_addz(out, " ");
+        waits[n++] = outbox_slots[OUTBOX_EVENT];
+        buf_addz(out, ", e AS (");
         insert(out, "wharf.event", event_slots, EVENT_SLOTS, first);
-        buf_addz(out, " RETURNING 1");
-    } else if (log) {
-        buf_addz(out, " ");
-        insert(out, "wharf.change_log", log_slots, LOG_SLOTS, first);
+        buf_addc(out, ')');
+    }
+    buf_addc(out, ' ');
+    if (n > OUTBOX_LOG) {
+        insert(out, "wharf.outbox", waits, n, first);
         buf_addz(out, " RETURNING 1");
     } else {
-        buf_addz(out, " SELECT 1 FROM r");
+        buf_addz(out, "SELECT 1 FROM r");
     }
 }
 

@@ -30,11 +30,14 @@ static struct sql_arg bound(wharf_str s)
 
 wharf_status log_add(wharf_req *req, const wharf_log_line *line)
 {
-    static const char sql[] = "INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, "
-                              "parent_id, location_id, action,"
-                              " changes, message, images, visibility, actor_type, actor_id, actor_name, request_id) "
-                              "VALUES ($1, $2, $3::timestamptz,"
-                              " $4, $5, $6, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, $14, $15, $16)";
+    static const char sql[] =
+        "WITH l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, "
+        "parent_id, location_id, action,"
+        " changes, message, images, visibility, actor_type, actor_id, actor_name, request_id) "
+        "VALUES ($1, $2, $3::timestamptz,"
+        " $4, $5, $6, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, $14, $15, $16) RETURNING organization_id, "
+        "created_at, id)"
+        " INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l";
     const struct principal *who = req->who;
     char id[ID_MAX], iso[ISO_MS_LEN + 1];
     size_t id_n = id_new("log", req->now_us, id);

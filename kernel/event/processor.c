@@ -1,4 +1,5 @@
-/* processor.c - takes committed events in chunks, numbers them, runs the steps, marks them as processed; all in one transaction.
+/* processor.c - takes what committed changes left in the outbox in chunks: numbers their events, runs the steps, notes them as processed,
+ * and seals their log lines; all in one transaction.
  *
  * Any number of processors may run: an organization's events are with one of them at a time (an advisory lock of the transaction), so
  * that its numbers become visible in order. See processor.h.
@@ -7,7 +8,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "event/seal.h"
 #include "event/steps.h"
 #include "http/pulse.h"
 #include "job/job.h"
@@ -21,6 +24,8 @@ enum {
     CHUNK_BYTES = 32 * 1024 * 1024,
     ARENA_BUDGET = 512 * 1024 * 1024,
     POLL_US = 1000000,
+    PACE_US =
+        20000, /* between the beginnings of chunks that are not full: a chunk costs milliseconds however few it has */
     AGAIN_US = 200000, /* after the database was away */
     AGAIN_MAX_US = 5000000
 };
@@ -84,28 +89,59 @@ static struct sql_arg now_arg(struct wharf_req *c)
 
 /* ---- a chunk ---- */
 
-static struct event **claim(struct wharf_req *c, const char *after, size_t *ret_n)
+struct chunk {
+    size_t n; /* rows of the outbox */
+    struct event **events;
+    size_t n_events;
+    struct seal_line *lines;
+    size_t n_lines;
+    wharf_str last; /* organization */
+};
+
+static wharf_str text_of(struct wharf_req *c, const PGresult *r, int row, int column)
 {
-    static const char sql[] = "SELECT * FROM wharf.event_claim($1, $2::integer, $3::bigint)";
+    return arena_dup(c->arena, PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column));
+}
+
+static struct seal_line line_of(struct wharf_req *c, const PGresult *r, int row)
+{
+    enum { L_ID = EVENT_COLUMNS + 1, L_AT, L_TEXT, L_SEQUENCE, L_CHAIN };
+
+    return (struct seal_line){.organization = text_of(c, r, row, 0),
+        .id = text_of(c, r, row, L_ID),
+        .created_at = text_of(c, r, row, L_AT),
+        .text = text_of(c, r, row, L_TEXT),
+        .chain_hash = text_of(c, r, row, L_CHAIN),
+        .sequence = strtoll(PQgetvalue(r, row, L_SEQUENCE), NULL, 10)};
+}
+
+static bool claim(struct wharf_req *c, const char *after, struct chunk *ret)
+{
+    static const char sql[] = "SELECT * FROM wharf.outbox_claim($1, $2::integer, $3::bigint)";
     char most[16], bytes[24];
     struct sql_arg args[3] = {{after, strlen(after)}, {most, 0}, {bytes, 0}};
-    struct event **list;
     PGresult *r;
 
     args[1].n = (size_t)snprintf(most, sizeof(most), "%d", CHUNK);
     args[2].n = (size_t)snprintf(bytes, sizeof(bytes), "%d", CHUNK_BYTES);
     r = req_query(c, sql, args, 3);
     if (!r)
-        return NULL;
-    *ret_n = (size_t)PQntuples(r);
-    list = ARENA_ARRAY(c->arena, struct event *, *ret_n + 1);
-    for (size_t i = 0; i < *ret_n; i++) {
-        list[i] = event_from_row(c, r, (int)i);
-        list[i]->live_organization = PQgetisnull(r, (int)i, EVENT_COLUMNS)
-                                         ? str_z("")
-                                         : arena_dupz(c->arena, PQgetvalue(r, (int)i, EVENT_COLUMNS));
+        return false;
+    *ret = (struct chunk){.n = (size_t)PQntuples(r), .last = str_z("")};
+    ret->events = ARENA_ARRAY(c->arena, struct event *, ret->n + 1);
+    ret->lines = ARENA_ARRAY(c->arena, struct seal_line, ret->n + 1);
+    for (int i = 0; i < PQntuples(r); i++) {
+        ret->last = text_of(c, r, i, 0);
+        if (!PQgetisnull(r, i, EVENT_COLUMNS + 1))
+            ret->lines[ret->n_lines++] = line_of(c, r, i);
+        if (PQgetisnull(r, i, 1))
+            continue; /* only a log line; or the event expired before its turn */
+        ret->events[ret->n_events] = event_from_row(c, r, i);
+        ret->events[ret->n_events++]->live_organization = PQgetisnull(r, i, EVENT_COLUMNS)
+                                                              ? str_z("")
+                                                              : text_of(c, r, i, EVENT_COLUMNS);
     }
-    return list;
+    return true;
 }
 
 /* Of the events of one organization: their number. */
@@ -133,14 +169,16 @@ static void put_result(struct jw *w, struct wharf_req *c, const struct event *e,
 static bool mark_processed(struct wharf_req *c, struct event *const *list, size_t n, const struct step_result *results)
 {
     static const char sql[] =
-        "UPDATE wharf.event AS e SET sequence = u.s, head = u.h, steps = u.t, processed_at = $2::timestamptz"
-        " FROM json_to_recordset($1::json) AS u(o text, c timestamptz, i text, s bigint, h text, t json)"
-        " WHERE e.organization_id = u.o AND e.created_at = u.c AND e.id = u.i";
+        "INSERT INTO wharf.event_done (organization_id, created_at, event_id, sequence, processed_at, head, steps)"
+        " SELECT u.o, u.c, u.i, u.s, $2::timestamptz, u.h, u.t"
+        " FROM json_to_recordset($1::json) AS u(o text, c timestamptz, i text, s bigint, h text, t json)";
     struct sql_arg args[2] = {{NULL, 0}, now_arg(c)};
     bool good;
     struct buf b;
     struct jw w;
 
+    if (!n)
+        return true;
     buf_init(&b, SIZE_MAX / 2);
     jw_init(&w, &b);
     jw_open(&w, NULL, '[');
@@ -206,29 +244,27 @@ static bool work_on(struct wharf_req *c, struct event *const *list, size_t n)
     return mark_processed(c, list, n, results) && note_failures(c, list, n, results);
 }
 
-/* Number of events; -1: it did not work out, nothing was done. after: the organization that was served last. */
+/* Number of changes; -1: it did not work out, nothing was done. after: the organization that was served last. */
 static int process_chunk(struct wharf_req *resident, char after[ID_MAX])
 {
     struct wharf_req c;
-    struct event **list;
-    size_t n = 0;
+    struct chunk k = {0};
     int done = -1;
 
     chunk_begin(resident, &c);
-    if (req_begin(&c) == WHARF_OK) {
-        list = claim(&c, after, &n);
-        if (list && !n) {
+    if (req_begin(&c) == WHARF_OK && claim(&c, after, &k)) {
+        if (!k.n) {
             done = 0;
-        } else if (list && work_on(&c, list, n)) {
-            c.news |= PULSE_PROCESSED;
+        } else if (work_on(&c, k.events, k.n_events) && seal_chunk(&c, k.lines, k.n_lines)) {
+            c.news |= k.n_events ? PULSE_PROCESSED : 0;
             if (req_commit(&c) == WHARF_OK) {
-                done = (int)n;
-                snprintf(after, ID_MAX, "%s", list[n - 1]->pub.organization.p);
+                done = (int)k.n;
+                snprintf(after, ID_MAX, "%s", k.last.p);
             }
         }
     }
     if (done < 0)
-        log_warn("events.chunk", "%zu events are processed later: %s", n,
+        log_warn("events.chunk", "%zu changes are processed later: %s", k.n,
             c.n_problems ? c.problems[0].text.p : "the transaction was lost");
     chunk_end(&c);
     return done;
@@ -269,8 +305,8 @@ static wharf_str steps_with(struct wharf_req *c, wharf_str steps, const char *na
 static bool settle_retry(struct wharf_req *c, const struct event *e, const char *step, int attempts, wharf_str steps,
     const struct step_result *result)
 {
-    static const char tell_sql[] = "UPDATE wharf.event SET steps = $4::json WHERE organization_id = $1 AND created_at "
-                                   "= $2::timestamptz AND id = $3";
+    static const char tell_sql[] = "UPDATE wharf.event_done SET steps = $4::json WHERE organization_id = $1 AND "
+                                   "created_at = $2::timestamptz AND event_id = $3";
     static const char over_sql[] =
         "DELETE FROM wharf.event_retry WHERE organization_id = $1 AND event_id = $2 AND step = $3";
     static const char again_sql[] =
@@ -309,10 +345,12 @@ static bool retry_row(struct wharf_req *c, const PGresult *r, int row)
 static int retry_steps(struct wharf_req *resident)
 {
     static const char tail[] =
-        ", e.head, r.step, r.attempts, e.steps::text, (SELECT o.live_organization_id FROM org.organization o WHERE "
+        ", h.head, r.step, r.attempts, h.steps::text, (SELECT o.live_organization_id FROM org.organization o WHERE "
         "o.organization_id = r.organization_id AND o.id = r.organization_id)"
         " FROM wharf.event_retry r JOIN wharf.event e ON e.organization_id = r.organization_id AND e.created_at = "
-        "r.event_created_at AND e.id = r.event_id WHERE r.next_at <= $1::timestamptz ORDER BY r.next_at LIMIT 50"
+        "r.event_created_at AND e.id = r.event_id JOIN wharf.event_done h ON h.organization_id = e.organization_id AND "
+        "h.created_at = e.created_at AND h.event_id = e.id WHERE r.next_at <= $1::timestamptz ORDER BY r.next_at LIMIT "
+        "50"
         " FOR UPDATE OF r SKIP LOCKED";
     struct wharf_req c;
     struct sql_arg now;
@@ -339,6 +377,15 @@ static int retry_steps(struct wharf_req *resident)
 
 /* ---- the resident ---- */
 
+static void pause_until(int64_t at_us)
+{
+    int64_t left_us = at_us - clock_monotonic_us();
+    struct timespec t = {.tv_nsec = left_us * 1000};
+
+    if (left_us > 0 && left_us < 1000000)
+        nanosleep(&t, NULL);
+}
+
 wharf_status processor_job(struct wharf_req *req, void *arg)
 {
     int64_t next_retry_us = 0, again_us = AGAIN_US;
@@ -346,6 +393,7 @@ wharf_status processor_job(struct wharf_req *req, void *arg)
 
     (void)arg;
     while (!req->job->stop(req)) {
+        int64_t begun_us = clock_monotonic_us();
         int n = process_chunk(req, after);
 
         if (n >= 0 && clock_monotonic_us() >= next_retry_us) {
@@ -360,6 +408,8 @@ wharf_status processor_job(struct wharf_req *req, void *arg)
         }
         if (!n)
             job_wait(req, POLL_US);
+        else if (n > 0 && n < CHUNK)
+            pause_until(begun_us + PACE_US);
     }
     return WHARF_OK;
 }

@@ -11,7 +11,9 @@
 const char event_columns[] =
     "e.organization_id, e.id, e.created_at, e.type, e.\"timestamp\", e.location_id, e.resource_type, e.resource_id,"
     " e.batch_id, e.actor_type, e.actor_id, e.actor_name, e.request_id, e.depth, e.data::text,"
-    " e.previous_attributes::text, e.data_truncated, e.disable_webhooks, e.expires_at, e.traceparent, e.sequence";
+    " e.previous_attributes::text, e.data_truncated, e.disable_webhooks, e.expires_at, e.traceparent, h.sequence";
+const char event_tables[] = "wharf.event e JOIN wharf.event_done h ON h.organization_id = e.organization_id"
+                            " AND h.created_at = e.created_at AND h.event_id = e.id";
 enum {
     E_ORGANIZATION,
     E_ID,
@@ -233,10 +235,9 @@ bool event_read(struct wharf_req *req, const wharf_str *ids, size_t n, struct ev
     if (n > READ_MAX || span_ms[1] < 0)
         return n <= READ_MAX || req_fail(req, "internal", NULL, "more than %d events are read at once", READ_MAX) == 0;
     sql = arena_printf(req->arena,
-        "SELECT %s, e.head FROM wharf.event e WHERE e.organization_id = $1 AND e.id = ANY ($2::text[])"
-        " AND e.created_at BETWEEN $3::timestamptz AND $4::timestamptz AND e.expires_at > $5::timestamptz"
-        " AND e.processed_at IS NOT NULL",
-        event_columns);
+        "SELECT %s, h.head FROM %s WHERE e.organization_id = $1 AND e.id = ANY ($2::text[])"
+        " AND e.created_at BETWEEN $3::timestamptz AND $4::timestamptz AND e.expires_at > $5::timestamptz",
+        event_columns, event_tables);
     args[0] = (struct sql_arg){req->who->organization.p, req->who->organization.n};
     args[1] = (struct sql_arg){list.p, list.n};
     args[2] = iso(req, span_ms[0] * 1000);
@@ -258,10 +259,10 @@ bool event_range(struct wharf_req *req, int64_t since_us, int64_t until_us, int6
     struct event ***ret, size_t *ret_n)
 {
     wharf_str sql = arena_printf(req->arena,
-        "SELECT %s, e.head FROM wharf.event e WHERE e.organization_id = $1 AND e.sequence > $2::bigint"
+        "SELECT %s, h.head FROM %s WHERE h.organization_id = $1 AND h.sequence > $2::bigint"
         " AND e.created_at >= $3::timestamptz AND e.created_at < $4::timestamptz AND e.expires_at > $5::timestamptz"
-        " ORDER BY e.sequence LIMIT $6::integer",
-        event_columns);
+        " ORDER BY h.sequence LIMIT $6::integer",
+        event_columns, event_tables);
     char sequence[24], limit[24];
     struct sql_arg args[6] = {{req->who->organization.p, req->who->organization.n}, {sequence, 0}, iso(req, since_us),
         iso(req, until_us), iso(req, clock_now_us()), {limit, 0}};

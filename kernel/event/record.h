@@ -1,4 +1,4 @@
-/* record.h - an event as the steps and the API see it: a row of wharf.event with its body (docs/spec/07-events-and-webhooks.md section 4).
+/* record.h - an event as the steps and the API see it: a row of wharf.event and what processing added, with its body (docs/spec/07-events-and-webhooks.md section 4).
  *
  * The body is put together from texts that are each stored once: the head, made when the event is processed, and data and previous_attributes as they
  * were written with the change. None of them is ever written again, so the bytes are the same whenever they are read.
@@ -20,8 +20,8 @@ struct event {
     const char *const *outcomes; /* of the processor */
 };
 
-/* Columns of wharf.event e that event_from_row() reads, in its order. */
-extern const char event_columns[];
+/* What event_from_row() reads, in its order, of event_tables: events that were processed. */
+extern const char event_columns[], event_tables[];
 enum { EVENT_COLUMNS = 21 };
 /* Columns 0 to 20 of the row; the head is made when the row has none. In the request's arena. */
 struct event *event_from_row(struct wharf_req *req, const PGresult *r, int row);

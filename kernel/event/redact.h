@@ -8,7 +8,8 @@
 
 #include "util/buf.h"
 
-struct redact_names { /* fields that definitions declare secret, beside the names known anyway; not changed while it is used */
+struct
+    redact_names { /* fields that definitions declare secret, beside the names known anyway; not changed while it is used */
     const char *const *items;
     size_t n;
 };

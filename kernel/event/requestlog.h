@@ -13,8 +13,10 @@ struct request_log;
 
 /* Texts are copied. Those that are empty are null. */
 struct request_line {
-    wharf_str organization, id, method, route, path, query, code, key_id, principal_id, ip, user_agent, client_request_id, idempotency_key;
-    wharf_str request_body, response_body; /* JSON, or its beginning, as it was; what must not be kept is removed by the thread */
+    wharf_str organization, id, method, route, path, query, code, key_id, principal_id, ip, user_agent,
+        client_request_id, idempotency_key;
+    wharf_str request_body,
+        response_body; /* JSON, or its beginning, as it was; what must not be kept is removed by the thread */
     wharf_str row_id, path_id, parent_id;
     int64_t created_us, duration_us, request_bytes, response_bytes;
     int status;

@@ -1,30 +1,73 @@
 /* seal.c - see seal.h. */
 #include "event/seal.h"
 
+#include <sodium.h>
 #include <stdlib.h>
 
 #include "query/filter.h"
 #include "resource/engine.h"
 #include "util/str.h"
 
-enum { SEAL_ROWS = 1000, VERIFY_ROWS = 20000 };
+enum { VERIFY_ROWS = 20000 };
 
-wharf_status seal_job(struct wharf_req *req, void *arg)
+/* Of the hash before, in hex, and the line; in hex. */
+static void hash_line(const char *before, wharf_str text, char ret[SEAL_HEX + 1])
 {
-    struct sql_arg most = {arena_printf(req->arena, "%d", (int)SEAL_ROWS).p, 4};
-    struct arena_mark mark = arena_mark(req->arena);
-    bool more = true;
-    PGresult *r;
+    static const char digits[] = "0123456789abcdef";
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256_state state;
 
-    (void)arg;
-    while (more) {
-        r = req_query(req, "SELECT wharf.seal_logs($1::integer)", &most, 1);
-        if (!r)
-            return WHARF_UNAVAILABLE;
-        more = PQgetvalue(r, 0, 0)[0] != '0' && !req->job->stop(req);
-        arena_rewind(req->arena, mark);
+    crypto_hash_sha256_init(&state);
+    crypto_hash_sha256_update(&state, (const unsigned char *)before, SEAL_HEX);
+    crypto_hash_sha256_update(&state, (const unsigned char *)text.p, text.n);
+    crypto_hash_sha256_final(&state, hash);
+    for (size_t i = 0; i < sizeof(hash); i++) {
+        ret[2 * i] = digits[hash[i] >> 4];
+        ret[2 * i + 1] = digits[hash[i] & 15];
     }
-    return WHARF_OK;
+    ret[SEAL_HEX] = 0;
+}
+
+bool seal_chunk(struct wharf_req *req, struct seal_line *lines, size_t n)
+{
+    static const char sql[] =
+        "WITH u AS (SELECT * FROM json_to_recordset($1::json) AS u(o text, c timestamptz, i text, s bigint, p text, h "
+        "text)),"
+        " s AS (INSERT INTO wharf.log_seal (organization_id, created_at, log_id, sequence, prev_hash, hash)"
+        " SELECT o, c, i, s, decode(p, 'hex'), decode(h, 'hex') FROM u)"
+        " UPDATE wharf.log_chain k SET hash = decode(l.h, 'hex') FROM"
+        " (SELECT DISTINCT ON (o) o, h FROM u ORDER BY o, s DESC) l WHERE k.organization_id = l.o";
+    const struct seal_line *before = NULL;
+    struct sql_arg arg;
+    struct buf b;
+    struct jw w;
+    bool good;
+
+    if (!n)
+        return true;
+    buf_init(&b, SIZE_MAX / 2);
+    jw_init(&w, &b);
+    jw_open(&w, NULL, '[');
+    for (size_t i = 0; i < n; i++) {
+        struct seal_line *l = &lines[i];
+        bool same = before && str_eq(before->organization, l->organization);
+
+        hash_line(same ? before->hash : l->chain_hash.p, l->text, l->hash);
+        jw_open(&w, NULL, '{');
+        jw_str(&w, "o", l->organization);
+        jw_str(&w, "c", l->created_at);
+        jw_str(&w, "i", l->id);
+        jw_int(&w, "s", l->sequence);
+        jw_z(&w, "p", same ? before->hash : l->chain_hash.p);
+        jw_z(&w, "h", l->hash);
+        jw_close(&w, '}');
+        before = l;
+    }
+    jw_close(&w, ']');
+    arg = (struct sql_arg){b.p, b.n};
+    good = req_query(req, sql, &arg, 1) != NULL;
+    buf_done(&b);
+    return good;
 }
 
 static void problem(void *arg, const char *code, wharf_str param, wharf_str message)
@@ -108,7 +151,8 @@ static wharf_status walk(struct wharf_req *req, int64_t first, int64_t last, int
 
 wharf_status seal_verify(struct wharf_req *req, const struct resource *shown, struct seal_report *ret)
 {
-    static const char sql[] = "SELECT sequence, hash, base_sequence FROM wharf.log_chain WHERE organization_id = $1";
+    static const char sql[] =
+        "SELECT sequence, encode(hash, 'hex'), base_sequence FROM wharf.log_chain WHERE organization_id = $1";
     struct sql_arg organization = {req->who->organization.p, req->who->organization.n};
     int64_t first, last, end = 0, base = 0;
     PGresult *r = req_query(req, sql, &organization, 1);

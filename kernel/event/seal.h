@@ -1,6 +1,7 @@
 /* seal.h - tamper evidence of the change log: rows chained by hashes, per organization (docs/spec/01-platform.md section 13, docs/logs.md).
  *
- * The chain itself is made and walked in SQL (db/migrations/0005_logs.sql). Leaves to others: writing rows (history.h), showing them.
+ * The chain is walked in SQL (db/migrations/0005_logs.sql). Leaves to others: writing rows (history.h), taking what is to be sealed
+ * (processor.h), showing them.
  */
 #ifndef WHARF_EVENT_SEAL_H
 #define WHARF_EVENT_SEAL_H
@@ -13,8 +14,15 @@ struct seal_report {
     wharf_str first_bad_id, head_hash; /* or empty */
 };
 
-/* A kernel job: seals what was committed since the last run. */
-wharf_status seal_job(struct wharf_req *req, void *arg);
+enum { SEAL_HEX = 64 };
+
+struct seal_line { /* as wharf.outbox_claim gives it */
+    wharf_str organization, created_at, id, text, chain_hash;
+    int64_t sequence;
+    char hash[SEAL_HEX + 1]; /* made here */
+};
+/* Seals lines, those of each organization together and in order, in the transaction that claimed them. False: problems. */
+bool seal_chunk(struct wharf_req *req, struct seal_line *lines, size_t n);
 /* Checks what the request's created_at filters choose of the resource that shows the log; its location rules do not count. */
 wharf_status seal_verify(struct wharf_req *req, const struct resource *shown, struct seal_report *ret);
 

@@ -234,9 +234,9 @@ static struct sql_arg number_arg(struct arena *a, int64_t n)
 static PGresult *read_events(struct stream_hub *h, struct arena *a, wharf_str organization, int64_t after)
 {
     wharf_str sql = arena_printf(a,
-        "SELECT %s, e.head FROM wharf.event e WHERE e.organization_id = $1 AND e.sequence > $2::bigint ORDER BY "
-        "e.sequence LIMIT %d",
-        event_columns, STREAM_BATCH);
+        "SELECT %s, h.head FROM %s WHERE h.organization_id = $1 AND h.sequence > $2::bigint ORDER BY h.sequence LIMIT "
+        "%d",
+        event_columns, event_tables, STREAM_BATCH);
     struct sql_arg args[2] = {{organization.p, organization.n}, number_arg(a, after)};
     struct db_error e;
 

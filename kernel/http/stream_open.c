@@ -223,8 +223,10 @@ static bool find_place(struct wharf_req *req, struct stream *st)
 {
     static const char sql[] =
         "SELECT COALESCE((SELECT sequence FROM wharf.event_counter WHERE organization_id = $1), 0),"
-        " (SELECT sequence FROM wharf.event WHERE organization_id = $1 AND sequence IS NOT NULL AND expires_at > "
-        "$2::timestamptz ORDER BY sequence LIMIT 1)";
+        " (SELECT h.sequence FROM wharf.event_done h JOIN wharf.event e ON e.organization_id = h.organization_id AND"
+        " e.created_at = h.created_at AND e.id = h.event_id WHERE h.organization_id = $1 AND e.expires_at > "
+        "$2::timestamptz"
+        " ORDER BY h.sequence LIMIT 1)";
     int64_t from = wanted_start(req), newest, oldest;
     char now[ISO_MS_LEN + 1];
     struct sql_arg args[2] = {{st->organization.p, st->organization.n}, {now, ISO_MS_LEN}};

@@ -2,7 +2,6 @@
 #include "blob/file.h"
 #include "event/processor.h"
 #include "event/retention.h"
-#include "event/seal.h"
 #include "job/job.h"
 #include "job/quarantined.h"
 #include "net/mail_job.h"
@@ -47,7 +46,6 @@ static const struct {
     {"events", processor_job, processor_policy},
     {"mail", mail_job, mail_job_policy},
     {"collect_files", file_collect_job, file_collect_policy},
-    {"seal_logs", seal_job, "{\"every\": \"2s\", \"retries\": 0, \"transaction\": \"own\"}"},
     {"retention", retention_job, "{\"every\": \"15m\", \"retries\": 0, \"transaction\": \"own\"}"},
     {"announce_quarantine", quarantined_job, quarantined_job_policy},
     {"tidy_jobs", tidy, "{\"every\": \"1h\", \"retries\": 0, \"transaction\": \"own\"}"},

@@ -172,7 +172,7 @@ def test_events(fresh):
     client = fresh.client()
     r = send(client, "Name,Email\nA,\nB,no\n")
     assert [e[0] for e in fresh.events(r.data["ids"][0])] == ["contact.created"]
-    batch = fresh.server.sql("SELECT type, batch_id, data FROM wharf.event WHERE organization_id = %s AND batch_id IS NOT NULL ORDER BY outbox_position", fresh.id)
+    batch = fresh.told("type, batch_id, data", "batch_id IS NOT NULL")
     assert [e[0] for e in batch] == ["contact.created", "contact.import_completed"] and len({e[1] for e in batch}) == 1
     assert {k: batch[1][2][k] for k in ("created", "skipped", "deleted")} == {"created": 1, "skipped": 1, "deleted": 0}
 

@@ -18,7 +18,7 @@ def org(server):
 
 
 def processed(org):
-    until(lambda: org.server.sql("SELECT count(*) FROM wharf.event WHERE organization_id = %s AND processed_at IS NULL", org.id) == [(0,)])
+    until(lambda: org.server.sql("SELECT count(*) FROM wharf.outbox WHERE organization_id = %s AND event_id IS NOT NULL", org.id) == [(0,)])
     return org.c.get("/v1/events?limit=100").data
 
 

@@ -32,7 +32,7 @@ def org(server):
 
 
 def rows(org, columns="type, sequence, steps, processed_at, data, previous_attributes, disable_webhooks, data_truncated, head"):
-    return org.server.sql(f"SELECT {columns} FROM wharf.event WHERE organization_id = %s ORDER BY outbox_position", org.id)
+    return org.server.sql(f"SELECT {columns} FROM wharf.event_state WHERE organization_id = %s ORDER BY sequence, created_at, id", org.id)
 
 
 def processed(org, n=None):
@@ -59,7 +59,7 @@ def test_sequences_are_gapless_and_in_order(org):
         org.c.post(f"/v1/things/{id}", {"name": "b"}, expect=200)
     processed(org, 40)
     assert [r[1] for r in rows(org)] == list(range(1, 41))
-    per_row = org.server.sql("SELECT resource_id, array_agg(type ORDER BY sequence) FROM wharf.event WHERE organization_id = %s GROUP BY 1", org.id)
+    per_row = org.server.sql("SELECT resource_id, array_agg(type ORDER BY sequence) FROM wharf.event_state WHERE organization_id = %s GROUP BY 1", org.id)
     assert all(types in (["stepbench.thing.created"], ["stepbench.thing.created", "stepbench.thing.updated"]) for _, types in per_row)
 
 

@@ -95,7 +95,7 @@ def things(org, n, **more):
 
 
 def processed(org):
-    until(lambda: org.server.sql("SELECT count(*) FROM wharf.event WHERE organization_id = %s AND processed_at IS NULL", org.id) == [(0,)])
+    until(lambda: org.server.sql("SELECT count(*) FROM wharf.outbox WHERE organization_id = %s AND event_id IS NOT NULL", org.id) == [(0,)])
 
 
 def sequences(frames):
@@ -190,10 +190,12 @@ def test_reconnecting_loses_and_repeats_nothing(org):
 def fill(org, n, from_sequence=1, hours=0):
     """Processed events without the work."""
     org.server.sql(
-        "INSERT INTO wharf.event (organization_id, id, created_at, type, \"timestamp\", resource_type, resource_id, actor_type, data, expires_at, sequence,"
-        " head, processed_at) SELECT %s, 'evt_' || lpad(g::text, 22, '0'), wharf.now(), 'stepbench.thing.updated', wharf.now(), 'made_by_test', 'x', 'system',"
-        " '{\"object\":\"thing\"}', wharf.now() + make_interval(hours => %s), g, '{\"id\":\"e\",\"sequence\":' || g || ',\"data\":', wharf.now()"
-        " FROM generate_series(%s, %s) g", org.id, 24 + hours, from_sequence, from_sequence + n - 1)
+        "WITH e AS (INSERT INTO wharf.event (organization_id, id, created_at, type, \"timestamp\", resource_type, resource_id, actor_type, data, expires_at)"
+        " SELECT %s, 'evt_' || lpad(g::text, 22, '0'), wharf.now(), 'stepbench.thing.updated', wharf.now(), 'made_by_test', 'x', 'system',"
+        " '{\"object\":\"thing\"}', wharf.now() + make_interval(hours => %s) FROM generate_series(%s, %s) g RETURNING organization_id, created_at, id)"
+        " INSERT INTO wharf.event_done (organization_id, created_at, event_id, sequence, processed_at, head, steps)"
+        " SELECT organization_id, created_at, id, n, wharf.now(), '{\"id\":\"e\",\"sequence\":' || n || ',\"data\":', '[]'"
+        " FROM (SELECT e.*, substr(e.id, 5)::bigint AS n FROM e) e", org.id, 24 + hours, from_sequence, from_sequence + n - 1)
     org.server.sql("INSERT INTO wharf.event_counter VALUES (%s, %s) ON CONFLICT (organization_id) DO UPDATE SET sequence = EXCLUDED.sequence",
                    org.id, from_sequence + n - 1)
 

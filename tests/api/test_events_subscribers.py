@@ -96,7 +96,7 @@ def alarm(org, id="thing_1"):
 
 
 def idle(org):
-    until(lambda: not org.server.sql("SELECT 1 FROM wharf.event WHERE organization_id = %s AND processed_at IS NULL", org.id))
+    until(lambda: not org.server.sql("SELECT 1 FROM wharf.outbox WHERE organization_id = %s AND event_id IS NOT NULL", org.id))
     until(lambda: not org.server.sql("SELECT 1 FROM wharf.job WHERE organization_id = %s AND state <> 'delayed'", org.id))
 
 

@@ -8,11 +8,12 @@ import pytest
 from wharf import BUILD, ISO, Server, make_location
 
 DAY = 86400
+SETTINGS = ("--modules", f"org,locations,logs,{BUILD}/tests/plugins/filterbench.so", "--test-clock")
 
 
 @pytest.fixture(scope="module")
 def server():
-    s = Server("--modules", f"org,locations,logs,{BUILD}/tests/plugins/filterbench.so", "--test-clock")
+    s = Server(*SETTINGS)
     yield s
     s.stop()
 
@@ -36,7 +37,7 @@ def wait(what, seconds=20):
 
 
 def sealed(c, org):
-    wait(lambda: org.server.sql("SELECT count(*) FROM wharf.change_log WHERE organization_id = %s AND sequence IS NULL", org.id)[0][0] == 0)
+    wait(lambda: org.server.sql("SELECT count(*) FROM wharf.outbox WHERE organization_id = %s", org.id)[0][0] == 0)
     return c.get("/v1/logs?limit=all").data  # with the making of keys
 
 
@@ -169,33 +170,48 @@ def bad(client, id, q=""):
 
 
 @pytest.mark.parametrize("assignment", ["actor_name = 'nobody'", "changes = '[{\"field\": \"x\", \"old\": 1, \"new\": 2}]'", "visibility = 'public'",
-                                        "message = 'nothing happened'", "location_id = NULL, resource_id = 'x'", "hash = repeat('0', 64)",
-                                        "prev_hash = repeat('0', 64)", "sequence = sequence + 1"])
+                                        "message = 'nothing happened'", "location_id = NULL, resource_id = 'x'"])
 def test_a_changed_row(client, fresh, chain, assignment):
     fresh.server.sql(f"UPDATE wharf.change_log SET {assignment} WHERE organization_id = %s AND id = %s", fresh.id, chain[4]["id"])
+    bad(client, chain[4]["id"])
+
+
+@pytest.mark.parametrize("assignment", ["hash = decode(repeat('0', 64), 'hex')", "prev_hash = decode(repeat('0', 64), 'hex')", "sequence = sequence + 1"])
+def test_a_changed_seal(client, fresh, chain, assignment):
+    fresh.server.sql(f"UPDATE wharf.log_seal SET {assignment} WHERE organization_id = %s AND log_id = %s", fresh.id, chain[4]["id"])
     d = client.get("/v1/logs/verify").data
     assert d["valid"] is False and d["first_bad_id"] in (chain[4]["id"], chain[5]["id"])
+
+
+SEAL_AGAIN = ("UPDATE wharf.log_seal s SET hash = wharf.log_hash(s.prev_hash, c) FROM wharf.change_log c WHERE c.organization_id = s.organization_id"
+              " AND c.created_at = s.created_at AND c.id = s.log_id AND s.organization_id = %s AND s.log_id = %s")
 
 
 def test_a_changed_row_that_was_hashed_again(client, fresh, chain):
     """Who changes a row and its hash has to change all that follow, and the head that was told."""
     fresh.server.sql("UPDATE wharf.change_log SET actor_name = 'nobody' WHERE organization_id = %s AND id = %s", fresh.id, chain[4]["id"])
-    fresh.server.sql("UPDATE wharf.change_log c SET hash = wharf.log_hash(prev_hash, c) WHERE organization_id = %s AND id = %s", fresh.id, chain[4]["id"])
+    fresh.server.sql(SEAL_AGAIN, fresh.id, chain[4]["id"])
     bad(client, chain[5]["id"])
 
 
 def test_a_deleted_row(client, fresh, chain):
     fresh.server.sql("DELETE FROM wharf.change_log WHERE organization_id = %s AND id = %s", fresh.id, chain[4]["id"])
-    bad(client, chain[5]["id"])
+    bad(client, chain[4]["id"])
     # also when the question is only about its neighbours
     bad(client, chain[5]["id"], "?created_at[gt]=" + chain[4]["created_at"])
-    bad(client, chain[3]["id"], "?created_at[lt]=" + chain[4]["created_at"])
+    bad(client, chain[4]["id"], "?created_at[lt]=" + chain[4]["created_at"])
+    # and when its seal went with it
+    fresh.server.sql("DELETE FROM wharf.log_seal WHERE organization_id = %s AND log_id = %s", fresh.id, chain[4]["id"])
+    bad(client, chain[5]["id"])
 
 
 def test_the_first_and_the_last_row_deleted(client, fresh, chain):
     fresh.server.sql("DELETE FROM wharf.change_log WHERE organization_id = %s AND id = %s", fresh.id, chain[9]["id"])
+    bad(client, chain[9]["id"])
+    fresh.server.sql("DELETE FROM wharf.log_seal WHERE organization_id = %s AND log_id = %s", fresh.id, chain[9]["id"])
     bad(client, chain[8]["id"])
-    fresh.server.sql("DELETE FROM wharf.change_log WHERE organization_id = %s AND id = %s", fresh.id, chain[0]["id"])
+    for table, id in (("change_log", "id"), ("log_seal", "log_id")):
+        fresh.server.sql(f"DELETE FROM wharf.{table} WHERE organization_id = %s AND {id} = %s", fresh.id, chain[0]["id"])
     bad(client, chain[1]["id"])
 
 
@@ -207,9 +223,10 @@ def test_a_row_put_in(client, fresh, chain):
     fresh.server.sql("DELETE FROM wharf.change_log WHERE organization_id = %s AND id = %s", fresh.id, forged["id"])
     assert client.get("/v1/logs/verify").data["valid"]
     # behind the end, well made
-    forged |= {"sequence": 11, "prev_hash": chain[9]["hash"]}
     fresh.server.sql(copy, json.dumps(forged), fresh.id, chain[9]["id"])
-    fresh.server.sql("UPDATE wharf.change_log c SET hash = wharf.log_hash(prev_hash, c) WHERE organization_id = %s AND id = %s", fresh.id, forged["id"])
+    fresh.server.sql("INSERT INTO wharf.log_seal SELECT organization_id, created_at, %s, 11, hash, '' FROM wharf.log_seal WHERE organization_id = %s AND log_id = %s",
+                     forged["id"], fresh.id, chain[9]["id"])
+    fresh.server.sql(SEAL_AGAIN, fresh.id, forged["id"])
     bad(client, forged["id"])
 
 
@@ -217,6 +234,8 @@ def test_the_whole_chain_gone(client, fresh, chain):
     fresh.server.sql("DELETE FROM wharf.change_log WHERE organization_id = %s", fresh.id)
     d = client.get("/v1/logs/verify").data
     assert d["valid"] is False and d["head_hash"] == chain[9]["hash"]
+    fresh.server.sql("DELETE FROM wharf.log_seal WHERE organization_id = %s", fresh.id)
+    assert client.get("/v1/logs/verify").data["valid"] is False
     fresh.server.sql("DELETE FROM wharf.log_chain WHERE organization_id = %s", fresh.id)
     assert client.get("/v1/logs/verify").data == {"valid": True, "checked": 0, "first_bad_id": None, "head_hash": None}
 
@@ -234,8 +253,9 @@ def test_rows_that_commit_late(client, fresh, chain):
     import psycopg2
     late = psycopg2.connect(fresh.server.conninfo)
     with late.cursor() as c:
-        c.execute("INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, actor_type)"
-                  " VALUES (%s, %s, %s::timestamptz - interval '20 seconds', 'sample', 'x', 'updated', 'system')",
+        c.execute("WITH l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, actor_type)"
+                  " VALUES (%s, %s, %s::timestamptz - interval '20 seconds', 'sample', 'x', 'updated', 'system') RETURNING organization_id, created_at, id)"
+                  " INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l",
                   (fresh.id, "log_" + "A" * 22, chain[0]["created_at"]))
     sample(client)
     assert sealed(client, fresh)[0]["hash"]
@@ -246,47 +266,34 @@ def test_rows_that_commit_late(client, fresh, chain):
     assert client.get("/v1/logs/verify").data == {"valid": True, "checked": 12, "first_bad_id": None, "head_hash": rows[-1]["hash"]}
 
 
-def test_sealers_beside_each_other(client, fresh):
-    import threading
-
-    import psycopg2
-    stop = threading.Event()
-
-    def seal():
-        db = psycopg2.connect(fresh.server.conninfo)
-        db.autocommit = True
-        with db.cursor() as c:
-            while not stop.is_set():
-                c.execute("SELECT wharf.seal_logs(7)")
-        db.close()
-
-    threads = [threading.Thread(target=seal) for _ in range(3)]
-    for t in threads:
-        t.start()
-    for _ in range(60):
-        sample(client)
-    rows = sealed(client, fresh)
-    stop.set()
-    for t in threads:
-        t.join()
+def test_sealers_beside_each_other(server, client, fresh):
+    """Another server on the same database: changes are sealed once, in one chain."""
+    beside = Server(*SETTINGS, beside=server)
+    try:
+        for _ in range(60):
+            sample(client)
+        rows = sealed(client, fresh)
+    finally:
+        beside.stop()
     assert len({r["hash"] for r in rows}) == 62
     assert client.get("/v1/logs/verify").data["checked"] == 62 and client.get("/v1/logs/verify").data["valid"]
 
 
 # ---- retention ----
 
-def age(org, ids, days):
-    """Rows made older as they would be, before they are sealed."""
-    for id in ids:
-        org.server.sql("UPDATE wharf.change_log SET created_at = created_at - make_interval(days => %s) WHERE organization_id = %s AND id = %s",
-                       days, org.id, id)
-
-
 def old_rows(org, n, days):
     for i in range(n):
-        org.server.sql("INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, actor_type)"
-                       " VALUES (%s, 'log_' || lpad(%s::text, 22, '0'), wharf.now() - make_interval(days => %s), 'sample', 'old', 'updated', 'system')",
+        org.server.sql("WITH l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, actor_type)"
+                       " VALUES (%s, 'log_' || lpad(%s::text, 22, '0'), wharf.now() - make_interval(days => %s), 'sample', 'old', 'updated', 'system')"
+                       " RETURNING organization_id, created_at, id) INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l",
                        org.id, str(i), days)
+
+
+def age(org, days, but=""):
+    """Sealed rows made older, from the beginning of the chain on, as time would; their hashes do not hold any more."""
+    for table, id in (("change_log", "id"), ("log_seal", "log_id")):
+        org.server.sql(f"UPDATE wharf.{table} SET created_at = created_at - make_interval(days => %s) WHERE organization_id = %s AND {id} <> %s",
+                       days, org.id, but)
 
 
 def settings(org, text):
@@ -295,28 +302,31 @@ def settings(org, text):
 
 
 def test_what_is_over_is_hidden_at_once_and_deleted_later(server, fresh):
-    old_rows(fresh, 5, 40)
+    old_rows(fresh, 5, 0)
     c = fresh.client()
     new = sample(c)
-    assert len(sealed(c, fresh)) == 8 and len(c.get("/v1/logs?resource_id=old").data) == 5
+    rows = sealed(c, fresh)
+    assert len(rows) == 8 and len(c.get("/v1/logs?resource_id=old").data) == 5
+    age(fresh, 40, but=rows[0]["id"])
     settings(fresh, '{"logs": {"retain_days": 30}}')
-    wait(lambda: [r["resource_id"] for r in c.get("/v1/logs?resource=sample").data] == [new["id"]])
-    strict = c
+    wait(lambda: [r["resource_id"] for r in c.get("/v1/logs").data] == [new["id"]])
     assert server.sql("SELECT wharf.expire_change_log(3)") == [(3,)]
-    assert strict.get("/v1/logs/verify").data["valid"]
-    assert server.sql("SELECT wharf.expire_change_log(1000)") == [(2,)] and server.sql("SELECT wharf.expire_change_log(1000)") == [(0,)]
-    assert server.sql("SELECT count(*) FROM wharf.change_log WHERE organization_id = %s", fresh.id) == [(3,)]
-    left = strict.get("/v1/logs/verify").data
-    assert left["valid"] and left["checked"] == 3
+    assert server.sql("SELECT base_sequence FROM wharf.log_chain WHERE organization_id = %s", fresh.id) == [(3,)]
+    assert server.sql("SELECT wharf.expire_change_log(1000)") == [(4,)] and server.sql("SELECT wharf.expire_change_log(1000)") == [(0,)]
+    for table in ("change_log", "log_seal"):
+        assert server.sql(f"SELECT count(*) FROM wharf.{table} WHERE organization_id = %s", fresh.id) == [(1,)]
+    left = c.get("/v1/logs/verify").data
+    assert left["valid"] and left["checked"] == 1
     # what retention did not take is still missed
     server.sql("DELETE FROM wharf.change_log WHERE organization_id = %s", fresh.id)
-    assert not strict.get("/v1/logs/verify").data["valid"]
+    assert not c.get("/v1/logs/verify").data["valid"]
 
 
 def test_the_job_deletes(server, fresh):
-    old_rows(fresh, 3, 400)
+    old_rows(fresh, 3, 0)
     c = fresh.client()
     sealed(c, fresh)
+    age(fresh, 400)
     server.sql("INSERT INTO wharf.event (organization_id, id, created_at, type, \"timestamp\", resource_type, resource_id, actor_type, data, expires_at)"
                " VALUES (%s, 'evt_x', wharf.now(), 'x.y', wharf.now(), 'x', 'x', 'system', '{}', wharf.now() - interval '1 second')", fresh.id)
     assert c.get("/v1/logs?resource=sample").data == []
@@ -340,7 +350,7 @@ def test_partitions_are_dropped_when_all_is_over(server):
     org = server.organization()
     server.sql("SELECT wharf.ensure_partitions(wharf.now() - interval '800 days')")
     old_rows(org, 3, 800)
-    wait(lambda: server.sql("SELECT count(*) FROM wharf.change_log WHERE organization_id = %s AND sequence IS NULL", org.id)[0][0] == 0)
+    wait(lambda: server.sql("SELECT count(*) FROM wharf.outbox WHERE organization_id = %s", org.id)[0][0] == 0)
     c = org.client()
     sample(c)
     sealed(c, org)
@@ -349,5 +359,5 @@ def test_partitions_are_dropped_when_all_is_over(server):
     assert server.sql("SELECT wharf.drop_expired_partitions()")[0][0] > 0
     after = {r[0] for r in server.sql("SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid")}
     gone = before - after
-    assert gone and all(any(g.startswith(t) for t in ("change_log_y", "request_log_y", "event_y")) for g in gone)
+    assert gone and all(any(g.startswith(t) for t in ("change_log_y", "request_log_y", "event_y", "log_seal_y", "event_done_y")) for g in gone)
     assert c.get("/v1/logs/verify").data["checked"] in (2, 3) and len(c.get("/v1/logs").data) == 3  # the organization's own row may be sealed before the old ones

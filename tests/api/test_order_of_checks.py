@@ -38,7 +38,15 @@ def world():
 
 
 def send(w, broken):
-    """A token comes back each second: an empty bucket is emptied again just before."""
+    """A token comes back each second, perhaps just now: it is asked again for as long as an emptied bucket had one."""
+    for _ in range(20):
+        answer = send_once(w, broken)
+        if "rate" not in broken or answer in (ANSWERS[c] for c in CHECKS[:CHECKS.index("rate") + 1]):
+            break
+    return answer
+
+
+def send_once(w, broken):
     key = "nonsense" if "key" in broken else getattr(w, ("poor" if "scope" in broken else "good") + ("_spent" if "rate" in broken else ""))
     while "rate" in broken and requests.get(w.server.base + "/v1/locations", headers={"SVC-API-KEY": key}, timeout=10).status_code == 200:
         pass

@@ -296,8 +296,7 @@ def test_delete(client, org, what):
 def test_edge_case_2_disable_webhooks_is_of_the_tracker_alone(client, org):
     row, leg_row = track(client), ship(client)
     post(client, row, disable_webhooks=True, chaining={"add": [leg_row["id"]]})
-    quiet = lambda id, type: [q for q, in org.server.sql(  # noqa: E731
-        "SELECT disable_webhooks FROM wharf.event WHERE organization_id = %s AND resource_id = %s AND type = %s ORDER BY outbox_position", org.id, id, type)]
+    quiet = lambda id, type: [q for q, in org.told("disable_webhooks", "resource_id = %s AND type = %s", id, type)]  # noqa: E731
     assert quiet(row["id"], "tracker.created") == [False]
     assert quiet(row["id"], "tracker.updated") == [True]
     assert quiet(leg_row["id"], "shipment.updated")[-1:] == [False]

@@ -201,6 +201,14 @@ class Organization:
                                " AND resource_id = %s ORDER BY id", self.id, resource_id)
         return [r for r in rows if type in (None, r[0])]
 
+    def told(self, columns, where, *args):
+        """Of events, in the order in which they were processed; waits until all are."""
+        end = time.monotonic() + 30
+        while self.server.sql("SELECT 1 FROM wharf.outbox WHERE organization_id = %s LIMIT 1", self.id):
+            assert time.monotonic() < end, "events are not processed"
+            time.sleep(0.02)
+        return self.server.sql(f"SELECT {columns} FROM wharf.event_state WHERE organization_id = %s AND {where} ORDER BY sequence", self.id, *args)
+
     def changes(self, resource_id):
         return self.server.sql("SELECT action, changes, actor_type, actor_id, request_id, event_id, location_id, parent_id"
                                " FROM wharf.change_log WHERE organization_id = %s AND resource_id = %s ORDER BY created_at, id",

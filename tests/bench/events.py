@@ -15,9 +15,10 @@ import requests
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
 from wharf import BUILD, Server  # noqa: E402
 
-FILL = ("INSERT INTO wharf.event (organization_id, id, created_at, type, \"timestamp\", resource_type, resource_id, actor_type, data, expires_at)"
+FILL = ("WITH e AS (INSERT INTO wharf.event (organization_id, id, created_at, type, \"timestamp\", resource_type, resource_id, actor_type, data, expires_at)"
         " SELECT %s, 'evt_' || lpad(g::text, 22, '0'), wharf.now(), 'user.updated', wharf.now(), 'made_by_test', 'user_' || (g %% 1000), 'user',"
-        " json_build_object('id', 'x', 'object', 'user', 'name', repeat('x', 500)), wharf.now() + interval '30 days' FROM generate_series(1, %s) g")
+        " json_build_object('id', 'x', 'object', 'user', 'name', repeat('x', 500)), wharf.now() + interval '30 days' FROM generate_series(1, %s) g RETURNING organization_id, created_at, id)"
+        " INSERT INTO wharf.outbox (organization_id, created_at, event_id) SELECT * FROM e")
 
 
 def tell(name, values):
@@ -48,7 +49,7 @@ def latency(server):
         sent[row.data["id"]] = (begun, time.monotonic())
         time.sleep(0.03)
     time.sleep(1.5)
-    rows = server.sql("SELECT extract(epoch FROM processed_at - created_at) * 1000 FROM wharf.event WHERE organization_id = %s AND type = 'user.created'", org.id)
+    rows = server.sql("SELECT extract(epoch FROM processed_at - created_at) * 1000 FROM wharf.event_state WHERE organization_id = %s AND type = 'user.created'", org.id)
     tell("request begun -> processed, one at a time", [float(r[0]) for r in rows])
     tell("answer received -> frame received", [max(0.0, (got[k] - sent[k][1]) * 1000) for k in sent if k in got])
 
@@ -60,7 +61,7 @@ def throughput(server, n, organizations):
         server.sql(FILL, id, n // organizations)
     begun = time.monotonic()
     server.sql("NOTIFY wharf_event")
-    while server.sql("SELECT 1 FROM wharf.event WHERE processed_at IS NULL LIMIT 1"):
+    while server.sql("SELECT 1 FROM wharf.outbox WHERE event_id IS NOT NULL LIMIT 1"):
         time.sleep(0.02)
     took = time.monotonic() - begun
     print(f"{n} events of {organizations} organizations: {took:.2f} s, {n / took:.0f}/s")

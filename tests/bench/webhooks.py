@@ -20,11 +20,12 @@ from wharf import Server  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent / "hooks"
 # Events as a location's update leaves them, of so many resources; their bodies have about two kilobytes.
-EVENTS = """INSERT INTO wharf.event (organization_id, id, created_at, type, "timestamp", resource_type, resource_id, actor_type, actor_id, data,
+EVENTS = """WITH e AS (INSERT INTO wharf.event (organization_id, id, created_at, type, "timestamp", resource_type, resource_id, actor_type, actor_id, data,
     previous_attributes, expires_at)
 SELECT %s, 'evt_' || lpad(i::text || %s, 22, '0'), wharf.now(), 'location.updated', wharf.now(), 'location', 'loc_' || i %% %s, 'system', 'sys',
     json_build_object('id', 'loc_' || i %% %s, 'object', 'location', 'name', 'n' || i, 'address', json_build_object('formatted', repeat('x', 1700))), '{"name": "before"}',
-    wharf.now() + interval '30 days' FROM generate_series(1, %s) i"""
+    wharf.now() + interval '30 days' FROM generate_series(1, %s) i RETURNING organization_id, created_at, id)
+INSERT INTO wharf.outbox (organization_id, created_at, event_id) SELECT * FROM e"""
 
 
 def compiled(folder, name, *libraries):
@@ -61,7 +62,7 @@ def hold(server, hook, held):
 def add_events(server, org, salt, resources, n):
     server.sql(EVENTS, org.id, salt, resources, resources, n)
     server.sql("NOTIFY wharf_event")
-    while server.sql("SELECT 1 FROM wharf.event WHERE processed_at IS NULL LIMIT 1"):
+    while server.sql("SELECT 1 FROM wharf.outbox WHERE event_id IS NOT NULL LIMIT 1"):
         time.sleep(0.02)
 
 

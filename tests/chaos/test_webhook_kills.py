@@ -94,7 +94,7 @@ def open_deliveries(server):
 
 
 def unprocessed(server):
-    return rows(server, "SELECT (SELECT count(*) FROM wharf.event WHERE processed_at IS NULL) + (SELECT count(*) FROM wharf.event_retry)")
+    return rows(server, "SELECT (SELECT count(*) FROM wharf.outbox WHERE event_id IS NOT NULL) + (SELECT count(*) FROM wharf.event_retry)")
 
 
 def test_webhooks_under_kills(request):

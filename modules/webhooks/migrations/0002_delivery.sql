@@ -399,14 +399,15 @@ BEGIN
     RETURN QUERY
         SELECT q.organization_id, q.webhook_id, w.version, q.attempt_id, q.started_at::timestamptz, q.lane, q.resource_type, q.resource_id, d.id,
             d.created_at::timestamptz, d.event_id, d.event_type, d.sequence, q.attempts, q.retries, d.trigger, d.superseded, e.traceparent,
-            CASE WHEN w.payload = 'thin' THEN e.head || '{"id":' || to_json(e.resource_id)::text || ',"object":' || to_json(e.resource_type)::text
+            CASE WHEN w.payload = 'thin' THEN h.head || '{"id":' || to_json(e.resource_id)::text || ',"object":' || to_json(e.resource_type)::text
                 || ',"location_id":' || COALESCE(to_json(e.location_id)::text, 'null') || '}}'
-            ELSE e.head || e.data::text || ',"previous_attributes":' || COALESCE(e.previous_attributes::text, 'null') || '}' END
+            ELSE h.head || e.data::text || ',"previous_attributes":' || COALESCE(e.previous_attributes::text, 'null') || '}' END
         FROM unnest(taken) AS q
         JOIN webhooks.delivery d ON d.organization_id = q.organization_id AND d.created_at = q.head_at AND d.event_id = q.head_event
             AND d.webhook_id = q.webhook_id AND d.run_id = q.head_run
         JOIN webhooks.webhook w ON w.organization_id = q.organization_id AND w.id = q.webhook_id
-        LEFT JOIN wharf.event e ON e.organization_id = d.organization_id AND e.created_at = d.event_at AND e.id = d.event_id;
+        LEFT JOIN wharf.event e ON e.organization_id = d.organization_id AND e.created_at = d.event_at AND e.id = d.event_id
+        LEFT JOIN wharf.event_done h ON h.organization_id = d.organization_id AND h.created_at = d.event_at AND h.event_id = d.event_id;
 END
 $$;
 
