@@ -2,6 +2,7 @@
 """The rules a machine can check (docs/architecture.md, 'Rules that a test or the build enforces'). No list of exceptions.
 
   gates.py BUILD [gate...]      one line per gate, the problems below it, "N passed, N failed" at the end
+  gates.py BUILD report         lines of C code for each module and resource
 """
 import concurrent.futures
 import hashlib
@@ -118,6 +119,41 @@ def gate_includes():
     return problems
 
 
+COPY_LINES = 12
+
+
+def code_lines(f):
+    """(number, text) of the lines that are code: comments, white space, empty lines and includes dropped."""
+    def blank(m):
+        return m.group(1) or re.sub(r"[^\n]", " ", m.group(0))
+    source = re.sub(r'/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\\n])*")', blank, text(f), flags=re.S)
+    squeezed = ((n, re.sub(r"\s+", "", line)) for n, line in enumerate(source.split("\n"), 1))
+    return [(n, line) for n, line in squeezed if line and not line.startswith("#include")]
+
+
+def gate_copies():
+    """No stretch of so many equal lines of code stands in two files: it belongs into a header of plugin-api/ or into a service."""
+    places, problems = {}, []
+    for f in tracked("modules/**/*.c", "modules/**/*.h", "kernel/**/*.c", "kernel/**/*.h"):
+        lines, told = code_lines(f), None
+        for i in range(len(lines) - COPY_LINES + 1):
+            stretch = tuple(line for _, line in lines[i:i + COPY_LINES])
+            other, at = places.setdefault(stretch, (f, lines[i][0]))
+            if other != f and told != other:
+                problems.append(f"{f}:{lines[i][0]}: {COPY_LINES} lines or more as in {other}:{at}; write them once")
+            told = other if other != f else None
+    return problems
+
+
+def report_weight():
+    """For people: lines of C code in each module, and for each of its resources."""
+    for folder in sorted({f.split("/")[1] for f in tracked("modules/*/plugin.json")}):
+        lines = sum(len(code_lines(f)) for f in tracked(f"modules/{folder}/*.c", f"modules/{folder}/*.h"))
+        resources = len(tracked(f"schemas/{folder}/*.json"))
+        each_one = f", {lines // resources} each" if resources else ""
+        print(f"{folder:12} {lines:5} lines, {resources} resources{each_one}")
+
+
 # ---- headers alone ----------------------------------------------------------------------------------------------------
 
 def gate_headers():
@@ -230,6 +266,9 @@ def gate_tidy():
 def main():
     gates = {name[5:]: fn for name, fn in globals().items() if name.startswith("gate_")}
     chosen = sys.argv[2:] or list(gates)
+    if chosen == ["report"]:
+        report_weight()
+        return
     failed = 0
     for name in chosen:
         problems = gates[name]()

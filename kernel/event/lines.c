@@ -63,8 +63,16 @@ wharf_status log_add(wharf_req *req, const wharf_log_line *line)
     return req_query(req, sql, args, 16) ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
-wharf_status log_recent(
-    wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility, size_t limit, const wharf_json **ret_rows)
+/* Some of these ids' rows, taken in one order and shown in one, as a JSON array. */
+struct choice {
+    const wharf_str *ids;
+    size_t n;
+    wharf_str visibility;
+    const char *take, *show; /* "" or " DESC" */
+    int64_t skip, limit;
+};
+
+static wharf_status read_rows(struct wharf_req *req, const struct choice *c, const wharf_json **ret_rows)
 {
     struct json_error e;
     struct sql s;
@@ -72,22 +80,43 @@ wharf_status log_recent(
 
     *ret_rows = NULL;
     sql_init(&s, req->arena);
-    sql_add(&s, "SELECT coalesce(jsonb_agg(x.row ORDER BY x.created_at, x.id), '[]') FROM (SELECT c.created_at, c.id,"
-                " (wharf.canonical_log(c))::jsonb AS row FROM wharf.change_log c WHERE c.organization_id = ");
+    sql_addf(&s,
+        "SELECT coalesce(jsonb_agg(x.row ORDER BY x.created_at%s, x.id%s), '[]') FROM (SELECT c.created_at, c.id,"
+        " (wharf.canonical_log(c))::jsonb AS row FROM wharf.change_log c WHERE c.organization_id = ",
+        c->show, c->show);
     sql_bind(&s, req->who->organization);
     sql_add(&s, " AND c.resource_id = ANY (");
-    sql_bind_array(&s, ids, n);
+    sql_bind_array(&s, c->ids, c->n);
     sql_add(&s, "::text[])");
-    if (visibility.n) {
+    if (c->visibility.n) {
         sql_add(&s, " AND c.visibility = ");
-        sql_bind(&s, visibility);
+        sql_bind(&s, c->visibility);
     }
-    sql_add(&s, " ORDER BY c.created_at DESC, c.id DESC LIMIT ");
-    sql_bind_int(&s, (int64_t)limit);
-    sql_add(&s, ") x");
+    sql_addf(&s, " ORDER BY c.created_at%s, c.id%s OFFSET ", c->take, c->take);
+    sql_bind_int(&s, c->skip);
+    sql_add(&s, "::bigint LIMIT ");
+    sql_bind_int(&s, c->limit);
+    sql_add(&s, "::bigint) x");
     r = req_query_sql(req, &s);
     if (!r)
         return WHARF_UNAVAILABLE;
     *ret_rows = json_parse(req->arena, str_z(PQgetvalue(r, 0, 0)), &e);
     return *ret_rows ? WHARF_OK : WHARF_INTERNAL;
+}
+
+wharf_status log_recent(
+    wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility, size_t limit, const wharf_json **ret_rows)
+{
+    const struct choice newest = {ids, n, visibility, " DESC", "", 0, (int64_t)limit};
+
+    return read_rows(req, &newest, ret_rows);
+}
+
+wharf_status log_page(wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility, bool newest, int64_t skip,
+    int64_t limit, const wharf_json **ret_rows)
+{
+    const char *order = newest ? " DESC" : "";
+    const struct choice page = {ids, n, visibility, order, order, skip, limit};
+
+    return read_rows(req, &page, ret_rows);
 }

@@ -20,6 +20,10 @@ struct wharf_out { /* handle: a JSON writer */
     unsigned depth;
 };
 
+/* host_page.c: of the table of the request. */
+wharf_status page_read(wharf_req *req, int64_t limit, int64_t most, int64_t *ret_page, int64_t *ret_limit);
+void page_told(wharf_req *req, int64_t page, int64_t limit, bool has_more);
+
 extern const wharf_host host_tables;
 extern const wharf_mem_api host_mem;
 extern const wharf_err_api host_err;

@@ -27,7 +27,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.fetch", 1, 1}, &host_fetch},
     {{"wharf.mail", 1, 1}, &host_mail},
     {{"wharf.keys", 1, 0}, &host_keys},
-    {{"wharf.logs", 1, 1}, &host_logs},
+    {{"wharf.logs", 1, 2}, &host_logs},
     {{"wharf.config", 1, 0}, &host_config},
     {{"wharf.text", 1, 0}, &host_text},
     {{"wharf.token", 1, 1}, &host_token},

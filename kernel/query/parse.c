@@ -71,7 +71,7 @@ static bool problem(struct parse *p, wharf_str param, const char *text)
 }
 
 /* [1-9][0-9]*, saturating. */
-static bool whole(wharf_str s, int64_t *ret)
+bool query_whole(wharf_str s, int64_t *ret)
 {
     int64_t v = 0;
 
@@ -92,7 +92,7 @@ static bool read_limit(struct parse *p, wharf_str value)
 
     if (str_eqz(value, "all"))
         p->q->limit = max;
-    else if (!whole(value, &p->q->limit) || p->q->limit > max)
+    else if (!query_whole(value, &p->q->limit) || p->q->limit > max)
         return problem(
             p, WHARF_S("limit"), arena_printf(p->a, "must be a whole number from 1 to %lld, or all", (long long)max).p);
     return true;
@@ -220,7 +220,7 @@ static bool read_control(struct parse *p, enum control c, const struct query_pai
         return problem(p, name, "can't be chosen: this list has one order");
     switch (c) {
     case C_PAGE:
-        return whole(value, &p->q->page) || problem(p, name, "must be a whole number from 1");
+        return query_whole(value, &p->q->page) || problem(p, name, "must be a whole number from 1");
     case C_LIMIT:
         return read_limit(p, value);
     case C_CURSOR:

@@ -109,6 +109,8 @@ const struct list_query *query_parse(struct arena *a, const struct definition *d
 /* The same for one row: `fields` and include parameters only, all others are unknown. */
 const struct view_query *query_parse_view(struct arena *a, const struct definition *d, const struct query_pair *pairs,
     size_t n_pairs, const struct query_options *options, query_problem_fn *fn, void *arg);
+/* A whole number from 1. */
+bool query_whole(wharf_str value, int64_t *ret);
 /* true 1 yes / false 0 no, in any case. False: something else. */
 bool query_truth(wharf_str value, bool *ret_truth);
 

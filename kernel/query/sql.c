@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "query/query.h"
+#include "wharf/values.h"
 
 enum { SQL_TEXT_MAX = 1 << 20 };
 
@@ -71,24 +72,7 @@ void sql_bind_null(struct sql *s)
 
 void sql_bind_array(struct sql *s, const wharf_str *values, size_t n)
 {
-    size_t most = 3, k = 0;
-    char *out;
+    wharf_str list = wharf_array(values, n, arena_alloc(s->arena, wharf_array_room(values, n)));
 
-    for (size_t i = 0; i < n; i++)
-        most += 2 * values[i].n + 3;
-    out = arena_alloc(s->arena, most);
-    out[k++] = '{';
-    for (size_t i = 0; i < n; i++) {
-        if (i)
-            out[k++] = ',';
-        out[k++] = '"';
-        for (size_t j = 0; j < values[i].n; j++) {
-            if (values[i].p[j] == '"' || values[i].p[j] == '\\')
-                out[k++] = '\\';
-            out[k++] = values[i].p[j];
-        }
-        out[k++] = '"';
-    }
-    out[k++] = '}';
-    sql_addf(s, "$%zu", keep(s, (struct sql_arg){out, k}));
+    sql_addf(s, "$%zu", keep(s, (struct sql_arg){list.p, list.n}));
 }

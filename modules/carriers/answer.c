@@ -70,7 +70,7 @@ static bool name_of(const struct names *names, wharf_str code, wharf_str *ret)
 
 static wharf_val piece(wharf_req *req, wharf_str s)
 {
-    return text(W->mem->dup(req, s.p, s.n));
+    return val_text(W->mem->dup(req, s.p, s.n));
 }
 
 static void put_service(wharf_req *req, wharf_out *out, const struct format *f, wharf_str core)
@@ -83,7 +83,7 @@ static void put_service(wharf_req *req, wharf_out *out, const struct format *f, 
     }
     W->json->open(out, "service", '{');
     W->json->put(out, "code", piece(req, code));
-    W->json->put(out, "name", text(name));
+    W->json->put(out, "name", val_text(name));
     W->json->close(out);
 }
 
@@ -107,7 +107,7 @@ static void put_parts(wharf_req *req, wharf_out *out, const struct candidate *c,
             continue;
         W->json->put(out, p->name.p, piece(req, s));
         if (p->names && name_of(p->names, s, &name))
-            W->json->put(out, W->mem->format(req, "%s_name", p->name.p).p, text(name));
+            W->json->put(out, W->mem->format(req, "%s_name", p->name.p).p, val_text(name));
     }
     W->json->close(out);
 }
@@ -130,15 +130,15 @@ static void put_candidate(
     number = carrier_number(req, c->format, core);
     W->json->open(out, NULL, '{');
     W->json->open(out, "provider", '{');
-    W->json->put(out, "id", text(c->provider->id));
-    W->json->put(out, "name", text(c->provider->name));
-    W->json->put(out, "country_code", text_or_null(c->provider->country_code));
+    W->json->put(out, "id", val_text(c->provider->id));
+    W->json->put(out, "name", val_text(c->provider->name));
+    W->json->put(out, "country_code", val_text_or_null(c->provider->country_code));
     W->json->close(out);
-    W->json->put(out, "format", text(c->format->id));
-    W->json->put(out, "confidence", text(z(levels[c->format->confidence])));
-    W->json->put(out, "checksum", text(c->format->check.name == CHECK_NONE ? WHARF_S("none") : WHARF_S("valid")));
-    W->json->put(out, "tracking_number", text(number));
-    W->json->put(out, "tracking_url", text_or_null(answer_url(req, t, c->provider, number)));
+    W->json->put(out, "format", val_text(c->format->id));
+    W->json->put(out, "confidence", val_text(z(levels[c->format->confidence])));
+    W->json->put(out, "checksum", val_text(c->format->check.name == CHECK_NONE ? WHARF_S("none") : WHARF_S("valid")));
+    W->json->put(out, "tracking_number", val_text(number));
+    W->json->put(out, "tracking_url", val_text_or_null(answer_url(req, t, c->provider, number)));
     put_service(req, out, c->format, core);
     put_parts(req, out, c, whole, core);
     W->json->close(out);
@@ -178,14 +178,15 @@ static void put_detected(
     bool one = one_provider(d);
 
     W->json->open(out, NULL, '{');
-    W->json->put(out, "tracking_number", text(number));
+    W->json->put(out, "tracking_number", val_text(number));
     W->json->put(out, "normalized",
         d->reason == REASON_TOO_LONG ? (wharf_val){.type = WHARF_V_NULL}
                                      : piece(req, (wharf_str){d->normalized, d->n}));
-    W->json->put(out, "summary", text(z(one ? "external" : d->n_candidates ? "ambiguous" : "unknown")));
-    W->json->put(out, "provider_id", one ? text(d->candidates[0].provider->id) : (wharf_val){.type = WHARF_V_NULL});
-    W->json->put(out, "reason", reasons[d->reason] ? text(z(reasons[d->reason])) : (wharf_val){.type = WHARF_V_NULL});
-    W->json->put(out, "tracking_url", text_or_null(first_url(req, t, d)));
+    W->json->put(out, "summary", val_text(z(one ? "external" : d->n_candidates ? "ambiguous" : "unknown")));
+    W->json->put(out, "provider_id", one ? val_text(d->candidates[0].provider->id) : (wharf_val){.type = WHARF_V_NULL});
+    W->json->put(
+        out, "reason", reasons[d->reason] ? val_text(z(reasons[d->reason])) : (wharf_val){.type = WHARF_V_NULL});
+    W->json->put(out, "tracking_url", val_text_or_null(first_url(req, t, d)));
     answer_candidates(req, out, "candidates", t, d);
     W->json->close(out);
 }
@@ -312,9 +313,9 @@ static void put_format(wharf_out *out, const struct format *f)
     static const char *const levels[] = {"high", "medium", "low"};
 
     W->json->open(out, NULL, '{');
-    W->json->put(out, "id", text(f->id));
-    W->json->put(out, "pattern", text(f->pattern));
-    W->json->put(out, "confidence", text(z(levels[f->confidence])));
+    W->json->put(out, "id", val_text(f->id));
+    W->json->put(out, "pattern", val_text(f->pattern));
+    W->json->put(out, "confidence", val_text(z(levels[f->confidence])));
     W->json->close(out);
 }
 
@@ -344,11 +345,11 @@ static size_t put_providers(wharf_out *out, const struct table *t, const struct 
         if (table_provider(top, p->id) != p)
             continue; /* another table took its place */
         W->json->open(out, NULL, '{');
-        W->json->put(out, "id", text(p->id));
-        W->json->put(out, "object", text(WHARF_S("provider")));
-        W->json->put(out, "name", text(p->name));
-        W->json->put(out, "country_code", text_or_null(p->country_code));
-        W->json->put(out, "url", text_or_null(p->url.n ? p->url : table_fallback(top)));
+        W->json->put(out, "id", val_text(p->id));
+        W->json->put(out, "object", val_text(WHARF_S("provider")));
+        W->json->put(out, "name", val_text(p->name));
+        W->json->put(out, "country_code", val_text_or_null(p->country_code));
+        W->json->put(out, "url", val_text_or_null(p->url.n ? p->url : table_fallback(top)));
         W->json->open(out, "formats", '[');
         put_formats(out, top, p);
         W->json->close(out);

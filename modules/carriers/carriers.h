@@ -2,16 +2,16 @@
 #ifndef CARRIERS_H
 #define CARRIERS_H
 
-#include <string.h>
-
+#define W carriers_host
+#include "wharf/plugin.h"
+extern const wharf_host *W; /* these are set once, before anything of this module runs */
 #include "checks.h"
 #include "shape.h"
 #include "wharf/ext/carriers.h"
 #include "wharf/ext/org.h"
+#include "wharf/inline.h"
 #include "wharf/service/config.h"
 
-#define W carriers_host
-extern const wharf_host *W; /* these are set once, before anything of this module runs */
 extern const wharf_org_directory_api *carriers_org; /* or NULL */
 extern const wharf_config_api *carriers_config;
 extern const wharf_carriers_detect_api detect_service;
@@ -156,24 +156,5 @@ void answer_candidates(
 wharf_str answer_url(wharf_req *req, const struct table *t, const struct provider *p, wharf_str number);
 wharf_handler providers_detect; /* POST /v1/utils/providers/detect */
 wharf_handler providers_list; /* GET /v1/providers */
-
-/* ---- small helpers ---- */
-
-static inline wharf_str z(const char *text)
-{
-    return (wharf_str){text, strlen(text)};
-}
-static inline bool same(wharf_str a, wharf_str b)
-{
-    return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
-}
-static inline wharf_val text(wharf_str s)
-{
-    return (wharf_val){.type = WHARF_V_TEXT, .u.s = s};
-}
-static inline wharf_val text_or_null(wharf_str s)
-{
-    return s.n ? text(s) : (wharf_val){.type = WHARF_V_NULL};
-}
 
 #endif

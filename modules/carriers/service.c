@@ -73,12 +73,12 @@ static wharf_status provider(wharf_req *req, wharf_str id, const wharf_json **re
         return s;
     out = W->json->writer(req);
     W->json->open(out, NULL, '{');
-    W->json->put(out, "id", text(p->id));
-    W->json->put(out, "name", text_or_null(p->name));
-    W->json->put(out, "support_url", text_or_null(p->support_url));
-    W->json->put(out, "support_phone", text_or_null(p->support_phone));
-    W->json->put(out, "support_email", text_or_null(p->support_email));
-    W->json->put(out, "logo_url", text_or_null(p->logo_url));
+    W->json->put(out, "id", val_text(p->id));
+    W->json->put(out, "name", val_text_or_null(p->name));
+    W->json->put(out, "support_url", val_text_or_null(p->support_url));
+    W->json->put(out, "support_phone", val_text_or_null(p->support_phone));
+    W->json->put(out, "support_email", val_text_or_null(p->support_email));
+    W->json->put(out, "logo_url", val_text_or_null(p->logo_url));
     W->json->put(out, "marketplace", (wharf_val){.type = WHARF_V_BOOL, .u.i = p->marketplace});
     W->json->close(out);
     return W->json->result(req, out, ret);

@@ -28,17 +28,17 @@ static size_t read_ids(wharf_req *req, const wharf_json *list, wharf_str **ret)
 /* What is wrong with a shipment that is to be put in; *ret_in: it is in already. */
 static wharf_status check_added(wharf_req *req, wharf_str container, wharf_str id, size_t i, bool *ret_in)
 {
-    static const char sql[] = "SELECT container_id, status FROM shipments.shipment WHERE id = $1::text";
+    static const char sql[] = "SELECT container_id, status FROM shipments.shipment"
+                              " WHERE organization_id = $2::text AND id = $1::text";
     const char *path = W->mem->format(req, "add.%zu", i).p;
     const wharf_rec *shipment;
     const wharf_rows *rows;
-    wharf_val arg = val_text(id);
     wharf_str in;
     wharf_status s = W->res->fetch(req, "shipment", id, 0, &shipment);
 
     *ret_in = false;
     if (s == WHARF_OK)
-        s = W->db->query(req, sql, &arg, 1, &rows);
+        s = query_about(req, sql, id, &rows);
     if (s != WHARF_OK)
         return s;
     in = row_text(rows, 0, 0);
@@ -86,11 +86,10 @@ static wharf_status check_all_added(
 
 wharf_status containers_inside(wharf_req *req, wharf_str id, wharf_str **ret_ids, size_t *ret_n)
 {
-    static const char sql[] = "SELECT id FROM shipments.shipment WHERE container_id = $1::text AND deleted_at IS NULL "
-                              "ORDER BY tracker_id, id";
-    wharf_val arg = val_text(id);
+    static const char sql[] = "SELECT id FROM shipments.shipment WHERE organization_id = $2::text"
+                              " AND container_id = $1::text AND deleted_at IS NULL ORDER BY tracker_id, id";
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+    wharf_status s = query_about(req, sql, id, &rows);
 
     *ret_n = s == WHARF_OK ? W->db->count(rows) : 0;
     *ret_ids = W->mem->alloc(req, (*ret_n + 1) * sizeof(**ret_ids));
@@ -176,10 +175,10 @@ wharf_status containers_write_shipment(
 
 static wharf_status container_of(wharf_req *req, wharf_str shipment_id, wharf_str *ret)
 {
-    static const char sql[] = "SELECT container_id FROM shipments.shipment WHERE id = $1::text AND deleted_at IS NULL";
-    wharf_val arg = val_text(shipment_id);
+    static const char sql[] = "SELECT container_id FROM shipments.shipment"
+                              " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+    wharf_status s = query_about(req, sql, shipment_id, &rows);
 
     *ret = s == WHARF_OK && W->db->count(rows) ? row_text(rows, 0, 0) : WHARF_S("");
     return s;

@@ -71,16 +71,15 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 
 static wharf_status settle_number(wharf_req *req, uint32_t op, wharf_rec *rec)
 {
-    static const char sql[] = "SELECT 1 FROM containers.container WHERE upper(tracking_number) = upper($1::text) AND "
-                              "deleted_at IS NULL LIMIT 1";
+    static const char sql[] = "SELECT 1 FROM containers.container WHERE organization_id = $2::text"
+                              " AND upper(tracking_number) = upper($1::text) AND deleted_at IS NULL LIMIT 1";
     wharf_str number = field_text(rec, CONTAINER_TRACKING_NUMBER);
     const wharf_rows *rows;
 
     for (int i = 0;
          (op == WHARF_CREATE || W->res->sent(rec, CONTAINER_TRACKING_NUMBER)) && !number.n && i < NUMBER_TRIES; i++) {
         wharf_str one = containers_carriers->internal_number(req);
-        wharf_val arg = val_text(one);
-        wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+        wharf_status s = query_about(req, sql, one, &rows);
 
         if (s != WHARF_OK)
             return s;

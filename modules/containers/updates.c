@@ -26,11 +26,11 @@ static wharf_status insert_line(
 /* The newest line: when it was. 0: there is none. */
 static wharf_status newest(wharf_req *req, wharf_str id, int64_t *ret_us)
 {
-    static const char sql[] = "SELECT occurred_at FROM containers.tracking_update WHERE owner_id = $1::text ORDER BY "
-                              "occurred_at DESC, position DESC LIMIT 1";
-    wharf_val arg = val_text(id), v;
+    static const char sql[] = "SELECT occurred_at FROM containers.tracking_update WHERE organization_id = $2::text"
+                              " AND owner_id = $1::text ORDER BY occurred_at DESC, position DESC LIMIT 1";
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+    wharf_status s = query_about(req, sql, id, &rows);
+    wharf_val v;
 
     *ret_us = s == WHARF_OK && W->db->count(rows) && W->db->value(rows, 0, 0, WHARF_V_TIME_US, &v) ? v.u.i : 0;
     return s;
@@ -182,19 +182,21 @@ wharf_status containers_show_updates(wharf_req *req, const wharf_rec *const *rec
         "'source', u.source,"
         " 'created_at', to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), 'created_by', "
         "u.created_by)"
-        " AS line, u.occurred_at, u.position FROM containers.tracking_update u WHERE u.owner_id = i.id"
+        " AS line, u.occurred_at, u.position FROM containers.tracking_update u"
+        " WHERE u.organization_id = $3::text AND u.owner_id = i.id"
         " ORDER BY u.occurred_at DESC, u.position DESC LIMIT $2::bigint) x), '[]')"
         " FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS i(id, place) ORDER BY i.place";
     wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
     const wharf_rows *rows;
-    wharf_val args[2];
+    wharf_val args[3];
     wharf_status s;
 
     for (size_t i = 0; i < n; i++)
         ids[i] = W->res->id(recs[i]);
     args[0] = val_ids(req, ids, n);
     args[1] = val_int(UPDATES_SHOWN);
-    s = W->db->query(req, sql, args, 2, &rows);
+    args[2] = val_text(W->req->organization(req));
+    s = W->db->query(req, sql, args, 3, &rows);
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
         W->json->put(outs[i], NULL, val_json(row_json(rows, i, 0)));
     return s;

@@ -89,21 +89,21 @@ wharf_status address_json(wharf_req *req, const struct address *a, wharf_str *re
     digest(req, a, false, hash);
     sha256_hex(hash, hex);
     W->json->open(out, NULL, '{');
-    W->json->put(out, "id", text(id_of(req, a)));
-    W->json->put(out, "hash", text(z(hex)));
-    W->json->put(out, "line1", text_or_null(a->line1));
-    W->json->put(out, "line2", text_or_null(a->line2));
-    W->json->put(out, "city", text_or_null(a->city));
-    W->json->put(out, "state", state ? text(z(state->name)) : text_or_null(a->state));
-    W->json->put(out, "state_code", state ? text(z(state->code)) : nothing());
-    W->json->put(out, "postal_code", text_or_null(a->postal_code));
-    W->json->put(out, "country", country ? text(z(country->name)) : nothing());
-    W->json->put(out, "country_code", text_or_null(a->country_code));
-    W->json->put(out, "formatted_address", text_or_null(formatted(req, a, true)));
-    W->json->put(out, "textarea", text_or_null(formatted(req, a, false)));
-    W->json->put(out, "coordinates", nothing());
-    W->json->put(out, "timezone", nothing());
-    W->json->put(out, "verified", truth(false));
+    W->json->put(out, "id", val_text(id_of(req, a)));
+    W->json->put(out, "hash", val_text(z(hex)));
+    W->json->put(out, "line1", val_text_or_null(a->line1));
+    W->json->put(out, "line2", val_text_or_null(a->line2));
+    W->json->put(out, "city", val_text_or_null(a->city));
+    W->json->put(out, "state", state ? val_text(z(state->name)) : val_text_or_null(a->state));
+    W->json->put(out, "state_code", state ? val_text(z(state->code)) : val_null());
+    W->json->put(out, "postal_code", val_text_or_null(a->postal_code));
+    W->json->put(out, "country", country ? val_text(z(country->name)) : val_null());
+    W->json->put(out, "country_code", val_text_or_null(a->country_code));
+    W->json->put(out, "formatted_address", val_text_or_null(formatted(req, a, true)));
+    W->json->put(out, "textarea", val_text_or_null(formatted(req, a, false)));
+    W->json->put(out, "coordinates", val_null());
+    W->json->put(out, "timezone", val_null());
+    W->json->put(out, "verified", val_bool(false));
     W->json->close(out);
     *ret_json = W->json->result_text(out);
     return WHARF_OK;
@@ -191,10 +191,11 @@ static bool id_shaped(wharf_str s)
 
 static wharf_status known_address(wharf_req *req, wharf_str id, const char *path, struct address *ret)
 {
-    static const char sql[] = "SELECT address FROM locations.address WHERE id = $1::text";
+    static const char sql[] =
+        "SELECT address FROM locations.address WHERE organization_id = $2::text AND id = $1::text";
     const wharf_rows *rows;
-    wharf_val arg = text(id), v;
-    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+    wharf_status s = query_about(req, sql, id, &rows);
+    wharf_val v;
 
     if (s != WHARF_OK)
         return s;
@@ -246,7 +247,7 @@ static wharf_status remember(wharf_req *req, const struct address *a, wharf_str 
                               "($1::text, $2::text, $3::jsonb,"
                               " to_timestamp($4::bigint / 1000 / 1000.0)) ON CONFLICT DO NOTHING";
     wharf_val args[4] = {
-        text(W->req->organization(req)), text(id_of(req, a)), text(address), integer(W->req->now_us(req))};
+        val_text(W->req->organization(req)), val_text(id_of(req, a)), val_text(address), val_int(W->req->now_us(req))};
 
     return W->db->exec(req, sql, args, 4, NULL);
 }
@@ -274,7 +275,8 @@ wharf_status address_take(
 
 wharf_status address_get(wharf_req *req, void *arg)
 {
-    static const char sql[] = "SELECT address FROM locations.address WHERE id = $1::text";
+    static const char sql[] =
+        "SELECT address FROM locations.address WHERE organization_id = $2::text AND id = $1::text";
     const wharf_rows *rows;
     wharf_str id = {"", 0};
     wharf_val v;
@@ -282,17 +284,16 @@ wharf_status address_get(wharf_req *req, void *arg)
     wharf_out *out;
 
     W->req->param(req, "id", &id);
-    v = text(id);
-    s = W->db->query(req, sql, &v, 1, &rows);
+    s = query_about(req, sql, id, &rows);
     if (s != WHARF_OK)
         return s;
     if (!W->db->count(rows) || !W->db->value(rows, 0, 0, WHARF_V_JSON, &v))
         return W->err->fail(req, "not_found", id.p, NULL);
     out = W->req->respond(req, 200, "Address retrieved");
     W->json->open(out, NULL, '{');
-    W->json->put(out, "object", text(WHARF_S("address")));
+    W->json->put(out, "object", val_text(WHARF_S("address")));
     for (const wharf_json *m = W->json->at(v.u.j, 0); m; m = W->json->next(m))
-        W->json->put(out, W->json->key(m).p, json(m));
+        W->json->put(out, W->json->key(m).p, val_json(m));
     W->json->close(out);
     return WHARF_OK;
 }

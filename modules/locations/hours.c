@@ -129,13 +129,13 @@ static void read_day(wharf_req *req, const wharf_json *object, const char *path,
 
 static void put_time(wharf_req *req, wharf_out *out, const char *key, int minutes)
 {
-    W->json->put(out, key, text(W->mem->format(req, "%02d:%02d", minutes / 60, minutes % 60)));
+    W->json->put(out, key, val_text(W->mem->format(req, "%02d:%02d", minutes / 60, minutes % 60)));
 }
 
 static void put_day(wharf_req *req, wharf_out *out, const char *name, const struct day *d)
 {
     W->json->open(out, name, '{');
-    W->json->put(out, "active", truth(d->active));
+    W->json->put(out, "active", val_bool(d->active));
     put_time(req, out, "open", d->open);
     put_time(req, out, "close", d->close);
     W->json->open(out, "ranges", '[');
@@ -217,8 +217,8 @@ wharf_status hours_display(wharf_req *req, const wharf_json *week, const wharf_j
             ;
         W->json->open(out, NULL, '{');
         W->json->put(out, "days",
-            text(last > i ? W->mem->format(req, "%s - %s", short_names[i], short_names[last]) : z(short_names[i])));
-        W->json->put(out, "hours", text(hours[i]));
+            val_text(last > i ? W->mem->format(req, "%s - %s", short_names[i], short_names[last]) : z(short_names[i])));
+        W->json->put(out, "hours", val_text(hours[i]));
         W->json->close(out);
     }
     W->json->close(out);

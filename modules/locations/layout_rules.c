@@ -20,7 +20,7 @@ static wharf_status path_of_names(wharf_req *req, wharf_rec *rec, const wharf_js
         return s;
     if (!found)
         return W->err->fail(req, "layout.parent_not_found", "parent_path", NULL);
-    W->res->set(rec, LAYOUT_PATH, text_or_null(id));
+    W->res->set(rec, LAYOUT_PATH, val_text_or_null(id));
     W->res->drop(rec, "parent_path");
     return WHARF_OK;
 }
@@ -32,13 +32,19 @@ static wharf_status layout_normalize(wharf_req *req, uint32_t op, wharf_rec *new
 
     if (parent) {
         if (!has_path)
-            W->res->set(new_rec, LAYOUT_PATH, json(parent));
+            W->res->set(new_rec, LAYOUT_PATH, val_json(parent));
         W->res->drop(new_rec, "parent_id");
     }
     return names && !has_path && !parent ? path_of_names(req, new_rec, names) : WHARF_OK;
 }
 
 /* ---- check ---- */
+
+/* "down": a layout of the organization $2 and what lies below it and still stands, with its distance n. */
+#define LAYOUTS_BELOW(which)                                                                                           \
+    "WITH RECURSIVE down AS (SELECT id, 0 AS n FROM locations.layout WHERE organization_id = $2::text AND " which      \
+    " UNION ALL SELECT l.id, down.n + 1 FROM down JOIN locations.layout l ON l.organization_id = $2::text"             \
+    " AND l.path = down.id AND l.deleted_at IS NULL WHERE down.n < 64)"
 
 struct place {
     wharf_str id, location, path, name;
@@ -56,29 +62,29 @@ static wharf_status read_parent(wharf_req *req, struct place *p, bool moves)
 {
     static const char sql[] =
         "WITH RECURSIVE up AS ("
-        " SELECT id, path, 1 AS n FROM locations.layout WHERE id = $1::text AND location_id = $2::text AND deleted_at "
-        "IS NULL"
-        " UNION ALL SELECT l.id, l.path, up.n + 1 FROM up JOIN locations.layout l ON l.id = up.path AND l.deleted_at "
-        "IS NULL"
-        " WHERE up.n < 64)"
+        " SELECT id, path, 1 AS n FROM locations.layout WHERE organization_id = $4::text AND id = $1::text"
+        " AND location_id = $2::text AND deleted_at IS NULL"
+        " UNION ALL SELECT l.id, l.path, up.n + 1 FROM up JOIN locations.layout l ON l.organization_id = $4::text"
+        " AND l.id = up.path AND l.deleted_at IS NULL WHERE up.n < 64)"
         " SELECT l.root_id, l.nested_name, l.depth, EXISTS (SELECT 1 FROM up WHERE id = $3::text),"
-        " (SELECT count(*) FROM locations.layout c WHERE c.location_id = $2::text AND c.path = $1::text AND "
-        "c.deleted_at IS NULL)"
-        " FROM locations.layout l WHERE l.id = $1::text AND l.location_id = $2::text AND l.deleted_at IS NULL";
-    wharf_val args[3] = {text(p->path), text(p->location), text(p->id)};
+        " (SELECT count(*) FROM locations.layout c WHERE c.organization_id = $4::text AND c.location_id = $2::text"
+        " AND c.path = $1::text AND c.deleted_at IS NULL) FROM locations.layout l"
+        " WHERE l.organization_id = $4::text AND l.id = $1::text AND l.location_id = $2::text AND l.deleted_at IS NULL";
+    wharf_val args[4] = {
+        val_text(p->path), val_text(p->location), val_text(p->id), val_text(W->req->organization(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+    wharf_status s = W->db->query(req, sql, args, 4, &rows);
 
     if (s != WHARF_OK)
         return s;
     if (!W->db->count(rows))
         return parent_missing(req);
-    if (row_truth(rows, 0, 3))
+    if (row_bool(rows, 0, 3))
         return W->err->fail(req, "layout.cycle", "path", NULL);
     if (moves && row_int(rows, 0, 4) >= CHILDREN_MAX)
         return W->err->fail(req, "layout.too_many", "path", NULL);
-    row_text(rows, 0, 0, &p->root);
-    row_text(rows, 0, 1, &p->nested_name);
+    row_get_text(rows, 0, 0, &p->root);
+    row_get_text(rows, 0, 1, &p->nested_name);
     p->depth = row_int(rows, 0, 2);
     return WHARF_OK;
 }
@@ -86,14 +92,10 @@ static wharf_status read_parent(wharf_req *req, struct place *p, bool moves)
 /* How many levels lie below a layout. */
 static wharf_status height_of(wharf_req *req, wharf_str id, int64_t *ret_height)
 {
-    static const char sql[] =
-        "WITH RECURSIVE down AS (SELECT id, 0 AS n FROM locations.layout WHERE id = $1::text AND deleted_at IS NULL"
-        " UNION ALL SELECT l.id, down.n + 1 FROM down JOIN locations.layout l ON l.path = down.id AND l.deleted_at IS "
-        "NULL"
-        " WHERE down.n < 64) SELECT coalesce(max(n), 0) FROM down";
-    wharf_val arg = text(id);
+    static const char sql[] = LAYOUTS_BELOW(
+        "id = $1::text AND deleted_at IS NULL") " SELECT coalesce(max(n), 0) FROM down";
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+    wharf_status s = query_about(req, sql, id, &rows);
 
     if (s == WHARF_OK)
         *ret_height = row_int(rows, 0, 0);
@@ -103,11 +105,13 @@ static wharf_status height_of(wharf_req *req, wharf_str id, int64_t *ret_height)
 static wharf_status next_position(wharf_req *req, const struct place *p, int64_t *ret_position)
 {
     static const char sql[] =
-        "SELECT coalesce(max(position) + 1, 0) FROM locations.layout WHERE location_id = $1::text"
-        " AND path IS NOT DISTINCT FROM nullif($2::text, '') AND id <> $3::text AND deleted_at IS NULL";
-    wharf_val args[3] = {text(p->location), text(p->path), text(p->id)};
+        "SELECT coalesce(max(position) + 1, 0) FROM locations.layout WHERE organization_id = $4::text"
+        " AND location_id = $1::text AND path IS NOT DISTINCT FROM nullif($2::text, '') AND id <> $3::text"
+        " AND deleted_at IS NULL";
+    wharf_val args[4] = {
+        val_text(p->location), val_text(p->path), val_text(p->id), val_text(W->req->organization(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+    wharf_status s = W->db->query(req, sql, args, 4, &rows);
 
     if (s == WHARF_OK)
         *ret_position = row_int(rows, 0, 0);
@@ -143,15 +147,15 @@ static void set_derived(wharf_req *req, wharf_rec *rec, const struct place *p, i
     wharf_str code = {"", 0};
     wharf_val metadata = {0};
 
-    get_text(rec, LAYOUT_CODE, &code);
+    field_get_text(rec, LAYOUT_CODE, &code);
     W->res->get(rec, LAYOUT_METADATA, &metadata);
-    W->res->set(rec, LAYOUT_PARENT_ID, text_or_null(p->path));
-    W->res->set(rec, LAYOUT_ROOT_ID, text(p->root));
-    W->res->set(rec, LAYOUT_NESTED_NAME, text(p->nested_name));
-    W->res->set(rec, LAYOUT_DEPTH, integer(p->depth));
-    W->res->set(rec, LAYOUT_POSITION, integer(position));
+    W->res->set(rec, LAYOUT_PARENT_ID, val_text_or_null(p->path));
+    W->res->set(rec, LAYOUT_ROOT_ID, val_text(p->root));
+    W->res->set(rec, LAYOUT_NESTED_NAME, val_text(p->nested_name));
+    W->res->set(rec, LAYOUT_DEPTH, val_int(p->depth));
+    W->res->set(rec, LAYOUT_POSITION, val_int(position));
     W->res->set(
-        rec, LAYOUT_CHECKSUM, text(layout_checksum(req, p->id, p->name, code, p->path, position, metadata.u.j)));
+        rec, LAYOUT_CHECKSUM, val_text(layout_checksum(req, p->id, p->name, code, p->path, position, metadata.u.j)));
 }
 
 static wharf_status check_write(
@@ -164,8 +168,8 @@ static wharf_status check_write(
     wharf_val v;
 
     p->path = (wharf_str){"", 0};
-    get_text(new_rec, LAYOUT_PATH, &p->path);
-    get_text(new_rec, LAYOUT_NAME, &p->name);
+    field_get_text(new_rec, LAYOUT_PATH, &p->path);
+    field_get_text(new_rec, LAYOUT_NAME, &p->name);
     s = settle_place(req, op, old_rec, p, moves);
     if (s == WHARF_OK && moves && !placed)
         s = next_position(req, p, &position);
@@ -175,32 +179,30 @@ static wharf_status check_write(
         return s;
     set_derived(req, new_rec, p, position);
     if (op == WHARF_CREATE)
-        W->res->set(new_rec, LAYOUT_IS_DEFAULT, truth(false));
+        W->res->set(new_rec, LAYOUT_IS_DEFAULT, val_bool(false));
     return WHARF_OK;
 }
 
 /* Where the contents of a removed layout go must be a layout of the same location that stays. */
 static wharf_status check_move_to(wharf_req *req, const wharf_rec *old_rec)
 {
-    static const char sql[] =
-        "WITH RECURSIVE down AS (SELECT id, 0 AS n FROM locations.layout WHERE id = $3::text"
-        " UNION ALL SELECT l.id, down.n + 1 FROM down JOIN locations.layout l ON l.path = down.id AND l.deleted_at IS "
-        "NULL"
-        " WHERE down.n < 64)"
-        " SELECT 1 FROM locations.layout WHERE id = $1::text AND location_id = $2::text AND deleted_at IS NULL"
-        " AND id NOT IN (SELECT id FROM down)";
+    static const char sql[] = LAYOUTS_BELOW(
+        "id = $1::text") " SELECT 1 FROM locations.layout WHERE organization_id = $2::text"
+                         " AND id = $3::text AND location_id = $4::text AND deleted_at IS NULL AND id NOT IN (SELECT "
+                         "id FROM down)";
     wharf_str to, location = {"", 0};
     const wharf_rows *rows;
-    wharf_val args[3];
+    wharf_val args[4];
     wharf_status s;
 
     if (!W->req->param(req, "move_to", &to))
         return WHARF_OK;
-    get_text(old_rec, LAYOUT_LOCATION_ID, &location);
-    args[0] = text(to);
-    args[1] = text(location);
-    args[2] = text(W->res->id(old_rec));
-    s = W->db->query(req, sql, args, 3, &rows);
+    field_get_text(old_rec, LAYOUT_LOCATION_ID, &location);
+    args[0] = val_text(W->res->id(old_rec));
+    args[1] = val_text(W->req->organization(req));
+    args[2] = val_text(to);
+    args[3] = val_text(location);
+    s = W->db->query(req, sql, args, 4, &rows);
     if (s == WHARF_OK && !W->db->count(rows))
         return W->err->fail(
             req, "param.invalid", "move_to", "move_to must name a layout of the same location that stays");
@@ -213,7 +215,7 @@ static wharf_status layout_check(wharf_req *req, uint32_t op, const wharf_rec *o
     wharf_status s;
     wharf_val v;
 
-    if (!get_text(op == WHARF_CREATE ? new_rec : old_rec, LAYOUT_LOCATION_ID, &p.location))
+    if (!field_get_text(op == WHARF_CREATE ? new_rec : old_rec, LAYOUT_LOCATION_ID, &p.location))
         return WHARF_OK;
     s = layout_unlocked(req, p.location);
     if (s == WHARF_OK)
@@ -234,45 +236,46 @@ static wharf_status carry_down(wharf_req *req, wharf_str id)
 {
     static const char sql[] =
         "WITH RECURSIVE down AS ("
-        " SELECT id, root_id, nested_name, depth FROM locations.layout WHERE id = $1::text AND deleted_at IS NULL"
+        " SELECT id, root_id, nested_name, depth FROM locations.layout"
+        " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL"
         " UNION ALL SELECT l.id, down.root_id, down.nested_name || ' / ' || l.name, down.depth + 1"
-        " FROM down JOIN locations.layout l ON l.path = down.id AND l.deleted_at IS NULL WHERE down.depth < 64)"
+        " FROM down JOIN locations.layout l ON l.organization_id = $2::text AND l.path = down.id"
+        " AND l.deleted_at IS NULL WHERE down.depth < 64)"
         " UPDATE locations.layout l SET root_id = down.root_id, nested_name = down.nested_name, depth = down.depth "
         "FROM down"
-        " WHERE l.id = down.id AND l.id <> $1::text";
-    wharf_val arg = text(id);
+        " WHERE l.organization_id = $2::text AND l.id = down.id AND l.id <> $1::text";
 
-    return W->db->exec(req, sql, &arg, 1, NULL);
+    return query_about(req, sql, id, NULL);
 }
 
 /* A removed layout takes what lies below with it; one event names all of it. */
 static wharf_status remove_subtree(wharf_req *req, wharf_str id)
 {
-    static const char sql[] =
-        "WITH RECURSIVE down AS (SELECT id, 0 AS n FROM locations.layout WHERE id = $1::text"
-        " UNION ALL SELECT l.id, down.n + 1 FROM down JOIN locations.layout l ON l.path = down.id AND l.deleted_at IS "
-        "NULL"
-        " WHERE down.n < 64), gone AS ("
-        " UPDATE locations.layout l SET deleted_at = to_timestamp($2::bigint / 1000 / 1000.0), updated_by = $3::text,"
-        " version = version + 1 FROM down WHERE l.id = down.id AND l.id <> $1::text RETURNING l.id)"
-        " SELECT id FROM gone ORDER BY id";
-    wharf_val args[3] = {text(id), integer(W->req->now_us(req)), text(W->req->actor(req))};
+    static const char sql[] = LAYOUTS_BELOW(
+        "id = $1::text") ", gone AS ("
+                         " UPDATE locations.layout l SET deleted_at = to_timestamp($3::bigint / 1000 / 1000.0), "
+                         "updated_by = $4::text,"
+                         " version = version + 1 FROM down WHERE l.organization_id = $2::text AND l.id = down.id AND "
+                         "l.id <> $1::text"
+                         " RETURNING l.id) SELECT id FROM gone ORDER BY id";
+    wharf_val args[4] = {
+        val_text(id), val_text(W->req->organization(req)), val_int(W->req->now_us(req)), val_text(W->req->actor(req))};
     const wharf_rows *rows;
     const wharf_json *extra;
     wharf_str below;
     wharf_out *out;
-    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+    wharf_status s = W->db->query(req, sql, args, 4, &rows);
 
     if (s != WHARF_OK)
         return s;
     out = W->json->writer(req);
     W->json->open(out, NULL, '{');
-    W->json->put(out, "deleted", truth(true));
+    W->json->put(out, "deleted", val_bool(true));
     W->json->open(out, "deleted_ids", '[');
-    W->json->put(out, NULL, text(id));
+    W->json->put(out, NULL, val_text(id));
     for (size_t i = 0; i < W->db->count(rows); i++) {
-        if (row_text(rows, i, 0, &below))
-            W->json->put(out, NULL, text(below));
+        if (row_get_text(rows, i, 0, &below))
+            W->json->put(out, NULL, val_text(below));
     }
     W->json->close(out);
     W->json->close(out);

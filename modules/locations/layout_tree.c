@@ -27,7 +27,7 @@ static void put_sorted(wharf_req *req, wharf_out *out, const wharf_json *object)
         qsort(members, n, sizeof(wharf_json *), by_key);
     W->json->open(out, "metadata", '{');
     for (size_t i = 0; i < n; i++)
-        W->json->put(out, W->json->key(members[i]).p, json(members[i]));
+        W->json->put(out, W->json->key(members[i]).p, val_json(members[i]));
     W->json->close(out);
 }
 
@@ -40,11 +40,11 @@ wharf_str layout_checksum(wharf_req *req, wharf_str id, wharf_str name, wharf_st
     wharf_str s;
 
     W->json->open(out, NULL, '{');
-    W->json->put(out, "id", text(id));
-    W->json->put(out, "name", text(name));
-    W->json->put(out, "code", text_or_null(code));
-    W->json->put(out, "path", text_or_null(path));
-    W->json->put(out, "position", integer(position));
+    W->json->put(out, "id", val_text(id));
+    W->json->put(out, "name", val_text(name));
+    W->json->put(out, "code", val_text_or_null(code));
+    W->json->put(out, "path", val_text_or_null(path));
+    W->json->put(out, "position", val_int(position));
     put_sorted(req, out, metadata);
     W->json->close(out);
     s = W->json->result_text(out);
@@ -69,9 +69,9 @@ wharf_status layout_make_default(wharf_req *req, wharf_str location_id)
         "true, $4::text,"
         " t.now, t.now, $6::text, $6::text FROM (SELECT to_timestamp($5::bigint / 1000 / 1000.0) AS now) t";
     wharf_str id = layout_default_id(req, location_id), none = {"", 0};
-    wharf_val args[6] = {text(W->req->organization(req)), text(id), text(location_id),
-        text(layout_checksum(req, id, WHARF_S("Default"), none, none, 0, NULL)), integer(W->req->now_us(req)),
-        text(W->req->actor(req))};
+    wharf_val args[6] = {val_text(W->req->organization(req)), val_text(id), val_text(location_id),
+        val_text(layout_checksum(req, id, WHARF_S("Default"), none, none, 0, NULL)), val_int(W->req->now_us(req)),
+        val_text(W->req->actor(req))};
 
     return W->db->exec(req, sql, args, 6, NULL);
 }
@@ -96,14 +96,15 @@ wharf_status layout_unlocked(wharf_req *req, wharf_str location_id)
 static wharf_status child_by_name(
     wharf_req *req, wharf_str location_id, wharf_str parent, wharf_str name, bool *ret_found, wharf_str *ret_id)
 {
-    static const char sql[] = "SELECT id FROM locations.layout WHERE location_id = $1::text AND path IS NOT DISTINCT "
-                              "FROM nullif($2::text, '')"
-                              " AND name = $3::text AND deleted_at IS NULL LIMIT 2";
-    wharf_val args[3] = {text(location_id), text(parent), text(W->mem->dup(req, name.p, name.n))};
+    static const char sql[] =
+        "SELECT id FROM locations.layout WHERE organization_id = $4::text AND location_id = $1::text"
+        " AND path IS NOT DISTINCT FROM nullif($2::text, '') AND name = $3::text AND deleted_at IS NULL LIMIT 2";
+    wharf_val args[4] = {val_text(location_id), val_text(parent), val_text(W->mem->dup(req, name.p, name.n)),
+        val_text(W->req->organization(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+    wharf_status s = W->db->query(req, sql, args, 4, &rows);
 
-    *ret_found = s == WHARF_OK && W->db->count(rows) == 1 && row_text(rows, 0, 0, ret_id);
+    *ret_found = s == WHARF_OK && W->db->count(rows) == 1 && row_get_text(rows, 0, 0, ret_id);
     return s;
 }
 
@@ -138,9 +139,9 @@ static void put_children(wharf_out *out, struct node *nodes, size_t n, wharf_str
             continue;
         nodes[i].placed = true;
         W->json->open(out, NULL, '{');
-        W->json->put(out, "id", text(nodes[i].id));
-        W->json->put(out, "name", text(nodes[i].name));
-        W->json->put(out, "code", text_or_null(nodes[i].code));
+        W->json->put(out, "id", val_text(nodes[i].id));
+        W->json->put(out, "name", val_text(nodes[i].name));
+        W->json->put(out, "code", val_text_or_null(nodes[i].code));
         W->json->open(out, "children", '[');
         put_children(out, nodes, n, nodes[i].id, depth + 1);
         W->json->close(out);
@@ -151,30 +152,29 @@ static void put_children(wharf_out *out, struct node *nodes, size_t n, wharf_str
 wharf_status layouts_tree(wharf_req *req, void *arg)
 {
     static const char sql[] = "SELECT id, name, coalesce(code, ''), coalesce(path, '') FROM locations.layout"
-                              " WHERE location_id = $1::text AND deleted_at IS NULL ORDER BY position, id";
+                              " WHERE organization_id = $2::text AND location_id = $1::text AND deleted_at IS NULL"
+                              " ORDER BY position, id";
     const wharf_rec *location;
     const wharf_rows *rows;
     wharf_str id = {"", 0};
     struct node *nodes;
     wharf_out *out;
-    wharf_val v;
     wharf_status s;
     size_t n;
 
     W->req->param(req, "location", &id);
     s = W->res->fetch(req, "location", id, 0, &location);
-    v = text(id);
     if (s == WHARF_OK)
-        s = W->db->query(req, sql, &v, 1, &rows);
+        s = query_about(req, sql, id, &rows);
     if (s != WHARF_OK)
         return s;
     n = W->db->count(rows);
     nodes = W->mem->alloc(req, (n + 1) * sizeof(*nodes));
     for (size_t i = 0; i < n; i++) {
-        row_text(rows, i, 0, &nodes[i].id);
-        row_text(rows, i, 1, &nodes[i].name);
-        row_text(rows, i, 2, &nodes[i].code);
-        row_text(rows, i, 3, &nodes[i].path);
+        row_get_text(rows, i, 0, &nodes[i].id);
+        row_get_text(rows, i, 1, &nodes[i].name);
+        row_get_text(rows, i, 2, &nodes[i].code);
+        row_get_text(rows, i, 3, &nodes[i].path);
     }
     out = W->req->respond(req, 200, W->mem->format(req, "%zu layouts retrieved", n).p);
     W->json->open(out, NULL, '[');

@@ -88,27 +88,28 @@ static wharf_status read_body(struct upsert *u, const wharf_json *body)
 /* Which sent ids are layouts already; ids of removed ones are free again. */
 static wharf_status find_known(struct upsert *u)
 {
-    static const char sql[] = "SELECT location_id FROM locations.layout WHERE id = $1::text AND deleted_at IS NULL";
-    static const char free_sql[] = "DELETE FROM locations.layout WHERE id = $1::text AND deleted_at IS NOT NULL";
+    static const char sql[] = "SELECT location_id FROM locations.layout"
+                              " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
+    static const char free_sql[] = "DELETE FROM locations.layout"
+                                   " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NOT NULL";
 
     for (size_t i = 0; i < u->n; i++) {
-        wharf_val arg = text(u->ids[i]);
         const wharf_rows *rows;
         wharf_str location;
         wharf_status s;
 
         if (!u->ids[i].n)
             continue;
-        s = W->db->query(u->req, sql, &arg, 1, &rows);
+        s = query_about(u->req, sql, u->ids[i], &rows);
         if (s != WHARF_OK)
             return s;
         if (!W->db->count(rows)) {
-            s = W->db->exec(u->req, free_sql, &arg, 1, NULL);
+            s = query_about(u->req, free_sql, u->ids[i], NULL);
             if (s != WHARF_OK)
                 return s;
             continue;
         }
-        u->known[i] = row_text(rows, 0, 0, &location) && same(location, u->location);
+        u->known[i] = row_get_text(rows, 0, 0, &location) && same(location, u->location);
         if (!u->known[i])
             W->err->add(u->req, "layout.wrong_location", W->mem->format(u->req, "%sid", place_of(u, i)).p, NULL);
     }
@@ -144,10 +145,10 @@ static wharf_status item_body(struct upsert *u, size_t i, const wharf_json **ret
     W->json->open(out, NULL, '{');
     for (const wharf_json *m = W->json->at(u->items[i], 0); m; m = W->json->next(m)) {
         if (!same(W->json->key(m), WHARF_S("location_id")) && !(u->known[i] && same(W->json->key(m), WHARF_S("id"))))
-            W->json->put(out, W->json->key(m).p, json(m));
+            W->json->put(out, W->json->key(m).p, val_json(m));
     }
     if (!u->known[i])
-        W->json->put(out, "location_id", text(u->location));
+        W->json->put(out, "location_id", val_text(u->location));
     W->json->close(out);
     return W->json->result(u->req, out, ret_body);
 }

@@ -25,7 +25,7 @@ static wharf_status take_address(wharf_req *req, wharf_rec *rec)
     if (s == WHARF_OK)
         s = W->json->parse(req, whole, &value);
     if (s == WHARF_OK)
-        W->res->set(rec, LOCATION_ADDRESS, json(value));
+        W->res->set(rec, LOCATION_ADDRESS, val_json(value));
     return s;
 }
 
@@ -35,7 +35,7 @@ static wharf_status location_normalize(wharf_req *req, uint32_t op, wharf_rec *n
 
     if (activate) {
         if (!W->res->member(new_rec, "active"))
-            W->res->set(new_rec, LOCATION_ACTIVE, json(activate));
+            W->res->set(new_rec, LOCATION_ACTIVE, val_json(activate));
         W->res->drop(new_rec, "activate_location");
     }
     return take_address(req, new_rec);
@@ -54,7 +54,7 @@ static wharf_status settle_address(wharf_req *req, const wharf_rec *old_rec, wha
 
     if (old_rec && !W->res->sent(new_rec, LOCATION_ADDRESS) && W->res->sent(new_rec, LOCATION_ADDRESS_LINE2) &&
         W->res->get(old_rec, LOCATION_ADDRESS, &v)) {
-        get_text(new_rec, LOCATION_ADDRESS_LINE2, &line2);
+        field_get_text(new_rec, LOCATION_ADDRESS_LINE2, &line2);
         address_parts(v.u.j, &a);
         a.line2 = line2;
         s = address_json(req, &a, &whole);
@@ -62,14 +62,14 @@ static wharf_status settle_address(wharf_req *req, const wharf_rec *old_rec, wha
             s = W->json->parse(req, whole, &value);
         if (s != WHARF_OK)
             return s;
-        W->res->set(new_rec, LOCATION_ADDRESS, json(value));
+        W->res->set(new_rec, LOCATION_ADDRESS, val_json(value));
     }
     if (!W->res->get(new_rec, LOCATION_ADDRESS, &v))
         return WHARF_OK;
     formatted = W->json->get(v.u.j, "formatted_address");
     if (formatted)
         W->json->text(formatted, &text_of);
-    W->res->set(new_rec, LOCATION_FORMATTED_ADDRESS, text_or_null(text_of));
+    W->res->set(new_rec, LOCATION_FORMATTED_ADDRESS, val_text_or_null(text_of));
     return WHARF_OK;
 }
 
@@ -77,7 +77,7 @@ static wharf_status check_email(wharf_req *req, const wharf_rec *rec)
 {
     wharf_str s;
 
-    if (!W->res->sent(rec, LOCATION_EMAIL) || !get_text(rec, LOCATION_EMAIL, &s) || org->email(s))
+    if (!W->res->sent(rec, LOCATION_EMAIL) || !field_get_text(rec, LOCATION_EMAIL, &s) || org->email(s))
         return WHARF_OK;
     return W->err->add(req, "validation.failed", "email", "email must be an address such as dock@example.com");
 }
@@ -86,12 +86,12 @@ static wharf_status settle_phone(wharf_req *req, wharf_rec *rec)
 {
     wharf_str s, phone;
 
-    if (!W->res->sent(rec, LOCATION_PHONE) || !get_text(rec, LOCATION_PHONE, &s))
+    if (!W->res->sent(rec, LOCATION_PHONE) || !field_get_text(rec, LOCATION_PHONE, &s))
         return WHARF_OK;
     if (!org->phone(req, s, &phone))
         return W->err->add(
             req, "validation.failed", "phone", "phone must have 7 to 15 digits, with + before a country code");
-    W->res->set(rec, LOCATION_PHONE, text(phone));
+    W->res->set(rec, LOCATION_PHONE, val_text(phone));
     return WHARF_OK;
 }
 
@@ -121,7 +121,7 @@ static wharf_status check_timezone(wharf_req *req, const wharf_rec *rec)
 {
     wharf_str s;
 
-    if (!W->res->sent(rec, LOCATION_TIMEZONE) || !get_text(rec, LOCATION_TIMEZONE, &s) || zone_known(s))
+    if (!W->res->sent(rec, LOCATION_TIMEZONE) || !field_get_text(rec, LOCATION_TIMEZONE, &s) || zone_known(s))
         return WHARF_OK;
     return W->err->add(
         req, "validation.failed", "timezone", "timezone must be a name of the IANA list, such as America/New_York");
@@ -181,8 +181,8 @@ static wharf_status settle_hours(wharf_req *req, uint32_t op, const wharf_rec *o
         s = hours_display(req, week, &display);
     if (s != WHARF_OK)
         return s;
-    W->res->set(new_rec, LOCATION_OPERATING_HOURS, json(week));
-    W->res->set(new_rec, LOCATION_OPERATING_HOURS_DISPLAY, json(display));
+    W->res->set(new_rec, LOCATION_OPERATING_HOURS, val_json(week));
+    W->res->set(new_rec, LOCATION_OPERATING_HOURS_DISPLAY, val_json(display));
     return WHARF_OK;
 }
 
@@ -202,7 +202,7 @@ static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec 
     if (s == WHARF_OK)
         s = settle_address(req, old_rec, new_rec);
     if (s == WHARF_OK && op == WHARF_CREATE)
-        W->res->set(new_rec, LOCATION_DEFAULT_LAYOUT_ID, text(layout_default_id(req, W->res->id(new_rec))));
+        W->res->set(new_rec, LOCATION_DEFAULT_LAYOUT_ID, val_text(layout_default_id(req, W->res->id(new_rec))));
     return s;
 }
 
@@ -212,10 +212,11 @@ static wharf_status remove_layouts(wharf_req *req, wharf_str location_id)
 {
     static const char sql[] = "UPDATE locations.layout SET deleted_at = to_timestamp($2::bigint / 1000 / 1000.0), "
                               "updated_by = $3::text, version = version + 1"
-                              " WHERE location_id = $1::text AND deleted_at IS NULL";
-    wharf_val args[3] = {text(location_id), integer(W->req->now_us(req)), text(W->req->actor(req))};
+                              " WHERE organization_id = $4::text AND location_id = $1::text AND deleted_at IS NULL";
+    wharf_val args[4] = {val_text(location_id), val_int(W->req->now_us(req)), val_text(W->req->actor(req)),
+        val_text(W->req->organization(req))};
 
-    return W->db->exec(req, sql, args, 3, NULL);
+    return W->db->exec(req, sql, args, 4, NULL);
 }
 
 static wharf_status location_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
@@ -234,25 +235,20 @@ static wharf_status location_written(wharf_req *req, uint32_t op, const wharf_re
 
 static wharf_status count_layouts(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
 {
-    static const char sql[] = "SELECT location_id, count(*) FROM locations.layout WHERE location_id = ANY ($1::text[])"
-                              " AND deleted_at IS NULL GROUP BY 1";
-    wharf_str ids = {"{", 1}, id;
+    static const char sql[] = "SELECT location_id, count(*) FROM locations.layout WHERE organization_id = $2::text"
+                              " AND location_id = ANY ($1::text[]) AND deleted_at IS NULL GROUP BY 1";
     const wharf_rows *rows;
-    wharf_val arg;
-    wharf_status s;
+    wharf_str id;
+    wharf_status s = query_about(req, sql, val_rec_ids(req, recs, n).u.s, &rows);
 
-    for (size_t i = 0; i < n; i++) /* ids hold no character that an array literal escapes */
-        ids = W->mem->format(req, "%.*s%s%s", (int)ids.n, ids.p, i ? "," : "", W->res->id(recs[i]).p);
-    arg = text(W->mem->format(req, "%.*s}", (int)ids.n, ids.p));
-    s = W->db->query(req, sql, &arg, 1, &rows);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         int64_t count = 0;
 
         for (size_t r = 0; r < W->db->count(rows); r++) {
-            if (row_text(rows, r, 0, &id) && same(id, W->res->id(recs[i])))
+            if (row_get_text(rows, r, 0, &id) && same(id, W->res->id(recs[i])))
                 count = row_int(rows, r, 1);
         }
-        W->json->put(outs[i], NULL, integer(count));
+        W->json->put(outs[i], NULL, val_int(count));
     }
     return s;
 }
@@ -292,11 +288,11 @@ static wharf_status location_restrict(wharf_req *req, wharf_where *where)
     out = W->json->writer(req);
     W->json->open(out, NULL, '[');
     for (size_t i = 0; i < n; i++)
-        W->json->put(out, NULL, text(ids[i]));
+        W->json->put(out, NULL, val_text(ids[i]));
     W->json->close(out);
     s = W->json->result(req, out, &list);
     if (s == WHARF_OK)
-        W->res->narrow(where, LOCATION_ID, "in", json(list));
+        W->res->narrow(where, LOCATION_ID, "in", val_json(list));
     return s;
 }
 

@@ -11,14 +11,14 @@ static wharf_status mismatch(wharf_req *req, const char *path)
 /* The location of a live layout; empty: there is none. */
 static wharf_status location_of(wharf_req *req, wharf_str layout_id, wharf_str *ret)
 {
-    static const char sql[] = "SELECT location_id FROM locations.layout WHERE id = $1::text AND deleted_at IS NULL";
-    wharf_val arg = text(layout_id);
+    static const char sql[] = "SELECT location_id FROM locations.layout"
+                              " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+    wharf_status s = query_about(req, sql, layout_id, &rows);
 
     *ret = (wharf_str){"", 0};
     if (s == WHARF_OK && W->db->count(rows))
-        row_text(rows, 0, 0, ret);
+        row_get_text(rows, 0, 0, ret);
     return s;
 }
 
@@ -56,15 +56,15 @@ static wharf_status settle(wharf_req *req, uint32_t op, const wharf_rec *old_rec
     bool moved;
     wharf_status s = WHARF_OK;
 
-    get_text(new_rec, location_field, &location);
-    get_text(new_rec, layout_field, &layout);
+    field_get_text(new_rec, location_field, &location);
+    field_get_text(new_rec, layout_field, &layout);
     if (old_rec)
-        get_text(old_rec, location_field, &before);
+        field_get_text(old_rec, location_field, &before);
     if (!sent_location && !sent_layout)
         return WHARF_OK;
     moved = !same(before, location);
     if (moved && !sent_layout && layout.n) {
-        W->res->set(new_rec, layout_field, nothing());
+        W->res->set(new_rec, layout_field, val_null());
         layout.n = 0;
     }
     if (sent_layout && layout.n) {
@@ -74,7 +74,7 @@ static wharf_status settle(wharf_req *req, uint32_t op, const wharf_rec *old_rec
             return mismatch(req, "layout_id");
         s = place(req, &asked, layout, "layout_id");
         if (s == WHARF_OK && !same(asked, location)) {
-            W->res->set(new_rec, location_field, text(asked));
+            W->res->set(new_rec, location_field, val_text(asked));
             location = asked;
             moved = !same(before, location);
         }
@@ -88,21 +88,20 @@ static wharf_status settle(wharf_req *req, uint32_t op, const wharf_rec *old_rec
 static wharf_status removed(wharf_req *req, wharf_str layout_id, wharf_str *ret_ids, wharf_str *ret_target)
 {
     static const char sql[] =
-        "WITH RECURSIVE down AS (SELECT id, location_id, 0 AS n FROM locations.layout WHERE id = $1::text"
-        " UNION ALL SELECT l.id, l.location_id, down.n + 1 FROM down JOIN locations.layout l ON l.path = down.id WHERE "
-        "down.n < 64)"
+        "WITH RECURSIVE down AS (SELECT id, location_id, 0 AS n FROM locations.layout"
+        " WHERE organization_id = $2::text AND id = $1::text UNION ALL SELECT l.id, l.location_id, down.n + 1 FROM down"
+        " JOIN locations.layout l ON l.organization_id = $2::text AND l.path = down.id WHERE down.n < 64)"
         " SELECT (SELECT array_agg(DISTINCT id)::text FROM down), (SELECT location_id FROM down LIMIT 1)";
-    wharf_val arg = text(layout_id);
     wharf_str location = {"", 0};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+    wharf_status s = query_about(req, sql, layout_id, &rows);
 
     *ret_ids = WHARF_S("{}");
     *ret_target = (wharf_str){"", 0};
     if (s != WHARF_OK)
         return s;
-    row_text(rows, 0, 0, ret_ids);
-    row_text(rows, 0, 1, &location);
+    row_get_text(rows, 0, 0, ret_ids);
+    row_get_text(rows, 0, 1, &location);
     if (!W->req->param(req, "move_to", ret_target))
         *ret_target = layout_default_id(req, location);
     return WHARF_OK;
@@ -117,30 +116,23 @@ static wharf_status show(wharf_req *req, const wharf_str *ids, size_t n, wharf_o
         "'location',"
         " jsonb_build_object('id', o.id, 'name', o.name)) FROM locations.layout l JOIN locations.location o"
         " ON o.organization_id = l.organization_id AND o.id = l.location_id"
-        " WHERE l.id IN (SELECT jsonb_array_elements_text($1::jsonb)) AND l.deleted_at IS NULL";
-    wharf_out *list = W->json->writer(req);
+        " WHERE l.organization_id = $2::text AND l.id = ANY ($1::text[]) AND l.deleted_at IS NULL";
     const wharf_rows *rows;
     wharf_str id;
-    wharf_val arg, v;
-    wharf_status s;
+    wharf_val v;
+    wharf_status s = query_about(req, sql, val_array(req, ids, n).u.s, &rows);
 
-    W->json->open(list, NULL, '[');
-    for (size_t i = 0; i < n; i++)
-        W->json->put(list, NULL, text(ids[i]));
-    W->json->close(list);
-    arg = text(W->json->result_text(list));
-    s = W->db->query(req, sql, &arg, 1, &rows);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         bool found = false;
 
         for (size_t r = 0; r < W->db->count(rows) && !found; r++) {
-            found = ids[i].n && row_text(rows, r, 0, &id) && same(id, ids[i]) &&
+            found = ids[i].n && row_get_text(rows, r, 0, &id) && same(id, ids[i]) &&
                     W->db->value(rows, r, 1, WHARF_V_JSON, &v);
             if (found)
                 W->json->put(outs[i], NULL, v);
         }
         if (!found)
-            W->json->put(outs[i], NULL, nothing());
+            W->json->put(outs[i], NULL, val_null());
     }
     return s;
 }
@@ -182,16 +174,17 @@ static wharf_status remove_listed(wharf_req *req, wharf_str location_id, const w
 static wharf_status remove_others(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
 {
     static const char sql[] =
-        "SELECT id FROM locations.layout WHERE location_id = $1::text AND NOT is_default AND deleted_at IS NULL"
-        " AND id NOT IN (SELECT e ->> 'id' FROM jsonb_array_elements($2::jsonb) e WHERE e ->> 'id' IS NOT NULL) ORDER "
+        "SELECT id FROM locations.layout WHERE organization_id = $3::text AND location_id = $1::text"
+        " AND NOT is_default AND deleted_at IS NULL AND id NOT IN (SELECT e ->> 'id' FROM "
+        "jsonb_array_elements($2::jsonb) e WHERE e ->> 'id' IS NOT NULL) ORDER "
         "BY depth DESC, id";
-    wharf_val args[2] = {text(location_id), json(layouts)};
+    wharf_val args[3] = {val_text(location_id), val_json(layouts), val_text(W->req->organization(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 2, &rows);
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
     wharf_str id;
 
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
-        if (row_text(rows, i, 0, &id))
+        if (row_get_text(rows, i, 0, &id))
             s = W->res->remove(req, "layout", id);
     }
     return s;
@@ -202,11 +195,11 @@ static wharf_status detach_kept(wharf_req *req, wharf_str location_id, const wha
 {
     static const char sql[] =
         "UPDATE locations.layout SET path = NULL, parent_id = NULL, root_id = id, depth = 1, nested_name = name"
-        " WHERE location_id = $1::text AND NOT is_default AND deleted_at IS NULL"
+        " WHERE organization_id = $3::text AND location_id = $1::text AND NOT is_default AND deleted_at IS NULL"
         " AND id IN (SELECT e ->> 'id' FROM jsonb_array_elements($2::jsonb) e)";
-    wharf_val args[2] = {text(location_id), json(layouts)};
+    wharf_val args[3] = {val_text(location_id), val_json(layouts), val_text(W->req->organization(req))};
 
-    return W->db->exec(req, sql, args, 2, NULL);
+    return W->db->exec(req, sql, args, 3, NULL);
 }
 
 static wharf_status overwrite(wharf_req *req, wharf_str location_id, const wharf_json *layouts)

@@ -32,7 +32,7 @@ static bool has(const wharf_json *array, wharf_str id)
 /* A device reaches the place where it stands. */
 static wharf_status add_own_location(wharf_req *req, wharf_rec *rec, wharf_str location)
 {
-    const wharf_json *ids = get_json(rec, DEVICE_LOCATIONS), *whole;
+    const wharf_json *ids = field_json(rec, DEVICE_LOCATIONS), *whole;
     wharf_out *out;
     wharf_status s;
 
@@ -41,24 +41,24 @@ static wharf_status add_own_location(wharf_req *req, wharf_rec *rec, wharf_str l
     out = org_host->json->writer(req);
     org_host->json->open(out, NULL, '[');
     for (const wharf_json *e = ids ? org_host->json->at(ids, 0) : NULL; e; e = org_host->json->next(e))
-        org_host->json->put(out, NULL, json(e));
-    org_host->json->put(out, NULL, text(location));
+        org_host->json->put(out, NULL, val_json(e));
+    org_host->json->put(out, NULL, val_text(location));
     org_host->json->close(out);
     s = org_host->json->result(req, out, &whole);
     if (s == WHARF_OK)
-        org_host->res->set(rec, DEVICE_LOCATIONS, json(whole));
+        org_host->res->set(rec, DEVICE_LOCATIONS, val_json(whole));
     return s;
 }
 
 static wharf_status settle_locations(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
-    const wharf_json *ids = get_json(rec, DEVICE_LOCATIONS);
+    const wharf_json *ids = field_json(rec, DEVICE_LOCATIONS);
     bool before = old_rec && get_truth(old_rec, DEVICE_ALLOW_ALL_LOCATIONS, true), all;
     wharf_str location = {"", 0};
-    bool placed = get_text(rec, DEVICE_LOCATION_ID, &location);
+    bool placed = field_get_text(rec, DEVICE_LOCATION_ID, &location);
 
     if (!old_rec && !org_host->res->sent(rec, DEVICE_ALLOW_ALL_LOCATIONS))
-        org_host->res->set(rec, DEVICE_ALLOW_ALL_LOCATIONS, truth(!placed && (!ids || !org_host->json->count(ids))));
+        org_host->res->set(rec, DEVICE_ALLOW_ALL_LOCATIONS, val_bool(!placed && (!ids || !org_host->json->count(ids))));
     all = get_truth(rec, DEVICE_ALLOW_ALL_LOCATIONS, true);
     if (all && !before)
         return all_locations_allowed(req, false);
@@ -87,7 +87,7 @@ static wharf_status device_check(wharf_req *req, uint32_t op, const wharf_rec *o
 /* The device's own scopes, as far as its maker has them. */
 static wharf_status make_key(wharf_req *req, const wharf_rec *device)
 {
-    const wharf_json *own = get_json(device, DEVICE_SCOPES), *granted, *body;
+    const wharf_json *own = field_json(device, DEVICE_SCOPES), *granted, *body;
     struct scopes scopes = scopes_of(req, own), caller = scopes_of_caller(req);
     wharf_out *out = org_host->json->writer(req);
     const wharf_rec *key;
@@ -100,12 +100,12 @@ static wharf_status make_key(wharf_req *req, const wharf_rec *device)
         s = scopes_json(req, &scopes, &granted);
     if (s != WHARF_OK)
         return s;
-    get_text(device, DEVICE_NAME, &name);
+    field_get_text(device, DEVICE_NAME, &name);
     org_host->json->open(out, NULL, '{');
-    org_host->json->put(out, "name", text(name));
-    org_host->json->put(out, "device_id", text(org_host->res->id(device)));
-    org_host->json->put(out, "scopes", json(granted));
-    org_host->json->put(out, "allow_all_locations", truth(true)); /* which the device's own locations limit */
+    org_host->json->put(out, "name", val_text(name));
+    org_host->json->put(out, "device_id", val_text(org_host->res->id(device)));
+    org_host->json->put(out, "scopes", val_json(granted));
+    org_host->json->put(out, "allow_all_locations", val_bool(true)); /* which the device's own locations limit */
     org_host->json->close(out);
     s = org_host->json->result(req, out, &body);
     return s == WHARF_OK ? keys_make(req, body, false, &key) : s;
@@ -120,7 +120,7 @@ static wharf_status device_written(wharf_req *req, uint32_t op, const wharf_rec 
             return WHARF_OK;
         s = make_key(req, new_rec);
         if (s == WHARF_OK)
-            org_host->res->set((wharf_rec *)(uintptr_t)new_rec, DEVICE_API_KEY, text(keys_issued()));
+            org_host->res->set((wharf_rec *)(uintptr_t)new_rec, DEVICE_API_KEY, val_text(keys_issued()));
         return s;
     }
     org_host->req->access_changed(req);

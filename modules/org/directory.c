@@ -4,33 +4,9 @@
 
 enum { ARRAY_OVERHEAD = 3 };
 
-wharf_str org_array(wharf_req *req, const wharf_str *values, size_t n)
-{
-    size_t most = ARRAY_OVERHEAD, k = 0;
-    char *out;
-
-    for (size_t i = 0; i < n; i++)
-        most += 2 * values[i].n + ARRAY_OVERHEAD;
-    out = org_host->mem->alloc(req, most);
-    out[k++] = '{';
-    for (size_t i = 0; i < n; i++) {
-        if (i)
-            out[k++] = ',';
-        out[k++] = '"';
-        for (size_t j = 0; j < values[i].n; j++) {
-            if (values[i].p[j] == '"' || values[i].p[j] == '\\')
-                out[k++] = '\\';
-            out[k++] = values[i].p[j];
-        }
-        out[k++] = '"';
-    }
-    out[k++] = '}';
-    return (wharf_str){out, k};
-}
-
 static wharf_val live(wharf_req *req)
 {
-    return text(keys->caller(req)->live_organization);
+    return val_text(keys->caller(req)->live_organization);
 }
 
 static wharf_status users(wharf_req *req, const wharf_str *ids, size_t n, wharf_str location_id, uint32_t *ret_flags)
@@ -41,7 +17,7 @@ static wharf_status users(wharf_req *req, const wharf_str *ids, size_t n, wharf_
         " OR EXISTS (SELECT 1 FROM org.principal_location l WHERE l.organization_id = u.organization_id"
         " AND l.principal_type = 'user' AND l.principal_id = u.id AND l.location_id = $2::text)"
         " FROM org.user u WHERE u.organization_id = $3::text AND u.id = ANY ($1::text[]) AND u.deleted_at IS NULL";
-    wharf_val args[3] = {text(org_array(req, ids, n)), text(location_id), live(req)};
+    wharf_val args[3] = {val_array(req, ids, n), val_text(location_id), live(req)};
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 3, &rows);
 
@@ -51,10 +27,10 @@ static wharf_status users(wharf_req *req, const wharf_str *ids, size_t n, wharf_
     for (size_t r = 0; r < org_host->db->count(rows); r++) {
         wharf_str id;
 
-        for (size_t i = 0; row_text(rows, r, 0, &id) && i < n; i++) {
+        for (size_t i = 0; row_get_text(rows, r, 0, &id) && i < n; i++) {
             if (same(id, ids[i]))
-                ret_flags[i] = WHARF_USER_KNOWN | (row_truth(rows, r, 1) ? WHARF_USER_ACTIVE : 0u) |
-                               (row_truth(rows, r, 2) ? WHARF_USER_LOCATION : 0u);
+                ret_flags[i] = WHARF_USER_KNOWN | (row_bool(rows, r, 1) ? WHARF_USER_ACTIVE : 0u) |
+                               (row_bool(rows, r, 2) ? WHARF_USER_LOCATION : 0u);
         }
     }
     return WHARF_OK;
@@ -71,7 +47,7 @@ static wharf_status grant(wharf_req *req, wharf_str principal_id, wharf_str loca
         "UPDATE org.device SET locations = locations || to_jsonb($3::text), version = version + 1"
         " WHERE organization_id = $1::text AND id = $2::text AND NOT allow_all_locations AND deleted_at IS NULL"
         " AND NOT locations ? $3::text";
-    wharf_val args[3] = {live(req), text(principal_id), text(location_id)};
+    wharf_val args[3] = {live(req), val_text(principal_id), val_text(location_id)};
     uint64_t n_users = 0, n_devices = 0;
     wharf_status s = WHARF_OK;
 
@@ -89,11 +65,11 @@ static wharf_status grant(wharf_req *req, wharf_str principal_id, wharf_str loca
 static wharf_status organization_value(
     wharf_req *req, const char *sql, const char *path, bool *ret_found, wharf_str *ret_text)
 {
-    wharf_val args[2] = {text(org_host->req->organization(req)), text(z(path))};
+    wharf_val args[2] = {val_text(org_host->req->organization(req)), val_text(z(path))};
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 2, &rows);
 
-    *ret_found = s == WHARF_OK && org_host->db->count(rows) && row_text(rows, 0, 0, ret_text);
+    *ret_found = s == WHARF_OK && org_host->db->count(rows) && row_get_text(rows, 0, 0, ret_text);
     return s;
 }
 
@@ -130,21 +106,21 @@ static wharf_status locations(
                                   " WHERE organization_id = $1::text AND id = $2::text AND deleted_at IS NULL";
     static const char sql[] = "SELECT location_id FROM org.principal_location WHERE organization_id = $1::text"
                               " AND principal_id = $2::text AND principal_type IN ('user', 'device') ORDER BY 1";
-    wharf_val args[2] = {live(req), text(principal_id)};
+    wharf_val args[2] = {live(req), val_text(principal_id)};
     const wharf_rows *rows;
     wharf_str *ids;
     wharf_status s = org_host->db->query(req, all_sql, args, 2, &rows);
 
     if (s != WHARF_OK)
         return s;
-    *ret_all = row_truth(rows, 0, 0);
+    *ret_all = row_bool(rows, 0, 0);
     s = org_host->db->query(req, sql, args, 2, &rows);
     if (s != WHARF_OK)
         return s;
     *ret_n = org_host->db->count(rows);
     *ret_ids = ids = org_host->mem->alloc(req, (*ret_n + 1) * sizeof(*ids));
     for (size_t i = 0; i < *ret_n; i++)
-        row_text(rows, i, 0, &ids[i]);
+        row_get_text(rows, i, 0, &ids[i]);
     return WHARF_OK;
 }
 
@@ -152,7 +128,7 @@ static wharf_status setting_json(wharf_req *req, const char *path, const wharf_j
 {
     static const char sql[] = "SELECT settings #> string_to_array($2::text, '.') FROM org.organization"
                               " WHERE organization_id = $1::text AND id = $1::text";
-    wharf_val args[2] = {text(org_host->req->organization(req)), text(z(path))}, v;
+    wharf_val args[2] = {val_text(org_host->req->organization(req)), val_text(z(path))}, v;
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 2, &rows);
 
@@ -170,7 +146,7 @@ static const wharf_str *column_texts(wharf_req *req, const wharf_rows *rows, siz
     *ret_n = org_host->db->count(rows);
     list = org_host->mem->alloc(req, (*ret_n + 1) * sizeof(*list));
     for (size_t i = 0; i < *ret_n; i++)
-        row_text(rows, i, column, &list[i]);
+        row_get_text(rows, i, column, &list[i]);
     return list;
 }
 

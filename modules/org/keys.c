@@ -26,7 +26,7 @@ wharf_str keys_issued(void)
 
 wharf_status limit_rows(wharf_req *req, const char *space, const char *count_sql, int64_t max, const char *code)
 {
-    wharf_val args[2] = {text(keys->caller(req)->live_organization), moment(org_host->req->now_us(req))};
+    wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_time(org_host->req->now_us(req))};
     const wharf_rows *rows;
     wharf_status s = org_host->db->lock(req, space, args[0].u.s);
 
@@ -109,13 +109,13 @@ static wharf_status unknown_locations(wharf_req *req, const wharf_json *ids, boo
  * key has none. */
 static wharf_status check_locations(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, bool test)
 {
-    const wharf_json *ids = get_json(new_rec, API_KEY_LOCATION_IDS),
-                     *already = old_rec ? get_json(old_rec, API_KEY_LOCATION_IDS) : NULL;
+    const wharf_json *ids = field_json(new_rec, API_KEY_LOCATION_IDS),
+                     *already = old_rec ? field_json(old_rec, API_KEY_LOCATION_IDS) : NULL;
     bool sent = org_host->res->sent(new_rec, API_KEY_LOCATION_IDS), all, before;
     wharf_status s = WHARF_OK;
 
     if (!old_rec && !org_host->res->sent(new_rec, API_KEY_ALLOW_ALL_LOCATIONS))
-        org_host->res->set(new_rec, API_KEY_ALLOW_ALL_LOCATIONS, truth(!ids || !org_host->json->count(ids)));
+        org_host->res->set(new_rec, API_KEY_ALLOW_ALL_LOCATIONS, val_bool(!ids || !org_host->json->count(ids)));
     all = get_truth(new_rec, API_KEY_ALLOW_ALL_LOCATIONS, true);
     before = old_rec && get_truth(old_rec, API_KEY_ALLOW_ALL_LOCATIONS, true);
     if (sent && ids)
@@ -140,13 +140,13 @@ static wharf_status read_security(wharf_req *req, struct security *ret)
         "SELECT COALESCE((settings #>> '{security,max_key_lifetime_days}')::bigint, 0),"
         " COALESCE((settings #>> '{security,require_ip_allowlist}')::boolean, false) FROM org.organization"
         " WHERE organization_id = $1::text AND id = $1::text";
-    wharf_val arg = text(keys->caller(req)->live_organization);
+    wharf_val arg = val_text(keys->caller(req)->live_organization);
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, &arg, 1, &rows);
 
     *ret = (struct security){0, false};
     if (s == WHARF_OK)
-        *ret = (struct security){row_int(rows, 0, 0), row_truth(rows, 0, 1)};
+        *ret = (struct security){row_int(rows, 0, 0), row_bool(rows, 0, 1)};
     return s;
 }
 
@@ -174,7 +174,7 @@ static void check_expiry(
 
 static void check_networks(wharf_req *req, bool creating, const wharf_rec *new_rec, const struct security *rules)
 {
-    const wharf_json *list = get_json(new_rec, API_KEY_IP_ALLOWLIST);
+    const wharf_json *list = field_json(new_rec, API_KEY_IP_ALLOWLIST);
     size_t i = 0;
     wharf_str s;
 
@@ -200,18 +200,18 @@ static wharf_status check_principal(wharf_req *req, const wharf_rec *rec)
 {
     static const char sql[] = "SELECT role FROM org.user WHERE organization_id = $1::text AND id = $2::text";
     const wharf_caller *who = keys->caller(req);
-    wharf_val args[2] = {text(who->live_organization), text(WHARF_S(""))};
+    wharf_val args[2] = {val_text(who->live_organization), val_text(WHARF_S(""))};
     const wharf_rows *rows;
     wharf_str device, role;
     wharf_status s;
 
-    if (!get_text(rec, API_KEY_USER_ID, &args[1].u.s))
+    if (!field_get_text(rec, API_KEY_USER_ID, &args[1].u.s))
         return WHARF_OK;
-    if (get_text(rec, API_KEY_DEVICE_ID, &device))
+    if (field_get_text(rec, API_KEY_DEVICE_ID, &device))
         return org_host->err->fail(
             req, "validation.failed", "device_id", "a key acts for a user or for a device; send one of them");
     s = org_host->db->query(req, sql, args, 2, &rows);
-    if (s == WHARF_OK && !call.trusted && row_text(rows, 0, 0, &role) && same(role, WHARF_S("owner")) &&
+    if (s == WHARF_OK && !call.trusted && row_get_text(rows, 0, 0, &role) && same(role, WHARF_S("owner")) &&
         !acts_as_owner(req))
         return org_host->err->fail(req, "role_access", NULL, "Only an owner makes keys that act for an owner");
     return s;
@@ -222,9 +222,9 @@ static wharf_status settle_mode(wharf_req *req, wharf_rec *rec, bool *ret_test)
     const wharf_caller *who = keys->caller(req);
     wharf_str mode, twin;
 
-    if (!get_text(rec, API_KEY_MODE, &mode)) {
+    if (!field_get_text(rec, API_KEY_MODE, &mode)) {
         mode = who->test_mode ? WHARF_S("test") : WHARF_S("live");
-        org_host->res->set(rec, API_KEY_MODE, text(mode));
+        org_host->res->set(rec, API_KEY_MODE, val_text(mode));
     }
     *ret_test = same(mode, WHARF_S("test"));
     if (who->test_mode && !*ret_test)
@@ -260,9 +260,9 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
         s = keys->issue(req, org_host->res->id(rec), test, &call.text, &last4);
     if (s != WHARF_OK)
         return s;
-    org_host->res->set(rec, API_KEY_LAST4, text(last4));
-    org_host->res->set(rec, API_KEY_TYPE, text(call.system ? WHARF_S("system") : WHARF_S("user")));
-    org_host->res->set(rec, API_KEY_API_KEY, text(call.text));
+    org_host->res->set(rec, API_KEY_LAST4, val_text(last4));
+    org_host->res->set(rec, API_KEY_TYPE, val_text(call.system ? WHARF_S("system") : WHARF_S("user")));
+    org_host->res->set(rec, API_KEY_API_KEY, val_text(call.text));
     org_host->req->one_time(req, "api_key");
     return WHARF_OK;
 }
@@ -287,16 +287,16 @@ static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf
     wharf_status s;
 
     if (call.doing == REVOKE) {
-        org_host->res->set(rec, API_KEY_REVOKED_AT, moment(org_host->req->now_us(req)));
+        org_host->res->set(rec, API_KEY_REVOKED_AT, val_time(org_host->req->now_us(req)));
         return WHARF_OK;
     }
     if (call.doing == ROTATE) {
-        org_host->res->set(rec, API_KEY_EXPIRES_AT, moment(call.expires_us));
-        org_host->res->set(rec, API_KEY_REPLACED_BY, text(call.replaced_by));
+        org_host->res->set(rec, API_KEY_EXPIRES_AT, val_time(call.expires_us));
+        org_host->res->set(rec, API_KEY_REPLACED_BY, val_text(call.replaced_by));
         return WHARF_OK;
     }
-    get_text(old_rec, API_KEY_STATUS, &status);
-    get_text(old_rec, API_KEY_MODE, &mode);
+    field_get_text(old_rec, API_KEY_STATUS, &status);
+    field_get_text(old_rec, API_KEY_MODE, &mode);
     if (!same(status, WHARF_S("active")))
         return org_host->err->fail(req, "api_key.inactive", NULL, NULL);
     s = read_security(req, &rules);
@@ -338,14 +338,14 @@ static wharf_status key_normalize(wharf_req *req, uint32_t op, wharf_rec *new_re
     out = org_host->json->writer(req);
     org_host->json->open(out, NULL, '[');
     if (id.n)
-        org_host->json->put(out, NULL, text(id));
+        org_host->json->put(out, NULL, val_text(id));
     org_host->json->close(out);
     s = org_host->json->result(req, out, &list);
     if (s != WHARF_OK)
         return s;
     org_host->res->drop(new_rec, "limit_to_location");
-    org_host->res->set(new_rec, API_KEY_ALLOW_ALL_LOCATIONS, truth(!id.n));
-    org_host->res->set(new_rec, API_KEY_LOCATION_IDS, json(list));
+    org_host->res->set(new_rec, API_KEY_ALLOW_ALL_LOCATIONS, val_bool(!id.n));
+    org_host->res->set(new_rec, API_KEY_LOCATION_IDS, val_json(list));
     return WHARF_OK;
 }
 
@@ -353,7 +353,7 @@ static wharf_status key_normalize(wharf_req *req, uint32_t op, wharf_rec *new_re
 static wharf_status key_restrict(wharf_req *req, wharf_where *where)
 {
     if (keys->caller(req)->test_mode)
-        org_host->res->narrow(where, API_KEY_MODE, "eq", text(WHARF_S("test")));
+        org_host->res->narrow(where, API_KEY_MODE, "eq", val_text(WHARF_S("test")));
     return WHARF_OK;
 }
 
@@ -372,8 +372,8 @@ static wharf_status find_key(wharf_req *req, wharf_str id, const wharf_rec **ret
 
     if (s != WHARF_OK)
         return s;
-    get_text(*ret, API_KEY_MODE, &mode);
-    get_text(*ret, API_KEY_STATUS, ret_status);
+    field_get_text(*ret, API_KEY_MODE, &mode);
+    field_get_text(*ret, API_KEY_STATUS, ret_status);
     if (keys->caller(req)->test_mode && !same(mode, WHARF_S("test")))
         return org_host->err->fail(req, "not_found", id.p, NULL);
     return WHARF_OK;
@@ -417,9 +417,9 @@ wharf_status keys_revoke(wharf_req *req, void *arg)
         return s;
     out = org_host->req->respond(req, 200, "API key deleted");
     org_host->json->open(out, NULL, '{');
-    org_host->json->put(out, "id", text(id));
-    org_host->json->put(out, "object", text(WHARF_S("api_key")));
-    org_host->json->put(out, "deleted", truth(true));
+    org_host->json->put(out, "id", val_text(id));
+    org_host->json->put(out, "object", val_text(WHARF_S("api_key")));
+    org_host->json->put(out, "deleted", val_bool(true));
     org_host->json->close(out);
     return WHARF_OK;
 }
@@ -430,13 +430,13 @@ wharf_status keys_revoke_all(wharf_req *req, bool of_device, wharf_str principal
                                     " AND revoked_at IS NULL ORDER BY id";
     static const char devices_sql[] = "SELECT id FROM org.api_key WHERE organization_id = $1::text"
                                       " AND device_id = $2::text AND revoked_at IS NULL ORDER BY id";
-    wharf_val args[2] = {text(keys->caller(req)->live_organization), text(principal_id)};
+    wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_text(principal_id)};
     const wharf_rows *rows;
     wharf_str id;
     wharf_status s = org_host->db->query(req, of_device ? devices_sql : users_sql, args, 2, &rows);
 
     for (size_t i = 0; s == WHARF_OK && i < org_host->db->count(rows); i++) {
-        if (row_text(rows, i, 0, &id))
+        if (row_get_text(rows, i, 0, &id))
             s = revoke(req, id);
     }
     return s;
@@ -484,7 +484,7 @@ static wharf_status body_of_successor(wharf_req *req, const wharf_rec *old, cons
             org_host->json->put(out, same_fields[i].name, v);
     }
     if (expires)
-        org_host->json->put(out, "expires_at", moment(expires));
+        org_host->json->put(out, "expires_at", val_time(expires));
     org_host->json->close(out);
     return org_host->json->result(req, out, ret);
 }
@@ -492,7 +492,7 @@ static wharf_status body_of_successor(wharf_req *req, const wharf_rec *old, cons
 /* Whoever gets the text of a key must have been able to make it. A key that rotates itself gains nothing. */
 static wharf_status may_rotate(wharf_req *req, const wharf_rec *old)
 {
-    struct scopes grants = scopes_of(req, get_json(old, API_KEY_SCOPES));
+    struct scopes grants = scopes_of(req, field_json(old, API_KEY_SCOPES));
     wharf_str mode = {"", 0};
     wharf_status s;
 
@@ -504,13 +504,13 @@ static wharf_status may_rotate(wharf_req *req, const wharf_rec *old)
         for (size_t i = 0; i < grants.n; i++)
             grants.levels[i] = grants.levels[i] > everywhere ? grants.levels[i] : everywhere;
     }
-    get_text(old, API_KEY_MODE, &mode);
+    field_get_text(old, API_KEY_MODE, &mode);
     s = scopes_allowed(req, &grants, NULL);
     if (s == WHARF_OK)
         s = check_principal(req, old);
     if (s == WHARF_OK && get_truth(old, API_KEY_ALLOW_ALL_LOCATIONS, true))
         return all_locations_allowed(req, same(mode, WHARF_S("test")));
-    return s == WHARF_OK ? locations_allowed(req, get_json(old, API_KEY_LOCATION_IDS), NULL) : s;
+    return s == WHARF_OK ? locations_allowed(req, field_json(old, API_KEY_LOCATION_IDS), NULL) : s;
 }
 
 static wharf_status retire(wharf_req *req, const wharf_rec *old, int64_t overlap_s, wharf_str successor)
@@ -544,9 +544,9 @@ wharf_status keys_show(wharf_req *req, wharf_out *out, const char *key, const wh
         return s;
     org_host->json->open(out, key, '{');
     for (const wharf_json *m = org_host->json->at(row, 0); m; m = org_host->json->next(m)) {
-        org_host->json->put(out, org_host->json->key(m).p, json(m));
+        org_host->json->put(out, org_host->json->key(m).p, val_json(m));
         if (same(org_host->json->key(m), WHARF_S("name")))
-            org_host->json->put(out, "api_key", text(call.text));
+            org_host->json->put(out, "api_key", val_text(call.text));
     }
     org_host->json->close(out);
     return WHARF_OK;

@@ -61,7 +61,7 @@ static wharf_status change(wharf_req *req, wharf_str user, wharf_str location, c
     org_host->json->open(out, NULL, '{');
     org_host->json->open(out, "locations", '{');
     org_host->json->open(out, verb, '[');
-    org_host->json->put(out, NULL, text(location));
+    org_host->json->put(out, NULL, val_text(location));
     org_host->json->close(out);
     org_host->json->close(out);
     org_host->json->close(out);
@@ -83,7 +83,7 @@ static wharf_status remove_user(wharf_req *req, wharf_str user, wharf_str locati
 
     if (s != WHARF_OK)
         return s;
-    get_text(rec, USER_ROLE, &role);
+    field_get_text(rec, USER_ROLE, &role);
     if (same(role, WHARF_S("owner")) || same(role, WHARF_S("developer")))
         return org_host->err->fail(req, "role_access", NULL, "Owners and developers reach every location");
     return change(req, user, location, "remove");
@@ -94,7 +94,7 @@ static wharf_status present(wharf_req *req, wharf_str location, struct ids *ret)
 {
     static const char sql[] = "SELECT u.id FROM org.user u WHERE u.organization_id = $1::text AND u.deleted_at IS NULL"
                               " AND u.locations ? $2::text AND u.role NOT IN ('owner', 'developer') ORDER BY u.id";
-    wharf_val args[2] = {text(keys->caller(req)->live_organization), text(location)};
+    wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_text(location)};
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 2, &rows);
 
@@ -103,7 +103,7 @@ static wharf_status present(wharf_req *req, wharf_str location, struct ids *ret)
     ret->n = org_host->db->count(rows);
     ret->items = org_host->mem->alloc(req, (ret->n + 1) * sizeof(*ret->items));
     for (size_t i = 0; i < ret->n; i++)
-        row_text(rows, i, 0, &ret->items[i]);
+        row_get_text(rows, i, 0, &ret->items[i]);
     return WHARF_OK;
 }
 

@@ -2,12 +2,13 @@
 #ifndef ORG_H
 #define ORG_H
 
-#include <string.h>
-
+#define W org_host
+#include "wharf/plugin.h"
+extern const wharf_host *W; /* set once, before anything of this module runs */
 #include "wharf/ext/org.h"
+#include "wharf/inline.h"
 #include "wharf/service/keys.h"
 
-extern const wharf_host *org_host; /* set once, before anything of this module runs */
 extern const wharf_keys_api *keys;
 extern bool has_locations; /* the module locations is there */
 extern const wharf_org_directory_api org_directory;
@@ -78,80 +79,11 @@ wharf_status all_locations_allowed(wharf_req *req, bool test);
 
 /* ---- small helpers ---- */
 
-static inline wharf_str z(const char *text)
-{
-    return (wharf_str){text, strlen(text)};
-}
-static inline bool same(wharf_str a, wharf_str b)
-{
-    return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
-}
-static inline wharf_val text(wharf_str s)
-{
-    return (wharf_val){.type = WHARF_V_TEXT, .u.s = s};
-}
-static inline wharf_val integer(int64_t i)
-{
-    return (wharf_val){.type = WHARF_V_INT, .u.i = i};
-}
-static inline wharf_val truth(bool t)
-{
-    return (wharf_val){.type = WHARF_V_BOOL, .u.i = t};
-}
-static inline wharf_val moment(int64_t us)
-{
-    return (wharf_val){.type = WHARF_V_TIME_US, .u.i = us};
-}
-static inline wharf_val json(const wharf_json *v)
-{
-    return (wharf_val){.type = WHARF_V_JSON, .u.j = v};
-}
-static inline wharf_val nothing(void)
-{
-    return (wharf_val){.type = WHARF_V_NULL};
-}
-/* The text of a field as it is or will be; false: null. */
-static inline bool get_text(const wharf_rec *rec, wharf_field f, wharf_str *ret)
-{
-    wharf_val v;
-
-    if (!org_host->res->get(rec, f, &v) || v.type != WHARF_V_TEXT)
-        return false;
-    *ret = v.u.s;
-    return true;
-}
 static inline bool get_truth(const wharf_rec *rec, wharf_field f, bool fallback)
 {
     wharf_val v;
 
-    return org_host->res->get(rec, f, &v) ? v.u.i != 0 : fallback;
-}
-static inline const wharf_json *get_json(const wharf_rec *rec, wharf_field f)
-{
-    wharf_val v;
-
-    return org_host->res->get(rec, f, &v) && v.type == WHARF_V_JSON ? v.u.j : NULL;
-}
-static inline bool row_text(const wharf_rows *rows, size_t row, size_t column, wharf_str *ret)
-{
-    wharf_val v;
-
-    if (!org_host->db->value(rows, row, column, WHARF_V_TEXT, &v))
-        return false;
-    *ret = v.u.s;
-    return true;
-}
-static inline int64_t row_int(const wharf_rows *rows, size_t row, size_t column)
-{
-    wharf_val v;
-
-    return org_host->db->value(rows, row, column, WHARF_V_INT, &v) ? v.u.i : 0;
-}
-static inline bool row_truth(const wharf_rows *rows, size_t row, size_t column)
-{
-    wharf_val v;
-
-    return org_host->db->value(rows, row, column, WHARF_V_BOOL, &v) && v.u.i != 0;
+    return W->res->get(rec, f, &v) ? v.u.i != 0 : fallback;
 }
 /* Owners, and the server itself. */
 static inline bool acts_as_owner(wharf_req *req)
@@ -160,8 +92,6 @@ static inline bool acts_as_owner(wharf_req *req)
 
     return same(who->role, WHARF_S("owner")) || !who->key_id.n;
 }
-/* A PostgreSQL array literal of texts, for "$n::text[]". */
-wharf_str org_array(wharf_req *req, const wharf_str *values, size_t n);
 
 /* forms.c: the service's email and phone */
 bool email_form(wharf_str s);

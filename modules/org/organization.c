@@ -45,11 +45,11 @@ static void copy_events(wharf_out *out, const wharf_json *events)
     j->open(out, "events", '{');
     for (const wharf_json *m = j->at(events, 0); m; m = j->next(m)) {
         if (!same(j->key(m), WHARF_S("charged")))
-            j->put(out, j->key(m).p, json(m));
+            j->put(out, j->key(m).p, val_json(m));
     }
     if (expire && j->text(expire, &days))
         j->put(out, "charged",
-            truth(
+            val_bool(
                 same(days, WHARF_S("days_90")) || same(days, WHARF_S("days_180")) || same(days, WHARF_S("days_365"))));
     else if (expire)
         j->put(out, "charged", (wharf_val){.type = WHARF_V_NULL});
@@ -72,20 +72,20 @@ static wharf_status organization_normalize(wharf_req *req, uint32_t op, wharf_re
         if (m == events)
             copy_events(out, events);
         else
-            j->put(out, j->key(m).p, json(m));
+            j->put(out, j->key(m).p, val_json(m));
     }
     j->close(out);
     s = j->result(req, out, &own);
     if (s == WHARF_OK)
-        org_host->res->set(new_rec, ORGANIZATION_SETTINGS, json(own));
+        org_host->res->set(new_rec, ORGANIZATION_SETTINGS, val_json(own));
     return s;
 }
 
 static wharf_status organization_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     if (op == WHARF_CREATE) {
-        org_host->res->set(new_rec, ORGANIZATION_ACTIVE, truth(true));
-        org_host->res->set(new_rec, ORGANIZATION_MODE, text(WHARF_S("live")));
+        org_host->res->set(new_rec, ORGANIZATION_ACTIVE, val_bool(true));
+        org_host->res->set(new_rec, ORGANIZATION_MODE, val_text(WHARF_S("live")));
     }
     return op == WHARF_DELETE ? WHARF_OK : check_default_role(req, new_rec);
 }
@@ -126,8 +126,8 @@ static wharf_status make_row(wharf_req *req, struct making *m)
     wharf_status s;
 
     org_host->json->open(body, NULL, '{');
-    org_host->json->put(body, "id", text(m->id));
-    org_host->json->put(body, "name", json(org_host->json->get(m->organization, "name")));
+    org_host->json->put(body, "id", val_text(m->id));
+    org_host->json->put(body, "name", val_json(org_host->json->get(m->organization, "name")));
     org_host->json->close(body);
     org_host->err->base(req, "organization.");
     s = create(req, "organization", body, &m->made);
@@ -141,9 +141,9 @@ static wharf_status make_owner(wharf_req *req, struct making *m)
     wharf_status s;
 
     org_host->json->open(body, NULL, '{');
-    org_host->json->put(body, "name", json(org_host->json->get(m->user, "name")));
-    org_host->json->put(body, "email", json(org_host->json->get(m->user, "email")));
-    org_host->json->put(body, "role", text(WHARF_S("owner")));
+    org_host->json->put(body, "name", val_json(org_host->json->get(m->user, "name")));
+    org_host->json->put(body, "email", val_json(org_host->json->get(m->user, "email")));
+    org_host->json->put(body, "role", val_text(WHARF_S("owner")));
     org_host->json->close(body);
     org_host->err->base(req, "user.");
     s = create(req, "user", body, &m->owner);
@@ -161,8 +161,8 @@ static wharf_status make_location(wharf_req *req, struct making *m)
     if (!has_locations)
         return WHARF_OK;
     org_host->json->open(body, NULL, '{');
-    org_host->json->put(body, "name", json(org_host->json->get(m->organization, "name")));
-    org_host->json->put(body, "address", json(org_host->json->get(m->organization, "address")));
+    org_host->json->put(body, "name", val_json(org_host->json->get(m->organization, "name")));
+    org_host->json->put(body, "address", val_json(org_host->json->get(m->organization, "address")));
     org_host->json->close(body);
     org_host->err->base(req, "organization.");
     s = create(req, "location", body, &location);
@@ -178,12 +178,12 @@ static wharf_status make_key(wharf_req *req, struct making *m)
     wharf_status s;
 
     org_host->json->open(body, NULL, '{');
-    org_host->json->put(body, "name", text(WHARF_S("First key")));
-    org_host->json->put(body, "user_id", text(org_host->res->id(m->owner)));
+    org_host->json->put(body, "name", val_text(WHARF_S("First key")));
+    org_host->json->put(body, "user_id", val_text(org_host->res->id(m->owner)));
     org_host->json->open(body, "scopes", '{');
-    org_host->json->put(body, "*", integer(WHARF_LEVEL_WRITE));
+    org_host->json->put(body, "*", val_int(WHARF_LEVEL_WRITE));
     org_host->json->close(body);
-    org_host->json->put(body, "expires_at", moment(org_host->req->now_us(req) + FIRST_KEY_MINUTES * 60 * 1000000LL));
+    org_host->json->put(body, "expires_at", val_time(org_host->req->now_us(req) + FIRST_KEY_MINUTES * 60 * 1000000LL));
     org_host->json->close(body);
     s = org_host->json->result(req, body, &v);
     return s == WHARF_OK ? keys_make(req, v, true, &m->key) : s;
@@ -221,8 +221,8 @@ wharf_status organization_make(wharf_req *req, void *arg)
         return s;
     out = org_host->req->respond(req, 201, "Organization created");
     org_host->json->open(out, NULL, '{');
-    org_host->json->put(out, "object", text(WHARF_S("tenant")));
-    org_host->json->put(out, "id", text(m.id));
+    org_host->json->put(out, "object", val_text(WHARF_S("tenant")));
+    org_host->json->put(out, "id", val_text(m.id));
     org_host->res->encode(req, out, "organization", m.made);
     org_host->res->encode(req, out, "user", m.owner);
     s = keys_show(req, out, "api_key", m.key);
@@ -237,7 +237,7 @@ wharf_status organization_end(wharf_req *req, void *arg)
 {
     static const char sql[] = "UPDATE org.organization SET active = false"
                               " WHERE organization_id = $1::text AND id = $1::text";
-    wharf_val own = text(org_host->req->organization(req));
+    wharf_val own = val_text(org_host->req->organization(req));
     wharf_str id = {"", 0}, name = {"", 0}, confirm = {"", 0};
     const wharf_json *body;
     const wharf_rec *rec;
@@ -256,7 +256,7 @@ wharf_status organization_end(wharf_req *req, void *arg)
         return s;
     org_host->req->body(req, &body);
     org_host->json->text(org_host->json->get(body, "confirm"), &confirm);
-    get_text(rec, ORGANIZATION_NAME, &name);
+    field_get_text(rec, ORGANIZATION_NAME, &name);
     if (!same(confirm, name))
         return org_host->err->fail(req, "validation.failed", "confirm", "confirm must be the name of the organization");
     s = org_host->db->exec(req, sql, &own, 1, NULL);
@@ -266,9 +266,9 @@ wharf_status organization_end(wharf_req *req, void *arg)
         return s;
     out = org_host->req->respond(req, 200, "Organization deleted");
     org_host->json->open(out, NULL, '{');
-    org_host->json->put(out, "id", text(id));
-    org_host->json->put(out, "object", text(WHARF_S("organization")));
-    org_host->json->put(out, "deleted", truth(true));
+    org_host->json->put(out, "id", val_text(id));
+    org_host->json->put(out, "object", val_text(WHARF_S("organization")));
+    org_host->json->put(out, "deleted", val_bool(true));
     org_host->json->close(out);
     return WHARF_OK;
 }

@@ -16,7 +16,7 @@ static wharf_status check_unused(wharf_req *req, wharf_str id)
         "SELECT (SELECT count(*) FROM org.user WHERE organization_id = $1::text AND role = $2::text AND deleted_at IS "
         "NULL) + (SELECT count(*) FROM org.organization WHERE organization_id = $1::text AND id = $1::text"
         " AND settings #>> '{users,default_role}' = $2::text)";
-    wharf_val args[2] = {text(keys->caller(req)->live_organization), text(id)};
+    wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_text(id)};
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 2, &rows);
 

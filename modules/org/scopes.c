@@ -149,7 +149,7 @@ wharf_status scopes_json(wharf_req *req, const struct scopes *s, const wharf_jso
     org_host->json->open(out, NULL, '{');
     for (size_t i = 0; i < s->n; i++) {
         if (s->levels[i])
-            org_host->json->put(out, s->areas[i].p, integer(s->levels[i]));
+            org_host->json->put(out, s->areas[i].p, val_int(s->levels[i]));
     }
     org_host->json->close(out);
     return org_host->json->result(req, out, ret);
@@ -161,7 +161,7 @@ void scopes_list(wharf_out *out, const char *key, const struct scopes *s, wharf_
     for (size_t i = 0; i < s->n; i++) {
         if (s->levels[i])
             org_host->json->put(out, NULL,
-                text(org_host->mem->format(
+                val_text(org_host->mem->format(
                     req, "%s:%s", s->areas[i].p, s->levels[i] == WHARF_LEVEL_WRITE ? "write" : "read")));
     }
     org_host->json->close(out);
@@ -194,7 +194,7 @@ wharf_status scopes_of_role(wharf_req *req, wharf_str role, bool *ret_found, str
 {
     static const char sql[] = "SELECT scopes FROM org.role WHERE organization_id = $1::text AND id = $2::text"
                               " AND deleted_at IS NULL";
-    wharf_val args[2] = {text(keys->caller(req)->live_organization), text(role)}, v;
+    wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_text(role)}, v;
     const wharf_rows *rows;
     uint32_t level;
     wharf_status s;
@@ -218,7 +218,7 @@ wharf_status scopes_of_role(wharf_req *req, wharf_str role, bool *ret_found, str
 wharf_status scopes_settle(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, wharf_field f, bool trusted)
 {
     const wharf_json *input = org_host->res->sent(new_rec, f) ? org_host->res->input(new_rec, f) : NULL, *whole;
-    struct scopes before = scopes_of(req, old_rec ? get_json(old_rec, f) : NULL), after = before;
+    struct scopes before = scopes_of(req, old_rec ? field_json(old_rec, f) : NULL), after = before;
     wharf_status s;
 
     if (!input)
@@ -231,6 +231,6 @@ wharf_status scopes_settle(wharf_req *req, const wharf_rec *old_rec, wharf_rec *
     if (s == WHARF_OK)
         s = scopes_json(req, &after, &whole);
     if (s == WHARF_OK)
-        org_host->res->set(new_rec, f, json(whole));
+        org_host->res->set(new_rec, f, val_json(whole));
     return s;
 }

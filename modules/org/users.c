@@ -21,7 +21,7 @@ static wharf_status take_role(wharf_req *req, wharf_rec *rec)
         return org_host->err->fail(req, "validation.failed", "role_id", "role and role_id differ; send one of them");
     org_host->res->drop(rec, "role_id");
     if (!role)
-        org_host->res->set(rec, USER_ROLE, json(id));
+        org_host->res->set(rec, USER_ROLE, val_json(id));
     return WHARF_OK;
 }
 
@@ -40,13 +40,13 @@ static wharf_status take_token(wharf_req *req, wharf_rec *rec)
     out = org_host->json->writer(req);
     org_host->json->open(out, NULL, '[');
     if (s.n)
-        org_host->json->put(out, NULL, text(s));
+        org_host->json->put(out, NULL, val_text(s));
     org_host->json->close(out);
     status = org_host->json->result(req, out, &list);
     if (status != WHARF_OK)
         return status;
     org_host->res->drop(rec, "fcm_token");
-    org_host->res->set(rec, USER_FCM_TOKENS, json(list));
+    org_host->res->set(rec, USER_FCM_TOKENS, val_json(list));
     return WHARF_OK;
 }
 
@@ -61,12 +61,12 @@ static wharf_status settle_contact(wharf_req *req, wharf_rec *rec)
 {
     wharf_str s;
 
-    if (org_host->res->sent(rec, USER_EMAIL) && get_text(rec, USER_EMAIL, &s) && !org_directory.email(s))
+    if (org_host->res->sent(rec, USER_EMAIL) && field_get_text(rec, USER_EMAIL, &s) && !org_directory.email(s))
         org_host->err->add(req, "validation.failed", "email", "email must be an address such as ann@example.com");
-    if (!org_host->res->sent(rec, USER_PHONE) || !get_text(rec, USER_PHONE, &s))
+    if (!org_host->res->sent(rec, USER_PHONE) || !field_get_text(rec, USER_PHONE, &s))
         return org_host->err->current(req);
     if (org_directory.phone(req, s, &s))
-        org_host->res->set(rec, USER_PHONE, text(s));
+        org_host->res->set(rec, USER_PHONE, val_text(s));
     else
         org_host->err->add(
             req, "validation.failed", "phone", "phone must have 7 to 15 digits, with + before a country code");
@@ -79,11 +79,11 @@ static wharf_status default_role(wharf_req *req, wharf_str *ret)
 {
     static const char sql[] = "SELECT COALESCE(settings #>> '{users,default_role}', 'user') FROM org.organization"
                               " WHERE organization_id = $1::text AND id = $1::text";
-    wharf_val arg = text(keys->caller(req)->live_organization);
+    wharf_val arg = val_text(keys->caller(req)->live_organization);
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, &arg, 1, &rows);
 
-    if (s != WHARF_OK || !row_text(rows, 0, 0, ret))
+    if (s != WHARF_OK || !row_get_text(rows, 0, 0, ret))
         *ret = WHARF_S("user");
     return s;
 }
@@ -111,14 +111,14 @@ static wharf_status check_owner_leaves(wharf_req *req, const wharf_rec *old_rec)
     static const char sql[] = "SELECT count(*) FROM org.user WHERE organization_id = $1::text AND role = 'owner'"
                               " AND status = 'active' AND deleted_at IS NULL AND id <> $2::text";
     const wharf_caller *who = keys->caller(req);
-    wharf_val args[2] = {text(who->live_organization), text(org_host->res->id(old_rec))};
+    wharf_val args[2] = {val_text(who->live_organization), val_text(org_host->res->id(old_rec))};
     const wharf_rows *rows;
     wharf_str status = {"", 0};
     wharf_status s;
 
     if (!acts_as_owner(req))
         return org_host->err->fail(req, "role_access", NULL, "Only an owner removes owners");
-    get_text(old_rec, USER_STATUS, &status);
+    field_get_text(old_rec, USER_STATUS, &status);
     if (!same(status, WHARF_S("active")))
         return WHARF_OK;
     s = org_host->db->lock(req, "org.owners", who->live_organization);
@@ -132,19 +132,19 @@ static wharf_status check_owner_leaves(wharf_req *req, const wharf_rec *old_rec)
 static wharf_status settle_role(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     wharf_str role, before = {"", 0}, status = {"", 0}, old_status = {"", 0};
-    bool had = old_rec && get_text(old_rec, USER_ROLE, &before);
+    bool had = old_rec && field_get_text(old_rec, USER_ROLE, &before);
     wharf_status s = WHARF_OK;
 
-    if (!get_text(rec, USER_ROLE, &role)) {
+    if (!field_get_text(rec, USER_ROLE, &role)) {
         s = default_role(req, &role);
-        org_host->res->set(rec, USER_ROLE, text(role));
+        org_host->res->set(rec, USER_ROLE, val_text(role));
     }
     if (s == WHARF_OK && !(had && same(role, before)))
         s = check_role(req, role);
     if (s != WHARF_OK || !same(before, WHARF_S("owner")))
         return s;
-    get_text(rec, USER_STATUS, &status);
-    get_text(old_rec, USER_STATUS, &old_status);
+    field_get_text(rec, USER_STATUS, &status);
+    field_get_text(old_rec, USER_STATUS, &old_status);
     if (!same(role, before) || (same(old_status, WHARF_S("active")) && !same(status, old_status)))
         return check_owner_leaves(req, old_rec);
     return s;
@@ -154,17 +154,17 @@ static wharf_status settle_role(wharf_req *req, const wharf_rec *old_rec, wharf_
 
 static wharf_status settle_locations(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
-    const wharf_json *ids = get_json(rec, USER_LOCATIONS);
+    const wharf_json *ids = field_json(rec, USER_LOCATIONS);
     bool before = old_rec && get_truth(old_rec, USER_ALLOW_ALL_LOCATIONS, true);
     wharf_str role = {"", 0};
 
-    get_text(rec, USER_ROLE, &role);
+    field_get_text(rec, USER_ROLE, &role);
     if (everywhere(role)) {
-        org_host->res->set(rec, USER_ALLOW_ALL_LOCATIONS, truth(true));
+        org_host->res->set(rec, USER_ALLOW_ALL_LOCATIONS, val_bool(true));
         return before ? WHARF_OK : all_locations_allowed(req, false);
     }
     if (!old_rec && !org_host->res->sent(rec, USER_ALLOW_ALL_LOCATIONS))
-        org_host->res->set(rec, USER_ALLOW_ALL_LOCATIONS, truth(!ids || !org_host->json->count(ids)));
+        org_host->res->set(rec, USER_ALLOW_ALL_LOCATIONS, val_bool(!ids || !org_host->json->count(ids)));
     if (get_truth(rec, USER_ALLOW_ALL_LOCATIONS, true) && !before)
         return all_locations_allowed(req, false);
     return WHARF_OK;
@@ -187,7 +187,7 @@ static wharf_status unverified(wharf_req *req, wharf_rec *rec)
     wharf_status s = org_host->json->parse(req, WHARF_S("{\"email_verified\":false}"), &v);
 
     if (s == WHARF_OK)
-        org_host->res->set(rec, USER_REQUIREMENTS, json(v));
+        org_host->res->set(rec, USER_REQUIREMENTS, val_json(v));
     return s;
 }
 
@@ -197,7 +197,7 @@ static wharf_status user_check(wharf_req *req, uint32_t op, const wharf_rec *old
     wharf_status s;
 
     if (op == WHARF_DELETE) {
-        get_text(old_rec, USER_ROLE, &role);
+        field_get_text(old_rec, USER_ROLE, &role);
         return same(role, WHARF_S("owner")) ? check_owner_leaves(req, old_rec) : WHARF_OK;
     }
     s = settle_contact(req, new_rec);
@@ -229,7 +229,7 @@ static wharf_status user_compute(
     wharf_status s = WHARF_OK;
 
     for (size_t i = 0; f == USER_SCOPES && i < n && s == WHARF_OK; i++) {
-        get_text(recs[i], USER_ROLE, &role);
+        field_get_text(recs[i], USER_ROLE, &role);
         if (!i || !same(role, before))
             s = scopes_of_role(req, role, &found, &scopes);
         before = role;

@@ -177,19 +177,18 @@ static wharf_status make_one(wharf_req *req, const wharf_json *parcel, size_t i,
 
 static wharf_status shipment_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    static const char sql[] = "SELECT parcels, location_id, layout_id FROM shipments.shipment WHERE id = $1::text";
+    static const char sql[] = "SELECT parcels, location_id, layout_id FROM shipments.shipment"
+                              " WHERE organization_id = $2::text AND id = $1::text";
     const wharf_json *list;
     const wharf_rows *rows;
-    wharf_val arg;
     size_t i = 0;
     wharf_status s;
 
     if (op != WHARF_CREATE)
         return WHARF_OK;
-    arg = val_text(W->res->id(new_rec));
-    s = W->db->query(req, sql, &arg, 1, &rows);
+    s = query_about(req, sql, W->res->id(new_rec), &rows);
     list = s == WHARF_OK ? row_json(rows, 0, 0) : NULL;
-    shipment = arg.u.s;
+    shipment = W->res->id(new_rec);
     for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e && s == WHARF_OK; e = W->json->next(e), i++)
         s = make_one(req, e, i, row_text(rows, 0, 1), row_text(rows, 0, 2));
     shipment = WHARF_S("");

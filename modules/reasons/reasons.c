@@ -1,49 +1,39 @@
 /* reasons.c - the module reasons: a resource without rules, and the service by which others link to it. */
-#include <string.h>
-
 #include "wharf/ext/reasons.h"
+
+#define W reasons_host
+static const wharf_host *W; /* set once, before anything of this module runs */
+#include "wharf/inline.h"
 
 #include "reasons.gen.h"
 
-static const wharf_host *host;
-
-static wharf_val text(wharf_str s)
-{
-    return (wharf_val){.type = WHARF_V_TEXT, .u.s = s};
-}
-
 static wharf_status check(wharf_req *req, wharf_str id, const char *kind, const char *path, wharf_str *ret_code)
 {
-    static const char sql[] = "SELECT code, active, resources ? $2::text FROM reasons.reason_code"
-                              " WHERE id = $1::text AND deleted_at IS NULL";
-    wharf_val args[2] = {text(id), text((wharf_str){kind, strlen(kind)})}, v;
+    static const char sql[] = "SELECT code, active, resources ? $3::text FROM reasons.reason_code"
+                              " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
+    wharf_val args[3] = {val_text(id), val_text(W->req->organization(req)), val_text(z(kind))};
     const wharf_rows *rows;
-    wharf_status s = host->db->query(req, sql, args, 2, &rows);
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
 
     if (s != WHARF_OK)
         return s;
-    if (!host->db->count(rows) || !host->db->value(rows, 0, 0, WHARF_V_TEXT, &v))
-        return host->err->fail(req, "validation.failed", path, "There is no reason code %.*s", (int)id.n, id.p);
-    *ret_code = v.u.s;
-    if (!host->db->value(rows, 0, 1, WHARF_V_BOOL, &v) || !v.u.i)
-        return host->err->fail(req, "reason_code.inactive", path, NULL);
-    if (!host->db->value(rows, 0, 2, WHARF_V_BOOL, &v) || !v.u.i)
-        return host->err->fail(req, "reason_code.resource_mismatch", path, NULL);
-    return WHARF_OK;
+    if (!W->db->count(rows))
+        return W->err->fail(req, "validation.failed", path, "There is no reason code %.*s", (int)id.n, id.p);
+    *ret_code = row_text(rows, 0, 0);
+    if (!row_bool(rows, 0, 1))
+        return W->err->fail(req, "reason_code.inactive", path, NULL);
+    return row_bool(rows, 0, 2) ? WHARF_OK : W->err->fail(req, "reason_code.resource_mismatch", path, NULL);
 }
 
 static wharf_status linked(wharf_req *req, wharf_str id, const wharf_json **ret_code)
 {
     static const char sql[] =
         "SELECT jsonb_build_object('id', id, 'code', code, 'name', name, 'description', description)"
-        " FROM reasons.reason_code WHERE id = $1::text";
-    wharf_val arg = text(id), v;
+        " FROM reasons.reason_code WHERE organization_id = $2::text AND id = $1::text";
     const wharf_rows *rows;
-    wharf_status s = host->db->query(req, sql, &arg, 1, &rows);
+    wharf_status s = query_about(req, sql, id, &rows);
 
-    *ret_code = NULL;
-    if (s == WHARF_OK && host->db->count(rows) && host->db->value(rows, 0, 0, WHARF_V_JSON, &v))
-        *ret_code = v.u.j;
+    *ret_code = s == WHARF_OK && W->db->count(rows) ? row_json(rows, 0, 0) : NULL;
     return s;
 }
 
@@ -67,6 +57,6 @@ const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *given)
     static const wharf_plugin_desc desc = {
         .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
 
-    host = given;
+    W = given;
     return &desc;
 }

@@ -6,11 +6,11 @@
 wharf_status shipments_history_open(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec, struct history *h)
 {
-    static const char sql[] = "SELECT occurred_at FROM shipments.tracking_update WHERE shipment_id = $1::text"
-                              " ORDER BY occurred_at DESC, position DESC LIMIT 1";
+    static const char sql[] = "SELECT occurred_at FROM shipments.tracking_update WHERE organization_id = $2::text"
+                              " AND shipment_id = $1::text ORDER BY occurred_at DESC, position DESC LIMIT 1";
     const wharf_shipment_write *w;
     const wharf_rows *rows;
-    wharf_val id, v;
+    wharf_val v;
     wharf_status s;
 
     *h = (struct history){.req = req,
@@ -26,8 +26,7 @@ wharf_status shipments_history_open(
         h->source = w->source;
     if (op == WHARF_CREATE)
         return WHARF_OK;
-    id = val_text(h->id);
-    s = W->db->query(req, sql, &id, 1, &rows);
+    s = query_about(req, sql, h->id, &rows);
     if (s == WHARF_OK && W->db->count(rows) && W->db->value(rows, 0, 0, WHARF_V_TIME_US, &v))
         h->newest_us = v.u.i;
     return s;
@@ -37,14 +36,14 @@ wharf_status shipments_history_open(
 
 static wharf_status too_many(struct history *h, const char *path)
 {
-    static const char sql[] = "SELECT count(*) FROM shipments.tracking_update WHERE shipment_id = $1::text";
-    wharf_val id = val_text(h->id);
+    static const char sql[] = "SELECT count(*) FROM shipments.tracking_update"
+                              " WHERE organization_id = $2::text AND shipment_id = $1::text";
     const wharf_rows *rows;
     wharf_status s;
 
     if (h->count < HISTORY_MOST)
         return WHARF_OK;
-    s = W->db->query(h->req, sql, &id, 1, &rows);
+    s = query_about(h->req, sql, h->id, &rows);
     return s == WHARF_OK && row_int(rows, 0, 0) >= HISTORY_MOST
                ? W->err->fail(h->req, "shipment.update_limit", path, NULL)
                : s;
@@ -226,15 +225,29 @@ wharf_status shipments_history(wharf_req *req, const wharf_str *ids, size_t n, s
     static const char sql[] =
         "SELECT coalesce(jsonb_agg(x.line ORDER BY x.occurred_at, x.position), '[]') FROM (SELECT " LINE
         " AS line, u.occurred_at, u.position FROM shipments.tracking_update u"
-        " WHERE u.shipment_id IN (SELECT jsonb_array_elements_text($1::jsonb))"
+        " WHERE u.organization_id = $3::text AND u.shipment_id IN (SELECT jsonb_array_elements_text($1::jsonb))"
         " ORDER BY u.occurred_at DESC, u.position DESC LIMIT $2::bigint) x";
-    wharf_val args[2] = {val_ids(req, ids, n), val_int((int64_t)limit)};
+    wharf_val args[3] = {val_ids(req, ids, n), val_int((int64_t)limit), val_text(W->req->organization(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 2, &rows);
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
 
     if (s == WHARF_OK)
         *ret = row_json(rows, 0, 0);
     return s;
+}
+
+wharf_status shipments_history_page(
+    wharf_req *req, wharf_str id, bool newest, int64_t skip, int64_t limit, const wharf_rows **ret)
+{
+    static const char forward[] = "SELECT " LINE " FROM shipments.tracking_update u WHERE u.organization_id = $2::text"
+                                  " AND u.shipment_id = $1::text ORDER BY u.occurred_at, u.position"
+                                  " OFFSET $3::bigint LIMIT $4::bigint",
+                      backward[] = "SELECT " LINE " FROM shipments.tracking_update u WHERE u.organization_id = $2::text"
+                                   " AND u.shipment_id = $1::text ORDER BY u.occurred_at DESC, u.position DESC"
+                                   " OFFSET $3::bigint LIMIT $4::bigint";
+    wharf_val args[4] = {val_text(id), val_text(W->req->organization(req)), val_int(skip), val_int(limit)};
+
+    return W->db->query(req, newest ? backward : forward, args, 4, ret);
 }
 
 /* One query for a page: the newest lines of each, oldest first. */
@@ -242,19 +255,21 @@ wharf_status shipments_show_history(wharf_req *req, const wharf_rec *const *recs
 {
     static const char sql[] =
         "SELECT i.id, coalesce((SELECT jsonb_agg(x.line ORDER BY x.occurred_at, x.position) FROM (SELECT " LINE
-        " AS line, u.occurred_at, u.position FROM shipments.tracking_update u WHERE u.shipment_id = i.id"
+        " AS line, u.occurred_at, u.position FROM shipments.tracking_update u"
+        " WHERE u.organization_id = $3::text AND u.shipment_id = i.id"
         " ORDER BY u.occurred_at DESC, u.position DESC LIMIT $2::bigint) x), '[]')"
         " FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS i(id, place) ORDER BY i.place";
     wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
     const wharf_rows *rows;
-    wharf_val args[2];
+    wharf_val args[3];
     wharf_status s;
 
     for (size_t i = 0; i < n; i++)
         ids[i] = W->res->id(recs[i]);
     args[0] = val_ids(req, ids, n);
     args[1] = val_int(HISTORY_SHOWN);
-    s = W->db->query(req, sql, args, 2, &rows);
+    args[2] = val_text(W->req->organization(req));
+    s = W->db->query(req, sql, args, 3, &rows);
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
         W->json->put(outs[i], NULL, val_json(row_json(rows, i, 1)));
     return s;

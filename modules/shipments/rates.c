@@ -94,16 +94,15 @@ wharf_status shipments_wanted_rate(wharf_req *req, const wharf_rec *rec, wharf_s
 
 static wharf_status new_number(wharf_req *req, wharf_str *ret)
 {
-    static const char sql[] = "SELECT 1 FROM shipments.shipment WHERE lower(tracking_number) = lower($1::text) LIMIT 1";
+    static const char sql[] = "SELECT 1 FROM shipments.shipment"
+                              " WHERE organization_id = $2::text AND lower(tracking_number) = lower($1::text) LIMIT 1";
     const wharf_rows *rows;
 
     for (int i = 0; i < NUMBER_TRIES; i++) {
-        wharf_val v;
         wharf_status s;
 
         *ret = shipments_carriers->internal_number(req);
-        v = val_text(*ret);
-        s = W->db->query(req, sql, &v, 1, &rows);
+        s = query_about(req, sql, *ret, &rows);
         if (s != WHARF_OK || !W->db->count(rows))
             return s;
     }

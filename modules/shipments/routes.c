@@ -1,6 +1,4 @@
 /* routes.c - what is not a plain write of shipments: creation that may find the row there, buying, refunds, histories. */
-#include <stdlib.h>
-
 #include "shipments.h"
 #include "shipments.gen.h"
 
@@ -9,12 +7,13 @@
 /* An uncompleted shipment of the number and its provider. */
 static wharf_status known_number(wharf_req *req, wharf_str number, wharf_str provider, wharf_str *ret_id)
 {
-    static const char sql[] = "SELECT id FROM shipments.shipment WHERE lower(tracking_number) = lower($1::text)"
-                              " AND provider_id = $2::text AND NOT filters ? 'completed' AND deleted_at IS NULL"
+    static const char sql[] = "SELECT id FROM shipments.shipment WHERE organization_id = $3::text"
+                              " AND lower(tracking_number) = lower($1::text) AND provider_id = $2::text AND NOT "
+                              "filters ? 'completed' AND deleted_at IS NULL"
                               " ORDER BY created_at, id LIMIT 1";
-    wharf_val args[2] = {val_text(number), val_text(provider)};
+    wharf_val args[3] = {val_text(number), val_text(provider), val_text(W->req->organization(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 2, &rows);
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
 
     *ret_id = s == WHARF_OK && W->db->count(rows) ? row_text(rows, 0, 0) : WHARF_S("");
     return s;
@@ -147,62 +146,30 @@ wharf_status shipments_updates_post(wharf_req *req, void *arg)
 
 /* ---- GET /v1/shipments/:id/tracking-updates ---- */
 
-static bool number_param(wharf_req *req, const char *name, int64_t least, int64_t most, int64_t *ret)
-{
-    wharf_str v;
-
-    if (!W->req->param(req, name, &v))
-        return true;
-    if (is(v, "all"))
-        *ret = most;
-    else if (!v.n || v.n > 9 || v.p[0] == '0' || strspn(v.p, "0123456789") != v.n || strtoll(v.p, NULL, 10) < least ||
-             strtoll(v.p, NULL, 10) > most)
-        return false;
-    else
-        *ret = strtoll(v.p, NULL, 10);
-    return true;
-}
-
-static bool newest_first(wharf_req *req, bool *ret)
-{
-    wharf_str v;
-
-    *ret = false;
-    if (!W->req->param(req, "order", &v) && !W->req->param(req, "direction", &v))
-        return true;
-    *ret = is(v, "desc");
-    return *ret || is(v, "asc");
-}
-
 wharf_status shipments_updates_get(wharf_req *req, void *arg)
 {
+    wharf_str id = WHARF_S(""), order = WHARF_S("asc");
     const wharf_rec *rec;
-    const wharf_json *lines;
-    wharf_str id = WHARF_S("");
-    int64_t page = 1, limit = HISTORY_SHOWN, n;
-    bool newest;
+    const wharf_rows *rows;
+    int64_t page, limit;
     wharf_out *out;
-    wharf_status s;
+    wharf_status s = W->req->page(req, HISTORY_SHOWN, HISTORY_MOST, &page, &limit);
 
     W->req->param(req, "id", &id);
-    if (!number_param(req, "page", 1, 1000, &page))
-        W->err->add(req, "param.invalid", "page", NULL);
-    if (!number_param(req, "limit", 1, HISTORY_MOST, &limit))
-        W->err->add(req, "param.invalid", "limit", NULL);
-    if (!newest_first(req, &newest))
-        W->err->add(req, "param.invalid", "order", NULL);
-    s = W->err->current(req);
+    if ((W->req->param(req, "order", &order) || W->req->param(req, "direction", &order)) && !is(order, "asc") &&
+        !is(order, "desc"))
+        s = W->err->add(req, "param.invalid", "order", "order must be asc or desc");
     if (s == WHARF_OK)
         s = W->res->fetch(req, "shipment", id, 0, &rec);
     if (s == WHARF_OK)
-        s = shipments_history(req, &id, 1, HISTORY_MOST, &lines);
+        s = shipments_history_page(req, id, is(order, "desc"), (page - 1) * limit, limit + 1, &rows);
     if (s != WHARF_OK)
         return s;
-    n = (int64_t)W->json->count(lines);
     out = W->req->respond(req, 200, "Tracking updates retrieved");
     W->json->open(out, NULL, '[');
-    for (int64_t i = (page - 1) * limit; i < n && i < page * limit; i++)
-        W->json->put(out, NULL, val_json(W->json->at(lines, (size_t)(newest ? n - 1 - i : i))));
+    for (size_t i = 0; i < W->db->count(rows) && (int64_t)i < limit; i++)
+        W->json->put(out, NULL, val_json(row_json(rows, i, 0)));
     W->json->close(out);
+    W->req->paged(req, page, limit, (int64_t)W->db->count(rows) > limit);
     return WHARF_OK;
 }

@@ -100,18 +100,17 @@ static wharf_status check_kept(wharf_req *req, const wharf_rec *rec)
 
 static wharf_status check_parent(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
-    static const char sql[] =
-        "SELECT parent_id IS NOT NULL FROM shipments.shipment WHERE id = $1::text AND deleted_at IS NULL";
+    static const char sql[] = "SELECT parent_id IS NOT NULL FROM shipments.shipment"
+                              " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
     wharf_str parent = field_text(rec, SHIPMENT_PARENT_ID);
     const wharf_rows *rows;
-    wharf_val arg = val_text(parent);
     wharf_status s;
 
     if (!W->res->sent(rec, SHIPMENT_PARENT_ID) || !parent.n)
         return WHARF_OK;
     if (same(parent, W->res->id(rec)) || (old_rec && field_int(old_rec, SHIPMENT_IS_PARENT)))
         return W->err->fail(req, "shipment.parent_invalid", "parent_id", NULL);
-    s = W->db->query(req, sql, &arg, 1, &rows);
+    s = query_about(req, sql, parent, &rows);
     if (s == WHARF_OK && (!W->db->count(rows) || row_bool(rows, 0, 0)))
         return W->err->fail(req, "shipment.parent_invalid", "parent_id", NULL);
     return s;
@@ -119,15 +118,14 @@ static wharf_status check_parent(wharf_req *req, const wharf_rec *old_rec, wharf
 
 static wharf_status settle_children(wharf_req *req, wharf_rec *rec)
 {
-    static const char sql[] =
-        "SELECT count(*) FROM shipments.shipment WHERE parent_id = $1::text AND deleted_at IS NULL";
-    wharf_val id = val_text(W->res->id(rec));
+    static const char sql[] = "SELECT count(*) FROM shipments.shipment"
+                              " WHERE organization_id = $2::text AND parent_id = $1::text AND deleted_at IS NULL";
     const wharf_rows *rows;
     wharf_status s;
 
-    if (!shipments_recounted(id.u.s))
+    if (!shipments_recounted(W->res->id(rec)))
         return WHARF_OK;
-    s = W->db->query(req, sql, &id, 1, &rows);
+    s = query_about(req, sql, W->res->id(rec), &rows);
     if (s != WHARF_OK)
         return s;
     W->res->set(rec, SHIPMENT_CHILDREN_COUNT, val_int(row_int(rows, 0, 0)));
@@ -370,14 +368,14 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 static wharf_status orphan(wharf_req *req, wharf_str id)
 {
     static const char sql[] =
-        "SELECT id FROM shipments.shipment WHERE parent_id = $1::text AND deleted_at IS NULL ORDER BY id";
-    wharf_val arg = val_text(id);
+        "SELECT id FROM shipments.shipment"
+        " WHERE organization_id = $2::text AND parent_id = $1::text AND deleted_at IS NULL ORDER BY id";
     const wharf_json *body;
     const wharf_rows *rows;
     wharf_status s = W->json->parse(req, WHARF_S("{\"parent_id\": null}"), &body);
 
     if (s == WHARF_OK)
-        s = W->db->query(req, sql, &arg, 1, &rows);
+        s = query_about(req, sql, id, &rows);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
         s = W->res->update(req, "shipment", row_text(rows, i, 0), body, NULL);
     return s;

@@ -62,10 +62,11 @@ static wharf_status set_tracker(wharf_req *req, wharf_str shipment_id, wharf_str
 {
     static const char sql[] =
         "UPDATE shipments.shipment SET tracker_id = $2::text, leg = $3::bigint, version = version + 1"
-        " WHERE id = $1::text";
-    wharf_val args[3] = {val_text(shipment_id), val_text_or_null(tracker_id), val_int(leg)};
+        " WHERE organization_id = $4::text AND id = $1::text";
+    wharf_val args[4] = {
+        val_text(shipment_id), val_text_or_null(tracker_id), val_int(leg), val_text(W->req->organization(req))};
 
-    return W->db->exec(req, sql, args, 3, NULL);
+    return W->db->exec(req, sql, args, 4, NULL);
 }
 
 const wharf_shipments_ops_api shipments_ops = {WHARF_HEAD(wharf_shipments_ops_api), shipments_canonical,

@@ -62,6 +62,9 @@ wharf_status shipments_apply(struct history *h, const wharf_tracking_update *u, 
 /* A status of our own making: no rule asks whether it is allowed. */
 wharf_status shipments_enter(struct history *h, const char *status, const char *comment);
 wharf_status shipments_history(wharf_req *req, const wharf_str *ids, size_t n, size_t limit, const wharf_json **ret);
+/* Lines skip to skip + limit, oldest or newest first; one value per row. */
+wharf_status shipments_history_page(
+    wharf_req *req, wharf_str id, bool newest, int64_t skip, int64_t limit, const wharf_rows **ret);
 wharf_status shipments_show_history(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
 
 /* ---- parties.c: sender and recipient ---- */

@@ -1,33 +1,8 @@
 /* station_rules.c - the rules of print stations (spec 04 sections 2, 3 and 5) that a definition can not say. */
-#include <string.h>
 #include <strings.h>
 
 #include "stations.h"
 #include "stations.gen.h"
-
-#define W stations_host
-
-static wharf_val text(wharf_str s)
-{
-    return (wharf_val){.type = WHARF_V_TEXT, .u.s = s};
-}
-
-static bool get_text(const wharf_rec *rec, wharf_field f, wharf_str *ret)
-{
-    wharf_val v;
-
-    if (!W->res->get(rec, f, &v) || v.type != WHARF_V_TEXT)
-        return false;
-    *ret = v.u.s;
-    return true;
-}
-
-static bool get_truth(const wharf_rec *rec, wharf_field f)
-{
-    wharf_val v;
-
-    return W->res->get(rec, f, &v) && v.u.i != 0;
-}
 
 /* Elements of an array field as it is, or will be. */
 static size_t count_of(const wharf_rec *rec, wharf_field f)
@@ -64,7 +39,7 @@ static wharf_status check_location(wharf_req *req, uint32_t op, const wharf_rec 
     wharf_str id;
     wharf_status s;
 
-    if (!get_text(new_rec, PRINT_STATION_LOCATION_ID, &id))
+    if (!field_get_text(new_rec, PRINT_STATION_LOCATION_ID, &id))
         return WHARF_OK;
     s = stations_locations->flags(req, id, &flags);
     if (s != WHARF_OK)
@@ -91,7 +66,7 @@ static wharf_status check_users(wharf_req *req, const wharf_rec *new_rec, const 
         return WHARF_OK;
     for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e))
         W->json->text(e, &ids[i++]);
-    get_text(new_rec, PRINT_STATION_LOCATION_ID, &location);
+    field_get_text(new_rec, PRINT_STATION_LOCATION_ID, &location);
     s = stations_users->users(req, ids, n, location, flags);
     for (i = 0; s == WHARF_OK && i < n; i++) {
         const char *path = W->mem->format(req, "allowed_users%s.%zu", verb, i).p;
@@ -111,7 +86,7 @@ static wharf_status check_audience(wharf_req *req, uint32_t op, wharf_rec *new_r
 {
     bool users_sent = W->res->sent(new_rec, PRINT_STATION_ALLOWED_USERS);
     bool all_sent = W->res->sent(new_rec, PRINT_STATION_ALLOW_ALL_USERS);
-    bool all = get_truth(new_rec, PRINT_STATION_ALLOW_ALL_USERS);
+    bool all = (field_int(new_rec, PRINT_STATION_ALLOW_ALL_USERS) != 0);
     const wharf_json *empty;
     wharf_status s;
 
@@ -206,27 +181,30 @@ static wharf_status abort_jobs_of_removed_printers(wharf_req *req, wharf_str sta
         "UPDATE stations.print_job j SET status = 'aborted', reason = 'printer removed', reason_code = "
         "'printer_removed',"
         " updated_at = to_timestamp($2::bigint / 1000 / 1000.0), version = j.version + 1 FROM stations.printer p"
-        " WHERE p.station_id = $1::text AND p.deleted_at IS NOT NULL AND j.organization_id = p.organization_id"
+        " WHERE p.organization_id = $3::text AND p.station_id = $1::text AND p.deleted_at IS NOT NULL AND "
+        "j.organization_id = p.organization_id"
         " AND j.printer_id = p.id AND j.status = 'queued'";
-    wharf_val args[2] = {text(station), {.type = WHARF_V_INT, .u.i = W->req->now_us(req)}};
+    wharf_val args[3] = {val_text(station), val_int(W->req->now_us(req)), val_text(W->req->organization(req))};
 
-    return W->db->exec(req, sql, args, 2, NULL);
+    return W->db->exec(req, sql, args, 3, NULL);
 }
 
 static wharf_status end_jobs_of_station(wharf_req *req, wharf_str station)
 {
-    static const char abort_sql[] = "UPDATE stations.print_job SET status = 'aborted', reason = 'print station "
-                                    "deleted', reason_code = 'station_deleted',"
-                                    " updated_at = to_timestamp($2::bigint / 1000 / 1000.0), version = version + 1"
-                                    " WHERE print_station_id = $1::text AND status = 'queued'";
+    static const char abort_sql[] =
+        "UPDATE stations.print_job SET status = 'aborted', reason = 'print station "
+        "deleted', reason_code = 'station_deleted',"
+        " updated_at = to_timestamp($2::bigint / 1000 / 1000.0), version = version + 1"
+        " WHERE organization_id = $3::text AND print_station_id = $1::text AND status = 'queued'";
     static const char cancel_sql[] =
         "UPDATE stations.print_job SET cancel_requested_at = to_timestamp($2::bigint / 1000 / 1000.0),"
         " updated_at = to_timestamp($2::bigint / 1000 / 1000.0), version = version + 1"
-        " WHERE print_station_id = $1::text AND status = 'processing' AND cancel_requested_at IS NULL";
-    wharf_val args[2] = {text(station), {.type = WHARF_V_INT, .u.i = W->req->now_us(req)}};
-    wharf_status s = W->db->exec(req, abort_sql, args, 2, NULL);
+        " WHERE organization_id = $3::text AND print_station_id = $1::text AND status = 'processing' AND "
+        "cancel_requested_at IS NULL";
+    wharf_val args[3] = {val_text(station), val_int(W->req->now_us(req)), val_text(W->req->organization(req))};
+    wharf_status s = W->db->exec(req, abort_sql, args, 3, NULL);
 
-    return s == WHARF_OK ? W->db->exec(req, cancel_sql, args, 2, NULL) : s;
+    return s == WHARF_OK ? W->db->exec(req, cancel_sql, args, 3, NULL) : s;
 }
 
 static wharf_status tell_status(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
@@ -235,7 +213,8 @@ static wharf_status tell_status(wharf_req *req, const wharf_rec *old_rec, const 
     wharf_str before;
     wharf_status s;
 
-    if (!W->res->changed(old_rec, new_rec, PRINT_STATION_STATUS) || !get_text(old_rec, PRINT_STATION_STATUS, &before))
+    if (!W->res->changed(old_rec, new_rec, PRINT_STATION_STATUS) ||
+        !field_get_text(old_rec, PRINT_STATION_STATUS, &before))
         return WHARF_OK;
     s = W->json->parse(req,
         W->mem->format(req, "{\"previous_status\":\"%.*s\",\"cause\":\"client\"}", (int)before.n, before.p), &extra);
@@ -259,40 +238,19 @@ static wharf_status station_written(wharf_req *req, uint32_t op, const wharf_rec
 
 /* ---- computed fields ---- */
 
-static wharf_str id_array(wharf_req *req, const wharf_rec *const *recs, size_t n)
-{
-    char *out;
-    size_t most = 3, k = 0;
-
-    for (size_t i = 0; i < n; i++)
-        most += W->res->id(recs[i]).n + 1;
-    out = W->mem->alloc(req, most);
-    out[k++] = '{';
-    for (size_t i = 0; i < n; i++) {
-        wharf_str id = W->res->id(recs[i]);
-
-        if (i)
-            out[k++] = ',';
-        memcpy(out + k, id.p, id.n);
-        k += id.n;
-    }
-    out[k++] = '}';
-    return (wharf_str){out, k};
-}
-
 static wharf_status station_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
-    static const char sql[] =
-        "SELECT print_station_id, count(*) FROM stations.print_job WHERE print_station_id = ANY ($1::text[])"
-        " AND status IN ('queued', 'processing') GROUP BY 1";
+    static const char sql[] = "SELECT print_station_id, count(*) FROM stations.print_job"
+                              " WHERE organization_id = $2::text AND print_station_id = ANY ($1::text[]) AND status IN "
+                              "('queued', 'processing') GROUP BY 1";
     const wharf_rows *rows;
-    wharf_val arg = text(id_array(req, recs, n)), id, count;
+    wharf_val id, count;
     wharf_status s;
 
     if (f != PRINT_STATION_PRINT_JOBS_COUNT)
         return WHARF_OK;
-    s = W->db->query(req, sql, &arg, 1, &rows);
+    s = query_about(req, sql, val_rec_ids(req, recs, n).u.s, &rows);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         wharf_str own = W->res->id(recs[i]);
         int64_t jobs = 0;
@@ -332,8 +290,8 @@ static wharf_status user_written(wharf_req *req, uint32_t op, const wharf_rec *o
 
     if (op != WHARF_DELETE)
         return WHARF_OK;
-    args[0] = text(W->req->organization(req));
-    args[1] = text(W->res->id(old_rec));
+    args[0] = val_text(W->req->organization(req));
+    args[1] = val_text(W->res->id(old_rec));
     return W->db->exec(req, sql, args, 2, NULL);
 }
 

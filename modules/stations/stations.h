@@ -2,10 +2,13 @@
 #ifndef STATIONS_H
 #define STATIONS_H
 
+#define W stations_host
+#include "wharf/plugin.h"
+extern const wharf_host *W; /* set once, before anything of this module runs */
 #include "wharf/ext/locations.h"
 #include "wharf/ext/org.h"
+#include "wharf/inline.h"
 
-extern const wharf_host *stations_host; /* set once, before anything of this module runs */
 extern const wharf_locations_directory_api *stations_locations;
 extern const wharf_org_directory_api *stations_users; /* or NULL: the module org is not there */
 

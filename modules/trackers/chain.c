@@ -16,11 +16,10 @@ wharf_status trackers_load(wharf_req *req, wharf_str tracker_id, struct chain *c
         " 'search_text', s.search_text, 'history_count', s.history_count, 'is_parent', s.is_parent, 'type', s.type,"
         " 'sender_contact_id', s.sender_contact_id, 'recipient_contact_id', s.recipient_contact_id, 'version_text',"
         " concat_ws('|', s.id, s.status, s.tracking_number, s.provider_id, s.is_parent))"
-        " FROM shipments.shipment s WHERE s.tracker_id = $1::text AND s.deleted_at IS NULL ORDER BY s.leg, "
-        "s.created_at, s.id LIMIT 26";
-    wharf_val arg = val_text(tracker_id);
+        " FROM shipments.shipment s WHERE s.organization_id = $2::text AND s.tracker_id = $1::text"
+        " AND s.deleted_at IS NULL ORDER BY s.leg, s.created_at, s.id LIMIT 26";
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+    wharf_status s = query_about(req, sql, tracker_id, &rows);
 
     *c = (struct chain){.n = 0};
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows) && i < LEGS_MAX + 1; i++) {

@@ -39,20 +39,18 @@ static size_t name_all(const wharf_json *list, wharf_str *ids, size_t n, size_t 
 wharf_status trackers_lock(wharf_req *req, wharf_str tracker_id, const wharf_json *chaining)
 {
     static const char sql[] =
-        "SELECT DISTINCT tracker_id FROM shipments.shipment WHERE id IN (SELECT jsonb_array_elements_text($1::jsonb))"
+        "SELECT DISTINCT tracker_id FROM shipments.shipment WHERE organization_id = $2::text AND id = ANY ($1::text[])"
         " AND tracker_id IS NOT NULL";
     wharf_str ids[4 * LEGS_MAX], trackers[4 * LEGS_MAX + 1];
     size_t n = 0, k = 0;
     const wharf_rows *rows;
-    wharf_val arg;
     wharf_status s;
 
     trackers[k++] = tracker_id;
     if (chaining) {
         n = name_all(W->json->get(chaining, "add"), ids, n, 2 * LEGS_MAX);
         n = name_all(W->json->get(chaining, "remove"), ids, n, 4 * LEGS_MAX);
-        arg = val_ids(req, ids, n);
-        s = W->db->query(req, sql, &arg, 1, &rows);
+        s = query_about(req, sql, val_array(req, ids, n).u.s, &rows);
         for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
             trackers[k++] = row_text(rows, i, 0);
         if (s != WHARF_OK)
@@ -114,12 +112,13 @@ static wharf_status touched(struct work *w, wharf_str id)
 /* The other tracker had only this leg: it goes, what it knew comes along. */
 static wharf_status merge(struct work *w, wharf_str other)
 {
-    static const char sql[] = "SELECT metadata, merged_ids || to_jsonb(id) FROM trackers.tracker WHERE id = $1::text";
+    static const char sql[] = "SELECT metadata, merged_ids || to_jsonb(id) FROM trackers.tracker"
+                              " WHERE organization_id = $2::text AND id = $1::text";
     static const char merge_sql[] =
         "SELECT ($1::jsonb || coalesce($2::jsonb, '{}')), coalesce($3::jsonb, '[]') || $4::jsonb";
-    wharf_val arg = val_text(other), args[4];
+    wharf_val args[4];
     const wharf_rows *rows;
-    wharf_status s = W->db->query(w->req, sql, &arg, 1, &rows);
+    wharf_status s = query_about(w->req, sql, other, &rows);
 
     if (s != WHARF_OK || !W->db->count(rows))
         return s;
@@ -138,12 +137,12 @@ static wharf_status merge(struct work *w, wharf_str other)
 static wharf_status leave_other(struct work *w, wharf_str shipment, const char *path)
 {
     static const char sql[] =
-        "SELECT s.tracker_id, (SELECT count(*) FROM shipments.shipment o WHERE o.tracker_id = s.tracker_id"
-        " AND o.deleted_at IS NULL) FROM shipments.shipment s WHERE s.id = $1::text";
-    wharf_val arg = val_text(shipment);
+        "SELECT s.tracker_id, (SELECT count(*) FROM shipments.shipment o WHERE o.organization_id = $2::text"
+        " AND o.tracker_id = s.tracker_id AND o.deleted_at IS NULL)"
+        " FROM shipments.shipment s WHERE s.organization_id = $2::text AND s.id = $1::text";
     const wharf_rows *rows;
     wharf_str other;
-    wharf_status s = W->db->query(w->req, sql, &arg, 1, &rows);
+    wharf_status s = query_about(w->req, sql, shipment, &rows);
 
     if (s != WHARF_OK)
         return s;

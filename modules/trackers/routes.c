@@ -141,10 +141,10 @@ static wharf_status make_leg(struct order *o, const wharf_rec **ret_shipment)
 
 static wharf_status tracker_of(wharf_req *req, wharf_str shipment_id, const wharf_rec **ret_rec)
 {
-    static const char sql[] = "SELECT tracker_id FROM shipments.shipment WHERE id = $1::text";
-    wharf_val arg = val_text(shipment_id);
+    static const char sql[] = "SELECT tracker_id FROM shipments.shipment"
+                              " WHERE organization_id = $2::text AND id = $1::text";
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+    wharf_status s = query_about(req, sql, shipment_id, &rows);
 
     return s == WHARF_OK ? W->res->fetch(req, "tracker", row_text(rows, 0, 0), 0, ret_rec) : s;
 }
@@ -197,33 +197,34 @@ wharf_status trackers_post(wharf_req *req, void *arg)
 
 wharf_status trackers_logs_get(wharf_req *req, void *arg)
 {
-    static const char sql[] =
-        "SELECT s.id FROM shipments.shipment s WHERE s.tracker_id = $1::text AND s.deleted_at IS NULL"
-        " UNION ALL SELECT m FROM trackers.tracker t, jsonb_array_elements_text(t.merged_ids || to_jsonb(t.id)) m"
-        " WHERE t.id = $1::text";
-    wharf_str ids[4 * LEGS_MAX], id = WHARF_S(""), visibility;
+    wharf_str ids[TOLD_MAX], id = WHARF_S(""), visibility, order = WHARF_S("asc");
     const wharf_json *lines;
-    const wharf_rows *rows;
     const wharf_rec *rec;
-    wharf_val arg_id;
-    size_t n = 0;
-    wharf_status s;
+    int64_t page, limit;
+    wharf_out *out;
+    size_t n, i = 0;
+    wharf_status s = W->req->page(req, SHOWN, LOGS_MOST, &page, &limit);
 
     if (!W->req->param(req, "logs_visibility", &visibility) || is(visibility, "all"))
         visibility = WHARF_S("");
     else if (!is(visibility, "public") && !is(visibility, "internal"))
-        return W->err->fail(req, "param.invalid", "logs_visibility", "logs_visibility must be public, internal or all");
+        s = W->err->add(req, "param.invalid", "logs_visibility", "logs_visibility must be public, internal or all");
+    if (W->req->param(req, "order", &order) && !is(order, "asc") && !is(order, "desc"))
+        s = W->err->add(req, "param.invalid", "order", "order must be asc or desc");
     W->req->param(req, "tracker_id", &id);
-    arg_id = val_text(id);
-    s = W->res->fetch(req, "tracker", id, 0, &rec);
     if (s == WHARF_OK)
-        s = W->db->query(req, sql, &arg_id, 1, &rows);
-    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows) && n < 4 * LEGS_MAX; i++)
-        ids[n++] = row_text(rows, i, 0);
+        s = W->res->fetch(req, "tracker", id, 0, &rec);
     if (s == WHARF_OK)
-        s = trackers_logs->recent(req, ids, n, visibility, 1000, &lines);
+        s = trackers_told_of(req, id, true, ids, TOLD_MAX, &n);
+    if (s == WHARF_OK)
+        s = trackers_logs->page(req, ids, n, visibility, is(order, "desc"), (page - 1) * limit, limit + 1, &lines);
     if (s != WHARF_OK)
         return s;
-    W->json->put(W->req->respond(req, 200, "Logs retrieved"), NULL, val_json(lines));
+    out = W->req->respond(req, 200, "Logs retrieved");
+    W->json->open(out, NULL, '[');
+    for (const wharf_json *e = W->json->at(lines, 0); e && (int64_t)i < limit; e = W->json->next(e), i++)
+        W->json->put(out, NULL, val_json(e));
+    W->json->close(out);
+    W->req->paged(req, page, limit, (int64_t)W->json->count(lines) > limit);
     return WHARF_OK;
 }

@@ -250,11 +250,10 @@ struct leg_row {
 
 static wharf_status read_leg(wharf_req *req, wharf_str id, struct leg_row *ret)
 {
-    static const char sql[] = "SELECT tracker_id, tracking_number, status, deleted_at IS NOT NULL, leg FROM "
-                              "shipments.shipment WHERE id = $1::text";
-    wharf_val arg = val_text(id);
+    static const char sql[] = "SELECT tracker_id, tracking_number, status, deleted_at IS NOT NULL, leg"
+                              " FROM shipments.shipment WHERE organization_id = $2::text AND id = $1::text";
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
+    wharf_status s = query_about(req, sql, id, &rows);
 
     if (s == WHARF_OK)
         *ret = (struct leg_row){row_text(rows, 0, 0), row_text(rows, 0, 1), row_text(rows, 0, 2), row_bool(rows, 0, 3),

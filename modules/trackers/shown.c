@@ -9,34 +9,34 @@
 static wharf_status put_legs(wharf_req *req, const wharf_str *ids, size_t n, wharf_out *const *outs)
 {
     static const char sql[] =
-        "SELECT coalesce((SELECT jsonb_agg(trackers.leg(s) ORDER BY s.leg, s.created_at, s.id) FROM shipments.shipment "
-        "s"
-        " WHERE s.tracker_id = i.id AND s.deleted_at IS NULL"
+        "SELECT coalesce((SELECT jsonb_agg(trackers.leg(s) ORDER BY s.leg, s.created_at, s.id)"
+        " FROM shipments.shipment s"
+        " WHERE s.organization_id = $4::text AND s.tracker_id = i.id AND s.deleted_at IS NULL"
         " AND ($2::boolean OR s.location_id IS NULL OR s.location_id IN (SELECT "
         "jsonb_array_elements_text($3::jsonb)))), '[]')"
         " FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS i(id, place) ORDER BY i.place";
     const wharf_caller *who = trackers_keys->caller(req);
-    wharf_val args[3] = {
-        val_ids(req, ids, n), val_bool(who->all_locations), val_ids(req, who->locations, who->n_locations)};
+    wharf_val args[4] = {val_ids(req, ids, n), val_bool(who->all_locations),
+        val_ids(req, who->locations, who->n_locations), val_text(W->req->organization(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+    wharf_status s = W->db->query(req, sql, args, 4, &rows);
 
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
         W->json->put(outs[i], NULL, val_json(row_json(rows, i, 0)));
     return s;
 }
 
-/* The ids of all legs of a tracker, and whatever its log has to tell of: itself, trackers that were merged into it. */
-static wharf_status leg_ids(
+wharf_status trackers_told_of(
     wharf_req *req, wharf_str tracker_id, bool with_trackers, wharf_str *ids, size_t most, size_t *ret_n)
 {
     static const char sql[] =
-        "SELECT s.id FROM shipments.shipment s WHERE s.tracker_id = $1::text AND s.deleted_at IS NULL"
-        " UNION ALL SELECT m FROM trackers.tracker t, jsonb_array_elements_text(t.merged_ids || to_jsonb(t.id)) m"
-        " WHERE t.id = $1::text AND $2::boolean";
-    wharf_val args[2] = {val_text(tracker_id), val_bool(with_trackers)};
+        "SELECT s.id FROM shipments.shipment s WHERE s.organization_id = $3::text AND s.tracker_id = $1::text"
+        " AND s.deleted_at IS NULL UNION ALL SELECT m FROM trackers.tracker t,"
+        " jsonb_array_elements_text(t.merged_ids || to_jsonb(t.id)) m"
+        " WHERE t.organization_id = $3::text AND t.id = $1::text AND $2::boolean";
+    wharf_val args[3] = {val_text(tracker_id), val_bool(with_trackers), val_text(W->req->organization(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 2, &rows);
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
 
     *ret_n = 0;
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows) && *ret_n < most; i++)
@@ -49,7 +49,7 @@ static wharf_status put_history(wharf_req *req, wharf_str tracker_id, wharf_out 
     wharf_str ids[LEGS_MAX];
     const wharf_json *lines;
     size_t n;
-    wharf_status s = leg_ids(req, tracker_id, false, ids, LEGS_MAX, &n);
+    wharf_status s = trackers_told_of(req, tracker_id, false, ids, LEGS_MAX, &n);
 
     if (s == WHARF_OK)
         s = trackers_shipments->history(req, ids, n, SHOWN, &lines);
@@ -62,7 +62,7 @@ static wharf_status put_history(wharf_req *req, wharf_str tracker_id, wharf_out 
 
 static wharf_status put_logs(wharf_req *req, wharf_str tracker_id, wharf_out *out)
 {
-    wharf_str ids[4 * LEGS_MAX], visibility;
+    wharf_str ids[TOLD_MAX], visibility;
     const wharf_json *rows;
     size_t n;
     wharf_status s;
@@ -73,7 +73,7 @@ static wharf_status put_logs(wharf_req *req, wharf_str tracker_id, wharf_out *ou
     }
     if (!W->req->param(req, "logs_visibility", &visibility) || is(visibility, "all"))
         visibility = WHARF_S("");
-    s = leg_ids(req, tracker_id, true, ids, 4 * LEGS_MAX, &n);
+    s = trackers_told_of(req, tracker_id, true, ids, TOLD_MAX, &n);
     if (s == WHARF_OK)
         s = trackers_logs->recent(req, ids, n, visibility, SHOWN, &rows);
     if (s == WHARF_OK)
@@ -101,10 +101,10 @@ wharf_status trackers_compute(
 /* Parameters that no filter reads: logs_visibility is checked here, shipment_id names a leg. */
 wharf_status trackers_restrict(wharf_req *req, wharf_where *where)
 {
-    static const char sql[] = "SELECT tracker_id FROM shipments.shipment WHERE id = $1::text AND deleted_at IS NULL";
+    static const char sql[] = "SELECT tracker_id FROM shipments.shipment"
+                              " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
     wharf_str v;
     const wharf_rows *rows;
-    wharf_val arg;
     wharf_status s;
 
     if (W->req->param(req, "include_logs", &v) && !is(v, "true") && !is(v, "false") && !is(v, "1") && !is(v, "0") &&
@@ -114,8 +114,7 @@ wharf_status trackers_restrict(wharf_req *req, wharf_where *where)
         return W->err->fail(req, "param.invalid", "logs_visibility", "logs_visibility must be public, internal or all");
     if (!W->req->param(req, "shipment_id", &v))
         return WHARF_OK;
-    arg = val_text(v);
-    s = W->db->query(req, sql, &arg, 1, &rows);
+    s = query_about(req, sql, v, &rows);
     if (s == WHARF_OK)
         W->res->narrow(where, TRACKER_ID, "eq", val_text(W->db->count(rows) ? row_text(rows, 0, 0) : WHARF_S("")));
     return s;

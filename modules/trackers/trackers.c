@@ -15,7 +15,8 @@ static const char create_doc[] =
     "\"statuses\": [200, 201], \"response\": {\"$ref\": \"#/components/schemas/Tracker\"}}";
 static const char logs_doc[] =
     "{\"summary\": \"List what happened to a tracker and its legs\", \"tag\": \"Trackers\", \"location\": "
-    "\"row\", \"query\": {\"logs_visibility\": {\"type\": \"string\"}}, \"response\": {\"type\": \"array\", "
+    "\"row\", \"query\": {\"logs_visibility\": {\"type\": \"string\"}, \"page\": {\"type\": \"string\"},"
+    " \"limit\": {\"type\": \"string\"}, \"order\": {\"type\": \"string\"}}, \"response\": {\"type\": \"array\", "
     "\"items\": {\"type\": \"object\"}}}";
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
@@ -52,7 +53,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     trackers_carriers = W->service(self, "carriers.detect", 1, 0);
     trackers_shipments = W->service(self, "shipments.ops", 1, 0);
-    trackers_logs = W->service(self, "wharf.logs", 1, 1);
+    trackers_logs = W->service(self, "wharf.logs", 1, 2);
     trackers_keys = W->service(self, "wharf.keys", 1, 0);
     trackers_layouts = W->service(self, "locations.layouts", 1, 0);
     return WHARF_OK;

@@ -19,7 +19,7 @@ extern const wharf_logs_api *trackers_logs;
 extern const wharf_keys_api *trackers_keys;
 extern const wharf_locations_layouts_api *trackers_layouts; /* or NULL */
 
-enum { LEGS_MAX = 25, SHOWN = 100 };
+enum { LEGS_MAX = 25, TOLD_MAX = 100, SHOWN = 100, LOGS_MOST = 1000 };
 
 extern const wharf_hooks trackers_hooks, trackers_shipment_hooks;
 extern const wharf_trackers_ops_api trackers_ops;
@@ -67,6 +67,9 @@ wharf_status trackers_around(wharf_req *req, wharf_str shipment_id, const wharf_
     const wharf_json *candidates, const wharf_rec **ret_rec);
 
 /* ---- shown.c ---- */
+/* The ids of all legs of a tracker; with_trackers: of whatever its log has to tell, so itself too and the trackers merged into it. */
+wharf_status trackers_told_of(
+    wharf_req *req, wharf_str tracker_id, bool with_trackers, wharf_str *ids, size_t most, size_t *ret_n);
 wharf_status trackers_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs);
 wharf_status trackers_restrict(wharf_req *req, wharf_where *where);

@@ -6,78 +6,52 @@
 #ifndef WHARF_INLINE_H
 #define WHARF_INLINE_H
 
-#include <string.h>
-
-#include "wharf/plugin.h"
+#include "wharf/values.h"
 
 #define WHARF_INLINE static inline __attribute__((unused))
 
 WHARF_INLINE wharf_str z(const char *text)
 {
-    wharf_str s = {text, strlen(text)};
-
-    return s;
+    return wharf_z(text);
 }
 WHARF_INLINE bool same(wharf_str a, wharf_str b)
 {
-    return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+    return wharf_same(a, b);
 }
 WHARF_INLINE bool is(wharf_str a, const char *b)
 {
-    return a.n == strlen(b) && memcmp(a.p, b, a.n) == 0;
-}
-WHARF_INLINE wharf_val val_of(uint32_t type)
-{
-    wharf_val v;
-
-    memset(&v, 0, sizeof(v));
-    v.type = type;
-    return v;
+    return wharf_same(a, wharf_z(b));
 }
 WHARF_INLINE wharf_val val_text(wharf_str s)
 {
-    wharf_val v = val_of(WHARF_V_TEXT);
-
-    v.u.s = s;
-    return v;
+    return wharf_text(s);
 }
 WHARF_INLINE wharf_val val_int(int64_t i)
 {
-    wharf_val v = val_of(WHARF_V_INT);
-
-    v.u.i = i;
-    return v;
+    return wharf_integer(i);
 }
 WHARF_INLINE wharf_val val_bool(bool b)
 {
-    wharf_val v = val_of(WHARF_V_BOOL);
-
-    v.u.i = b;
-    return v;
+    return wharf_truth(b);
 }
 WHARF_INLINE wharf_val val_time(int64_t us)
 {
-    wharf_val v = val_of(WHARF_V_TIME_US);
+    wharf_val v = wharf_val_of(WHARF_V_TIME_US);
 
     v.u.i = us;
     return v;
 }
 WHARF_INLINE wharf_val val_null(void)
 {
-    wharf_val v = val_of(WHARF_V_NULL);
-
-    return v;
+    return wharf_null();
 }
-WHARF_INLINE wharf_val val_json(const wharf_json *j)
+WHARF_INLINE wharf_val val_json(const wharf_json *j) /* NULL: null */
 {
-    wharf_val v = val_of(j ? (uint32_t)WHARF_V_JSON : (uint32_t)WHARF_V_NULL);
-
-    v.u.j = j;
-    return v;
+    return j ? wharf_value(j) : wharf_null();
 }
 WHARF_INLINE wharf_val val_text_or_null(wharf_str s)
 {
-    return s.n ? val_text(s) : val_null();
+    return wharf_text_or_null(s);
 }
 
 #ifdef W
@@ -87,6 +61,16 @@ WHARF_INLINE wharf_str field_text(const wharf_rec *rec, wharf_field f)
     wharf_val v;
 
     return rec && W->res->get(rec, f, &v) && v.type == WHARF_V_TEXT ? v.u.s : WHARF_S("");
+}
+/* The same where null and the empty text are told apart; false: null. */
+WHARF_INLINE bool field_get_text(const wharf_rec *rec, wharf_field f, wharf_str *ret)
+{
+    wharf_val v;
+
+    if (!rec || !W->res->get(rec, f, &v) || v.type != WHARF_V_TEXT)
+        return false;
+    *ret = v.u.s;
+    return true;
 }
 WHARF_INLINE int64_t field_int(const wharf_rec *rec, wharf_field f)
 {
@@ -109,6 +93,15 @@ WHARF_INLINE wharf_str row_text(const wharf_rows *rows, size_t row, size_t colum
     wharf_val v;
 
     return W->db->value(rows, row, column, WHARF_V_TEXT, &v) ? v.u.s : WHARF_S("");
+}
+WHARF_INLINE bool row_get_text(const wharf_rows *rows, size_t row, size_t column, wharf_str *ret) /* false: null */
+{
+    wharf_val v;
+
+    if (!W->db->value(rows, row, column, WHARF_V_TEXT, &v))
+        return false;
+    *ret = v.u.s;
+    return true;
 }
 WHARF_INLINE int64_t row_int(const wharf_rows *rows, size_t row, size_t column)
 {
@@ -163,6 +156,30 @@ WHARF_INLINE wharf_val val_ids(wharf_req *req, const wharf_str *ids, size_t n)
         W->json->put(out, NULL, val_text(ids[i]));
     W->json->close(out);
     return val_text(W->json->result_text(out));
+}
+/* For "$n::text[]". */
+WHARF_INLINE wharf_val val_array(wharf_req *req, const wharf_str *texts, size_t n)
+{
+    return val_text(wharf_array(texts, n, (char *)W->mem->alloc(req, wharf_array_room(texts, n))));
+}
+/* The ids of rows, for the same. */
+WHARF_INLINE wharf_val val_rec_ids(wharf_req *req, const wharf_rec *const *recs, size_t n)
+{
+    wharf_str *ids = (wharf_str *)W->mem->alloc(req, (n + 1) * sizeof(*ids));
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = W->res->id(recs[i]);
+    return val_array(req, ids, n);
+}
+/* A statement about one thing: $1 is it, $2 the organization, with which every index of a tenant's table begins. ret_rows: NULL for one that
+ * answers nothing. */
+WHARF_INLINE wharf_status query_about(wharf_req *req, const char *sql, wharf_str it, const wharf_rows **ret_rows)
+{
+    wharf_val args[2];
+
+    args[0] = val_text(it);
+    args[1] = val_text(W->req->organization(req));
+    return ret_rows ? W->db->query(req, sql, args, 2, ret_rows) : W->db->exec(req, sql, args, 2, NULL);
 }
 #endif
 

@@ -133,6 +133,10 @@ typedef struct wharf_req_api {
     /* A member of the answer's data is a secret shown this once: an answer that is given again for an Idempotency-Key has it null.
      * At most four per request; field is static text. */
     void (*one_time)(wharf_req *req, const char *field);
+    /* A list that a route answers by itself: its parameters page (from 1) and limit (a number up to most, or all), with the problems of
+     * every list; then what the answer's pagination says. Read one row more than the page holds to know whether there are more. */
+    wharf_status (*page)(wharf_req *req, int64_t limit, int64_t most, int64_t *ret_page, int64_t *ret_limit);
+    void (*paged)(wharf_req *req, int64_t page, int64_t limit, bool has_more);
 } wharf_req_api;
 
 enum wharf_json_type {

@@ -66,6 +66,38 @@ static inline wharf_val wharf_value(const wharf_json *j)
     return v;
 }
 
+/* Texts as a PostgreSQL array literal, for "$n::text[]". */
+static inline size_t wharf_array_room(const wharf_str *values, size_t n) /* bytes that are enough for it */
+{
+    size_t most = 3;
+
+    for (size_t i = 0; i < n; i++)
+        most += 2 * values[i].n + 3;
+    return most;
+}
+static inline wharf_str wharf_array(const wharf_str *values, size_t n, char *out) /* out has that room */
+{
+    wharf_str s = {out, 0};
+    size_t k = 0;
+
+    out[k++] = '{';
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            out[k++] = ',';
+        out[k++] = '"';
+        for (size_t j = 0; j < values[i].n; j++) {
+            if (values[i].p[j] == '"' || values[i].p[j] == '\\')
+                out[k++] = '\\';
+            out[k++] = values[i].p[j];
+        }
+        out[k++] = '"';
+    }
+    out[k++] = '}';
+    out[k] = 0;
+    s.n = k;
+    return s;
+}
+
 #ifdef __cplusplus
 }
 #endif

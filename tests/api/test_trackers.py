@@ -124,6 +124,22 @@ def test_logs_and_their_visibility(client, org):
     client.refused("GET", f"{TRACKERS}?include_logs=true&logs_visibility=secret", 400, "param.invalid", ["logs_visibility"])
 
 
+def test_logs_are_paged(client):
+    row = track(client)
+    for i in range(5):
+        post(client, row, log={"message": f"Line {i}", "visibility": "public"})
+    path = f"{TRACKERS}/{row['id']}/logs?logs_visibility=public"
+    pages = [client.get(f"{path}&limit=2&page={i}") for i in (1, 2, 3, 4)]
+    assert [[x["message"] for x in p.data] for p in pages] == [["Line 0", "Line 1"], ["Line 2", "Line 3"], ["Line 4"], []]
+    assert [p.pagination for p in pages] == [{"page": i, "limit": 2, "has_more": i < 3} for i in (1, 2, 3, 4)]
+    assert [x["message"] for x in client.get(path + "&order=desc&limit=1").data] == ["Line 4"]
+    assert client.get(path).pagination == {"page": 1, "limit": 100, "has_more": False} and client.get(path + "&limit=all").pagination["limit"] == 1000
+    client.refused("GET", path + "&page=0&limit=1001&order=up", 400, "param.invalid", ["page", "limit", "order"])
+    client.refused("GET", path + "&page=1&page=2&limit=none", 400, "param.invalid", ["page", "limit"])
+    client.refused("GET", path + "&page=1002&limit=100", 400, "pagination.too_deep", ["page"])
+    client.refused("GET", f"{TRACKERS}/track_{'0' * 22}/logs", 404, "not_found")
+
+
 # ---- chains ----
 
 def test_adding_and_removing_legs(client, org):

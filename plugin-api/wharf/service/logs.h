@@ -1,4 +1,4 @@
-/* wharf/service/logs.h - the change log's seal: service "wharf.logs", version 1.1 (docs/logs.md).
+/* wharf/service/logs.h - the change log's seal: service "wharf.logs", version 1.2 (docs/logs.md).
  *
  * The server writes the change log and seals it; which rows anybody sees is a resource's matter. Rules of this header: wharf/plugin.h.
  */
@@ -38,6 +38,8 @@ typedef struct wharf_logs_api {
     wharf_status (*add)(wharf_req *req, const wharf_log_line *line);     /* in the request's transaction */
     /* The newest rows of these resources' ids, oldest first, as a JSON array; visibility: "public", "internal" or empty for both. */
     wharf_status (*recent)(wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility, size_t limit, const wharf_json **ret_rows);
+    /* 1.2: the same by pages: those after the first `skip`, at most limit, as a JSON array; newest: the other way round. */
+    wharf_status (*page)(wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility, bool newest, int64_t skip, int64_t limit, const wharf_json **ret_rows);
 } wharf_logs_api;
 
 #ifdef __cplusplus
