@@ -45,6 +45,8 @@ _Static_assert(offsetof(wharf_req_api, thread_local_state) == 96, "wharf_req_api
 _Static_assert(offsetof(wharf_req_api, created) == 104, "wharf_req_api.created moved");
 _Static_assert(offsetof(wharf_req_api, access_changed) == 112, "wharf_req_api.access_changed moved");
 _Static_assert(offsetof(wharf_req_api, one_time) == 120, "wharf_req_api.one_time moved");
+_Static_assert(offsetof(wharf_req_api, page) == 128, "wharf_req_api.page moved");
+_Static_assert(offsetof(wharf_req_api, paged) == 136, "wharf_req_api.paged moved");
 _Static_assert(offsetof(wharf_json_api, head) == 0, "wharf_json_api.head moved");
 _Static_assert(offsetof(wharf_json_api, type) == 8, "wharf_json_api.type moved");
 _Static_assert(offsetof(wharf_json_api, get) == 16, "wharf_json_api.get moved");
@@ -291,6 +293,13 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->acc
 _Static_assert(__builtin_types_compatible_p(
                    __typeof__(((wharf_req_api *)0)->one_time), void (*)(wharf_req *req, const char *field)),
     "wharf_req_api.one_time has another type");
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->page),
+        wharf_status (*)(wharf_req *req, int64_t limit, int64_t most, int64_t *ret_page, int64_t *ret_limit)),
+    "wharf_req_api.page has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->paged),
+                   void (*)(wharf_req *req, int64_t page, int64_t limit, bool has_more)),
+    "wharf_req_api.paged has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->head), wharf_head),
     "wharf_json_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->type), uint32_t (*)(const wharf_json *v)),
