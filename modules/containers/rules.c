@@ -176,14 +176,6 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 
 /* ---- written: the shipments ---- */
 
-static wharf_tracking_update update_of(wharf_req *req, const char *status, wharf_str comment)
-{
-    wharf_str none = WHARF_S("");
-
-    return (wharf_tracking_update){WHARF_HEAD(wharf_tracking_update), z(status), comment, W->req->now_us(req), false,
-        none, none, none, none, none, none, NULL, NULL, NULL, NULL};
-}
-
 static wharf_status take_out(wharf_req *req, const wharf_str *ids, size_t n, wharf_str comment)
 {
     const wharf_shipment_write w = {.head = WHARF_HEAD(wharf_shipment_write),
@@ -191,7 +183,7 @@ static wharf_status take_out(wharf_req *req, const wharf_str *ids, size_t n, wha
         .set_container = true,
         .container_id = WHARF_S(""),
         .skip_completed = true};
-    wharf_tracking_update u = update_of(req, "removed_from_container", comment);
+    wharf_tracking_update u = wharf_update_of(WHARF_S("removed_from_container"), comment, W->req->now_us(req));
     wharf_status s = WHARF_OK;
 
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
@@ -208,7 +200,7 @@ static wharf_status put_in(wharf_req *req, const struct plan *p, const wharf_rec
         .place = field_text(rec, CONTAINER_LOCATION_ID).n > 0,
         .location_id = field_text(rec, CONTAINER_LOCATION_ID),
         .layout_id = field_text(rec, CONTAINER_LAYOUT_ID)};
-    wharf_tracking_update u = update_of(req, "added_to_container", p->add_comment);
+    wharf_tracking_update u = wharf_update_of(WHARF_S("added_to_container"), p->add_comment, W->req->now_us(req));
     wharf_status s = WHARF_OK;
 
     u.container_id = p->id;
@@ -338,17 +330,8 @@ static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec 
     static const char sql[] =
         "UPDATE containers.container SET layout_id = $2::text, version = version + 1"
         " WHERE organization_id = $3::text AND layout_id = ANY ($1::text[]) AND deleted_at IS NULL";
-    wharf_str ids, target;
-    wharf_val args[3];
-    wharf_status s;
 
-    if (op != WHARF_DELETE)
-        return WHARF_OK;
-    s = containers_layouts->removed(req, W->res->id(old_rec), &ids, &target);
-    args[0] = val_text(ids);
-    args[1] = val_text(target);
-    args[2] = val_text(W->req->organization(req));
-    return s == WHARF_OK ? W->db->exec(req, sql, args, 3, NULL) : s;
+    return containers_layouts->carry(req, op, old_rec, sql);
 }
 
 const wharf_hooks containers_location_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = location_check};

@@ -36,20 +36,6 @@ static wharf_status newest(wharf_req *req, wharf_str id, int64_t *ret_us)
     return s;
 }
 
-static wharf_tracking_update plain_update(wharf_req *req)
-{
-    return (wharf_tracking_update){.head = WHARF_HEAD(wharf_tracking_update),
-        .status = WHARF_S(""),
-        .comment = WHARF_S(""),
-        .occurred_us = W->req->now_us(req) / 1000 * 1000,
-        .location_id = WHARF_S(""),
-        .layout_id = WHARF_S(""),
-        .container_id = WHARF_S(""),
-        .contact_id = WHARF_S(""),
-        .user_id = WHARF_S(""),
-        .vehicle_id = WHARF_S("")};
-}
-
 static wharf_status set_status(wharf_req *req, wharf_rec *rec, wharf_str from, wharf_str to)
 {
     int64_t changes = field_int(rec, CONTAINER_STATUS_CHANGES);
@@ -76,22 +62,11 @@ static wharf_status set_status(wharf_req *req, wharf_rec *rec, wharf_str from, w
 static wharf_status set_place(wharf_req *req, wharf_rec *rec, wharf_tracking_update *u)
 {
     wharf_str before = field_text(rec, CONTAINER_LOCATION_ID);
-    wharf_status s = WHARF_OK;
+    wharf_status s;
 
     if (u->layout_id.n && !u->location_id.n)
         u->location_id = before;
-    if (u->layout_id.n)
-        s = containers_layouts->place(req, &u->location_id, u->layout_id, "tracking_update.layout_id");
-    if (s == WHARF_OK && u->location_id.n) {
-        uint32_t flags = 0;
-
-        s = containers_places->flags(req, u->location_id, &flags);
-        if (s == WHARF_OK && !(flags & WHARF_LOCATION_KNOWN))
-            return W->err->fail(
-                req, "validation.failed", "tracking_update.location_id", "There is no location %s", u->location_id.p);
-        if (s == WHARF_OK)
-            s = W->req->need_location(req, u->location_id);
-    }
+    s = containers_layouts->stand(req, &u->location_id, u->layout_id, "tracking_update.");
     if (s != WHARF_OK || !u->location_id.n)
         return s;
     W->res->set(rec, CONTAINER_LOCATION_ID, val_text(u->location_id));
@@ -128,7 +103,7 @@ static wharf_status apply_update(
 static wharf_status apply_position(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     const wharf_json *at = field_json(rec, CONTAINER_COORDINATES);
-    wharf_tracking_update u = plain_update(req);
+    wharf_tracking_update u = wharf_update_of(WHARF_S(""), WHARF_S(""), W->req->now_us(req));
     int64_t last;
     wharf_status s;
 
@@ -145,7 +120,7 @@ wharf_status containers_apply(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec, wharf_tracking_update *ret_update)
 {
     const wharf_json *input = W->res->input(rec, CONTAINER_TRACKING_UPDATE);
-    wharf_tracking_update first = plain_update(req);
+    wharf_tracking_update first = wharf_update_of(WHARF_S(""), WHARF_S(""), W->req->now_us(req));
     wharf_status s = WHARF_OK;
 
     *ret_update = (wharf_tracking_update){0};

@@ -38,6 +38,22 @@ static wharf_status place(wharf_req *req, wharf_str *location_id, wharf_str layo
     return s;
 }
 
+static wharf_status stand(wharf_req *req, wharf_str *location_id, wharf_str layout_id, const char *path)
+{
+    uint32_t flags = 0;
+    wharf_status s = WHARF_OK;
+
+    if (layout_id.n)
+        s = place(req, location_id, layout_id, W->mem->format(req, "%slayout_id", path).p);
+    if (s != WHARF_OK || !location_id->n)
+        return s;
+    s = directory.flags(req, *location_id, &flags);
+    if (s == WHARF_OK && !(flags & WHARF_LOCATION_KNOWN))
+        return W->err->fail(req, "validation.failed", W->mem->format(req, "%slocation_id", path).p,
+            "There is no location %s", location_id->p);
+    return s == WHARF_OK ? W->req->need_location(req, *location_id) : s;
+}
+
 static wharf_status active(wharf_req *req, wharf_str location_id)
 {
     uint32_t flags = 0;
@@ -105,6 +121,21 @@ static wharf_status removed(wharf_req *req, wharf_str layout_id, wharf_str *ret_
     if (!W->req->param(req, "move_to", ret_target))
         *ret_target = layout_default_id(req, location);
     return WHARF_OK;
+}
+
+static wharf_status carry(wharf_req *req, uint32_t op, const wharf_rec *old_layout, const char *sql)
+{
+    wharf_str ids, target;
+    wharf_val args[3];
+    wharf_status s;
+
+    if (op != WHARF_DELETE)
+        return WHARF_OK;
+    s = removed(req, W->res->id(old_layout), &ids, &target);
+    args[0] = val_text(ids);
+    args[1] = val_text(target);
+    args[2] = val_text(W->req->organization(req));
+    return s == WHARF_OK ? W->db->exec(req, sql, args, 3, NULL) : s;
 }
 
 /* ---- shown ---- */
@@ -217,5 +248,5 @@ static wharf_status overwrite(wharf_req *req, wharf_str location_id, const wharf
     return s == WHARF_OK && W->json->count(layouts) ? layouts_merge(req, location_id, layouts) : s;
 }
 
-const wharf_locations_layouts_api layouts_service = {
-    WHARF_HEAD(wharf_locations_layouts_api), settle, place, removed, show, layouts_merge, overwrite, remove_listed};
+const wharf_locations_layouts_api layouts_service = {WHARF_HEAD(wharf_locations_layouts_api), settle, place, removed,
+    show, layouts_merge, overwrite, remove_listed, carry, stand};

@@ -130,17 +130,8 @@ static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec 
     static const char sql[] =
         "UPDATE parcels.parcel SET layout_id = $2::text, version = version + 1"
         " WHERE organization_id = $3::text AND layout_id = ANY ($1::text[]) AND deleted_at IS NULL";
-    wharf_str ids, target;
-    wharf_val args[3];
-    wharf_status s;
 
-    if (op != WHARF_DELETE)
-        return WHARF_OK;
-    s = parcels_layouts->removed(req, W->res->id(old_rec), &ids, &target);
-    args[0] = val_text(ids);
-    args[1] = val_text(target);
-    args[2] = val_text(W->req->organization(req));
-    return s == WHARF_OK ? W->db->exec(req, sql, args, 3, NULL) : s;
+    return parcels_layouts->carry(req, op, old_rec, sql);
 }
 
 const wharf_hooks parcels_location_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = location_check};

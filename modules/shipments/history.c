@@ -82,25 +82,11 @@ static wharf_status set_status(struct history *h, wharf_str status, int64_t occu
     return WHARF_OK;
 }
 
-/* The update's place becomes the shipment's. */
-static wharf_status set_place(struct history *h, wharf_tracking_update *u, const char *path)
+static wharf_status check_place(struct history *h, wharf_tracking_update *u, const char *path)
 {
-    wharf_status s = WHARF_OK;
-
-    if (u->layout_id.n && shipments_layouts)
-        s = shipments_layouts->place(
-            h->req, &u->location_id, u->layout_id, W->mem->format(h->req, "%slayout_id", path).p);
-    if (s == WHARF_OK && u->location_id.n)
-        s = W->req->need_location(h->req, u->location_id);
-    if (s == WHARF_OK && u->location_id.n && shipments_places) {
-        uint32_t flags = 0;
-
-        s = shipments_places->flags(h->req, u->location_id, &flags);
-        if (s == WHARF_OK && !(flags & WHARF_LOCATION_KNOWN))
-            s = W->err->fail(h->req, "validation.failed", W->mem->format(h->req, "%slocation_id", path).p,
-                "There is no location %s", u->location_id.p);
-    }
-    return s;
+    if (shipments_layouts)
+        return shipments_layouts->stand(h->req, &u->location_id, u->layout_id, path);
+    return u->location_id.n ? W->req->need_location(h->req, u->location_id) : WHARF_OK;
 }
 
 /* ---- lines ---- */
@@ -159,7 +145,7 @@ wharf_status shipments_apply(struct history *h, const wharf_tracking_update *upd
 
     if (!u.status.n && !h->newest_us)
         return W->err->fail(h->req, "invalid:comment", W->mem->format(h->req, "%scomment", path).p, NULL);
-    s = set_place(h, &u, path);
+    s = check_place(h, &u, path);
     if (s == WHARF_OK)
         s = too_many(h, path);
     if (s == WHARF_OK)
@@ -187,16 +173,7 @@ wharf_status shipments_apply(struct history *h, const wharf_tracking_update *upd
 
 wharf_status shipments_enter(struct history *h, const char *status, const char *comment)
 {
-    wharf_tracking_update u = {.head = WHARF_HEAD(wharf_tracking_update),
-        .status = z(status),
-        .comment = z(comment),
-        .occurred_us = W->req->now_us(h->req) / 1000 * 1000,
-        .location_id = WHARF_S(""),
-        .layout_id = WHARF_S(""),
-        .container_id = WHARF_S(""),
-        .contact_id = WHARF_S(""),
-        .user_id = WHARF_S(""),
-        .vehicle_id = WHARF_S("")};
+    wharf_tracking_update u = wharf_update_of(z(status), z(comment), W->req->now_us(h->req));
     bool force = h->force;
     wharf_status s;
 

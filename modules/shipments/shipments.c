@@ -102,7 +102,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     shipments_keys = W->service(self, "wharf.keys", 1, 0);
     shipments_config = W->service(self, "wharf.config", 1, 0);
     shipments_places = W->service(self, "locations.directory", 1, 1);
-    shipments_layouts = W->service(self, "locations.layouts", 1, 0);
+    shipments_layouts = W->service(self, "locations.layouts", 1, 1);
     return WHARF_OK;
 }
 

@@ -37,7 +37,7 @@ enum wharf_place_flag {
     WHARF_PLACE_ACTIVE = 2 /* a location that is new to the row must be active (location.inactive) */
 };
 
-/* Service "locations.layouts", version 1.0: rows that stand in a layout. */
+/* Service "locations.layouts", version 1.1: rows that stand in a layout. */
 typedef struct wharf_locations_layouts_api {
     wharf_head head;
     /* In check hooks of a resource with a location and a layout field: the layout lies in the location (layout.location_mismatch at the
@@ -55,6 +55,13 @@ typedef struct wharf_locations_layouts_api {
     wharf_status (*merge)(wharf_req *req, wharf_str location_id, const wharf_json *layouts);
     wharf_status (*overwrite)(wharf_req *req, wharf_str location_id, const wharf_json *layouts);
     wharf_status (*remove)(wharf_req *req, wharf_str location_id, const wharf_json *layouts);
+    /* 1.1 */
+    /* In written hooks on "layout": when it is deleted, sql takes away what stood in the removed layouts $1 (text[]) to the layout $2, in
+     * the organization $3. */
+    wharf_status (*carry)(wharf_req *req, uint32_t op, const wharf_rec *old_layout, const char *sql);
+    /* A place that is no field: the location (of the layout, when there is only that; filled in) is there and within the caller's reach,
+     * the layout lies in it. path: what stands in front of location_id and layout_id in problems. */
+    wharf_status (*stand)(wharf_req *req, wharf_str *location_id, wharf_str layout_id, const char *path);
 } wharf_locations_layouts_api;
 
 #ifdef __cplusplus

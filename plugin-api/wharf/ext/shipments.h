@@ -5,6 +5,8 @@
 #ifndef WHARF_EXT_SHIPMENTS_H
 #define WHARF_EXT_SHIPMENTS_H
 
+#include <string.h>
+
 #include "wharf/plugin.h"
 
 #ifdef __cplusplus
@@ -30,6 +32,23 @@ typedef struct wharf_tracking_update {
     wharf_str location_id, layout_id, container_id, contact_id, user_id, vehicle_id;
     const wharf_json *address, *coordinates, *images, *provider_status;
 } wharf_tracking_update;
+
+/* One with nothing but this, undated; moments are milliseconds. */
+static inline wharf_tracking_update wharf_update_of(wharf_str status, wharf_str comment, int64_t now_us)
+{
+    const wharf_str none = {"", 0};
+    wharf_tracking_update u;
+
+    memset(&u, 0, sizeof(u));
+    u.head.size = sizeof(u);
+    u.head.major = WHARF_ABI_MAJOR;
+    u.head.minor = WHARF_ABI_MINOR;
+    u.status = status;
+    u.comment = comment;
+    u.occurred_us = now_us / 1000 * 1000;
+    u.location_id = u.layout_id = u.container_id = u.contact_id = u.user_id = u.vehicle_id = none;
+    return u;
+}
 
 /* What a write by another module says beside the update. The caller sets head. */
 typedef struct wharf_shipment_write {
