@@ -64,9 +64,9 @@ static void read_asked(wharf_req *req, wharf_str text, bool all_words, struct as
 
 /* ---- candidates ---- */
 
-static wharf_val like(wharf_req *req, wharf_str word)
+static wharf_str like(wharf_req *req, wharf_str word)
 {
-    return wharf_text(W->mem->format(req, "%%%.*s%%", (int)word.n, word.p)); /* search forms have no % _ or \ */
+    return W->mem->format(req, "%%%.*s%%", (int)word.n, word.p); /* search forms have no % _ or \ */
 }
 
 static wharf_status add_found(wharf_req *req, const char *sql, const wharf_val *args, size_t n, struct ids *all)
@@ -82,26 +82,30 @@ static wharf_status add_found(wharf_req *req, const char *sql, const wharf_val *
     return s;
 }
 
+/* Rows whose texts contain all of these words, up to so many. */
+static wharf_status containing(wharf_req *req, const struct ids *words, struct ids *all)
+{
+    static const char sql[] = "SELECT contacts.containing($1::text[], $2::integer)";
+    wharf_val args[2] = {ids_array(req, words), wharf_integer(CONTAINING_MAX)};
+
+    return add_found(req, sql, args, 2, all);
+}
+
 /* Rows whose texts contain one of the words, or all: up to so many of each word. */
 static wharf_status find_containing(wharf_req *req, const struct asked *a, struct ids *all)
 {
-    static const char one_sql[] =
-        "SELECT id FROM contacts.contact WHERE organization_id = $1::text AND deleted_at IS NULL"
-        " AND search_text LIKE $2::text LIMIT $3::integer";
-    static const char all_sql[] =
-        "SELECT id FROM contacts.contact WHERE organization_id = $1::text AND deleted_at IS NULL"
-        " AND search_text LIKE ALL (ARRAY(SELECT '%' || x || '%' FROM unnest($2::text[]) x)) LIMIT $3::integer";
-    struct ids words = {(wharf_str *)a->words, a->n_words};
-    wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_integer(CONTAINING_MAX)};
+    wharf_str patterns[WORDS_MAX];
+    struct ids words = {patterns, a->n_words};
     wharf_status s = WHARF_OK;
 
-    if (a->n_words > 1) { /* who has all of them is never behind who has one */
-        args[1] = ids_array(req, &words);
-        s = add_found(req, all_sql, args, 3, all);
-    }
+    for (size_t i = 0; i < a->n_words; i++)
+        patterns[i] = like(req, a->words[i]);
+    if (a->n_words > 1) /* who has all of them is never behind who has one */
+        s = containing(req, &words, all);
     for (size_t i = 0; s == WHARF_OK && (!a->all_words || a->n_words == 1) && i < a->n_words && i < 3; i++) {
-        args[1] = like(req, a->words[i]);
-        s = add_found(req, one_sql, args, 3, all);
+        struct ids one = {&patterns[i], 1};
+
+        s = containing(req, &one, all);
     }
     return s;
 }

@@ -71,8 +71,7 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 
 static wharf_status settle_number(wharf_req *req, uint32_t op, wharf_rec *rec)
 {
-    static const char sql[] = "SELECT 1 FROM containers.container WHERE organization_id = $2::text"
-                              " AND upper(tracking_number) = upper($1::text) AND deleted_at IS NULL LIMIT 1";
+    static const char sql[] = "SELECT 1 FROM containers.of_number($1::text) WHERE organization_id = $2::text";
     wharf_str number = field_text(rec, CONTAINER_TRACKING_NUMBER);
     const wharf_rows *rows;
 

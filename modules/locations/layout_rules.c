@@ -106,7 +106,7 @@ static wharf_status next_position(wharf_req *req, const struct place *p, int64_t
 {
     static const char sql[] =
         "SELECT coalesce(max(position) + 1, 0) FROM locations.layout WHERE organization_id = $4::text"
-        " AND location_id = $1::text AND path IS NOT DISTINCT FROM nullif($2::text, '') AND id <> $3::text"
+        " AND location_id = $1::text AND (path = $2::text OR ($2::text = '' AND path IS NULL)) AND id <> $3::text"
         " AND deleted_at IS NULL";
     wharf_val args[4] = {
         val_text(p->location), val_text(p->path), val_text(p->id), val_text(W->req->organization(req))};

@@ -98,7 +98,7 @@ static wharf_status child_by_name(
 {
     static const char sql[] =
         "SELECT id FROM locations.layout WHERE organization_id = $4::text AND location_id = $1::text"
-        " AND path IS NOT DISTINCT FROM nullif($2::text, '') AND name = $3::text AND deleted_at IS NULL LIMIT 2";
+        " AND (path = $2::text OR ($2::text = '' AND path IS NULL)) AND name = $3::text AND deleted_at IS NULL LIMIT 2";
     wharf_val args[4] = {val_text(location_id), val_text(parent), val_text(W->mem->dup(req, name.p, name.n)),
         val_text(W->req->organization(req))};
     const wharf_rows *rows;

@@ -94,8 +94,7 @@ wharf_status shipments_wanted_rate(wharf_req *req, const wharf_rec *rec, wharf_s
 
 static wharf_status new_number(wharf_req *req, wharf_str *ret)
 {
-    static const char sql[] = "SELECT 1 FROM shipments.shipment"
-                              " WHERE organization_id = $2::text AND lower(tracking_number) = lower($1::text) LIMIT 1";
+    static const char sql[] = "SELECT 1 FROM shipments.of_number($1::text) WHERE organization_id = $2::text";
     const wharf_rows *rows;
 
     for (int i = 0; i < NUMBER_TRIES; i++) {

@@ -7,10 +7,9 @@
 /* An uncompleted shipment of the number and its provider. */
 static wharf_status known_number(wharf_req *req, wharf_str number, wharf_str provider, wharf_str *ret_id)
 {
-    static const char sql[] = "SELECT id FROM shipments.shipment WHERE organization_id = $3::text"
-                              " AND lower(tracking_number) = lower($1::text) AND provider_id = $2::text AND NOT "
-                              "filters ? 'completed' AND deleted_at IS NULL"
-                              " ORDER BY created_at, id LIMIT 1";
+    static const char sql[] =
+        "SELECT id FROM shipments.of_number($1::text) WHERE organization_id = $3::text"
+        " AND provider_id = $2::text AND NOT filters ? 'completed' ORDER BY created_at, id LIMIT 1";
     wharf_val args[3] = {val_text(number), val_text(provider), val_text(W->req->organization(req))};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 3, &rows);
