@@ -65,6 +65,7 @@ struct list_query { /* everything a list was asked for, checked */
     const wharf_str *terms; /* of search, folded */
     size_t n_terms;
     bool match_all;
+    bool similar; /* terms match what is only like them, too; set by the caller when nothing contains them */
     bool ranked; /* what matches, and how well, is in found instead */
     const struct hit *found;
     size_t n_found;

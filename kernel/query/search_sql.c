@@ -1,8 +1,8 @@
 /* search_sql.c - search terms as predicates that pg_trgm indexes serve, their score, and where they hit.
  *
  * A term matches a text column as a substring, without regard to case. A list that declares `search_similar` also folds
- * accents (wharf.fold) and takes trigram similarity >= 0.3, PostgreSQL's default for the % operator (02 section 0
- * 'Search hits'). The score: (matched terms + similarity of the whole search to the best column) / (terms + 1), so that
+ * accents (wharf.fold); where nothing contains the terms, words like them match (list_query.similar): trigram word similarity
+ * >= 0.6, PostgreSQL's default for the %> operator (02 section 0 'Search hits'). The score: (matched terms + similarity of the whole search to the best column) / (terms + 1), so that
  * more matched terms always rank first and an exact text scores 1.
  */
 #include "query/filter.h"
@@ -16,6 +16,7 @@ struct search {
     struct sql *s;
     const struct definition *d;
     const char *fold;
+    bool similar;
     struct term *terms;
     size_t n_terms;
 };
@@ -23,7 +24,11 @@ struct search {
 /* The folding function's name is part of the indexes' expressions. */
 static struct search search_begin(struct sql *s, const struct definition *d, const struct list_query *q)
 {
-    struct search search = {.s = s, .d = d, .fold = d->list.similar ? "wharf.fold" : "lower", .n_terms = q->n_terms};
+    struct search search = {.s = s,
+        .d = d,
+        .fold = d->list.similar ? "wharf.fold" : "lower",
+        .similar = d->list.similar && q->similar,
+        .n_terms = q->n_terms};
 
     search.terms = ARENA_ARRAY(s->arena, struct term, q->n_terms);
     for (size_t i = 0; i < q->n_terms; i++) {
@@ -38,7 +43,7 @@ static struct search search_begin(struct sql *s, const struct definition *d, con
         }
         pattern[k++] = '%';
         search.terms[i].pattern = sql_keep(s, (wharf_str){pattern, k});
-        if (d->list.similar)
+        if (search.similar)
             search.terms[i].text = sql_keep(s, q->terms[i]);
     }
     return search;
@@ -61,8 +66,8 @@ static const struct field *owner(const struct definition *d, const struct field 
 static void column_matches(const struct search *x, const char *alias, const struct field *f, const struct term *t)
 {
     sql_addf(x->s, "%s(%s.%s) LIKE %s($%zu::text)", x->fold, alias, f->column, x->fold, t->pattern);
-    if (x->d->list.similar)
-        sql_addf(x->s, " OR %s(%s.%s) %% %s($%zu::text)", x->fold, alias, f->column, x->fold, t->text);
+    if (x->similar)
+        sql_addf(x->s, " OR %s(%s.%s) %%> %s($%zu::text)", x->fold, alias, f->column, x->fold, t->text);
 }
 
 /* Does the term match the row? by_id: the ids of rows with matching children are gathered first, so that indexes on
@@ -172,6 +177,32 @@ void search_score(struct sql *s, const struct definition *d, const struct list_q
     sql_addf(s, ")) / %zu)::numeric, 4)", x.n_terms + 1);
 }
 
+/* Where a row is told to contain a term: its columns, or members of an object ("sender.name"). */
+static void told_value(struct sql *s, const struct hit_place *told)
+{
+    sql_addf(s, told->member ? "(t.%s ->> '%s')" : "t.%s", told->field->column, told->member);
+}
+
+static void told_hits(struct sql *s, const struct definition *d, const struct search *x)
+{
+    for (size_t i = 0; i < d->n_told; i++) {
+        sql_addf(s, "%sSELECT '%s' AS f, ", i ? " UNION ALL " : "", d->told[i].name);
+        told_value(s, &d->told[i]);
+        sql_add(s, " AS v WHERE (");
+        for (size_t j = 0; j < x->n_terms; j++) {
+            sql_addf(s, "%s%s(", j ? " OR " : "", x->fold);
+            told_value(s, &d->told[i]);
+            sql_addf(s, ") LIKE %s($%zu::text)", x->fold, x->terms[j].pattern);
+            if (!x->similar)
+                continue;
+            sql_addf(s, " OR %s(", x->fold);
+            told_value(s, &d->told[i]);
+            sql_addf(s, ") %%> %s($%zu::text)", x->fold, x->terms[j].text);
+        }
+        sql_add(s, ")");
+    }
+}
+
 void search_hits(struct sql *s, const struct definition *d, const struct list_query *q)
 {
     struct search x;
@@ -182,7 +213,8 @@ void search_hits(struct sql *s, const struct definition *d, const struct list_qu
     }
     x = search_begin(s, d, q);
     sql_add(s, "(SELECT coalesce(jsonb_agg(jsonb_build_object('field', m.f, 'value', m.v)), '[]') FROM (");
-    for (size_t i = 0; i < d->n_searches; i++) {
+    told_hits(s, d, &x);
+    for (size_t i = 0; !d->n_told && i < d->n_searches; i++) {
         const struct field *f = d->searches[i], *child = owner(d, f);
         const struct child_set *set = child ? child->children : NULL;
 

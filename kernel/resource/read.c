@@ -290,14 +290,53 @@ static void encode_hit(struct wharf_req *req, PGresult *rows, int row)
     jw_close(&req->w, '}');
 }
 
+/* A list that takes similar words looks for them only when nothing contains the terms: what is asked for most costs nothing more. */
+static bool may_be_similar(const struct wharf_req *req, const struct list_query *q, const PGresult *rows)
+{
+    return req->route->resource->def->list.similar && q->n_terms && !q->ranked && !q->similar && !q->cursor_id.n &&
+           rows && !PQntuples(rows);
+}
+
+static PGresult *query_list(
+    struct wharf_req *req, const struct list_query *q, const struct narrowing *narrow, bool count)
+{
+    const struct definition *d = req->route->resource->def;
+    struct sql s;
+
+    sql_init(&s, req->arena);
+    (count ? query_count_sql : query_page_sql)(&s, d, q, &req->who->access, narrow_extra, (void *)narrow);
+    return req_query_sql(req, &s);
+}
+
+/* The page of similar rows instead of the empty one. False: problems. */
+static bool take_similar(struct wharf_req *req, const struct list_query *q, bool count, PGresult *ret_results[])
+{
+    struct list_query similar = *q, first = *q;
+    struct narrowing narrow;
+    PGresult *r;
+
+    if (!narrow_rows(req, req->route->resource, &narrow))
+        return false;
+    first.page = first.limit = 1;
+    r = q->page > 1 ? query_list(req, &first, &narrow, false) : NULL;
+    if (q->page > 1 && (!r || PQntuples(r)))
+        return r != NULL; /* there are rows that contain them, on earlier pages */
+    similar.similar = true;
+    ret_results[0] = query_list(req, &similar, &narrow, false);
+    if (ret_results[0] && count)
+        ret_results[1] = query_list(req, &similar, &narrow, true);
+    return ret_results[0] && (!count || ret_results[1]);
+}
+
 static bool finish_list(
     struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
 {
     const struct resource *res = req->route->resource;
     const struct list_query *q = plan->list;
-    int n = results[0] ? PQntuples(results[0]) : 0, shown = n > q->limit ? (int)q->limit : n;
+    PGresult *got[PLAN_STATEMENTS] = {results[0], plan->n_statements > 1 ? results[1] : NULL};
     struct wharf_rec **recs;
     wharf_str next = {"", 0};
+    int n, shown;
 
     for (size_t i = 0; i < plan->n_statements; i++) {
         if (errors[i].status != DB_OK) {
@@ -305,11 +344,15 @@ static bool finish_list(
             return true;
         }
     }
-    if (!req->thread && plan->n_statements > 1 && beyond_count(q, results[1]))
+    if (!req->thread && (beyond_count(q, got[1]) || may_be_similar(req, q, got[0])))
         return false;
+    if (may_be_similar(req, q, got[0]) && !take_similar(req, q, plan->n_statements > 1, got))
+        return true;
+    n = PQntuples(got[0]);
+    shown = n > q->limit ? (int)q->limit : n;
     recs = ARENA_ARRAY(req->arena, struct wharf_rec *, (size_t)shown + 1);
     for (int i = 0; i < shown; i++)
-        recs[i] = record_from_result(req->arena, res, results[0], i);
+        recs[i] = record_from_result(req->arena, res, got[0], i);
     if (compute_fields(req, res, recs, (size_t)shown, &plan->view) != WHARF_OK)
         return true;
     req_respond(req, 200,
@@ -321,13 +364,13 @@ static bool finish_list(
         if (q->ranked)
             encode_found(req, q, record_id(recs[i]));
         else if (q->hits && q->n_terms)
-            encode_hit(req, results[0], i);
+            encode_hit(req, got[0], i);
         jw_close(&req->w, '}');
     }
     jw_close(&req->w, ']');
     if (q->cursor && n > q->limit)
         next = next_cursor(req, q, recs[shown - 1]);
-    write_pagination(req, q, n > q->limit, plan->n_statements > 1 ? results[1] : NULL, next);
+    write_pagination(req, q, n > q->limit, got[1], next);
     return true;
 }
 

@@ -152,6 +152,12 @@ enum system_column {
     COL_SYSTEM_COUNT
 };
 
+struct hit_place { /* a place in which a search tells its hits */
+    const char *name; /* "sender.name" */
+    const struct field *field;
+    const char *member; /* of an object, or NULL */
+};
+
 struct definition {
     const char *name; /* "print_station": value of "object" */
     const char *title, *title_plural; /* "Print station", "print stations": for messages */
@@ -195,6 +201,8 @@ struct definition {
     size_t n_sorts;
     const struct field *const *searches; /* own text columns and text columns of children */
     size_t n_searches;
+    const struct hit_place *told; /* where hits are told of, when the searched columns are not to be named */
+    size_t n_told;
     const struct filter *filters;
     size_t n_filters;
     const struct assumed *assumed;

@@ -72,6 +72,28 @@ static const struct field *search_field(struct compile *c, const char *name, con
     return f;
 }
 
+/* "name", "sender.name", or "metadata=metadata_text": the second column under the first name. */
+static void read_told(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    struct place t_at = place_key(at, WHARF_S("search_told"));
+    size_t n;
+    const char *const *texts = opt_texts(c, x, at, "search_told", &n);
+    struct hit_place *list = ARENA_ARRAY(c->arena, struct hit_place, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        size_t is = strcspn(texts[i], "=");
+        const char *path = texts[i][is] ? texts[i] + is + 1 : texts[i], *dot = strchr(path, '.');
+        const struct field *f = find_field(c, &t_at, dot ? arena_dup(c->arena, path, (size_t)(dot - path)).p : path);
+
+        if (!f)
+            continue;
+        if (f->store != (dot ? STORE_JSON : STORE_TEXT))
+            opt_problem(c, &t_at, "\"%s\" is neither text nor a member of an object", path);
+        list[c->d->n_told++] = (struct hit_place){arena_dup(c->arena, texts[i], is).p, f, dot ? dot + 1 : NULL};
+    }
+    c->d->told = list;
+}
+
 static void read_search(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     struct place s_at = place_key(at, WHARF_S("search"));
@@ -90,6 +112,7 @@ static void read_search(struct compile *c, const struct wharf_json *x, const str
         list[c->d->n_searches++] = f;
     }
     c->d->searches = list;
+    read_told(c, x, at);
     c->d->list.similar = opt_bool(c, x, at, "search_similar", false);
 }
 
@@ -340,7 +363,7 @@ static void read_errors(struct compile *c, const struct wharf_json *x, const str
 void list_compile(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {"limit", "max", "order_by", "direction", "fixed", "search", "search_similar",
-        "filters", "assume", "former", "cache", "errors", "search_max", NULL};
+        "search_told", "filters", "assume", "former", "cache", "errors", "search_max", NULL};
     struct definition *d = c->d;
 
     opt_object(c, x, at, keys);

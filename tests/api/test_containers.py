@@ -238,6 +238,20 @@ def test_list_filters(client, location):
     client.get(CONTAINERS + "?search=x&order_by=_relevance")
 
 
+def test_search_scores_and_hits(fresh):
+    client = fresh.client()
+    a = make(client, name="Café crane", metadata={"yard": "North Gate"})
+    b = make(client, name="Crane", tracking_number="CAFE-1")
+    make(client, name="Else")
+    found = client.get(CONTAINERS + "?search=north%20cafe").data
+    assert [r["id"] for r in found] == [a["id"], b["id"]] and found[0]["_search"]["relevance_score"] > found[1]["_search"]["relevance_score"] > 0
+    assert found[0]["_search"]["matches"] == [{"field": "name", "value": "Café crane"}, {"field": "metadata", "value": "North Gate"}]
+    assert found[1]["_search"]["matches"] == [{"field": "tracking_number", "value": "CAFE-1"}]
+    assert client.get(CONTAINERS + "?search=north%20cafe&search_strategy=match_all").ids == [a["id"]]
+    assert client.get(CONTAINERS + "?search=north%20cafe&order_by=created_at&direction=asc").ids == [a["id"], b["id"]]
+    assert client.get(CONTAINERS + "?search=northgatte").ids == [] and client.get(CONTAINERS + "?search=Northh").ids == [a["id"]]
+
+
 def test_a_location_in_use(client):
     place = make_location(client, "Held")
     row = make(client, location_id=place["id"], add=ships(client, 1))

@@ -96,7 +96,10 @@ def test_lists(client, location):
     for query in ("tracking_number=tn-77", "container_number=CN-1", "special_handling_tags=hazmat", "received=true&limit=all", "unpacked=false&limit=all", "type=custom&limit=all", "status=in_storage&limit=all",
                   "search=zulu", "metadata=color:red"):
         assert row["id"] in client.get(f"{PARCELS}?{query}").ids, query
-    assert client.get(PARCELS + "?search=zulu").data[0]["_search"]["matches"][0]["field"] == "name"
+    assert client.get(PARCELS + "?search=zulu").data[0]["_search"]["matches"] == [{"field": "name", "value": "Crate Zulu"}]
+    assert client.get(PARCELS + "?search=zulus").ids == [row["id"]], "similar, since nothing contains it"
+    other = make(client, location, name="Zulus")
+    assert client.get(PARCELS + "?search=zulus").ids == [other["id"]]
     for order in ("created_at", "updated_at", "name", "status"):
         client.get(f"{PARCELS}?order_by={order}")
 

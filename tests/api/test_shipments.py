@@ -394,6 +394,25 @@ def test_search_and_lists(client):
     client.get(SHIPMENTS + "?search=zebra&order_by=_relevance")
 
 
+def test_search_scores_and_hits(fresh):
+    client = fresh.client()
+    zoe = ship(client, order_number="PO-9", sender=party(name="Zoë Ångström", email="zoe@b.example"))
+    both = ship(client, order_number="ZOE-1", sender=party(name="Zoe Meier", email="z@b.example"))
+    ship(client, order_number="OTHER")
+    found = client.get(SHIPMENTS + "?search=zoe%20angstrom").data
+    assert [r["id"] for r in found] == [zoe["id"], both["id"]], "more matched terms first, accents and case aside"
+    scores = [r["_search"]["relevance_score"] for r in found]
+    assert 1 >= scores[0] > scores[1] > 0
+    assert {"field": "sender.name", "value": "Zoë Ångström"} in found[0]["_search"]["matches"] and {"field": "sender.email", "value": "zoe@b.example"} in found[0]["_search"]["matches"]
+    assert {m["field"] for m in found[1]["_search"]["matches"]} == {"order_number", "sender.name"}
+    assert client.get(SHIPMENTS + "?search=zoe&order_by=created_at&direction=asc").ids == [zoe["id"], both["id"]]
+    assert client.get(SHIPMENTS + "?search=Angstrem").ids == [zoe["id"]], "similar words, when nothing contains the term"
+    assert client.get(SHIPMENTS + "?search=Angstrem&include_total_count=true").pagination["total_count"] == 1
+    assert client.get(SHIPMENTS + "?search=zoe&page=2").ids == [] and client.get(SHIPMENTS + "?search=qqqqqq").ids == []
+    assert client.get(SHIPMENTS + "?search=Angstrem%20qqqq&search_strategy=match_all").ids == []
+    assert "_search" not in client.get(SHIPMENTS).data[0]
+
+
 def test_comments_in_the_change_log(client, org, server):
     row = ship(client)
     client.post(f"{SHIPMENTS}/{row['id']}", {"log": {"message": "Called the desk", "visibility": "public"}}, expect=200)

@@ -259,6 +259,18 @@ def test_edge_case_5_shipment_is_parent(fresh):
         client.refused("GET", f"{TRACKERS}?shipment_is_parent={bad}", 400, "param.invalid", ["shipment_is_parent"])
 
 
+def test_search_scores_and_hits(fresh):
+    client = fresh.client()
+    row = post(client, track(client), chaining={"add": [ship(client, tracking_number="SECOND-LEG-55", sender=party(name="Renée Dubois", email="renee@b.example"))["id"]]})
+    track(client)
+    assert client.get(TRACKERS + "?search=second-leg").ids == [row["id"]], "numbers of all legs"
+    assert client.get(TRACKERS + "?search=renee%20nothing").ids == [row["id"]] and client.get(TRACKERS + "?search=renee%20nothing&search_strategy=match_all").ids == []
+    post(client, row, current_shipment_id=leg(row, 1)["id"])
+    hit = client.get(TRACKERS + "?search=renee").data[0]["_search"]
+    assert 0 < hit["relevance_score"] <= 1 and {"field": "sender.name", "value": "Renée Dubois"} in hit["matches"]
+    assert client.get(TRACKERS + "?search=Dubiosi&order_by=_relevance").ids == [] and client.get(TRACKERS + "?search=Duboiss").ids == [row["id"]]
+
+
 def test_edge_case_6_last_child(client):
     parent = ship(client)
     child = ship(client, parent_id=parent["id"])
