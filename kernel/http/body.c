@@ -36,6 +36,34 @@ bool raw_body(const struct route *r)
     return r->declared && r->declared->flags & WHARF_R_RAW_BODY;
 }
 
+static enum MHD_Result keep_line(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    struct wharf_req *req = cls;
+    struct header_line *line = &req->lines[req->n_lines];
+    size_t n = value ? strlen(value) : 0;
+    char *shown = arena_alloc(req->arena, n + 1);
+
+    (void)kind;
+    for (size_t i = 0; i < n; i++)
+        shown[i] = value[i];
+    if (!utf8_valid(shown, n)) {
+        for (size_t i = 0; i < n; i++)
+            shown[i] = (unsigned char)shown[i] < 0x80 ? shown[i] : '?';
+    }
+    *line = (struct header_line){arena_dupz(req->arena, name), {shown, n}};
+    req->n_lines++;
+    return MHD_YES;
+}
+
+/* Copied: a handler may go on when its connection is gone. */
+static void keep_lines(struct exchange *x)
+{
+    int n = MHD_get_connection_values(x->connection, MHD_HEADER_KIND, NULL, NULL);
+
+    x->req.lines = ARENA_ARRAY(x->req.arena, struct header_line, (size_t)n + 1);
+    MHD_get_connection_values(x->connection, MHD_HEADER_KIND, keep_line, &x->req);
+}
+
 static bool parse_body(struct exchange *x, wharf_str text)
 {
     struct wharf_req *req = &x->req;
@@ -44,6 +72,7 @@ static bool parse_body(struct exchange *x, wharf_str text)
     req->body = &empty_object;
     if (raw_body(req->route)) {
         req->body_text = arena_dup_str(req->arena, text);
+        keep_lines(x);
         return true;
     }
     if (!text.n)

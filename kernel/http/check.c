@@ -364,7 +364,10 @@ static bool body_headers_ok(struct exchange *x)
     const char *length = header(x, "Content-Length"), *type = header(x, "Content-Type"),
                *coding = header(x, "Content-Encoding");
     bool has_body = (length && strtoull(length, NULL, 10) > 0) || header(x, "Transfer-Encoding");
-    size_t limit = x->req.route->large_body ? (size_t)LARGE_BODY : (size_t)x->server->config->body_limit;
+    const struct route *route = x->req.route;
+    size_t limit = route->max_body     ? (size_t)route->max_body
+                   : route->large_body ? (size_t)LARGE_BODY
+                                       : (size_t)x->server->config->body_limit;
 
     x->body_limit = limit;
     if (!takes_body(x) || !has_body)

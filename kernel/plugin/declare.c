@@ -222,6 +222,7 @@ static void d_route(wharf_decl *d, const wharf_route *theirs)
     r->public_route = !strcmp(own->scope, "public") || (own->flags & WHARF_R_PUBLIC);
     r->array_body = json_bool_or(def, "array_body", false);
     r->large_body = json_bool_or(def, "large_body", false);
+    r->max_body = json_int_or(def, "max_body", 0);
     r->per_minute = json_int_or(def, "per_minute", 0);
     check_policy(d, own, def, r->public_route);
     colon = strchr(own->scope, ':');

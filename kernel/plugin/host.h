@@ -36,6 +36,7 @@ extern const wharf_event_api host_event;
 extern const wharf_import_api host_import;
 extern const struct wharf_blob_api host_blob; /* wharf/service/blob.h */
 extern const struct wharf_fetch_api host_fetch; /* wharf/service/fetch.h */
+extern const struct wharf_http_api host_http; /* wharf/service/http.h */
 extern const struct wharf_keys_api host_keys; /* wharf/service/keys.h */
 extern const struct wharf_mail_api host_mail; /* wharf/service/mail.h */
 extern const struct wharf_logs_api host_logs; /* wharf/service/logs.h */

@@ -1,4 +1,5 @@
 /* host_crypto.c - the service wharf.crypto (plugin-api/wharf/service/crypto.h) on top of secret/. */
+#include <sodium.h>
 #include <string.h>
 
 #include "plugin/host.h"
@@ -69,5 +70,14 @@ static bool c_seal(
     return own_table(req, table) && secret_seal(req->arena, &at, text, ret_sealed);
 }
 
+static wharf_str c_base64(wharf_req *req, wharf_str bytes)
+{
+    size_t room = sodium_base64_encoded_len(bytes.n, sodium_base64_VARIANT_ORIGINAL);
+    char *out = arena_alloc(req->arena, room);
+
+    sodium_bin2base64(out, room, (const unsigned char *)bytes.p, bytes.n, sodium_base64_VARIANT_ORIGINAL);
+    return (wharf_str){out, room - 1};
+}
+
 const wharf_crypto_api host_crypto = {
-    WHARF_HEAD(wharf_crypto_api), c_new_secret, signature_secret_valid, c_sign, c_verify, c_hmac, c_open, c_seal};
+    WHARF_HEAD(wharf_crypto_api), c_new_secret, signature_secret_valid, c_sign, c_verify, c_hmac, c_open, c_seal, c_base64};

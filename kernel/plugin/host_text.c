@@ -6,6 +6,7 @@
 
 #include "plugin/host.h"
 #include "util/search_form.h"
+#include "util/str.h"
 #include "wharf/service/text.h"
 
 static wharf_str t_search_form(wharf_req *req, wharf_str text, const char *keep)
@@ -45,4 +46,9 @@ static bool t_data_url(wharf_req *req, wharf_str url, wharf_str *ret_type, wharf
     return true;
 }
 
-const wharf_text_api host_text = {WHARF_HEAD(wharf_text_api), t_search_form, t_sha256, t_data_url};
+static bool t_is_text(wharf_str bytes)
+{
+    return utf8_valid(bytes.p, bytes.n) && !memchr(bytes.p, 0, bytes.n);
+}
+
+const wharf_text_api host_text = {WHARF_HEAD(wharf_text_api), t_search_form, t_sha256, t_data_url, t_is_text};

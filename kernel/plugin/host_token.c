@@ -2,6 +2,7 @@
 #include <openssl/sha.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "auth/auth.h"
 #include "plugin/host.h"
@@ -10,7 +11,7 @@
 #include "util/time.h"
 #include "wharf/service/token.h"
 
-enum { TOKEN_BYTES = 32, TOKEN_TEXT = 43, HASH_HEX = 2 * SHA256_DIGEST_LENGTH };
+enum { TOKEN_BYTES = 32, TOKEN_TEXT = 43, NAME_MAX_BYTES = 100, HASH_HEX = 2 * SHA256_DIGEST_LENGTH };
 
 /* As PostgreSQL reads bytea. */
 static struct sql_arg hash_of(wharf_req *req, wharf_str token)
@@ -40,21 +41,11 @@ static struct sql_arg kind_arg(wharf_req *req, const char *kind)
     return (struct sql_arg){s.p, s.n};
 }
 
-static wharf_status t_make(wharf_req *req, const char *kind, wharf_str id, int64_t expires_us, wharf_str *ret_token)
+static wharf_status keep(wharf_req *req, const char *kind, wharf_str text, wharf_str id, struct sql_arg expires)
 {
-    unsigned char random[TOKEN_BYTES];
-    char text[TOKEN_TEXT + 1];
-    struct sql_arg args[6];
+    struct sql_arg args[6] = {hash_of(req, text), {req->who->organization.p, req->who->organization.n},
+        kind_arg(req, kind), {id.p, id.n}, time_arg(req, req->now_us), expires};
 
-    random_bytes(random, sizeof(random));
-    sodium_bin2base64(text, sizeof(text), random, sizeof(random), sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-    *ret_token = arena_dup(req->arena, text, TOKEN_TEXT);
-    args[0] = hash_of(req, *ret_token);
-    args[1] = (struct sql_arg){req->who->organization.p, req->who->organization.n};
-    args[2] = kind_arg(req, kind);
-    args[3] = (struct sql_arg){id.p, id.n};
-    args[4] = time_arg(req, req->now_us);
-    args[5] = time_arg(req, expires_us);
     return req_query(req,
                "INSERT INTO wharf.token (hash, organization_id, kind, id, created_at, expires_at)"
                " VALUES ($1::bytea, $2, $3, $4, $5::timestamptz, $6::timestamptz)",
@@ -63,8 +54,26 @@ static wharf_status t_make(wharf_req *req, const char *kind, wharf_str id, int64
                : WHARF_UNAVAILABLE;
 }
 
+static wharf_status t_name(wharf_req *req, const char *kind, wharf_str name, wharf_str id)
+{
+    if (!name.n || name.n > NAME_MAX_BYTES)
+        return req_fail(req, "internal", NULL, NULL);
+    return keep(req, kind, name, id, (struct sql_arg){"infinity", 8});
+}
+
+static wharf_status t_make(wharf_req *req, const char *kind, wharf_str id, int64_t expires_us, wharf_str *ret_token)
+{
+    unsigned char random[TOKEN_BYTES];
+    char text[TOKEN_TEXT + 1];
+
+    random_bytes(random, sizeof(random));
+    sodium_bin2base64(text, sizeof(text), random, sizeof(random), sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    *ret_token = arena_dup(req->arena, text, TOKEN_TEXT);
+    return keep(req, kind, *ret_token, id, time_arg(req, expires_us));
+}
+
 /* Somebody who holds a token: may nothing but what the route does. */
-static struct principal *bearer(const char *organization)
+static struct principal *bearer(const char *organization, const char *event_days)
 {
     struct arena *a = arena_new(0);
     struct principal *p = ARENA_NEW(a, struct principal);
@@ -77,6 +86,7 @@ static struct principal *bearer(const char *organization)
     p->actor_name = str_z("link");
     p->key_id = p->key_name = p->last4 = p->role = p->access.user_id = p->access.device_id = str_z("");
     p->expires_at_us = INT64_MAX;
+    p->event_days = (int)strtol(event_days, NULL, 10);
     return p;
 }
 
@@ -85,10 +95,10 @@ static wharf_status t_enter(wharf_req *req, const char *kind, wharf_str token, w
     struct sql_arg args[3] = {hash_of(req, token), kind_arg(req, kind), time_arg(req, req->now_us)};
     PGresult *r;
 
-    if (req->who || token.n != TOKEN_TEXT)
+    if (req->who || !token.n || token.n > NAME_MAX_BYTES)
         return req_fail(req, req->who ? "internal" : "not_found", NULL, NULL);
     r = req_query(req,
-        "SELECT x.organization_id, x.id FROM wharf.token x JOIN org.organization o ON o.organization_id = "
+        "SELECT x.organization_id, x.id, substring(o.settings #>> '{events,expire_after}' FROM 'days_([0-9]+)') FROM wharf.token x JOIN org.organization o ON o.organization_id = "
         "x.organization_id AND"
         " o.id = x.organization_id WHERE x.hash = $1::bytea AND x.kind = $2 AND x.expires_at > $3::timestamptz AND "
         "o.active AND"
@@ -98,7 +108,7 @@ static wharf_status t_enter(wharf_req *req, const char *kind, wharf_str token, w
         return WHARF_UNAVAILABLE;
     if (!PQntuples(r))
         return req_fail(req, "not_found", NULL, NULL);
-    req->who = bearer(PQgetvalue(r, 0, 0));
+    req->who = bearer(PQgetvalue(r, 0, 0), PQgetvalue(r, 0, 2));
     *ret_id = arena_dupz(req->arena, PQgetvalue(r, 0, 1));
     return WHARF_OK;
 }
@@ -158,4 +168,4 @@ static void t_page(wharf_req *req, uint32_t http_status, wharf_str title, wharf_
     BUF_LIT(b, "</body></html>\n");
 }
 
-const wharf_token_api host_token = {WHARF_HEAD(wharf_token_api), t_make, t_enter, t_revoke, t_page};
+const wharf_token_api host_token = {WHARF_HEAD(wharf_token_api), t_make, t_enter, t_revoke, t_page, t_name};

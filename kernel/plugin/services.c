@@ -7,6 +7,7 @@
 #include "wharf/service/crypto.h"
 #include "wharf/service/events.h"
 #include "wharf/service/fetch.h"
+#include "wharf/service/http.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
 #include "wharf/service/mail.h"
@@ -29,9 +30,10 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.keys", 1, 0}, &host_keys},
     {{"wharf.logs", 1, 2}, &host_logs},
     {{"wharf.config", 1, 0}, &host_config},
-    {{"wharf.text", 1, 0}, &host_text},
-    {{"wharf.token", 1, 1}, &host_token},
-    {{"wharf.crypto", 1, 0}, &host_crypto},
+    {{"wharf.text", 1, 1}, &host_text},
+    {{"wharf.token", 1, 2}, &host_token},
+    {{"wharf.crypto", 1, 1}, &host_crypto},
+    {{"wharf.http", 1, 0}, &host_http},
     {{"wharf.events", 1, 0}, &host_events},
 };
 const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

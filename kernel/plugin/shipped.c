@@ -26,6 +26,7 @@ bool module_is_shipped(const char *name)
         "batches",
         "events",
         "webhooks",
+        "integrations",
         "inference",
         "workflows",
         "support",

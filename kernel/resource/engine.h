@@ -58,6 +58,7 @@ struct route {
     bool public_route; /* no key needed */
     bool array_body; /* top level may be an array */
     bool large_body; /* 64 MiB */
+    int64_t max_body; /* bytes; 0: http.body_limit */
     const char *stream_tokens; /* the live stream (http/stream.h): kind of token that opens it; NULL: another route */
     bool silent; /* not in the access log */
     int64_t per_minute; /* requests of one organization; 0: no limit of its own */

@@ -39,6 +39,10 @@ struct file_wish { /* headers about parts and versions of files, as sent; p NULL
     wharf_str range, if_range, if_none_match;
 };
 
+struct header_line {
+    wharf_str name, value;
+};
+
 struct req_job { /* of a job's run (job/runner.h) */
     const char *plugin, *doing; /* for the crumb: "webhooks", "job deliver" */
     int64_t since_us; /* monotonic */
@@ -77,6 +81,8 @@ struct wharf_req {
     const struct query_pair *pairs;
     size_t n_pairs;
     wharf_str body_text;
+    struct header_line *lines; /* of routes with a raw body */
+    size_t n_lines;
     const struct wharf_json *body; /* never NULL once parsed: {} when empty */
     bool strict; /* Prefer: handling=strict */
     bool problem_details; /* Accept ranks application/problem+json first */

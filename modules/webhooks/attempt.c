@@ -120,66 +120,6 @@ static void tell_outcome(struct result *r, wharf_str outcome)
     r->refused = is(outcome, "no_such_name") || !strcmp(r->error, "blocked_address");
 }
 
-/* Bytes that follow a first byte; 9: it is none. */
-static size_t following(unsigned char c)
-{
-    if (c < 0x80)
-        return c ? 0 : 9; /* no NUL in texts of the database */
-    if (c >= 0xC2 && c < 0xE0)
-        return 1;
-    if (c >= 0xE0 && c < 0xF0)
-        return 2;
-    return c >= 0xF0 && c < 0xF5 ? 3 : 9;
-}
-
-static bool between(unsigned char c, unsigned char low, unsigned char high)
-{
-    return c >= low && c <= high;
-}
-
-static bool valid_utf8(wharf_str s)
-{
-    for (size_t i = 0; i < s.n;) {
-        unsigned char c = (unsigned char)s.p[i];
-        size_t more = following(c);
-
-        if (more == 9 || i + more >= s.n)
-            return false;
-        if (more && !between((unsigned char)s.p[i + 1],
-                        c == 0xE0   ? 0xA0
-                        : c == 0xF0 ? 0x90
-                                    : 0x80,
-                        c == 0xED   ? 0x9F
-                        : c == 0xF4 ? 0x8F
-                                    : 0xBF))
-            return false;
-        for (size_t k = 2; k <= more; k++) {
-            if (!between((unsigned char)s.p[i + k], 0x80, 0xBF))
-                return false;
-        }
-        i += more + 1;
-    }
-    return true;
-}
-
-static wharf_str base64(wharf_req *req, wharf_str s)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *out = W->mem->alloc(req, (s.n + 2) / 3 * 4 + 1), *to = out;
-
-    for (size_t i = 0; i < s.n; i += 3) {
-        uint32_t v = (uint32_t)(unsigned char)s.p[i] << 16;
-
-        v |= i + 1 < s.n ? (uint32_t)(unsigned char)s.p[i + 1] << 8 : 0;
-        v |= i + 2 < s.n ? (uint32_t)(unsigned char)s.p[i + 2] : 0;
-        *to++ = digits[v >> 18];
-        *to++ = digits[v >> 12 & 63];
-        *to++ = i + 1 < s.n ? digits[v >> 6 & 63] : '=';
-        *to++ = i + 2 < s.n ? digits[v & 63] : '=';
-    }
-    return (wharf_str){out, (size_t)(to - out)};
-}
-
 /* A character that was cut in the middle does not make the text something else. */
 static wharf_str whole_characters(wharf_str s)
 {
@@ -197,19 +137,19 @@ static void keep_body(wharf_req *req, wharf_str body, bool more, struct result *
     r->truncated = more || body.n > BODY_KEPT;
     if (body.n > BODY_KEPT)
         body.n = BODY_KEPT;
-    if (!valid_utf8(body) && r->truncated && valid_utf8(whole_characters(body)))
+    if (!hooks_text->is_text(body) && r->truncated && hooks_text->is_text(whole_characters(body)))
         body = whole_characters(body);
-    if (valid_utf8(body)) {
+    if (hooks_text->is_text(body)) {
         r->body = W->mem->dup(req, body.p, body.n);
     } else {
-        r->body = base64(req, body);
+        r->body = hooks_crypto->base64(req, body);
         r->encoding = WHARF_S("base64");
     }
 }
 
 static wharf_str printable(wharf_req *req, wharf_str s)
 {
-    if (valid_utf8(s))
+    if (hooks_text->is_text(s))
         return s;
     char *out = W->mem->alloc(req, s.n + 1);
 

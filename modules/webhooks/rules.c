@@ -1,16 +1,14 @@
 /* rules.c - what may stand in a webhook, and what follows when it changes (spec 07 sections 5 and 9).
  *
- * Leaves to others: secrets (secrets.c), the test event (test.c), deliveries (delivery.c), changes that the server makes itself (health.c).
+ * Leaves to others: values of fields (checks.c), secrets (secrets.c), the test event (test.c), deliveries (delivery.c), changes that the server makes itself (health.c).
  */
-#include <strings.h>
-
 #include "match.h"
 #include "webhooks.gen.h"
 #include "webhooks.h"
 
 #define W hooks_host
 
-enum { HEADER_NAMES_MAX = 20, HEADER_NAME = 64, HEADER_VALUE = 1024, SUSPEND_MAX_DAYS = 7 };
+enum { SUSPEND_MAX_DAYS = 7 };
 
 _Thread_local struct call hooks_call;
 static _Thread_local wharf_str given_secret; /* of the create whose normalize ran last on this thread; empty: none */
@@ -44,186 +42,26 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
     return take_secret(req, new_rec);
 }
 
-/* ---- lists ---- */
+/* ---- fields, see checks.c ---- */
 
-static wharf_status unique_texts(wharf_req *req, wharf_rec *rec, wharf_field f, const wharf_json *list)
+/* The value as it is kept. */
+static wharf_status keep_list(wharf_rec *rec, wharf_field f, wharf_status s, const wharf_json *list)
 {
-    wharf_out *out = W->json->writer(req);
-    const wharf_json *kept;
-    wharf_status s;
-
-    W->json->open(out, NULL, '[');
-    for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
-        wharf_str a = WHARF_S(""), b;
-        bool before = false;
-
-        W->json->text(e, &a);
-        for (const wharf_json *o = W->json->at(list, 0); o != e; o = W->json->next(o))
-            before |= W->json->text(o, &b) && same(a, b);
-        if (!before)
-            W->json->put(out, NULL, text(a));
-    }
-    W->json->close(out);
-    s = finish(req, out, &kept);
-    if (s == WHARF_OK)
-        W->res->set(rec, f, json_of(kept));
+    if (s == WHARF_OK && list)
+        W->res->set(rec, f, json_of(list));
     return s;
-}
-
-static wharf_status check_events(wharf_req *req, wharf_rec *rec)
-{
-    const wharf_json *list = get_json(rec, WEBHOOK_EVENTS);
-    size_t i = 0;
-
-    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e; e = W->json->next(e), i++) {
-        wharf_str type = WHARF_S("");
-
-        W->json->text(e, &type);
-        if (!hooks_events->pattern_known(hooks_self, type))
-            W->err->add(req, "webhook.event_unknown", W->mem->format(req, "events.%zu", i).p,
-                "There is no event type %.*s; GET /v1/events/types lists them", (int)type.n, type.p);
-    }
-    return W->err->current(req) == WHARF_OK ? unique_texts(req, rec, WEBHOOK_EVENTS, list) : W->err->current(req);
-}
-
-static wharf_status check_locations(wharf_req *req, wharf_rec *rec)
-{
-    const wharf_caller *who = hooks_keys->caller(req);
-    const wharf_json *list = get_json(rec, WEBHOOK_LOCATION_IDS);
-    size_t n = list ? W->json->count(list) : 0, i = 0;
-    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
-    bool *known = W->mem->alloc(req, n + 1);
-    wharf_status s;
-
-    if (!list)
-        return who->all_locations ? WHARF_OK
-                                  : W->err->fail(req, "location_access", "location_ids",
-                                        "The key reaches some locations only; name those of the webhook");
-    for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e))
-        W->json->text(e, &ids[i++]);
-    for (i = 0; i < n; i++) {
-        if (W->req->need_location(req, ids[i]) != WHARF_OK)
-            return W->err->current(req);
-    }
-    s = hooks_keys->known_locations(req, who->test_mode, ids, n, known);
-    for (i = 0; s == WHARF_OK && i < n; i++) {
-        if (!known[i])
-            W->err->add(req, "validation.failed", W->mem->format(req, "location_ids.%zu", i).p,
-                "There is no location %.*s", (int)ids[i].n, ids[i].p);
-    }
-    if (s == WHARF_OK)
-        s = W->err->current(req);
-    return s == WHARF_OK ? unique_texts(req, rec, WEBHOOK_LOCATION_IDS, list) : s;
-}
-
-static wharf_status check_filter(wharf_req *req, const wharf_rec *rec)
-{
-    const wharf_json *list = get_json(rec, WEBHOOK_FILTER);
-    size_t i = 0;
-
-    if (list && W->json->count(list) > FILTER_MAX)
-        return W->err->fail(req, "webhook.filter_invalid", "filter", "There are more than %d conditions", FILTER_MAX);
-    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e; e = W->json->next(e), i++) {
-        const char *problem = match_condition_problem(W->json, e);
-
-        if (problem)
-            W->err->add(req, "webhook.filter_invalid", W->mem->format(req, "filter.%zu", i).p, "%s", problem);
-    }
-    return W->err->current(req);
-}
-
-/* ---- headers ---- */
-
-static bool begins(wharf_str s, const char *z)
-{
-    return s.n >= strlen(z) && strncasecmp(s.p, z, strlen(z)) == 0;
-}
-
-static bool equals(wharf_str s, const char *z)
-{
-    return s.n == strlen(z) && begins(s, z);
-}
-
-static bool header_name(wharf_str name)
-{
-    static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-
-    return name.n && name.n <= HEADER_NAME && strspn(name.p, token) == name.n && !begins(name, "webhook-") &&
-           !begins(name, "wharf-") && !begins(name, "content-") && !equals(name, "host") &&
-           !equals(name, "transfer-encoding") && !equals(name, "connection") && !equals(name, "expect") &&
-           !equals(name, "user-agent") && !equals(name, "traceparent");
-}
-
-static bool header_value(wharf_str value)
-{
-    for (size_t i = 0; i < value.n; i++) {
-        if (((unsigned char)value.p[i] < ' ' && value.p[i] != '\t') || value.p[i] == 0x7f)
-            return false;
-    }
-    return value.n <= HEADER_VALUE;
-}
-
-static const wharf_json *named(const wharf_json *headers, wharf_str name)
-{
-    for (const wharf_json *m = headers ? W->json->at(headers, 0) : NULL; m; m = W->json->next(m)) {
-        if (W->json->key(m).n == name.n && strncasecmp(W->json->key(m).p, name.p, name.n) == 0)
-            return m;
-    }
-    return NULL;
-}
-
-/* One pair into both objects: with its value to be sealed, and with *** to be shown. */
-static void take_header(wharf_req *req, const wharf_json *m, const wharf_json *old, wharf_out *sealed, wharf_out *shown)
-{
-    wharf_str name = W->json->key(m), value = WHARF_S("");
-    const char *path = W->mem->format(req, "headers.%.*s", (int)name.n, name.p).p;
-
-    if (!header_name(name)) {
-        W->err->add(req, "webhook.header_invalid", path,
-            "The name has 1 to %d characters and is none that the server sets itself", HEADER_NAME);
-        return;
-    }
-    if (!W->json->text(m, &value) || !header_value(value)) {
-        W->err->add(
-            req, "webhook.header_invalid", path, "The value is a text of one line with up to %d bytes", HEADER_VALUE);
-        return;
-    }
-    if (is(value, "***") && named(old, name))
-        W->json->text(named(old, name), &value);
-    name = W->mem->dup(req, name.p, name.n);
-    W->json->put(sealed, name.p, text(value));
-    W->json->put(shown, name.p, textz("***"));
 }
 
 static wharf_status check_headers(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    const wharf_json *given = get_json(new_rec, WEBHOOK_HEADERS), *old = NULL, *shown_json;
-    wharf_out *sealed = W->json->writer(req), *shown = W->json->writer(req);
-    wharf_str before = old_rec ? get_text(old_rec, WEBHOOK_SEALED_HEADERS) : WHARF_S("");
-    wharf_status s = before.n ? W->json->parse(req, before, &old) : WHARF_OK;
+    const wharf_json *given = get_json(new_rec, WEBHOOK_HEADERS), *shown;
+    wharf_str before = old_rec ? get_text(old_rec, WEBHOOK_SEALED_HEADERS) : WHARF_S(""), values;
+    wharf_status s = given ? headers_check(req, given, before, "headers", &shown, &values) : WHARF_OK;
 
     if (s != WHARF_OK || !given)
         return s;
-    if (W->json->count(given) > HEADER_NAMES_MAX)
-        return W->err->fail(
-            req, "webhook.header_invalid", "headers", "There are more than %d headers", HEADER_NAMES_MAX);
-    W->json->open(sealed, NULL, '{');
-    W->json->open(shown, NULL, '{');
-    for (const wharf_json *m = W->json->at(given, 0); m; m = W->json->next(m)) {
-        if (named(given, W->json->key(m)) != m)
-            W->err->add(req, "webhook.header_invalid", "headers", "A header stands there twice");
-        take_header(req, m, old, sealed, shown);
-    }
-    W->json->close(sealed);
-    W->json->close(shown);
-    s = W->err->current(req);
-    if (s == WHARF_OK)
-        s = finish(req, shown, &shown_json);
-    if (s != WHARF_OK)
-        return s;
-    W->res->set(new_rec, WEBHOOK_HEADERS, json_of(shown_json));
-    W->res->set(
-        new_rec, WEBHOOK_SEALED_HEADERS, W->json->count(given) ? text(W->json->result_text(sealed)) : nothing());
+    W->res->set(new_rec, WEBHOOK_HEADERS, json_of(shown));
+    W->res->set(new_rec, WEBHOOK_SEALED_HEADERS, values.n ? text(values) : nothing());
     return WHARF_OK;
 }
 
@@ -367,36 +205,24 @@ static wharf_status make_secret(wharf_req *req, wharf_rec *new_rec)
 
 static wharf_status check_fields(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
+    const wharf_json *list = NULL;
     wharf_status s = WHARF_OK;
 
     if (W->res->sent(new_rec, WEBHOOK_URL))
         s = url_check(req, get_text(new_rec, WEBHOOK_URL), "url");
-    if (s == WHARF_OK && W->res->sent(new_rec, WEBHOOK_EVENTS))
-        s = check_events(req, new_rec);
-    if (s == WHARF_OK && (op == WHARF_CREATE || W->res->sent(new_rec, WEBHOOK_LOCATION_IDS)))
-        s = check_locations(req, new_rec);
+    if (s == WHARF_OK && W->res->sent(new_rec, WEBHOOK_EVENTS)) {
+        s = events_check(req, get_json(new_rec, WEBHOOK_EVENTS), "events", &list);
+        s = keep_list(new_rec, WEBHOOK_EVENTS, s, list);
+    }
+    if (s == WHARF_OK && (op == WHARF_CREATE || W->res->sent(new_rec, WEBHOOK_LOCATION_IDS))) {
+        s = locations_check(req, get_json(new_rec, WEBHOOK_LOCATION_IDS), "location_ids", &list);
+        s = keep_list(new_rec, WEBHOOK_LOCATION_IDS, s, list);
+    }
     if (s == WHARF_OK && W->res->sent(new_rec, WEBHOOK_FILTER))
-        s = check_filter(req, new_rec);
+        s = filter_check(req, get_json(new_rec, WEBHOOK_FILTER), "filter");
     if (s == WHARF_OK && W->res->sent(new_rec, WEBHOOK_HEADERS))
         s = check_headers(req, old_rec, new_rec);
     return s;
-}
-
-/* A key of some locations changes the webhooks of these only. */
-static wharf_status check_reach(wharf_req *req, const wharf_rec *old_rec)
-{
-    const wharf_json *list = get_json(old_rec, WEBHOOK_LOCATION_IDS);
-    wharf_str id;
-
-    if (hooks_keys->caller(req)->all_locations)
-        return WHARF_OK;
-    if (!list)
-        return W->err->fail(req, "location_access", NULL, "The webhook is of all locations");
-    for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
-        if (W->json->text(e, &id) && W->req->need_location(req, id) != WHARF_OK)
-            return W->err->current(req);
-    }
-    return WHARF_OK;
 }
 
 static wharf_status check_create(wharf_req *req, wharf_rec *new_rec)
@@ -415,7 +241,7 @@ static wharf_status check_create(wharf_req *req, wharf_rec *new_rec)
 
 static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    wharf_status s = old_rec ? check_reach(req, old_rec) : WHARF_OK;
+    wharf_status s = old_rec ? reach_check(req, get_json(old_rec, WEBHOOK_LOCATION_IDS)) : WHARF_OK;
 
     if (s != WHARF_OK || op == WHARF_DELETE)
         return s;

@@ -61,7 +61,7 @@ static wharf_str test_body(wharf_req *req, const struct target *t, const struct 
     return W->json->result_text(out);
 }
 
-static void put_response(wharf_req *req, wharf_out *out, const struct result *r)
+void put_response(wharf_req *req, wharf_out *out, const struct result *r)
 {
     const wharf_json *headers;
 
@@ -79,7 +79,7 @@ static void put_response(wharf_req *req, wharf_out *out, const struct result *r)
     W->json->close(out);
 }
 
-static void put_error(wharf_out *out, const struct result *r)
+void put_error(wharf_out *out, const struct result *r)
 {
     if (!*r->error) {
         W->json->put(out, "error", nothing());

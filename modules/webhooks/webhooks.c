@@ -8,6 +8,7 @@ const wharf_fetch_api *hooks_fetch;
 const wharf_crypto_api *hooks_crypto;
 const wharf_keys_api *hooks_keys;
 const wharf_logs_api *hooks_logs;
+const wharf_text_api *hooks_text;
 const wharf_events_api *hooks_events;
 wharf_plugin *hooks_self;
 
@@ -105,6 +106,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         RESOURCE("delivery", DELIVERY, NULL), RESOURCE("outgoing_webhook", OUTGOING_WEBHOOK, NULL)};
 
     MIGRATIONS(api, d);
+    api->provide(d, "webhooks.rules", 1, 0, &webhooks_rules);
     api->errors(d, (wharf_str)ERRORS);
     for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
         api->resource(d, &resources[i]);
@@ -121,11 +123,12 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     hooks_self = self;
     hooks_fetch = hooks_host->service(self, "wharf.fetch", 1, 1);
-    hooks_crypto = hooks_host->service(self, "wharf.crypto", 1, 0);
+    hooks_crypto = hooks_host->service(self, "wharf.crypto", 1, 1);
+    hooks_text = hooks_host->service(self, "wharf.text", 1, 1);
     hooks_keys = hooks_host->service(self, "wharf.keys", 1, 0);
     hooks_logs = hooks_host->service(self, "wharf.logs", 1, 1);
     hooks_events = hooks_host->service(self, "wharf.events", 1, 0);
-    return hooks_fetch && hooks_crypto && hooks_keys && hooks_logs && hooks_events ? WHARF_OK : WHARF_UNAVAILABLE;
+    return hooks_fetch && hooks_crypto && hooks_keys && hooks_logs && hooks_text && hooks_events ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

@@ -4,12 +4,14 @@
 
 #include <string.h>
 
+#include "wharf/ext/webhooks.h"
 #include "wharf/plugin.h"
 #include "wharf/service/crypto.h"
 #include "wharf/service/events.h"
 #include "wharf/service/fetch.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
+#include "wharf/service/text.h"
 
 enum {
     WEBHOOKS_MAX = 50, /* of an organization */
@@ -28,6 +30,7 @@ extern const wharf_crypto_api *hooks_crypto;
 extern const wharf_keys_api *hooks_keys;
 extern const wharf_events_api *hooks_events;
 extern const wharf_logs_api *hooks_logs;
+extern const wharf_text_api *hooks_text;
 extern wharf_plugin *hooks_self;
 
 extern const wharf_hooks webhook_hooks;
@@ -139,7 +142,21 @@ wharf_status attempt_test(wharf_req *req, const struct target *t, wharf_str type
 /* last_test of a webhook. */
 wharf_status last_test_of(wharf_req *req, const struct result *r, const wharf_json **ret);
 
-/* ---- url.c ---- */
+/* `response` and `error` of an attempt, in an object that is open. */
+void put_response(wharf_req *req, wharf_out *out, const struct result *r);
+void put_error(wharf_out *out, const struct result *r);
+
+/* ---- checks.c: as the service webhooks.rules has them ---- */
+
+extern const wharf_webhooks_rules_api webhooks_rules;
+wharf_status events_check(wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list);
+wharf_status locations_check(wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list);
+wharf_status filter_check(wharf_req *req, const wharf_json *list, const char *path);
+wharf_status reach_check(wharf_req *req, const wharf_json *list);
+wharf_status headers_check(wharf_req *req, const wharf_json *given, wharf_str before, const char *path,
+    const wharf_json **ret_shown, wharf_str *ret_values);
+
+/* ---- values.c: URLs ---- */
 
 /* The static rules; adds the problem. */
 wharf_status url_check(wharf_req *req, wharf_str url, const char *path);

@@ -1,4 +1,4 @@
-/* wharf/service/crypto.h - signatures and sealed texts: service "wharf.crypto", version 1.0.
+/* wharf/service/crypto.h - signatures and sealed texts: service "wharf.crypto", version 1.1.
  *
  * Signatures are those of Standard Webhooks 1.0 (docs/spec/07-events-and-webhooks.md section 6). Sealing is what columns with
  * "store": "secret" do (docs/secrets.md), for rows that a plugin reads by its own SQL. Rules of this header: wharf/plugin.h.
@@ -31,6 +31,7 @@ typedef struct wharf_crypto_api {
      * that opens it, or it is no sealed text. [worker] */
     bool (*open)(wharf_req *req, const char *table, const char *column, wharf_str id, wharf_str sealed, wharf_str *ret_text);
     bool (*seal)(wharf_req *req, const char *table, const char *column, wharf_str id, wharf_str text, wharf_str *ret_sealed);
+    wharf_str (*base64)(wharf_req *req, wharf_str bytes);              /* 1.1: with padding. [worker] */
 } wharf_crypto_api;
 
 #ifdef __cplusplus

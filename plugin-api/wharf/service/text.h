@@ -1,4 +1,4 @@
-/* wharf/service/text.h - forms of text that need more than a C library: service "wharf.text", version 1.0.
+/* wharf/service/text.h - forms of text that need more than a C library: service "wharf.text", version 1.1.
  *
  * Rules of this header: wharf/plugin.h.
  */
@@ -21,6 +21,7 @@ typedef struct wharf_text_api {
     /* "data:text/csv;charset=x;base64,...": its type as written and what it holds, until the request ends. White space inside the payload does
      * no harm. False: it is no such URL, or its alphabet or padding is wrong. */
     bool (*data_url)(wharf_req *req, wharf_str url, wharf_str *ret_type, wharf_str *ret_bytes);
+    bool (*is_text)(wharf_str bytes);                                  /* 1.1: UTF-8 without zeros, as the database takes it. [any] */
 } wharf_text_api;
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* wharf/service/token.h - links for people without a key: service "wharf.token", version 1.1 (docs/files.md 'Tokenized links').
+/* wharf/service/token.h - links for people without a key: service "wharf.token", version 1.2 (docs/files.md 'Tokenized links').
  *
  * A token is 256 random bits as 43 characters, shown once; the server keeps its hash. It stands for one thing of one organization: kind (of this
  * plugin) and id. Rules of this header: wharf/plugin.h. All functions are [worker].
@@ -24,6 +24,9 @@ typedef struct wharf_token_api {
     /* 1.1: what a person sees behind a link: a page with a title, a sentence, and (button not empty) one button that posts to the same address.
      * Texts are escaped; the page runs no scripts, loads nothing and can't be framed. */
     void (*page)(wharf_req *req, uint32_t http_status, wharf_str title, wharf_str sentence, wharf_str button);
+    /* 1.2: a name in public paths that is no secret, such as the id itself, until revoke(): enter() takes it as it takes tokens. At most 100
+     * bytes; names of a kind are unique for the whole installation. */
+    wharf_status (*name)(wharf_req *req, const char *kind, wharf_str name, wharf_str id);
 } wharf_token_api;
 
 #ifdef __cplusplus

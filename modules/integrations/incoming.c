@@ -1,0 +1,383 @@
+/* incoming.c - requests of other systems: judged, noted, and judged again (spec 07 section 12).
+ *
+ * Who is refused is noted as well, with what he offered as a proof (sealed), so that a wrong secret can be mended and nothing is lost. Leaves to
+ * others: the four kinds of proof (proof.c), telling of errors (notices.c).
+ */
+#include <strings.h>
+
+#include "integrations.gen.h"
+#include "integrations.h"
+
+enum {
+    WEBHOOK_ID_MAX = 255,
+    REFUSED_KEPT = 100, /* refused requests of an integration in an hour whose bodies are kept */
+    DAYS_DEFAULT = 30,
+    DAY_S = 86400,
+};
+
+struct arrival { /* one request */
+    wharf_str id, integration_id, webhook_id, body;
+    const wharf_json *auth;
+    struct proof proof;
+    const char *problem; /* NULL: it is who it says */
+};
+
+/* ---- what is noted ---- */
+
+/* Headers whose values are secrets by their nature. */
+static bool masked(const struct arrival *a, wharf_str name)
+{
+    static const char *const names[] = {"authorization", "proxy-authorization", "cookie", "svc-api-key"};
+    wharf_str own = json_text(a->auth, "header");
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (name.n == strlen(names[i]) && !strcasecmp(name.p, names[i]))
+            return true;
+    }
+    return own.n == name.n && !strncasecmp(name.p, own.p, own.n);
+}
+
+static bool came_before(wharf_req *req, wharf_str name, size_t n)
+{
+    wharf_str other, value;
+
+    for (size_t i = 0; i < n; i++) {
+        if (int_http->header_at(req, i, &other, &value) && other.n == name.n && !strcasecmp(other.p, name.p))
+            return true;
+    }
+    return false;
+}
+
+static wharf_status headers_json(wharf_req *req, const struct arrival *a, const wharf_json **ret)
+{
+    wharf_out *out = W->json->writer(req);
+    wharf_str name, value;
+
+    W->json->open(out, NULL, '{');
+    for (size_t i = 0; int_http->header_at(req, i, &name, &value); i++) {
+        wharf_str lower = W->mem->dup(req, name.p, name.n);
+
+        for (size_t k = 0; k < lower.n; k++)
+            ((char *)lower.p)[k] = name.p[k] >= 'A' && name.p[k] <= 'Z' ? (char)(name.p[k] + 32) : name.p[k];
+        if (!came_before(req, name, i))
+            W->json->put(out, lower.p, val_text(masked(a, name) ? WHARF_S("***") : value));
+    }
+    W->json->close(out);
+    return W->json->result(req, out, ret);
+}
+
+static wharf_status request_json(wharf_req *req, const struct arrival *a, bool with_body, const wharf_json **ret)
+{
+    wharf_out *out = W->json->writer(req);
+    bool plain = int_text->is_text(a->body);
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "method", val_text(WHARF_S("POST")));
+    W->json->put(
+        out, "path", val_text(W->mem->format(req, "/v1/incoming/%.*s", (int)a->integration_id.n, a->integration_id.p)));
+    if (with_body)
+        W->json->put(out, "body", val_text(plain ? a->body : int_crypto->base64(req, a->body)));
+    if (with_body && !plain)
+        W->json->put(out, "body_encoding", val_text(WHARF_S("base64")));
+    W->json->close(out);
+    return W->json->result(req, out, ret);
+}
+
+static wharf_status error_json(wharf_req *req, const char *problem, const wharf_json **ret)
+{
+    wharf_out *out = W->json->writer(req);
+
+    *ret = NULL;
+    if (!problem)
+        return WHARF_OK;
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "code", val_text(WHARF_S("unauthorized")));
+    W->json->put(out, "message", val_text(z(problem)));
+    W->json->close(out);
+    return W->json->result(req, out, ret);
+}
+
+/* Kept as long as events are. */
+static wharf_status expires(wharf_req *req, int64_t *ret_us)
+{
+    const wharf_json *v;
+    int64_t days = 0;
+    wharf_str s = WHARF_S("");
+    wharf_status status = int_org->setting_json(req, "events.expire_after", &v);
+
+    if (status == WHARF_OK && v && W->json->text(v, &s) && s.n > 5) {
+        for (size_t i = 5; i < s.n && s.p[i] >= '0' && s.p[i] <= '9'; i++)
+            days = days * 10 + (s.p[i] - '0');
+    }
+    *ret_us = W->req->now_us(req) + (days ? days : DAYS_DEFAULT) * DAY_S * SECOND_US;
+    return status;
+}
+
+static wharf_status note(wharf_req *req, const struct arrival *a, bool with_body)
+{
+    static const char sql[] =
+        "INSERT INTO integrations.incoming (organization_id, id, created_at, updated_at, integration_id, status, "
+        "request, headers, proof, response, error, duration_ms, expires_at) VALUES ($1::text, $2::text, "
+        "$3::timestamptz, $3::timestamptz, $4::text, $5::text, $6::jsonb, $7::jsonb, $8::text, $9::jsonb, $10::jsonb, "
+        "0, $11::timestamptz)";
+    const wharf_json *request, *headers, *response, *error;
+    wharf_str sealed = WHARF_S("");
+    int64_t expires_us;
+    wharf_status s = expires(req, &expires_us);
+
+    if (s == WHARF_OK)
+        s = request_json(req, a, with_body, &request);
+    if (s == WHARF_OK)
+        s = headers_json(req, a, &headers);
+    if (s == WHARF_OK)
+        s = error_json(req, a->problem, &error);
+    if (s == WHARF_OK)
+        s = W->json->parse(req, a->problem ? WHARF_S("{\"status\": 401}") : WHARF_S("{\"status\": 202}"), &response);
+    if (s != WHARF_OK)
+        return s;
+    if (a->problem)
+        int_crypto->seal(req, "integrations.incoming", "proof", a->id, proof_text(req, &a->proof), &sealed);
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->id), val_time(W->req->now_us(req)),
+        val_text(a->integration_id), val_text(a->problem ? WHARF_S("error") : WHARF_S("success")), val_json(request),
+        val_json(headers), val_text_or_null(sealed), val_json(response), val_json(error), val_time(expires_us)};
+
+    return W->db->exec(req, sql, args, 11, NULL);
+}
+
+/* The integration shows how its last request went. */
+static wharf_status note_state(wharf_req *req, wharf_str integration_id, bool failing)
+{
+    static const char sql[] = "UPDATE integrations.integration SET failing = $3::boolean WHERE organization_id = "
+                              "$1::text AND id = $2::text AND failing <> $3::boolean";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(integration_id), val_bool(failing)};
+
+    return W->db->exec(req, sql, args, 3, NULL);
+}
+
+static wharf_status note_failure(wharf_req *req, wharf_str id)
+{
+    static const char sql[] = "INSERT INTO integrations.failure (organization_id, kind, at, id) VALUES ($1::text, "
+                              "'incoming_webhook', $2::timestamptz, $3::text)";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_time(W->req->now_us(req)), val_text(id)};
+    wharf_status s = W->db->exec(req, sql, args, 3, NULL);
+
+    return s == WHARF_OK ? notice_error(req, INCOMING_NOTICE, id) : s;
+}
+
+/* ---- taking ---- */
+
+static wharf_status find(wharf_req *req, struct arrival *a)
+{
+    static const char sql[] = "SELECT auth FROM integrations.integration WHERE organization_id = $1::text AND id = "
+                              "$2::text AND enabled AND direction = 'incoming' AND deleted_at IS NULL";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->integration_id)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 2, &rows);
+
+    if (s == WHARF_OK && !W->db->count(rows))
+        return W->err->fail(req, "not_found", a->integration_id.p, NULL);
+    if (s == WHARF_OK)
+        a->auth = row_json(rows, 0, 0);
+    return s;
+}
+
+static wharf_status judge(wharf_req *req, struct arrival *a, int64_t at_us)
+{
+    wharf_str secret;
+    wharf_status s = secret_value(req, a->integration_id, json_text(a->auth, "secret"), &secret);
+
+    if (s == WHARF_OK)
+        a->problem = proof_problem(req, a->auth, secret, &a->proof, a->body, at_us / SECOND_US);
+    return s;
+}
+
+/* Whoever knows no secret should not fill the disk. */
+static wharf_status room_for_refused(wharf_req *req, const struct arrival *a, bool *ret)
+{
+    static const char sql[] =
+        "SELECT count(*) FROM (SELECT FROM integrations.incoming WHERE organization_id = $1::text AND integration_id = "
+        "$2::text AND created_at > $3::timestamptz - interval '1 hour' AND status = 'error' LIMIT $4::integer) x";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->integration_id),
+        val_time(W->req->now_us(req)), val_int(REFUSED_KEPT)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 4, &rows);
+
+    *ret = s == WHARF_OK && row_int(rows, 0, 0) < REFUSED_KEPT;
+    return s;
+}
+
+/* The id of the request that came with this webhook-id within a day; "" : this is the first. */
+static wharf_status seen_before(wharf_req *req, const struct arrival *a, wharf_str *ret_id)
+{
+    static const char sql[] =
+        "WITH new AS (INSERT INTO integrations.seen AS s (organization_id, integration_id, webhook_id, incoming_id, "
+        "at) "
+        "VALUES ($1::text, $2::text, $3::text, $4::text, $5::timestamptz) ON CONFLICT (organization_id, "
+        "integration_id, "
+        "webhook_id) DO UPDATE SET incoming_id = EXCLUDED.incoming_id, at = EXCLUDED.at WHERE s.at <= EXCLUDED.at - "
+        "interval '24 hours' RETURNING incoming_id) SELECT incoming_id FROM new";
+    static const char old_sql[] = "SELECT incoming_id FROM integrations.seen WHERE organization_id = $1::text AND "
+                                  "integration_id = $2::text AND webhook_id = $3::text";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->integration_id), val_text(a->webhook_id),
+        val_text(a->id), val_time(W->req->now_us(req))};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 5, &rows);
+
+    *ret_id = WHARF_S("");
+    if (s != WHARF_OK || W->db->count(rows))
+        return s;
+    s = W->db->query(req, old_sql, args, 3, &rows);
+    if (s == WHARF_OK)
+        *ret_id = row_text(rows, 0, 0);
+    return s;
+}
+
+static wharf_status refuse(wharf_req *req, const struct arrival *a)
+{
+    bool room;
+    wharf_status s = room_for_refused(req, a, &room);
+
+    if (s == WHARF_OK)
+        s = note(req, a, room);
+    if (s == WHARF_OK)
+        s = note_state(req, a->integration_id, true);
+    return s == WHARF_OK ? note_failure(req, a->id) : s;
+}
+
+/* *ret_before: the request that this one repeats, or empty. */
+static wharf_status take(wharf_req *req, struct arrival *a, wharf_str *ret_before)
+{
+    wharf_status s = find(req, a);
+
+    *ret_before = WHARF_S("");
+    if (s != WHARF_OK)
+        return s;
+    proof_of(req, a->auth, &a->proof);
+    s = judge(req, a, W->req->now_us(req));
+    if (s != WHARF_OK || a->problem)
+        return s == WHARF_OK ? refuse(req, a) : s;
+    if (a->webhook_id.n)
+        s = seen_before(req, a, ret_before);
+    if (s != WHARF_OK || ret_before->n)
+        return s;
+    s = note(req, a, true);
+    return s == WHARF_OK ? note_state(req, a->integration_id, false) : s;
+}
+
+wharf_status incoming_take(wharf_req *req, void *arg)
+{
+    struct arrival a = {.body = int_http->body(req), .webhook_id = int_http->header(req, "webhook-id")};
+    wharf_str name = WHARF_S(""), before;
+    wharf_out *out;
+    wharf_status s;
+
+    (void)arg;
+    W->req->param(req, "integration", &name);
+    s = int_tokens->enter(req, INCOMING_KIND, name, &a.integration_id);
+    if (s == WHARF_OK && a.webhook_id.n > WEBHOOK_ID_MAX)
+        a.webhook_id.n = WEBHOOK_ID_MAX;
+    a.id = W->req->new_id(req, "inc_whk");
+    if (s == WHARF_OK)
+        s = W->db->begin(req);
+    if (s != WHARF_OK)
+        return s;
+    s = take(req, &a, &before);
+    if (s != WHARF_OK) {
+        W->db->rollback(req);
+        return s;
+    }
+    s = W->db->commit(req); /* also of who was refused: that is noted */
+    if (s == WHARF_OK && a.problem)
+        return W->err->fail(req, "integration.unauthorized", NULL, "%s", a.problem);
+    if (s != WHARF_OK)
+        return s;
+    out = W->req->respond(req, before.n ? 200 : 202, before.n ? "This request was taken before" : "Request taken");
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "id", val_text(before.n ? before : a.id));
+    W->json->close(out);
+    return WHARF_OK;
+}
+
+/* ---- another try ---- */
+
+static wharf_status body_of(wharf_req *req, const wharf_rec *rec, struct arrival *a)
+{
+    const wharf_json *request = field_json(rec, INCOMING_WEBHOOK_REQUEST);
+    const wharf_json *body = request ? W->json->get(request, "body") : NULL;
+
+    if (!body || !W->json->text(body, &a->body)) {
+        a->problem = "There were so many refused requests that this one's body was not kept";
+        return WHARF_OK;
+    }
+    if (json_text(request, "body_encoding").n) {
+        wharf_str url = W->mem->format(req, "data:;base64,%.*s", (int)a->body.n, a->body.p), type;
+
+        if (!int_text->data_url(req, url, &type, &a->body))
+            return W->err->fail(req, "internal", NULL, NULL);
+    }
+    return WHARF_OK;
+}
+
+static wharf_status judge_again(wharf_req *req, const wharf_rec *rec, struct arrival *a)
+{
+    wharf_val at;
+    wharf_status s = find(req, a);
+
+    if (s == WHARF_OK)
+        s = body_of(req, rec, a);
+    if (s == WHARF_OK)
+        s = proof_parse(req, field_text(rec, INCOMING_WEBHOOK_PROOF), &a->proof);
+    if (s == WHARF_OK && !a->problem && W->res->get(rec, INCOMING_WEBHOOK_CREATED_AT, &at))
+        s = judge(req, a, at.u.i);
+    return s;
+}
+
+static wharf_status settle(wharf_req *req, const struct arrival *a)
+{
+    static const char sql[] =
+        "UPDATE integrations.incoming SET status = $3::text, error = $4::jsonb, attempts = attempts + 1, proof = CASE "
+        "WHEN $3::text = 'success' THEN NULL ELSE proof END, updated_at = $5::timestamptz WHERE organization_id = "
+        "$1::text AND id = $2::text";
+    const wharf_json *error;
+    wharf_status s = error_json(req, a->problem, &error);
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->id),
+        val_text(a->problem ? WHARF_S("error") : WHARF_S("success")), val_json(s == WHARF_OK ? error : NULL),
+        val_time(W->req->now_us(req))};
+
+    if (s == WHARF_OK)
+        s = W->db->exec(req, sql, args, 5, NULL);
+    if (s == WHARF_OK)
+        s = note_state(req, a->integration_id, a->problem != NULL);
+    return s == WHARF_OK && a->problem ? note_failure(req, a->id) : s;
+}
+
+wharf_status incoming_retry(wharf_req *req, void *arg)
+{
+    struct arrival a = {.id = WHARF_S("")};
+    const wharf_rec *rec;
+    wharf_str before = WHARF_S("");
+    wharf_status s;
+
+    (void)arg;
+    W->req->param(req, "incoming_webhook", &a.id);
+    s = W->res->fetch(req, "incoming_webhook", a.id, WHARF_FOR_UPDATE, &rec);
+    if (s == WHARF_OK && !is(field_text(rec, INCOMING_WEBHOOK_STATUS), "error"))
+        return W->err->fail(req, "integration.not_failed", NULL, NULL);
+    if (s == WHARF_OK) {
+        a.integration_id = field_text(rec, INCOMING_WEBHOOK_INTEGRATION_ID);
+        s = judge_again(req, rec, &a);
+    }
+    a.webhook_id = a.proof.id.n > WEBHOOK_ID_MAX ? (wharf_str){a.proof.id.p, WEBHOOK_ID_MAX} : a.proof.id;
+    if (s == WHARF_OK && !a.problem && a.webhook_id.n)
+        s = seen_before(req, &a, &before);
+    if (s == WHARF_OK && before.n)
+        return W->err->fail(req, "integration.not_failed", NULL, "It came again since, and was taken as %s", before.p);
+    if (s == WHARF_OK)
+        s = settle(req, &a);
+    if (s == WHARF_OK)
+        s = W->res->fetch(req, "incoming_webhook", a.id, 0, &rec);
+    if (s == WHARF_OK)
+        W->res->encode(
+            req, W->req->respond(req, 202, a.problem ? "Request refused again" : "Request taken"), NULL, rec);
+    return s;
+}
