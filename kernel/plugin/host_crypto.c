@@ -79,5 +79,5 @@ static wharf_str c_base64(wharf_req *req, wharf_str bytes)
     return (wharf_str){out, room - 1};
 }
 
-const wharf_crypto_api host_crypto = {
-    WHARF_HEAD(wharf_crypto_api), c_new_secret, signature_secret_valid, c_sign, c_verify, c_hmac, c_open, c_seal, c_base64};
+const wharf_crypto_api host_crypto = {WHARF_HEAD(wharf_crypto_api), c_new_secret, signature_secret_valid, c_sign,
+    c_verify, c_hmac, c_open, c_seal, c_base64};

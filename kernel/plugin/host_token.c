@@ -98,7 +98,8 @@ static wharf_status t_enter(wharf_req *req, const char *kind, wharf_str token, w
     if (req->who || !token.n || token.n > NAME_MAX_BYTES)
         return req_fail(req, req->who ? "internal" : "not_found", NULL, NULL);
     r = req_query(req,
-        "SELECT x.organization_id, x.id, substring(o.settings #>> '{events,expire_after}' FROM 'days_([0-9]+)') FROM wharf.token x JOIN org.organization o ON o.organization_id = "
+        "SELECT x.organization_id, x.id, substring(o.settings #>> '{events,expire_after}' FROM 'days_([0-9]+)') FROM "
+        "wharf.token x JOIN org.organization o ON o.organization_id = "
         "x.organization_id AND"
         " o.id = x.organization_id WHERE x.hash = $1::bytea AND x.kind = $2 AND x.expires_at > $3::timestamptz AND "
         "o.active AND"

@@ -1,4 +1,5 @@
-/* alerts.c - mail about system events: to subscribers, and to administrators about webhooks (spec 07 sections 10 and 11).
+/* alerts.c - mail about system events: to subscribers, to administrators about webhooks, to users who asked for it about integrations
+ * (spec 07 sections 10 to 12).
  *
  * The step notes who is to be told of what, one row per event and address; a job per line (address, resource, type) makes one mail of
  * what waits, at most once an hour: what comes within the hour goes out together when it ends, with a count. So nothing is lost.
@@ -33,43 +34,47 @@ static bool lost_webhook(wharf_req *req, const wharf_event *e)
            W->json->text(W->json->get(data, "deletion_reason"), &reason) && events_same(reason, WHARF_S("invalid_url"));
 }
 
-static void put_alert(wharf_out *out, const wharf_event *e, bool administrators)
+/* Who is told beside subscribers: administrators of webhooks' health, and of failing integrations the users who asked for it. */
+static wharf_status others(wharf_req *req, wharf_str type, bool lost, const wharf_str **ret_emails, size_t *ret_n)
 {
+    *ret_n = 0;
+    if (lost || starts(type, "webhook."))
+        return events_org->administrators(req, ret_emails, ret_n);
+    if (starts(type, "outgoing_integration.") || starts(type, "incoming_webhook."))
+        return events_org->listeners(req, type, ret_emails, ret_n);
+    return WHARF_OK;
+}
+
+static wharf_status put_alert(wharf_req *req, wharf_out *out, const wharf_event *e, bool lost)
+{
+    const wharf_str *emails;
+    size_t n;
+    wharf_status s = others(req, e->type, lost, &emails, &n);
+
     W->json->open(out, NULL, '{');
     W->json->put(out, "e", events_text(e->id));
     W->json->put(out, "t", events_text(e->type));
     W->json->put(out, "r", events_text(e->resource_id));
     W->json->put(out, "a", (wharf_val){.type = WHARF_V_TIME_US, .u.i = e->timestamp_us});
-    W->json->put(out, "adm", events_truth(administrators));
-    W->json->close(out);
-}
-
-static wharf_status administrators_json(wharf_req *req, bool wanted, const wharf_json **ret)
-{
-    wharf_out *out = W->json->writer(req);
-    const wharf_str *emails = NULL;
-    size_t n = 0;
-    wharf_status s = wanted ? events_org->administrators(req, &emails, &n) : WHARF_OK;
-
-    W->json->open(out, NULL, '[');
-    for (size_t i = 0; i < n; i++)
+    W->json->open(out, "o", '[');
+    for (size_t i = 0; s == WHARF_OK && i < n; i++)
         W->json->put(out, NULL, events_text(emails[i]));
     W->json->close(out);
-    return s == WHARF_OK ? W->json->result(req, out, ret) : s;
+    W->json->close(out);
+    return s;
 }
 
 /* Rows for everybody who is to be told; the lines that have no job yet. */
-static wharf_status note_alerts(
-    wharf_req *req, const wharf_json *list, const wharf_json *administrators, const wharf_rows **ret_lines)
+static wharf_status note_alerts(wharf_req *req, const wharf_json *list, const wharf_rows **ret_lines)
 {
     static const char sql[] =
-        "WITH e AS (SELECT * FROM jsonb_to_recordset($2::jsonb) AS x(e text, t text, r text, a timestamptz, adm "
-        "boolean)),"
-        " told AS (SELECT e.*, s.email AS address FROM e JOIN events.subscriber s ON s.organization_id = $1 AND "
+        "WITH e AS (SELECT * FROM jsonb_to_recordset($2::jsonb) AS x(e text, t text, r text, a timestamptz, o "
+        "jsonb)),"
+        " told AS (SELECT e.e, e.t, e.r, e.a, s.email AS address FROM e JOIN events.subscriber s ON s.organization_id "
+        "= $1 AND "
         "s.deleted_at IS NULL"
         " AND s.status = 'active' AND s.events ? e.t"
-        " UNION SELECT e.*, d.address FROM e, jsonb_array_elements_text($3::jsonb) d(address) WHERE e.adm AND NOT "
-        "EXISTS"
+        " UNION SELECT e.e, e.t, e.r, e.a, d.address FROM e, jsonb_array_elements_text(e.o) d(address) WHERE NOT EXISTS"
         " (SELECT FROM events.muted m WHERE m.organization_id = $1 AND m.address = d.address)),"
         " fresh AS (INSERT INTO events.alert (organization_id, event_id, address, type, resource_id, at)"
         " SELECT DISTINCT ON (e, address) $1, e, address, t, r, a FROM told ON CONFLICT DO NOTHING RETURNING address, "
@@ -78,10 +83,9 @@ static wharf_status note_alerts(
         " SELECT DISTINCT $1, address, resource_id, type, true FROM fresh"
         " ON CONFLICT (organization_id, address, resource_id, type) DO UPDATE SET due = true WHERE NOT l.due"
         " RETURNING address, resource_id, type, mailed_at";
-    wharf_val args[3] = {events_text(W->req->organization(req)), {.type = WHARF_V_JSON, .u.j = list},
-        {.type = WHARF_V_JSON, .u.j = administrators}};
+    wharf_val args[2] = {events_text(W->req->organization(req)), {.type = WHARF_V_JSON, .u.j = list}};
 
-    return W->db->query(req, sql, args, 3, ret_lines);
+    return W->db->query(req, sql, args, 2, ret_lines);
 }
 
 static wharf_status ask_for_mail(wharf_req *req, const struct line *l, int64_t at_us)
@@ -107,32 +111,28 @@ static wharf_status ask_for_mail(wharf_req *req, const struct line *l, int64_t a
 wharf_status alerts_step(wharf_req *req, const wharf_event *const *list, size_t n, uint8_t *outcomes, void *arg)
 {
     wharf_out *out = W->json->writer(req);
-    const wharf_json *alerts, *administrators;
+    const wharf_json *alerts;
     const wharf_rows *lines;
-    bool any = false, webhooks = false;
-    wharf_status s;
+    bool any = false;
+    wharf_status s = WHARF_OK;
 
     W->json->open(out, NULL, '[');
-    for (size_t i = 0; i < n; i++) {
-        bool lost = lost_webhook(req, list[i]),
-             webhook = lost || (list[i]->system && starts(list[i]->type, "webhook."));
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        bool lost = lost_webhook(req, list[i]);
 
         if (!list[i]->system && !lost) {
             outcomes[i] = WHARF_STEP_SKIPPED;
             continue;
         }
-        put_alert(out, list[i], webhook);
+        s = put_alert(req, out, list[i], lost);
         any = true;
-        webhooks |= webhook;
     }
     W->json->close(out);
-    if (!any)
-        return WHARF_OK;
+    if (s != WHARF_OK || !any)
+        return s;
     s = W->json->result(req, out, &alerts);
     if (s == WHARF_OK)
-        s = administrators_json(req, webhooks, &administrators);
-    if (s == WHARF_OK)
-        s = note_alerts(req, alerts, administrators, &lines);
+        s = note_alerts(req, alerts, &lines);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(lines); i++) {
         struct line l = {events_column(lines, i, 0), events_column(lines, i, 1), events_column(lines, i, 2)};
         wharf_val mailed;
@@ -155,7 +155,7 @@ static wharf_str argument(wharf_req *req, const char *name)
     return s;
 }
 
-/* Is it still wanted? ret_subscriber: its id, or "" of an administrator. */
+/* Is it still wanted? ret_subscriber: its id, or "" of a user. */
 static wharf_status still_wanted(wharf_req *req, const struct line *l, bool *ret_wanted, wharf_str *ret_subscriber)
 {
     static const char subscriber_sql[] =
@@ -175,9 +175,9 @@ static wharf_status still_wanted(wharf_req *req, const struct line *l, bool *ret
         return s;
     }
     s = W->db->query(req, muted_sql, args, 2, &rows);
-    if (s != WHARF_OK || W->db->count(rows) || !starts(l->type, "webhook."))
+    if (s != WHARF_OK || W->db->count(rows))
         return s;
-    s = events_org->administrators(req, &emails, &n);
+    s = others(req, l->type, false, &emails, &n);
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
         *ret_wanted |= events_same(emails[i], l->address);
     return s;

@@ -233,7 +233,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     events_keys = events_host->service(self, "wharf.keys", 1, 0);
     events_mail = events_host->service(self, "wharf.mail", 1, 1);
     events_config = events_host->service(self, "wharf.config", 1, 0);
-    events_org = events_host->service(self, "org.directory", 1, 1);
+    events_org = events_host->service(self, "org.directory", 1, 2);
     return events_api && events_tokens && events_keys && events_mail && events_config && events_org ? WHARF_OK
                                                                                                     : WHARF_UNAVAILABLE;
 }

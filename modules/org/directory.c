@@ -183,5 +183,18 @@ static wharf_status administrators(wharf_req *req, const wharf_str **ret_emails,
     return *ret_n ? WHARF_OK : owners(req, &ids, ret_emails, ret_n);
 }
 
+static wharf_status listeners(wharf_req *req, wharf_str type, const wharf_str **ret_emails, size_t *ret_n)
+{
+    static const char sql[] = "SELECT email FROM org.user WHERE organization_id = $1::text AND status = 'active'"
+                              " AND deleted_at IS NULL AND notification_events ? $2::text ORDER BY created_at, id";
+    const wharf_val args[] = {live(req), text(type)};
+    const wharf_rows *rows;
+    wharf_status s = org_host->db->query(req, sql, args, 2, &rows);
+
+    if (s == WHARF_OK)
+        *ret_emails = column_texts(req, rows, 0, ret_n);
+    return s;
+}
+
 const wharf_org_directory_api org_directory = {WHARF_HEAD(wharf_org_directory_api), users, grant, setting, country,
-    locations, setting_json, email_form, phone_form, owners, administrators};
+    locations, setting_json, email_form, phone_form, owners, administrators, listeners};

@@ -9,7 +9,7 @@ import requests
 
 from receivers import World, until
 
-MODULES = ("--modules", "org,locations,events,webhooks,integrations")
+MODULES = ("--modules", "org,events,webhooks,integrations")  # what the module needs, and no more
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 

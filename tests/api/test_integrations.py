@@ -371,6 +371,18 @@ def test_errors_of_the_rolling_interval_count(world, org, client):
     until(lambda: len(notices(org)) == 1)
 
 
+def test_a_notice_is_mailed(world, org, client):
+    """To users who have its type among their notification_events; without a mail server the mail waits in the queue."""
+    limits(org, failure_limit=1)
+    listening, other = (org.user(email=f"{name}-{org.id[-8:]}@example.com".lower()) for name in ("listening", "other"))
+    org.client().post("/v1/users/" + listening, {"notification_events": ["outgoing_integration.error"]}, expect=200)
+    outgoing(world, client, answer=status(404))
+    fail(world, client, 1)
+    until(lambda: notices(org))
+    lines = until(lambda: world.server.sql("SELECT address, type FROM events.alert WHERE organization_id = %s", org.id))
+    assert lines == [(f"listening-{org.id[-8:]}@example.com".lower(), "outgoing_integration.error")]
+
+
 def test_a_notice_is_a_system_event(world, client):
     types = {t["type"]: t for t in client.get("/v1/events/types?type=system").data}
     assert {"outgoing_integration.error", "incoming_webhook.error"} <= set(types)

@@ -21,6 +21,7 @@ SERIAL = itertools.count(1)
 NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"},
          "event_subscriber": {"email": lambda: f"s{next(SERIAL)}@example.com", "events": lambda: ["plugin.quarantined"]},
          "webhook": {"url": lambda: "https://hooks.example.com/w", "events": lambda: ["webhook.suspended"]},
+         "integration": {"auth": lambda: {"type": "bearer"}}, "integration_secret": {"key": lambda: f"key_{next(SERIAL)}"},
          "user": {"email": lambda: f"u{next(SERIAL)}@example.com"}, "support_request": {"email": lambda: "desk@example.com"},
          "shipment": {"tracking_number": lambda: f"SHIP{next(SERIAL)}"}, "tracker": {"tracking_number": lambda: f"TRACK{next(SERIAL)}"},
          "container": {"tracking_number": lambda: f"CONTAINER{next(SERIAL)}"}, "parcel": {"location_id": None}}
@@ -29,6 +30,7 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "event_subscriber": {"email", "events", "approve", "resend_verification"},
            "location": {"address", "address_line2", "operating_hours", "holidays", "email", "phone", "timezone"},
            "webhook": {"url", "events", "filter", "headers", "location_ids", "status", "enable_at", "send_test"},
+           "integration": {"events", "location_ids", "filter", "workflow_id", "url", "method", "headers", "auth"},
            "print_station": {"allowed_users", "allow_all_users", "device_id", "push"}, "layout": {"path", "id"},
            "user": {"email", "phone", "role", "role_id", "locations", "allow_all_locations", "fcm_tokens"}, "device": {"locations", "scopes", "location_id"},
            "contact": {"name", "nickname", "email", "phone", "address", "primary_address", "secondary_address", "alternate_names", "alternate_emails", "alternate_phones", "alternate_addresses", "groups"},
@@ -39,7 +41,8 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
 # Bodies that the module judges as a whole before the schema does: their own tests prove what is refused.
 BY_MODULE = {"event_subscriber"}
 # Operations that are routes of their own, and rows that every organization has.
-BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"}}
+BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"},
+            "integration_secret": {"create", "delete"}}
 ALWAYS_THERE = {"role": 4}
 # Lists that grow with each request of the test itself: tests/api/test_logs.py, test_request_log.py and test_events.py walk them.
 GROWING = {"log", "request_log", "event"}

@@ -73,7 +73,12 @@ def test_absent_operations(world, resource):
 def test_unknown_ids(world, resource):
     path = world.parent_of(resource)
     for id in (f"{x(resource)['prefix']}_0000000000000000000000", "nonsense", "%20", "a" * 300):
-        world.all.refused("GET", f"{path}/{id}", 404, "not_found" if "retrieve" in ops(resource) else "route.not_found")
+        if "retrieve" in ops(resource):
+            world.all.refused("GET", f"{path}/{id}", 404, "not_found")
+        elif "delete" in BY_ROUTE.get(resource, ()):
+            world.all.refused("GET", f"{path}/{id}", 405, "method.not_allowed")
+        else:
+            world.all.refused("GET", f"{path}/{id}", 404, "route.not_found")
         if "update" in ops(resource):
             world.all.refused("POST", f"{path}/{id}", 404, "not_found", body={})
             if "delete" in ops(resource):
