@@ -187,7 +187,7 @@ static wharf_status listeners(wharf_req *req, wharf_str type, const wharf_str **
 {
     static const char sql[] = "SELECT email FROM org.user WHERE organization_id = $1::text AND status = 'active'"
                               " AND deleted_at IS NULL AND notification_events ? $2::text ORDER BY created_at, id";
-    const wharf_val args[] = {live(req), text(type)};
+    const wharf_val args[] = {live(req), wharf_text(type)};
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 2, &rows);
 

@@ -340,8 +340,8 @@ def test_test_organizations_have_the_settings_of_the_live_one(server, fresh):
     sample(fresh.client(test=True))
     test = server.sql("SELECT id FROM org.organization WHERE live_organization_id = %s", fresh.id)[0][0]
     for n, days in ((1, 44), (2, 46)):
-        server.sql("INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, actor_type)"
-                   " VALUES (%s, %s, wharf.now() - make_interval(days => %s), 'sample', 'old', 'updated', 'system')", test, "log_" + str(n) * 22, days)
+        server.sql("INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, actor_type, actor_name)"
+                   " VALUES (%s, %s, wharf.now() - make_interval(days => %s), 'sample', 'old', 'updated', 'system', 'made by test')", test, "log_" + str(n) * 22, days)
     assert [r["resource_id"] for r in fresh.client(test=True).get("/v1/logs?resource_id=old").data] == ["old"]
 
 

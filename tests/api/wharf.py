@@ -128,6 +128,19 @@ class Server:
             errors = sorted(validators[type].iter_errors(data), key=str)
             assert not errors, f"event {type}: {errors[0].message} at {list(errors[0].absolute_path)} of {json.dumps(data)[:2000]}"
 
+    # Every event and every log line waits in the outbox or was processed: who writes them without a place there is found here.
+    FORGOTTEN = (
+        "SELECT e.type, e.id FROM wharf.event e WHERE resource_type <> 'made_by_test' AND expires_at > wharf.now()"
+        " AND NOT EXISTS (SELECT FROM wharf.outbox o WHERE o.organization_id = e.organization_id AND o.event_id = e.id)"
+        " AND NOT EXISTS (SELECT FROM wharf.event_done d WHERE d.organization_id = e.organization_id AND d.created_at = e.created_at AND d.event_id = e.id)"
+        " UNION ALL SELECT c.resource || ' ' || c.action, c.id FROM wharf.change_log c WHERE c.actor_name IS DISTINCT FROM 'made by test'"
+        " AND NOT EXISTS (SELECT FROM wharf.outbox o WHERE o.organization_id = c.organization_id AND o.log_id = c.id)"
+        " AND NOT EXISTS (SELECT FROM wharf.log_seal s WHERE s.organization_id = c.organization_id AND s.created_at = c.created_at AND s.log_id = c.id)")
+
+    def check_outbox(self):
+        forgotten = self.sql(self.FORGOTTEN)
+        assert not forgotten, f"nobody will process or seal {forgotten[:10]}"
+
     def can_be_asked(self):
         try:
             return self.process.poll() is None and requests.get(self.base + "/readyz", timeout=5).status_code == 200
@@ -139,6 +152,7 @@ class Server:
         try:
             if asked:
                 self.check_events()
+                self.check_outbox()
         except psycopg2.OperationalError:
             pass  # a test took the database away
         finally:
