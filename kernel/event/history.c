@@ -371,3 +371,103 @@ wharf_status history_write(struct wharf_req *req, const struct change *c)
     }
     return r ? WHARF_OK : WHARF_UNAVAILABLE;
 }
+
+/* ---- many rows ---- */
+
+/* What differs between the rows of a set; the rest is said once. */
+static const unsigned char varies[HISTORY_PARAMS] = {[P_RESOURCE_ID] = 1,
+    [P_PARENT_ID] = 1,
+    [P_LOCATION_ID] = 1,
+    [P_CHANGES] = 1,
+    [P_MESSAGE] = 1,
+    [P_LOG_ID] = 1,
+    [P_EVENT_ID] = 1,
+    [P_DATA] = 1,
+    [P_PREVIOUS] = 1,
+    [P_DISABLE] = 1,
+    [P_TRUNCATED] = 1};
+
+static void insert_many(
+    struct sql *s, const char *table, const struct slot *slots, size_t n, const struct sql_arg *args, size_t rows)
+{
+    struct sql_arg *cells = ARENA_ARRAY(s->arena, struct sql_arg, rows);
+    const char *comma = "";
+
+    sql_addf(s, "INSERT INTO %s (", table);
+    for (size_t i = 0; i < n; i++)
+        sql_addf(s, "%s%s", i ? ", " : "", slots[i].column);
+    sql_add(s, ") SELECT ");
+    for (size_t i = 0; i < n; i++) {
+        const struct sql_arg *same = &args[slots[i].param];
+
+        sql_add(s, i ? ", " : "");
+        if (varies[slots[i].param])
+            sql_addf(s, "u.p%zu", i);
+        else if (same->p)
+            sql_bind(s, (wharf_str){same->p, same->n});
+        else
+            sql_bind_null(s);
+        sql_addf(s, "::%s", slots[i].type);
+    }
+    sql_add(s, " FROM unnest(");
+    for (size_t i = 0; i < n; i++) {
+        if (!varies[slots[i].param])
+            continue;
+        for (size_t k = 0; k < rows; k++)
+            cells[k] = args[k * HISTORY_PARAMS + (size_t)slots[i].param];
+        sql_add(s, comma);
+        sql_bind_cells(s, cells, rows);
+        sql_add(s, "::text[]");
+        comma = ", ";
+    }
+    sql_add(s, ") u(");
+    comma = "";
+    for (size_t i = 0; i < n; i++) {
+        if (varies[slots[i].param])
+            sql_addf(s, "%sp%zu", comma, i);
+        if (varies[slots[i].param])
+            comma = ", ";
+    }
+    sql_add(s, ")");
+}
+
+wharf_status history_write_many(struct wharf_req *req, const struct change *changes, size_t n)
+{
+    struct sql_arg *args = arena_alloc(req->arena, (n + 1) * HISTORY_PARAMS * sizeof(*args));
+    const struct change **left = ARENA_ARRAY(req->arena, const struct change *, n + 1);
+    size_t rows = 0;
+    struct sql s;
+
+    for (size_t i = 0; i < n; i++) {
+        struct sql_arg *own = args + rows * HISTORY_PARAMS;
+
+        if (!changes[i].log && !changes[i].event)
+            continue;
+        history_args(req, &changes[i], own);
+        if ((rows && changes[i].event != left[0]->event) ||
+            (changes[i].event && find_note(req, &changes[i], arg_str(&own[P_ORGANIZATION])))) {
+            if (history_write(req, &changes[i]) != WHARF_OK)
+                return WHARF_UNAVAILABLE;
+        } else {
+            left[rows++] = &changes[i];
+        }
+    }
+    if (!rows)
+        return WHARF_OK;
+    sql_init(&s, req->arena);
+    if (left[0]->log && left[0]->event)
+        sql_add(&s, "WITH g AS (");
+    if (left[0]->log)
+        insert_many(&s, "wharf.change_log", log_slots, LOG_SLOTS, args, rows);
+    if (left[0]->log && left[0]->event)
+        sql_add(&s, ") ");
+    if (left[0]->event)
+        insert_many(&s, "wharf.event", event_slots, EVENT_SLOTS, args, rows);
+    if (!req_query_sql(req, &s))
+        return WHARF_UNAVAILABLE;
+    for (size_t i = 0; left[0]->event && i < rows; i++)
+        note(req, left[i], args + i * HISTORY_PARAMS);
+    if (left[0]->event)
+        event_wake(req);
+    return WHARF_OK;
+}

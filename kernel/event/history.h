@@ -38,4 +38,7 @@ void history_args(struct wharf_req *req, const struct change *c, struct sql_arg 
  * into the first (docs/spec/07-events-and-webhooks.md section 2.7). */
 wharf_status history_write(struct wharf_req *req, const struct change *c);
 
+/* The same for many rows of one resource, of which one thing happened to all: one statement for those that nothing merges with. */
+wharf_status history_write_many(struct wharf_req *req, const struct change *changes, size_t n);
+
 #endif

@@ -42,10 +42,8 @@ static void mem_on_release(wharf_req *req, void (*fn)(void *arg), void *arg)
 
 struct wharf_scope {
     struct arena_mark mark;
-    size_t n_problems, n_committed, cap_problems, cap_committed;
+    size_t n_problems, n_committed, cap_problems;
     struct problem *problems;
-    struct committed_fn *committed;
-    const struct event_note *emitted;
 };
 
 static wharf_scope *mem_scope_begin(wharf_req *req)
@@ -56,9 +54,6 @@ static wharf_scope *mem_scope_begin(wharf_req *req)
     s->n_committed = req->n_committed;
     s->problems = req->problems;
     s->cap_problems = req->cap_problems;
-    s->committed = req->committed;
-    s->cap_committed = req->cap_committed;
-    s->emitted = req->emitted;
     s->mark = arena_mark(req->arena);
     return s;
 }
@@ -67,14 +62,11 @@ static void mem_scope_end(wharf_req *req, wharf_scope *scope)
 {
     struct arena_mark mark = scope->mark;
 
-    /* Problems, events of the open transaction and what waits for its commit outlive the scope: then so does everything else. */
-    if (req->n_problems != scope->n_problems || req->n_committed != scope->n_committed ||
-        req->emitted != scope->emitted)
+    /* Problems, and what waits for the commit, outlive the scope: then so does everything else. */
+    if (req->n_problems != scope->n_problems || req->n_committed != scope->n_committed)
         return;
     req->problems = scope->problems;
     req->cap_problems = scope->cap_problems;
-    req->committed = scope->committed;
-    req->cap_committed = scope->cap_committed;
     arena_rewind(req->arena, mark);
 }
 

@@ -39,6 +39,7 @@ extern const struct wharf_fetch_api host_fetch; /* wharf/service/fetch.h */
 extern const struct wharf_http_api host_http; /* wharf/service/http.h */
 extern const struct wharf_keys_api host_keys; /* wharf/service/keys.h */
 extern const struct wharf_mail_api host_mail; /* wharf/service/mail.h */
+extern const struct wharf_many_api host_many; /* wharf/service/many.h */
 extern const struct wharf_logs_api host_logs; /* wharf/service/logs.h */
 extern const struct wharf_crypto_api host_crypto; /* wharf/service/crypto.h */
 extern const struct wharf_text_api host_text; /* wharf/service/text.h */

@@ -11,6 +11,7 @@
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
 #include "wharf/service/mail.h"
+#include "wharf/service/many.h"
 #include "wharf/service/text.h"
 #include "wharf/service/token.h"
 
@@ -35,5 +36,6 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.crypto", 1, 1}, &host_crypto},
     {{"wharf.http", 1, 0}, &host_http},
     {{"wharf.events", 1, 0}, &host_events},
+    {{"wharf.many", 1, 0}, &host_many},
 };
 const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

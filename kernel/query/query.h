@@ -138,6 +138,8 @@ void sql_bind_null(struct sql *s);
 /* Binds without writing: the number of the parameter, for texts that name it more than once. */
 size_t sql_keep(struct sql *s, wharf_str value);
 /* An array literal of texts as one parameter, cast by the caller ("::text[]"). */
+/* The same of texts of which some are null (p NULL). */
+void sql_bind_cells(struct sql *s, const struct sql_arg *values, size_t n);
 void sql_bind_array(struct sql *s, const wharf_str *values, size_t n);
 
 /* Row visibility, a conjunction without a leading AND: organization, not deleted, location set, audience; alias "t".

@@ -76,3 +76,32 @@ void sql_bind_array(struct sql *s, const wharf_str *values, size_t n)
 
     sql_addf(s, "$%zu", keep(s, (struct sql_arg){list.p, list.n}));
 }
+
+void sql_bind_cells(struct sql *s, const struct sql_arg *values, size_t n)
+{
+    size_t most = 3, k = 0;
+    char *out;
+
+    for (size_t i = 0; i < n; i++)
+        most += 2 * values[i].n + 5;
+    out = arena_alloc(s->arena, most);
+    out[k++] = '{';
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            out[k++] = ',';
+        if (!values[i].p) {
+            memcpy(out + k, "NULL", 4);
+            k += 4;
+            continue;
+        }
+        out[k++] = '"';
+        for (size_t j = 0; j < values[i].n; j++) {
+            if (values[i].p[j] == '"' || values[i].p[j] == '\\')
+                out[k++] = '\\';
+            out[k++] = values[i].p[j];
+        }
+        out[k++] = '"';
+    }
+    out[k++] = '}';
+    sql_addf(s, "$%zu", keep(s, (struct sql_arg){out, k}));
+}

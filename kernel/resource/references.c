@@ -1,5 +1,7 @@
 /* references.c - ids that a request names: they exist (400), and locations among them are accessible (403). */
-#include "resource/write.h"
+#include <stdlib.h>
+
+#include "resource/set.h"
 #include "util/str.h"
 
 static wharf_status unknown(struct wharf_req *req, const struct resource *to, wharf_str path, wharf_str id)
@@ -22,13 +24,36 @@ static PGresult *missing_ids(struct wharf_req *req, const struct resource *to, c
     return req_query_sql(req, &s);
 }
 
-static bool listed(const PGresult *r, wharf_str id)
+static int by_text(const void *x, const void *y)
 {
-    for (int i = 0; i < PQntuples(r); i++) {
-        if (str_eqz(id, PQgetvalue(r, i, 0)))
-            return true;
+    const wharf_str *a = x, *b = y;
+    int order = memcmp(a->p, b->p, a->n < b->n ? a->n : b->n);
+
+    return order ? order : (a->n > b->n) - (a->n < b->n);
+}
+
+/* The same as a sorted list; every id is asked for once. NULL after a problem was added. */
+static const wharf_str *find_missing(
+    struct wharf_req *req, const struct resource *to, wharf_str *ids, size_t n, size_t *ret_n)
+{
+    size_t distinct = 0;
+    wharf_str *missing;
+    PGresult *r;
+
+    qsort(ids, n, sizeof(*ids), by_text);
+    for (size_t i = 0; i < n; i++) {
+        if (!distinct || by_text(&ids[distinct - 1], &ids[i]) != 0)
+            ids[distinct++] = ids[i];
     }
-    return false;
+    r = missing_ids(req, to, ids, distinct);
+    if (!r)
+        return NULL;
+    *ret_n = (size_t)PQntuples(r);
+    missing = ARENA_ARRAY(req->arena, wharf_str, *ret_n + 1);
+    for (size_t i = 0; i < *ret_n; i++)
+        missing[i] = str_z(PQgetvalue(r, (int)i, 0));
+    qsort(missing, *ret_n, sizeof(*missing), by_text);
+    return missing;
 }
 
 struct named {
@@ -88,6 +113,9 @@ static bool among(const struct wharf_json *list, wharf_str id)
     return list != NULL;
 }
 
+/* What is not accessible is told last, when nothing else is wrong: shape and existence come first (docs/decisions.md 1). */
+enum { REFUSED_MAX = 64 };
+
 /* Of a row's set of locations only those that the principal reaches are put in or taken out (spec 01 section 7 'multi'). */
 static void moved(struct wharf_req *req, const struct write *w, struct named *refused)
 {
@@ -97,45 +125,111 @@ static void moved(struct wharf_req *req, const struct write *w, struct named *re
 
     for (int side = 0; side < 2; side++) {
         for (const struct wharf_json *i = sides[side]; i; i = i->next) {
-            if (!among(sides[!side], i->text) && !principal_may_see(req->who, i->text) && refused->n < 64)
+            if (!among(sides[!side], i->text) && !principal_may_see(req->who, i->text) && refused->n < REFUSED_MAX)
                 name_one(refused, i->text, str_z(f->name));
         }
     }
 }
 
+static void judge_field(struct wharf_req *req, const struct write *w, const struct field *f, const struct named *list,
+    const wharf_str *missing, size_t n_missing, struct named *refused)
+{
+    const struct resource *to = w->res->refs[f->index];
+    bool multi = f == w->res->def->location && f->store == STORE_ARRAY;
+
+    for (size_t k = 0; k < list->n; k++) {
+        if (n_missing && bsearch(&list->ids[k], missing, n_missing, sizeof(*missing), by_text))
+            unknown(req, to, list->paths[k], list->ids[k]);
+        else if (location_is_id(to) && !multi && !principal_may_see(req->who, list->ids[k]) &&
+                 refused->n < REFUSED_MAX)
+            name_one(refused, list->ids[k], list->paths[k]);
+    }
+}
+
+/* One field of all rows: what they name is looked up together. */
+static bool check_field(struct wharf_req *req, const struct write *const *writes, struct set_row *const *rows, size_t n,
+    const struct field *f, struct named *refused)
+{
+    const struct definition *d = writes[0]->res->def;
+    struct named *lists = ARENA_ARRAY(req->arena, struct named, n);
+    const wharf_str *missing;
+    size_t total = 0, n_missing;
+    wharf_str *ids;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct write *w = writes[i];
+
+        if (!w->values[f->index].present || (d->parent == f && w->op == OP_UPDATE))
+            continue;
+        collect(req->arena, f, &w->values[f->index], &lists[i]);
+        if (f == d->location && f->store == STORE_ARRAY)
+            moved(req, w, &refused[i]);
+        total += lists[i].n;
+    }
+    if (!total)
+        return true;
+    ids = ARENA_ARRAY(req->arena, wharf_str, total);
+    total = 0;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(ids + total, lists[i].ids, lists[i].n * sizeof(*ids));
+        total += lists[i].n;
+    }
+    missing = find_missing(req, writes[0]->res->refs[f->index], ids, total, &n_missing);
+    for (size_t i = 0; missing && i < n; i++) {
+        if (rows)
+            set_at(req, rows[i]);
+        judge_field(req, writes[i], f, &lists[i], missing, n_missing, &refused[i]);
+    }
+    return missing != NULL;
+}
+
+static wharf_status tell_refused(struct wharf_req *req, const struct named *refused)
+{
+    for (size_t k = 0; k < refused->n; k++)
+        req_problem(req, "location_access", refused->ids[k], NULL, str_z(""));
+    return refused->n ? WHARF_DENIED : WHARF_OK;
+}
+
+/* rows: of the set that the writes are, or NULL. False: the database could not be asked. */
+static bool check_all(struct wharf_req *req, const struct write *const *writes, struct set_row *const *rows, size_t n,
+    struct named *refused)
+{
+    const struct resource *res = writes[0]->res;
+
+    for (size_t i = 0; i < n; i++) {
+        refused[i] = (struct named){
+            ARENA_ARRAY(req->arena, wharf_str, REFUSED_MAX), ARENA_ARRAY(req->arena, wharf_str, REFUSED_MAX), 0};
+    }
+    for (size_t i = 0; i < res->def->n_fields; i++) {
+        if (res->refs[i] && !check_field(req, writes, rows, n, &res->def->fields[i], refused))
+            return false;
+    }
+    return true;
+}
+
 wharf_status references_check(struct wharf_req *req, const struct write *w)
 {
-    const struct definition *d = w->res->def;
-    struct named refused = {ARENA_ARRAY(req->arena, wharf_str, 64), ARENA_ARRAY(req->arena, wharf_str, 64), 0};
+    struct named refused;
 
-    for (size_t i = 0; i < d->n_fields; i++) {
-        const struct field *f = &d->fields[i];
-        const struct resource *to = w->res->refs[i];
-        struct named list;
-        PGresult *r;
-        bool multi;
+    if (!check_all(req, &w, NULL, 1, &refused))
+        return WHARF_UNAVAILABLE;
+    return req->n_problems ? WHARF_INVALID : tell_refused(req, &refused);
+}
 
-        if (!to || !w->values[i].present || (d->parent == f && w->op == OP_UPDATE))
-            continue;
-        collect(req->arena, f, &w->values[i], &list);
-        multi = f == d->location && f->store == STORE_ARRAY;
-        if (multi)
-            moved(req, w, &refused);
-        if (!list.n)
-            continue;
-        r = missing_ids(req, to, list.ids, list.n);
-        if (!r)
-            return WHARF_UNAVAILABLE;
-        for (size_t k = 0; k < list.n; k++) {
-            if (PQntuples(r) && listed(r, list.ids[k]))
-                unknown(req, to, list.paths[k], list.ids[k]);
-            else if (location_is_id(to) && !multi && !principal_may_see(req->who, list.ids[k]) && refused.n < 64)
-                name_one(&refused, list.ids[k], list.paths[k]);
-        }
+wharf_status references_check_set(struct wharf_req *req, struct write_set *set)
+{
+    const struct write **writes = ARENA_ARRAY(req->arena, const struct write *, set->n_live + 1);
+    struct named *refused = ARENA_ARRAY(req->arena, struct named, set->n_live + 1);
+
+    for (size_t i = 0; i < set->n_live; i++)
+        writes[i] = &set->live[i]->w;
+    if (set->n_live && !check_all(req, writes, set->live, set->n_live, refused))
+        return WHARF_UNAVAILABLE;
+    for (size_t i = 0; i < set->n_live && !set->broken; i++) {
+        set_at(req, set->live[i]);
+        if (!set->live[i]->failed)
+            tell_refused(req, &refused[i]);
     }
-    if (req->n_problems)
-        return WHARF_INVALID;
-    for (size_t k = 0; k < refused.n; k++)
-        req_problem(req, "location_access", refused.ids[k], NULL, str_z(""));
-    return refused.n ? WHARF_DENIED : WHARF_OK;
+    set_sift(req, set);
+    return set->broken ? WHARF_UNAVAILABLE : WHARF_OK;
 }

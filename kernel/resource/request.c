@@ -159,7 +159,7 @@ void req_after_commit(struct wharf_req *req, void (*fn)(struct wharf_req *req, v
         req->committed = more;
         req->cap_committed = cap;
     }
-    req->committed[req->n_committed++] = (struct committed_fn){fn, arg};
+    req->committed[req->n_committed++] = (struct committed_fn){fn, arg, req->tx_depth};
 }
 
 static wharf_status begin_level(struct wharf_req *req)
@@ -203,9 +203,16 @@ size_t event_bucket(wharf_str resource_id)
     return h & (EVENT_BUCKETS - 1);
 }
 
-/* The savepoints deeper than now are over: their events belong to this one, or were never written. Those of the deepest are the newest. */
+/* The savepoints deeper than now are over: their events, and what waits for the commit, belong to this one or were never. Those of the
+ * deepest are the newest. */
 static void settle_notes(struct wharf_req *req, bool keep)
 {
+    for (size_t i = req->n_committed; i && req->committed[i - 1].depth > req->tx_depth; i--) {
+        if (keep)
+            req->committed[i - 1].depth = req->tx_depth;
+        else
+            req->n_committed--;
+    }
     for (struct event_note *n = req->emitted; n && n->depth > req->tx_depth; n = n->next) {
         if (keep && req->tx_depth) {
             n->depth = req->tx_depth;
@@ -269,20 +276,20 @@ wharf_status req_commit(struct wharf_req *req)
 void req_rollback(struct wharf_req *req)
 {
     struct db_error e;
-    char sql[48];
+    char sql[96];
 
     if (!req->tx_depth)
         return;
     req->tx_depth--;
     settle_notes(req, false);
-    req->n_committed = 0;
     req->plugin_role = false;
     if (!req->tx_depth) {
         req->news = 0;
         forget_transaction(req);
     }
     if (req->tx_depth)
-        snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%u; RESET ROLE", req->tx_depth);
+        snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%u; RELEASE SAVEPOINT s%u; RESET ROLE", req->tx_depth,
+            req->tx_depth);
     else
         snprintf(sql, sizeof(sql), "ROLLBACK");
     if (db_in_transaction(req->thread->db))

@@ -66,6 +66,7 @@ struct event_note { /* an event that the open transaction has written */
 struct committed_fn {
     void (*fn)(struct wharf_req *req, void *arg);
     void *arg;
+    unsigned depth; /* of the savepoint that it belongs to */
 };
 
 struct wharf_req {
@@ -94,6 +95,7 @@ struct wharf_req {
     wharf_str batch_id; /* of the batch that this belongs to, or empty */
     int depth; /* of the workflow run that this belongs to */
     bool disable_webhooks; /* of everything that this changes */
+    struct write_set *set; /* the set of rows whose rules run (resource/set.h), or NULL */
     const struct write *quiet; /* the write whose row's events are not for webhooks, or NULL */
     struct arena *tx_memory; /* what the open transaction remembers, whatever scopes end; or NULL */
     struct event_note *emitted; /* in the open transaction (event/history.c), the newest first */

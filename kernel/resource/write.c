@@ -38,11 +38,22 @@ wharf_status unique_problem(struct wharf_req *req, const struct definition *d, c
     return req_database_problem(req, e);
 }
 
-/* False: it could not be sealed. */
-static bool bind_cell(struct sql *s, const struct write *w, const struct field *f, wharf_str text)
+bool write_cell(struct wharf_req *req, const struct write *w, const struct field *f, struct sql_arg *ret)
 {
+    const struct value *v = &w->values[f->index];
+    wharf_str text = v->present ? (v->null ? (wharf_str){NULL, 0} : v->text) : absent_text(f);
     struct cell cell = {text.p, text.n};
-    bool sealed = cell_seal(s->arena, w->res->def, f, w->id, &cell);
+    bool sealed = cell_seal(req->arena, w->res->def, f, w->id, &cell);
+
+    *ret = (struct sql_arg){cell.p, cell.n};
+    return sealed;
+}
+
+/* False: it could not be sealed. */
+static bool bind_cell(struct wharf_req *req, struct sql *s, const struct write *w, const struct field *f)
+{
+    struct sql_arg cell;
+    bool sealed = write_cell(req, w, f, &cell);
 
     if (cell.p)
         sql_bind(s, (wharf_str){cell.p, cell.n});
@@ -148,12 +159,14 @@ static bool only_quiet(const struct wharf_rec *old_rec, const struct wharf_rec *
     return any;
 }
 
-static wharf_status leave_history(struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous)
+void write_change(
+    struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous, struct change *ret)
 {
     const struct definition *d = w->res->def;
     const struct wharf_rec *rec = w->new_rec ? w->new_rec : w->old_rec;
     struct view view = {.in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
-    struct change c = {
+
+    *ret = (struct change){
         .organization = organization_of(&req->who->access, d),
         .resource = d->name,
         .resource_id = w->id,
@@ -173,19 +186,28 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
     };
 
     if (w->op == OP_UPDATE && only_quiet(w->old_rec, w->new_rec))
-        c.event = NULL;
-    if (c.event && w->op != OP_DELETE && !compute_for_event(req, w->res, w->new_rec))
+        ret->event = NULL;
+    if (ret->event)
+        ret->data = record_json(req->arena, rec, &view);
+    if (ret->event && w->op == OP_DELETE)
+        ret->data = with_deleted_at(req, ret->data);
+}
+
+static wharf_status leave_history(struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous)
+{
+    const struct definition *d = w->res->def;
+    bool event = w->op == OP_CREATE ? d->events.created : d->events.updated;
+    struct change c;
+
+    if (event && w->op != OP_DELETE && !compute_for_event(req, w->res, w->new_rec))
         return WHARF_INTERNAL;
-    if (c.event)
-        c.data = record_json(req->arena, rec, &view);
-    if (c.event && w->op == OP_DELETE)
-        c.data = with_deleted_at(req, c.data);
+    write_change(req, w, changes, previous, &c);
     return history_write(req, &c);
 }
 
 /* ---- create ---- */
 
-static wharf_status insert_row(struct wharf_req *req, struct write *w)
+wharf_status write_insert(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
     wharf_str now = time_iso(req->arena, req->now_us);
@@ -215,13 +237,11 @@ static wharf_status insert_row(struct wharf_req *req, struct write *w)
     sql_add(&s, ", 1");
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
-        const struct value *v = &w->values[i];
-        wharf_str text = v->present ? (v->null ? (wharf_str){NULL, 0} : v->text) : absent_text(f);
 
         if (!field_written(f))
             continue;
         sql_add(&s, ", ");
-        if (!bind_cell(&s, w, f, text))
+        if (!bind_cell(req, &s, w, f))
             return req_fail(req, "secrets.unavailable", f->name, NULL);
     }
     sql_add(&s, ")");
@@ -253,7 +273,7 @@ static wharf_status write_children(struct wharf_req *req, const struct write *w,
     return WHARF_OK;
 }
 
-static wharf_status new_row_id(struct wharf_req *req, struct write *w)
+wharf_status write_new_id(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
     char id[ID_MAX];
@@ -289,7 +309,7 @@ static wharf_status run_create(struct wharf_req *req, struct write *w)
     bool changed;
     wharf_status s = references_check(req, w);
 
-    if (s != WHARF_OK || new_row_id(req, w) != WHARF_OK)
+    if (s != WHARF_OK || write_new_id(req, w) != WHARF_OK)
         return s;
     w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
     w->new_rec->res = w->res;
@@ -298,7 +318,7 @@ static wharf_status run_create(struct wharf_req *req, struct write *w)
     w->new_rec->id = w->id;
     s = run_hooks(req, w->res, HOOK_CHECK, WHARF_CREATE, NULL, w->new_rec);
     if (s == WHARF_OK)
-        s = insert_row(req, w);
+        s = write_insert(req, w);
     if (s == WHARF_OK)
         s = write_children(req, w, &changed);
     if (s != WHARF_OK)
@@ -365,12 +385,11 @@ static wharf_status update_row(struct wharf_req *req, struct write *w)
     sql_bind(&s, req->who->actor_id);
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
-        const struct value *v = &w->values[i];
 
         if (!will_change(req, w, f))
             continue;
         sql_addf(&s, ", %s = ", f->column);
-        if (!bind_cell(&s, w, f, v->null ? (wharf_str){NULL, 0} : v->text))
+        if (!bind_cell(req, &s, w, f))
             return req_fail(req, "secrets.unavailable", f->name, NULL);
     }
     sql_add(&s, " WHERE organization_id = ");
@@ -518,7 +537,7 @@ static void take_disable_webhooks(struct wharf_req *req, struct write *w)
     w->body = copy;
 }
 
-static wharf_status check_body(struct wharf_req *req, struct write *w)
+wharf_status write_check_body(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
 
@@ -534,7 +553,11 @@ static wharf_status check_body(struct wharf_req *req, struct write *w)
     return WHARF_OK;
 }
 
-enum { RECURSION_MAX = 8 };
+wharf_status write_live_refused(struct wharf_req *req, const struct resource *res)
+{
+    return req_fail(req, "scope_access", NULL,
+        "%s belong to the live organization; a test key reads them, a live key changes them", res->def->title_plural);
+}
 
 wharf_status write_run(struct wharf_req *req, struct write *w)
 {
@@ -545,11 +568,9 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
         return req_fail(req, "internal", NULL, "writes nested deeper than %d", RECURSION_MAX);
     req->res_depth++;
     if (w->res->def->live == LIVE_READ && req->who->test_mode)
-        s = req_fail(req, "scope_access", NULL,
-            "%s belong to the live organization; a test key reads them, a live key changes them",
-            w->res->def->title_plural);
+        s = write_live_refused(req, w->res);
     if (s == WHARF_OK && w->op != OP_DELETE)
-        s = check_body(req, w);
+        s = write_check_body(req, w);
     if (w->disable_webhooks)
         req->quiet = w;
     if (s == WHARF_OK && w->op == OP_CREATE) {

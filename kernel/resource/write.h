@@ -27,6 +27,20 @@ wharf_status write_run(struct wharf_req *req, struct write *w);
 /* Begin, write_run, commit, tried again after a serialization failure. */
 wharf_status write_transaction(struct wharf_req *req, struct write *w);
 
+/* Parts of the pipeline, also of a write of many (set.h). */
+enum { RECURSION_MAX = 8 };
+wharf_status write_live_refused(struct wharf_req *req, const struct resource *res);
+/* Normalize hooks and the schema: fills w->values. */
+wharf_status write_check_body(struct wharf_req *req, struct write *w);
+wharf_status write_new_id(struct wharf_req *req, struct write *w);
+/* What the insert writes into the field's column. False: it could not be sealed. */
+bool write_cell(struct wharf_req *req, const struct write *w, const struct field *f, struct sql_arg *ret);
+wharf_status write_insert(struct wharf_req *req, struct write *w);
+/* What the write leaves in change log and events; computed fields of the row are filled in already. */
+struct change;
+void write_change(
+    struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous, struct change *ret);
+
 /* Children rows (children.c): brings the live rows of w's row in line with the sent list. ret_changed: anything was written. */
 wharf_status children_write(struct wharf_req *req, const struct write *w, const struct field *f, bool *ret_changed);
 wharf_status children_delete(struct wharf_req *req, const struct write *w, const struct field *f);

@@ -1,6 +1,7 @@
-/* contact_rules.c - the rules of contacts (spec 02 section 4): forms of input, contact data, what is derived from it. */
+/* contact_rules.c - the rules of contacts (spec 02 section 4): forms of input, contact data, what is derived from it.
+ * Leaves to others: what follows from a written contact (contact_written.c). */
 #include "contacts.gen.h"
-#include "index.h"
+#include "contacts.h"
 
 /* ---- normalize: other forms of input ---- */
 
@@ -230,22 +231,24 @@ static wharf_status check_emails(wharf_req *req, wharf_rec *rec, struct channel 
     return W->err->current(req) == WHARF_OK ? unique(req, c, "contact.duplicate_email") : W->err->current(req);
 }
 
-static wharf_status phone_form(wharf_req *req, wharf_str sent, const char *path, wharf_str *ret)
+/* country: what the organization's directory tells, or NULL: it is asked now. */
+static wharf_status phone_form(
+    wharf_req *req, const wharf_str *country, wharf_str sent, const char *path, wharf_str *ret)
 {
-    if (contacts_org->phone(req, sent, ret))
+    if (country ? contacts_org->phone_in(req, *country, sent, ret) : contacts_org->phone(req, sent, ret))
         return WHARF_OK;
     return W->err->add(
         req, "validation.failed", path, "%s must have 7 to 15 digits, with + before a country code", path);
 }
 
-static wharf_status check_phones(wharf_req *req, wharf_rec *rec, struct channel *c)
+static wharf_status check_phones(wharf_req *req, const wharf_str *country, wharf_rec *rec, struct channel *c)
 {
     const wharf_json *others = get_json(rec, CONTACT_ALTERNATE_PHONES), *value;
     wharf_out *out = W->json->writer(req);
     wharf_str s, form;
 
     c->n = 0;
-    if (get_text(rec, CONTACT_PHONE, &s) && phone_form(req, s, "phone", &form) == WHARF_OK) {
+    if (get_text(rec, CONTACT_PHONE, &s) && phone_form(req, country, s, "phone", &form) == WHARF_OK) {
         W->res->set(rec, CONTACT_PHONE, wharf_text(form));
         channel_add(c, form, WHARF_S("phone"));
     }
@@ -253,7 +256,7 @@ static wharf_status check_phones(wharf_req *req, wharf_rec *rec, struct channel 
     for (const wharf_json *m = others ? W->json->at(others, 0) : NULL; m; m = W->json->next(m)) {
         const char *key = W->json->key(m).p, *path = W->mem->format(req, "alternate_phones.%s", key).p;
 
-        if (!W->json->text(m, &s) || phone_form(req, s, path, &form) != WHARF_OK)
+        if (!W->json->text(m, &s) || phone_form(req, country, s, path, &form) != WHARF_OK)
             continue;
         W->json->put(out, key, wharf_text(form));
         channel_add(c, form, wharf_z(path));
@@ -297,6 +300,14 @@ static wharf_status check_addresses(
     return unique(req, ids, "contact.duplicate_address");
 }
 
+/* ---- check: groups ---- */
+
+static void no_group_for(wharf_req *req, wharf_str id)
+{
+    W->err->add(req, "validation.failed", "groups", "%.*s is a group of locations, or has 10000 children", (int)id.n,
+        id.p);
+}
+
 /* Groups of locations have other children. */
 static wharf_status check_groups(wharf_req *req, const wharf_rec *rec)
 {
@@ -315,10 +326,52 @@ static wharf_status check_groups(wharf_req *req, const wharf_rec *rec)
     s = W->db->query(req, sql, args, 4, &rows);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         W->db->value(rows, i, 0, WHARF_V_TEXT, &id);
-        W->err->add(req, "validation.failed", "groups", "%.*s is a group of locations, or has 10000 children",
-            (int)id.u.s.n, id.u.s.p);
+        no_group_for(req, id.u.s);
     }
     return s == WHARF_OK ? W->err->current(req) : s;
+}
+
+/* The same for new contacts: the groups that some of them name, refused ones with how many join them. */
+static wharf_status check_groups_many(wharf_req *req, wharf_rec *const *recs, size_t n)
+{
+    static const char sql[] =
+        "SELECT g.id, g.resource <> 'contact' OR jsonb_array_length(g.children) >= $3::integer"
+        " FROM (SELECT x, count(*) AS more FROM unnest($2::text[]) x GROUP BY x) u JOIN contacts.contact_group g"
+        " ON g.organization_id = $1::text AND g.id = u.x"
+        " WHERE g.resource <> 'contact' OR jsonb_array_length(g.children) + u.more > $3::integer ORDER BY g.id";
+    struct ids *of = W->mem->alloc(req, (n + 1) * sizeof(*of)), all = {NULL, 0};
+    wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_integer(CHILDREN_MAX)}, id, full;
+    const wharf_rows *rows;
+    wharf_status s;
+
+    for (size_t i = 0; i < n; i++) {
+        if (W->res->sent(recs[i], CONTACT_GROUPS))
+            of[i] = ids_of(req, get_json(recs[i], CONTACT_GROUPS), 0);
+        all.n += of[i].n;
+    }
+    if (!all.n)
+        return WHARF_OK;
+    all.p = W->mem->alloc(req, all.n * sizeof(*all.p));
+    all.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < of[i].n; k++)
+            all.p[all.n++] = of[i].p[k];
+    }
+    args[1] = ids_array(req, &all);
+    s = W->db->query(req, sql, args, 3, &rows);
+    for (size_t r = 0; s == WHARF_OK && r < W->db->count(rows); r++) {
+        W->db->value(rows, r, 0, WHARF_V_TEXT, &id);
+        if (!W->db->value(rows, r, 1, WHARF_V_BOOL, &full) || !full.u.i) { /* full after some of them: after which? */
+            contacts_many->singly(req);
+            return WHARF_CONFLICT;
+        }
+        for (size_t i = 0; i < n; i++) {
+            contacts_many->at(req, i);
+            if (ids_have(&of[i], id.u.s))
+                no_group_for(req, id.u.s);
+        }
+    }
+    return s;
 }
 
 /* ---- check: what is derived ---- */
@@ -374,23 +427,19 @@ static void names_of(wharf_req *req, const wharf_rec *rec, struct text *t)
     }
 }
 
-static wharf_status contact_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+/* The contact's own data, and what is derived from it; not its groups. */
+static wharf_status check_data(wharf_req *req, const wharf_str *country, wharf_rec *new_rec)
 {
     struct channel emails, phones, ids, hashes, addresses;
     struct text search = {0}, identity = {0};
     wharf_status s;
     wharf_str more;
 
-    (void)old_rec;
-    if (op == WHARF_DELETE)
-        return WHARF_OK;
     s = check_emails(req, new_rec, &emails);
     if (s == WHARF_OK)
-        s = check_phones(req, new_rec, &phones);
+        s = check_phones(req, country, new_rec, &phones);
     if (s == WHARF_OK)
         s = check_addresses(req, new_rec, &ids, &hashes, &addresses);
-    if (s == WHARF_OK)
-        s = check_groups(req, new_rec);
     if (s == WHARF_OK)
         s = set_list(req, new_rec, CONTACT_EMAILS, &emails);
     if (s == WHARF_OK)
@@ -416,50 +465,38 @@ static wharf_status contact_check(wharf_req *req, uint32_t op, const wharf_rec *
     return WHARF_OK;
 }
 
-/* ---- written ---- */
-
-static struct name *name_of(wharf_req *req, wharf_str text, struct name *ret)
+static wharf_status contact_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    struct cleaned *c = W->mem->alloc(req, sizeof(*c));
+    wharf_status s;
 
-    name_clean(contacts_forms->search_form(req, text, ",#/"), NULL, 0, 0, c);
-    *ret = c->name;
-    return ret + 1;
-}
-
-/* The words of its names, when these are others now. */
-static wharf_status index_names(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
-{
-    const wharf_json *others = op == WHARF_DELETE ? NULL : get_json(new_rec, CONTACT_ALTERNATE_NAMES);
-    struct name *names = W->mem->alloc(req, CHANNELS_MAX * sizeof(*names)), *end = names;
-    wharf_str s;
-
-    if (op == WHARF_UPDATE && !W->res->changed(old_rec, new_rec, CONTACT_NAME) &&
-        !W->res->changed(old_rec, new_rec, CONTACT_ALTERNATE_NAMES))
+    (void)old_rec;
+    if (op == WHARF_DELETE)
         return WHARF_OK;
-    if (op != WHARF_DELETE && get_text(new_rec, CONTACT_NAME, &s))
-        end = name_of(req, s, end);
-    for (const wharf_json *m = others ? W->json->at(others, 0) : NULL; m && end < names + CHANNELS_MAX;
-         m = W->json->next(m)) {
-        if (W->json->text(m, &s))
-            end = name_of(req, s, end);
-    }
-    return index_write(req, W->res->id(op == WHARF_DELETE ? old_rec : new_rec), names, (size_t)(end - names));
+    s = check_data(req, NULL, new_rec);
+    return s == WHARF_OK ? check_groups(req, new_rec) : s;
 }
 
-static wharf_status contact_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status contact_check_many(
+    wharf_req *req, uint32_t op, const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n)
 {
-    struct ids before = ids_of(req, old_rec ? get_json(old_rec, CONTACT_GROUPS) : NULL, 0);
-    struct ids after = ids_of(req, op == WHARF_DELETE ? NULL : get_json(new_rec, CONTACT_GROUPS), 0);
-    struct ids added = ids_without(req, &after, &before), removed = ids_without(req, &before, &after);
+    wharf_str country;
+    wharf_status s;
 
-    wharf_status s = contact_joined(req, W->res->id(op == WHARF_DELETE ? old_rec : new_rec), &added, &removed);
-
-    return s == WHARF_OK ? index_names(req, op, old_rec, new_rec) : s;
+    (void)old_recs;
+    if (op != WHARF_CREATE)
+        return WHARF_OK;
+    s = contacts_org->country(req, &country);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        contacts_many->at(req, i);
+        check_data(req, &country, new_recs[i]);
+    }
+    return s == WHARF_OK ? check_groups_many(req, new_recs, n) : s;
 }
 
 const wharf_hooks contact_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = contact_normalize,
     .check = contact_check,
     .written = contact_written,
-    .search = contact_search};
+    .search = contact_search,
+    .check_many = contact_check_many,
+    .written_many = contact_written_many};

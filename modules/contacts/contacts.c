@@ -13,6 +13,7 @@ const wharf_import_api *contacts_files;
 const wharf_fetch_api *contacts_web;
 const wharf_events_api *contacts_events;
 const wharf_keys_api *contacts_keys;
+const wharf_many_api *contacts_many;
 
 static const char create_doc[] = "{\"summary\": \"Create a contact, or import a file of them\", \"tag\": \"Contacts\", "
                                  "\"location\": \"multi\", \"statuses\": [200, 201],"
@@ -54,15 +55,16 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     (void)req;
     names_load();
-    contacts_org = W->service(self, "org.directory", 1, 1);
+    contacts_org = W->service(self, "org.directory", 1, 3);
     contacts_places = W->service(self, "locations.directory", 1, 0);
     contacts_forms = W->service(self, "wharf.text", 1, 0);
     contacts_files = W->service(self, "wharf.import", 1, 0);
     contacts_web = W->service(self, "wharf.fetch", 1, 0);
     contacts_events = W->service(self, "wharf.events", 1, 0);
     contacts_keys = W->service(self, "wharf.keys", 1, 0);
+    contacts_many = W->service(self, "wharf.many", 1, 0);
     return contacts_org && contacts_places && contacts_forms && contacts_files && contacts_web && contacts_events &&
-                   contacts_keys
+                   contacts_keys && contacts_many
                ? WHARF_OK
                : WHARF_UNAVAILABLE;
 }

@@ -8,6 +8,7 @@
 #include "wharf/service/fetch.h"
 #include "wharf/service/import.h"
 #include "wharf/service/keys.h"
+#include "wharf/service/many.h"
 #include "wharf/service/text.h"
 #include "wharf/values.h"
 
@@ -20,11 +21,17 @@ extern const wharf_import_api *contacts_files;
 extern const wharf_fetch_api *contacts_web;
 extern const wharf_events_api *contacts_events;
 extern const wharf_keys_api *contacts_keys;
+extern const wharf_many_api *contacts_many;
 
 extern const wharf_hooks contact_hooks, group_hooks;
 
 wharf_status contacts_create(wharf_req *req, void *arg); /* POST /v1/contacts: one, or a file of them (import.c) */
 wharf_status contact_search(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits); /* search.c */
+
+/* contact_written.c */
+wharf_status contact_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec);
+wharf_status contact_written_many(
+    wharf_req *req, uint32_t op, const wharf_rec *const *old_recs, const wharf_rec *const *new_recs, size_t n);
 
 enum { CHILDREN_MAX = 10000, GROUPS_MAX = 200 };
 
@@ -44,6 +51,9 @@ wharf_status ids_json(wharf_req *req, const struct ids *list, const wharf_json *
 
 /* membership.c: the other side of what one side says, in its transaction. */
 wharf_status contact_joined(wharf_req *req, wharf_str contact, const struct ids *added, const struct ids *removed);
+/* New contacts join groups, deleted ones leave theirs: contacts[i] that of groups[i]. */
+wharf_status groups_gain(wharf_req *req, const struct ids *groups, const struct ids *contacts);
+wharf_status groups_lose(wharf_req *req, const struct ids *groups, const struct ids *contacts);
 wharf_status group_took(wharf_req *req, wharf_str group, const struct ids *added, const struct ids *removed);
 wharf_status group_ended(wharf_req *req, wharf_str group);
 

@@ -32,17 +32,32 @@ static wharf_str encode(wharf_req *req, const uint32_t *points, size_t n)
     return (wharf_str){out, k};
 }
 
+static size_t points_of(wharf_str s, uint32_t *points)
+{
+    const unsigned char *p = (const unsigned char *)s.p, *end = p + s.n;
+    size_t n = 0;
+
+    while (p < end && n < TOKEN_POINTS) {
+        size_t more = *p < 0x80 ? 0 : *p < 0xE0 ? 1 : *p < 0xF0 ? 2 : 3;
+        uint32_t c = more ? *p & (0x3Fu >> more) : *p;
+
+        for (p++; more && p < end; more--, p++)
+            c = c << 6 | (*p & 0x3Fu);
+        points[n++] = c;
+    }
+    return n;
+}
+
 /* Calls for the word itself, without each letter, and without each two. */
-static void each_deletion(
-    wharf_req *req, const struct token *t, size_t two_from, void (*fn)(void *arg, wharf_str text), void *arg)
+static void each_deletion(wharf_req *req, const uint32_t *points, size_t n, size_t two_from,
+    void (*fn)(void *arg, wharf_str text), void *arg)
 {
     uint32_t left[TOKEN_POINTS];
-    size_t n = t->n_points;
 
-    fn(arg, encode(req, t->points, n));
+    fn(arg, encode(req, points, n));
     for (size_t i = 0; n >= DELETED_ONE_FROM && i < n; i++) {
-        memcpy(left, t->points, i * sizeof(*left));
-        memcpy(left + i, t->points + i + 1, (n - i - 1) * sizeof(*left));
+        memcpy(left, points, i * sizeof(*left));
+        memcpy(left + i, points + i + 1, (n - i - 1) * sizeof(*left));
         fn(arg, encode(req, left, n - 1));
         for (size_t k = i; n >= two_from && k + 1 < n; k++) {
             uint32_t fewer[TOKEN_POINTS];
@@ -56,91 +71,118 @@ static void each_deletion(
 
 /* ---- writing ---- */
 
-struct rows {
+struct indexed {
+    wharf_str contact, token;
+    double weight;
+};
+
+void words_add(wharf_req *req, struct words *list, wharf_str contact, const struct name *name)
+{
+    for (size_t i = 0; i < name->n; i++) {
+        if (list->n == list->cap) {
+            size_t cap = list->cap ? 2 * list->cap : 2 * TOKENS_MAX;
+            struct indexed *wider = W->mem->alloc(req, cap * sizeof(*wider));
+
+            if (list->n)
+                memcpy(wider, list->p, list->n * sizeof(*wider));
+            list->p = wider;
+            list->cap = cap;
+        }
+        list->p[list->n++] = (struct indexed){
+            contact, encode(req, name->tokens[i].points, name->tokens[i].n_points), name_weight(name, i)};
+    }
+}
+
+/* Pairs of a text that is left of a word, and the word. */
+struct deletions {
+    struct ids left, words;
+    size_t cap;
     wharf_req *req;
-    wharf_out *out;
-    const struct token *token;
+    wharf_str word;
 };
 
 static void add_deletion(void *arg, wharf_str text)
 {
-    struct rows *r = arg;
+    struct deletions *d = arg;
 
-    W->json->open(r->out, NULL, '{');
-    W->json->put(r->out, "d", wharf_text(text));
-    W->json->put(r->out, "t", wharf_text(encode(r->req, r->token->points, r->token->n_points)));
-    W->json->close(r->out);
+    if (d->left.n == d->cap) {
+        size_t cap = d->cap ? 2 * d->cap : 256;
+        wharf_str *left = W->mem->alloc(d->req, cap * sizeof(*left)), *words = W->mem->alloc(d->req, cap * sizeof(*words));
+
+        if (d->cap) {
+            memcpy(left, d->left.p, d->left.n * sizeof(*left));
+            memcpy(words, d->words.p, d->words.n * sizeof(*words));
+        }
+        d->left.p = left;
+        d->words.p = words;
+        d->cap = cap;
+    }
+    d->left.p[d->left.n++] = text;
+    d->words.p[d->words.n++] = d->word;
 }
 
-/* What of these words the book has never seen. */
-static wharf_status learn(wharf_req *req, const struct name *names, size_t n)
+/* What of these words the book has never seen. In one order, so that two that learn the same words don't wait for each other. */
+static wharf_status learn(wharf_req *req, const struct ids *words)
 {
     static const char known_sql[] =
-        "SELECT x FROM unnest($2::text[]) x WHERE NOT EXISTS (SELECT 1 FROM contacts.token_deletion d"
+        "SELECT DISTINCT x FROM unnest($2::text[]) x WHERE NOT EXISTS (SELECT 1 FROM contacts.token_deletion d"
         " WHERE d.organization_id = $1::text AND d.deletion = x AND d.token = x)";
-    static const char add_sql[] = "INSERT INTO contacts.token_deletion (organization_id, deletion, token)"
-                                  " SELECT DISTINCT $1::text, r.d, r.t FROM json_to_recordset($2::json) AS r(d text, t "
-                                  "text) ON CONFLICT DO NOTHING";
-    struct ids words = {W->mem->alloc(req, (n * TOKENS_MAX + 1) * sizeof(*words.p)), 0}, fresh = {words.p, 0};
-    struct rows r = {.req = req, .out = W->json->writer(req)};
-    wharf_val args[2] = {wharf_text(W->req->organization(req)), wharf_null()}, v;
+    static const char add_sql[] =
+        "INSERT INTO contacts.token_deletion (organization_id, deletion, token)"
+        " SELECT DISTINCT $1::text, d COLLATE \"C\", t COLLATE \"C\" FROM unnest($2::text[], $3::text[]) x(d, t)"
+        " ORDER BY 2, 3 ON CONFLICT DO NOTHING";
+    struct deletions d = {.req = req};
+    wharf_val args[3] = {wharf_text(W->req->organization(req)), ids_array(req, words), wharf_null()}, v;
+    uint32_t points[TOKEN_POINTS];
     const wharf_rows *rows;
-    wharf_status s;
+    wharf_status s = W->db->query(req, known_sql, args, 2, &rows);
 
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < names[i].n; k++)
-            words.p[words.n++] = encode(req, names[i].tokens[k].points, names[i].tokens[k].n_points);
-    }
-    args[1] = ids_array(req, &words);
-    s = W->db->query(req, known_sql, args, 2, &rows);
     if (s != WHARF_OK || !W->db->count(rows))
         return s;
-    fresh.p = W->mem->alloc(req, (W->db->count(rows) + 1) * sizeof(*fresh.p));
     for (size_t i = 0; i < W->db->count(rows); i++) {
-        if (W->db->value(rows, i, 0, WHARF_V_TEXT, &v))
-            fresh.p[fresh.n++] = v.u.s;
+        if (!W->db->value(rows, i, 0, WHARF_V_TEXT, &v))
+            continue;
+        d.word = v.u.s;
+        each_deletion(req, points, points_of(v.u.s, points), DELETED_TWO_FROM, add_deletion, &d);
     }
-    W->json->open(r.out, NULL, '[');
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < names[i].n; k++) {
-            r.token = &names[i].tokens[k];
-            if (ids_have(&fresh, encode(req, r.token->points, r.token->n_points)))
-                each_deletion(req, r.token, DELETED_TWO_FROM, add_deletion, &r);
-        }
-    }
-    W->json->close(r.out);
-    args[1] = wharf_text(W->json->result_text(r.out));
-    return W->db->exec(req, add_sql, args, 2, NULL);
+    args[1] = ids_array(req, &d.left);
+    args[2] = ids_array(req, &d.words);
+    return W->db->exec(req, add_sql, args, 3, NULL);
 }
 
-wharf_status index_write(wharf_req *req, wharf_str contact, const struct name *names, size_t n)
+wharf_status index_add(wharf_req *req, const struct words *list)
 {
-    static const char clear_sql[] =
-        "DELETE FROM contacts.token WHERE organization_id = $1::text AND contact_id = $2::text";
-    static const char add_sql[] = "INSERT INTO contacts.token (organization_id, contact_id, token, weight) SELECT "
-                                  "$1::text, $2::text, r.t, max(r.w)"
-                                  " FROM json_to_recordset($3::json) AS r(t text, w real) GROUP BY r.t";
-    wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_text(contact), wharf_null()};
-    wharf_out *out = W->json->writer(req);
-    wharf_status s = W->db->exec(req, clear_sql, args, 2, NULL);
+    static const char sql[] = "INSERT INTO contacts.token (organization_id, contact_id, token, weight)"
+                              " SELECT $1::text, x.c, x.t, max(x.w) FROM unnest($2::text[], $3::text[], $4::real[]) "
+                              "x(c, t, w) GROUP BY x.c, x.t ORDER BY x.c, x.t";
+    struct ids contacts = {W->mem->alloc(req, (list->n + 1) * sizeof(*contacts.p)), list->n}, tokens = contacts,
+               weights = contacts;
+    wharf_val args[4] = {wharf_text(W->req->organization(req))};
+    wharf_status s;
 
-    if (s != WHARF_OK || !n)
-        return s;
-    W->json->open(out, NULL, '[');
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < names[i].n; k++) {
-            const struct token *t = &names[i].tokens[k];
-
-            W->json->open(out, NULL, '{');
-            W->json->put(out, "t", wharf_text(encode(req, t->points, t->n_points)));
-            W->json->put(out, "w", (wharf_val){.type = WHARF_V_DOUBLE, .u.d = name_weight(&names[i], k)});
-            W->json->close(out);
-        }
+    if (!list->n)
+        return WHARF_OK;
+    tokens.p = W->mem->alloc(req, (list->n + 1) * sizeof(*tokens.p));
+    weights.p = W->mem->alloc(req, (list->n + 1) * sizeof(*weights.p));
+    for (size_t i = 0; i < list->n; i++) {
+        contacts.p[i] = list->p[i].contact;
+        tokens.p[i] = list->p[i].token;
+        weights.p[i] = W->mem->format(req, "%.9g", list->p[i].weight);
     }
-    W->json->close(out);
-    args[2] = wharf_text(W->json->result_text(out));
-    s = W->db->exec(req, add_sql, args, 3, NULL);
-    return s == WHARF_OK ? learn(req, names, n) : s;
+    args[1] = ids_array(req, &contacts);
+    args[2] = ids_array(req, &tokens);
+    args[3] = ids_array(req, &weights);
+    s = W->db->exec(req, sql, args, 4, NULL);
+    return s == WHARF_OK ? learn(req, &tokens) : s;
+}
+
+wharf_status index_remove(wharf_req *req, const struct ids *contacts)
+{
+    static const char sql[] =
+        "DELETE FROM contacts.token WHERE organization_id = $1::text AND contact_id = ANY ($2::text[])";
+    wharf_val args[2] = {wharf_text(W->req->organization(req)), ids_array(req, contacts)};
+
+    return W->db->exec(req, sql, args, 2, NULL);
 }
 
 /* ---- finding ---- */
@@ -170,22 +212,6 @@ static void add_lookup(void *arg, wharf_str text)
         g->lookups->p[g->lookups->n++] = text;
 }
 
-static size_t points_of(wharf_str s, uint32_t *points)
-{
-    const unsigned char *p = (const unsigned char *)s.p, *end = p + s.n;
-    size_t n = 0;
-
-    while (p < end && n < TOKEN_POINTS) {
-        size_t more = *p < 0x80 ? 0 : *p < 0xE0 ? 1 : *p < 0xF0 ? 2 : 3;
-        uint32_t c = more ? *p & (0x3Fu >> more) : *p;
-
-        for (p++; more && p < end; more--, p++)
-            c = c << 6 | (*p & 0x3Fu);
-        points[n++] = c;
-    }
-    return n;
-}
-
 /* Words that share a deletion with one of the name's, or begin with it. */
 static wharf_status guess_mistyped(wharf_req *req, const struct name *name, struct guess *g)
 {
@@ -207,8 +233,8 @@ static wharf_status guess_mistyped(wharf_req *req, const struct name *name, stru
         const struct token *t = &name->tokens[i];
 
         if (edits_allowed(t->n_points, FUZZY_AUTO))
-            each_deletion(req, t, edits_allowed(t->n_points, FUZZY_AUTO) > 1 ? DELETED_TWO_FROM : TOKEN_POINTS + 1,
-                add_lookup, g);
+            each_deletion(req, t->points, t->n_points,
+                edits_allowed(t->n_points, FUZZY_AUTO) > 1 ? DELETED_TWO_FROM : TOKEN_POINTS + 1, add_lookup, g);
         if (t->n_points >= PREFIX_FROM)
             prefixes.p[prefixes.n++] = encode(req, t->points, t->n_points);
     }

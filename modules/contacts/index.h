@@ -10,8 +10,16 @@
 
 enum { CANDIDATES_MAX = 200 };
 
-/* The words of these names are the contact's, and no others; n 0: it has none any more. */
-wharf_status index_write(wharf_req *req, wharf_str contact, const struct name *names, size_t n);
+/* Words of names, each with what it counts. */
+struct words {
+    struct indexed *p;
+    size_t n, cap;
+};
+/* The texts are the request's; contact must live as long as the list. */
+void words_add(wharf_req *req, struct words *list, wharf_str contact, const struct name *name);
+/* They are their contacts' words from now on; none of these had any. */
+wharf_status index_add(wharf_req *req, const struct words *list);
+wharf_status index_remove(wharf_req *req, const struct ids *contacts);
 /* The contacts (CANDIDATES_MAX at most) that share most of the name's words, as written, mistyped, shortened or by another form of them. */
 wharf_status index_find(wharf_req *req, const struct name *name, struct ids *ret);
 

@@ -130,6 +130,48 @@ wharf_status contact_joined(wharf_req *req, wharf_str contact, const struct ids 
     return s;
 }
 
+/* ---- many contacts at once ---- */
+
+static wharf_status change_groups(
+    wharf_req *req, const char *sql, const struct ids *groups, const struct ids *contacts)
+{
+    wharf_val args[5] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_null(),
+        {.type = WHARF_V_TIME_US, .u.i = W->req->now_us(req)}, wharf_text(W->req->actor(req))};
+    const wharf_rows *rows;
+    wharf_status s;
+
+    if (!groups->n)
+        return WHARF_OK;
+    args[1] = ids_array(req, groups);
+    args[2] = ids_array(req, contacts);
+    s = W->db->query(req, sql, args, 5, &rows);
+    return s == WHARF_OK ? tell_groups(req, rows) : s;
+}
+
+wharf_status groups_gain(wharf_req *req, const struct ids *groups, const struct ids *contacts)
+{
+    static const char sql[] =
+        "UPDATE contacts.contact_group g SET children = g.children || u.list, members = jsonb_set(g.members, "
+        "'{children}', (g.members -> 'children') || u.list), version = g.version + jsonb_array_length(u.list),"
+        " updated_at = $4::timestamptz, updated_by = $5::text"
+        " FROM (SELECT x.g, jsonb_agg(x.c ORDER BY x.n) AS list FROM unnest($2::text[], $3::text[]) WITH ORDINALITY "
+        "x(g, c, n) GROUP BY x.g) u WHERE g.organization_id = $1::text AND g.id = u.g RETURNING g.id";
+
+    return change_groups(req, sql, groups, contacts);
+}
+
+wharf_status groups_lose(wharf_req *req, const struct ids *groups, const struct ids *contacts)
+{
+    static const char sql[] =
+        "UPDATE contacts.contact_group g SET children = g.children - u.ids, members = jsonb_build_object('children',"
+        " (g.members -> 'children') - u.ids, 'primary', (g.members -> 'primary') - u.ids), version = g.version + "
+        "cardinality(u.ids), updated_at = $4::timestamptz, updated_by = $5::text"
+        " FROM (SELECT x.g, array_agg(x.c) AS ids FROM unnest($2::text[], $3::text[]) x(g, c) GROUP BY x.g) u"
+        " WHERE g.organization_id = $1::text AND g.id = u.g RETURNING g.id";
+
+    return change_groups(req, sql, groups, contacts);
+}
+
 /* ---- a group changed its children: contacts are told by the group's event only ---- */
 
 wharf_status group_took(wharf_req *req, wharf_str group, const struct ids *added, const struct ids *removed)

@@ -197,4 +197,4 @@ static wharf_status listeners(wharf_req *req, wharf_str type, const wharf_str **
 }
 
 const wharf_org_directory_api org_directory = {WHARF_HEAD(wharf_org_directory_api), users, grant, setting, country,
-    locations, setting_json, email_form, phone_form, owners, administrators, listeners};
+    locations, setting_json, email_form, phone_form, owners, administrators, listeners, phone_form_in};

@@ -17,10 +17,9 @@ bool email_form(wharf_str s)
 }
 
 /* Digits of a phone, with '+' in front where the country is known. False: something that is no phone. */
-bool phone_form(wharf_req *req, wharf_str s, wharf_str *ret)
+bool phone_form_in(wharf_req *req, wharf_str country, wharf_str s, wharf_str *ret)
 {
     char *out = org_host->mem->alloc(req, s.n + 1);
-    wharf_str country = WHARF_S("US");
     bool plus = s.n && s.p[0] == '+', america;
     size_t k = 0;
 
@@ -33,11 +32,18 @@ bool phone_form(wharf_req *req, wharf_str s, wharf_str *ret)
     }
     if (k < PHONE_MIN || k > PHONE_MAX)
         return false;
-    org_directory.country(req, &country);
     america = same(country, WHARF_S("US")) || same(country, WHARF_S("CA"));
     if (!plus && america && (k == 10 || (k == 11 && out[0] == '1')))
         *ret = org_host->mem->format(req, "%s%.*s", k == 10 ? "+1" : "+", (int)k, out);
     else
         *ret = org_host->mem->format(req, "%s%.*s", plus ? "+" : "", (int)k, out);
     return true;
+}
+
+bool phone_form(wharf_req *req, wharf_str s, wharf_str *ret)
+{
+    wharf_str country = WHARF_S("US");
+
+    org_directory.country(req, &country);
+    return phone_form_in(req, country, s, ret);
 }

@@ -96,5 +96,6 @@ static inline bool acts_as_owner(wharf_req *req)
 /* forms.c: the service's email and phone */
 bool email_form(wharf_str s);
 bool phone_form(wharf_req *req, wharf_str s, wharf_str *ret);
+bool phone_form_in(wharf_req *req, wharf_str country, wharf_str s, wharf_str *ret); /* of that country: asks nothing */
 
 #endif

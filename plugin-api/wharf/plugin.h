@@ -253,6 +253,10 @@ typedef struct wharf_hooks {
     /* A list with `search`: tells the rows that match by res->hit(), instead of the generic search. text: as it was sent; all_words: rows
      * with some of the words do not match. At most 1,000 hits count; filters and locations hold as for any list. */
     wharf_status (*search)(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits);
+    /* check and written for a set of different rows at once, each with one statement for all (wharf/service/many.h): called instead of them when every
+     * plugin with such a rule on the resource has the set's form too. Same rules, same outcome. old_recs is NULL on create, new_recs on delete. */
+    wharf_status (*check_many)(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n);
+    wharf_status (*written_many)(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs, const wharf_rec *const *new_recs, size_t n);
 } wharf_hooks;
 
 /* A resource is data: definition is the text of schemas/<area>/<name>.json (section 6). */

@@ -18,7 +18,7 @@ enum wharf_user_flag {
         4 /* reaches the location asked for (spec 01 section 7); set for all when none was asked for */
 };
 
-/* Service "org.directory", version 1.2. */
+/* Service "org.directory", version 1.3. */
 typedef struct wharf_org_directory_api {
     wharf_head head;
     /* ret_flags[i]: WHARF_USER_* of ids[i]; one query for all. location_id may be empty. */
@@ -47,6 +47,9 @@ typedef struct wharf_org_directory_api {
     /* 1.2 */
     /* The addresses of the active users whose notification_events have the type. */
     wharf_status (*listeners)(wharf_req *req, wharf_str type, const wharf_str **ret_emails, size_t *ret_n);
+    /* 1.3 */
+    /* As phone(), for many of them: country is what country() told. Asks nothing. */
+    bool (*phone_in)(wharf_req *req, wharf_str country, wharf_str text, wharf_str *ret_phone);
 } wharf_org_directory_api;
 
 #ifdef __cplusplus

@@ -1,0 +1,276 @@
+/* set.c - the pipeline of a write of many. See set.h. Leaves to others: its statements (set_rows.c), single rows (write.c). */
+#include "resource/set.h"
+
+#include "util/str.h"
+
+/* ---- whose problem it is ---- */
+
+/* What no row is to blame for: it would have failed any other as well. */
+static bool is_everybodys(const struct wharf_req *req, const char *code)
+{
+    return code_status(req->engine, code) >= 500 || !strcmp(code, "conflict");
+}
+
+static void take_problems(struct wharf_req *req, struct write_set *set)
+{
+    struct set_row *row = set->current;
+    struct problem *all;
+
+    if (!req->n_problems || set->broken)
+        return;
+    for (size_t i = 0; i < req->n_problems; i++)
+        set->broken |= !row || is_everybodys(req, req->problems[i].code);
+    if (set->broken)
+        return;
+    all = ARENA_ARRAY(req->arena, struct problem, row->n_problems + req->n_problems);
+    if (row->n_problems)
+        memcpy(all, row->problems, row->n_problems * sizeof(*all));
+    memcpy(all + row->n_problems, req->problems, req->n_problems * sizeof(*all));
+    set->n_failed += !row->failed;
+    row->failed = true;
+    row->problems = all;
+    row->n_problems += req->n_problems;
+    req_clear_problems(req);
+}
+
+void set_at(struct wharf_req *req, struct set_row *row)
+{
+    struct write_set *set = req->set;
+
+    take_problems(req, set);
+    set->current = row;
+}
+
+void set_sift(struct wharf_req *req, struct write_set *set)
+{
+    size_t n = 0;
+
+    set_at(req, NULL);
+    for (size_t i = 0; i < set->n_live; i++) {
+        if (!set->live[i]->failed)
+            set->live[n++] = set->live[i];
+    }
+    set->n_live = n;
+}
+
+/* ---- hooks ---- */
+
+static bool has_stage(const wharf_hooks *h, enum hook_stage stage)
+{
+    return stage == HOOK_CHECK ? h->check_many != NULL : h->written_many != NULL;
+}
+
+/* The rules of one stage for the live rows. Old and new rows as the op has them. */
+static wharf_status set_hooks(struct wharf_req *req, struct write_set *set, enum hook_stage stage)
+{
+    for (size_t i = 0; i < set->res->n_hooks; i++) {
+        const struct hook_entry *h = &set->res->hooks[i];
+        const wharf_rec **old_recs = ARENA_ARRAY(req->arena, const wharf_rec *, set->n_live + 1);
+        wharf_rec **new_recs = ARENA_ARRAY(req->arena, wharf_rec *, set->n_live + 1);
+        const struct plugin *before;
+        size_t failed = set->n_failed;
+        wharf_status s;
+
+        if (!has_stage(h->hooks, stage) || !set->n_live)
+            continue;
+        for (size_t k = 0; k < set->n_live; k++) {
+            old_recs[k] = set->live[k]->w.old_rec;
+            new_recs[k] = set->live[k]->w.new_rec;
+        }
+        before = plugin_enter(req, h->plugin, stage == HOOK_CHECK ? "check_many" : "written_many");
+        s = stage == HOOK_CHECK ? h->hooks->check_many(req, set->op, set->op == OP_CREATE ? NULL : old_recs,
+                                      set->op == OP_DELETE ? NULL : new_recs, set->n_live)
+                                : h->hooks->written_many(req, set->op, set->op == OP_CREATE ? NULL : old_recs,
+                                      set->op == OP_DELETE ? NULL : (const wharf_rec *const *)new_recs, set->n_live);
+        plugin_leave(req, before);
+        set_sift(req, set);
+        if (set->singly)
+            return WHARF_CONFLICT;
+        if (s != WHARF_OK && !set->broken && set->n_failed == failed)
+            return req_fail(req, "internal", NULL, NULL);
+        if (set->broken)
+            return WHARF_INVALID;
+    }
+    return WHARF_OK;
+}
+
+/* ---- as a set ---- */
+
+static bool as_a_set(const struct write_set *set)
+{
+    const struct resource *res = set->res;
+    const struct definition *d = res->def;
+
+    if (set->n < 2 || set->op == OP_UPDATE || d->parent)
+        return false;
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (d->fields[i].kind == FIELD_CHILDREN)
+            return false;
+    }
+    for (size_t i = 0; i < res->n_hooks; i++) {
+        const wharf_hooks *h = res->hooks[i].hooks;
+
+        if ((h->check && !h->check_many) || (h->written && !h->written_many))
+            return false;
+    }
+    return true;
+}
+
+static void check_bodies(struct wharf_req *req, struct write_set *set)
+{
+    for (size_t i = 0; i < set->n && !set->broken; i++) {
+        struct write *w = &set->rows[i].w;
+
+        set_at(req, &set->rows[i]);
+        write_check_body(req, w);
+        set->singly |= w->disable_webhooks;
+    }
+    set_sift(req, set);
+}
+
+static void new_rows(struct wharf_req *req, struct write_set *set)
+{
+    for (size_t i = 0; i < set->n_live; i++) {
+        struct write *w = &set->live[i]->w;
+
+        write_new_id(req, w);
+        w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
+        *w->new_rec = (struct wharf_rec){.res = w->res, .arena = req->arena, .values = w->values, .id = w->id};
+    }
+}
+
+/* With WHARF_MANY_ALL one refused row is enough. */
+static bool refused(const struct write_set *set)
+{
+    return (set->flags & WHARF_MANY_ALL) && set->n_failed;
+}
+
+static wharf_status finish_set(struct wharf_req *req, struct write_set *set)
+{
+    size_t before = set->n_live;
+    wharf_status s = set_hooks(req, set, HOOK_WRITTEN);
+
+    if (s == WHARF_OK && set->n_live != before) { /* refused when it was written already: it has to be undone alone */
+        set->singly = true;
+        s = WHARF_CONFLICT;
+    }
+    if (s == WHARF_OK && set->op == OP_CREATE)
+        s = set_read(req, set);
+    for (size_t i = 0; s == WHARF_OK && i < set->n_live; i++)
+        queue_committed(req, set->res, set->op, set->live[i]->w.old_rec,
+            set->op == OP_DELETE ? NULL : set->live[i]->w.new_rec);
+    return s == WHARF_OK ? set_history(req, set) : s;
+}
+
+static wharf_status create_set(struct wharf_req *req, struct write_set *set)
+{
+    wharf_status s;
+
+    check_bodies(req, set);
+    if (set->broken || set->singly)
+        return WHARF_CONFLICT;
+    s = references_check_set(req, set);
+    if (s != WHARF_OK)
+        return s;
+    new_rows(req, set);
+    s = set_hooks(req, set, HOOK_CHECK);
+    if (s != WHARF_OK || refused(set) || !set->n_live)
+        return s;
+    s = set_insert(req, set);
+    if (s != WHARF_OK || refused(set) || !set->n_live)
+        return s;
+    s = set_read(req, set);
+    return s == WHARF_OK ? finish_set(req, set) : s;
+}
+
+static wharf_status delete_set(struct wharf_req *req, struct write_set *set)
+{
+    wharf_status s = set_lock(req, set);
+
+    if (s == WHARF_OK)
+        s = set_hooks(req, set, HOOK_CHECK);
+    if (s != WHARF_OK || refused(set) || !set->n_live)
+        return s;
+    s = set_delete(req, set);
+    return s == WHARF_OK ? finish_set(req, set) : s;
+}
+
+/* ---- row by row ---- */
+
+static wharf_status each_row(struct wharf_req *req, struct write_set *set)
+{
+    for (size_t i = 0; i < set->n; i++) {
+        struct set_row *row = &set->rows[i];
+
+        set_at(req, row);
+        write_transaction(req, &row->w);
+        row->stored = !req->n_problems;
+        set_at(req, NULL);
+        if (set->broken)
+            return WHARF_UNAVAILABLE;
+        if (refused(set))
+            break;
+    }
+    return WHARF_OK;
+}
+
+/* As it was before anything was tried. */
+static void start_over(struct write_set *set, const struct write *start)
+{
+    set->n_failed = set->n_live = 0;
+    set->broken = set->singly = false;
+    set->current = NULL;
+    for (size_t i = 0; i < set->n; i++) {
+        set->rows[i] = (struct set_row){.w = start[i]};
+        set->live[set->n_live++] = &set->rows[i];
+    }
+}
+
+static wharf_status run(struct wharf_req *req, struct write_set *set)
+{
+    struct write *start = ARENA_ARRAY(req->arena, struct write, set->n + 1);
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; i < set->n; i++)
+        start[i] = set->rows[i].w;
+    set->live = ARENA_ARRAY(req->arena, struct set_row *, set->n + 1);
+    start_over(set, start);
+    if (as_a_set(set)) {
+        if (req_begin(req) != WHARF_OK)
+            return WHARF_UNAVAILABLE;
+        s = set->op == OP_CREATE ? create_set(req, set) : delete_set(req, set);
+        if (s == WHARF_OK && !set->broken && !refused(set))
+            return req_commit(req);
+        req_rollback(req);
+        if (set->broken || !set->singly)
+            return s == WHARF_OK && set->broken ? WHARF_UNAVAILABLE : s;
+        req_clear_problems(req);
+        start_over(set, start);
+    }
+    return each_row(req, set);
+}
+
+wharf_status write_set(struct wharf_req *req, struct write_set *set)
+{
+    wharf_status s;
+
+    if (req->n_problems)
+        return WHARF_INVALID;
+    if (req->res_depth >= RECURSION_MAX)
+        return req_fail(req, "internal", NULL, "writes nested deeper than %d", RECURSION_MAX);
+    if (set->res->def->live == LIVE_READ && req->who->test_mode)
+        return write_live_refused(req, set->res);
+    if (req_begin(req) != WHARF_OK)
+        return WHARF_UNAVAILABLE;
+    set->outer = req->set;
+    req->set = set;
+    req->res_depth++;
+    s = run(req, set);
+    req->res_depth--;
+    req->set = set->outer;
+    if (s != WHARF_OK || refused(set)) {
+        req_rollback(req);
+        return s;
+    }
+    return req_commit(req);
+}

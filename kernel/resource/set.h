@@ -1,0 +1,57 @@
+/* set.h - a write of many: rows of one resource created, updated or deleted together, with the outcome of each
+ * (plugin-api/wharf/service/many.h says what callers may count on).
+ *
+ * Each row goes through the pipeline of write.h. Where every rule of the resource has a form for sets, rows, change-log lines and events are
+ * written in one statement each (set_rows.c); else, and whenever a set can't be judged as one, row by row. Same rows, same outcome.
+ */
+#ifndef WHARF_RESOURCE_SET_H
+#define WHARF_RESOURCE_SET_H
+
+#include "resource/write.h"
+#include "wharf/service/many.h"
+
+struct set_row {
+    struct write w; /* op, id, body, filled in by the caller; results as of write_run */
+    struct problem *problems; /* of a row that was not written */
+    size_t n_problems;
+    bool failed;
+    bool stored; /* its statement took effect */
+};
+
+struct write_set {
+    const struct resource *res;
+    uint32_t op;
+    uint32_t flags; /* WHARF_MANY_* */
+    struct set_row *rows;
+    size_t n, n_failed;
+    /* of the pipeline: */
+    struct write_set *outer; /* whose hook this set was made in */
+    struct set_row *current; /* what is told now is about this row; NULL: about none */
+    struct set_row **live; /* those that no rule has refused so far: what hooks are called with */
+    size_t n_live;
+    bool broken; /* something is wrong that is not a row's: its problems are on the request */
+    bool singly; /* a rule can't judge these rows as a set */
+};
+
+/* Writes the set in the request's transaction, in a savepoint of it, or in one of its own. WHARF_OK: the rows' outcomes stand in the set, and
+ * with WHARF_MANY_ALL either all or none were written. Else nothing was, and problems are on the request. */
+wharf_status write_set(struct wharf_req *req, struct write_set *set);
+
+/* Problems told so far are the current row's; those from now on are row's (NULL: nobody's). */
+void set_at(struct wharf_req *req, struct set_row *row);
+/* The rows that are left, after the problems told so far were given to theirs. */
+void set_sift(struct wharf_req *req, struct write_set *set);
+
+/* The references of the live rows (references.c): one look for all ids of a field. */
+wharf_status references_check_set(struct wharf_req *req, struct write_set *set);
+
+/* set_rows.c: the statements. Conflicts with a unique rule are the row's problem; other failures are the request's. */
+wharf_status set_insert(struct wharf_req *req, struct write_set *set);
+wharf_status set_delete(struct wharf_req *req, struct write_set *set);
+/* The live rows as they stand, into new_rec; or those to be deleted, locked, into old_rec: who is not there is told not_found. */
+wharf_status set_read(struct wharf_req *req, struct write_set *set);
+wharf_status set_lock(struct wharf_req *req, struct write_set *set);
+/* Change-log lines and events of the live rows. */
+wharf_status set_history(struct wharf_req *req, struct write_set *set);
+
+#endif

@@ -1,0 +1,281 @@
+/* set_rows.c - the statements of a write of many: each for all rows of the set (docs/decisions.md 25). See set.h. */
+#include <stdlib.h>
+
+#include "event/history.h"
+#include "resource/set.h"
+#include "util/str.h"
+#include "util/time.h"
+
+/* ---- rows by their ids ---- */
+
+static int by_id(const void *x, const void *y)
+{
+    wharf_str a = (*(struct set_row *const *)x)->w.id, b = (*(struct set_row *const *)y)->w.id;
+    int order = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
+
+    return order ? order : (a.n > b.n) - (a.n < b.n);
+}
+
+static struct set_row **sorted_rows(struct wharf_req *req, const struct write_set *set)
+{
+    struct set_row **rows = ARENA_ARRAY(req->arena, struct set_row *, set->n_live + 1);
+
+    memcpy(rows, set->live, set->n_live * sizeof(struct set_row *));
+    qsort(rows, set->n_live, sizeof(struct set_row *), by_id);
+    return rows;
+}
+
+static struct set_row *row_of(struct set_row *const *sorted, size_t n, wharf_str id)
+{
+    struct set_row key = {.w = {.id = id}}, *at = &key;
+    struct set_row *const *found = bsearch(&at, sorted, n, sizeof(struct set_row *), by_id);
+
+    return found ? *found : NULL;
+}
+
+static void bind_ids(struct wharf_req *req, struct sql *s, struct set_row *const *rows, size_t n)
+{
+    wharf_str *ids = ARENA_ARRAY(req->arena, wharf_str, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = rows[i]->w.id;
+    sql_bind_array(s, ids, n);
+    sql_add(s, "::text[]");
+}
+
+/* ---- create ---- */
+
+/* One array per column, the rows' values in their order. False: a secret could not be sealed. */
+static bool bind_column(struct wharf_req *req, struct sql *s, const struct write_set *set, const struct field *f)
+{
+    struct sql_arg *cells = ARENA_ARRAY(req->arena, struct sql_arg, set->n_live);
+
+    for (size_t i = 0; i < set->n_live; i++) {
+        if (!write_cell(req, &set->live[i]->w, f, &cells[i])) {
+            req_fail(req, "secrets.unavailable", f->name, NULL);
+            return false;
+        }
+    }
+    sql_add(s, ", ");
+    sql_bind_cells(s, cells, set->n_live);
+    sql_addf(s, "::%s[]", store_type(f));
+    return true;
+}
+
+static bool insert_statement(struct wharf_req *req, const struct write_set *set, struct sql *s)
+{
+    const struct definition *d = set->res->def;
+
+    sql_init(s, req->arena);
+    sql_addf(
+        s, "INSERT INTO %s (organization_id, created_at, updated_at, created_by, updated_by, version, id", d->table);
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (field_written(&d->fields[i]))
+            sql_addf(s, ", %s", d->fields[i].column);
+    }
+    sql_add(s, ") SELECT ");
+    sql_bind(s, organization_of(&req->who->access, d));
+    for (int i = 0; i < 2; i++) {
+        sql_add(s, ", ");
+        sql_bind(s, time_iso(req->arena, req->now_us));
+        sql_add(s, "::timestamptz");
+    }
+    for (int i = 0; i < 2; i++) {
+        sql_add(s, ", ");
+        sql_bind(s, req->who->actor_id);
+    }
+    sql_add(s, ", 1, u.* FROM unnest(");
+    bind_ids(req, s, set->live, set->n_live);
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (field_written(&d->fields[i]) && !bind_column(req, s, set, &d->fields[i]))
+            return false;
+    }
+    sql_add(s, ") u ON CONFLICT DO NOTHING RETURNING id");
+    return true;
+}
+
+/* What met a unique rule is tried again alone: the database says which rule. */
+static wharf_status insert_alone(struct wharf_req *req, struct set_row *row)
+{
+    wharf_status s;
+
+    set_at(req, row);
+    if (req_begin(req) != WHARF_OK)
+        return WHARF_UNAVAILABLE;
+    s = write_insert(req, &row->w);
+    if (s == WHARF_OK) {
+        row->stored = true;
+        return req_commit(req);
+    }
+    req_rollback(req);
+    return WHARF_OK;
+}
+
+wharf_status set_insert(struct wharf_req *req, struct write_set *set)
+{
+    struct set_row **sorted = sorted_rows(req, set);
+    struct db_error e;
+    struct sql s;
+    PGresult *r;
+
+    if (!insert_statement(req, set, &s))
+        return WHARF_INTERNAL;
+    r = req_try_sql(req, &s, &e);
+    if (!r)
+        return req_database_problem(req, &e);
+    for (int i = 0; i < PQntuples(r); i++) {
+        struct set_row *row = row_of(sorted, set->n_live, str_z(PQgetvalue(r, i, 0)));
+
+        if (row)
+            row->stored = true;
+    }
+    for (size_t i = 0; (size_t)PQntuples(r) < set->n_live && i < set->n_live; i++) {
+        if (!set->live[i]->stored && insert_alone(req, set->live[i]) != WHARF_OK)
+            return WHARF_UNAVAILABLE;
+    }
+    set_sift(req, set);
+    return set->broken ? WHARF_UNAVAILABLE : WHARF_OK;
+}
+
+/* ---- reading ---- */
+
+wharf_status set_read(struct wharf_req *req, struct write_set *set)
+{
+    const struct definition *d = set->res->def;
+    struct set_row **sorted = sorted_rows(req, set);
+    struct sql s;
+    PGresult *r;
+
+    sql_init(&s, req->arena);
+    sql_addf(&s, "SELECT %s FROM %s t WHERE t.organization_id = ", set->res->columns_full, d->table);
+    sql_bind(&s, organization_of(&req->who->access, d));
+    sql_add(&s, " AND t.id = ANY (");
+    bind_ids(req, &s, set->live, set->n_live);
+    sql_add(&s, ")");
+    if (d->soft_delete)
+        sql_add(&s, " AND t.deleted_at IS NULL");
+    r = req_query_sql(req, &s);
+    if (!r)
+        return WHARF_UNAVAILABLE;
+    for (size_t i = 0; i < set->n_live; i++)
+        set->live[i]->w.new_rec = NULL;
+    for (int i = 0; i < PQntuples(r); i++) {
+        struct wharf_rec *rec = record_from_result(req->arena, set->res, r, i);
+        struct set_row *row = row_of(sorted, set->n_live, record_id(rec));
+
+        if (row)
+            row->w.new_rec = rec;
+    }
+    for (size_t i = 0; i < set->n_live; i++) {
+        struct write *w = &set->live[i]->w;
+
+        if (!w->new_rec)
+            return req_fail(req, "internal", NULL, "a %s vanished while it was written", d->title);
+        w->new_rec->values = w->values;
+    }
+    return WHARF_OK;
+}
+
+/* ---- delete ---- */
+
+/* Ordered by id, so that two that lock the same rows don't wait for each other. */
+static PGresult *lock_rows(struct wharf_req *req, const struct write_set *set, struct set_row *const *sorted)
+{
+    const struct definition *d = set->res->def;
+    struct narrowing narrow;
+    struct sql s;
+
+    if (!narrow_rows_of(req, set->res, str_z(""), &narrow))
+        return NULL;
+    sql_init(&s, req->arena);
+    sql_addf(&s, "SELECT %s FROM %s t WHERE ", set->res->columns_full, d->table);
+    query_visible(&s, d, &req->who->access, false);
+    sql_add(&s, " AND t.id = ANY (");
+    bind_ids(req, &s, sorted, set->n_live);
+    sql_add(&s, ")");
+    narrow_sql(&s, &narrow);
+    sql_add(&s, " ORDER BY t.id FOR UPDATE OF t");
+    return req_query_sql(req, &s);
+}
+
+wharf_status set_lock(struct wharf_req *req, struct write_set *set)
+{
+    struct set_row **sorted = sorted_rows(req, set);
+    PGresult *r = lock_rows(req, set, sorted);
+
+    if (!r)
+        return WHARF_UNAVAILABLE;
+    for (int i = 0; i < PQntuples(r); i++) {
+        struct wharf_rec *rec = record_from_result(req->arena, set->res, r, i);
+        struct set_row *row = row_of(sorted, set->n_live, record_id(rec));
+
+        if (row)
+            row->w.old_rec = rec;
+    }
+    for (size_t i = 0; i < set->n_live && !set->broken; i++) {
+        struct write *w = &set->live[i]->w;
+
+        set_at(req, set->live[i]);
+        if (!w->old_rec)
+            req_problem(req, "not_found", w->id, NULL, str_z(""));
+        else if (check_location(req, set->res, w->old_rec))
+            route_precondition(req, w->old_rec);
+    }
+    for (size_t i = 1; i < set->n_live; i++) /* the same row twice: the second finds it gone, as row by row */
+        set->singly |= str_eq(sorted[i]->w.id, sorted[i - 1]->w.id);
+    set_sift(req, set);
+    return set->broken || set->singly ? WHARF_CONFLICT : WHARF_OK;
+}
+
+/* Events show the row as its retrieve does: computed fields too. */
+static bool compute_for_events(struct wharf_req *req, const struct write_set *set)
+{
+    struct wharf_rec **recs = ARENA_ARRAY(req->arena, struct wharf_rec *, set->n_live + 1);
+    struct view view = {.in = IN_RETRIEVE};
+
+    for (size_t i = 0; i < set->n_live; i++)
+        recs[i] = set->op == OP_DELETE ? set->live[i]->w.old_rec : set->live[i]->w.new_rec;
+    return compute_fields(req, set->res, recs, set->n_live, &view) == WHARF_OK;
+}
+
+wharf_status set_delete(struct wharf_req *req, struct write_set *set)
+{
+    const struct definition *d = set->res->def;
+    struct sql s;
+
+    if (d->events.deleted && !compute_for_events(req, set))
+        return WHARF_INTERNAL;
+    sql_init(&s, req->arena);
+    if (d->soft_delete) {
+        sql_addf(&s, "UPDATE %s SET version = version + 1, deleted_at = ", d->table);
+        sql_bind(&s, time_iso(req->arena, req->now_us));
+        sql_add(&s, "::timestamptz, updated_by = ");
+        sql_bind(&s, req->who->actor_id);
+    } else {
+        sql_addf(&s, "DELETE FROM %s", d->table);
+    }
+    sql_add(&s, " WHERE organization_id = ");
+    sql_bind(&s, organization_of(&req->who->access, d));
+    sql_add(&s, " AND id = ANY (");
+    bind_ids(req, &s, set->live, set->n_live);
+    sql_add(&s, ")");
+    if (!req_query_sql(req, &s))
+        return WHARF_UNAVAILABLE;
+    for (size_t i = 0; i < set->n_live; i++)
+        set->live[i]->stored = true;
+    return WHARF_OK;
+}
+
+/* ---- history ---- */
+
+wharf_status set_history(struct wharf_req *req, struct write_set *set)
+{
+    const struct definition *d = set->res->def;
+    struct change *changes = ARENA_ARRAY(req->arena, struct change, set->n_live + 1);
+
+    if (set->op == OP_CREATE && d->events.created && !compute_for_events(req, set))
+        return WHARF_INTERNAL;
+    for (size_t i = 0; i < set->n_live; i++)
+        write_change(req, &set->live[i]->w, str_z(""), str_z(""), &changes[i]);
+    return history_write_many(req, changes, set->n_live);
+}

@@ -1,0 +1,473 @@
+/* import_file.c - a file of contacts is opened and judged row by row (spec 02 section 5). See import.h.
+ *
+ * Leaves to others: reading files (wharf.import), fetching them (wharf.fetch), writing the rows (import.c).
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "import.h"
+
+enum { NAME_MAX_LENGTH = 191, EMAIL_MAX = 254, ADDRESS_MAX = 512, KEY_MAX = 100, VALUE_MAX = 500 };
+
+/* ---- the file ---- */
+
+static wharf_status close_at_end(struct reading *r, int fd)
+{
+    r->fd = dup(fd);
+    return r->fd < 0 ? W->err->fail(r->req, "file.not_available", "csv_url", NULL) : WHARF_OK;
+}
+
+static wharf_status too_large(wharf_req *req)
+{
+    return W->err->fail(req, "body.too_large", "csv_url",
+        "A file has at most 25,000 rows and 25 MB; send larger ones to POST /v1/batches");
+}
+
+wharf_status file_open(struct reading *r, wharf_str url)
+{
+    const wharf_fetch_request ask = {.head = WHARF_HEAD(wharf_fetch_request),
+        .url = url,
+        .flags = WHARF_FETCH_TO_FILE,
+        .redirects = 3,
+        .max_bytes = FILE_MAX,
+        .total_ms = 60000};
+    wharf_fetch *f;
+    wharf_str type;
+    wharf_status s;
+
+    r->fd = -1;
+    if (url.n > 5 && (!memcmp(url.p, "data:", 5) || !memcmp(url.p, "DATA:", 5))) {
+        if (!contacts_forms->data_url(r->req, url, &type, &r->bytes))
+            return W->err->fail(r->req, "batch.base64_invalid", "csv_url", NULL);
+        return r->bytes.n > FILE_MAX ? too_large(r->req) : WHARF_OK;
+    }
+    s = contacts_web->get(r->req, &ask, "csv_url", &f);
+    return s == WHARF_OK ? close_at_end(r, contacts_web->file(f)) : s;
+}
+
+wharf_import *file_rows(struct reading *r)
+{
+    return contacts_files->open(r->req, "contact", r->fd, r->bytes, NULL);
+}
+
+/* What is wrong with the file as a whole. */
+static wharf_status file_problem(struct reading *r, wharf_import *in)
+{
+    wharf_str code, message;
+
+    if (!contacts_files->problem(in, &code, &message))
+        return W->err->fail(r->req, "file.unsupported_type", "csv_url", NULL);
+    if (wharf_same(code, WHARF_S("batch.header_missing")))
+        return W->err->fail(r->req, code.p, "Name", "%s", message.p);
+    return W->err->fail(r->req, code.p, "csv_url", "%s", message.p);
+}
+
+/* ---- columns ---- */
+
+/* Letters and digits only, in lower case. */
+static size_t bare(wharf_str s, char *out, size_t room)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n && n + 1 < room; i++) {
+        char c = s.p[i];
+
+        if (c == ' ' || c == '_' || c == '-')
+            continue;
+        out[n++] = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+    }
+    out[n] = 0;
+    return n;
+}
+
+static enum use use_of(wharf_str header, wharf_str *ret_key)
+{
+    static const char *const names[USES] = {[USE_NAME] = "name",
+        [USE_FIRST] = "firstname",
+        [USE_LAST] = "lastname",
+        [USE_EMAIL] = "email",
+        [USE_PHONE] = "phone",
+        [USE_TYPE] = "type",
+        [USE_GROUPS] = "groups",
+        [USE_ADDRESS] = "address"};
+    char text[64];
+
+    bare(header, text, sizeof(text));
+    for (int u = USE_NAME; u < USE_METADATA; u++) {
+        if (!strcmp(text, names[u]))
+            return (enum use)u;
+    }
+    if (!strncmp(text, "metadata.", 9) && header.n > 9) {
+        const char *dot = memchr(header.p, '.', header.n);
+
+        *ret_key = (wharf_str){dot + 1, header.n - (size_t)(dot + 1 - header.p)};
+        return USE_METADATA;
+    }
+    return USE_NONE;
+}
+
+static wharf_status read_columns(struct reading *r, wharf_import *in)
+{
+    bool has[USES] = {false};
+    wharf_str header, path;
+
+    for (r->n_columns = 0; r->n_columns < COLUMNS_MAX && contacts_files->column(in, r->n_columns, &header, &path);
+         r->n_columns++) {
+        struct column *c = &r->columns[r->n_columns];
+
+        c->header = W->mem->dup(r->req, header.p, header.n);
+        c->use = use_of(c->header, &c->key);
+        if (c->use != USE_NONE && c->use != USE_METADATA && has[c->use])
+            return W->err->fail(r->req, "batch.header_duplicate", c->header.p, NULL);
+        has[c->use] = true;
+    }
+    if (!has[USE_NAME] && !(has[USE_FIRST] && has[USE_LAST]))
+        return W->err->fail(r->req, "batch.header_missing", "Name", NULL);
+    return WHARF_OK;
+}
+
+/* ---- groups by id or name ---- */
+
+static wharf_str lowered(wharf_req *req, wharf_str s)
+{
+    char *p = W->mem->alloc(req, s.n + 1);
+
+    for (size_t i = 0; i < s.n; i++)
+        p[i] = (char)(s.p[i] >= 'A' && s.p[i] <= 'Z' ? s.p[i] + ('a' - 'A') : s.p[i]);
+    return (wharf_str){p, s.n};
+}
+
+static int compare(wharf_str a, wharf_str b)
+{
+    int order = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
+
+    return order ? order : (a.n > b.n) - (a.n < b.n);
+}
+
+static int by_id(const void *x, const void *y)
+{
+    return compare(((const struct group_name *)x)->id, ((const struct group_name *)y)->id);
+}
+
+static int by_name(const void *x, const void *y)
+{
+    return compare(((const struct group_name *)x)->name, ((const struct group_name *)y)->name);
+}
+
+static wharf_status read_groups(struct reading *r)
+{
+    static const char sql[] = "SELECT id, name FROM contacts.contact_group"
+                              " WHERE organization_id = $1::text AND resource = 'contact' AND deleted_at IS NULL";
+    wharf_val organization = wharf_text(W->req->organization(r->req)), v;
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(r->req, sql, &organization, 1, &rows);
+
+    if (s != WHARF_OK)
+        return s;
+    r->n_groups = W->db->count(rows);
+    r->by_id = W->mem->alloc(r->req, (r->n_groups + 1) * sizeof(*r->by_id));
+    r->by_name = W->mem->alloc(r->req, (r->n_groups + 1) * sizeof(*r->by_name));
+    for (size_t i = 0; i < r->n_groups; i++) {
+        W->db->value(rows, i, 0, WHARF_V_TEXT, &v);
+        r->by_id[i].id = v.u.s;
+        W->db->value(rows, i, 1, WHARF_V_TEXT, &v);
+        r->by_id[i].name = lowered(r->req, v.u.s);
+    }
+    memcpy(r->by_name, r->by_id, r->n_groups * sizeof(*r->by_name));
+    qsort(r->by_id, r->n_groups, sizeof(*r->by_id), by_id);
+    qsort(r->by_name, r->n_groups, sizeof(*r->by_name), by_name);
+    return WHARF_OK;
+}
+
+/* By its id, or by a name that no other has. */
+static const struct group_name *find_group(const struct reading *r, wharf_str text)
+{
+    const struct group_name key = {text, lowered(r->req, text)}, *last = r->by_name + r->n_groups, *g;
+
+    g = r->n_groups ? bsearch(&key, r->by_id, r->n_groups, sizeof(key), by_id) : NULL;
+    if (g || !r->n_groups)
+        return g;
+    g = bsearch(&key, r->by_name, r->n_groups, sizeof(key), by_name);
+    if (g && ((g > r->by_name && by_name(g, g - 1) == 0) || (g + 1 < last && by_name(g, g + 1) == 0)))
+        return NULL;
+    return g;
+}
+
+bool file_groups(const struct reading *r, wharf_str cell, wharf_out *out)
+{
+    const char *p = cell.p, *end = cell.p + cell.n;
+    struct ids ids = {W->mem->alloc(r->req, (cell.n / 2 + 2) * sizeof(*ids.p)), 0};
+
+    while (p < end) {
+        const char *stop = p;
+        const struct group_name *g;
+        wharf_str one;
+
+        while (stop < end && *stop != ';' && *stop != ',')
+            stop++;
+        one = (wharf_str){p, (size_t)(stop - p)};
+        while (one.n && *one.p == ' ')
+            one = (wharf_str){one.p + 1, one.n - 1};
+        while (one.n && one.p[one.n - 1] == ' ')
+            one.n--;
+        p = stop + 1;
+        if (!one.n)
+            continue;
+        g = find_group(r, one);
+        if (!g)
+            return false;
+        if (!ids_have(&ids, g->id))
+            ids.p[ids.n++] = g->id;
+    }
+    for (size_t i = 0; out && i < ids.n; i++)
+        W->json->put(out, NULL, wharf_text(ids.p[i]));
+    return ids.n <= GROUPS_MAX;
+}
+
+/* ---- judging a row ---- */
+
+static uint32_t hash_of(wharf_str s)
+{
+    uint32_t h = 2166136261u;
+
+    for (size_t i = 0; i < s.n; i++)
+        h = (h ^ (unsigned char)s.p[i]) * 16777619u;
+    return h;
+}
+
+enum { SEEN_SLOTS = 65536 /* twice ROWS_MAX and more */, ROOM = 65536, ALIGN = 16 };
+
+struct room {
+    struct room *next;
+    _Alignas(ALIGN) char bytes[ROOM];
+};
+
+/* n: a few KiB at most. NULL: out of memory, which is told. */
+static void *keep_bytes(struct reading *r, size_t n)
+{
+    char *p;
+
+    n = (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    if (r->room_left < n) {
+        struct room *more = malloc(sizeof(*more));
+
+        if (!more) {
+            W->err->fail(r->req, "overloaded", NULL, NULL);
+            return NULL;
+        }
+        more->next = r->rooms;
+        r->rooms = more;
+        r->room = more->bytes;
+        r->room_left = ROOM;
+    }
+    p = r->room;
+    r->room += n;
+    r->room_left -= n;
+    return p;
+}
+
+void file_close(struct reading *r)
+{
+    while (r->rooms) {
+        struct room *next = r->rooms->next;
+
+        free(r->rooms);
+        r->rooms = next;
+    }
+    if (r->fd >= 0)
+        close(r->fd);
+    r->fd = -1;
+}
+
+/* True: it was there before. An e-mail or phone that is good is short. */
+static bool met_before(struct reading *r, struct seen *seen, wharf_str s)
+{
+    for (size_t i = hash_of(s) & (seen->cap - 1);; i = (i + 1) & (seen->cap - 1)) {
+        if (!seen->slots[i].p) {
+            char *p = keep_bytes(r, s.n + 1);
+
+            if (p)
+                seen->slots[i] = (wharf_str){memcpy(p, s.p, s.n), s.n};
+            return false;
+        }
+        if (wharf_same(seen->slots[i], s))
+            return true;
+    }
+}
+
+static size_t length(wharf_str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++)
+        n += ((unsigned char)s.p[i] & 0xC0) != 0x80;
+    return n;
+}
+
+wharf_str file_cell(const struct reading *r, wharf_import *in, enum use use)
+{
+    for (size_t i = 0; i < r->n_columns; i++) {
+        if (r->columns[i].use == use)
+            return contacts_files->cell(in, i);
+    }
+    return WHARF_S("");
+}
+
+wharf_str file_name(const struct reading *r, wharf_import *in)
+{
+    wharf_str name = file_cell(r, in, USE_NAME), first = file_cell(r, in, USE_FIRST), last = file_cell(r, in, USE_LAST);
+
+    if (name.n || !(first.n + last.n))
+        return name;
+    return W->mem->format(
+        r->req, "%.*s%s%.*s", (int)first.n, first.p, first.n && last.n ? " " : "", (int)last.n, last.p);
+}
+
+static bool type_is(wharf_str s, const char *word)
+{
+    char text[16];
+
+    return s.n < sizeof(text) && bare(s, text, sizeof(text)) == strlen(word) && !strcmp(text, word);
+}
+
+bool file_group_row(const struct reading *r, wharf_import *in)
+{
+    return type_is(file_cell(r, in, USE_TYPE), "group");
+}
+
+/* Columns whose cell is bad, in their order; of a missing name both of its halves. */
+static void judge(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
+{
+    wharf_str name = file_name(r, in), phone;
+    bool no_name = !name.n || length(name) > NAME_MAX_LENGTH, whole = false;
+
+    for (size_t i = 0; i < r->n_columns; i++)
+        whole |= r->columns[i].use == USE_NAME;
+    for (size_t i = 0; i < r->n_columns; i++) {
+        wharf_str cell = contacts_files->cell(in, i);
+
+        switch (r->columns[i].use) {
+        case USE_NAME:
+            bad[i] = no_name;
+            break;
+        case USE_FIRST:
+        case USE_LAST:
+            bad[i] = no_name && !whole;
+            break;
+        case USE_EMAIL:
+            bad[i] = cell.n && (length(cell) > EMAIL_MAX || !contacts_org->email(cell));
+            break;
+        case USE_PHONE:
+            bad[i] = cell.n && !contacts_org->phone_in(r->req, r->country, cell, &phone);
+            break;
+        case USE_TYPE:
+            bad[i] = cell.n && !type_is(cell, "person") && !type_is(cell, "group");
+            break;
+        case USE_GROUPS:
+            bad[i] = cell.n && !file_groups(r, cell, NULL);
+            break;
+        case USE_ADDRESS:
+            bad[i] = length(cell) > ADDRESS_MAX;
+            break;
+        case USE_METADATA:
+            bad[i] = cell.n && (length(cell) > VALUE_MAX || length(r->columns[i].key) > KEY_MAX);
+            break;
+        case USE_NONE:
+        case USES:
+            break;
+        }
+    }
+}
+
+static void repeated(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
+{
+    for (size_t i = 0; i < r->n_columns; i++) {
+        wharf_str cell = contacts_files->cell(in, i), form;
+
+        if (r->columns[i].use == USE_EMAIL && cell.n)
+            bad[i] = met_before(r, &r->emails, lowered(r->req, cell));
+        else if (r->columns[i].use == USE_PHONE && cell.n && contacts_org->phone_in(r->req, r->country, cell, &form))
+            bad[i] = met_before(r, &r->phones, form);
+    }
+}
+
+static bool any(const bool bad[COLUMNS_MAX], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (bad[i])
+            return true;
+    }
+    return false;
+}
+
+void file_issue(struct reading *r, size_t row, const bool bad[COLUMNS_MAX])
+{
+    uint16_t *columns = keep_bytes(r, COLUMNS_MAX * sizeof(*columns));
+    size_t n = 0;
+
+    if (!columns)
+        return;
+    for (size_t i = 0; i < r->n_columns; i++) {
+        if (bad[i])
+            columns[n++] = (uint16_t)i;
+    }
+    r->room -= (COLUMNS_MAX - (n + 7) / 8 * 8) * sizeof(*columns); /* what it did not need */
+    r->room_left += (COLUMNS_MAX - (n + 7) / 8 * 8) * sizeof(*columns);
+    r->issues[r->n_issues++] = (struct issue){row, n, columns};
+}
+
+static void judge_row(struct reading *r, wharf_import *in)
+{
+    bool bad[COLUMNS_MAX] = {false}, broken;
+    wharf_str code, path, message;
+    wharf_scope *scope;
+
+    scope = W->mem->scope_begin(r->req);
+    broken = contacts_files->row_error(in, 0, &code, &path, &message);
+    judge(r, in, bad);
+    if (!broken && !any(bad, r->n_columns))
+        repeated(r, in, bad); /* only rows that are good count as the first */
+    r->good[r->n_rows] = !broken && !any(bad, r->n_columns);
+    if (r->good[r->n_rows])
+        r->n_good++;
+    else
+        file_issue(r, r->n_rows, bad);
+    r->n_rows++;
+    W->mem->scope_end(r->req, scope);
+}
+
+wharf_status file_judge(struct reading *r)
+{
+    wharf_import *in;
+    uint32_t event;
+    wharf_status s = contacts_org->country(r->req, &r->country);
+
+    if (s == WHARF_OK)
+        s = read_groups(r);
+    if (s != WHARF_OK)
+        return s;
+    r->emails = (struct seen){W->mem->alloc(r->req, SEEN_SLOTS * sizeof(wharf_str)), SEEN_SLOTS};
+    r->phones = (struct seen){W->mem->alloc(r->req, SEEN_SLOTS * sizeof(wharf_str)), SEEN_SLOTS};
+    r->good = W->mem->alloc(r->req, ROWS_MAX * sizeof(*r->good));
+    r->issues = W->mem->alloc(r->req, ROWS_MAX * sizeof(*r->issues));
+    in = file_rows(r);
+    for (bool first = true; (event = contacts_files->next(in)) == WHARF_IMPORT_ROW; first = false) {
+        if (first) {
+            if (wharf_same(contacts_files->info(in, "format"), WHARF_S("json")))
+                return W->err->fail(r->req, "file.unsupported_type", "csv_url", NULL);
+            s = read_columns(r, in);
+        }
+        if (s != WHARF_OK)
+            return s;
+        if (r->n_rows == ROWS_MAX)
+            return too_large(r->req);
+        judge_row(r, in);
+        s = W->err->current(r->req);
+    }
+    if (s == WHARF_OK && event == WHARF_IMPORT_FAILED)
+        s = file_problem(r, in);
+    else if (s == WHARF_OK && !r->n_rows)
+        s = W->err->fail(r->req, "batch.data_empty", "csv_url", NULL);
+    contacts_files->close(in);
+    return s;
+}
