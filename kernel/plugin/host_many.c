@@ -64,8 +64,8 @@ static wharf_status m_update(wharf_req *req, const char *resource, const wharf_s
     return write_it(req, m, ret_many);
 }
 
-static wharf_status m_remove(wharf_req *req, const char *resource, const wharf_str *ids, size_t n, uint32_t flags,
-    const wharf_many **ret_many)
+static wharf_status m_remove(
+    wharf_req *req, const char *resource, const wharf_str *ids, size_t n, uint32_t flags, const wharf_many **ret_many)
 {
     struct wharf_many *m = new_set(req, resource, OP_DELETE, n, flags);
 
@@ -101,8 +101,8 @@ static wharf_str m_id(const wharf_many *m, size_t row)
     return m->set.rows[row].w.id;
 }
 
-static bool m_problem(const wharf_many *m, size_t row, size_t i, wharf_str *ret_code, wharf_str *ret_path,
-    wharf_str *ret_message)
+static bool m_problem(
+    const wharf_many *m, size_t row, size_t i, wharf_str *ret_code, wharf_str *ret_path, wharf_str *ret_message)
 {
     const struct problem *p;
 

@@ -140,8 +140,7 @@ static void judge_field(struct wharf_req *req, const struct write *w, const stru
     for (size_t k = 0; k < list->n; k++) {
         if (n_missing && bsearch(&list->ids[k], missing, n_missing, sizeof(*missing), by_text))
             unknown(req, to, list->paths[k], list->ids[k]);
-        else if (location_is_id(to) && !multi && !principal_may_see(req->who, list->ids[k]) &&
-                 refused->n < REFUSED_MAX)
+        else if (location_is_id(to) && !multi && !principal_may_see(req->who, list->ids[k]) && refused->n < REFUSED_MAX)
             name_one(refused, list->ids[k], list->paths[k]);
     }
 }

@@ -304,8 +304,8 @@ static wharf_status check_addresses(
 
 static void no_group_for(wharf_req *req, wharf_str id)
 {
-    W->err->add(req, "validation.failed", "groups", "%.*s is a group of locations, or has 10000 children", (int)id.n,
-        id.p);
+    W->err->add(
+        req, "validation.failed", "groups", "%.*s is a group of locations, or has 10000 children", (int)id.n, id.p);
 }
 
 /* Groups of locations have other children. */
@@ -332,7 +332,7 @@ static wharf_status check_groups(wharf_req *req, const wharf_rec *rec)
 }
 
 /* The same for new contacts: the groups that some of them name, refused ones with how many join them. */
-static wharf_status check_groups_many(wharf_req *req, wharf_rec *const *recs, size_t n)
+static wharf_status check_groups_many(wharf_req *req, wharf_rec *const *recs, const bool *good, size_t n)
 {
     static const char sql[] =
         "SELECT g.id, g.resource <> 'contact' OR jsonb_array_length(g.children) >= $3::integer"
@@ -345,7 +345,7 @@ static wharf_status check_groups_many(wharf_req *req, wharf_rec *const *recs, si
     wharf_status s;
 
     for (size_t i = 0; i < n; i++) {
-        if (W->res->sent(recs[i], CONTACT_GROUPS))
+        if (good[i] && W->res->sent(recs[i], CONTACT_GROUPS))
             of[i] = ids_of(req, get_json(recs[i], CONTACT_GROUPS), 0);
         all.n += of[i].n;
     }
@@ -479,6 +479,7 @@ static wharf_status contact_check(wharf_req *req, uint32_t op, const wharf_rec *
 static wharf_status contact_check_many(
     wharf_req *req, uint32_t op, const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n)
 {
+    bool *good = W->mem->alloc(req, n * sizeof(*good));
     wharf_str country;
     wharf_status s;
 
@@ -488,9 +489,9 @@ static wharf_status contact_check_many(
     s = contacts_org->country(req, &country);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         contacts_many->at(req, i);
-        check_data(req, &country, new_recs[i]);
+        good[i] = check_data(req, &country, new_recs[i]) == WHARF_OK;
     }
-    return s == WHARF_OK ? check_groups_many(req, new_recs, n) : s;
+    return s == WHARF_OK ? check_groups_many(req, new_recs, good, n) : s;
 }
 
 const wharf_hooks contact_hooks = {.head = WHARF_HEAD(wharf_hooks),

@@ -49,8 +49,8 @@ static size_t points_of(wharf_str s, uint32_t *points)
 }
 
 /* Calls for the word itself, without each letter, and without each two. */
-static void each_deletion(wharf_req *req, const uint32_t *points, size_t n, size_t two_from,
-    void (*fn)(void *arg, wharf_str text), void *arg)
+static void each_deletion(
+    wharf_req *req, const uint32_t *points, size_t n, size_t two_from, void (*fn)(void *arg, wharf_str text), void *arg)
 {
     uint32_t left[TOKEN_POINTS];
 
@@ -107,7 +107,8 @@ static void add_deletion(void *arg, wharf_str text)
 
     if (d->left.n == d->cap) {
         size_t cap = d->cap ? 2 * d->cap : 256;
-        wharf_str *left = W->mem->alloc(d->req, cap * sizeof(*left)), *words = W->mem->alloc(d->req, cap * sizeof(*words));
+        wharf_str *left = W->mem->alloc(d->req, cap * sizeof(*left)),
+                  *words = W->mem->alloc(d->req, cap * sizeof(*words));
 
         if (d->cap) {
             memcpy(left, d->left.p, d->left.n * sizeof(*left));

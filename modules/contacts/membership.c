@@ -132,8 +132,7 @@ wharf_status contact_joined(wharf_req *req, wharf_str contact, const struct ids 
 
 /* ---- many contacts at once ---- */
 
-static wharf_status change_groups(
-    wharf_req *req, const char *sql, const struct ids *groups, const struct ids *contacts)
+static wharf_status change_groups(wharf_req *req, const char *sql, const struct ids *groups, const struct ids *contacts)
 {
     wharf_val args[5] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_null(),
         {.type = WHARF_V_TIME_US, .u.i = W->req->now_us(req)}, wharf_text(W->req->actor(req))};

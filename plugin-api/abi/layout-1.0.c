@@ -115,6 +115,8 @@ _Static_assert(offsetof(wharf_hooks, restrict_rows) == 40, "wharf_hooks.restrict
 _Static_assert(offsetof(wharf_hooks, compute) == 48, "wharf_hooks.compute moved");
 _Static_assert(offsetof(wharf_hooks, batch_item) == 56, "wharf_hooks.batch_item moved");
 _Static_assert(offsetof(wharf_hooks, search) == 64, "wharf_hooks.search moved");
+_Static_assert(offsetof(wharf_hooks, check_many) == 72, "wharf_hooks.check_many moved");
+_Static_assert(offsetof(wharf_hooks, written_many) == 80, "wharf_hooks.written_many moved");
 _Static_assert(offsetof(wharf_resource, head) == 0, "wharf_resource.head moved");
 _Static_assert(offsetof(wharf_resource, name) == 8, "wharf_resource.name moved");
 _Static_assert(offsetof(wharf_resource, definition) == 16, "wharf_resource.definition moved");
@@ -489,6 +491,14 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->batch
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->search),
                    wharf_status (*)(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits)),
     "wharf_hooks.search has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->check_many),
+                   wharf_status (*)(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+                       wharf_rec *const *new_recs, size_t n)),
+    "wharf_hooks.check_many has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->written_many),
+                   wharf_status (*)(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+                       const wharf_rec *const *new_recs, size_t n)),
+    "wharf_hooks.written_many has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->head), wharf_head),
     "wharf_resource.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->name), const char *),
