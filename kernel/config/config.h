@@ -41,6 +41,7 @@ struct config {
     int64_t header_timeout_ms, body_timeout_ms; /* http.header_timeout = 10000, http.body_timeout = 30000 */
     int64_t drain_timeout_ms; /* drain_timeout = 30000 */
     int64_t handler_timeout_ms; /* http.handler_timeout = 30000 */
+    int64_t long_timeout_ms; /* http.long_timeout = 300000: of routes with WHARF_R_LONG */
     int64_t body_limit; /* http.body_limit = 2097152 */
     int64_t connection_limit; /* http.connection_limit = 10000, per web worker */
     struct config_list net_allow; /* net.allow = {}: otherwise refused addresses that outgoing requests may reach */

@@ -64,6 +64,8 @@ static const struct setting table[] = {
     INT("http.header_timeout", header_timeout_ms, "10000", 100, HOUR_MS, "milliseconds for a request's headers"),
     INT("http.body_timeout", body_timeout_ms, "30000", 100, HOUR_MS, "milliseconds a body may pause"),
     INT("http.handler_timeout", handler_timeout_ms, "30000", 100, HOUR_MS, "milliseconds one request may take"),
+    INT("http.long_timeout", long_timeout_ms, "300000", 100, HOUR_MS,
+        "milliseconds for routes that work on whole files and the like"),
     INT("http.body_limit", body_limit, "2097152", 1024, 1073741824, "bytes of a JSON body"),
     INT("http.connection_limit", connection_limit, "10000", 16, 1000000, "open connections, per web worker"),
     LIST("http.trusted_proxies", trusted_proxies, "", "addresses or networks whose X-Forwarded-For is believed"),

@@ -1,4 +1,5 @@
 /* body.c - the request's body and query, decoded and parsed (docs/spec/01-platform.md section 2.3). */
+#include <stdlib.h>
 #include <zlib.h>
 
 #include "http/exchange.h"
@@ -64,20 +65,18 @@ static void keep_lines(struct exchange *x)
     MHD_get_connection_values(x->connection, MHD_HEADER_KIND, keep_line, &x->req);
 }
 
+/* text lives as long as the request. */
 static bool parse_body(struct exchange *x, wharf_str text)
 {
     struct wharf_req *req = &x->req;
     struct json_error e;
 
     req->body = &empty_object;
-    if (raw_body(req->route)) {
-        req->body_text = arena_dup_str(req->arena, text);
+    req->body_text = text;
+    if (raw_body(req->route))
         keep_lines(x);
+    if (raw_body(req->route) || !text.n)
         return true;
-    }
-    if (!text.n)
-        return true;
-    req->body_text = arena_dup_str(req->arena, text);
     req->body = json_parse(req->arena, req->body_text, &e);
     if (!req->body) {
         req_fail(req, "body.malformed", NULL, "The body is not JSON as RFC 8259 has it: %s at byte %zu", e.message,
@@ -94,14 +93,18 @@ static bool parse_body(struct exchange *x, wharf_str text)
 bool read_body(struct exchange *x)
 {
     struct wharf_req *req = &x->req;
-    wharf_str bad;
     struct buf plain;
+    wharf_str bad;
     bool ok = true;
+    char *own;
+    size_t n;
 
     if (x->gzip_body) {
         buf_init(&plain, x->body_limit);
-        ok = inflate_body(x, &plain) && parse_body(x, buf_str(&plain));
-        buf_done(&plain);
+        ok = inflate_body(x, &plain);
+        own = buf_take(&plain, &n);
+        arena_on_release(req->arena, free, own);
+        ok = ok && parse_body(x, own ? (wharf_str){own, n} : str_z(""));
     } else {
         ok = parse_body(x, buf_str(&x->body));
     }

@@ -74,10 +74,19 @@ static struct lane *lane_for(struct server *s, enum lane_kind kind)
     return best;
 }
 
+static bool is_long(const struct route *r)
+{
+    return r->declared && (r->declared->flags & WHARF_R_LONG);
+}
+
 static void to_thread(struct exchange *x)
 {
-    if (x->upload) /* bringing the bytes took as long as it took */
-        x->req.deadline_us = x->server->turn_us + x->server->config->handler_timeout_ms * 1000;
+    const struct config *c = x->server->config;
+
+    if (is_long(x->req.route))
+        x->req.deadline_us = x->server->turn_us + c->long_timeout_ms * 1000;
+    else if (x->upload) /* bringing the bytes took as long as it took */
+        x->req.deadline_us = x->server->turn_us + c->handler_timeout_ms * 1000;
     x->state = X_ON_THREAD;
     if (threads_push(x->server->threads, x))
         return;

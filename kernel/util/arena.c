@@ -138,6 +138,18 @@ void *arena_alloc(struct arena *a, size_t bytes)
     return memset(p, 0, bytes);
 }
 
+void *arena_alloc_apart(struct arena *a, size_t bytes)
+{
+    void *p = malloc(bytes ? bytes : 1);
+
+    if (!p) {
+        fputs("wharf: out of memory\n", stderr);
+        abort();
+    }
+    arena_on_release(a, free, p);
+    return p;
+}
+
 void *arena_alloc_array(struct arena *a, size_t count, size_t size)
 {
     if (size && count > SIZE_MAX / size) {

@@ -30,6 +30,8 @@ void arena_reset(struct arena *a);
 
 /* Zeroed, 16-byte aligned, never NULL. */
 void *arena_alloc(struct arena *a, size_t bytes);
+/* Memory that the budget does not count, freed like the rest: for what has a limit of its own, as bodies have. Not zeroed. */
+void *arena_alloc_apart(struct arena *a, size_t bytes);
 void *arena_alloc_array(struct arena *a, size_t count, size_t size); /* checks the product for overflow */
 #define ARENA_NEW(a, type)      ((type *)arena_alloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, type, n) ((type *)arena_alloc_array((a), (n), sizeof(type)))

@@ -12,7 +12,7 @@
 #include "util/json.h"
 #include "util/str.h"
 
-enum { DEPTH_MAX = 64, FEW_KEYS = 12, CHUNK_FIRST = 8, CHUNK_MAX = 256, DIGITS_SAFE = 300 };
+enum { DEPTH_MAX = 64, FEW_KEYS = 12, CHUNK_FIRST = 8, CHUNK_MAX = 256, DIGITS_SAFE = 300, LARGE_TEXT = 1 << 20 };
 
 struct reader {
     struct arena *arena;
@@ -471,7 +471,8 @@ const struct wharf_json *json_parse(struct arena *a, wharf_str text, struct json
 
     if (text.n >= 3 && memcmp(text.p, "\xEF\xBB\xBF", 3) == 0)
         r.p += 3;
-    r.pool = arena_alloc(a, text.n + 2);
+    /* The texts of a large body are as bounded as the body: they are no part of what its handling may use. */
+    r.pool = text.n > LARGE_TEXT ? arena_alloc_apart(a, text.n + 2) : arena_alloc(a, text.n + 2);
     v = read_value(&r);
     if (v) {
         skip_space(&r);

@@ -1,11 +1,14 @@
 """Files of contacts: POST /v1/contacts with csv_url (spec 02 section 5, spec 10 sections 9 and 11)."""
 import base64
 import io
+import pathlib
+import re
 
 import openpyxl
 import pytest
+import requests
 
-from wharf import make_location
+from wharf import MODULES, Server, make_location
 
 CONTACTS = "/v1/contacts"
 
@@ -131,7 +134,9 @@ def test_overwrite_needs_all_locations(fresh):
     ("Email\na@b.example\n", "batch.header_missing", ["Name"]), ("First Name\nA\n", "batch.header_missing", ["Name"]),
     ("Name,name\nA,B\n", "batch.header_duplicate", None), ("Name,Email,E-Mail\nA,,\n", "batch.header_duplicate", None),
     ("Name\n", "batch.data_empty", None), ("", None, None), ('Name\n"open\n', "file.csv_syntax", None), ("[{\"name\": \"x\"}]", "file.unsupported_type", None),
-    (b"Name\nA\0B\n", "file.unsupported_type", None), (b"%PDF-1.4", "file.unsupported_type", None), (b"PK\x03\x04garbage", "file.xlsx_invalid", None),
+    (b"Name\nA\0B\n", "file.unsupported_type", None), ('Name,Email\n"A" x,\n', "file.csv_syntax", None), ('Name\n"' + "y" * 100000, "file.csv_syntax", None),
+    (b"\xff\xfeN\0a\0m\0e\0\n\0x", "file.encoding", None), (b"\0\0\0\0", "file.unsupported_type", None), ("\n\n\n", None, None), (",".join("Name"), "batch.header_missing", ["Name"]),
+    ("Name" + ",x" * 600 + "\nA\n", "file.too_complex", None), (b"%PDF-1.4", "file.unsupported_type", None), (b"PK\x03\x04garbage", "file.xlsx_invalid", None),
     (b"\xff\xfeN\x00a\x00m\x00e\x00\n\x00\x00\xd8\n\x00", "file.encoding", None)])
 def test_files_that_are_refused(client, content, code, errors):
     r = send(client, content, expect=400)
@@ -186,3 +191,74 @@ def test_one_contact_is_created_as_ever(client):
     body = {"csv_url": data_url("Name\nOnce\n")}
     assert client.post(CONTACTS, body, headers=key, expect=200).data == client.post(CONTACTS, body, headers=key, expect=200).data
     assert names(client).count("Once") == 1
+
+
+def test_quotes_inside_a_cell_are_text(client):
+    r = send(client, 'Name,Email\nA "the" B,\n"C" ,\n')
+    assert names(client) == ['A "the" B', "C"] and r.data["issues"] == []
+
+
+def test_what_only_the_rules_refuse_is_an_issue(client):
+    """A control character is found when the row is written: its columns are told, and the other rows stand."""
+    r = send(client, "Email,Name,metadata.note\na@b.example,A,fine\nb@b.example,B\x86y,\nc@b.example,C,x\x9fy\nd@b.example,D,\nbad,E,\n")
+    assert r.data["issues"] == [{"index": 1, "errors": ["Name"]}, {"index": 2, "errors": ["metadata.note"]}, {"index": 4, "errors": ["Email"]}]
+    assert names(client) == ["A", "D"] and len(r.data["ids"]) == 2 and r.message == "2 contacts created, 3 rows skipped"
+    r = send(client, "Name\nB\x86y\n", overwrite=True)
+    assert r.data == {"ids": [], "issues": [{"index": 0, "errors": ["Name"]}], "deleted": 0} and names(client) == ["A", "D"]
+
+
+def test_groups_of_the_file_and_rows_keep_their_order(client):
+    rows = "".join(f"R{i:04},{'group' if i % 100 == 7 else ''}\n" for i in range(1203))
+    r = send(client, "Name,Type\n" + rows)
+    assert r.data["issues"] == [] and [i[:4] for i in r.data["ids"]] == ["grp_" if i % 100 == 7 else "ctct" for i in range(1203)]
+    assert client.get(f"{CONTACTS}/{r.data['ids'][1202]}").data["name"] == "R1202"
+    assert client.get(f"/v1/groups/{r.data['ids'][7]}").data["name"] == "R0007"
+    assert send(client, "Name,Type\nR0007,group\nR0008,\n").data["issues"] == [{"index": 0, "errors": ["Name"]}]  # there is one of that name
+
+
+def test_members_of_a_group(fresh):
+    client = fresh.client()
+    g = client.post("/v1/groups", {"name": "Crew", "resource": "contact"}, expect=201).data
+    r = send(client, "Name,Groups\n" + "".join(f"M{i},{'Crew' if i % 2 else ''}\n" for i in range(1100)))
+    children = [c for i, c in enumerate(r.data["ids"]) if i % 2]
+    assert client.get(f"/v1/groups/{g['id']}").data["group_contacts"]["children"] == children and client.get(f"/v1/groups/{g['id']}").data["children_count"] == 550
+    assert [e[0] for e in fresh.events(g["id"])] == ["group.created", "group.updated"]
+    assert send(client, "Name\nNew\n", overwrite=True).data["deleted"] == 1100
+    assert client.get(f"/v1/groups/{g['id']}").data["children_count"] == 0
+
+
+def workers(server):
+    """Peak memory of the server's processes in bytes."""
+    peak = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            text = (folder / "status").read_text()
+            if str(server.folder) in (folder / "cmdline").read_text() or server.process.pid == int(re.search(r"PPid:\s+(\d+)", text).group(1)):
+                peak[int(folder.name)] = int(re.search(r"VmHWM:\s+(\d+)", text).group(1)) * 1024
+        except (OSError, AttributeError):
+            continue
+    return peak
+
+
+def test_the_largest_file_and_a_larger_one():
+    """25,000 rows take longer than other requests may; a file over the limit is refused in memory that its body bounds."""
+    server = Server("--modules", MODULES, "--set", "http.handler_timeout=500")
+    try:
+        org = server.organization()
+        key, url = {"SVC-API-KEY": org.key()}, server.base + CONTACTS
+        rows = ["Name,Email,metadata.n"] + [f"Person {i:05},{'no' if i % 5000 == 17 else f'p{i}@b.example'},{i}" for i in range(25000)]
+        r = requests.post(url, json={"csv_url": data_url("\n".join(rows))}, headers=key, timeout=600).json()
+        assert r["message"] == "24995 contacts created, 5 rows skipped" and [i["index"] for i in r["data"]["issues"]] == [17 + 5000 * i for i in range(5)]
+        assert server.sql("SELECT count(*), count(DISTINCT resource_id) FROM wharf.event WHERE organization_id = %s AND type = 'contact.created'", org.id) == [(24995, 24995)]
+        assert server.sql("SELECT count(*) FROM wharf.change_log WHERE organization_id = %s AND resource = 'contact'", org.id) == [(24995,)]
+        r = requests.post(url, json={"csv_url": data_url("Name\nOnly\n"), "overwrite": True}, headers=key, timeout=600).json()
+        assert r["data"]["deleted"] == 24995 and len(r["data"]["ids"]) == 1
+        assert server.sql("SELECT count(*) FROM contacts.contact WHERE organization_id = %s AND deleted_at IS NULL", org.id) == [(1,)]
+        before = workers(server)
+        body = {"csv_url": data_url("Name,Email\n" + ("y" * 980 + ",\n") * 25001)}
+        r = requests.post(url, json=body, headers=key, timeout=600)
+        assert r.status_code == 413 and r.json()["code"] == "body.too_large"
+        grown = sum(max(0, n - before.get(p, n)) for p, n in workers(server).items())
+        assert before and grown < 2.5 * len(body["csv_url"]) + (64 << 20), (before, workers(server))
+    finally:
+        server.end()  # its 50,000 events are like those of the other tests
