@@ -431,6 +431,29 @@ static void insert_many(
     sql_add(s, ")");
 }
 
+/* As history_sql: lines, events, and what waits for the processor. */
+static void many_sql(
+    struct sql *s, struct wharf_req *req, const struct sql_arg *args, size_t rows, bool log, bool event)
+{
+    struct slot waits[OUTBOX_SLOTS] = {outbox_slots[0], outbox_slots[1]};
+    size_t n = OUTBOX_LOG;
+
+    sql_init(s, req->arena);
+    if (log) {
+        waits[n++] = outbox_slots[OUTBOX_LOG];
+        sql_add(s, "WITH g AS (");
+        insert_many(s, "wharf.change_log", log_slots, LOG_SLOTS, args, rows);
+        sql_add(s, ")");
+    }
+    if (event) {
+        waits[n++] = outbox_slots[OUTBOX_EVENT];
+        sql_add(s, log ? ", e AS (" : "WITH e AS (");
+        insert_many(s, "wharf.event", event_slots, EVENT_SLOTS, args, rows);
+        sql_add(s, ")");
+    }
+    insert_many(s, "wharf.outbox", waits, n, args, rows);
+}
+
 wharf_status history_write_many(struct wharf_req *req, const struct change *changes, size_t n)
 {
     struct sql_arg *args = arena_alloc(req->arena, (n + 1) * HISTORY_PARAMS * sizeof(*args));
@@ -454,15 +477,7 @@ wharf_status history_write_many(struct wharf_req *req, const struct change *chan
     }
     if (!rows)
         return WHARF_OK;
-    sql_init(&s, req->arena);
-    if (left[0]->log && left[0]->event)
-        sql_add(&s, "WITH g AS (");
-    if (left[0]->log)
-        insert_many(&s, "wharf.change_log", log_slots, LOG_SLOTS, args, rows);
-    if (left[0]->log && left[0]->event)
-        sql_add(&s, ") ");
-    if (left[0]->event)
-        insert_many(&s, "wharf.event", event_slots, EVENT_SLOTS, args, rows);
+    many_sql(&s, req, args, rows, left[0]->log, left[0]->event != NULL);
     if (!req_query_sql(req, &s))
         return WHARF_UNAVAILABLE;
     for (size_t i = 0; left[0]->event && i < rows; i++)

@@ -75,7 +75,7 @@ class Run:
         return sorted(self.sql("SELECT to_jsonb(t) FROM contacts.token t WHERE organization_id = %s AND contact_id = ANY (%s)"))
 
     def lines(self):
-        return sorted(self.sql("SELECT to_jsonb(c) - '{id,request_id,event_id,sequence,hash,prev_hash}'::text[] FROM wharf.change_log c"
+        return sorted(self.sql("SELECT to_jsonb(c) - '{id,request_id,event_id,hash,prev_hash}'::text[] FROM wharf.change_log c"
                                " WHERE organization_id = %s AND resource_id = ANY (%s)"))
 
     def linked(self):

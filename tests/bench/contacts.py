@@ -91,7 +91,7 @@ def copy_in(server, rows, old, new):
 
 
 def settled(server):
-    while server.sql("SELECT 1 FROM wharf.event WHERE processed_at IS NULL LIMIT 1"):
+    while server.sql("SELECT 1 FROM wharf.outbox LIMIT 1"):
         time.sleep(0.1)
 
 
