@@ -61,7 +61,7 @@ CREATE VIEW wharf.event_delivery AS
 -- Takes up to v_most rows of the outbox, of one organization after the other beginning behind v_after, with their events and log lines,
 -- and gives both their numbers. The organization stays locked until the end of the transaction, so that numbers become visible in
 -- their order and without holes. log_text is what is to be hashed, behind chain_hash or the hash of the line before. The plan is made while
--- tables may be empty and kept for as long as the session: LIMIT 1 makes of each look-up one by the whole key, whatever is believed then.
+-- tables may be empty and kept for as long as the session: LIMIT 1 and ctid make of each look-up one of one row, whatever is believed then.
 CREATE FUNCTION wharf.outbox_claim(v_after text, v_most integer, v_bytes bigint) RETURNS TABLE (
     organization_id text, id text, created_at timestamptz, type text, "timestamp" timestamptz, location_id text, resource_type text,
     resource_id text, batch_id text, actor_type text, actor_id text, actor_name text, request_id text, depth integer, data text,
@@ -88,10 +88,10 @@ BEGIN
         END IF;
         CONTINUE WHEN NOT pg_try_advisory_xact_lock(hashtextextended('wharf.event:' || v_organization, 0));
         RETURN QUERY WITH q AS MATERIALIZED (
-            SELECT o.position, o.created_at, o.event_id, o.log_id FROM wharf.outbox o WHERE o.organization_id = v_organization
+            SELECT o.ctid AS tid, o.position, o.created_at, o.event_id, o.log_id FROM wharf.outbox o WHERE o.organization_id = v_organization
             ORDER BY o.position LIMIT v_left
         ), joined AS MATERIALIZED (
-            SELECT q.position, q.created_at AS at, l.id AS line, l.text, e.*
+            SELECT q.tid, q.position, q.created_at AS at, l.id AS line, l.text, e.*
             FROM q
             LEFT JOIN LATERAL (SELECT * FROM wharf.event x WHERE x.organization_id = v_organization AND x.created_at = q.created_at
                 AND x.id = q.event_id LIMIT 1) e ON true
@@ -104,7 +104,7 @@ BEGIN
         ), chosen AS MATERIALIZED (
             SELECT * FROM sized s WHERE s.n = 1 OR s.bytes IS NULL OR s.bytes <= v_bytes
         ), taken AS (
-            DELETE FROM wharf.outbox o USING chosen x WHERE o.organization_id = v_organization AND o.position = x.position
+            DELETE FROM wharf.outbox o WHERE o.ctid = ANY (ARRAY(SELECT x.tid FROM chosen x))
         ), counted AS (
             INSERT INTO wharf.event_counter AS k (organization_id, sequence)
             SELECT v_organization, count(x.id) FROM chosen x HAVING count(x.id) > 0
