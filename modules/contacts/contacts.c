@@ -22,6 +22,11 @@ static const char create_doc[] = "{\"summary\": \"Create a contact, or import a 
                                  " Else the fields of a contact: 201.\","
                                  " \"body\": {\"type\": \"object\"}, \"response\": {\"type\": \"object\"}}";
 
+static const char children_doc[] = "{\"summary\": \"List the children of a group\", \"tag\": \"Groups\", "
+                                   "\"location\": \"row\", \"query\": {\"page\": {\"type\": \"string\"},"
+                                   " \"limit\": {\"type\": \"string\"}}, \"response\": {\"type\": \"array\", "
+                                   "\"items\": {\"type\": \"object\"}}}";
+
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     const wharf_resource contact = {.head = WHARF_HEAD(wharf_resource),
@@ -43,12 +48,23 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .handler = contacts_create,
         .flags = WHARF_R_LONG};
 
+    const wharf_route children = {.head = WHARF_HEAD(wharf_route),
+        .method = "GET",
+        .path = "/v1/groups/:id/children",
+        .scope = "groups:read",
+        .definition = {children_doc, sizeof(children_doc) - 1},
+        .handler = group_children,
+        .flags = WHARF_R_READONLY};
+
     (void)self;
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &contact);
     api->resource(d, &group);
     api->route(d, &create);
+    api->route(d, &children);
+    api->hook(d, "location", &contacts_location_hooks, 0);
+    api->provide(d, "contacts.groups", 1, 0, &contacts_groups);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)

@@ -23,7 +23,10 @@ extern const wharf_events_api *contacts_events;
 extern const wharf_keys_api *contacts_keys;
 extern const wharf_many_api *contacts_many;
 
-extern const wharf_hooks contact_hooks, group_hooks;
+extern const wharf_hooks contact_hooks, group_hooks, contacts_location_hooks;
+extern const struct wharf_contacts_groups_api contacts_groups; /* wharf/ext/contacts.h */
+
+wharf_status group_children(wharf_req *req, void *arg); /* GET /v1/groups/:id/children */
 
 wharf_status contacts_create(wharf_req *req, void *arg); /* POST /v1/contacts: one, or a file of them (import.c) */
 wharf_status contact_search(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits); /* search.c */

@@ -186,6 +186,30 @@ static wharf_status settle_hours(wharf_req *req, uint32_t op, const wharf_rec *o
     return WHARF_OK;
 }
 
+/* Groups know their locations: what the request says of them is the groups' to keep. */
+static wharf_status join_groups(wharf_req *req, const wharf_rec *rec, bool *ret_changed)
+{
+    const wharf_json *input = W->res->input(rec, LOCATION_GROUPS);
+
+    *ret_changed = false;
+    if (json_is_null(input))
+        return WHARF_OK;
+    if (!groups)
+        return W->err->fail(
+            req, "validation.failed", "groups", "groups needs the module contacts, which is not enabled");
+    return groups->join(req, "location", W->res->id(rec), input, "groups", ret_changed);
+}
+
+static wharf_status join_on_update(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+{
+    bool changed;
+    wharf_status s = join_groups(req, rec, &changed);
+
+    if (s == WHARF_OK && changed)
+        W->res->set(rec, LOCATION_GROUPS_CHANGES, val_int(field_int(old_rec, LOCATION_GROUPS_CHANGES) + 1));
+    return s;
+}
+
 static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_status s;
@@ -201,9 +225,11 @@ static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec 
         s = W->err->current(req);
     if (s == WHARF_OK)
         s = settle_address(req, old_rec, new_rec);
-    if (s == WHARF_OK && op == WHARF_CREATE)
-        W->res->set(new_rec, LOCATION_DEFAULT_LAYOUT_ID, val_text(layout_default_id(req, W->res->id(new_rec))));
-    return s;
+    if (s != WHARF_OK || op == WHARF_UPDATE)
+        return s == WHARF_OK ? join_on_update(req, old_rec, new_rec) : s;
+    W->res->set(new_rec, LOCATION_DEFAULT_LAYOUT_ID, val_text(layout_default_id(req, W->res->id(new_rec))));
+    W->res->set(new_rec, LOCATION_GROUPS_CHANGES, val_int(0));
+    return WHARF_OK;
 }
 
 /* ---- written ---- */
@@ -221,6 +247,7 @@ static wharf_status remove_layouts(wharf_req *req, wharf_str location_id)
 
 static wharf_status location_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
+    bool changed;
     wharf_status s;
 
     if (op == WHARF_DELETE)
@@ -228,6 +255,8 @@ static wharf_status location_written(wharf_req *req, uint32_t op, const wharf_re
     if (op != WHARF_CREATE)
         return WHARF_OK;
     s = layout_make_default(req, W->res->id(new_rec));
+    if (s == WHARF_OK)
+        s = join_groups(req, new_rec, &changed);
     return s == WHARF_OK && org ? org->grant(req, W->req->actor(req), W->res->id(new_rec)) : s;
 }
 
@@ -253,46 +282,60 @@ static wharf_status count_layouts(wharf_req *req, const wharf_rec *const *recs, 
     return s;
 }
 
-static wharf_status location_compute(
-    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
+static wharf_status show_groups(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
 {
-    if (f == LOCATION_LAYOUTS_COUNT)
-        return count_layouts(req, recs, n, outs);
-    for (size_t i = 0; f == LOCATION_GROUPS && i < n; i++) { /* the module contacts brings groups */
+    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = W->res->id(recs[i]);
+    if (groups)
+        return groups->show(req, "location", ids, n, outs);
+    for (size_t i = 0; i < n; i++) {
         W->json->open(outs[i], NULL, '[');
         W->json->close(outs[i]);
     }
     return WHARF_OK;
 }
 
-/* ---- lists: ?user_id= ---- */
+static wharf_status location_compute(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
+{
+    return f == LOCATION_LAYOUTS_COUNT ? count_layouts(req, recs, n, outs) : show_groups(req, recs, n, outs);
+}
 
-/* The locations a user or device reaches. */
-static wharf_status location_restrict(wharf_req *req, wharf_where *where)
+/* ---- lists: ?user_id=, ?group_id= ---- */
+
+static wharf_status only_these(wharf_req *req, wharf_where *where, const wharf_str *ids, size_t n)
 {
     const wharf_json *list;
-    const wharf_str *ids;
-    wharf_str id;
-    wharf_out *out;
-    bool all;
-    size_t n;
-    wharf_status s;
+    wharf_status s = W->json->parse(req, val_ids(req, ids, n).u.s, &list);
 
-    if (W->req->param(req, "location", &id) || !org)
-        return WHARF_OK;
-    if (!W->req->param(req, "user_id", &id) && !W->req->param(req, "user", &id))
-        return WHARF_OK;
-    s = org->locations(req, id, &all, &ids, &n);
-    if (s != WHARF_OK || all)
-        return s;
-    out = W->json->writer(req);
-    W->json->open(out, NULL, '[');
-    for (size_t i = 0; i < n; i++)
-        W->json->put(out, NULL, val_text(ids[i]));
-    W->json->close(out);
-    s = W->json->result(req, out, &list);
     if (s == WHARF_OK)
         W->res->narrow(where, LOCATION_ID, "in", val_json(list));
+    return s;
+}
+
+/* The locations that a user or device reaches, and those of a group. */
+static wharf_status location_restrict(wharf_req *req, wharf_where *where)
+{
+    const wharf_str *ids;
+    wharf_str id;
+    size_t n;
+    bool all;
+    wharf_status s = WHARF_OK;
+
+    if (W->req->param(req, "location", &id))
+        return WHARF_OK;
+    if (org && (W->req->param(req, "user_id", &id) || W->req->param(req, "user", &id))) {
+        s = org->locations(req, id, &all, &ids, &n);
+        if (s == WHARF_OK && !all)
+            s = only_these(req, where, ids, n);
+    }
+    if (s == WHARF_OK && groups && (W->req->param(req, "group_id", &id) || W->req->param(req, "group", &id))) {
+        s = groups->children(req, "location", id, &ids, &n);
+        if (s == WHARF_OK)
+            s = only_these(req, where, ids, n);
+    }
     return s;
 }
 

@@ -4,6 +4,7 @@
 
 const wharf_host *W;
 const wharf_org_directory_api *org;
+const wharf_contacts_groups_api *groups;
 
 #define LAYOUT "{\"$ref\": \"#/components/schemas/Layout\"}"
 static const char upsert_doc[] =
@@ -71,6 +72,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     org = W->service(self, "org.directory", 1, 1);
+    groups = W->service(self, "contacts.groups", 1, 0);
     return WHARF_OK;
 }
 

@@ -5,11 +5,13 @@
 #define W locations_host
 #include "wharf/plugin.h"
 extern const wharf_host *W; /* set once, before anything of this module runs */
+#include "wharf/ext/contacts.h"
 #include "wharf/ext/locations.h"
 #include "wharf/ext/org.h"
 #include "wharf/inline.h"
 
 extern const wharf_org_directory_api *org; /* or NULL: the module org is not there */
+extern const wharf_contacts_groups_api *groups; /* or NULL: the module contacts is not there */
 extern const wharf_locations_directory_api directory;
 
 extern const wharf_hooks location_hooks, layout_hooks;

@@ -211,6 +211,55 @@ def test_group_of_locations(client):
     assert client.post(f"{CONTACTS}/{c}", {"groups": [g["id"]]}, expect=400).errors == ["groups"]
 
 
+def test_children_are_paged(client):
+    members = [make(client, name=f"Child {i}")["id"] for i in range(5)]
+    g = group(client, "Paged", group_contacts={"children": members})
+    where = f"{GROUPS}/{g['id']}/children"
+    pages = [client.get(f"{where}?limit=2&page={i}") for i in (1, 2, 3, 4)]
+    assert [p.ids for p in pages] == [members[:2], members[2:4], members[4:], []] and [p.pagination["has_more"] for p in pages] == [True, True, False, False]
+    assert client.get(where).data[1]["name"] == "Child 1" and client.get(where).pagination == {"page": 1, "limit": 100, "has_more": False}
+    places = group(client, "Paged places", "location", group_contacts={"children": [make_location(client, "In group")["id"]]})
+    assert [r["object"] for r in client.get(f"{GROUPS}/{places['id']}/children").data] == ["location"]
+    client.refused("GET", where + "?limit=1001", 400, "param.invalid", ["limit"])
+    client.refused("GET", f"{GROUPS}/grp_{'0' * 22}/children", 404, "not_found")
+
+
+def test_children_out_of_reach_are_left_out(fresh):
+    client = fresh.client()
+    a, b = make_location(client, "A")["id"], make_location(client, "B")["id"]
+    g = group(client, "Both", "location", group_contacts={"children": [a, b]})
+    limited = fresh.client(locations=[b])
+    assert limited.get(f"{GROUPS}/{g['id']}/children").ids == [b]
+
+
+def test_groups_of_a_location(fresh):
+    """The location shows them and says which; the groups keep them."""
+    client = fresh.client()
+    g, h = group(client, "Zone G", "location"), group(client, "Area H", "location")
+    row = make_location(client, "Member", groups=[g["id"], h["id"]])
+    path = "/v1/locations/" + row["id"]
+    assert row["groups"] == [{"id": h["id"], "name": "Area H"}, {"id": g["id"], "name": "Zone G"}]
+    other = make_location(client, "Other")
+    assert children(client.get(f"{GROUPS}/{g['id']}").data) == [row["id"]] and client.get("/v1/locations/" + other["id"]).data["groups"] == []
+    assert client.get(f"/v1/locations?group_id={g['id']}").ids == [row["id"]] and client.get(f"/v1/locations?group={h['id']}").ids == [row["id"]]
+    assert client.get(f"/v1/locations?group_id=grp_{'0' * 22}").ids == []
+    before = len(fresh.events(g["id"]))
+    assert [x["id"] for x in client.post(path, {"groups": {"remove": [g["id"]]}}, expect=200).data["groups"]] == [h["id"]]
+    assert [e[0] for e in fresh.events(g["id"])[before:]] == ["group.updated"] and [e[0] for e in fresh.events(row["id"])] == ["location.created"]
+    client.post(path, {"groups": {"remove": [g["id"]], "add": [h["id"]]}}, expect=200)
+    assert len(fresh.events(g["id"])) == before + 1, "in already, out already: nothing to tell"
+    assert client.post(path, {"groups": {"set": [g["id"]]}, "name": "New"}, expect=200).data["groups"] == [{"id": g["id"], "name": "Zone G"}]
+    assert children(client.get(f"{GROUPS}/{h['id']}").data) == [] and [r["groups"] for r in client.get("/v1/locations?search=New").data] == [[{"id": g["id"], "name": "Zone G"}]]
+    people = group(client, "People")["id"]
+    for bad, at in (({"add": [people]}, "groups.add.0"), ({"set": [g["id"], g["id"]]}, "groups.set.1"), ([g["id"], "grp_nope"], "groups.1"), ({"add": [h["id"]], "remove": [h["id"]]}, "groups.add.0"),
+                    ({"set": [], "add": [h["id"]]}, "groups.set"), ({"add": "x"}, "groups.add")):
+        client.refused("POST", path, 400, "validation.failed", [at], body={"groups": bad})
+    assert client.post(path, {"groups": []}, expect=200).data["groups"] == []
+    client.post(path, {"groups": [h["id"]]}, expect=200)
+    client.delete(path)
+    assert children(client.get(f"{GROUPS}/{h['id']}").data) == [], "deleted locations leave"
+
+
 def test_groups_of_a_contact(client):
     """spec 02 section 11, 5"""
     g, h = group(client, "G5"), group(client, "H5")
