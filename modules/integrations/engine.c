@@ -75,20 +75,6 @@ static char *copy_of(wharf_str s)
     return p;
 }
 
-/* One function of the module's schema in a transaction of its own. */
-static wharf_status run(wharf_req *req, const char *sql, const wharf_val *args, size_t n, const wharf_rows **ret_rows)
-{
-    wharf_status s = W->db->begin(req);
-
-    if (s != WHARF_OK)
-        return s;
-    s = W->db->query(req, sql, args, n, ret_rows);
-    if (s == WHARF_OK)
-        return W->db->commit(req);
-    W->db->rollback(req);
-    return s;
-}
-
 /* ---- what became of it ---- */
 
 static void report(wharf_req *req, struct engine *g, wharf_str organization, wharf_str id, const struct outcome *o)
@@ -335,13 +321,13 @@ static wharf_status claim(wharf_req *req, struct engine *g)
         val_text(z(g->server)), val_int((int64_t)(room < CLAIM_MOST ? room : CLAIM_MOST)), val_int(EACH_MOST)};
     const wharf_rows *rows;
     struct work *list;
-    wharf_status s = run(req, sql, args, 3, &rows);
+    wharf_status s = query_alone(req, sql, args, 3, &rows);
 
     if (s != WHARF_OK)
         return s;
     n = W->db->count(rows);
     if (!n) {
-        s = run(req, due_sql, NULL, 0, &rows);
+        s = query_alone(req, due_sql, NULL, 0, &rows);
         g->due_ms = s == WHARF_OK ? row_int(rows, 0, 0) : WAIT_MS;
         g->due_ms = g->due_ms < FULL_WAIT_MS ? FULL_WAIT_MS : g->due_ms;
         return s;
@@ -377,7 +363,7 @@ static wharf_status settle(wharf_req *req, struct engine *g)
 
     g->over = NULL;
     g->n_over = 0;
-    s = run(req, sql, args, 2, &rows);
+    s = query_alone(req, sql, args, 2, &rows);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         struct failure *f = must(calloc(1, sizeof(*f)));
 
@@ -463,7 +449,7 @@ static void wind_up(wharf_req *req, struct engine *g)
         int_events->wait(req, 0); /* reads the clock */
     }
     settle(req, g);
-    run(req, sql, &server, 1, &rows);
+    query_alone(req, sql, &server, 1, &rows);
     W->err->clear(req);
     tell_all(req, g);
 }

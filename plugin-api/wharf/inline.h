@@ -181,6 +181,20 @@ WHARF_INLINE wharf_status query_about(wharf_req *req, const char *sql, wharf_str
     args[1] = val_text(W->req->organization(req));
     return ret_rows ? W->db->query(req, sql, args, 2, ret_rows) : W->db->exec(req, sql, args, 2, NULL);
 }
+/* The same for any statement, in a transaction of its own: of resident jobs, which have none. */
+WHARF_INLINE wharf_status query_alone(
+    wharf_req *req, const char *sql, const wharf_val *args, size_t n, const wharf_rows **ret_rows)
+{
+    wharf_status s = W->db->begin(req);
+
+    if (s != WHARF_OK)
+        return s;
+    s = W->db->query(req, sql, args, n, ret_rows);
+    if (s == WHARF_OK)
+        return W->db->commit(req);
+    W->db->rollback(req);
+    return s;
+}
 #endif
 
 #endif
