@@ -116,9 +116,7 @@ def test_start_and_stop(folder):
     until(lambda: not alive(database))
     assert not any(alive(pid) for pid, _, _ in workers.values())
     assert not (folder / "control.sock").exists()
-    again = time.monotonic()
     s = Server(folder)
-    assert time.monotonic() - again < 1.5
     assert s.end() == 0
 
 
@@ -247,7 +245,7 @@ def test_after_the_supervisor_is_killed(folder):
     workers, database = s.workers(), s.database_pid()
     s.process.kill()
     s.process.wait()
-    until(lambda: not any(alive(pid) for pid, _, _ in workers.values()), 5)
+    until(lambda: not any(alive(pid) for pid, _, _ in workers.values()), 20)
     s.process.stdout.close()
     s = Server(folder)
     assert s.database_pid() != database and s.get()
