@@ -77,6 +77,17 @@ class Server:
             raise RuntimeError(f"wharf {' '.join(map(str, args))}: {done.stderr}{done.stdout}")
         return done.stdout.strip()
 
+    def workers(self, kind):
+        """Process ids."""
+        found = []
+        for p in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if int((p / "stat").read_text().rsplit(")", 1)[1].split()[1]) == self.process.pid and f"--kind {kind}".encode() in (p / "cmdline").read_bytes().replace(b"\0", b" "):
+                    found.append(int(p.name))
+            except OSError:
+                continue  # it ended meanwhile
+        return found
+
     def organization(self, name="Test"):
         return Organization(self, re.search(r"org_[0-9A-Za-z]{22}", self.command("org", "create", name)).group(0))
 
