@@ -109,17 +109,24 @@ static void bind_found(struct sql *s, const struct list_query *q)
     sql_add(s, "::text[]");
 }
 
+/* An object by id: looking into it is a binary search, into an array a walk for each row. */
 static void found_score(struct sql *s, const struct list_query *q)
 {
-    wharf_str *scores = ARENA_ARRAY(s->arena, wharf_str, q->n_found + 1);
+    struct buf b;
+    struct jw w;
 
-    for (size_t i = 0; i < q->n_found; i++)
-        scores[i] = arena_printf(s->arena, "%.4f", q->found[i].score);
+    buf_init(&b, 1 << 20);
+    jw_init(&w, &b);
+    jw_open(&w, NULL, '{');
+    for (size_t i = 0; i < q->n_found; i++) {
+        jw_key(&w, q->found[i].id);
+        jw_raw(&w, NULL, arena_printf(s->arena, "%.4f", q->found[i].score));
+    }
+    jw_close(&w, '}');
     sql_add(s, "(");
-    sql_bind_array(s, scores, q->n_found);
-    sql_add(s, "::numeric[])[array_position(");
-    bind_found(s, q);
-    sql_add(s, ", t.id)]");
+    sql_bind(s, buf_str(&b));
+    sql_add(s, "::jsonb ->> t.id)::numeric");
+    buf_done(&b);
 }
 
 void search_where(struct sql *s, const struct definition *d, const struct list_query *q)

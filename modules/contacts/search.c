@@ -6,7 +6,12 @@
 #include "contacts.gen.h"
 #include "index.h"
 
-enum { CONTAINING_MAX = 200, WORDS_MAX = 16, PHONE_TAIL = 9 };
+enum {
+    CONTAINING_MAX = 100,
+    INDEXED_FROM = 3 /* bytes of a word that the trigram index knows */,
+    WORDS_MAX = 16,
+    PHONE_TAIL = 9
+};
 
 static const double CHANNEL = 0.9, PHONE_ALONE = 0.85; /* section 9.4: boost of e-mail and phone, and phone by itself */
 static const double ELSEWHERE = 0.1; /* only other texts contain the words */
@@ -91,21 +96,28 @@ static wharf_status containing(wharf_req *req, const struct ids *words, struct i
     return add_found(req, sql, args, 2, all);
 }
 
-/* Rows whose texts contain one of the words, or all: up to so many of each word. */
+/* Rows whose texts contain one of the words, or all: up to so many of each word. Beside longer words the short ones are no reason of their own: they
+ * stand in every tenth name, and only a walk through all of the book would find those of a rare one. */
 static wharf_status find_containing(wharf_req *req, const struct asked *a, struct ids *all)
 {
     wharf_str patterns[WORDS_MAX];
     struct ids words = {patterns, a->n_words};
+    size_t longest = 0, looks = 0;
     wharf_status s = WHARF_OK;
 
     for (size_t i = 0; i < a->n_words; i++)
         patterns[i] = like(req, a->words[i]);
     if (a->n_words > 1) /* who has all of them is never behind who has one */
         s = containing(req, &words, all);
-    for (size_t i = 0; s == WHARF_OK && (!a->all_words || a->n_words == 1) && i < a->n_words && i < 3; i++) {
+    for (size_t i = 0; i < a->n_words; i++)
+        longest = a->words[i].n > longest ? a->words[i].n : longest;
+    for (size_t i = 0; s == WHARF_OK && (!a->all_words || a->n_words == 1) && i < a->n_words && looks < 3; i++) {
         struct ids one = {&patterns[i], 1};
 
+        if (a->words[i].n < INDEXED_FROM && longest >= INDEXED_FROM)
+            continue;
         s = containing(req, &one, all);
+        looks++;
     }
     return s;
 }
