@@ -454,7 +454,7 @@ static void wind_up(wharf_req *req, struct engine *g)
     tell_all(req, g);
 }
 
-wharf_status engine_run(wharf_req *req, void *arg)
+wharf_status outgoing_run(wharf_req *req, void *arg)
 {
     struct engine *g = must(calloc(1, sizeof(*g)));
 

@@ -90,7 +90,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     }
     if (events)
         events->step(d, &step);
-    api->job(d, "send", engine_run, NULL, WHARF_S("{\"resident\": true}"));
+    api->job(d, "send", outgoing_run, NULL, WHARF_S("{\"resident\": true}"));
     api->job(d, "retention", retention_run, NULL, WHARF_S("{\"every\": \"15m\"}"));
 }
 

@@ -60,7 +60,7 @@ const char *proof_problem(
     wharf_req *req, const wharf_json *auth, wharf_str secret, const struct proof *p, wharf_str body, int64_t at_s);
 
 /* ---- incoming.c, outgoing.c, engine.c ---- */
-wharf_handler incoming_take, incoming_retry, outgoing_retry, engine_run;
+wharf_handler incoming_take, incoming_retry, outgoing_retry, outgoing_run;
 wharf_status outgoing_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
 
 /* ---- notices.c ---- */

@@ -1,14 +1,13 @@
 /* engine.c - the delivery engine: a resident job that claims what is due, sends it, and settles what is over (spec 07 sections 2 and 7).
  *
- * Two per job worker, so that one works while the other waits for the database, where it is settled who does what (webhooks.claim,
- * webhooks.complete). Between the rounds of its loop it keeps the requests that run, and the webhooks they go to as they last were. Leaves to
- * others: what a request carries (attempt.c), how long a retry waits (schedule.c), what failures mean for the webhook (health.c).
+ * One per job worker; in the database it is settled who does what (webhooks.claim, webhooks.complete). Between the rounds of its loop it keeps
+ * the requests that run, and the webhooks they go to as they last were (endpoints.c). Leaves to others: what a request carries (attempt.c), what
+ * its end means (outcome.c), how long a retry waits (schedule.c), what failures mean for the webhook (health.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "schedule.h"
-#include "webhooks.h"
+#include "engine.h"
 
 #define W hooks_host
 
@@ -20,35 +19,6 @@ enum {
     AGAIN_MS = 200, /* after a round that did not work out */
     BUSY_WAIT_MS = 20, /* until queues that somebody held are tried again */
     GRACE_US = 10000000, /* for running requests when the server ends */
-    LOCKED_US = 5000000, /* without claims after a secret that does not open */
-    CACHE_MOST = 4096,
-    CACHE_BUCKETS = 1024,
-};
-
-/* ---- what it keeps ---- */
-
-struct endpoint { /* a webhook as it last was */
-    struct endpoint *next;
-    int64_t version;
-    int users; /* requests that run */
-    bool stale; /* there is a newer one: freed with its last user */
-    char *memory; /* holds the texts */
-    char organization[40], id[40];
-    wharf_str url, headers, secrets, retry_mode;
-    int64_t timeout_ms;
-};
-
-struct job { /* one request */
-    struct job *next;
-    struct endpoint *endpoint;
-    char *memory; /* holds the texts */
-    wharf_str organization, webhook, attempt, lane, resource_type, resource_id, event, type, trigger, traceparent, body,
-        request;
-    int64_t sequence, number, retries, superseded;
-    char *report; /* JSON of the outcome, for webhooks.complete() */
-    size_t report_bytes;
-    bool unsigned_here; /* given back, nothing was sent */
-    bool failed, disable; /* counts as a failure of the webhook; the receiver wants no more */
 };
 
 struct care { /* what a webhook's health asks for, done between the rounds */
@@ -59,8 +29,7 @@ struct care { /* what a webhook's health asks for, done between the rounds */
 struct engine {
     char server[48];
     struct care *care, **care_last;
-    struct endpoint *endpoints[CACHE_BUCKETS];
-    size_t n_endpoints;
+    struct endpoints endpoints;
     struct job *over, **over_last; /* to be settled */
     size_t n_over, running;
     bool busy; /* some of them were held by somebody */
@@ -69,180 +38,11 @@ struct engine {
     bool leads; /* does what is done by time */
 };
 
-static void *need(void *p)
-{
-    if (!p)
-        abort();
-    return p;
-}
-
-/* Copies texts into one block. */
-static char *keep_texts(wharf_str *const *texts, size_t n)
-{
-    size_t bytes = 0;
-    char *memory, *to;
-
-    for (size_t i = 0; i < n; i++)
-        bytes += texts[i]->n + 1;
-    memory = to = need(malloc(bytes));
-    for (size_t i = 0; i < n; i++) {
-        memcpy(to, texts[i]->p, texts[i]->n);
-        to[texts[i]->n] = 0;
-        texts[i]->p = to;
-        to += texts[i]->n + 1;
-    }
-    return memory;
-}
-
-static void free_endpoint(struct endpoint *e)
-{
-    free(e->memory);
-    free(e);
-}
-
-static void leave_endpoint(struct endpoint *e)
-{
-    if (e && --e->users == 0 && e->stale)
-        free_endpoint(e);
-}
-
-static void free_job(struct job *j)
-{
-    leave_endpoint(j->endpoint);
-    free(j->memory);
-    free(j->report);
-    free(j);
-}
-
-static struct endpoint **bucket_of(struct engine *g, wharf_str id)
-{
-    uint32_t h = 2166136261u;
-
-    for (size_t i = 0; i < id.n; i++)
-        h = (h ^ (unsigned char)id.p[i]) * 16777619u;
-    return &g->endpoints[h % CACHE_BUCKETS];
-}
-
-static struct endpoint *find_endpoint(struct engine *g, wharf_str organization, wharf_str id)
-{
-    for (struct endpoint *e = *bucket_of(g, id); e; e = e->next) {
-        if (is(id, e->id) && is(organization, e->organization))
-            return e;
-    }
-    return NULL;
-}
-
-static void drop_endpoint(struct engine *g, struct endpoint *e)
-{
-    struct endpoint **at = bucket_of(g, (wharf_str){e->id, strlen(e->id)});
-
-    while (*at != e)
-        at = &(*at)->next;
-    *at = e->next;
-    g->n_endpoints--;
-    e->stale = true;
-    if (!e->users)
-        free_endpoint(e);
-}
-
-static void empty_cache(struct engine *g)
-{
-    for (size_t i = 0; i < CACHE_BUCKETS; i++) {
-        struct endpoint *e = g->endpoints[i], *next;
-
-        for (g->endpoints[i] = NULL; e; e = next) {
-            next = e->next;
-            e->stale = true;
-            if (!e->users)
-                free_endpoint(e);
-        }
-    }
-    g->n_endpoints = 0;
-}
-
-/* ---- statements ---- */
-
-/* One function of the module's schema in a transaction of its own. */
-static wharf_status run(wharf_req *req, const char *sql, const wharf_val *args, size_t n, const wharf_rows **ret_rows)
-{
-    wharf_status s = W->db->begin(req);
-
-    if (s != WHARF_OK)
-        return s;
-    s = W->db->query(req, sql, args, n, ret_rows);
-    if (s == WHARF_OK)
-        return W->db->commit(req);
-    W->db->rollback(req);
-    return s;
-}
-
 /* ---- claiming ---- */
-
-/* Reads the webhooks of these rows whose version is not the one that is kept. */
-static wharf_status learn_endpoints(wharf_req *req, struct engine *g, const wharf_rows *rows)
-{
-    static const char sql[] =
-        "SELECT organization_id, webhook_id, version, url, sealed_headers, secrets, timeout_ms, retry_mode"
-        " FROM webhooks.targets(ARRAY(SELECT json_array_elements_text($1::json)),"
-        " ARRAY(SELECT json_array_elements_text($2::json)))";
-    wharf_out *orgs = W->json->writer(req), *ids = W->json->writer(req);
-    const wharf_rows *found;
-    size_t missing = 0;
-    wharf_status s;
-
-    W->json->open(orgs, NULL, '[');
-    W->json->open(ids, NULL, '[');
-    for (size_t i = 0; i < W->db->count(rows); i++) {
-        wharf_str organization = row_text(rows, i, 0), id = row_text(rows, i, 1);
-        struct endpoint *e = find_endpoint(g, organization, id);
-
-        if ((e && e->version == row_integer(rows, i, 2, 0)) || (i && same(id, row_text(rows, i - 1, 1))))
-            continue;
-        W->json->put(orgs, NULL, text(organization));
-        W->json->put(ids, NULL, text(id));
-        missing++;
-    }
-    W->json->close(orgs);
-    W->json->close(ids);
-    if (!missing)
-        return WHARF_OK;
-    const wharf_val args[] = {text(W->json->result_text(orgs)), text(W->json->result_text(ids))};
-
-    s = run(req, sql, args, 2, &found);
-    for (size_t i = 0; s == WHARF_OK && i < W->db->count(found); i++) {
-        wharf_str organization = row_text(found, i, 0), id = row_text(found, i, 1), headers = row_text(found, i, 4);
-        wharf_str secrets = row_text(found, i, 5);
-        struct endpoint *e = find_endpoint(g, organization, id);
-
-        if (e && e->version == row_integer(found, i, 2, 0))
-            continue;
-        if (e)
-            drop_endpoint(g, e);
-        e = need(calloc(1, sizeof(*e)));
-        snprintf(e->organization, sizeof(e->organization), "%s", organization.p);
-        snprintf(e->id, sizeof(e->id), "%s", id.p);
-        e->version = row_integer(found, i, 2, 0);
-        e->timeout_ms = row_integer(found, i, 6, 15000);
-        e->url = row_text(found, i, 3);
-        e->retry_mode = row_text(found, i, 7);
-        e->headers = e->secrets = WHARF_S("");
-        if (headers.n && !hooks_crypto->open(req, "webhooks.webhook", "sealed_headers", id, headers, &e->headers))
-            W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed",
-                "headers of %s do not open with this machine's keys", e->id);
-        if (!hooks_crypto->open(req, "webhooks.webhook", "secrets", id, secrets, &e->secrets))
-            W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed",
-                "secrets of %s do not open with this machine's keys", e->id);
-        e->memory = keep_texts((wharf_str *const[]){&e->url, &e->headers, &e->secrets, &e->retry_mode}, 4);
-        e->next = *bucket_of(g, id);
-        *bucket_of(g, id) = e;
-        g->n_endpoints++;
-    }
-    return s;
-}
 
 static struct job *job_of(struct engine *g, const wharf_rows *rows, size_t i)
 {
-    struct job *j = need(calloc(1, sizeof(*j)));
+    struct job *j = engine_need(calloc(1, sizeof(*j)));
 
     j->organization = row_text(rows, i, 0);
     j->webhook = row_text(rows, i, 1);
@@ -260,13 +60,29 @@ static struct job *job_of(struct engine *g, const wharf_rows *rows, size_t i)
     j->number = row_integer(rows, i, 13, 1);
     j->retries = row_integer(rows, i, 14, 0);
     j->superseded = row_integer(rows, i, 16, 0);
-    j->endpoint = find_endpoint(g, j->organization, j->webhook);
+    j->endpoint = endpoints_find(&g->endpoints, j->organization, j->webhook);
     if (j->endpoint)
         j->endpoint->users++;
     return j;
 }
 
-static void finish_job(wharf_req *req, struct engine *g, struct job *j, const struct result *r);
+static void free_job(struct job *j)
+{
+    endpoint_leave(j->endpoint);
+    free(j->memory);
+    free(j->report);
+    free(j);
+}
+
+/* It is over: settled with the next set. */
+static void finish_job(wharf_req *req, struct engine *g, struct job *j, const struct result *r)
+{
+    job_report(req, j, r);
+    j->next = NULL;
+    *g->over_last = j;
+    g->over_last = &j->next;
+    g->n_over++;
+}
 
 static bool target_from(wharf_req *req, const struct endpoint *e, struct target *ret)
 {
@@ -313,8 +129,9 @@ static void send_job(wharf_req *req, struct engine *g, struct job *j)
 
     if (is(m.lane, "manual"))
         m.lane = WHARF_S("direct");
-    j->memory = keep_texts((wharf_str *const[]){&j->organization, &j->webhook, &j->attempt, &j->lane, &j->resource_type,
-                               &j->resource_id, &j->event, &j->type, &j->trigger, &j->traceparent, &j->body},
+    j->memory = engine_keep(
+        (wharf_str *const[]){&j->organization, &j->webhook, &j->attempt, &j->lane, &j->resource_type, &j->resource_id,
+            &j->event, &j->type, &j->trigger, &j->traceparent, &j->body},
         11);
     m.body = j->body;
     if (!j->body.n) {
@@ -324,7 +141,7 @@ static void send_job(wharf_req *req, struct engine *g, struct job *j)
         W->err->clear(req);
         give_back(req, g, j);
     } else {
-        char *copy = need(malloc(request.n + 1));
+        char *copy = engine_need(malloc(request.n + 1));
 
         memcpy(copy, request.p, request.n + 1);
         j->request = (wharf_str){copy, request.n};
@@ -353,9 +170,9 @@ static wharf_status claim(wharf_req *req, struct engine *g)
     W->json->close(ids);
     const wharf_val args[] = {textz(g->server), text(W->json->result_text(ids))};
 
-    s = run(req, sql, args, 2, &rows);
+    s = engine_call(req, sql, args, 2, &rows);
     if (s == WHARF_OK)
-        s = learn_endpoints(req, g, rows);
+        s = endpoints_learn(req, &g->endpoints, rows);
     if (s != WHARF_OK)
         return s; /* what was claimed comes back when its lease is over */
     n = W->db->count(rows);
@@ -364,117 +181,10 @@ static wharf_status claim(wharf_req *req, struct engine *g)
     g->due_ms = 0;
     if (n)
         return WHARF_OK;
-    s = run(req, due_sql, NULL, 0, &rows);
+    s = engine_call(req, due_sql, NULL, 0, &rows);
     if (s == WHARF_OK)
         g->due_ms = row_integer(rows, 0, 0, WAIT_MS);
     return s;
-}
-
-/* ---- what became of it ---- */
-
-static void put_text(wharf_out *out, const char *key, wharf_str s)
-{
-    if (s.n)
-        W->json->put(out, key, text(s));
-}
-
-static double random_of(const struct job *j)
-{
-    uint32_t h = 2166136261u;
-
-    for (size_t i = 0; i < j->attempt.n; i++) /* attempts' ids are random */
-        h = (h ^ (unsigned char)j->attempt.p[i]) * 16777619u;
-    return (double)h / 4294967296.0;
-}
-
-/* The delivery's final state, or NULL and the wait until the next attempt. */
-static const char *final_state(const struct job *j, const struct result *r, int64_t *ret_wait_ms)
-{
-    if (r->outcome == OUT_SUCCESS)
-        return "succeeded";
-    if (!j->body.n)
-        return "dropped";
-    if (j->unsigned_here) {
-        *ret_wait_ms = LOCKED_US / 1000;
-        return NULL;
-    }
-    if (r->abort || is(j->trigger, "manual"))
-        return "failed";
-    if (r->outcome == OUT_RATE_LIMITED)
-        return NULL;
-    if (!schedule_wait(j->endpoint ? j->endpoint->retry_mode : WHARF_S("balanced"), (uint32_t)j->retries, random_of(j),
-            ret_wait_ms))
-        return "failed";
-    if (r->later_ms > *ret_wait_ms)
-        *ret_wait_ms = r->later_ms;
-    return NULL;
-}
-
-static void put_outcome(wharf_out *out, const struct job *j, const struct result *r)
-{
-    static const char *const outcomes[] = {"success", "failure", "rate_limited"};
-    bool counted = !is(j->trigger, "manual") && j->body.n && !j->unsigned_here;
-    int64_t wait_ms = 0;
-    const char *final = final_state(j, r, &wait_ms);
-
-    W->json->put(out, "st", textz(outcomes[r->outcome]));
-    if (final)
-        W->json->put(out, "f", textz(final));
-    if (!j->body.n)
-        W->json->put(out, "fr", textz("event_expired"));
-    W->json->put(out, "n", integer(wait_ms));
-    W->json->put(out, "c", truth(counted && r->outcome == OUT_FAILURE));
-    W->json->put(out, "h", truth(counted));
-    W->json->put(out, "p", integer(r->pause_ms));
-    W->json->put(out, "rf", truth(r->refused));
-    W->json->put(out, "ms", integer(r->duration_us / 1000));
-    if (*r->error) {
-        W->json->put(out, "ec", textz(r->error));
-        W->json->put(out, "em", text(r->error_text));
-    }
-}
-
-/* Objects go as texts: the database reads them once. */
-static void put_answer(wharf_out *out, const struct result *r)
-{
-    if (!r->headers.n)
-        return;
-    W->json->put(out, "rs", integer(r->status));
-    W->json->put(out, "rh", text(r->headers));
-    W->json->put(out, "rb", text(r->body));
-    put_text(out, "re", r->encoding);
-    W->json->put(out, "rtr", truth(r->truncated));
-}
-
-static void finish_job(wharf_req *req, struct engine *g, struct job *j, const struct result *r)
-{
-    wharf_out *out = W->json->writer(req);
-    wharf_str report;
-
-    W->json->open(out, NULL, '{');
-    W->json->put(out, "a", text(j->attempt));
-    W->json->put(out, "o", text(j->organization));
-    W->json->put(out, "w", text(j->webhook));
-    W->json->put(out, "l", text(j->lane));
-    W->json->put(out, "rt", text(j->resource_type));
-    W->json->put(out, "r", text(j->resource_id));
-    W->json->put(out, "u", text(j->endpoint ? j->endpoint->url : WHARF_S("")));
-    put_outcome(out, j, r);
-    put_answer(out, r);
-    put_text(out, "rq", j->request);
-    W->json->close(out);
-    report = W->json->result_text(out);
-    j->report = need(malloc(report.n + 1));
-    memcpy(j->report, report.p, report.n + 1);
-    j->report_bytes = report.n;
-    j->failed = r->outcome == OUT_FAILURE && !is(j->trigger, "manual") && j->body.n && !j->unsigned_here;
-    j->disable = r->disable;
-    free((char *)(j->request.n ? j->request.p : NULL));
-    j->request = WHARF_S("");
-    j->next = NULL;
-    *g->over_last = j;
-    g->over_last = &j->next;
-    g->n_over++;
 }
 
 static void collect(wharf_req *req, struct engine *g)
@@ -505,7 +215,7 @@ static bool listed(const wharf_rows *rows, wharf_str attempt)
 
 static void ask_for_care(struct engine *g, wharf_str organization, wharf_str webhook, wharf_str what)
 {
-    struct care *c = need(calloc(1, sizeof(*c)));
+    struct care *c = engine_need(calloc(1, sizeof(*c)));
 
     snprintf(c->organization, sizeof(c->organization), "%s", organization.p);
     snprintf(c->webhook, sizeof(c->webhook), "%s", webhook.p);
@@ -527,7 +237,7 @@ static void look_after(wharf_req *req, struct engine *g, const struct job *jobs,
     }
     if (j->disable)
         ask_for_care(g, j->organization, j->webhook, WHARF_S("receiver_request"));
-    else if (run(req, sql, args, 2, &rows) == WHARF_OK && row_text(rows, 0, 0).n)
+    else if (engine_call(req, sql, args, 2, &rows) == WHARF_OK && row_text(rows, 0, 0).n)
         ask_for_care(g, j->organization, j->webhook, row_text(rows, 0, 0));
     W->err->clear(req);
 }
@@ -552,7 +262,7 @@ static wharf_status settle(wharf_req *req, struct engine *g)
     *to++ = ']';
     const wharf_val args[] = {textz(g->server), text((wharf_str){given, (size_t)(to - given)})};
 
-    s = run(req, sql, args, 2, &rows);
+    s = engine_call(req, sql, args, 2, &rows);
     if (s != WHARF_OK)
         return s; /* all of them are tried again */
     for (struct job *j = jobs; j; j = j->next) {
@@ -585,7 +295,7 @@ static wharf_status care_by_time(wharf_req *req, struct engine *g)
     static const char sql[] =
         "SELECT organization_id, webhook_id, care FROM webhooks.due_for_care() WHERE care IS NOT NULL";
     const wharf_rows *rows;
-    wharf_status s = run(req, sql, NULL, 0, &rows);
+    wharf_status s = engine_call(req, sql, NULL, 0, &rows);
 
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
         ask_for_care(g, row_text(rows, i, 0), row_text(rows, i, 1), row_text(rows, i, 2));
@@ -617,14 +327,14 @@ static wharf_status timers(wharf_req *req, struct engine *g)
     if (now >= g->second_us && now < g->second_us + SECOND_US)
         return WHARF_OK;
     g->second_us = now;
-    s = run(req, late_sql, NULL, 0, &rows);
+    s = engine_call(req, late_sql, NULL, 0, &rows);
     if (s == WHARF_OK)
         s = care_by_time(req, g);
     if (s == WHARF_OK && (now >= g->minute_us + MINUTE_US || now < g->minute_us)) {
         g->minute_us = now;
-        s = run(req, drop_sql, NULL, 0, &rows);
-        if (g->n_endpoints > CACHE_MOST)
-            empty_cache(g);
+        s = engine_call(req, drop_sql, NULL, 0, &rows);
+        if (g->endpoints.n > CACHE_MOST)
+            endpoints_empty(&g->endpoints);
     }
     return s;
 }
@@ -679,13 +389,13 @@ static void wind_up(wharf_req *req, struct engine *g)
     }
     for (int i = 0; i < 10 && g->over && settle(req, g) == WHARF_OK;)
         i++;
-    run(req, sql, &server, 1, &rows);
+    engine_call(req, sql, &server, 1, &rows);
     W->err->clear(req);
 }
 
 wharf_status engine_run(wharf_req *req, void *arg)
 {
-    struct engine *g = need(calloc(1, sizeof(*g)));
+    struct engine *g = engine_need(calloc(1, sizeof(*g)));
 
     snprintf(g->server, sizeof(g->server), "%s", W->req->new_id(req, "eng").p);
     g->over_last = &g->over;
@@ -709,7 +419,7 @@ wharf_status engine_run(wharf_req *req, void *arg)
         g->over = j->next;
         free_job(j);
     }
-    empty_cache(g);
+    endpoints_empty(&g->endpoints);
     free(g);
     return WHARF_OK;
 }

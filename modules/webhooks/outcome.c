@@ -1,0 +1,108 @@
+/* outcome.c - what a request's end means for its delivery, as the database is told of it (spec 07 section 7). See engine.h. */
+#include <stdlib.h>
+
+#include "engine.h"
+#include "schedule.h"
+
+#define W hooks_host
+
+static void put_text(wharf_out *out, const char *key, wharf_str s)
+{
+    if (s.n)
+        W->json->put(out, key, text(s));
+}
+
+static double random_of(const struct job *j)
+{
+    uint32_t h = 2166136261u;
+
+    for (size_t i = 0; i < j->attempt.n; i++) /* attempts' ids are random */
+        h = (h ^ (unsigned char)j->attempt.p[i]) * 16777619u;
+    return (double)h / 4294967296.0;
+}
+
+/* The delivery's final state, or NULL and the wait until the next attempt. */
+static const char *final_state(const struct job *j, const struct result *r, int64_t *ret_wait_ms)
+{
+    if (r->outcome == OUT_SUCCESS)
+        return "succeeded";
+    if (!j->body.n)
+        return "dropped";
+    if (j->unsigned_here) {
+        *ret_wait_ms = LOCKED_US / 1000;
+        return NULL;
+    }
+    if (r->abort || is(j->trigger, "manual"))
+        return "failed";
+    if (r->outcome == OUT_RATE_LIMITED)
+        return NULL;
+    if (!schedule_wait(j->endpoint ? j->endpoint->retry_mode : WHARF_S("balanced"), (uint32_t)j->retries, random_of(j),
+            ret_wait_ms))
+        return "failed";
+    if (r->later_ms > *ret_wait_ms)
+        *ret_wait_ms = r->later_ms;
+    return NULL;
+}
+
+static void put_outcome(wharf_out *out, const struct job *j, const struct result *r)
+{
+    static const char *const outcomes[] = {"success", "failure", "rate_limited"};
+    bool counted = !is(j->trigger, "manual") && j->body.n && !j->unsigned_here;
+    int64_t wait_ms = 0;
+    const char *final = final_state(j, r, &wait_ms);
+
+    W->json->put(out, "st", textz(outcomes[r->outcome]));
+    if (final)
+        W->json->put(out, "f", textz(final));
+    if (!j->body.n)
+        W->json->put(out, "fr", textz("event_expired"));
+    W->json->put(out, "n", integer(wait_ms));
+    W->json->put(out, "c", truth(counted && r->outcome == OUT_FAILURE));
+    W->json->put(out, "h", truth(counted));
+    W->json->put(out, "p", integer(r->pause_ms));
+    W->json->put(out, "rf", truth(r->refused));
+    W->json->put(out, "ms", integer(r->duration_us / 1000));
+    if (*r->error) {
+        W->json->put(out, "ec", textz(r->error));
+        W->json->put(out, "em", text(r->error_text));
+    }
+}
+
+/* Objects go as texts: the database reads them once. */
+static void put_answer(wharf_out *out, const struct result *r)
+{
+    if (!r->headers.n)
+        return;
+    W->json->put(out, "rs", integer(r->status));
+    W->json->put(out, "rh", text(r->headers));
+    W->json->put(out, "rb", text(r->body));
+    put_text(out, "re", r->encoding);
+    W->json->put(out, "rtr", truth(r->truncated));
+}
+
+void job_report(wharf_req *req, struct job *j, const struct result *r)
+{
+    wharf_out *out = W->json->writer(req);
+    wharf_str report;
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "a", text(j->attempt));
+    W->json->put(out, "o", text(j->organization));
+    W->json->put(out, "w", text(j->webhook));
+    W->json->put(out, "l", text(j->lane));
+    W->json->put(out, "rt", text(j->resource_type));
+    W->json->put(out, "r", text(j->resource_id));
+    W->json->put(out, "u", text(j->endpoint ? j->endpoint->url : WHARF_S("")));
+    put_outcome(out, j, r);
+    put_answer(out, r);
+    put_text(out, "rq", j->request);
+    W->json->close(out);
+    report = W->json->result_text(out);
+    j->report = engine_need(malloc(report.n + 1));
+    memcpy(j->report, report.p, report.n + 1);
+    j->report_bytes = report.n;
+    j->failed = r->outcome == OUT_FAILURE && !is(j->trigger, "manual") && j->body.n && !j->unsigned_here;
+    j->disable = r->disable;
+    free((char *)(j->request.n ? j->request.p : NULL));
+    j->request = WHARF_S("");
+}
