@@ -212,16 +212,17 @@ static void limit(struct sql *s, const struct list_query *q)
     }
 }
 
-/* Relevance is computed once per matching row, in an inner select that carries nothing else. */
+/* Relevance is computed once per matching row, in an inner select that carries nothing else; of a word that is everywhere not for all rows,
+ * which would take seconds. */
 static void relevance_page(struct sql *s, const struct definition *d, const struct list_query *q,
     const struct access *who, query_extra_fn *extra, void *arg)
 {
     page_columns(s, d, q, "p.score");
     sql_add(s, " FROM (SELECT t.id, ");
     search_score(s, d, q);
-    sql_add(s, " AS score");
+    sql_add(s, " AS score FROM (SELECT t.*");
     from_where(s, d, q, who, extra, arg);
-    sql_add(s, " ORDER BY 2 DESC, 1");
+    sql_addf(s, " LIMIT %d) t ORDER BY 2 DESC, 1", QUERY_RANKED_MAX);
     limit(s, q);
     sql_addf(s, ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id ORDER BY p.score DESC, p.id", d->table,
         s->organization);

@@ -161,7 +161,7 @@ void query_page_sql(struct sql *s, const struct definition *d, const struct list
  * estimate). */
 void query_count_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
     query_extra_fn *extra, void *arg);
-enum { QUERY_COUNT_CAP = 10000 };
+enum { QUERY_COUNT_CAP = 10000, QUERY_RANKED_MAX = 10000 /* rows of a search whose relevance is looked at */ };
 /* EXPLAIN (FORMAT JSON) of the same; query_estimate reads the planner's row count from its answer (-1: not
  * understood). */
 void query_estimate_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,

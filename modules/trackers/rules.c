@@ -223,6 +223,19 @@ const wharf_hooks trackers_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .restrict_rows = trackers_restrict,
     .compute = trackers_compute};
 
+/* ---- layouts ---- */
+
+static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    static const char sql[] =
+        "UPDATE trackers.tracker SET layout_id = $2::text, version = version + 1"
+        " WHERE organization_id = $3::text AND layout_id = ANY ($1::text[]) AND deleted_at IS NULL";
+
+    return trackers_layouts ? trackers_layouts->carry(req, op, old_rec, sql) : WHARF_OK;
+}
+
+const wharf_hooks trackers_layout_hooks = {.head = WHARF_HEAD(wharf_hooks), .written = layout_written};
+
 /* ---- making one ---- */
 
 wharf_status trackers_around(wharf_req *req, wharf_str shipment_id, const wharf_json *options,

@@ -46,6 +46,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->route(d, &create);
     api->route(d, &logs);
     api->hook(d, "shipment", &trackers_shipment_hooks, 0);
+    api->hook(d, "layout", &trackers_layout_hooks, 0);
     api->provide(d, "trackers.ops", 1, 0, &trackers_ops);
 }
 
@@ -55,7 +56,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     trackers_shipments = W->service(self, "shipments.ops", 1, 0);
     trackers_logs = W->service(self, "wharf.logs", 1, 2);
     trackers_keys = W->service(self, "wharf.keys", 1, 0);
-    trackers_layouts = W->service(self, "locations.layouts", 1, 0);
+    trackers_layouts = W->service(self, "locations.layouts", 1, 1);
     return WHARF_OK;
 }
 

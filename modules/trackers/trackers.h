@@ -21,7 +21,7 @@ extern const wharf_locations_layouts_api *trackers_layouts; /* or NULL */
 
 enum { LEGS_MAX = 25, TOLD_MAX = 100, SHOWN = 100, LOGS_MOST = 1000 };
 
-extern const wharf_hooks trackers_hooks, trackers_shipment_hooks;
+extern const wharf_hooks trackers_hooks, trackers_shipment_hooks, trackers_layout_hooks;
 extern const wharf_trackers_ops_api trackers_ops;
 
 /* ---- chain.c: legs ---- */

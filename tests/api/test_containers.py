@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from test_shipments import SHIPMENTS, ship, update
+from test_shipments import SHIPMENTS, number, ship, update
 from wharf import make_location
 
 CONTAINERS = "/v1/containers"
@@ -236,6 +236,26 @@ def test_list_filters(client, location):
     for order in ("created_at", "updated_at", "status", "tracking_number", "estimated_delivery_at"):
         client.get(f"{CONTAINERS}?order_by={order}&direction=asc")
     client.get(CONTAINERS + "?search=x&order_by=_relevance")
+
+
+def test_edge_case_4_what_stands_in_removed_layouts(client):
+    """Containers, and the shipments and trackers at the place, go where the request says; none is lost."""
+    place = make_location(client, "Tree")
+    path = f"/v1/locations/{place['id']}/layouts"
+    a = client.post(path, {"name": "A"}, expect=201).data["id"]
+    b, to = (client.post(path, {"name": n, "path": p}, expect=201).data["id"] for n, p in (("B", a), ("To", None)))
+    rows = [make(client, location_id=place["id"], layout_id=x) for x in (a, b)]
+    shipment = client.post(SHIPMENTS, {"tracking_number": number(), "layout_id": b}, expect=201).data
+    tracked = shipment.get("tracker_id")
+    if tracked:
+        client.post(f"/v1/trackers/{tracked}", {"layout_id": b}, expect=200)
+    before = len(client.get(f"{CONTAINERS}?location_id={place['id']}").data)
+    client.delete(f"{path}/{b}?move_to={to}")
+    assert [client.get(f"{CONTAINERS}/{r['id']}").data["layout_id"] for r in rows] == [a, to] and client.get(f"{SHIPMENTS}/{shipment['id']}").data["layout_id"] == to
+    assert not tracked or client.get(f"/v1/trackers/{tracked}").data["layout_id"] == to
+    client.delete(f"{path}/{a}")
+    assert client.get(f"{CONTAINERS}/{rows[0]['id']}").data["layout_id"] == place["default_layout_id"]
+    assert len(client.get(f"{CONTAINERS}?location_id={place['id']}").data) == before
 
 
 def test_search_scores_and_hits(fresh):

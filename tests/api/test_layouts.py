@@ -209,6 +209,17 @@ def test_upsert_400(client, place):
     assert len(a.data) == 400 and a.data[399]["nested_name"] == "n3 / n39 / n399"
 
 
+def test_edge_case_2_children_first_and_once_more(client, org, place):
+    path, _ = place
+    layouts = [{"id": f"lay_r{i}", "name": f"n{i}", "code": f"r{i}", **({"path": f"lay_r{i // 10}"} if i >= 10 else {})} for i in range(400)][::-1]
+    first = client.post(path, layouts, expect=201).data
+    assert [x["id"] for x in first] == [x["id"] for x in layouts] and first[0]["nested_name"] == "n3 / n39 / n399"
+    events = {x["id"]: org.events(x["id"]) for x in layouts[::40]}
+    again = client.post(path, layouts, expect=200).data
+    assert [(x["id"], x["checksum"], x["updated_at"]) for x in again] == [(x["id"], x["checksum"], x["updated_at"]) for x in first]
+    assert {i: org.events(i) for i in events} == events
+
+
 def test_swap_inside_one_call(client, place):
     path, _ = place
     client.post(path, [{"id": "lay_x1", "name": "x"}, {"id": "lay_y1", "name": "y", "path": "lay_x1"}], expect=201)

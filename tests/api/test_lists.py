@@ -185,6 +185,16 @@ def test_search(fresh):
     assert pages == get("search=table")
 
 
+def test_ten_thousand_rows_of_a_search_are_ranked(fresh, server):
+    server.sql("INSERT INTO filterbench.sample (organization_id, id, status, name, created_at, updated_at)"
+               " SELECT %s, 'smp_' || lpad(i::text, 22, '0'), 'open', 'everywhere', now(), now() FROM generate_series(1, 10050) i", fresh.id)
+    c = fresh.client()
+    last = c.get("/v1/samples?search=everywhere&limit=100&page=100")
+    assert len(last.data) == 100 and last.pagination["has_more"] is False and c.get("/v1/samples?search=everywhere&limit=100&page=101").data == []
+    assert c.get("/v1/samples?search=everywhere&limit=100&page=101&order_by=created_at").pagination == {"page": 101, "limit": 100, "has_more": False}
+    assert len(c.get("/v1/samples?search=everywhere&limit=100&page=101&order_by=created_at").data) == 50, "in another order there is nothing to rank"
+
+
 def test_fields(filled):
     c, _ = filled
     row = c.get("/v1/samples?fields=name,qty&limit=1").data[0]

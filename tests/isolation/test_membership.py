@@ -2,6 +2,7 @@
 import random
 
 from test_access import at_once
+from wharf import make_location
 
 CONTAINERS, SHIPMENTS = "/v1/containers", "/v1/shipments"
 
@@ -13,7 +14,8 @@ def ships(client, n):
 def test_edge_case_1_one_number_one_code(fresh):
     clients = [fresh.client() for _ in range(8)]
     for path, body in ((CONTAINERS, {"tracking_number": "SAME-1"}), ("/v1/reason-codes", {"code": "DUP", "name": "x", "resources": ["item"]}),
-                       ("/v1/locations", {"name": "x", "code": "ONE", "address": "1 Main St, Springfield, IL 62701"})):
+                       ("/v1/locations", {"name": "x", "code": "ONE", "address": "1 Main St, Springfield, IL 62701"}), ("/v1/groups", {"name": "Same", "resource": "contact"}),
+                       (f"/v1/locations/{make_location(clients[0])['id']}/layouts", {"name": "x", "code": "ONE"})):
         answers = at_once(*[lambda c=c: c.request("POST", path, body=body).status for c in clients])
         assert sorted(answers) == [201] + [409] * 7, path
 

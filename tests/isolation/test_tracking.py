@@ -12,8 +12,13 @@ def track(client, n):
     return client.post(TRACKERS, {"tracking_number": f"PAR{n}X{random.random()}"[:30]}, expect=201).data
 
 
-def test_32_clients_write_one_tracker(fresh):
+def deadlocks(server):
+    return (server.folder / "postgresql.log").read_text(errors="replace").count("deadlock detected")
+
+
+def test_32_clients_write_one_tracker(fresh, server):
     """One event per change, the history in its order, no deadlock; half go by the tracker, half by its leg."""
+    before = deadlocks(server)
     clients = [fresh.client() for _ in range(32)]
     row = track(clients[0], 1)
     leg, now = row["shipments"][0]["id"], int(time.time()) + 100
@@ -32,6 +37,28 @@ def test_32_clients_write_one_tracker(fresh):
     assert [u["comment"] for u in lines[1:]] == [f"{i}.{k}" for i in range(32) for k in range(each)]
     assert len([e for e in fresh.events(leg) if e[0] == "shipment.updated"]) == 32 * each
     assert len([e for e in fresh.events(row["id"]) if e[0] == "tracker.updated"]) == 32 * each
+    assert deadlocks(server) == before
+
+
+def test_32_clients_write_one_shipment(fresh, server):
+    """Updates of its history, of its fields and comments: each is told once, none is lost or overwritten by another."""
+    clients, before = [fresh.client() for _ in range(32)], deadlocks(server)
+    row = clients[0].post(SHIPMENTS, {"tracking_number": "ONE-SHIPMENT"}, expect=201).data
+    path, now, each = f"{SHIPMENTS}/{row['id']}", int(time.time()) + 100, 6
+
+    def write(i):
+        bodies = [{"tracking_update": {"status": "in_transit", "comment": f"{i}.{k}", "occurred_at": now + i * each + k}} if k % 3 == 0 else
+                  {"metadata": {f"k{i % 16}": f"{i}.{k}"}} if k % 3 == 1 else {"log": {"message": f"{i}.{k}", "visibility": "public"}} for k in range(each)]
+        return [clients[i].request("POST", path, body=body).status for body in bodies]
+    assert [s for r in at_once(*[lambda i=i: write(i) for i in range(32)]) for s in r] == [200] * 32 * each
+    after = clients[0].get(path).data
+    assert {(k, int(v.split(".")[0]) % 16) for k, v in after["metadata"].items()} == {(f"k{i}", i) for i in range(16)}, "no merge was lost"
+    lines = clients[0].get(path + "/tracking-updates?limit=all").data
+    assert [u["comment"] for u in lines[1:]] == [f"{i}.{k}" for i in range(32) for k in range(0, each, 3)]
+    assert len([e for e in fresh.events(row["id"]) if e[0] == "shipment.updated"]) == 32 * each
+    said = clients[0].get(f"{TRACKERS}/{after['tracker_id']}/logs?logs_visibility=public&limit=all").data
+    assert sorted(x["message"] for x in said if x["action"] == "comment") == sorted(f"{i}.{k}" for i in range(32) for k in range(2, each, 3))
+    assert len([x for x in said if x["action"] == "status_changed"]) == 1 and deadlocks(server) == before
 
 
 def test_the_same_update_from_32_clients(fresh):
