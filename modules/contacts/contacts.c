@@ -27,6 +27,15 @@ static const char children_doc[] = "{\"summary\": \"List the children of a group
                                    " \"limit\": {\"type\": \"string\"}}, \"response\": {\"type\": \"array\", "
                                    "\"items\": {\"type\": \"object\"}}}";
 
+static const char merge_doc[] =
+    "{\"summary\": \"Merge contacts into one\", \"tag\": \"Contacts\", \"location\": \"row\", \"description\": "
+    "\"Names, e-mails, "
+    "phones, addresses, groups and locations of the others fill its free places, what refers to them refers to it, and "
+    "they "
+    "are deleted.\", \"body\": {\"type\": \"object\", \"required\": [\"from\"], \"properties\": {\"from\": {\"type\": "
+    "\"array\", \"minItems\": 1, \"maxItems\": 20, \"uniqueItems\": true, \"items\": {\"type\": \"string\"}}}}, "
+    "\"response\": {\"type\": \"object\"}}";
+
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     const wharf_resource contact = {.head = WHARF_HEAD(wharf_resource),
@@ -56,6 +65,13 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .handler = group_children,
         .flags = WHARF_R_READONLY};
 
+    const wharf_route merge = {.head = WHARF_HEAD(wharf_route),
+        .method = "POST",
+        .path = "/v1/contacts/:id/merge",
+        .scope = "contacts:write",
+        .definition = {merge_doc, sizeof(merge_doc) - 1},
+        .handler = contacts_merge_route};
+
     (void)self;
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
@@ -63,8 +79,10 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->resource(d, &group);
     api->route(d, &create);
     api->route(d, &children);
+    api->route(d, &merge);
     api->hook(d, "location", &contacts_location_hooks, 0);
     api->provide(d, "contacts.groups", 1, 0, &contacts_groups);
+    api->provide(d, "contacts.merge", 1, 0, &contacts_merge);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)

@@ -25,6 +25,7 @@ extern const wharf_many_api *contacts_many;
 
 extern const wharf_hooks contact_hooks, group_hooks, contacts_location_hooks;
 extern const struct wharf_contacts_groups_api contacts_groups; /* wharf/ext/contacts.h */
+extern const struct wharf_contacts_merge_api contacts_merge;
 
 wharf_status group_children(wharf_req *req, void *arg); /* GET /v1/groups/:id/children */
 
@@ -35,6 +36,8 @@ wharf_status contact_search(wharf_req *req, wharf_str text, bool all_words, whar
 wharf_status contact_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec);
 wharf_status contact_written_many(
     wharf_req *req, uint32_t op, const wharf_rec *const *old_recs, const wharf_rec *const *new_recs, size_t n);
+
+wharf_status contacts_merge_route(wharf_req *req, void *arg); /* merge.c */
 
 enum { CHILDREN_MAX = 10000, GROUPS_MAX = 200 };
 

@@ -2,6 +2,7 @@
 #include "shipments.h"
 
 #include "shipments.gen.h"
+#include "wharf/ext/contacts.h"
 
 const wharf_host *W;
 const wharf_carriers_detect_api *shipments_carriers;
@@ -95,7 +96,11 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
+    const wharf_contacts_merge_api *merge = W->service(self, "contacts.merge", 1, 0);
+
     shipments_self = self;
+    if (merge)
+        merge->on_merge(shipments_contacts_merged);
     shipments_carriers = W->service(self, "carriers.detect", 1, 0);
     shipments_org = W->service(self, "org.directory", 1, 1);
     shipments_logs = W->service(self, "wharf.logs", 1, 1);

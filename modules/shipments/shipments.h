@@ -68,6 +68,8 @@ wharf_status shipments_history_page(
 wharf_status shipments_show_history(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
 
 /* ---- parties.c: sender and recipient ---- */
+/* Contacts became one: a wharf_contacts_move_fn. */
+wharf_status shipments_contacts_merged(wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
 wharf_status shipments_take_parties(wharf_req *req, wharf_rec *rec);
 /* What follows from sender, recipient and numbers: ids of addresses, the text that is searched. */
 void shipments_settle_parties(wharf_req *req, wharf_rec *rec);

@@ -2,6 +2,7 @@
 #include "trackers.h"
 
 #include "trackers.gen.h"
+#include "wharf/ext/contacts.h"
 
 const wharf_host *W;
 const wharf_carriers_detect_api *trackers_carriers;
@@ -52,6 +53,10 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
+    const wharf_contacts_merge_api *merge = W->service(self, "contacts.merge", 1, 0);
+
+    if (merge)
+        merge->on_merge(trackers_contacts_merged);
     trackers_carriers = W->service(self, "carriers.detect", 1, 0);
     trackers_shipments = W->service(self, "shipments.ops", 1, 0);
     trackers_logs = W->service(self, "wharf.logs", 1, 2);

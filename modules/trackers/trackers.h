@@ -79,4 +79,7 @@ wharf_handler trackers_post, trackers_logs_get;
 /* The options of the tracker that is made around a shipment which POST /v1/trackers creates; NULL outside of it. */
 const wharf_json *trackers_options(const wharf_json **ret_candidates);
 
+/* Contacts became one: a wharf_contacts_move_fn (chain.c). */
+wharf_status trackers_contacts_merged(wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
+
 #endif

@@ -26,6 +26,15 @@ typedef struct wharf_contacts_groups_api {
         bool *ret_changed);
 } wharf_contacts_groups_api;
 
+/* References move: whatever of the organization points to one of these contacts points to `to` from now on. In the merge's transaction. */
+typedef wharf_status wharf_contacts_move_fn(wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
+
+/* Service "contacts.merge", version 1.0: for modules whose rows name contacts. */
+typedef struct wharf_contacts_merge_api {
+    wharf_head head;
+    void (*on_merge)(wharf_contacts_move_fn *fn);                                   /* start() */
+} wharf_contacts_merge_api;
+
 #ifdef __cplusplus
 }
 #endif
