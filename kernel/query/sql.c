@@ -90,8 +90,8 @@ void sql_bind_cells(struct sql *s, const struct sql_arg *values, size_t n)
         if (i)
             out[k++] = ',';
         if (!values[i].p) {
-            memcpy(out + k, "NULL", 4);
-            k += 4;
+            for (const char *c = "NULL"; *c; c++)
+                out[k++] = *c;
             continue;
         }
         out[k++] = '"';

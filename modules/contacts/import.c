@@ -327,7 +327,7 @@ static wharf_status import_file(wharf_req *req, const wharf_json *body)
     if (s != WHARF_OK)
         return s;
     r->req = req;
-    s = file_open(r, url);
+    s = contact_file_open(r, url);
     if (s == WHARF_OK)
         s = file_judge(r);
     if (s == WHARF_OK)

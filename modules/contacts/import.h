@@ -66,7 +66,7 @@ struct reading {
 };
 
 /* import_file.c. Problems of the file are told as the request's. */
-wharf_status file_open(struct reading *r, wharf_str url);
+wharf_status contact_file_open(struct reading *r, wharf_str url);
 wharf_import *file_rows(struct reading *r);
 /* Columns, groups, and what is wrong with which row. */
 wharf_status file_judge(struct reading *r);

@@ -23,7 +23,7 @@ static wharf_status too_large(wharf_req *req)
         "A file has at most 25,000 rows and 25 MB; send larger ones to POST /v1/batches");
 }
 
-wharf_status file_open(struct reading *r, wharf_str url)
+wharf_status contact_file_open(struct reading *r, wharf_str url)
 {
     const wharf_fetch_request ask = {.head = WHARF_HEAD(wharf_fetch_request),
         .url = url,
