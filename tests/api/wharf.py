@@ -24,6 +24,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WHARF_BUILD") or os.environ.get("BUILD") or ROOT / "build").resolve()
 PROGRAM = pathlib.Path(os.environ.get("WHARF_PROGRAM") or BUILD / "kernel" / "wharf")
 MODULES = os.environ.get("WHARF_TEST_MODULES") or f"org,locations,carriers,reasons,contacts,shipments,trackers,containers,parcels,stations,logs,support,events,webhooks,integrations,{BUILD}/tests/plugins/filterbench.so"
+BODY = ["id", "object", "type", "timestamp", "api_version", "sequence", "organization_id", "location_id", "resource_type", "resource_id", "batch_id",
+        "actor", "data", "previous_attributes"]
 KEYS = ["data", "message", "status", "code", "errors", "pagination", "endpoint"]
 CODE = re.compile(r"^[a-z0-9_]+([.:][a-z0-9_]+)*$")
 ISO = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
@@ -124,11 +126,21 @@ class Server:
         schema = answer["content"]["application/json"]["schema"]
         return jsonschema.Draft202012Validator(schema, resolver=self.resolver, format_checker=jsonschema.FormatChecker())
 
+    # With the body's bytes as receivers get them, of those that were processed.
+    BODIES = (
+        "SELECT e.id, e.type, e.data, d.sequence, d.head || e.data::text || ',\"previous_attributes\":' || COALESCE(e.previous_attributes::text, 'null') || '}'"
+        " FROM wharf.event e LEFT JOIN wharf.event_done d ON d.organization_id = e.organization_id AND d.created_at = e.created_at AND d.event_id = e.id"
+        " WHERE e.resource_type <> 'made_by_test'")
+
     def check_events(self):
-        """Every event that was emitted is of a declared type, and its data is as the type's schema says."""
+        """Every event that was emitted is of a declared type, its data is as the type's schema says, and its body is what the API's events are."""
         modules = requests.get(self.base + "/readyz?verbose", timeout=10).json()["modules"]
         validators, loaded = {}, {name for name, status in modules.items() if status == "ok"}
-        for type, data in self.sql("SELECT type, data FROM wharf.event WHERE resource_type <> 'made_by_test'"):
+        for id, type, data, sequence, body in self.sql(self.BODIES):
+            if body:
+                body = json.loads(body)
+                assert list(body) == BODY and body["data"] == data, f"the body of {id} is {json.dumps(body)[:2000]}"
+                assert (body["id"], body["type"], body["sequence"], body["object"]) == (id, type, sequence, "event")
             if type not in validators:
                 if type.count(".") == 2 and type.split(".")[0] not in loaded:
                     continue  # of a plugin that is left out here, or that only another server on this database has
