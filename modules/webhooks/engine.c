@@ -13,6 +13,7 @@
 
 enum {
     CLAIM_MOST = 200, /* deliveries in one claim */
+    CLAIM_LEAST = 16, /* asked for, whatever the last claim found */
     SETTLE_MOST = 200,
     IN_FLIGHT_MOST = 1000, /* requests of one engine */
     WAIT_MS = 1000,
@@ -32,6 +33,7 @@ struct engine {
     struct endpoints endpoints;
     struct job *over, **over_last; /* to be settled */
     size_t n_over, running;
+    size_t wanted; /* deliveries that the next claim asks for: follows what there is */
     bool busy; /* some of them were held by somebody */
     int64_t due_ms, minute_us, second_us;
     int64_t locked_until_us; /* no claims before: this machine could not open a secret */
@@ -162,8 +164,8 @@ static wharf_status claim(wharf_req *req, struct engine *g)
     const wharf_rows *rows;
     wharf_status s;
 
-    if (room > CLAIM_MOST)
-        room = CLAIM_MOST;
+    if (room > g->wanted)
+        room = g->wanted;
     W->json->open(ids, NULL, '[');
     for (size_t i = 0; i < room; i++)
         W->json->put(ids, NULL, text(W->req->new_id(req, "out_whk")));
@@ -176,6 +178,10 @@ static wharf_status claim(wharf_req *req, struct engine *g)
     if (s != WHARF_OK)
         return s; /* what was claimed comes back when its lease is over */
     n = W->db->count(rows);
+    if (n == room)
+        g->wanted = g->wanted * 2 < CLAIM_MOST ? g->wanted * 2 : CLAIM_MOST;
+    else if (n < g->wanted / 4)
+        g->wanted = g->wanted / 2 > CLAIM_LEAST ? g->wanted / 2 : CLAIM_LEAST;
     for (size_t i = 0; i < n; i++)
         send_job(req, g, job_of(g, rows, i));
     g->due_ms = 0;
@@ -401,6 +407,7 @@ wharf_status engine_run(wharf_req *req, void *arg)
     g->over_last = &g->over;
     g->care_last = &g->care;
     g->leads = arg != NULL;
+    g->wanted = CLAIM_LEAST;
     hooks_fetch->under_way(req);
     if (g->leads)
         ask_for_care(g, WHARF_S(""), WHARF_S(""), WHARF_S("urls"));
