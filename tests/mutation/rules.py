@@ -135,7 +135,7 @@ RULES = [
     ("OR", "kernel/query/filter_text.c", '{"OR:", true, false}', '{"OR:", false, false}', F),
     ("!AND", "kernel/query/filter_text.c", '{"!AND:", false, true}', '{"!AND:", false, false}', F),
     ("!OR", "kernel/query/filter_text.c", '{"!OR:", true, true}', '{"!OR:", true, false}', F),
-    ("!value is not an element", "kernel/query/condition_sql.c", 'sql_add(s, ") IS NOT TRUE");\n    }\n}\n\n/* Would', 'sql_add(s, ")");\n    }\n}\n\n/* Would', F),
+    ("!value is not an element", "kernel/query/condition_sql.c", 'if (c->items[i].absent)\n            sql_add(s, ") IS NOT TRUE");', 'if (c->items[i].absent)\n            sql_add(s, ")");', F),
     ("null is the empty array", "kernel/query/condition_sql.c", """"coalesce(%s, '[]') = '[]'::jsonb\"""", '"%s IS NULL"', F),
     ("some: of related rows", "kernel/query/filter_text.c", 'c->negated = str_starts(value, "none:");', 'c->negated = true;', F),
     ("none: of related rows", "kernel/query/filter_text.c", 'c->negated = str_starts(value, "none:");', 'c->negated = false;', F),
@@ -145,5 +145,5 @@ RULES = [
     ("the key comes in SVC-API-KEY", "kernel/http/check.c", '"SVC-API-KEY"', '"SVC-KEY"', "tests/api/test_auth.py"),
     ("an empty body is an empty object", "kernel/http/body.c", "empty_object = {.type = JSON_OBJECT}", "empty_object = {.type = JSON_ARRAY}", "tests/api/test_http_rules.py " + E),
     ("SVC-Datetime-Format is answered", "kernel/http/answer.c", 'add(r, "SVC-Datetime-Format"', 'add(r, "SVC-Datetimes"', E + " " + H),
-    ("code is null on success", "kernel/http/answer.c", 'jw_z(&w, "code", req->n_problems ? req->problems[0].code : req->success_code)', 'jw_z(&w, "code", req->n_problems ? req->problems[0].code : "ok")', E),
+    ("code is null on success", "kernel/resource/envelope.c", 'jw_z(&w, "code", req->n_problems ? req->problems[0].code : req->success_code)', 'jw_z(&w, "code", req->n_problems ? req->problems[0].code : "ok")', E),
 ]
