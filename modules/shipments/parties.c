@@ -171,17 +171,7 @@ void shipments_check_parties(wharf_req *req, const wharf_rec *rec)
 
 wharf_status shipments_contacts_merged(wharf_req *req, const wharf_str *from, size_t n, wharf_str to)
 {
-    static const char sql[] =
-        "UPDATE shipments.shipment SET version = version + 1,"
-        " sender_contact_id = CASE WHEN sender_contact_id = ANY ($2::text[]) THEN $3::text ELSE sender_contact_id END,"
-        " sender = CASE WHEN sender ->> 'contact_id' = ANY ($2::text[])"
-        " THEN jsonb_set(sender, '{contact_id}', to_jsonb($3::text)) ELSE sender END,"
-        " recipient_contact_id = CASE WHEN recipient_contact_id = ANY ($2::text[]) THEN $3::text ELSE "
-        "recipient_contact_id END,"
-        " recipient = CASE WHEN recipient ->> 'contact_id' = ANY ($2::text[])"
-        " THEN jsonb_set(recipient, '{contact_id}', to_jsonb($3::text)) ELSE recipient END"
-        " WHERE organization_id = $1::text AND (sender_contact_id = ANY ($2::text[]) OR recipient_contact_id = ANY "
-        "($2::text[]))";
+    static const char sql[] = WHARF_PARTIES_MERGED("shipments.shipment");
     wharf_val args[3] = {val_text(W->req->organization(req)), val_array(req, from, n), val_text(to)};
 
     return W->db->exec(req, sql, args, 3, NULL);

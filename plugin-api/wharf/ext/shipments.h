@@ -61,6 +61,17 @@ typedef struct wharf_shipment_write {
     wharf_str location_id, layout_id;
 } wharf_shipment_write;
 
+/* Contacts $2 (text[]) of the organization $1 were merged into $3: the statement for a table whose rows name a sender and a recipient. */
+#define WHARF_PARTIES_MERGED(table) \
+    "UPDATE " table " SET version = version + 1," \
+    " sender_contact_id = CASE WHEN sender_contact_id = ANY ($2::text[]) THEN $3::text ELSE sender_contact_id END," \
+    " sender = CASE WHEN sender ->> 'contact_id' = ANY ($2::text[])" \
+    " THEN jsonb_set(sender, '{contact_id}', to_jsonb($3::text)) ELSE sender END," \
+    " recipient_contact_id = CASE WHEN recipient_contact_id = ANY ($2::text[]) THEN $3::text ELSE recipient_contact_id END," \
+    " recipient = CASE WHEN recipient ->> 'contact_id' = ANY ($2::text[])" \
+    " THEN jsonb_set(recipient, '{contact_id}', to_jsonb($3::text)) ELSE recipient END" \
+    " WHERE organization_id = $1::text AND (sender_contact_id = ANY ($2::text[]) OR recipient_contact_id = ANY ($2::text[]))"
+
 /* Service "shipments.ops", version 1.0. */
 typedef struct wharf_shipments_ops_api {
     wharf_head head;
