@@ -8,7 +8,7 @@
 #include "contacts.gen.h"
 #include "import.h"
 
-enum { AT_ONCE = 500, ID_ROOM = 48 };
+enum { AT_ONCE = 500, BYTES_AT_ONCE = 1 << 20, ID_ROOM = 48 };
 
 /* ---- writing ---- */
 
@@ -24,6 +24,7 @@ struct writing {
     struct reading *r;
     char (*ids)[ID_ROOM]; /* by row; "": was not written */
     struct chunk contacts, groups;
+    size_t bytes; /* of the rows that wait: memory is a multiple of it */
     size_t n_written;
 };
 
@@ -124,6 +125,8 @@ static wharf_status take_row(struct writing *w, wharf_import *in, size_t row)
     wharf_status s = row_body(w->r, in, group, &c->bodies[c->n]);
 
     c->rows[c->n++] = row;
+    for (size_t i = 0; i < w->r->n_columns; i++)
+        w->bytes += contacts_files->cell(in, i).n;
     return s;
 }
 
@@ -138,7 +141,8 @@ static wharf_status write_rows(struct writing *w)
     while (s == WHARF_OK && more) {
         wharf_scope *scope = W->mem->scope_begin(r->req);
 
-        while (s == WHARF_OK && w->contacts.n < AT_ONCE && w->groups.n < AT_ONCE &&
+        w->bytes = 0;
+        while (s == WHARF_OK && w->contacts.n < AT_ONCE && w->groups.n < AT_ONCE && w->bytes < BYTES_AT_ONCE &&
                (more = contacts_files->next(in) == WHARF_IMPORT_ROW && row < r->n_rows)) {
             if (r->good[row])
                 s = take_row(w, in, row);

@@ -262,3 +262,13 @@ def test_the_largest_file_and_a_larger_one():
         assert before and grown < 2.5 * len(body["csv_url"]) + (64 << 20), (before, workers(server))
     finally:
         server.end()  # its 50,000 events are like those of the other tests
+
+
+@pytest.mark.parametrize("columns, rows, good", [(25, 1900, True), (500, 90, False)])
+def test_rows_as_wide_as_they_may_be(client, columns, rows, good):
+    """Few rows that fill the file: sets are bounded by bytes as well as by rows."""
+    head = "Name," + ",".join(f"metadata.k{i}" for i in range(columns))
+    body = {"csv_url": data_url("\n".join([head] + [f"Wide {i}," + ",".join(["é" + "x" * 499] * columns) for i in range(rows)]))}
+    r = requests.post(client.server.base + CONTACTS, json=body, headers={"SVC-API-KEY": client.key}, timeout=600).json()
+    assert r["status"] == 200 and len(r["data"]["ids"]) == (rows if good else 0) and len(r["data"]["issues"]) == (0 if good else rows), str(r)[:500]
+    assert not good or len(client.get(f"{CONTACTS}/{r['data']['ids'][-1]}").data["metadata"]) == columns
