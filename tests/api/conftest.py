@@ -4,6 +4,16 @@ import pytest
 from wharf import MODULES, Server, make_location
 
 
+# The files that take longest come first: processes that take file after file then end at about the same time.
+LONGEST = ["events_stream", "slow_and_ending", "blobs", "walk", "jobs", "mail", "limits", "operation", "fetch", "webhook_health", "webhook_delivery",
+           "contact_import", "events_processing", "request_log", "keys", "idempotency", "database_trouble", "integrations", "support", "webhooks"]
+
+
+def pytest_collection_modifyitems(items):
+    rank = {f"test_{name}.py": i for i, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
+
+
 @pytest.fixture(scope="session")
 def server():
     s = Server("--modules", MODULES)
