@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
+#include "db/lane_pack.h"
 #include "db/meter.h"
 #include "util/log.h"
 #include "util/time.h"
@@ -32,6 +33,7 @@ struct lane {
     int64_t moved_us; /* when something was sent on an idle connection, or came back */
     size_t groups; /* Syncs outstanding: 0 or 1 for writes and slow ones, any number for reads */
     struct queue done; /* results of the current group, answered at its Sync */
+    struct pack_results each; /* what jobs get whose statement was one for many */
     bool group_failed, counted; /* counted: as busy (meter.h) */
     struct statement_set known;
     void (*changed)(void *arg, struct lane *lane);
@@ -88,6 +90,10 @@ struct lane *lane_new(enum lane_kind kind, const char *conninfo, bool prepared, 
     l->fd = -1;
     l->changed = changed;
     l->arg = arg;
+    if (kind == LANE_WRITE && !pack_results_make(&l->each)) {
+        fputs("wharf: out of memory\n", stderr);
+        abort();
+    }
     return l;
 }
 
@@ -97,6 +103,8 @@ void lane_free(struct lane *l)
         return;
     PQfinish(l->pg);
     statement_forget_all(&l->known);
+    PQclear(l->each.row);
+    PQclear(l->each.none);
     free(l->conninfo);
     free(l);
 }
@@ -130,14 +138,56 @@ static void watch(struct lane *l, int fd, uint32_t events)
     l->changed(l->arg, l);
 }
 
+static void answer(struct lane_job *job, PGresult *result, const struct db_error *error)
+{
+    db_meter_statement(clock_monotonic_us() - job->queued_us);
+    job->done(job, error ? NULL : result, error);
+}
+
 static void finish(struct lane_job *job, const struct db_error *error)
 {
     PGresult *r = job->result;
 
     job->result = NULL;
-    db_meter_statement(clock_monotonic_us() - job->queued_us);
-    job->done(job, error ? NULL : r, error);
+    answer(job, r, error);
     PQclear(r);
+}
+
+/* Each job of a statement for many gets what its own would have got. The order of places is that of the jobs. */
+static void finish_pack(struct lane *l, struct lane_job *job)
+{
+    PGresult *r = job->result;
+    int row = 0;
+
+    job->result = NULL;
+    for (size_t place = 1; job; place++) {
+        struct lane_job *next = place == 1 ? job->packed : job->next;
+        bool there = row < PQntuples(r) && strtoull(PQgetvalue(r, row, 0), NULL, 10) == place;
+
+        row += there;
+        job->packed = NULL;
+        answer(job, there ? l->each.row : l->each.none, NULL);
+        job = next;
+    }
+    PQclear(r);
+}
+
+/* To the end of the queue, and those that were packed with it. */
+static void push_unpacked(struct queue *q, struct lane_job *job)
+{
+    struct lane_job *next = job->packed;
+
+    job->packed = NULL;
+    job->n_packed = 0;
+    PQclear(job->result);
+    job->result = NULL;
+    job->hash = 0;
+    job->prepare_sent = false;
+    push(q, job);
+    while ((job = next)) {
+        next = job->next;
+        push(q, job);
+    }
 }
 
 /* The connection is gone. Reads may be asked again; a group of writes whose Sync was sent may have been committed, so its
@@ -161,12 +211,8 @@ static void lost(struct lane *l, int64_t now_us)
     l->groups = 0;
     l->group_failed = false;
     put_back(&l->flying, &l->done);
-    while ((job = pop(&l->flying))) {
-        PQclear(job->result);
-        job->result = NULL;
-        job->prepare_sent = false;
-        push(&failed, job);
-    }
+    while ((job = pop(&l->flying)))
+        push_unpacked(&failed, job);
     if (l->kind == LANE_READ) {
         put_back(&l->waiting, &failed);
         return;
@@ -275,26 +321,60 @@ static void go_on_setup(struct lane *l, int64_t now_us)
 
 static bool send_job(struct lane *l, struct lane_job *job)
 {
-    const char *values[PARAMS_MAX];
+    const char *sql = job->packed ? job->many_sql : job->sql;
+    struct pack_params p = {0};
     char name[18];
-    bool known;
+    bool known, sent;
 
     if (!job->hash)
-        job->hash = statement_hash(job->sql);
-    for (size_t i = 0; i < job->n_args; i++)
-        values[i] = job->args[i].p;
+        job->hash = statement_hash(sql);
+    if (job->packed)
+        pack_params_fill(&p, job);
+    for (size_t i = 0; i < job->n_args && !job->packed; i++)
+        p.values[i] = job->args[i].p;
     known = l->prepared && statement_known(&l->known, job->hash);
     db_statement_name(job->hash, name);
     job->prepare_sent = false;
     if (l->prepared && !known && l->known.count < STATEMENTS_MAX) {
-        if (!PQsendPrepare(l->pg, name, job->sql, 0, NULL))
+        if (!PQsendPrepare(l->pg, name, sql, 0, NULL))
             return false;
         job->prepare_sent = true;
         known = statement_remember(&l->known, job->hash);
     }
     if (known)
-        return PQsendQueryPrepared(l->pg, name, (int)job->n_args, values, NULL, NULL, 0);
-    return PQsendQueryParams(l->pg, job->sql, (int)job->n_args, NULL, values, NULL, NULL, 0);
+        sent = PQsendQueryPrepared(l->pg, name, (int)job->n_args, p.values, p.lengths, p.formats, 0);
+    else
+        sent = PQsendQueryParams(l->pg, sql, (int)job->n_args, NULL, p.values, p.lengths, p.formats, 0);
+    free(p.memory);
+    return sent;
+}
+
+/* Takes the jobs from the waiting ones that can go with this one, which has just been taken. */
+static void pack(struct lane *l, struct lane_job *leader)
+{
+    struct queue others = {0}, chosen = {0};
+    size_t bytes = pack_bytes(leader);
+    struct lane_job *job;
+
+    if (!leader->many_sql || leader->alone || leader->packed)
+        return;
+    for (size_t looked = 0; looked < GROUP_MAX && (job = pop(&l->waiting)); looked++) {
+        size_t more = pack_bytes(job);
+
+        if (job->many_sql == leader->many_sql && !job->alone && chosen.n < PACK_MAX - 1 && bytes + more <= PACK_BYTES) {
+            push(&chosen, job);
+            bytes += more;
+        } else {
+            push(&others, job);
+        }
+    }
+    put_back(&l->waiting, &others);
+    if (chosen.n + 1 < PACK_MIN) {
+        put_back(&l->waiting, &chosen);
+        return;
+    }
+    leader->packed = chosen.first;
+    leader->n_packed = chosen.n;
 }
 
 /* Sends a group and its Sync. Reads may have several groups under way; writes and slow statements one. */
@@ -311,11 +391,14 @@ static void send_waiting(struct lane *l, int64_t now_us)
             break;
         if (too_many(l))
             continue;
+        pop(&l->waiting);
+        if (l->kind == LANE_WRITE)
+            pack(l, job);
+        push(&l->flying, job);
         if (!send_job(l, job)) {
             lost(l, now_us);
             return;
         }
-        push(&l->flying, pop(&l->waiting));
         sent++;
         if (job->alone)
             break;
@@ -353,19 +436,22 @@ static void group_over(struct lane *l)
         ExecStatusType s = PQresultStatus(job->result);
         bool failed = s != PGRES_TUPLES_OK && s != PGRES_COMMAND_OK;
 
-        if (!l->group_failed || (n == 1 && failed && !mend(l, job))) {
+        if (!l->group_failed && job->packed) {
+            finish_pack(l, job);
+        } else if (!l->group_failed || (n == 1 && failed && !job->packed && !mend(l, job))) {
             if (failed)
                 db_error_from(job->result, l->pg, &e);
             finish(job, failed ? &e : NULL);
         } else if (l->kind == LANE_READ && !failed) {
             finish(job, NULL); /* it ran before the one that failed, and reads leave nothing behind */
         } else {
-            PQclear(job->result);
-            job->result = NULL;
-            job->alone = true;
-            push(&again, job);
+            if (job->packed && mend(l, job))
+                job->mended = false; /* it was the statement for many */
+            push_unpacked(&again, job);
         }
     }
+    for (job = again.n ? again.first : NULL; job; job = job->next)
+        job->alone = true;
     l->group_failed = false;
     put_back(&l->waiting, &again);
 }
@@ -476,6 +562,8 @@ void lane_queue(struct lane *l, struct lane_job *job)
     job->queued_us = clock_monotonic_us();
     job->hash = 0;
     job->result = NULL;
+    job->packed = NULL;
+    job->n_packed = 0;
     job->alone = false;
     job->prepare_sent = false;
     job->mended = false;

@@ -3,7 +3,8 @@
  * docs/decisions.md 14. A lane carries jobs in the order they came. What was queued during a turn of the loop is sent with one
  * Sync: reads (LANE_READ) and declared writes (LANE_WRITE, one implicit transaction, committed by the Sync) travel together,
  * statements that may be slow (LANE_SLOW) go one at a time. When a statement of a group fails, the others of that group have
- * not run (or were rolled back): they are sent again one by one, so that each gets its own answer.
+ * not run (or were rolled back): they are sent again one by one, so that each gets its own answer. Writes that are the same statement
+ * and wait together go as one (lane_pack.h, docs/decisions.md 89): starting a statement costs as much as the row it writes.
  * All functions belong to the loop's thread. Leaves to others: what a result means.
  */
 #ifndef WHARF_DB_LANE_H
@@ -21,6 +22,9 @@ typedef void lane_done_fn(struct lane_job *job, PGresult *result, const struct d
 
 struct lane_job { /* owned by the caller, alive until done() was called */
     const char *sql;
+    /* LANE_WRITE, or NULL: the same for several jobs. Parameter i is an array (text[]) of what the jobs have as parameter i; yields the
+     * place, counted from 1, of each job for which sql would yield a row. done() is then given a row of one column, or none. */
+    const char *many_sql;
     const struct sql_arg *args;
     size_t n_args;
     lane_done_fn *done;
@@ -28,6 +32,8 @@ struct lane_job { /* owned by the caller, alive until done() was called */
     int64_t deadline_us; /* monotonic: failed with DB_LOST when it has not been sent by then */
     /* of the lane: */
     struct lane_job *next;
+    struct lane_job *packed; /* those that go with this one, in its statement */
+    size_t n_packed;
     int64_t queued_us;
     uint64_t hash;
     PGresult *result;

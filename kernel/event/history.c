@@ -95,15 +95,23 @@ static const struct slot outbox_slots[] = {
 };
 enum { OUTBOX_LOG = 2, OUTBOX_EVENT = 3, OUTBOX_SLOTS = 4 };
 
-static void insert(struct buf *out, const char *table, const struct slot *slots, size_t n, size_t first)
+/* Where the values of an insert come from: the statement's parameters, or the columns of a query with many rows. */
+struct source {
+    const char *param; /* before the number */
+    const char *from;
+};
+static const struct source of_one = {"$", "r"}, of_many = {"u.p", "u"};
+
+static void insert(
+    struct buf *out, const char *table, const struct slot *slots, size_t n, size_t first, const struct source *source)
 {
     buf_addf(out, "INSERT INTO %s (", table);
     for (size_t i = 0; i < n; i++)
         buf_addf(out, "%s%s", i ? ", " : "", slots[i].column);
     buf_addz(out, ") SELECT ");
     for (size_t i = 0; i < n; i++)
-        buf_addf(out, "%s$%zu::%s", i ? ", " : "", first + (size_t)slots[i].param, slots[i].type);
-    buf_addz(out, " FROM r");
+        buf_addf(out, "%s%s%zu::%s", i ? ", " : "", source->param, first + (size_t)slots[i].param, slots[i].type);
+    buf_addf(out, " FROM %s", source->from);
 }
 
 enum {
@@ -138,31 +146,54 @@ static void mention_unused(struct buf *out, size_t first, bool log, bool event)
         buf_addc(out, ')');
 }
 
-void history_sql(struct buf *out, size_t first, bool log, bool event)
+/* Log lines and events as WITH queries; what waits in the outbox into waits. Returns its columns. */
+static size_t history_parts(
+    struct buf *out, size_t first, bool log, bool event, const struct source *source, struct slot *waits)
 {
-    struct slot waits[OUTBOX_SLOTS] = {outbox_slots[0], outbox_slots[1]};
     size_t n = OUTBOX_LOG;
 
-    mention_unused(out, first, log, event);
+    memcpy(waits, outbox_slots, OUTBOX_LOG * sizeof(*waits));
     if (log) {
         waits[n++] = outbox_slots[OUTBOX_LOG];
         buf_addz(out, ", g AS (");
-        insert(out, "wharf.change_log", log_slots, LOG_SLOTS, first);
+        insert(out, "wharf.change_log", log_slots, LOG_SLOTS, first, source);
         buf_addc(out, ')');
     }
     if (event) {
         waits[n++] = outbox_slots[OUTBOX_EVENT];
         buf_addz(out, ", e AS (");
-        insert(out, "wharf.event", event_slots, EVENT_SLOTS, first);
+        insert(out, "wharf.event", event_slots, EVENT_SLOTS, first, source);
         buf_addc(out, ')');
     }
+    return n;
+}
+
+void history_sql(struct buf *out, size_t first, bool log, bool event)
+{
+    struct slot waits[OUTBOX_SLOTS];
+    size_t n;
+
+    mention_unused(out, first, log, event);
+    n = history_parts(out, first, log, event, &of_one, waits);
     buf_addc(out, ' ');
     if (n > OUTBOX_LOG) {
-        insert(out, "wharf.outbox", waits, n, first);
+        insert(out, "wharf.outbox", waits, n, first, &of_one);
         buf_addz(out, " RETURNING 1");
     } else {
         buf_addz(out, "SELECT 1 FROM r");
     }
+}
+
+void history_many_sql(struct buf *out, size_t first, bool log, bool event)
+{
+    struct slot waits[OUTBOX_SLOTS];
+    size_t n = history_parts(out, first, log, event, &of_many, waits);
+
+    if (n == OUTBOX_LOG)
+        return;
+    buf_addz(out, ", w AS (");
+    insert(out, "wharf.outbox", waits, n, first, &of_many);
+    buf_addc(out, ')');
 }
 
 static struct sql_arg text(wharf_str s)

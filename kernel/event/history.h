@@ -32,6 +32,9 @@ struct change {
  * first; r must be a preceding WITH query that yields one row when the change took place. Ends with RETURNING 1 of the last
  * insert; with neither log nor event it is "SELECT 1 FROM r". */
 void history_sql(struct buf *out, size_t first, bool log, bool event);
+/* The same for many changes: the parameters are the columns p1, p2, ... (texts) of a preceding WITH query u that has a row for each
+ * change. Appends WITH queries only. */
+void history_many_sql(struct buf *out, size_t first, bool log, bool event);
 /* Fills HISTORY_PARAMS arguments; texts live in the request. */
 void history_args(struct wharf_req *req, const struct change *c, struct sql_arg *args);
 /* Writes both rows as a statement of its own in the request's transaction. One event per type, row and transaction: a second one is merged

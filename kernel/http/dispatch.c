@@ -141,6 +141,7 @@ static void to_lanes(struct exchange *x)
     for (size_t i = 0; i < x->plan.n_statements; i++) {
         x->errors[i] = (struct db_error){.status = DB_OK};
         x->jobs[i] = (struct lane_job){.sql = x->plan.statements[i].sql,
+            .many_sql = x->plan.statements[i].many_sql,
             .args = x->plan.statements[i].args,
             .n_args = x->plan.statements[i].n_args,
             .arg = x,

@@ -1,4 +1,5 @@
-/* create.c - creates of resources without rules: one statement writes row, log line and event (docs/decisions.md 7 and 14).
+/* create.c - creates of resources without rules: one statement writes row, log line and event (docs/decisions.md 7 and 14); those that
+ * wait together share one.
  *
  * What the statement cannot tell apart (an unknown reference yields no row) is found out by the pipeline of write.c.
  */
@@ -120,6 +121,7 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
     }
     plan->rec = future_row(req, res, values);
     plan->statements[0].sql = res->create_sql;
+    plan->statements[0].many_sql = res->create_many_sql;
     plan->statements[0].args = args;
     plan->statements[0].n_args = fill_args(req, res, plan->rec, args);
     if (!plan->statements[0].n_args)

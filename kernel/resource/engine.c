@@ -185,46 +185,6 @@ bool field_written(const struct field *f)
            strcmp(f->column, "organization_id") != 0;
 }
 
-/* $1 organization, $2 id, $3 now, $4 actor, then the written columns in order, then the parameters of the history. */
-static const char *create_statement(const struct engine *e, const struct resource *res)
-{
-    const struct definition *d = res->def;
-    size_t n = 4;
-    struct buf b;
-    wharf_str s;
-
-    buf_init(&b, 1 << 20);
-    buf_addf(&b,
-        "WITH r AS (INSERT INTO %s (organization_id, id, created_at, updated_at, created_by, updated_by, version",
-        d->table);
-    for (size_t i = 0; i < d->n_fields; i++) {
-        if (field_written(&d->fields[i]))
-            buf_addf(&b, ", %s", d->fields[i].column);
-    }
-    buf_addz(&b, ") SELECT $1::text, $2::text, $3::timestamptz, $3::timestamptz, $4::text, $4::text, 1");
-    for (size_t i = 0; i < d->n_fields; i++) {
-        if (field_written(&d->fields[i]))
-            buf_addf(&b, ", $%zu::%s", ++n, store_type(&d->fields[i]));
-    }
-    buf_addz(&b, " WHERE true");
-    n = 4;
-    for (size_t i = 0; i < d->n_fields; i++) {
-        const struct resource *to = res->refs[i];
-
-        n += field_written(&d->fields[i]);
-        if (to && d->fields[i].store == STORE_TEXT && field_written(&d->fields[i]))
-            buf_addf(&b,
-                " AND ($%zu::text IS NULL OR EXISTS (SELECT 1 FROM %s x WHERE x.organization_id = $1::text AND x.id = "
-                "$%zu::text%s))",
-                n, to->def->table, n, to->def->soft_delete ? " AND x.deleted_at IS NULL" : "");
-    }
-    buf_addz(&b, " RETURNING 1)");
-    history_sql(&b, n + 1, d->log, d->events.created != NULL);
-    s = arena_dup_str(e->arena, buf_str(&b));
-    buf_done(&b);
-    return s.p;
-}
-
 /* Filters on references know the shape of the ids they point to, once all definitions are there. */
 static void shape_of_references(const struct engine *e, const struct definition *d)
 {
@@ -299,8 +259,10 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     res->plain_read = !any_hook(res, true) && !d->parent;
     res->plain_create = !any_hook(res, false) && !any_hook(res, true) && !d->parent && only_columns(d) &&
                         !d->id_pattern && !d->disable_webhooks;
-    if (res->plain_create)
+    if (res->plain_create) {
         res->create_sql = create_statement(e, res);
+        res->create_many_sql = create_many_statement(e, res);
+    }
     return true;
 }
 

@@ -43,6 +43,7 @@ struct resource {
     bool plain_read; /* no compute or restrict_rows hook: reads run on the event loop */
     bool plain_create; /* no rule, no children: creates run on the event loop */
     const char *create_sql; /* with plain_create: row, log line and event in one statement */
+    const char *create_many_sql; /* the same for several requests (db/lane.h, many_sql) */
 };
 
 enum route_kind { ROUTE_LIST, ROUTE_CREATE, ROUTE_RETRIEVE, ROUTE_UPDATE, ROUTE_DELETE, ROUTE_PLUGIN, ROUTE_KERNEL };
@@ -141,6 +142,9 @@ enum route_result engine_route(const struct engine *e, const char *method, wharf
     const struct route **ret_route, wharf_str params[4], wharf_str *ret_allow);
 
 bool route_tree_build(struct engine *e, struct buf *problems);
+/* The statements of plain creates (create_sql.c). */
+const char *create_statement(const struct engine *e, const struct resource *res);
+const char *create_many_statement(const struct engine *e, const struct resource *res);
 /* PostgreSQL's type of a field's column, for casts. */
 const char *store_type(const struct field *f);
 /* Does an insert write this field's column (not a system column, not computed)? */

@@ -15,6 +15,7 @@ enum { PLAN_STATEMENTS = 2 };
 struct plan {
     struct {
         const char *sql;
+        const char *many_sql; /* or NULL (db/lane.h) */
         const struct sql_arg *args;
         size_t n_args;
         enum lane_kind lane;

@@ -128,6 +128,110 @@ static void too_many_parameters_fail_alone(void **state)
     lane_free(l);
 }
 
+/* ---- several writes in one statement ---- */
+
+/* The single one answers with a name, the one for many with 1: so it is seen who ran. */
+#define ONE "INSERT INTO lane_test (name) SELECT $1 WHERE $1 <> 'refused' RETURNING 'alone'"
+#define MANY                                                                                                           \
+    "WITH u AS MATERIALIZED (SELECT * FROM unnest($1::text[]) WITH ORDINALITY AS u(p1, place) WHERE p1 <> 'refused')," \
+    " r AS (INSERT INTO lane_test (name) SELECT p1 FROM u) SELECT place FROM u"
+enum { ASKS = 6 };
+
+static void queue_all(struct lane *l, struct ask *asks, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        queue(l, &asks[i], ONE, names[i]);
+        asks[i].job.many_sql = MANY;
+    }
+}
+
+static int stored(const char *name)
+{
+    struct db_conn *c = db_open(cluster_conninfo(cluster), false, 15000);
+    struct sql_arg arg = {name, strlen(name)};
+    struct db_error e;
+    PGresult *r = db_run(c, "SELECT count(*) FROM lane_test WHERE name = $1", &arg, 1, &e);
+    int n = r ? (int)strtol(PQgetvalue(r, 0, 0), NULL, 10) : -1;
+
+    PQclear(r);
+    db_close(c);
+    return n;
+}
+
+static void writes_that_wait_together_are_one_statement(void **state)
+{
+    static const char *const names[ASKS] = {"p1", "", "refused", "{\"a\": \"b\\\\\"}", "NULL", "p6"};
+
+    for (int prepared = 0; prepared < 2; prepared++) {
+        struct lane *l = lane_new(LANE_WRITE, cluster_conninfo(cluster), prepared, 15000, changed, NULL);
+        struct ask asks[ASKS], first, clear;
+
+        queue_all(l, asks, names, ASKS);
+        queue(l, &first, "SELECT 'other'", NULL);
+        run(l);
+        for (size_t i = 0; i < ASKS; i++) {
+            assert_int_equal(asks[i].status, DB_OK);
+            assert_string_equal(asks[i].value, i == 2 ? "" : "1");
+            assert_int_equal(stored(names[i]), i != 2);
+        }
+        assert_string_equal(first.value, "other");
+        queue(l, &clear, "DELETE FROM lane_test", NULL);
+        run(l);
+        queue_all(l, asks, names, 2); /* not worth it */
+        run(l);
+        assert_string_equal(asks[0].value, "alone");
+        queue(l, &clear, "DELETE FROM lane_test", NULL);
+        run(l);
+        lane_free(l);
+    }
+}
+
+static void one_that_fails_does_not_fail_the_others(void **state)
+{
+    static const char *const names[ASKS] = {"f1", "f2", "f1", "f4", "refused", "f6"};
+    struct lane *l = lane_new(LANE_WRITE, cluster_conninfo(cluster), true, 15000, changed, NULL);
+    struct ask asks[ASKS], more[3], gone;
+
+    queue_all(l, asks, names, ASKS);
+    run(l);
+    for (size_t i = 0; i < ASKS; i++) {
+        assert_int_equal(asks[i].status, i == 2 ? DB_UNIQUE : DB_OK);
+        assert_string_equal(asks[i].value, i == 2 || i == 4 ? "" : "alone");
+        assert_int_equal(stored(names[i]), i != 4);
+    }
+    queue(l, &gone, "DEALLOCATE ALL", NULL);
+    run(l);
+    queue_all(l, more, (const char *const[]){"m1", "m2", "m3"},
+        3); /* the statement is gone: one by one, and then together again */
+    run(l);
+    assert_string_equal(more[2].value, "alone");
+    queue_all(l, more, (const char *const[]){"m4", "m5", "m6"}, 3);
+    run(l);
+    assert_string_equal(more[2].value, "1");
+    assert_int_equal(stored("m3") + stored("m6"), 2);
+    lane_free(l);
+}
+
+static void all_of_a_statement_are_told_that_it_was_lost(void **state)
+{
+    static const char *const names[ASKS] = {"l1", "l2", "l3", "l4", "l5", "l6"};
+    struct lane *l = lane_new(LANE_WRITE, cluster_conninfo(cluster), true, 15000, changed, NULL);
+    struct ask asks[ASKS], last;
+
+    queue_all(l, asks, names, ASKS);
+    queue(l, &last, "SELECT pg_terminate_backend(pg_backend_pid())", NULL);
+    run(l);
+    for (size_t i = 0; i < ASKS; i++) {
+        assert_true(asks[i].done);
+        assert_int_equal(asks[i].status, DB_LOST);
+        assert_int_equal(stored(names[i]), 0);
+    }
+    queue_all(l, asks, names, ASKS);
+    run(l);
+    assert_int_equal(stored("l6"), 1);
+    lane_free(l);
+}
+
 static void conn_mends_its_statements(void **state)
 {
     struct db_conn *c = db_open(cluster_conninfo(cluster), true, 15000);
@@ -196,8 +300,9 @@ static int stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(failed_group_keeps_what_is_prepared),
-        UNIT(lost_statements_are_prepared_again), UNIT(too_many_parameters_fail_alone), UNIT(conn_mends_its_statements),
-        UNIT(set_forgets_one)};
+        UNIT(lost_statements_are_prepared_again), UNIT(too_many_parameters_fail_alone),
+        UNIT(writes_that_wait_together_are_one_statement), UNIT(one_that_fails_does_not_fail_the_others),
+        UNIT(all_of_a_statement_are_told_that_it_was_lost), UNIT(conn_mends_its_statements), UNIT(set_forgets_one)};
 
     return cmocka_run_group_tests_name("db_lane", tests, start, stop);
 }

@@ -1,0 +1,32 @@
+/* lane_pack.h - several writes of a lane as one statement: its parameters, and what each job gets (lane.h, many_sql).
+ *
+ * Leaves to others: which jobs go together, and sending (lane.c).
+ */
+#ifndef WHARF_DB_LANE_PACK_H
+#define WHARF_DB_LANE_PACK_H
+
+#include "db/lane.h"
+
+/* Fewer than PACK_MIN cost less one by one. */
+enum { PACK_MIN = 3, PACK_MAX = 128, PACK_BYTES = 4 << 20 };
+
+/* As libpq wants them; of a single job only values is filled. */
+struct pack_params {
+    const char *values[PARAMS_MAX];
+    int lengths[PARAMS_MAX], formats[PARAMS_MAX];
+    char *memory; /* freed by the caller */
+};
+
+/* What a job's parameters take in the arrays. */
+size_t pack_bytes(const struct lane_job *job);
+/* The arrays, in PostgreSQL's binary form, of the job and those packed with it. */
+void pack_params_fill(struct pack_params *p, const struct lane_job *job);
+
+/* A row of one column, and no row. */
+struct pack_results {
+    PGresult *row, *none;
+};
+/* False: out of memory. */
+bool pack_results_make(struct pack_results *r);
+
+#endif
