@@ -62,7 +62,8 @@ static void show_expression(struct buf *b, const struct field *f, const struct r
                            : !strcmp(to->def->name, "location")           ? "id"
                                                                           : NULL;
 
-    buf_addz(b, "(SELECT json_agg(json_build_object(");
+    /* Most rows name nobody: they cost no look. */
+    buf_addf(b, "CASE WHEN t.%s <> '[]'::jsonb THEN (SELECT json_agg(json_build_object(", f->column);
     for (size_t i = 0; i < f->n_show; i++) {
         const struct field *g = definition_field(to->def, f->show[i]);
 
@@ -74,7 +75,7 @@ static void show_expression(struct buf *b, const struct field *f, const struct r
     buf_addf(b,
         ") ORDER BY a.n) FROM jsonb_array_elements_text(t.%s) WITH ORDINALITY a(id, n) JOIN %s e ON e.organization_id "
         "= "
-        "t.organization_id AND e.id = a.id%s)",
+        "t.organization_id AND e.id = a.id%s) END",
         f->column, to->def->table, to->def->soft_delete ? " AND e.deleted_at IS NULL" : "");
 }
 

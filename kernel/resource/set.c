@@ -179,8 +179,7 @@ static wharf_status create_set(struct wharf_req *req, struct write_set *set)
     s = set_insert(req, set);
     if (s != WHARF_OK || refused(set) || !set->n_live)
         return s;
-    s = set_read(req, set);
-    return s == WHARF_OK ? finish_set(req, set) : s;
+    return finish_set(req, set);
 }
 
 static wharf_status delete_set(struct wharf_req *req, struct write_set *set)

@@ -45,7 +45,8 @@ void set_sift(struct wharf_req *req, struct write_set *set);
 /* The references of the live rows (references.c): one look for all ids of a field. */
 wharf_status references_check_set(struct wharf_req *req, struct write_set *set);
 
-/* set_rows.c: the statements. Conflicts with a unique rule are the row's problem; other failures are the request's. */
+/* set_rows.c: the statements. Conflicts with a unique rule are the row's problem; other failures are the request's. What was inserted stands in
+ * new_rec as the statement returned it. */
 wharf_status set_insert(struct wharf_req *req, struct write_set *set);
 wharf_status set_delete(struct wharf_req *req, struct write_set *set);
 /* The live rows as they stand, into new_rec; or those to be deleted, locked, into old_rec: who is not there is told not_found. */

@@ -43,6 +43,49 @@ static void bind_ids(struct wharf_req *req, struct sql *s, struct set_row *const
     sql_add(s, "::text[]");
 }
 
+/* ---- reading ---- */
+
+static void take_rows(struct wharf_req *req, const struct write_set *set, struct set_row *const *sorted, PGresult *r)
+{
+    for (int i = 0; i < PQntuples(r); i++) {
+        struct wharf_rec *rec = record_from_result(req->arena, set->res, r, i);
+        struct set_row *row = row_of(sorted, set->n_live, record_id(rec));
+
+        if (!row)
+            continue;
+        rec->values = row->w.values;
+        row->w.new_rec = rec;
+    }
+}
+
+wharf_status set_read(struct wharf_req *req, struct write_set *set)
+{
+    const struct definition *d = set->res->def;
+    struct set_row **sorted = sorted_rows(req, set);
+    struct sql s;
+    PGresult *r;
+
+    sql_init(&s, req->arena);
+    /* One look by the primary key for each: while a table grows for the first time, indexes of live rows look as good to the planner, and are
+     * walked from end to end. So it is asked for the row first, and then whether it lives. */
+    sql_addf(&s, "SELECT %s FROM unnest(", set->res->columns_full);
+    bind_ids(req, &s, set->live, set->n_live);
+    sql_addf(&s, ") x(id) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE y.organization_id = ", d->table);
+    sql_bind(&s, organization_of(&req->who->access, d));
+    sql_addf(&s, " AND y.id = x.id OFFSET 0) t%s", d->soft_delete ? " WHERE t.deleted_at IS NULL" : "");
+    r = req_query_sql(req, &s);
+    if (!r)
+        return WHARF_UNAVAILABLE;
+    for (size_t i = 0; i < set->n_live; i++)
+        set->live[i]->w.new_rec = NULL;
+    take_rows(req, set, sorted, r);
+    for (size_t i = 0; i < set->n_live; i++) {
+        if (!set->live[i]->w.new_rec)
+            return req_fail(req, "internal", NULL, "a %s vanished while it was written", d->title);
+    }
+    return WHARF_OK;
+}
+
 /* ---- create ---- */
 
 /* One array per column, the rows' values in their order. False: a secret could not be sealed. */
@@ -67,8 +110,8 @@ static bool insert_statement(struct wharf_req *req, const struct write_set *set,
     const struct definition *d = set->res->def;
 
     sql_init(s, req->arena);
-    sql_addf(
-        s, "INSERT INTO %s (organization_id, created_at, updated_at, created_by, updated_by, version, id", d->table);
+    sql_addf(s, "INSERT INTO %s AS t (organization_id, created_at, updated_at, created_by, updated_by, version, id",
+        d->table);
     for (size_t i = 0; i < d->n_fields; i++) {
         if (field_written(&d->fields[i]))
             sql_addf(s, ", %s", d->fields[i].column);
@@ -90,7 +133,7 @@ static bool insert_statement(struct wharf_req *req, const struct write_set *set,
         if (field_written(&d->fields[i]) && !bind_column(req, s, set, &d->fields[i]))
             return false;
     }
-    sql_add(s, ") u ON CONFLICT DO NOTHING RETURNING id");
+    sql_addf(s, ") u ON CONFLICT DO NOTHING RETURNING %s", set->res->columns_full);
     return true;
 }
 
@@ -115,6 +158,7 @@ wharf_status set_insert(struct wharf_req *req, struct write_set *set)
 {
     struct set_row **sorted = sorted_rows(req, set);
     struct db_error e;
+    bool alone = false;
     struct sql s;
     PGresult *r;
 
@@ -123,57 +167,21 @@ wharf_status set_insert(struct wharf_req *req, struct write_set *set)
     r = req_try_sql(req, &s, &e);
     if (!r)
         return req_database_problem(req, &e);
-    for (int i = 0; i < PQntuples(r); i++) {
-        struct set_row *row = row_of(sorted, set->n_live, str_z(PQgetvalue(r, i, 0)));
+    take_rows(req, set, sorted, r);
+    for (size_t i = 0; i < set->n_live; i++) {
+        struct set_row *row = set->live[i];
 
-        if (row)
-            row->stored = true;
-    }
-    for (size_t i = 0; (size_t)PQntuples(r) < set->n_live && i < set->n_live; i++) {
-        if (!set->live[i]->stored && insert_alone(req, set->live[i]) != WHARF_OK)
+        row->stored = row->w.new_rec->cells != NULL;
+        if (row->stored)
+            continue;
+        if (insert_alone(req, row) != WHARF_OK)
             return WHARF_UNAVAILABLE;
+        alone |= row->stored;
     }
     set_sift(req, set);
-    return set->broken ? WHARF_UNAVAILABLE : WHARF_OK;
-}
-
-/* ---- reading ---- */
-
-wharf_status set_read(struct wharf_req *req, struct write_set *set)
-{
-    const struct definition *d = set->res->def;
-    struct set_row **sorted = sorted_rows(req, set);
-    struct sql s;
-    PGresult *r;
-
-    sql_init(&s, req->arena);
-    /* One look by the primary key for each: while a table grows for the first time, indexes of live rows look as good to the planner, and are
-     * walked from end to end. So it is asked for the row first, and then whether it lives. */
-    sql_addf(&s, "SELECT %s FROM unnest(", set->res->columns_full);
-    bind_ids(req, &s, set->live, set->n_live);
-    sql_addf(&s, ") x(id) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE y.organization_id = ", d->table);
-    sql_bind(&s, organization_of(&req->who->access, d));
-    sql_addf(&s, " AND y.id = x.id OFFSET 0) t%s", d->soft_delete ? " WHERE t.deleted_at IS NULL" : "");
-    r = req_query_sql(req, &s);
-    if (!r)
+    if (set->broken)
         return WHARF_UNAVAILABLE;
-    for (size_t i = 0; i < set->n_live; i++)
-        set->live[i]->w.new_rec = NULL;
-    for (int i = 0; i < PQntuples(r); i++) {
-        struct wharf_rec *rec = record_from_result(req->arena, set->res, r, i);
-        struct set_row *row = row_of(sorted, set->n_live, record_id(rec));
-
-        if (row)
-            row->w.new_rec = rec;
-    }
-    for (size_t i = 0; i < set->n_live; i++) {
-        struct write *w = &set->live[i]->w;
-
-        if (!w->new_rec)
-            return req_fail(req, "internal", NULL, "a %s vanished while it was written", d->title);
-        w->new_rec->values = w->values;
-    }
-    return WHARF_OK;
+    return alone && set->n_live ? set_read(req, set) : WHARF_OK;
 }
 
 /* ---- delete ---- */

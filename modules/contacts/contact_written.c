@@ -16,13 +16,13 @@ static void index_name(wharf_req *req, struct words *list, wharf_str contact, wh
 static void index_names(wharf_req *req, struct words *list, const wharf_rec *rec, struct cleaned *room)
 {
     const wharf_json *others = get_json(rec, CONTACT_ALTERNATE_NAMES);
-    wharf_str s;
+    wharf_str id = W->res->id(rec), s;
 
     if (get_text(rec, CONTACT_NAME, &s))
-        index_name(req, list, W->res->id(rec), s, room);
+        index_name(req, list, id, s, room);
     for (const wharf_json *m = others ? W->json->at(others, 0) : NULL; m; m = W->json->next(m)) {
         if (W->json->text(m, &s))
-            index_name(req, list, W->res->id(rec), s, room);
+            index_name(req, list, id, s, room);
     }
 }
 
@@ -32,22 +32,20 @@ static void index_names(wharf_req *req, struct words *list, const wharf_rec *rec
 static wharf_status reindex(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     struct cleaned *room = W->mem->alloc(req, sizeof(*room));
-    struct words list = {0};
-    struct ids self;
-    wharf_str id;
+    struct words before = {0}, after = {0};
     wharf_status s = WHARF_OK;
 
     if (op == WHARF_UPDATE && !W->res->changed(old_rec, new_rec, CONTACT_NAME) &&
         !W->res->changed(old_rec, new_rec, CONTACT_ALTERNATE_NAMES))
         return WHARF_OK;
-    id = W->res->id(op == WHARF_DELETE ? old_rec : new_rec);
-    self = (struct ids){&id, 1};
-    if (op != WHARF_CREATE)
-        s = index_remove(req, &self);
+    if (op != WHARF_CREATE) {
+        index_names(req, &before, old_rec, room);
+        s = index_remove(req, &before);
+    }
     if (s != WHARF_OK || op == WHARF_DELETE)
         return s;
-    index_names(req, &list, new_rec, room);
-    return index_add(req, &list);
+    index_names(req, &after, new_rec, room);
+    return index_add(req, &after, op == WHARF_UPDATE);
 }
 
 wharf_status contact_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
@@ -96,16 +94,11 @@ wharf_status contact_written_many(
     struct words list = {0};
     wharf_status s;
 
-    if (op == WHARF_DELETE) {
-        struct ids gone = {W->mem->alloc(req, (n + 1) * sizeof(*gone.p)), 0};
-
-        for (size_t i = 0; i < n; i++)
-            gone.p[gone.n++] = W->res->id(recs[i]);
-        s = groups_lose(req, &pairs.groups, &pairs.contacts);
-        return s == WHARF_OK ? index_remove(req, &gone) : s;
-    }
-    s = groups_gain(req, &pairs.groups, &pairs.contacts);
+    s = op == WHARF_DELETE ? groups_lose(req, &pairs.groups, &pairs.contacts)
+                           : groups_gain(req, &pairs.groups, &pairs.contacts);
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
         index_names(req, &list, recs[i], room);
-    return s == WHARF_OK ? index_add(req, &list) : s;
+    if (s != WHARF_OK)
+        return s;
+    return op == WHARF_DELETE ? index_remove(req, &list) : index_add(req, &list, false);
 }

@@ -8,7 +8,7 @@
 #include "contacts.gen.h"
 #include "import.h"
 
-enum { AT_ONCE = 500, BYTES_AT_ONCE = 1 << 20, ID_ROOM = 48 };
+enum { AT_ONCE = 1000, BYTES_AT_ONCE = 1 << 20, ID_ROOM = 48 };
 
 /* ---- writing ---- */
 

@@ -1,34 +1,43 @@
-/* index.c - see index.h. Tables: migrations/0001_contacts.sql. */
+/* index.c - see index.h. Tables: migrations/0001_contacts.sql, 0004_words.sql. */
 #include "index.h"
 
-enum { DELETED_ONE_FROM = 3, DELETED_TWO_FROM = 8, PREFIX_FROM = 4, TOKEN_BYTES = 4 * TOKEN_POINTS + 1 };
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { DELETED_ONE_FROM = 3, DELETED_TWO_FROM = 8, PREFIX_FROM = 4 };
 
 /* ---- texts without some of their letters ---- */
+
+static size_t put_point(uint32_t c, char *out)
+{
+    size_t k = 0;
+
+    if (c < 0x80) {
+        out[k++] = (char)c;
+    } else if (c < 0x800) {
+        out[k++] = (char)(0xC0 | c >> 6);
+        out[k++] = (char)(0x80 | (c & 0x3F));
+    } else if (c < 0x10000) {
+        out[k++] = (char)(0xE0 | c >> 12);
+        out[k++] = (char)(0x80 | (c >> 6 & 0x3F));
+        out[k++] = (char)(0x80 | (c & 0x3F));
+    } else {
+        out[k++] = (char)(0xF0 | c >> 18);
+        out[k++] = (char)(0x80 | (c >> 12 & 0x3F));
+        out[k++] = (char)(0x80 | (c >> 6 & 0x3F));
+        out[k++] = (char)(0x80 | (c & 0x3F));
+    }
+    return k;
+}
 
 static wharf_str encode(wharf_req *req, const uint32_t *points, size_t n)
 {
     char *out = W->mem->alloc(req, 4 * n + 1);
     size_t k = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        uint32_t c = points[i];
-
-        if (c < 0x80) {
-            out[k++] = (char)c;
-        } else if (c < 0x800) {
-            out[k++] = (char)(0xC0 | c >> 6);
-            out[k++] = (char)(0x80 | (c & 0x3F));
-        } else if (c < 0x10000) {
-            out[k++] = (char)(0xE0 | c >> 12);
-            out[k++] = (char)(0x80 | (c >> 6 & 0x3F));
-            out[k++] = (char)(0x80 | (c & 0x3F));
-        } else {
-            out[k++] = (char)(0xF0 | c >> 18);
-            out[k++] = (char)(0x80 | (c >> 12 & 0x3F));
-            out[k++] = (char)(0x80 | (c >> 6 & 0x3F));
-            out[k++] = (char)(0x80 | (c & 0x3F));
-        }
-    }
+    for (size_t i = 0; i < n; i++)
+        k += put_point(points[i], out + k);
     return (wharf_str){out, k};
 }
 
@@ -48,23 +57,73 @@ static size_t points_of(wharf_str s, uint32_t *points)
     return n;
 }
 
-/* Calls for the word itself, without each letter, and without each two. */
-static void each_deletion(
-    wharf_req *req, const uint32_t *points, size_t n, size_t two_from, void (*fn)(void *arg, wharf_str text), void *arg)
+/* FNV-1a; migrations/0004_words.sql computes the same. */
+static uint32_t hash_more(uint32_t h, const char *p, size_t n)
 {
-    uint32_t left[TOKEN_POINTS];
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (unsigned char)p[i]) * 16777619u;
+    return h;
+}
 
-    fn(arg, encode(req, points, n));
+/* Hashes of texts in the book of this organization: words of one never meet those of another. */
+static uint32_t hash_start(wharf_req *req)
+{
+    wharf_str organization = W->req->organization(req);
+
+    return hash_more(hash_more(2166136261u, organization.p, organization.n), "", 1);
+}
+
+/* Hashes as PostgreSQL reads integer[]. */
+struct hashes {
+    wharf_req *req;
+    uint32_t start;
+    char *p;
+    size_t n, room;
+};
+
+static void hash_add(struct hashes *list, const uint32_t *points, size_t n)
+{
+    char text[16];
+    uint32_t h = list->start;
+    int len;
+
+    for (size_t i = 0; i < n; i++)
+        h = hash_more(h, text, put_point(points[i], text));
+    len = snprintf(text, sizeof(text), "%c%" PRId32, list->n ? ',' : '{', (int32_t)h);
+    if (list->n + (size_t)len + 2 > list->room) {
+        char *wider = W->mem->alloc(list->req, 2 * list->room + 512);
+
+        if (list->n)
+            memcpy(wider, list->p, list->n);
+        list->p = wider;
+        list->room = 2 * list->room + 512;
+    }
+    memcpy(list->p + list->n, text, (size_t)len);
+    list->n += (size_t)len;
+}
+
+static wharf_str hashes_array(struct hashes *list)
+{
+    if (!list->n)
+        return WHARF_S("{}");
+    list->p[list->n] = '}';
+    return (wharf_str){list->p, list->n + 1};
+}
+
+/* Of the word itself, without each letter, and without each two. */
+static void hash_deletions(struct hashes *list, const uint32_t *points, size_t n, size_t two_from)
+{
+    uint32_t left[TOKEN_POINTS], fewer[TOKEN_POINTS];
+
+    hash_add(list, points, n);
     for (size_t i = 0; n >= DELETED_ONE_FROM && i < n; i++) {
         memcpy(left, points, i * sizeof(*left));
         memcpy(left + i, points + i + 1, (n - i - 1) * sizeof(*left));
-        fn(arg, encode(req, left, n - 1));
+        hash_add(list, left, n - 1);
         for (size_t k = i; n >= two_from && k + 1 < n; k++) {
-            uint32_t fewer[TOKEN_POINTS];
-
             memcpy(fewer, left, k * sizeof(*fewer));
             memcpy(fewer + k, left + k + 1, (n - k - 2) * sizeof(*fewer));
-            fn(arg, encode(req, fewer, n - 2));
+            hash_add(list, fewer, n - 2);
         }
     }
 }
@@ -76,9 +135,28 @@ struct indexed {
     double weight;
 };
 
+/* A word that a contact has several times counts what it counts most. */
+static bool had_before(struct words *list, const struct indexed *word)
+{
+    for (size_t i = list->n; i > 0 && list->p[i - 1].contact.p == word->contact.p; i--) {
+        struct indexed *had = &list->p[i - 1];
+
+        if (!wharf_same(had->token, word->token))
+            continue;
+        had->weight = word->weight > had->weight ? word->weight : had->weight;
+        return true;
+    }
+    return false;
+}
+
 void words_add(wharf_req *req, struct words *list, wharf_str contact, const struct name *name)
 {
     for (size_t i = 0; i < name->n; i++) {
+        struct indexed word = {
+            contact, encode(req, name->tokens[i].points, name->tokens[i].n_points), name_weight(name, i)};
+
+        if (had_before(list, &word))
+            continue;
         if (list->n == list->cap) {
             size_t cap = list->cap ? 2 * list->cap : 2 * TOKENS_MAX;
             struct indexed *wider = W->mem->alloc(req, cap * sizeof(*wider));
@@ -88,102 +166,116 @@ void words_add(wharf_req *req, struct words *list, wharf_str contact, const stru
             list->p = wider;
             list->cap = cap;
         }
-        list->p[list->n++] = (struct indexed){
-            contact, encode(req, name->tokens[i].points, name->tokens[i].n_points), name_weight(name, i)};
+        list->p[list->n++] = word;
     }
 }
 
-/* Pairs of a text that is left of a word, and the word. */
-struct deletions {
-    struct ids left, words;
-    size_t cap;
-    wharf_req *req;
-    wharf_str word;
-};
-
-static void add_deletion(void *arg, wharf_str text)
+static int by_text(const void *x, const void *y)
 {
-    struct deletions *d = arg;
+    const wharf_str *a = x, *b = y;
+    int order = memcmp(a->p, b->p, a->n < b->n ? a->n : b->n);
 
-    if (d->left.n == d->cap) {
-        size_t cap = d->cap ? 2 * d->cap : 256;
-        wharf_str *left = W->mem->alloc(d->req, cap * sizeof(*left)),
-                  *words = W->mem->alloc(d->req, cap * sizeof(*words));
-
-        if (d->cap) {
-            memcpy(left, d->left.p, d->left.n * sizeof(*left));
-            memcpy(words, d->words.p, d->words.n * sizeof(*words));
-        }
-        d->left.p = left;
-        d->words.p = words;
-        d->cap = cap;
-    }
-    d->left.p[d->left.n++] = text;
-    d->words.p[d->words.n++] = d->word;
+    return order ? order : (a->n > b->n) - (a->n < b->n);
 }
 
-/* What of these words the book has never seen. In one order, so that two that learn the same words don't wait for each other. */
-static wharf_status learn(wharf_req *req, const struct ids *words)
+/* In one order, so that two that learn the same words don't wait for each other. */
+static void sort_distinct(struct ids *words)
 {
-    static const char known_sql[] =
-        "SELECT DISTINCT x FROM unnest($2::text[]) x WHERE NOT EXISTS (SELECT 1 FROM contacts.token_deletion d"
-        " WHERE d.organization_id = $1::text AND d.deletion = x AND d.token = x)";
+    size_t n = 0;
+
+    qsort(words->p, words->n, sizeof(*words->p), by_text);
+    for (size_t i = 0; i < words->n; i++) {
+        if (!n || !wharf_same(words->p[n - 1], words->p[i]))
+            words->p[n++] = words->p[i];
+    }
+    words->n = n;
+}
+
+/* What of these words the book has never seen. Orders them. */
+static wharf_status learn(wharf_req *req, struct ids *words)
+{
+    static const char new_sql[] =
+        "SELECT x FROM unnest($2::text[]) x LEFT JOIN LATERAL (SELECT true AS there FROM contacts.word w"
+        " WHERE w.organization_id = $1::text AND w.token = x LIMIT 1) k ON true WHERE k.there IS NULL";
     static const char add_sql[] =
-        "INSERT INTO contacts.token_deletion (organization_id, deletion, token)"
-        " SELECT DISTINCT $1::text, d COLLATE \"C\", t COLLATE \"C\" FROM unnest($2::text[], $3::text[]) x(d, t)"
-        " ORDER BY 2, 3 ON CONFLICT DO NOTHING";
-    struct deletions d = {.req = req};
-    wharf_val args[3] = {wharf_text(W->req->organization(req)), ids_array(req, words), wharf_null()}, v;
+        "INSERT INTO contacts.word (organization_id, token, deletions) SELECT $1::text, x.t, x.d::integer[]"
+        " FROM unnest($2::text[], $3::text[]) x(t, d) ORDER BY x.t COLLATE \"C\" ON CONFLICT DO NOTHING";
+    wharf_val args[3] = {wharf_text(W->req->organization(req))}, v;
+    struct ids fresh, deletions;
     uint32_t points[TOKEN_POINTS];
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, known_sql, args, 2, &rows);
+    wharf_status s;
 
+    sort_distinct(words);
+    args[1] = ids_array(req, words);
+    s = W->db->query(req, new_sql, args, 2, &rows);
     if (s != WHARF_OK || !W->db->count(rows))
         return s;
+    fresh = deletions = (struct ids){NULL, 0};
+    fresh.p = W->mem->alloc(req, W->db->count(rows) * sizeof(*fresh.p));
+    deletions.p = W->mem->alloc(req, W->db->count(rows) * sizeof(*deletions.p));
     for (size_t i = 0; i < W->db->count(rows); i++) {
+        struct hashes list = {.req = req, .start = hash_start(req)};
+
         if (!W->db->value(rows, i, 0, WHARF_V_TEXT, &v))
             continue;
-        d.word = v.u.s;
-        each_deletion(req, points, points_of(v.u.s, points), DELETED_TWO_FROM, add_deletion, &d);
+        hash_deletions(&list, points, points_of(v.u.s, points), DELETED_TWO_FROM);
+        fresh.p[fresh.n++] = v.u.s;
+        deletions.p[deletions.n++] = hashes_array(&list);
     }
-    args[1] = ids_array(req, &d.left);
-    args[2] = ids_array(req, &d.words);
+    args[1] = ids_array(req, &fresh);
+    args[2] = ids_array(req, &deletions);
     return W->db->exec(req, add_sql, args, 3, NULL);
 }
 
-wharf_status index_add(wharf_req *req, const struct words *list)
+/* Columns of the list: contacts, words, weights. */
+static void as_arrays(wharf_req *req, const struct words *list, struct ids ret[3])
 {
-    static const char sql[] = "INSERT INTO contacts.token (organization_id, contact_id, token, weight)"
-                              " SELECT $1::text, x.c, x.t, max(x.w) FROM unnest($2::text[], $3::text[], $4::real[]) "
-                              "x(c, t, w) GROUP BY x.c, x.t ORDER BY x.c, x.t";
-    struct ids contacts = {W->mem->alloc(req, (list->n + 1) * sizeof(*contacts.p)), list->n}, tokens = contacts,
-               weights = contacts;
+    for (size_t k = 0; k < 3; k++)
+        ret[k] = (struct ids){W->mem->alloc(req, (list->n + 1) * sizeof(*ret[k].p)), list->n};
+    for (size_t i = 0; i < list->n; i++) {
+        ret[0].p[i] = list->p[i].contact;
+        ret[1].p[i] = list->p[i].token;
+        ret[2].p[i] = W->mem->format(req, "%.9g", list->p[i].weight);
+    }
+}
+
+wharf_status index_add(wharf_req *req, const struct words *list, bool again)
+{
+    static const char
+        sql[] = "INSERT INTO contacts.token (organization_id, contact_id, token, weight)"
+                " SELECT $1::text, x.c, x.t, x.w FROM unnest($2::text[], $3::text[], $4::real[]) x(c, t, w)",
+        again_sql[] = "INSERT INTO contacts.token (organization_id, contact_id, token, weight)"
+                      " SELECT $1::text, x.c, x.t, x.w FROM unnest($2::text[], $3::text[], $4::real[]) x(c, t, w)"
+                      " ON CONFLICT (organization_id, token, contact_id) DO UPDATE SET weight = excluded.weight";
     wharf_val args[4] = {wharf_text(W->req->organization(req))};
+    struct ids columns[3];
     wharf_status s;
 
     if (!list->n)
         return WHARF_OK;
-    tokens.p = W->mem->alloc(req, (list->n + 1) * sizeof(*tokens.p));
-    weights.p = W->mem->alloc(req, (list->n + 1) * sizeof(*weights.p));
-    for (size_t i = 0; i < list->n; i++) {
-        contacts.p[i] = list->p[i].contact;
-        tokens.p[i] = list->p[i].token;
-        weights.p[i] = W->mem->format(req, "%.9g", list->p[i].weight);
-    }
-    args[1] = ids_array(req, &contacts);
-    args[2] = ids_array(req, &tokens);
-    args[3] = ids_array(req, &weights);
-    s = W->db->exec(req, sql, args, 4, NULL);
-    return s == WHARF_OK ? learn(req, &tokens) : s;
+    as_arrays(req, list, columns);
+    for (size_t k = 0; k < 3; k++)
+        args[k + 1] = ids_array(req, &columns[k]);
+    s = W->db->exec(req, again ? again_sql : sql, args, 4, NULL);
+    return s == WHARF_OK ? learn(req, &columns[1]) : s;
 }
 
-wharf_status index_remove(wharf_req *req, const struct ids *contacts)
+wharf_status index_remove(wharf_req *req, const struct words *list)
 {
     static const char sql[] =
-        "DELETE FROM contacts.token WHERE organization_id = $1::text AND contact_id = ANY ($2::text[])";
-    wharf_val args[2] = {wharf_text(W->req->organization(req)), ids_array(req, contacts)};
+        "DELETE FROM contacts.token WHERE ctid = ANY (ARRAY(SELECT t.at FROM unnest($2::text[], $3::text[]) x(c, t)"
+        " CROSS JOIN LATERAL (SELECT y.ctid AS at FROM contacts.token y WHERE y.organization_id = $1::text"
+        " AND y.token = x.t AND y.contact_id = x.c LIMIT 1) t))";
+    wharf_val args[3] = {wharf_text(W->req->organization(req))};
+    struct ids columns[3];
 
-    return W->db->exec(req, sql, args, 2, NULL);
+    if (!list->n)
+        return WHARF_OK;
+    as_arrays(req, list, columns);
+    args[1] = ids_array(req, &columns[0]);
+    args[2] = ids_array(req, &columns[1]);
+    return W->db->exec(req, sql, args, 3, NULL);
 }
 
 /* ---- finding ---- */
@@ -192,8 +284,6 @@ wharf_status index_remove(wharf_req *req, const struct ids *contacts)
 struct guess {
     wharf_req *req;
     wharf_out *out; /* [{q, t, w}] */
-    struct ids *lookups;
-    size_t room;
 };
 
 static void add_guess(struct guess *g, size_t query, wharf_str token, double weight)
@@ -205,62 +295,53 @@ static void add_guess(struct guess *g, size_t query, wharf_str token, double wei
     W->json->close(g->out);
 }
 
-static void add_lookup(void *arg, wharf_str text)
+/* What a word of the book may stand for. */
+static void guess_word(struct guess *g, const struct name *name, wharf_str word)
 {
-    struct guess *g = arg;
+    uint32_t points[TOKEN_POINTS];
+    size_t n = points_of(word, points);
 
-    if (g->lookups->n < g->room)
-        g->lookups->p[g->lookups->n++] = text;
+    for (size_t i = 0; i < name->n; i++) {
+        const struct token *t = &name->tokens[i];
+        bool begins = n > t->n_points && t->n_points >= PREFIX_FROM &&
+                      !memcmp(points, t->points, t->n_points * sizeof(*points));
+        int d = begins ? 1 : edit_distance(t->points, t->n_points, points, n);
+
+        if (begins || (d > 0 && d <= edits_allowed(t->n_points, FUZZY_AUTO)))
+            add_guess(g, i, word, name_weight(name, i) * (begins ? 0.88 : 1 - (double)d / (double)(t->n_points + 1)));
+    }
 }
 
 /* Words that share a deletion with one of the name's, or begin with it. */
 static wharf_status guess_mistyped(wharf_req *req, const struct name *name, struct guess *g)
 {
-    static const char sql[] = "SELECT DISTINCT token FROM contacts.token_deletion WHERE organization_id = $1::text AND "
-                              "deletion = ANY ($2::text[])"
-                              " UNION SELECT token FROM unnest($3::text[]) p CROSS JOIN LATERAL (SELECT DISTINCT "
-                              "d.token FROM contacts.token_deletion d"
-                              " WHERE d.organization_id = $1::text AND d.deletion > p AND d.deletion < p || "
-                              "U&'\\+10FFFF' AND d.token = d.deletion LIMIT 50) x";
-    struct ids lookups = {W->mem->alloc(req, 2000 * sizeof(*lookups.p)), 0},
-               prefixes = {W->mem->alloc(req, (TOKENS_MAX + 1) * sizeof(*prefixes.p)), 0};
+    static const char sql[] = "SELECT contacts.words_sharing($2::integer[])"
+                              " UNION SELECT x.token FROM unnest($3::text[]) p CROSS JOIN LATERAL (SELECT w.token FROM "
+                              "contacts.word w WHERE w.organization_id = $1::text AND w.token > p AND w.token < p || "
+                              "U&'\\+10FFFF' ORDER BY w.organization_id, w.token LIMIT 50) x";
+    struct hashes lookups = {.req = req, .start = hash_start(req)};
+    struct ids prefixes = {W->mem->alloc(req, (TOKENS_MAX + 1) * sizeof(*prefixes.p)), 0};
     wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_null()}, v;
     const wharf_rows *rows;
     wharf_status s;
 
-    g->lookups = &lookups;
-    g->room = 2000;
     for (size_t i = 0; i < name->n; i++) {
         const struct token *t = &name->tokens[i];
+        int allowed = edits_allowed(t->n_points, FUZZY_AUTO);
 
-        if (edits_allowed(t->n_points, FUZZY_AUTO))
-            each_deletion(req, t->points, t->n_points,
-                edits_allowed(t->n_points, FUZZY_AUTO) > 1 ? DELETED_TWO_FROM : TOKEN_POINTS + 1, add_lookup, g);
+        if (allowed)
+            hash_deletions(&lookups, t->points, t->n_points, allowed > 1 ? DELETED_TWO_FROM : TOKEN_POINTS + 1);
         if (t->n_points >= PREFIX_FROM)
             prefixes.p[prefixes.n++] = encode(req, t->points, t->n_points);
     }
-    g->lookups = NULL;
     if (!lookups.n)
         return WHARF_OK;
-    args[1] = ids_array(req, &lookups);
+    args[1] = wharf_text(hashes_array(&lookups));
     args[2] = ids_array(req, &prefixes);
     s = W->db->query(req, sql, args, 3, &rows);
     for (size_t r = 0; s == WHARF_OK && r < W->db->count(rows); r++) {
-        uint32_t points[TOKEN_POINTS];
-        size_t n;
-
-        W->db->value(rows, r, 0, WHARF_V_TEXT, &v);
-        n = points_of(v.u.s, points);
-        for (size_t i = 0; i < name->n; i++) {
-            const struct token *t = &name->tokens[i];
-            bool begins = n > t->n_points && t->n_points >= PREFIX_FROM &&
-                          !memcmp(points, t->points, t->n_points * sizeof(*points));
-            int d = begins ? 1 : edit_distance(t->points, t->n_points, points, n);
-
-            if (begins || (d > 0 && d <= edits_allowed(t->n_points, FUZZY_AUTO)))
-                add_guess(
-                    g, i, v.u.s, name_weight(name, i) * (begins ? 0.88 : 1 - (double)d / (double)(t->n_points + 1)));
-        }
+        if (W->db->value(rows, r, 0, WHARF_V_TEXT, &v))
+            guess_word(g, name, v.u.s);
     }
     return s;
 }

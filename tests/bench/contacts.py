@@ -23,7 +23,7 @@ from wharf import Server  # noqa: E402
 
 MODULES = "org,locations,contacts,events"
 TABLES = {"contacts.contact": "organization_id = %s", "wharf.change_log": "organization_id = %s AND resource = 'contact'",
-          "wharf.event": "organization_id = %s AND resource_type = 'contact'", "contacts.token": "organization_id = %s", "contacts.token_deletion": "organization_id = %s"}
+          "wharf.event": "organization_id = %s AND resource_type = 'contact'", "contacts.token": "organization_id = %s", "contacts.word": "organization_id = %s"}
 SYLLABLES = "an ber chi da el fen go har in jo ka len mar nor ol pe ri son ta ul ver win".split()
 
 
