@@ -96,27 +96,68 @@ static wharf_status containing(wharf_req *req, const struct ids *words, struct i
     return add_found(req, sql, args, 2, all);
 }
 
+/* Of two letters: names first, for which there are words to look at. Only what few names have is looked for in all texts. */
+static wharf_status containing_short(wharf_req *req, wharf_str *pattern, struct ids *all)
+{
+    static const char sql[] = "SELECT contacts.named($1::text, $2::integer)";
+    wharf_val args[2] = {wharf_text(*pattern), wharf_integer(CONTAINING_MAX)};
+    struct ids one = {pattern, 1};
+    size_t before = all->n;
+    wharf_status s = add_found(req, sql, args, 2, all);
+
+    return s == WHARF_OK && all->n - before < CONTAINING_MAX ? containing(req, &one, all) : s;
+}
+
+/* A title that was taken off the name. */
+static bool is_title(const struct asked *a, wharf_str word)
+{
+    const struct name *name = &a->label.name;
+
+    for (size_t i = 0; i < name->n; i++) {
+        if (wharf_same(name->tokens[i].text, word))
+            return false;
+    }
+    return name->n && word_of(word.p, word.n)->kinds & (WORD_TITLE | WORD_SUFFIX);
+}
+
+/* The words to look for. Beside names a title is no reason to look through the book, unless all words are asked for. */
+static size_t reasons(wharf_req *req, const struct asked *a, wharf_str *patterns, size_t *ret_longest)
+{
+    size_t n = 0;
+
+    *ret_longest = 0;
+    for (size_t i = 0; i < a->n_words; i++) {
+        if (!a->all_words && is_title(a, a->words[i]))
+            continue;
+        patterns[n++] = like(req, a->words[i]);
+        *ret_longest = a->words[i].n > *ret_longest ? a->words[i].n : *ret_longest;
+    }
+    return n;
+}
+
 /* Rows whose texts contain one of the words, or all: up to so many of each word. Beside longer words the short ones are no reason of their own: they
- * stand in every tenth name, and only a walk through all of the book would find those of a rare one. */
+ * stand in every tenth name, and only a walk through all of the book would find those of a rare one. all: begins with who is meant; when these are as
+ * many as there may be, one word of several is no reason either. */
 static wharf_status find_containing(wharf_req *req, const struct asked *a, struct ids *all)
 {
+    enum { PERCENT_SIGNS = 2 };
     wharf_str patterns[WORDS_MAX];
-    struct ids words = {patterns, a->n_words};
-    size_t longest = 0, looks = 0;
+    size_t longest, looks = 0, n = reasons(req, a, patterns, &longest);
+    struct ids words = {patterns, n};
+    bool enough = n > 1 && all->n >= CANDIDATES_MAX;
     wharf_status s = WHARF_OK;
 
-    for (size_t i = 0; i < a->n_words; i++)
-        patterns[i] = like(req, a->words[i]);
-    if (a->n_words > 1) /* who has all of them is never behind who has one */
+    if (n > 1 && (a->all_words || longest >= INDEXED_FROM)) /* who has all of them is never behind who has one */
         s = containing(req, &words, all);
-    for (size_t i = 0; i < a->n_words; i++)
-        longest = a->words[i].n > longest ? a->words[i].n : longest;
-    for (size_t i = 0; s == WHARF_OK && (!a->all_words || a->n_words == 1) && i < a->n_words && looks < 3; i++) {
+    for (size_t i = 0; s == WHARF_OK && !enough && (!a->all_words || n == 1) && i < n && looks < 3; i++) {
         struct ids one = {&patterns[i], 1};
 
-        if (a->words[i].n < INDEXED_FROM && longest >= INDEXED_FROM)
+        if (patterns[i].n - PERCENT_SIGNS >= INDEXED_FROM)
+            s = containing(req, &one, all);
+        else if (longest < INDEXED_FROM)
+            s = containing_short(req, &patterns[i], all);
+        else
             continue;
-        s = containing(req, &one, all);
         looks++;
     }
     return s;
@@ -208,11 +249,12 @@ static bool equal_folded(wharf_str a, wharf_str b)
 
 enum { C_ID, C_NAME, C_NAMES, C_EMAILS, C_PHONE, C_PHONES, C_ID_NUMBER, C_EXTERNAL_ID, C_ADDRESSES };
 static const char load_sql[] = "SELECT id, name, alternate_names, emails, phone, alternate_phones, id_number, "
-                               "external_id, to_jsonb(ARRAY(SELECT x ->> 'formatted_address'"
+                               "external_id, CASE WHEN address IS NOT NULL OR alternate_addresses <> '{}' THEN "
+                               "to_jsonb(ARRAY(SELECT x ->> 'formatted_address'"
                                " FROM unnest(ARRAY[address, alternate_addresses -> 'secondary', alternate_addresses -> "
                                "'home', alternate_addresses -> 'other',"
                                " alternate_addresses -> 'work', alternate_addresses -> 'education']) x WHERE x ->> "
-                               "'formatted_address' IS NOT NULL))"
+                               "'formatted_address' IS NOT NULL)) END"
                                " FROM contacts.contact WHERE organization_id = $1::text AND id = ANY ($2::text[])";
 
 static bool column_text(const wharf_rows *rows, size_t row, size_t column, wharf_str *ret)
@@ -337,7 +379,7 @@ static wharf_status tell(struct found *f, wharf_hits *hits)
 wharf_status contact_search(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits)
 {
     struct asked *a = W->mem->alloc(req, sizeof(*a));
-    struct ids meant, all = {W->mem->alloc(req, (4 * CONTAINING_MAX + CANDIDATES_MAX + 1) * sizeof(*all.p)), 0};
+    struct ids meant, all = {W->mem->alloc(req, (8 * CONTAINING_MAX + CANDIDATES_MAX) * sizeof(*all.p)), 0};
     wharf_val args[2] = {wharf_text(W->req->organization(req)), wharf_null()};
     const wharf_rows *rows;
     wharf_status s;

@@ -414,6 +414,16 @@ def test_search_follows_changes(fresh):
     assert hits(client, "aftre")[1] == []
 
 
+def test_search_of_two_letters(fresh):
+    client = fresh.client()
+    make(client, "Li Wu"), make(client, "Otto Maier", id_number="X7"), make(client, "Dr. Wu Tan"), make(client, "Ann Drew")
+    assert sorted(hits(client, "wu")[1]) == ["Dr. Wu Tan", "Li Wu"] and hits(client, "x7")[1] == ["Otto Maier"]
+    assert sorted(hits(client, "dr")[1]) == ["Ann Drew", "Dr. Wu Tan"]
+    assert sorted(hits(client, "dr%20wu")[1]) == ["Dr. Wu Tan", "Li Wu"], "a title beside a name is none of the words"
+    assert hits(client, "dr%20wu", "&search_strategy=match_all")[1] == ["Dr. Wu Tan"]
+    assert hits(client, "wu%20x7", "&search_strategy=match_all")[1] == []
+
+
 def test_words_of_an_older_version_are_taken_over(fresh, server):
     """What processes of the version before learn in a rolling upgrade has the hashes that this one computes (migrations/0004_words.sql)."""
     client = fresh.client()
