@@ -10,6 +10,8 @@
 #include "util/log.h"
 #include "util/time.h"
 
+enum { COPY_PIECE = 1 << 20 };
+
 struct db_conn {
     PGconn *pg;
     char *conninfo;
@@ -316,6 +318,43 @@ PGresult *db_run_sql(struct db_conn *c, struct sql *s, struct db_error *ret_erro
         return NULL;
     }
     return db_run(c, buf_str(s->text).p, s->args, s->n_args, ret_error);
+}
+
+PGresult *copy_run(PGconn *pg, const char *sql, wharf_str rows)
+{
+    PGresult *r = PQexec(pg, sql), *next;
+
+    if (PQresultStatus(r) != PGRES_COPY_IN)
+        return r;
+    PQclear(r);
+    for (size_t at = 0; at < rows.n; at += COPY_PIECE) {
+        if (PQputCopyData(pg, rows.p + at, (int)(rows.n - at < COPY_PIECE ? rows.n - at : COPY_PIECE)) != 1)
+            break; /* the result says why */
+    }
+    PQputCopyEnd(pg, NULL);
+    r = PQgetResult(pg);
+    while ((next = PQgetResult(pg)) != NULL)
+        PQclear(next);
+    return r;
+}
+
+bool db_copy(struct db_conn *c, const char *sql, wharf_str rows, struct db_error *ret_error)
+{
+    int64_t start_us = clock_monotonic_us();
+    PGresult *r;
+    bool ok;
+
+    if (!c->open || !transaction_lives(c)) {
+        *ret_error = transaction_lost;
+        return false;
+    }
+    r = copy_run(c->pg, sql, rows);
+    ok = PQresultStatus(r) == PGRES_COMMAND_OK;
+    if (!ok)
+        db_error_from(r, c->pg, ret_error);
+    PQclear(r);
+    db_meter_statement(clock_monotonic_us() - start_us);
+    return ok;
 }
 
 /* BEGIN on a connection that died while idle: nothing happened yet, so it is safe to start again on a new one. */

@@ -38,6 +38,10 @@ void db_close(struct db_conn *c);
 PGresult *db_run(
     struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error);
 PGresult *db_run_sql(struct db_conn *c, struct sql *s, struct db_error *ret_error);
+/* COPY ... FROM STDIN with the rows (copy.h), inside a transaction. */
+bool db_copy(struct db_conn *c, const char *sql, wharf_str rows, struct db_error *ret_error);
+/* The same on any connection: the result that says how it went, or NULL when it is gone. */
+PGresult *copy_run(PGconn *pg, const char *sql, wharf_str rows);
 /* Several statements without parameters (BEGIN, SET LOCAL ...). */
 enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_error);
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "db/copy.h"
 #include "event/seal.h"
 #include "event/steps.h"
 #include "http/pulse.h"
@@ -98,49 +99,128 @@ struct chunk {
     wharf_str last; /* organization */
 };
 
+/* The rows of one organization, and what has been counted before them. */
+struct share {
+    int first, end;
+    int64_t events, lines, event_before, line_before;
+    wharf_str chain_hash;
+};
+
+enum { R_LIVE = EVENT_COLUMNS, R_PLACE, R_LOG_ID, R_LOG_AT, R_LOG_TEXT };
+
 static wharf_str text_of(struct wharf_req *c, const PGresult *r, int row, int column)
 {
     return arena_dup(c->arena, PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column));
 }
 
-static struct seal_line line_of(struct wharf_req *c, const PGresult *r, int row)
+/* How many of the rows fit into the memory for a chunk: at least one. */
+static int rows_that_fit(const PGresult *r)
 {
-    enum { L_ID = EVENT_COLUMNS + 1, L_AT, L_TEXT, L_SEQUENCE, L_CHAIN };
+    size_t bytes = 0;
 
-    return (struct seal_line){.organization = text_of(c, r, row, 0),
-        .id = text_of(c, r, row, L_ID),
-        .created_at = text_of(c, r, row, L_AT),
-        .text = text_of(c, r, row, L_TEXT),
-        .chain_hash = text_of(c, r, row, L_CHAIN),
-        .sequence = strtoll(PQgetvalue(r, row, L_SEQUENCE), NULL, 10)};
+    for (int i = 0; i < PQntuples(r); i++) {
+        for (int k = 0; k < PQnfields(r); k++)
+            bytes += (size_t)PQgetlength(r, i, k);
+        if (i && bytes > CHUNK_BYTES)
+            return i;
+    }
+    return PQntuples(r);
+}
+
+static size_t shares_of(const PGresult *r, int n, struct share *shares)
+{
+    size_t k = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (!i || strcmp(PQgetvalue(r, i, 0), PQgetvalue(r, i - 1, 0)) != 0)
+            shares[k++] = (struct share){.first = i};
+        shares[k - 1].end = i + 1;
+        shares[k - 1].events += !PQgetisnull(r, i, 1);
+        shares[k - 1].lines += !PQgetisnull(r, i, R_LOG_ID);
+    }
+    return k;
+}
+
+/* Takes the rows out of the outbox and gets the numbers of their organizations. */
+static bool take(struct wharf_req *c, const PGresult *r, int n, struct share *shares, size_t n_shares)
+{
+    wharf_str *places = ARENA_ARRAY(c->arena, wharf_str, (size_t)n), *ids = ARENA_ARRAY(c->arena, wharf_str, n_shares);
+    wharf_str *events = ARENA_ARRAY(c->arena, wharf_str, n_shares);
+    wharf_str *lines = ARENA_ARRAY(c->arena, wharf_str, n_shares);
+    PGresult *numbers;
+    struct sql s;
+
+    for (int i = 0; i < n; i++)
+        places[i] = str_z(PQgetvalue(r, i, R_PLACE));
+    for (size_t i = 0; i < n_shares; i++) {
+        ids[i] = str_z(PQgetvalue(r, shares[i].first, 0));
+        events[i] = arena_printf(c->arena, "%lld", (long long)shares[i].events);
+        lines[i] = arena_printf(c->arena, "%lld", (long long)shares[i].lines);
+    }
+    sql_init(&s, c->arena);
+    sql_add(&s, "SELECT * FROM wharf.outbox_take(");
+    sql_bind_array(&s, places, (size_t)n);
+    sql_add(&s, "::tid[], ");
+    sql_bind_array(&s, ids, n_shares);
+    sql_add(&s, "::text[], ");
+    sql_bind_array(&s, events, n_shares);
+    sql_add(&s, "::bigint[], ");
+    sql_bind_array(&s, lines, n_shares);
+    sql_add(&s, "::bigint[])");
+    numbers = req_query_sql(c, &s);
+    for (size_t i = 0; numbers && i < n_shares; i++) {
+        shares[i].event_before = strtoll(PQgetvalue(numbers, (int)i, 0), NULL, 10);
+        shares[i].line_before = strtoll(PQgetvalue(numbers, (int)i, 1), NULL, 10);
+        shares[i].chain_hash = text_of(c, numbers, (int)i, 2);
+    }
+    return numbers != NULL;
+}
+
+static void read_share(struct wharf_req *c, const PGresult *r, const struct share *s, struct chunk *k)
+{
+    wharf_str organization = text_of(c, r, s->first, 0);
+    wharf_str live = PQgetisnull(r, s->first, R_LIVE) ? str_z("") : text_of(c, r, s->first, R_LIVE);
+    int64_t event = s->event_before, line = s->line_before;
+
+    for (int i = s->first; i < s->end; i++) {
+        if (!PQgetisnull(r, i, R_LOG_ID))
+            k->lines[k->n_lines++] = (struct seal_line){.organization = organization,
+                .id = text_of(c, r, i, R_LOG_ID),
+                .created_at = text_of(c, r, i, R_LOG_AT),
+                .text = text_of(c, r, i, R_LOG_TEXT),
+                .chain_hash = s->chain_hash,
+                .sequence = ++line};
+        if (PQgetisnull(r, i, 1))
+            continue; /* only a log line; or the event expired before its turn */
+        k->events[k->n_events] = event_from_new_row(c, r, i, ++event);
+        k->events[k->n_events++]->live_organization = live;
+    }
+    k->last = organization;
 }
 
 static bool claim(struct wharf_req *c, const char *after, struct chunk *ret)
 {
-    static const char sql[] = "SELECT * FROM wharf.outbox_claim($1, $2::integer, $3::bigint)";
-    char most[16], bytes[24];
-    struct sql_arg args[3] = {{after, strlen(after)}, {most, 0}, {bytes, 0}};
+    static const char sql[] = "SELECT * FROM wharf.outbox_read($1, $2::integer)";
+    struct sql_arg args[2] = {{after, strlen(after)}};
+    struct share *shares;
+    char most[16];
     PGresult *r;
+    size_t n_shares;
 
-    args[1].n = (size_t)snprintf(most, sizeof(most), "%d", CHUNK);
-    args[2].n = (size_t)snprintf(bytes, sizeof(bytes), "%d", CHUNK_BYTES);
-    r = req_query(c, sql, args, 3);
-    if (!r)
+    args[1] = (struct sql_arg){most, (size_t)snprintf(most, sizeof(most), "%d", CHUNK)};
+    *ret = (struct chunk){.last = str_z("")};
+    r = req_query(c, sql, args, 2);
+    if (!r || !PQntuples(r))
+        return r != NULL;
+    ret->n = (size_t)rows_that_fit(r);
+    ret->events = ARENA_ARRAY(c->arena, struct event *, ret->n);
+    ret->lines = ARENA_ARRAY(c->arena, struct seal_line, ret->n);
+    shares = ARENA_ARRAY(c->arena, struct share, ret->n);
+    n_shares = shares_of(r, (int)ret->n, shares);
+    if (!take(c, r, (int)ret->n, shares, n_shares))
         return false;
-    *ret = (struct chunk){.n = (size_t)PQntuples(r), .last = str_z("")};
-    ret->events = ARENA_ARRAY(c->arena, struct event *, ret->n + 1);
-    ret->lines = ARENA_ARRAY(c->arena, struct seal_line, ret->n + 1);
-    for (int i = 0; i < PQntuples(r); i++) {
-        ret->last = text_of(c, r, i, 0);
-        if (!PQgetisnull(r, i, EVENT_COLUMNS + 1))
-            ret->lines[ret->n_lines++] = line_of(c, r, i);
-        if (PQgetisnull(r, i, 1))
-            continue; /* only a log line; or the event expired before its turn */
-        ret->events[ret->n_events] = event_from_row(c, r, i);
-        ret->events[ret->n_events++]->live_organization = PQgetisnull(r, i, EVENT_COLUMNS)
-                                                              ? str_z("")
-                                                              : text_of(c, r, i, EVENT_COLUMNS);
-    }
+    for (size_t i = 0; i < n_shares; i++)
+        read_share(c, r, &shares[i], ret);
     return true;
 }
 
@@ -154,40 +234,29 @@ static size_t same_organization(struct event *const *list, size_t n)
     return k;
 }
 
-static void put_result(struct jw *w, struct wharf_req *c, const struct event *e, const struct step_result *results)
-{
-    jw_open(w, NULL, '{');
-    jw_str(w, "o", e->pub.organization);
-    jw_str(w, "c", e->created_at);
-    jw_str(w, "i", e->pub.id);
-    jw_int(w, "s", e->pub.sequence);
-    jw_str(w, "h", e->head);
-    jw_raw(w, "t", steps_json(c, e, results));
-    jw_close(w, '}');
-}
-
 static bool mark_processed(struct wharf_req *c, struct event *const *list, size_t n, const struct step_result *results)
 {
-    static const char sql[] =
-        "INSERT INTO wharf.event_done (organization_id, created_at, event_id, sequence, processed_at, head, steps)"
-        " SELECT u.o, u.c, u.i, u.s, $2::timestamptz, u.h, u.t"
-        " FROM json_to_recordset($1::json) AS u(o text, c timestamptz, i text, s bigint, h text, t json)";
-    struct sql_arg args[2] = {{NULL, 0}, now_arg(c)};
+    static const char sql[] = "COPY wharf.event_done (organization_id, created_at, event_id, sequence, processed_at, "
+                              "head, steps) FROM STDIN";
+    struct sql_arg now = now_arg(c);
+    struct buf rows;
     bool good;
-    struct buf b;
-    struct jw w;
 
     if (!n)
         return true;
-    buf_init(&b, SIZE_MAX / 2);
-    jw_init(&w, &b);
-    jw_open(&w, NULL, '[');
-    for (size_t i = 0; i < n; i++)
-        put_result(&w, c, list[i], results + i * c->engine->n_steps);
-    jw_close(&w, ']');
-    args[0] = (struct sql_arg){b.p, b.n};
-    good = req_query(c, sql, args, 2) != NULL;
-    buf_done(&b);
+    buf_init(&rows, SIZE_MAX / 2);
+    for (size_t i = 0; i < n; i++) {
+        copy_cell(&rows, list[i]->pub.organization);
+        copy_cell(&rows, list[i]->created_at);
+        copy_cell(&rows, list[i]->pub.id);
+        copy_int(&rows, list[i]->pub.sequence);
+        copy_cell(&rows, (wharf_str){now.p, now.n});
+        copy_cell(&rows, list[i]->head);
+        copy_cell(&rows, steps_json(c, list[i], results + i * c->engine->n_steps));
+        copy_row_end(&rows);
+    }
+    good = req_copy(c, sql, &rows);
+    buf_done(&rows);
     return good;
 }
 
@@ -327,18 +396,18 @@ static bool settle_retry(struct wharf_req *c, const struct event *e, const char 
 
 static bool retry_row(struct wharf_req *c, const PGresult *r, int row)
 {
-    enum { R_STEP = EVENT_COLUMNS + 1, R_ATTEMPTS, R_STEPS, R_LIVE };
-    const char *name = arena_dupz(c->arena, PQgetvalue(r, row, R_STEP)).p;
+    enum { T_STEP = EVENT_COLUMNS + 1, T_ATTEMPTS, T_STEPS, T_LIVE };
+    const char *name = arena_dupz(c->arena, PQgetvalue(r, row, T_STEP)).p;
     const struct event_step *step = step_find(c->engine, name);
     struct event *e = event_from_row(c, r, row);
-    int attempts = (int)strtol(PQgetvalue(r, row, R_ATTEMPTS), NULL, 10); /* that failed before this one */
+    int attempts = (int)strtol(PQgetvalue(r, row, T_ATTEMPTS), NULL, 10); /* that failed before this one */
     struct step_result result = {.status = STEP_FAILED, .error = "its module is not loaded any more"};
 
     be(c, e->pub.organization,
-        PQgetisnull(r, row, R_LIVE) ? str_z("") : arena_dupz(c->arena, PQgetvalue(r, row, R_LIVE)));
+        PQgetisnull(r, row, T_LIVE) ? str_z("") : arena_dupz(c->arena, PQgetvalue(r, row, T_LIVE)));
     if (step && !step_run_again(c, step, e, &result))
         return false;
-    return settle_retry(c, e, name, attempts + 1, arena_dupz(c->arena, PQgetvalue(r, row, R_STEPS)), &result);
+    return settle_retry(c, e, name, attempts + 1, arena_dupz(c->arena, PQgetvalue(r, row, T_STEPS)), &result);
 }
 
 /* Number of calls; -1: the database was away. */

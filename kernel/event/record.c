@@ -146,6 +146,11 @@ static int64_t moment(const PGresult *r, int row, int column)
 
 struct event *event_from_row(struct wharf_req *req, const PGresult *r, int row)
 {
+    return event_from_new_row(req, r, row, strtoll(PQgetvalue(r, row, E_SEQUENCE), NULL, 10));
+}
+
+struct event *event_from_new_row(struct wharf_req *req, const PGresult *r, int row, int64_t sequence)
+{
     struct event *e = ARENA_NEW(req->arena, struct event);
     wharf_event *p = &e->pub;
 
@@ -162,7 +167,7 @@ struct event *event_from_row(struct wharf_req *req, const PGresult *r, int row)
     p->actor_name = cell(req, r, row, E_ACTOR_NAME);
     p->request_id = cell(req, r, row, E_REQUEST);
     p->traceparent = cell(req, r, row, E_TRACE);
-    p->sequence = strtoll(PQgetvalue(r, row, E_SEQUENCE), NULL, 10);
+    p->sequence = sequence;
     p->depth = (uint32_t)strtoul(PQgetvalue(r, row, E_DEPTH), NULL, 10);
     p->timestamp_us = moment(r, row, E_TIMESTAMP);
     p->created_at_us = moment(r, row, E_CREATED_AT);

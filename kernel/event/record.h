@@ -25,6 +25,8 @@ extern const char event_columns[], event_tables[];
 enum { EVENT_COLUMNS = 21 };
 /* Columns 0 to 20 of the row; the head is made when the row has none. In the request's arena. */
 struct event *event_from_row(struct wharf_req *req, const PGresult *r, int row);
+/* The same of an event that is being processed: its number is not in the row. */
+struct event *event_from_new_row(struct wharf_req *req, const PGresult *r, int row, int64_t sequence);
 /* WHARF_INTERNAL when stored text is not JSON, which can't be. */
 wharf_status event_parse(struct wharf_req *req, struct event *e, const struct wharf_json **ret);
 /* Processed events of the request's organization that are not expired; NULL where there is none. False: problems. */

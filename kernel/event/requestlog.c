@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "db/conn.h"
+#include "db/copy.h"
 #include "event/redact.h"
 #include "supervisor/board.h"
 #include "util/log.h"
@@ -146,32 +149,32 @@ static struct entry *take(struct request_log *log)
 }
 
 /* What PostgreSQL does not take as text is made readable. */
-static void put_text(struct jw *w, const char *key, wharf_str s)
+static void put_text(struct buf *rows, wharf_str s)
 {
     char *p = (char *)s.p; /* of the entry, ours */
 
     if (!s.n) {
-        jw_null(w, key);
+        copy_cell(rows, (wharf_str){NULL, 0});
         return;
     }
     if (!utf8_valid(s.p, s.n)) {
         for (size_t i = 0; i < s.n; i++)
             p[i] = (unsigned char)p[i] >= 0x80 ? '?' : p[i];
     }
-    jw_str(w, key, s);
+    copy_cell(rows, s);
 }
 
-static void put_body(struct jw *w, const struct request_log *log, const char *key, wharf_str body)
+static void put_body(struct buf *rows, const struct request_log *log, wharf_str body)
 {
     struct buf kept;
 
     buf_init(&kept, 1 << 20);
     redact_json(&kept, &log->names, body, KEPT_BODY);
-    put_text(w, key, buf_str(&kept));
+    put_text(rows, buf_str(&kept));
     buf_done(&kept);
 }
 
-static void put_redacted(struct jw *w, const struct request_log *log, const char *key, wharf_str s, bool query)
+static void put_redacted(struct buf *rows, const struct request_log *log, wharf_str s, bool query)
 {
     struct buf kept;
 
@@ -180,41 +183,42 @@ static void put_redacted(struct jw *w, const struct request_log *log, const char
         redact_query(&kept, &log->names, s);
     else
         redact_text(&kept, s);
-    put_text(w, key, s.n ? buf_str(&kept) : s);
+    put_text(rows, s.n ? buf_str(&kept) : s);
     buf_done(&kept);
 }
 
-static void put_line(struct jw *w, const struct request_log *log, const struct request_line *l)
+/* The columns of copy_sql. */
+static void put_line(struct buf *rows, const struct request_log *log, const struct request_line *l)
 {
-    char iso[ISO_MS_LEN + 1];
+    char iso[ISO_MS_LEN + 1], ms[32];
 
     time_format_iso(l->created_us, iso);
-    jw_open(w, NULL, '{');
-    put_text(w, "organization_id", l->organization);
-    put_text(w, "id", l->id);
-    jw_str(w, "created_at", (wharf_str){iso, ISO_MS_LEN});
-    put_text(w, "method", l->method);
-    put_text(w, "route", l->route);
-    put_redacted(w, log, "path", l->path, false);
-    put_redacted(w, log, "query", l->query, true);
-    jw_int(w, "status", l->status);
-    put_text(w, "code", l->code);
-    jw_int(w, "duration_us", l->duration_us);
-    put_text(w, "api_key_id", l->key_id);
-    put_text(w, "principal_id", l->principal_id);
-    put_text(w, "ip", l->ip);
-    put_redacted(w, log, "user_agent", l->user_agent, false);
-    put_text(w, "client_request_id", l->client_request_id);
-    put_text(w, "idempotency_key", l->idempotency_key);
-    jw_bool(w, "idempotent_replayed", l->replayed);
-    jw_int(w, "request_bytes", l->request_bytes);
-    jw_int(w, "response_bytes", l->response_bytes);
-    put_body(w, log, "request_body", l->request_body);
-    put_body(w, log, "response_body", l->response_body);
-    put_text(w, "row_id", l->row_id);
-    put_text(w, "path_id", l->path_id);
-    put_text(w, "parent_id", l->parent_id);
-    jw_close(w, '}');
+    snprintf(ms, sizeof(ms), "%lld.%03lld", (long long)l->duration_us / 1000, (long long)l->duration_us % 1000);
+    put_text(rows, l->organization);
+    put_text(rows, l->id);
+    copy_cell(rows, (wharf_str){iso, ISO_MS_LEN});
+    put_text(rows, l->method);
+    put_text(rows, l->route);
+    put_redacted(rows, log, l->path, false);
+    put_redacted(rows, log, l->query, true);
+    copy_int(rows, l->status);
+    put_text(rows, l->code);
+    copy_cell(rows, str_z(ms));
+    put_text(rows, l->key_id);
+    put_text(rows, l->principal_id);
+    put_text(rows, l->ip);
+    put_redacted(rows, log, l->user_agent, false);
+    put_text(rows, l->client_request_id);
+    put_text(rows, l->idempotency_key);
+    copy_cell(rows, str_z(l->replayed ? "t" : "f"));
+    copy_int(rows, l->request_bytes);
+    copy_int(rows, l->response_bytes);
+    put_body(rows, log, l->request_body);
+    put_body(rows, log, l->response_body);
+    put_text(rows, l->row_id);
+    put_text(rows, l->path_id);
+    put_text(rows, l->parent_id);
+    copy_row_end(rows);
 }
 
 static bool connected(struct request_log *log)
@@ -226,66 +230,75 @@ static bool connected(struct request_log *log)
     return PQstatus(log->pg) == CONNECTION_OK;
 }
 
-enum outcome { WRITTEN, REFUSED, AWAY };
+enum outcome { WRITTEN, REFUSED, THERE /* a row was written before */, AWAY };
 
-static enum outcome insert(struct request_log *log, const char *json)
+/* 22: the data, 23: a rule of the table. Everything else is tried again. */
+static enum outcome outcome_of(const PGresult *r)
 {
-    /* The disk is not waited for: the last second may be lost. */
-    static const char sql[] =
-        "WITH s AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))"
-        " INSERT INTO wharf.request_log (organization_id, id, created_at, method, route, path, query, status, code, "
-        "duration_ms,"
-        " api_key_id, principal_id, ip, user_agent, client_request_id, idempotency_key, idempotent_replayed, "
-        "request_bytes,"
-        " response_bytes, request_body, response_body, row_id, path_id, parent_id)"
-        " SELECT organization_id, id, created_at, method, route, path, query, status, code, duration_us / 1000.0,"
-        " api_key_id, principal_id, ip, user_agent, client_request_id, idempotency_key, idempotent_replayed, "
-        "request_bytes,"
-        " response_bytes, request_body, response_body, row_id, path_id, parent_id FROM s, json_to_recordset($1::json) "
-        "AS"
-        " l(organization_id text, id text, created_at timestamptz, method text, route text, path text, query text, "
-        "status smallint,"
-        " code text, duration_us bigint, api_key_id text, principal_id text, ip text, user_agent text, "
-        "client_request_id text,"
-        " idempotency_key text, idempotent_replayed boolean, request_bytes bigint, response_bytes bigint, request_body "
-        "text,"
-        " response_body text, row_id text, path_id text, parent_id text) ON CONFLICT DO NOTHING";
-    PGresult *r = connected(log) ? PQexecParams(log->pg, sql, 1, NULL, &json, NULL, NULL, 0) : NULL;
-    const char *state = r ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : NULL;
-    enum outcome o = PQresultStatus(r) == PGRES_COMMAND_OK ? WRITTEN : AWAY;
+    const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
 
-    /* 22: the data, 23: a rule of the table. Everything else is tried again. */
-    if (o == AWAY && state && (!strncmp(state, "22", 2) || !strncmp(state, "23", 2)))
-        o = REFUSED;
-    if (o == AWAY && state)
+    if (PQresultStatus(r) == PGRES_COMMAND_OK)
+        return WRITTEN;
+    if (state)
         log_debug("request_log.waits", "%s %s", state, PQresultErrorMessage(r));
+    if (state && !strcmp(state, "23505"))
+        return THERE;
+    return state && (!strncmp(state, "22", 2) || !strncmp(state, "23", 2)) ? REFUSED : AWAY;
+}
+
+static enum outcome do_one(struct request_log *log, const char *sql)
+{
+    PGresult *r = PQexec(log->pg, sql);
+    enum outcome o = outcome_of(r);
+
     PQclear(r);
     return o;
+}
+
+static enum outcome copy_rows(struct request_log *log, wharf_str rows)
+{
+    static const char copy_sql[] =
+        "COPY wharf.request_log (organization_id, id, created_at, method, route, path, query, status, code, "
+        "duration_ms, api_key_id, principal_id, ip, user_agent, client_request_id, idempotency_key, "
+        "idempotent_replayed, request_bytes, response_bytes, request_body, response_body, row_id, path_id, parent_id) "
+        "FROM STDIN";
+    enum outcome o, end;
+    PGresult *r;
+
+    if (!connected(log))
+        return AWAY;
+    /* The disk is not waited for: the last second may be lost. */
+    o = do_one(log, "BEGIN; SET LOCAL synchronous_commit = off");
+    if (o == WRITTEN) {
+        r = copy_run(log->pg, copy_sql, rows);
+        o = outcome_of(r);
+        PQclear(r);
+    }
+    end = do_one(log, o == WRITTEN ? "COMMIT" : "ROLLBACK");
+    return o == WRITTEN ? end : o;
 }
 
 static enum outcome write_lines(struct request_log *log, const struct entry *first, bool one)
 {
     enum outcome o = REFUSED;
-    struct buf text;
-    struct jw w;
+    struct buf rows;
 
-    buf_init(&text, 64 << 20);
-    jw_init(&w, &text);
-    jw_open(&w, NULL, '[');
+    buf_init(&rows, 64 << 20);
     for (const struct entry *e = first; e; e = one ? NULL : e->next)
-        put_line(&w, log, &e->line);
-    jw_close(&w, ']');
-    if (!text.failed)
-        o = insert(log, text.p);
-    buf_done(&text);
+        put_line(&rows, log, &e->line);
+    if (!rows.failed)
+        o = copy_rows(log, buf_str(&rows));
+    buf_done(&rows);
     return o;
 }
 
-/* One line that can't be written does not take the others with it. */
+/* One line that can't be written, or was written when the answer got lost, does not take the others with it. */
 static void write_each(struct request_log *log, const struct entry *first)
 {
     for (const struct entry *e = first; e; e = e->next) {
-        if (write_lines(log, e, true) == WRITTEN)
+        enum outcome o = write_lines(log, e, true);
+
+        if (o == WRITTEN || o == THERE)
             continue;
         count_dropped(log, 1);
         log_warn("request_log.refused", "request=%s", e->line.id.p);
@@ -310,7 +323,7 @@ static void write_batch(struct request_log *log, struct entry *first)
 
     while (o == AWAY && !pause_or_stop(log))
         o = write_lines(log, first, false);
-    if (o == REFUSED)
+    if (o == REFUSED || o == THERE)
         write_each(log, first);
     for (struct entry *e = first, *next; e; e = next) {
         next = e->next;

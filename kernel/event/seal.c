@@ -4,6 +4,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
+#include "db/copy.h"
 #include "query/filter.h"
 #include "resource/engine.h"
 #include "util/str.h"
@@ -28,45 +29,54 @@ static void hash_line(const char *before, wharf_str text, char ret[SEAL_HEX + 1]
     ret[SEAL_HEX] = 0;
 }
 
+/* The new ends of the chains: of each organization its last line. */
+static bool move_chains(struct wharf_req *req, const struct seal_line *lines, size_t n)
+{
+    wharf_str *ids = ARENA_ARRAY(req->arena, wharf_str, n), *hashes = ARENA_ARRAY(req->arena, wharf_str, n);
+    size_t chains = 0;
+    struct sql s;
+
+    for (size_t i = 0; i < n; i++) {
+        if (i + 1 < n && str_eq(lines[i].organization, lines[i + 1].organization))
+            continue;
+        ids[chains] = lines[i].organization;
+        hashes[chains++] = str_z(lines[i].hash);
+    }
+    sql_init(&s, req->arena);
+    sql_add(&s, "UPDATE wharf.log_chain k SET hash = decode(u.h, 'hex') FROM unnest(");
+    sql_bind_array(&s, ids, chains);
+    sql_add(&s, "::text[], ");
+    sql_bind_array(&s, hashes, chains);
+    sql_add(&s, "::text[]) AS u(o, h) WHERE k.organization_id = u.o");
+    return req_query_sql(req, &s) != NULL;
+}
+
 bool seal_chunk(struct wharf_req *req, struct seal_line *lines, size_t n)
 {
     static const char sql[] =
-        "WITH u AS (SELECT * FROM json_to_recordset($1::json) AS u(o text, c timestamptz, i text, s bigint, p text, h "
-        "text)),"
-        " s AS (INSERT INTO wharf.log_seal (organization_id, created_at, log_id, sequence, prev_hash, hash)"
-        " SELECT o, c, i, s, decode(p, 'hex'), decode(h, 'hex') FROM u)"
-        " UPDATE wharf.log_chain k SET hash = decode(l.h, 'hex') FROM"
-        " (SELECT DISTINCT ON (o) o, h FROM u ORDER BY o, s DESC) l WHERE k.organization_id = l.o";
-    const struct seal_line *before = NULL;
-    struct sql_arg arg;
-    struct buf b;
-    struct jw w;
+        "COPY wharf.log_seal (organization_id, created_at, log_id, sequence, prev_hash, hash) FROM STDIN";
+    struct buf rows;
     bool good;
 
     if (!n)
         return true;
-    buf_init(&b, SIZE_MAX / 2);
-    jw_init(&w, &b);
-    jw_open(&w, NULL, '[');
+    buf_init(&rows, SIZE_MAX / 2);
     for (size_t i = 0; i < n; i++) {
         struct seal_line *l = &lines[i];
-        bool same = before && str_eq(before->organization, l->organization);
+        bool same = i && str_eq(lines[i - 1].organization, l->organization);
+        wharf_str before = same ? str_z(lines[i - 1].hash) : l->chain_hash;
 
-        hash_line(same ? before->hash : l->chain_hash.p, l->text, l->hash);
-        jw_open(&w, NULL, '{');
-        jw_str(&w, "o", l->organization);
-        jw_str(&w, "c", l->created_at);
-        jw_str(&w, "i", l->id);
-        jw_int(&w, "s", l->sequence);
-        jw_z(&w, "p", same ? before->hash : l->chain_hash.p);
-        jw_z(&w, "h", l->hash);
-        jw_close(&w, '}');
-        before = l;
+        hash_line(before.p, l->text, l->hash);
+        copy_cell(&rows, l->organization);
+        copy_cell(&rows, l->created_at);
+        copy_cell(&rows, l->id);
+        copy_int(&rows, l->sequence);
+        copy_hex(&rows, before);
+        copy_hex(&rows, str_z(l->hash));
+        copy_row_end(&rows);
     }
-    jw_close(&w, ']');
-    arg = (struct sql_arg){b.p, b.n};
-    good = req_query(req, sql, &arg, 1) != NULL;
-    buf_done(&b);
+    good = req_copy(req, sql, &rows) && move_chains(req, lines, n);
+    buf_done(&rows);
     return good;
 }
 

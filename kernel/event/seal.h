@@ -16,7 +16,7 @@ struct seal_report {
 
 enum { SEAL_HEX = 64 };
 
-struct seal_line { /* as wharf.outbox_claim gives it */
+struct seal_line { /* as wharf.outbox_read gives it */
     wharf_str organization, created_at, id, text, chain_hash;
     int64_t sequence;
     char hash[SEAL_HEX + 1]; /* made here */

@@ -358,6 +358,17 @@ PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg
     return keep(req, r);
 }
 
+bool req_copy(struct wharf_req *req, const char *sql, struct buf *rows)
+{
+    struct db_error e = {.status = DB_FAILED, .message = "the rows are too large"};
+
+    owner_role(req);
+    if (!rows->failed && db_copy(req->thread->db, sql, buf_str(rows), &e))
+        return true;
+    req_database_problem(req, &e);
+    return false;
+}
+
 PGresult *req_query_sql(struct wharf_req *req, struct sql *s)
 {
     struct db_error e;

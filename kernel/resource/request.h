@@ -183,6 +183,8 @@ void req_after_commit(struct wharf_req *req, void (*fn)(struct wharf_req *req, v
 /* NULL after a problem was added. The result is cleared with the arena. */
 PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args);
 PGresult *req_query_sql(struct wharf_req *req, struct sql *s);
+/* COPY ... FROM STDIN with the rows (db/copy.h). False after a problem was added. */
+bool req_copy(struct wharf_req *req, const char *sql, struct buf *rows);
 /* As req_query, but a unique violation is left to the caller: NULL and *ret_error, no problem added. */
 /* Before plugin SQL: a transaction, the role and the organization (docs/decisions.md 11). Engine statements undo it by themselves. */
 wharf_status req_plugin_role(struct wharf_req *req);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "db/cluster.h"
+#include "db/copy.h"
 #include "db/lane.h"
 #include "unit.h"
 #include "util/time.h"
@@ -255,6 +256,46 @@ static void conn_mends_its_statements(void **state)
     db_close(c);
 }
 
+static void copied_cells_come_back_as_they_were(void **state)
+{
+    static const char *const cells[] = {"", "\\N", "a\tb\nc\r\\", "{\"k\": \"\\\\u00e4\"}", "\\.", NULL};
+    struct db_conn *c = db_open(cluster_conninfo(cluster), true, 15000);
+    struct db_error e;
+    struct buf rows;
+    PGresult *r;
+
+    buf_init(&rows, 1 << 20);
+    for (int i = 0; i < 6; i++) {
+        copy_int(&rows, i);
+        copy_cell(&rows, (wharf_str){cells[i], cells[i] ? strlen(cells[i]) : 0});
+        copy_hex(&rows, (wharf_str){"00ff", 4});
+        copy_row_end(&rows);
+    }
+    assert_false(db_copy(c, "COPY copied (n, t, b) FROM STDIN", buf_str(&rows), &e)); /* outside a transaction */
+    assert_int_equal(db_do(c, "BEGIN; CREATE TEMP TABLE copied (n bigint, t text, b bytea)", &e), DB_OK);
+    assert_true(db_copy(c, "COPY copied (n, t, b) FROM STDIN", buf_str(&rows), &e));
+    r = db_run(c, "SELECT t, encode(b, 'hex') FROM copied ORDER BY n", NULL, 0, &e);
+    assert_non_null(r);
+    assert_int_equal(PQntuples(r), 6);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(PQgetisnull(r, i, 0), cells[i] == NULL);
+        assert_string_equal(PQgetvalue(r, i, 0), cells[i] ? cells[i] : "");
+        assert_string_equal(PQgetvalue(r, i, 1), "00ff");
+    }
+    PQclear(r);
+    buf_clear(&rows);
+    copy_cell(&rows, (wharf_str){"no number", 9});
+    copy_row_end(&rows);
+    assert_false(db_copy(c, "COPY copied (n) FROM STDIN", buf_str(&rows), &e));
+    assert_string_equal(e.sqlstate, "22P02");
+    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK); /* the connection goes on */
+    assert_int_equal(db_do(c, "BEGIN", &e), DB_OK);
+    assert_false(db_copy(c, "COPY nothing FROM STDIN", buf_str(&rows), &e));
+    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+    buf_done(&rows);
+    db_close(c);
+}
+
 static void set_forgets_one(void **state)
 {
     struct statement_set s = {0};
@@ -302,7 +343,8 @@ int main(void)
     const struct CMUnitTest tests[] = {UNIT(failed_group_keeps_what_is_prepared),
         UNIT(lost_statements_are_prepared_again), UNIT(too_many_parameters_fail_alone),
         UNIT(writes_that_wait_together_are_one_statement), UNIT(one_that_fails_does_not_fail_the_others),
-        UNIT(all_of_a_statement_are_told_that_it_was_lost), UNIT(conn_mends_its_statements), UNIT(set_forgets_one)};
+        UNIT(all_of_a_statement_are_told_that_it_was_lost), UNIT(conn_mends_its_statements),
+        UNIT(copied_cells_come_back_as_they_were), UNIT(set_forgets_one)};
 
     return cmocka_run_group_tests_name("db_lane", tests, start, stop);
 }
