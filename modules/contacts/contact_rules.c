@@ -42,13 +42,11 @@ static void take_type(wharf_req *req, wharf_rec *rec)
 static wharf_status read_address(
     wharf_req *req, const wharf_json *input, const wharf_json *line2, const char *path, const wharf_json **ret)
 {
-    wharf_str second = {"", 0}, whole;
-    wharf_status s;
+    wharf_str second = {"", 0};
 
     if (line2)
         W->json->text(line2, &second);
-    s = contacts_places->address(req, input, second, path, &whole);
-    return s == WHARF_OK ? W->json->parse(req, whole, ret) : s;
+    return contact_address(req, input, second, path, ret);
 }
 
 static bool is_null(const wharf_json *v)

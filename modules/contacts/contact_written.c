@@ -1,4 +1,5 @@
-/* contact_written.c - what follows from a written contact, for one and for many: its groups know it, the words of its names are in the index. */
+/* contact_written.c - what follows from a written contact, for one and for many: its groups know it, its addresses are remembered, the words of its
+ * names are in the index. */
 #include "contacts.gen.h"
 #include "index.h"
 
@@ -54,6 +55,8 @@ wharf_status contact_written(wharf_req *req, uint32_t op, const wharf_rec *old_r
     struct ids added = ids_without(req, &after, &before), removed = ids_without(req, &before, &after);
     wharf_status s = contact_joined(req, W->res->id(op == WHARF_DELETE ? old_rec : new_rec), &added, &removed);
 
+    if (s == WHARF_OK && op != WHARF_DELETE)
+        s = contacts_remember(req, &new_rec, 1);
     return s == WHARF_OK ? reindex(req, op, old_rec, new_rec) : s;
 }
 
@@ -98,6 +101,8 @@ wharf_status contact_written_many(
                            : groups_gain(req, &pairs.groups, &pairs.contacts);
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
         index_names(req, &list, recs[i], room);
+    if (s == WHARF_OK && op != WHARF_DELETE)
+        s = contacts_remember(req, recs, n);
     if (s != WHARF_OK)
         return s;
     return op == WHARF_DELETE ? index_remove(req, &list) : index_add(req, &list, false);

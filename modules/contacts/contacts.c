@@ -90,7 +90,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     (void)req;
     names_load();
     contacts_org = W->service(self, "org.directory", 1, 3);
-    contacts_places = W->service(self, "locations.directory", 1, 0);
+    contacts_places = W->service(self, "locations.directory", 1, 2);
     contacts_forms = W->service(self, "wharf.text", 1, 0);
     contacts_files = W->service(self, "wharf.import", 1, 0);
     contacts_web = W->service(self, "wharf.fetch", 1, 0);
@@ -105,8 +105,11 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        .manifest = MANIFEST,
+        .declare = declare,
+        .start = start,
+        .thread_start = contacts_thread};
 
     contacts_host = host;
     return &desc;

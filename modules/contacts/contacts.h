@@ -55,6 +55,12 @@ struct ids ids_without(wharf_req *req, const struct ids *a, const struct ids *b)
 wharf_val ids_array(wharf_req *req, const struct ids *list);
 wharf_status ids_json(wharf_req *req, const struct ids *list, const wharf_json **ret);
 
+/* addresses.c: an address as it is sent, as its value object; and those that written contacts were sent. */
+wharf_status contact_address(
+    wharf_req *req, const wharf_json *input, wharf_str line2, const char *path, const wharf_json **ret);
+wharf_status contacts_remember(wharf_req *req, const wharf_rec *const *recs, size_t n);
+wharf_status contacts_thread(wharf_plugin *self, void **ret_state); /* thread_start */
+
 /* membership.c: the other side of what one side says, in its transaction. */
 wharf_status contact_joined(wharf_req *req, wharf_str contact, const struct ids *added, const struct ids *removed);
 /* New contacts join groups, deleted ones leave theirs: contacts[i] that of groups[i]. */

@@ -205,7 +205,8 @@ static wharf_status known_address(wharf_req *req, wharf_str id, const char *path
     return WHARF_OK;
 }
 
-static wharf_status take_text(wharf_req *req, wharf_str s, const char *path, struct address *ret)
+/* known: the organization's country; empty: it is asked when it is needed. */
+static wharf_status take_text(wharf_req *req, wharf_str s, wharf_str known, const char *path, struct address *ret)
 {
     if (blank(s))
         return problem(req, path, NULL, "must not be empty");
@@ -213,11 +214,12 @@ static wharf_status take_text(wharf_req *req, wharf_str s, const char *path, str
         return problem(req, path, NULL, "must have at most 512 characters");
     if (id_shaped(s))
         return known_address(req, s, path, ret);
-    read_address(req, s, default_country(req), ret);
+    read_address(req, s, known.n ? known : default_country(req), ret);
     return WHARF_OK;
 }
 
-static wharf_status take_object(wharf_req *req, const wharf_json *object, const char *path, struct address *ret)
+static wharf_status take_object(
+    wharf_req *req, const wharf_json *object, wharf_str known, const char *path, struct address *ret)
 {
     const struct country *c;
     wharf_status s = check_members(req, object, path);
@@ -227,11 +229,11 @@ static wharf_status take_object(wharf_req *req, const wharf_json *object, const 
     address_parts(object, ret);
     if (!ret->line1.n && !ret->city.n && !ret->postal_code.n && member(object, "formatted_address").n)
         return take_text(
-            req, member(object, "formatted_address"), W->mem->format(req, "%s.formatted_address", path).p, ret);
+            req, member(object, "formatted_address"), known, W->mem->format(req, "%s.formatted_address", path).p, ret);
     if (blank(ret->line1) && blank(ret->city) && blank(ret->postal_code))
         return problem(req, path, NULL, "needs line1, city or postal_code, or formatted_address");
     if (!ret->country_code.n) {
-        ret->country_code = default_country(req);
+        ret->country_code = known.n ? known : default_country(req);
         return WHARF_OK;
     }
     c = ret->country_code.n == 2 ? country_find(ret->country_code) : NULL;
@@ -241,36 +243,56 @@ static wharf_status take_object(wharf_req *req, const wharf_json *object, const 
     return WHARF_OK;
 }
 
-static wharf_status remember(wharf_req *req, const struct address *a, wharf_str address)
+/* In one order, so that two that remember the same addresses don't wait for each other. */
+wharf_status address_remember(wharf_req *req, const wharf_str *addresses, size_t n)
 {
-    static const char sql[] = "INSERT INTO locations.address (organization_id, id, address, created_at) VALUES "
-                              "($1::text, $2::text, $3::jsonb,"
-                              " to_timestamp($4::bigint / 1000 / 1000.0)) ON CONFLICT DO NOTHING";
-    wharf_val args[4] = {
-        val_text(W->req->organization(req)), val_text(id_of(req, a)), val_text(address), val_int(W->req->now_us(req))};
+    static const char sql[] =
+        "INSERT INTO locations.address (organization_id, id, address, created_at) SELECT $1::text, x.a ->> 'id', x.a,"
+        " to_timestamp($3::bigint / 1000 / 1000.0) FROM jsonb_array_elements($2::jsonb) x(a) ORDER BY 2"
+        " ON CONFLICT DO NOTHING";
+    wharf_val args[3] = {val_text(W->req->organization(req)), val_null(), val_int(W->req->now_us(req))};
+    size_t room = 3, at = 0;
+    char *list;
 
-    return W->db->exec(req, sql, args, 4, NULL);
+    for (size_t i = 0; i < n; i++)
+        room += addresses[i].n + 1;
+    list = W->mem->alloc(req, room);
+    for (size_t i = 0; i < n; i++) {
+        list[at++] = i ? ',' : '[';
+        memcpy(list + at, addresses[i].p, addresses[i].n);
+        at += addresses[i].n;
+    }
+    list[at++] = ']';
+    args[1] = val_text((wharf_str){list, at});
+    return n ? W->db->exec(req, sql, args, 3, NULL) : WHARF_OK;
 }
 
-wharf_status address_take(
-    wharf_req *req, const wharf_json *input, wharf_str line2, const char *path, wharf_str *ret_json)
+wharf_status address_in(
+    wharf_req *req, const wharf_json *input, wharf_str line2, wharf_str country, const char *path, wharf_str *ret_json)
 {
     struct address a = {0};
     wharf_str s;
     wharf_status status;
 
     if (W->json->text(input, &s))
-        status = take_text(req, s, path, &a);
+        status = take_text(req, s, country, path, &a);
     else if (W->json->type(input) == WHARF_J_OBJECT)
-        status = take_object(req, input, path, &a);
+        status = take_object(req, input, country, path, &a);
     else
         status = problem(req, path, NULL, "must be an address: text, an object of its parts, or an address id");
     if (status != WHARF_OK)
         return status;
     if (line2.n)
         a.line2 = line2;
-    status = address_json(req, &a, ret_json);
-    return status == WHARF_OK ? remember(req, &a, *ret_json) : status;
+    return address_json(req, &a, ret_json);
+}
+
+wharf_status address_take(
+    wharf_req *req, const wharf_json *input, wharf_str line2, const char *path, wharf_str *ret_json)
+{
+    wharf_status s = address_in(req, input, line2, WHARF_S(""), path, ret_json);
+
+    return s == WHARF_OK ? address_remember(req, ret_json, 1) : s;
 }
 
 wharf_status address_get(wharf_req *req, void *arg)

@@ -33,4 +33,4 @@ static wharf_status in_use(wharf_req *req, wharf_str location_id, const char *ki
 }
 
 const wharf_locations_directory_api directory = {
-    WHARF_HEAD(wharf_locations_directory_api), flags, address_take, in_use};
+    WHARF_HEAD(wharf_locations_directory_api), flags, address_take, in_use, address_in, address_remember};

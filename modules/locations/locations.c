@@ -65,7 +65,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->resource(d, &location);
     api->resource(d, &layout);
     declare_routes(d, api);
-    api->provide(d, "locations.directory", 1, 1, &directory);
+    api->provide(d, "locations.directory", 1, 2, &directory);
     api->provide(d, "locations.layouts", 1, 1, &layouts_service);
 }
 

@@ -92,6 +92,12 @@ class Run:
         return {"rows": sorted(self.rows()), "lines": self.lines(), "events": self.events(), "linked": self.linked()}
 
 
+def learned(org):
+    """What an organization knows beside its rows: addresses and words."""
+    return {"addresses": org.server.sql("SELECT address FROM locations.address WHERE organization_id = %s ORDER BY id", org.id),
+            "book": org.server.sql("SELECT token, deletions FROM contacts.word WHERE organization_id = %s ORDER BY token", org.id)}
+
+
 def singly(client, path, bodies):
     """[(id, code, paths)] of single requests."""
     out = []
@@ -120,10 +126,12 @@ def test_contacts_come_out_the_same(server, fresh, seed, size, limited):
     bodies = [random_contact(r, i, groups, places) for i in range(150)]
     found = []
     for way in ("one", "set"):
+        server.sql("DELETE FROM locations.address WHERE organization_id = %s", fresh.id)
+        server.sql("DELETE FROM contacts.word WHERE organization_id = %s", fresh.id)
         told = singly(client, "/v1/contacts", bodies) if way == "one" else as_set(client, "contact", bodies, size)
         run = Run(fresh, "contacts.contact", [t[0] for t in told])
         assert len(run.ids) > 20
-        left = run.everything() | {"words": run.words(), "groups": [run.plain(g) for g in server.sql(
+        left = run.everything() | {"words": run.words(), **learned(fresh), "groups": [run.plain(g) for g in server.sql(
             "SELECT name, members, children FROM contacts.contact_group WHERE organization_id = %s ORDER BY name", fresh.id)]}
         for id in [t[0] for t in told if t[0]] if way == "one" else []:
             admin.delete(f"/v1/contacts/{id}")
@@ -137,6 +145,16 @@ def test_contacts_come_out_the_same(server, fresh, seed, size, limited):
         for key in a:
             assert a[key] == b[key], key
     assert {t[0] for t in one[0]["told"]} >= {None, "validation.failed"}
+
+
+def test_an_address_of_another_row(fresh):
+    """Row by row the second one finds what the first has brought along."""
+    client = fresh.client()
+    address = "9 Elm St, Agawam, MA 01001, US"
+    id = client.post("/v1/contacts", {"name": "A", "address": address}, expect=201).data["address"]["id"]
+    fresh.server.sql("DELETE FROM locations.address WHERE organization_id = %s", fresh.id)
+    told = as_set(client, "contact", [{"name": "B", "address": address}, {"name": "C", "address": id}, {"name": "D", "address": "addr_0000000000000000000000"}])
+    assert [t[1] for t in told] == [None, None, "validation.failed"] and told[2][2] == ["address"]
 
 
 def test_rows_without_rules(server, fresh):

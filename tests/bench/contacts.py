@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Contacts: a file of 10,000 in seconds and against COPY of the rows it leaves, and searches in a large book. Prints figures; asserts nothing.
 
-  tests/bench/contacts.py [--rows N] [--book N] [--searches N] [--runs N]     BUILD names the build folder
+  tests/bench/contacts.py [--rows N] [--addresses] [--book N] [--searches N] [--runs N]     BUILD names the build folder
 
 The peer is COPY of the same rows into the same tables with their indexes, in one transaction: contacts, change log, events, words of names.
 """
@@ -47,9 +47,10 @@ class Names:
         return " ".join(self.r.choices(names, cum_weights=self.weights[k])[0] for k, names in (("first", self.first), ("last", self.last)))
 
 
-def file_of(names, n, prefix):
-    rows = ["Name,Email,Phone,Groups,metadata.csv_import,metadata.dock"]
-    rows += [f"{names.name()},{prefix}{i}@example.com,+1201{5000000 + i:07d},{'Crew' if i % 10 == 0 else ''},batch {i % 7},{i % 40}" for i in range(n)]
+def file_of(names, n, prefix, addresses=False):
+    rows = ["Name,Email,Phone,Groups,metadata.csv_import,metadata.dock" + ",Address" * addresses]
+    rows += [f"{names.name()},{prefix}{i}@example.com,+1201{5000000 + i:07d},{'Crew' if i % 10 == 0 else ''},batch {i % 7},{i % 40}" +
+             f',"{i} {names.last[i % 200]} Road, Newark, NJ {7000 + i % 300:05d}, US"' * addresses for i in range(n)]
     return "data:text/csv;base64," + base64.b64encode("\n".join(rows).encode()).decode()
 
 
@@ -94,14 +95,14 @@ def settled(server):
         time.sleep(0.1)
 
 
-def imports(server, n, runs):
+def imports(server, n, runs, addresses):
     took, peer = [], []
     for run in range(runs):
         org = server.organization()
         client = org.client()
         client.post("/v1/groups", {"name": "Crew", "resource": "contact"}, expect=201)
         settled(server)
-        took.append(send(server, client.key, file_of(Names(run, 4000), n, "a")))
+        took.append(send(server, client.key, file_of(Names(run, 4000), n, "a", addresses)))
         settled(server)
         other = server.organization()
         peer.append(copy_in(server, copies(server, org.id), org.id, other.id))
@@ -154,12 +155,13 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--rows", type=int, default=10_000)
     p.add_argument("--runs", type=int, default=3)
+    p.add_argument("--addresses", action="store_true", help="rows of the file have an address each")
     p.add_argument("--book", type=int, default=100_000)
     p.add_argument("--searches", type=int, default=100)
     a = p.parse_args()
     server = Server("--modules", MODULES)
     try:
-        imports(server, a.rows, a.runs)
+        imports(server, a.rows, a.runs, a.addresses)
         if a.book:
             searches(server, a.book, a.searches)
     finally:

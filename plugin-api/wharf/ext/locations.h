@@ -18,7 +18,7 @@ enum wharf_location_flag {
     WHARF_LOCATION_LOCKED = 8 /* settings.layouts.locked */
 };
 
-/* Service "locations.directory", version 1.1. */
+/* Service "locations.directory", version 1.2. */
 typedef struct wharf_locations_directory_api {
     wharf_head head;
     /* WHARF_LOCATION_* of a location, 0 when it is not there. Tells no problem and checks no access. */
@@ -30,6 +30,12 @@ typedef struct wharf_locations_directory_api {
     /* 1.1: in check hooks on "location" when it is deleted. sql asks for rows that still belong to the location $1 of the
      * organization $2; any answer is location.in_use with the kind ("containers"), unless the request says force=true. */
     wharf_status (*in_use)(wharf_req *req, wharf_str location_id, const char *kind, const char *sql);
+    /* 1.2: for rows that are written in sets. As address, with the organization's country (two letters, upper case) told, and without
+     * remembering the address: who writes a row with it calls remember, for the addresses of all rows at once. Asks the database only for
+     * addr_ ids. */
+    wharf_status (*address_in)(wharf_req *req, const wharf_json *input, wharf_str line2, wharf_str country, const char *path,
+        wharf_str *ret_json);
+    wharf_status (*remember)(wharf_req *req, const wharf_str *addresses, size_t n); /* 1.2: JSON texts of address_in */
 } wharf_locations_directory_api;
 
 enum wharf_place_flag {

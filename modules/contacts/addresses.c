@@ -1,0 +1,93 @@
+/* addresses.c - addresses that contacts are sent: read when they come in, remembered when their contacts are written, those of many in one
+ * statement. Leaves to others: what an address is (locations.directory). */
+#include "contacts.gen.h"
+#include "contacts.h"
+
+/* Of a thread: the country of the organization that its request is about, so that a thousand rows of a file ask once. A request is told by its one
+ * reading of the clock. */
+struct asked {
+    int64_t at_us;
+    char organization[64], country[3];
+};
+
+wharf_status contacts_thread(wharf_plugin *self, void **ret_state)
+{
+    *ret_state = W->mem->plugin_alloc(self, sizeof(struct asked));
+    return WHARF_OK;
+}
+
+static wharf_status country_of(wharf_req *req, wharf_str *ret)
+{
+    struct asked *a = W->req->thread_local_state(req);
+    wharf_str organization = W->req->organization(req);
+    wharf_status s;
+
+    if (a && a->at_us == W->req->now_us(req) && wharf_same(organization, wharf_z(a->organization))) {
+        *ret = wharf_z(a->country);
+        return WHARF_OK;
+    }
+    s = contacts_org->country(req, ret);
+    if (s != WHARF_OK || !a || ret->n != 2 || organization.n >= sizeof(a->organization))
+        return s;
+    a->at_us = W->req->now_us(req);
+    memcpy(a->organization, organization.p, organization.n);
+    a->organization[organization.n] = 0;
+    memcpy(a->country, ret->p, 2);
+    return s;
+}
+
+wharf_status contact_address(
+    wharf_req *req, const wharf_json *input, wharf_str line2, const char *path, const wharf_json **ret)
+{
+    wharf_str whole, country, text;
+    wharf_status s = country_of(req, &country);
+
+    if (s == WHARF_OK)
+        s = contacts_places->address_in(req, input, line2, country, path, &whole);
+    if (s == WHARF_OK)
+        return W->json->parse(req, whole, ret);
+    /* The id may be of an address that comes with another row of the set. */
+    if (W->json->text(input, &text) && text.n > 5 && !memcmp(text.p, "addr_", 5))
+        contacts_many->singly(req);
+    return s;
+}
+
+static bool is_value(const wharf_json *v)
+{
+    return v && W->json->type(v) == WHARF_J_OBJECT;
+}
+
+static void keep(wharf_req *req, struct ids *list, const wharf_json *address)
+{
+    wharf_out *out = W->json->writer(req);
+
+    W->json->put(out, NULL, wharf_value(address));
+    list->p[list->n++] = W->json->result_text(out);
+}
+
+wharf_status contacts_remember(wharf_req *req, const wharf_rec *const *recs, size_t n)
+{
+    struct ids list = {NULL, 0};
+
+    for (size_t i = 0; i < n; i++) {
+        const wharf_json *others = get_json(recs[i], CONTACT_ALTERNATE_ADDRESSES);
+
+        list.n += 1 + (others ? W->json->count(others) : 0);
+    }
+    list.p = W->mem->alloc(req, (list.n + 1) * sizeof(*list.p));
+    list.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        const wharf_json *others = get_json(recs[i], CONTACT_ALTERNATE_ADDRESSES),
+                         *first = get_json(recs[i], CONTACT_ADDRESS);
+
+        if (W->res->sent(recs[i], CONTACT_ADDRESS) && is_value(first))
+            keep(req, &list, first);
+        if (!W->res->sent(recs[i], CONTACT_ALTERNATE_ADDRESSES) || !others)
+            continue;
+        for (const wharf_json *m = W->json->at(others, 0); m; m = W->json->next(m)) {
+            if (is_value(m))
+                keep(req, &list, m);
+        }
+    }
+    return list.n ? contacts_places->remember(req, list.p, list.n) : WHARF_OK;
+}
