@@ -77,6 +77,7 @@ bool auth_used_take(struct auth_cache *c, struct buf *ret_organizations, struct 
 struct principal *principal_system(struct arena *a, wharf_str organization);
 /* The one statement that reads everything about a key; $1 = hash as hex ("\\x..."), $2 = now (ISO). */
 extern const char auth_lookup_sql[];
+extern const char auth_lookup_id_sql[]; /* the same; $1 = the live organization, $2 = the key's id */
 /* Principal from that statement's result; never NULL: an unknown key gives one with refusal "api_key.invalid". */
 struct principal *auth_principal(const struct areas *areas, const PGresult *result, int64_t now_us);
 

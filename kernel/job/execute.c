@@ -44,6 +44,9 @@ static uint32_t note_progress(struct wharf_req *req, uint32_t done, uint32_t tot
         req->deadline_us = now + run->leased->kind->policy.timeout_us;
         atomic_store(&req->thread->crumb->deadline_us, req->deadline_us);
     }
+    /* A run in pieces, each with a transaction of its own, may last for hours: each piece has its own moment. */
+    if (run->leased->kind->policy.own_transactions && !req->tx_depth)
+        req->now_us = clock_now_us();
     atomic_store(&run->leased->total, total);
     atomic_store(&run->leased->done, done);
     return told_to_stop(req) || now > req->deadline_us;

@@ -4,12 +4,17 @@
 
 #include "plugin/registry.h"
 #include "resource/engine.h"
+#include "resource/set.h"
 #include "wharf/service/import.h"
 
 struct wharf_plugin { /* handle: `self` of a plugin's functions */
     struct engine *engine;
     struct plugin *plugin;
     struct arena *memory;
+};
+
+struct wharf_many { /* handle: what became of many rows */
+    struct write_set set;
 };
 
 struct wharf_out { /* handle: a JSON writer */
@@ -40,6 +45,7 @@ extern const struct wharf_http_api host_http; /* wharf/service/http.h */
 extern const struct wharf_keys_api host_keys; /* wharf/service/keys.h */
 extern const struct wharf_mail_api host_mail; /* wharf/service/mail.h */
 extern const struct wharf_many_api host_many; /* wharf/service/many.h */
+extern const struct wharf_batch_api host_batch; /* wharf/service/batch.h */
 extern const struct wharf_logs_api host_logs; /* wharf/service/logs.h */
 extern const struct wharf_crypto_api host_crypto; /* wharf/service/crypto.h */
 extern const struct wharf_text_api host_text; /* wharf/service/text.h */

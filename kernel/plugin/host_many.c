@@ -1,11 +1,6 @@
 /* host_many.c - the service wharf.many: resource/set.h for plugins (plugin-api/wharf/service/many.h). */
 #include "plugin/host.h"
-#include "resource/set.h"
 #include "util/str.h"
-
-struct wharf_many { /* handle */
-    struct write_set set;
-};
 
 static struct wharf_many *new_set(wharf_req *req, const char *resource, uint32_t op, size_t n, uint32_t flags)
 {
@@ -96,7 +91,7 @@ static wharf_str m_id(const wharf_many *m, size_t row)
 {
     uint32_t outcome = m_outcome(m, row);
 
-    if (row >= m->set.n || (m->set.op == OP_CREATE && outcome >= WHARF_MANY_REFUSED))
+    if (row >= m->set.n || (m->set.rows[row].w.op == OP_CREATE && outcome >= WHARF_MANY_REFUSED))
         return str_z("");
     return m->set.rows[row].w.id;
 }

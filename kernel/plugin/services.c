@@ -2,6 +2,7 @@
 #include "plugin/services.h"
 
 #include "plugin/host.h"
+#include "wharf/service/batch.h"
 #include "wharf/service/blob.h"
 #include "wharf/service/config.h"
 #include "wharf/service/crypto.h"
@@ -37,5 +38,6 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.http", 1, 0}, &host_http},
     {{"wharf.events", 1, 0}, &host_events},
     {{"wharf.many", 1, 0}, &host_many},
+    {{"wharf.batch", 1, 0}, &host_batch},
 };
 const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

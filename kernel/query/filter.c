@@ -140,3 +140,23 @@ const char *filter_parse(struct arena *a, const struct filter_pair *p, struct co
     }
     return "can not be filtered by";
 }
+
+const struct condition *query_equal(struct arena *a, const struct filter *f, wharf_str value)
+{
+    struct condition *c = ARENA_NEW(a, struct condition);
+    struct item *item = ARENA_NEW(a, struct item);
+    wharf_str *one = ARENA_NEW(a, wharf_str);
+
+    *one = f->field->fold ? utf8_lower(a, value) : value;
+    *item = (struct item){.value = *one};
+    *c = (struct condition){.filter = f, .kind = COND_IN, .values = one, .n_values = 1};
+    if (f->type == FILTER_ARRAY) {
+        c->kind = COND_ITEMS;
+        c->any = true;
+        c->items = item;
+        c->n_items = 1;
+    } else if (f->type != FILTER_TEXT && f->type != FILTER_ID) {
+        return NULL;
+    }
+    return c;
+}

@@ -95,6 +95,10 @@ struct wharf_req {
     wharf_str batch_id; /* of the batch that this belongs to, or empty */
     int depth; /* of the workflow run that this belongs to */
     bool disable_webhooks; /* of everything that this changes */
+    struct { /* what the batch_item hook that runs says of its item (plugin/host_batch.c) */
+        wharf_str id;
+        const char *operation; /* NULL: nothing */
+    } item;
     struct write_set *set; /* the set of rows whose rules run (resource/set.h), or NULL */
     const struct write *quiet; /* the write whose row's events are not for webhooks, or NULL */
     struct arena *tx_memory; /* what the open transaction remembers, whatever scopes end; or NULL */
@@ -102,6 +106,7 @@ struct wharf_req {
     struct event_note **emitted_of; /* EVENT_BUCKETS of them by row, or NULL */
 
     struct principal *who; /* NULL on public routes */
+    struct principal *acting; /* whom a job acts for (plugin/host_batch.c), counted; or NULL */
     int64_t start_us; /* monotonic */
     int64_t deadline_us; /* monotonic */
     int64_t now_us; /* kernel clock, one reading */

@@ -118,10 +118,10 @@ static bool as_a_set(const struct write_set *set)
 
 static void check_bodies(struct wharf_req *req, struct write_set *set)
 {
-    for (size_t i = 0; i < set->n && !set->broken; i++) {
-        struct write *w = &set->rows[i].w;
+    for (size_t i = 0; i < set->n_live && !set->broken; i++) {
+        struct write *w = &set->live[i]->w;
 
-        set_at(req, &set->rows[i]);
+        set_at(req, set->live[i]);
         write_check_body(req, w);
         set->singly |= w->disable_webhooks;
     }
@@ -133,9 +133,12 @@ static void new_rows(struct wharf_req *req, struct write_set *set)
     for (size_t i = 0; i < set->n_live; i++) {
         struct write *w = &set->live[i]->w;
 
-        write_new_id(req, w);
+        if (set->op == OP_CREATE)
+            write_new_id(req, w);
         w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
         *w->new_rec = (struct wharf_rec){.res = w->res, .arena = req->arena, .values = w->values, .id = w->id};
+        if (w->old_rec)
+            w->new_rec->cells = w->old_rec->cells;
     }
 }
 
@@ -192,6 +195,74 @@ static wharf_status delete_set(struct wharf_req *req, struct write_set *set)
         return s;
     s = set_delete(req, set);
     return s == WHARF_OK ? finish_set(req, set) : s;
+}
+
+/* ---- looking only ---- */
+
+/* The rules before the write, for all rows or, where one of them has no form for sets or can't judge these, row by row. */
+static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
+{
+    bool singly = false;
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; i < set->res->n_hooks; i++)
+        singly |= set->res->hooks[i].hooks->check && !set->res->hooks[i].hooks->check_many;
+    if (!singly) {
+        s = set_hooks(req, set, HOOK_CHECK);
+        if (!set->singly)
+            return s;
+        req_clear_problems(req);
+    }
+    for (size_t i = 0; i < set->n_live && !set->broken; i++) {
+        struct set_row *row = set->live[i];
+
+        if (req_begin(req) != WHARF_OK)
+            return WHARF_UNAVAILABLE;
+        set_at(req, row);
+        run_hooks(req, set->res, HOOK_CHECK, set->op, row->w.old_rec, row->w.new_rec);
+        set_at(req, NULL);
+        req_rollback(req);
+    }
+    set_sift(req, set);
+    return set->broken ? WHARF_UNAVAILABLE : WHARF_OK;
+}
+
+static wharf_status check_live(struct wharf_req *req, struct write_set *set)
+{
+    wharf_status s = WHARF_OK;
+
+    if (set->op != OP_DELETE)
+        check_bodies(req, set);
+    if (!set->broken && set->op != OP_CREATE && !set->part)
+        s = set_find(req, set);
+    for (size_t i = 0; s == WHARF_OK && set->op == OP_UPDATE && !set->part && i < set->n_live && !set->broken; i++) {
+        set_at(req, set->live[i]);
+        write_settle(req, &set->live[i]->w);
+    }
+    set_sift(req, set);
+    if (s == WHARF_OK && !set->broken && set->op != OP_DELETE)
+        s = references_check_set(req, set);
+    if (s != WHARF_OK || set->broken || set->part)
+        return s == WHARF_OK && set->broken ? WHARF_UNAVAILABLE : s;
+    if (set->op != OP_DELETE)
+        new_rows(req, set);
+    return check_rules(req, set);
+}
+
+wharf_status check_set(struct wharf_req *req, struct write_set *set)
+{
+    wharf_status s;
+
+    if (req->n_problems)
+        return WHARF_INVALID;
+    if (req_begin(req) != WHARF_OK)
+        return WHARF_UNAVAILABLE;
+    set->outer = req->set;
+    req->set = set;
+    s = set->n_live ? check_live(req, set) : WHARF_OK;
+    req->set = set->outer;
+    req_rollback(req); /* also what a normalize hook may have remembered */
+    return s;
 }
 
 /* ---- row by row ---- */

@@ -16,12 +16,14 @@ struct set_row {
     size_t n_problems;
     bool failed;
     bool stored; /* its statement took effect */
+    const char *operation; /* what a batch_item hook made of it, or NULL */
 };
 
 struct write_set {
     const struct resource *res;
     uint32_t op;
     uint32_t flags; /* WHARF_MANY_* */
+    bool part; /* check_set: bodies that are parts of bodies, of no row */
     struct set_row *rows;
     size_t n, n_failed;
     /* of the pipeline: */
@@ -37,6 +39,10 @@ struct write_set {
  * with WHARF_MANY_ALL either all or none were written. Else nothing was, and problems are on the request. */
 wharf_status write_set(struct wharf_req *req, struct write_set *set);
 
+/* What a write would be refused for before it writes: bodies, the rows they mean, references, locations, rules. Problems stand with the rows, nothing
+ * of what the rules did stays. */
+wharf_status check_set(struct wharf_req *req, struct write_set *set);
+
 /* Problems told so far are the current row's; those from now on are row's (NULL: nobody's). */
 void set_at(struct wharf_req *req, struct set_row *row);
 /* The rows that are left, after the problems told so far were given to theirs. */
@@ -49,9 +55,11 @@ wharf_status references_check_set(struct wharf_req *req, struct write_set *set);
  * new_rec as the statement returned it. */
 wharf_status set_insert(struct wharf_req *req, struct write_set *set);
 wharf_status set_delete(struct wharf_req *req, struct write_set *set);
-/* The live rows as they stand, into new_rec; or those to be deleted, locked, into old_rec: who is not there is told not_found. */
+/* The live rows as they stand, into new_rec; or those to be deleted, locked, into old_rec: who is not there is told not_found. set_find: the
+ * same without a lock. */
 wharf_status set_read(struct wharf_req *req, struct write_set *set);
 wharf_status set_lock(struct wharf_req *req, struct write_set *set);
+wharf_status set_find(struct wharf_req *req, struct write_set *set);
 /* Change-log lines and events of the live rows. */
 wharf_status set_history(struct wharf_req *req, struct write_set *set);
 

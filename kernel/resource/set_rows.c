@@ -33,6 +33,22 @@ static struct set_row *row_of(struct set_row *const *sorted, size_t n, wharf_str
     return found ? *found : NULL;
 }
 
+/* The rows of an id one after the other: a check may meet a row more than once. */
+static struct set_row **first_of(struct set_row **sorted, size_t n, wharf_str id)
+{
+    struct set_row key = {.w = {.id = id}}, *at = &key;
+    struct set_row **found = bsearch(&at, sorted, n, sizeof(struct set_row *), by_id);
+
+    while (found && found > sorted && str_eq(found[-1]->w.id, id))
+        found--;
+    return found;
+}
+
+static struct set_row **next_of(struct set_row **sorted, size_t n, struct set_row **row)
+{
+    return row + 1 < sorted + n && str_eq(row[1]->w.id, row[0]->w.id) ? row + 1 : NULL;
+}
+
 static void bind_ids(struct wharf_req *req, struct sql *s, struct set_row *const *rows, size_t n)
 {
     wharf_str *ids = ARENA_ARRAY(req->arena, wharf_str, n + 1);
@@ -187,7 +203,7 @@ wharf_status set_insert(struct wharf_req *req, struct write_set *set)
 /* ---- delete ---- */
 
 /* Ordered by id, so that two that lock the same rows don't wait for each other. */
-static PGresult *lock_rows(struct wharf_req *req, const struct write_set *set, struct set_row *const *sorted)
+static PGresult *find_rows(struct wharf_req *req, const struct write_set *set, struct set_row *const *sorted, bool lock)
 {
     const struct definition *d = set->res->def;
     struct narrowing narrow;
@@ -201,23 +217,23 @@ static PGresult *lock_rows(struct wharf_req *req, const struct write_set *set, s
     sql_addf(&s, ") x(id) JOIN %s t ON t.id = x.id WHERE ", d->table);
     query_visible(&s, d, &req->who->access, false);
     narrow_sql(&s, &narrow);
-    sql_add(&s, " ORDER BY t.id FOR UPDATE OF t");
+    if (lock)
+        sql_add(&s, " ORDER BY t.id FOR UPDATE OF t");
     return req_query_sql(req, &s);
 }
 
-wharf_status set_lock(struct wharf_req *req, struct write_set *set)
+static wharf_status find(struct wharf_req *req, struct write_set *set, struct set_row **sorted, bool lock)
 {
-    struct set_row **sorted = sorted_rows(req, set);
-    PGresult *r = lock_rows(req, set, sorted);
+    PGresult *r = find_rows(req, set, sorted, lock);
+    size_t n = set->n_live;
 
     if (!r)
         return WHARF_UNAVAILABLE;
     for (int i = 0; i < PQntuples(r); i++) {
         struct wharf_rec *rec = record_from_result(req->arena, set->res, r, i);
-        struct set_row *row = row_of(sorted, set->n_live, record_id(rec));
 
-        if (row)
-            row->w.old_rec = rec;
+        for (struct set_row **row = first_of(sorted, n, record_id(rec)); row; row = next_of(sorted, n, row))
+            (*row)->w.old_rec = rec;
     }
     for (size_t i = 0; i < set->n_live && !set->broken; i++) {
         struct write *w = &set->live[i]->w;
@@ -228,10 +244,24 @@ wharf_status set_lock(struct wharf_req *req, struct write_set *set)
         else if (check_location(req, set->res, w->old_rec))
             route_precondition(req, w->old_rec);
     }
-    for (size_t i = 1; i < set->n_live; i++) /* the same row twice: the second finds it gone, as row by row */
-        set->singly |= str_eq(sorted[i]->w.id, sorted[i - 1]->w.id);
     set_sift(req, set);
-    return set->broken || set->singly ? WHARF_CONFLICT : WHARF_OK;
+    return set->broken ? WHARF_CONFLICT : WHARF_OK;
+}
+
+wharf_status set_find(struct wharf_req *req, struct write_set *set)
+{
+    return find(req, set, sorted_rows(req, set), false);
+}
+
+wharf_status set_lock(struct wharf_req *req, struct write_set *set)
+{
+    struct set_row **sorted = sorted_rows(req, set);
+    size_t n = set->n_live;
+    wharf_status s = find(req, set, sorted, true);
+
+    for (size_t i = 1; i < n; i++) /* the same row twice: the second finds it gone, as row by row */
+        set->singly |= str_eq(sorted[i]->w.id, sorted[i - 1]->w.id);
+    return set->singly ? WHARF_CONFLICT : s;
 }
 
 /* Events show the row as its retrieve does: computed fields too. */

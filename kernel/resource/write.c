@@ -342,7 +342,7 @@ static wharf_status run_create(struct wharf_req *req, struct write *w)
 /* ---- update ---- */
 
 /* Sent values that name create-only fields must equal what is stored; patches and set inputs become whole values. */
-static wharf_status settle_values(struct wharf_req *req, struct write *w)
+wharf_status write_settle(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
 
@@ -435,7 +435,7 @@ static wharf_status run_update(struct wharf_req *req, struct write *w)
         return WHARF_NOT_FOUND;
     if (w->old_rec->locked)
         return req_fail(req, "secrets.unavailable", NULL, NULL);
-    s = settle_values(req, w);
+    s = write_settle(req, w);
     if (s == WHARF_OK)
         s = references_check(req, w);
     if (s != WHARF_OK)
@@ -537,6 +537,36 @@ static void take_disable_webhooks(struct wharf_req *req, struct write *w)
     w->body = copy;
 }
 
+static bool kept(const struct definition *d, const struct field *f)
+{
+    const struct wharf_json *keep = json_get(json_get(json_get(d->json, "x-wharf"), "batch"), "keep");
+
+    for (const struct wharf_json *k = keep ? keep->child : NULL; k; k = k->next) {
+        if (str_eqz(k->text, f->name))
+            return true;
+    }
+    return f->ref != NULL;
+}
+
+/* The body was read as that of a create: what a create would not have written is what an empty field holds. */
+static void fill_defaults(struct write *w)
+{
+    const struct definition *d = w->res->def;
+
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct field *f = &d->fields[i];
+        struct value *v = &w->values[i];
+        wharf_str nothing = absent_text(f);
+
+        if (!(f->write & OP_UPDATE) || f->kind != FIELD_COLUMN)
+            v->present = v->present && !v->defaulted && f->write;
+        else if (kept(d, f))
+            v->present = v->present && !v->defaulted;
+        else if (!v->present)
+            *v = (struct value){.present = true, .null = !nothing.p, .text = nothing};
+    }
+}
+
 wharf_status write_check_body(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
@@ -546,8 +576,11 @@ wharf_status write_check_body(struct wharf_req *req, struct write *w)
     w->body = normalize_body(req, w->res, w->op, w->id, w->body);
     if (req->n_problems)
         return WHARF_INVALID;
-    if (!body_check(req->arena, d, w->op, w->body, req->strict ? BODY_STRICT : 0, w->values, body_problem, req))
+    if (!body_check(req->arena, d, w->replace ? OP_CREATE : w->op, w->body, req->strict ? BODY_STRICT : 0, w->values,
+            body_problem, req))
         return WHARF_INVALID;
+    if (w->replace)
+        fill_defaults(w);
     if (d->parent && w->parent_id.n)
         w->values[d->parent->index] = (struct value){.present = w->op == OP_CREATE, .text = w->parent_id};
     return WHARF_OK;

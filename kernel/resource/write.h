@@ -14,6 +14,7 @@ struct write {
     wharf_str parent_id; /* nested collections, else "" */
     const struct wharf_json *body; /* create, update */
     wharf_str if_match; /* tags of which the row must have one, or empty */
+    bool replace; /* update: what the body leaves out goes back to its default, see write_check_body */
     /* results: */
     struct wharf_rec *old_rec, *new_rec;
     bool disable_webhooks; /* the body said so: the row's own events have it */
@@ -30,9 +31,12 @@ wharf_status write_transaction(struct wharf_req *req, struct write *w);
 /* Parts of the pipeline, also of a write of many (set.h). */
 enum { RECURSION_MAX = 8 };
 wharf_status write_live_refused(struct wharf_req *req, const struct resource *res);
-/* Normalize hooks and the schema: fills w->values. */
+/* Normalize hooks and the schema: fills w->values. With w->replace every field that may be updated has one, whether the body says it or not;
+ * links to other rows, and the fields that "batch": {"keep"} of the definition names, only when it does. */
 wharf_status write_check_body(struct wharf_req *req, struct write *w);
 wharf_status write_new_id(struct wharf_req *req, struct write *w);
+/* With old_rec read: create-only fields are as they were, patches and set inputs become whole values. */
+wharf_status write_settle(struct wharf_req *req, struct write *w);
 /* What the insert writes into the field's column. False: it could not be sealed. */
 bool write_cell(struct wharf_req *req, const struct write *w, const struct field *f, struct sql_arg *ret);
 wharf_status write_insert(struct wharf_req *req, struct write *w);

@@ -25,6 +25,9 @@ const struct field *opt_field(
     struct compile *c, const struct wharf_json *object, const struct place *at, const char *key);
 const struct field *find_field(struct compile *c, const struct place *at, const char *name);
 
+/* "batch": how items of batches become rows (batch_block.c). */
+void batch_compile(struct compile *c, const struct wharf_json *x, const struct place *at);
+
 /* Columns, and the hidden fields of system columns that no property shows (columns.c). */
 void columns_compile(struct compile *c, struct field *fields);
 /* Field of a system column: the property or the hidden one. */

@@ -375,6 +375,7 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     read_events(c, x, &at);
     read_tree(c, x, &at);
     list_compile(c, json_get(x, "list"), &l_at);
+    batch_compile(c, x, &at);
 }
 
 static wharf_str compact(struct arena *a, const struct wharf_json *json)

@@ -2,7 +2,7 @@
  *
  * Same rules as wharf/plugin.h. An import belongs to the request that opened it and ends with it. Memory is a few blocks and one
  * record, whatever the file's size; spreadsheets are read by a sandboxed process. What is wrong with a file is told by problem(),
- * with the codes of section 14, which the plugin declares in its own errors.json.
+ * with the codes of section 14, which are the platform's.
  */
 #ifndef WHARF_SERVICE_IMPORT_H
 #define WHARF_SERVICE_IMPORT_H

@@ -1,0 +1,195 @@
+/* batches.h - inside of the module batches (spec 10; docs/batches.md).
+ *
+ * A batch is taken in (request.c, source.c), its items are kept by chunks (chunk.c), shaped into writes of records (shape.c), validated and
+ * processed (items.c), phase by phase (run.c). Leaves to others: what an item means for a resource (definitions and their hooks), the
+ * writes themselves (wharf.batch), reading files (wharf.import).
+ */
+#ifndef BATCHES_H
+#define BATCHES_H
+
+#include "wharf/ext/org.h"
+#include "wharf/plugin.h"
+#include "wharf/service/batch.h"
+#include "wharf/service/blob.h"
+#include "wharf/service/events.h"
+#include "wharf/service/fetch.h"
+#include "wharf/service/import.h"
+#include "wharf/service/keys.h"
+#include "wharf/service/text.h"
+
+#define W batches_host
+
+extern const wharf_host *batches_host; /* set once, before anything of this module runs; so are the others */
+extern const wharf_batch_api *batches_kernel;
+extern const wharf_many_api *batches_many;
+extern const wharf_events_api *batches_events;
+extern const wharf_keys_api *batches_keys;
+extern const wharf_import_api *batches_files;
+extern const wharf_fetch_api *batches_web;
+extern const wharf_blob_api *batches_blob;
+extern const wharf_text_api *batches_text;
+extern const wharf_org_directory_api *batches_org;
+
+#include "wharf/inline.h"
+
+enum {
+    CHUNK_ITEMS = 200,
+    CHUNK_BYTES = 1 << 20,
+    ITEM_BYTES = 256 * 1024,
+    ITEM_DEPTH = 16,
+    ARRAY_MAX = 10000, /* items of one batch: of an array, */
+    ITEMS_MAX = 250000, /* of a file or of filters */
+    SYNC_MAX = 500,
+    MIXED_MAX = 100, /* processed in the request */
+    IN_REQUEST_SECONDS = 20,
+    INLINE_PARSE_BYTES = 10 * 1024 * 1024, /* mixed: a larger file is parsed in the background */
+    DATA_URL_BYTES = 45 * 1024 * 1024,
+    FILE_BYTES = 100 * 1024 * 1024,
+    QUEUED_MAX = 100,
+    RUN_HOURS = 6,
+    SHOWN_MAX = 1000, /* results and errors in an answer */
+    LINK_SECONDS = 900,
+    KEEP_DAYS = 30,
+    RECORD_DAYS = 400,
+    CHUNK_TRIES = 2, /* then its items run one by one */
+};
+
+enum phase_name { FETCHING, RESOLVING, PARSING, VALIDATING, PROCESSING, PHASES };
+enum phase_status { PHASE_PENDING, PHASE_RUNNING, PHASE_COMPLETED, PHASE_FAILED, PHASE_SKIPPED };
+
+struct phase {
+    bool there, async;
+    enum phase_status status;
+    int64_t started_us, finished_us; /* 0: not yet */
+    int64_t total, processed; /* fetching and resolving only: those of the others follow from the items */
+};
+
+/* How many items are what; from the chunks, never counted beside them. */
+struct counts {
+    int64_t total, pending, created, updated, overwritten, deleted, unchanged, not_parsed, not_valid, not_done, ignored,
+        skipped;
+    int64_t events, validated, valid_before; /* items of chunks that were validated; those of them that were good */
+};
+
+/* A batch in work. Texts live as long as the request. */
+struct batch {
+    wharf_req *req;
+    wharf_str id, resource, action, mode, status, match_by, location_id, dates, duplicates, key_id, source_url,
+        source_file;
+    const wharf_json *properties, *filters, *mapping, *file_options; /* NULL: none */
+    bool save_upload, save_result, validate_only, quiet, from_file, cancel_asked;
+    const wharf_json *definition, *block; /* of the resource; block: "batch" of it */
+    struct phase phases[PHASES];
+    int64_t lease, started_us, deadline_us; /* deadline: of work in a request; 0 in jobs */
+    int64_t runs;
+    int chunk, tries;
+    uint32_t steps;
+    bool in_request;
+    bool lost, stopping, timed_out; /* another has taken it over; the worker ends; it ran too long */
+    wharf_str bytes; /* of the file, when it came with the request */
+    const wharf_json *array; /* data of the request */
+};
+
+/* ---- batches.c ---- */
+wharf_val json_null_or(const wharf_json *v);
+
+/* ---- definition.c: what a resource says of its batches ---- */
+/* Loads definition and block; a problem when the resource is no batch resource, or its module is missing. */
+wharf_status resource_find(
+    wharf_req *req, wharf_str resource, const wharf_json **ret_definition, const wharf_json **ret_block);
+/* Does a list of actions of the block have it? The short form is a list of actions itself. */
+bool block_has(const wharf_json *block, const char *list, wharf_str action);
+const wharf_json *block_member(const wharf_json *block, const char *key); /* or NULL; of the short form too */
+const wharf_json *definition_x(const wharf_json *definition);
+const wharf_json *definition_property(const wharf_json *definition, wharf_str name); /* or NULL */
+bool property_is_set(const wharf_json *property); /* takes {add, remove, set} */
+const char *location_field(const wharf_json *definition); /* the one field that holds the location, or NULL */
+
+/* ---- request.c ---- */
+wharf_handler batches_post;
+
+/* ---- record.c: the row of a batch ---- */
+wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b);
+wharf_status batch_counts(const struct batch *b, struct counts *ret);
+/* Phases, stats and progress as they are now. Fails with conflict when another has taken the batch over. */
+wharf_status batch_note(struct batch *b);
+/* The end: status, reason (or ""), the rest of the items skipped when it ends early, the event. */
+wharf_status batch_end(struct batch *b, const char *status, wharf_str reason);
+void phase_begin(struct batch *b, enum phase_name name);
+void phase_end(struct batch *b, enum phase_name name, enum phase_status status);
+const char *phase_word(enum phase_name name);
+wharf_val phases_json(struct batch *b, const struct counts *c);
+wharf_val stats_json(struct batch *b, const struct counts *c);
+
+/* ---- chunk.c: items in the database ---- */
+struct chunk {
+    int number, first, size, stage, item, item_tries;
+    const wharf_json *items; /* array */
+    const wharf_json *lines; /* array of integers, or NULL */
+    char *states;
+    wharf_str *ids; /* of the records; "" */
+    size_t events;
+    wharf_out *problems; /* open array of lines to be written */
+    size_t n_problems;
+};
+/* The number-th chunk of at most size items; *ret_found false: there is none. */
+wharf_status chunk_load(struct batch *b, int number, bool lock, struct chunk *c, bool *ret_found);
+wharf_status chunk_save(struct batch *b, struct chunk *c);
+/* The index-th item of the chunk is over with a problem. many: all problems of a row of it. */
+void chunk_problem(struct batch *b, struct chunk *c, int i, char state, enum phase_name phase, wharf_str code,
+    wharf_str path, wharf_str rule, wharf_str message);
+void repeat_problem(struct batch *b, struct chunk *c, int i, int64_t of);
+wharf_status lines_save(struct batch *b, struct chunk *c); /* the problems alone */
+void chunk_problems(
+    struct batch *b, struct chunk *c, int i, char state, enum phase_name phase, const wharf_many *many, size_t row);
+
+/* ---- intake.c: items become chunks ---- */
+struct intake;
+struct intake *intake_begin(struct batch *b);
+/* item NULL: a row that could not be read, whose problem is code, path and message. */
+wharf_status intake_add(
+    struct intake *in, const wharf_json *item, int64_t line, wharf_str code, wharf_str path, wharf_str message);
+size_t intake_count(const struct intake *in);
+wharf_status intake_end(struct intake *in); /* duplicates are told */
+void intake_free(struct intake *in);
+
+/* ---- keys.c: keys of items that must differ inside a batch ---- */
+struct keys;
+struct keys *keys_new(void);
+void keys_free(struct keys *k);
+/* Is it the first item with this key? Else the index of the first; -1: it is. -2: out of memory. kind: keys of different kinds never meet. */
+int64_t keys_meet(struct keys *k, int kind, wharf_str key, uint32_t index);
+
+/* ---- shape.c: an item as the write it asks for ---- */
+struct shaped {
+    wharf_str id; /* of the record that is meant; "": a create */
+    const wharf_json *body;
+    const char *code; /* NULL, or why it is no item: with path and message */
+    wharf_str path, message;
+};
+/* Items of a chunk, together: keys are looked up with few questions. */
+wharf_status shape_items(struct batch *b, const wharf_json *const *items, size_t n, struct shaped *ret);
+/* properties of a request, once. */
+wharf_status shape_check_properties(struct batch *b);
+
+/* ---- items.c: phases over chunks ---- */
+wharf_status validate_chunk(struct batch *b, struct chunk *c);
+/* only: one item of it; -1: all that are pending. */
+wharf_status process_chunk(struct batch *b, struct chunk *c, int only);
+
+/* ---- run.c ---- */
+/* The phases that run where it is called, from the first that is not over. *ret_rest: it is to be gone on with in the background. */
+wharf_status run_in_request(struct batch *b, bool *ret_rest);
+wharf_handler batches_run; /* the job */
+
+/* ---- source.c: where items come from ---- */
+wharf_status source_parse(struct batch *b);
+
+/* ---- files.c: files of errors, results and uploads ---- */
+wharf_status files_make(struct batch *b);
+
+/* ---- answer.c ---- */
+wharf_status answer_batch(struct batch *b, uint32_t status, const char *message);
+wharf_handler batches_items;
+
+#endif
