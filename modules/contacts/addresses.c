@@ -57,6 +57,35 @@ static bool is_value(const wharf_json *v)
     return v && W->json->type(v) == WHARF_J_OBJECT;
 }
 
+wharf_status contact_complete_addresses(wharf_req *req, wharf_rec *rec)
+{
+    static const char *const members[] = {"id", "hash", "line1", "line2", "city", "state", "state_code", "postal_code",
+        "country", "country_code", "formatted_address", "textarea", "coordinates", "timezone", "verified"};
+    const wharf_json *others = get_json(rec, CONTACT_ALTERNATE_ADDRESSES), *whole;
+    wharf_out *out = W->json->writer(req);
+    wharf_status s;
+
+    if (!others || !W->res->sent(rec, CONTACT_ALTERNATE_ADDRESSES))
+        return WHARF_OK;
+    W->json->open(out, NULL, '{');
+    for (const wharf_json *m = W->json->at(others, 0); m; m = W->json->next(m)) {
+        if (!is_value(m))
+            continue;
+        W->json->open(out, W->json->key(m).p, '{');
+        for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+            const wharf_json *v = W->json->get(m, members[i]);
+
+            W->json->put(out, members[i], v ? wharf_value(v) : wharf_null());
+        }
+        W->json->close(out);
+    }
+    W->json->close(out);
+    s = W->json->result(req, out, &whole);
+    if (s == WHARF_OK)
+        W->res->set(rec, CONTACT_ALTERNATE_ADDRESSES, wharf_value(whole));
+    return s;
+}
+
 static void keep(wharf_req *req, struct ids *list, const wharf_json *address)
 {
     wharf_out *out = W->json->writer(req);

@@ -437,6 +437,8 @@ static wharf_status check_data(wharf_req *req, const wharf_str *country, wharf_r
     if (s == WHARF_OK)
         s = check_phones(req, country, new_rec, &phones);
     if (s == WHARF_OK)
+        s = contact_complete_addresses(req, new_rec);
+    if (s == WHARF_OK)
         s = check_addresses(req, new_rec, &ids, &hashes, &addresses);
     if (s == WHARF_OK)
         s = set_list(req, new_rec, CONTACT_EMAILS, &emails);

@@ -58,6 +58,8 @@ wharf_status ids_json(wharf_req *req, const struct ids *list, const wharf_json *
 /* addresses.c: an address as it is sent, as its value object; and those that written contacts were sent. */
 wharf_status contact_address(
     wharf_req *req, const wharf_json *input, wharf_str line2, const char *path, const wharf_json **ret);
+/* What was merged into other addresses lost the members that are null. */
+wharf_status contact_complete_addresses(wharf_req *req, wharf_rec *rec);
 wharf_status contacts_remember(wharf_req *req, const wharf_rec *const *recs, size_t n);
 wharf_status contacts_thread(wharf_plugin *self, void **ret_state); /* thread_start */
 

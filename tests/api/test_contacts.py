@@ -106,6 +106,16 @@ def test_addresses(client):
     assert gone["address"] is None and gone["addresses"] == [c["alternate_addresses"]["home"]]
 
 
+def test_other_addresses_are_whole_and_change_one_by_one(client):
+    c = make(client, address="1 Dock Road, Newark, NJ 07114, US", alternate_addresses={"home": "3 Elm St, Agawam, MA 01001, US", "home_line2": "Apt 4", "work": "2 Elm St, Agawam, MA 01001, US"})
+    assert {tuple(a) for a in c["addresses"]} == {tuple(c["addresses"][0])} and len(c["addresses"]) == 3, "the same members, in any order of places"
+    assert c["alternate_addresses"]["home"]["line2"] == "Apt 4" and c["alternate_addresses"]["work"]["line2"] is None
+    c = client.post(f"{CONTACTS}/{c['id']}", {"alternate_addresses": {"home": "4 Elm St, Agawam, MA 01001, US", "work": None}}, expect=200).data
+    assert c["alternate_addresses"]["home"]["line1"] == "4 Elm St" and c["alternate_addresses"]["home"]["line2"] is None and c["alternate_addresses"]["work"] is None
+    same = client.post(f"{CONTACTS}/{c['id']}", {"alternate_addresses": {"home": "4 Elm St, Agawam, MA 01001, US"}}, expect=200).data
+    assert same["updated_at"] == c["updated_at"]
+
+
 def test_external_id_is_unique(client):
     make(client, external_id="Twice")
     r = client.post(CONTACTS, {"name": "x", "external_id": "twice"}, expect=409)
