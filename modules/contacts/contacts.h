@@ -26,6 +26,7 @@ extern const wharf_many_api *contacts_many;
 extern const wharf_hooks contact_hooks, group_hooks, contacts_location_hooks;
 extern const struct wharf_contacts_groups_api contacts_groups; /* wharf/ext/contacts.h */
 extern const struct wharf_contacts_merge_api contacts_merge;
+extern const struct wharf_contacts_match_api contacts_match;
 
 wharf_status group_children(wharf_req *req, void *arg); /* GET /v1/groups/:id/children */
 

@@ -3,15 +3,11 @@
  *
  * Leaves to others: the words of the book (index.h), how alike names are (score.h).
  */
+#include "channels.h"
 #include "contacts.gen.h"
 #include "index.h"
 
-enum {
-    CONTAINING_MAX = 100,
-    INDEXED_FROM = 3 /* bytes of a word that the trigram index knows */,
-    WORDS_MAX = 16,
-    PHONE_TAIL = 9
-};
+enum { CONTAINING_MAX = 100, INDEXED_FROM = 3 /* bytes of a word that the trigram index knows */, WORDS_MAX = 16 };
 
 static const double CHANNEL = 0.9, PHONE_ALONE = 0.85; /* section 9.4: boost of e-mail and phone, and phone by itself */
 static const double ELSEWHERE = 0.1; /* only other texts contain the words */
@@ -27,22 +23,6 @@ struct asked {
 };
 
 /* ---- what is asked for ---- */
-
-static size_t digits_of(wharf_str s, char *out, size_t room)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] < '0' || s.p[i] > '9')
-            continue;
-        if (n == room) {
-            memmove(out, out + 1, room - 1);
-            n--;
-        }
-        out[n++] = s.p[i];
-    }
-    return n;
-}
 
 static void read_asked(wharf_req *req, wharf_str text, bool all_words, struct asked *ret)
 {
@@ -62,8 +42,7 @@ static void read_asked(wharf_req *req, wharf_str text, bool all_words, struct as
             ret->words[ret->n_words++] = (wharf_str){p, n};
         p += n + 1;
     }
-    memset(ret->tail, 0, sizeof(ret->tail));
-    if (digits_of(text, ret->tail, PHONE_TAIL) < 7)
+    if (last_digits(text, ret->tail, sizeof(ret->tail)) < 7)
         ret->tail[0] = 0;
 }
 
@@ -234,19 +213,6 @@ static double combined(double name, double email, double phone)
     return 1 - (1 - CHANNEL * email) * (1 - PHONE_ALONE * phone);
 }
 
-static bool equal_folded(wharf_str a, wharf_str b)
-{
-    for (size_t i = 0; a.n == b.n && i < a.n; i++) {
-        unsigned char x = (unsigned char)a.p[i], y = (unsigned char)b.p[i];
-
-        x = x >= 'A' && x <= 'Z' ? (unsigned char)(x + 32) : x;
-        y = y >= 'A' && y <= 'Z' ? (unsigned char)(y + 32) : y;
-        if (x != y)
-            return false;
-    }
-    return a.n == b.n;
-}
-
 enum { C_ID, C_NAME, C_NAMES, C_EMAILS, C_PHONE, C_PHONES, C_ID_NUMBER, C_EXTERNAL_ID, C_ADDRESSES };
 static const char load_sql[] = "SELECT id, name, alternate_names, emails, phone, alternate_phones, id_number, "
                                "external_id, CASE WHEN address IS NOT NULL OR alternate_addresses <> '{}' THEN "
@@ -290,8 +256,8 @@ static double score_emails(struct found *f, const struct asked *a, const wharf_j
 
 static double score_phone(struct found *f, const struct asked *a, wharf_str phone, uint32_t *seen)
 {
-    char tail[PHONE_TAIL + 1] = "";
-    size_t n = digits_of(phone, tail, PHONE_TAIL);
+    char tail[PHONE_TAIL + 1];
+    size_t n = last_digits(phone, tail, sizeof(tail));
 
     look_in(f, a, "phone", phone, seen, false);
     return a->tail[0] && n && !strcmp(tail, a->tail) ? 1 : 0;
@@ -344,8 +310,8 @@ static void judge(struct found *f, const struct asked *a, const wharf_rows *rows
     W->json->close(f->matches);
     f->contains = seen != 0;
     f->contains_all = a->n_words && seen == (1u << a->n_words) - 1;
-    f->score = score_round(combined(name, email, phone));
-    f->v3 = score_round(combined(name_v3, email, phone));
+    f->score = score_round(combined(score_round(name), email, phone));
+    f->v3 = score_round(combined(score_round(name_v3), email, phone));
 }
 
 static wharf_val decimal(double score)

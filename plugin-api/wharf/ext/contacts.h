@@ -1,4 +1,5 @@
-/* wharf/ext/contacts.h - services of the module contacts: the groups that rows of other modules are in.
+/* wharf/ext/contacts.h - services of the module contacts: the groups that rows of other modules are in, contacts that become one, and whom a label
+ * means.
  *
  * Same rules as wharf/plugin.h. Calls run in the caller's request and transaction. Source: docs/spec/02-places-and-people.md section 6.
  */
@@ -34,6 +35,39 @@ typedef struct wharf_contacts_merge_api {
     wharf_head head;
     void (*on_merge)(wharf_contacts_move_fn *fn);                                   /* start() */
 } wharf_contacts_merge_api;
+
+/* Scores are whole ten-thousandths in what callers give: 8000 is 0.8. */
+enum wharf_match_default { WHARF_MATCH_THRESHOLD = 8000, WHARF_MATCH_TOLERANCE = 200, WHARF_MATCH_LIMIT = 5 };
+enum wharf_match_flag {
+    WHARF_MATCH_EXACT = 1 /* search_fuzziness "0": exact tokens only */
+};
+enum wharf_match_order { WHARF_MATCH_PRECEDENCE, WHARF_MATCH_RELEVANCE, WHARF_MATCH_RANK };
+
+/* Who is looked for: what a label says. Empty texts and NULL: it does not say. */
+typedef struct wharf_match_label {
+    wharf_head head;
+    wharf_str name, business, email, phone;
+    const wharf_json *address; /* a value object of locations.directory */
+    const wharf_json *own_address; /* of the location where it lies: shared by everybody there, so it tells nobody apart */
+    wharf_str location_id; /* contacts that belong to it have a marker */
+    const wharf_str *ignore; /* name_ignore_terms, as sent */
+    size_t n_ignore;
+    const wharf_str *remembered; /* contacts that somebody chose for this searched name before */
+    size_t n_remembered;
+    uint32_t flags, order; /* WHARF_MATCH_* */
+    uint32_t limit; /* candidates that are told, at most 25 */
+    uint32_t threshold, tolerance;
+} wharf_match_label;
+
+/* Service "contacts.match", version 1.0: whom a label means (docs/spec/06-inference.md section 9). The same label and contact always have the same
+ * score; only contacts at locations that the caller reaches are looked at. */
+typedef struct wharf_contacts_match_api {
+    wharf_head head;
+    /* {"searched_name", "searched_business": text or null, "matches": [candidates as of section 9.5, the best `limit` of them in the order asked
+     * for], "decision": {"matches": how many candidates reach the threshold, "best_score": section 9.6, "error": text or null, "contact_id":
+     * id or null}}. Problems: none of its own. */
+    wharf_status (*find)(wharf_req *req, const wharf_match_label *label, const wharf_json **ret);
+} wharf_contacts_match_api;
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,158 @@
+"""The service contacts.match (docs/spec/06-inference.md section 9), through a plugin that does nothing else: tests/plugins/matchbench."""
+import math
+import re
+
+import pytest
+
+from wharf import BUILD, ROOT, Server, make_location
+
+MATCH = "/v1/matchbench"
+
+
+@pytest.fixture(scope="module")
+def server():
+    s = Server("--modules", f"org,locations,contacts,{BUILD}/tests/plugins/matchbench.so")
+    yield s
+    s.stop()
+
+
+@pytest.fixture
+def client(server):
+    return server.organization().client()
+
+
+def add(client, name, **more):
+    return client.post("/v1/contacts", {"name": name, **more}, expect=201).data["id"]
+
+
+def match(client, **label):
+    return client.post(MATCH, label, expect=200).data
+
+
+def score(client, **label):
+    found = match(client, **label)["matches"]
+    return found[0]["relevance_score"] if found else 0
+
+
+def examples():
+    """Label, contact, score at AUTO:4,9, score at 0: the table of section 9.4 as it stands in the specification."""
+    text = (ROOT / "docs/spec/06-inference.md").read_text()
+    rows = re.search(r"\| Label \| Contact \| AUTO:4,9 .*?\n\|[-|]+\n(.*?)\n\n", text, re.S).group(1).splitlines()
+    for row in rows:
+        cells = [c.strip() for c in row.strip("|").split("|")]
+        for at in (0, 5):
+            yield cells[at], cells[at + 1], float(cells[at + 2]), float(cells[at + 3])
+
+
+def test_worked_examples(server):
+    seen = 0
+    for label, contact, fuzzy, exact in examples():
+        client = server.organization().client()
+        add(client, contact)
+        for flag, expected in ((0, fuzzy), (1, exact)):
+            assert score(client, name=label, exact=flag) == pytest.approx(expected, abs=1e-9), (label, contact, flag)
+        seen += 1
+    assert seen == 18
+
+
+HOME = "12 Elm Street, Springfield, IL 62701, US"
+
+
+def test_channels(client):
+    """The combinations below the table of section 9.4."""
+    jane = add(client, "John Smith", address={"line1": "12 Elm Street", "line2": "Apt 4B", "city": "Springfield", "state": "IL", "postal_code": "62701", "country_code": "US"},
+               email="john@smith.example", phone="+12175550123", metadata={"company": "Acme Widgets Inc"})
+    assert score(client, name="Smith", address=HOME) == 0.8088
+    assert score(client, name="J Smith Apt 4B") == 0.9546
+    assert score(client, name="J Smith Apt 9") == 0.8818
+    assert score(client, name="J Smith", remembered=[jane]) == 0.9455
+    assert score(client, name="Bill Smith", exact=1, phone="(217) 555-0123") == 0.9546
+    assert score(client, business="ACME Widgets", address=HOME) == 0.9
+    assert score(client, email="John@SMITH.example") == 0.9
+    assert score(client, phone="2175550123") == 0.85
+    assert score(client, name="Smith", address=HOME, own_address=HOME) == 0.7059, "everybody there shares it"
+    assert match(client, name="Nobody Elsewhere")["matches"] == [] and match(client)["matches"] == []
+
+
+def test_markers_and_what_a_candidate_shows(client):
+    place = make_location(client)["id"]
+    id = add(client, "William Smith", nickname="Smitty", email="will@smith.example", phone="+12175550123", address=HOME, locations=[place])
+    [c] = match(client, name="Bill Smith", email="will@smith.example", phone="217-555-0123", address=HOME, location_id=place)["matches"]
+    assert c["match_markers"] == ["email_exact", "phone_exact", "name_nickname", "address_exact", "postal_code", "street_number", "city", "location"]
+    assert c["match_marker_points"] == {"email_exact": 40, "phone_exact": 30, "name_nickname": 22, "address_exact": 20, "postal_code": 5, "street_number": 4, "city": 2, "location": 3}
+    assert [c["id"], c["name"], c["email"], c["phone"]] == [id, "William Smith", "will@smith.example", "+12175550123"]
+    assert c["_search"]["relevance_score"] == c["_search"]["relevance_score_v4"] == c["_search"]["combined"] == c["relevance_score"] and c["_search"]["best"] == 1
+    assert c["_search"]["per_field"] == {"name": 0.9773, "address": 1, "phone": 1, "email": 1}
+    assert c["_searchV2"]["scores"] == {**c["_search"]["per_field"], "_coverage": 1} and {"field": "phone", "value": "+12175550123"} in c["_searchV2"]["matches"]
+    for label, marker in (("William Smith", "name_exact"), ("Smitty", "alternate_name_exact"), ("Smith William", "name_swapped"), ("W Smith", "name_initial"),
+                          ("Wiliam Smith", "name_fuzzy"), ("Smith", "name_partial"), ("William Harvey Smith", "name_partial")):
+        assert [m for m in match(client, name=label)["matches"][0]["match_markers"] if "name" in m] == [marker], label
+
+
+def test_titles_ignored_terms_and_businesses(client):
+    add(client, "Dr. Otto Maier Jr.")
+    [c] = match(client, name="Otto Maier")["matches"]
+    assert c["relevance_score"] == 1 and c["relevance_score_v3"] < 1
+    found = match(client, name="Mailroom Otto Maier Floor Two", ignore=["mailroom", "Floor Two"])
+    assert found["searched_name"] == "otto maier" and found["matches"][0]["relevance_score"] == 1
+    found = match(client, name="Otto Maier c/o Acme Ltd")
+    assert found["searched_name"] == "otto maier" and found["searched_business"] == "acme"
+    add(client, "Acme Widgets Inc")
+    assert score(client, business="ACME WIDGETS GmbH") == 0.95, "a business that is a contact's name"
+    group = client.post("/v1/groups", {"name": "Northern Lights", "resource": "contact"}, expect=201).data["id"]
+    add(client, "Uwe Bloch", groups=[group])
+    assert score(client, business="northern lights ltd") == 0 and score(client, business="Northern Lights") == 0.8
+    assert score(client, name="U Bloch", business="northern lights ltd") == score(client, name="U Bloch", business="Northern Lights") > score(client, name="U Bloch")
+
+
+def decision(client, **label):
+    d = match(client, **label)["decision"]
+    return d["best_score"], d["error"], d["contact_id"], d["matches"]
+
+
+def test_decisions(client):
+    smith = add(client, "John Smith")
+    assert decision(client, name="John Smith") == ("single_above_threshold", None, smith, 1)
+    assert decision(client, name="Smith") == ("below_threshold", "partial_matches", None, 0)
+    assert decision(client, name="Jane Goodall") == ("none", "no_matches", None, 0)
+    other = add(client, "John Smith")
+    assert decision(client, name="John Smith") == ("tied_above_threshold", "multiple_matches", None, 2)
+    client.delete(f"/v1/contacts/{other}", expect=200)
+    add(client, "Smith John")
+    assert decision(client, name="John Smith") == ("tied_within_tolerance", "multiple_matches", None, 2), "1 and 0.98 are exactly the tolerance apart"
+    assert decision(client, name="John Smith", tolerance=199) == ("single_above_threshold", None, smith, 2)
+    assert decision(client, name="John Smith", threshold=9900) == ("tied_within_tolerance", "multiple_matches", None, 1)
+    d = match(client, name="John Smith", phone="2175550123")["decision"]
+    assert d["matched_by"] == ["name_exact"] and d["unmatched_by"] == [] and d["reason"]
+
+
+def test_disagreeing_channels_are_told(client):
+    add(client, "John Smith", phone="+12175550123", email="a@b.example", address=HOME)
+    d = match(client, name="John Smith", phone="3125550199", email="c@d.example", address="9 Oak Road, Boston, MA 02101, US")["decision"]
+    assert d["unmatched_by"] == ["address", "phone", "email"] and d["best_score"] == "single_above_threshold"
+
+
+def test_orders(client):
+    ids = {n: add(client, n, **more) for n, more in (("Maria Novak", {}), ("Maria Nowak", {"email": "m@n.example"}), ("Maria Adler", {}), ("Zelda Novak", {}), ("Maria Weber", {}), ("Otto Weber", {}))}
+    names = {v: k for k, v in ids.items()}
+
+    def order(n, **label):
+        return [names[c["id"]] for c in match(client, order=n, limit=25, **label)["matches"]]
+    assert order(1, name="Maria Novak")[:2] == ["Maria Novak", "Maria Nowak"]
+    assert order(0, name="Maria Novak", email="m@n.example")[0] == "Maria Nowak", "points of the e-mail"
+    by_relevance = match(client, order=1, limit=25, name="Maria Novak")["matches"]
+    assert [(-c["relevance_score"], c["id"]) for c in by_relevance] == sorted((-c["relevance_score"], c["id"]) for c in by_relevance)
+    # "novak" is in two of six, "maria" in four: who shares the rarer word ranks higher
+    rare, frequent = (math.log(1 + (6 - df + 0.5) / (df + 0.5)) for df in (2, 4))
+    assert rare > frequent and order(2, name="Maria Novak").index("Zelda Novak") < order(2, name="Maria Novak").index("Maria Adler")
+    assert len(match(client, name="Maria Novak", limit=2)["matches"]) == 2 and match(client, name="Maria Novak", limit=0)["matches"] == []
+
+
+def test_only_what_the_caller_reaches(server):
+    org = server.organization()
+    admin = org.client()
+    a, b = make_location(admin, "A")["id"], make_location(admin, "B")["id"]
+    add(admin, "Lena Here", locations=[a]), add(admin, "Lena There", locations=[b]), add(admin, "Lena Everywhere")
+    found = match(org.client(locations=[a]), name="Lena", limit=25)["matches"]
+    assert {c["name"] for c in found} == {"Lena Here", "Lena Everywhere"}
+    assert len(match(admin, name="Lena", limit=25)["matches"]) == 3
