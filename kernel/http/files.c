@@ -92,7 +92,7 @@ bool upload_headers_ok(struct exchange *x)
 
     if (x->upload->max_size >= 0 && x->upload->max_size < limit)
         limit = x->upload->max_size;
-    if (!type || strcasecmp(type, x->upload->type.p) != 0)
+    if (!str_eqz(x->upload->type, "application/octet-stream") && (!type || strcasecmp(type, x->upload->type.p) != 0))
         req_fail(req, "file.upload_invalid", "Content-Type", "Send the header Content-Type: %s", x->upload->type.p);
     else if (coding)
         req_fail(req, "file.upload_invalid", "Content-Encoding", "Send the file as it is, without Content-Encoding");

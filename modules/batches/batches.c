@@ -58,6 +58,13 @@ static const char items_doc[] =
     "{\"type\": \"integer\"},"
     " \"errors\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}}}}}}";
 
+static const char cancel_doc[] = "{\"summary\": \"Stop a batch\", \"tag\": \"Batches\", \"location\": \"row\", "
+                                 "\"statuses\": [200, 202], \"response\": {\"type\": "
+                                 "\"object\"}}";
+static const char retry_doc[] = "{\"summary\": \"Try the failed and skipped items again\", \"tag\": \"Batches\", "
+                                "\"location\": \"row\", \"status\": 202, "
+                                "\"response\": {\"type\": \"object\"}}";
+
 static void route(wharf_decl *d, const wharf_decl_api *api, const char *method, const char *path, const char *scope,
     wharf_str doc, wharf_handler *handler, uint32_t flags)
 {
@@ -77,7 +84,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     const wharf_resource batch = {.head = WHARF_HEAD(wharf_resource),
         .name = "batch",
         .definition_hash = BATCH_DEFINITION_HASH,
-        .definition = BATCH_DEFINITION};
+        .definition = BATCH_DEFINITION,
+        .hooks = &batches_hooks};
 
     (void)self;
     MIGRATIONS(api, d);
@@ -87,6 +95,18 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         batches_post, WHARF_R_LONG);
     route(d, api, "GET", "/v1/batches/:batch/items", "batches:read", ((wharf_str){items_doc, sizeof(items_doc) - 1}),
         batches_items, WHARF_R_READONLY);
+    route(d, api, "POST", "/v1/batches/:batch/cancel", "batches:write", (wharf_str){cancel_doc, sizeof(cancel_doc) - 1},
+        batches_cancel, 0);
+    route(d, api, "POST", "/v1/batches/:batch/retry", "batches:write", (wharf_str){retry_doc, sizeof(retry_doc) - 1},
+        batches_retry, 0);
+    /* Tries are counted by chunk and item, so the queue lets a batch crash as often as it does. */
+    api->job(d, "run", batches_run, NULL,
+        WHARF_S(
+            "{\"transaction\": \"own\", \"timeout\": \"10m\", \"retries\": 1000, \"crashes\": 1000, \"concurrency\": 2,"
+            " \"backoff\": {\"first\": \"1s\", \"max\": \"30s\"}}"));
+    api->job(d, "uploaded", batches_uploaded, NULL, WHARF_S("{}"));
+    api->job(
+        d, "sweep", batches_sweep, NULL, WHARF_S("{\"every\": \"1h\", \"for\": \"organizations\", \"retries\": 1}"));
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)

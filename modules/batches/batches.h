@@ -47,6 +47,7 @@ enum {
     FILE_BYTES = 100 * 1024 * 1024,
     QUEUED_MAX = 100,
     RUN_HOURS = 6,
+    UPLOAD_HOURS = 24,
     SHOWN_MAX = 1000, /* results and errors in an answer */
     LINK_SECONDS = 900,
     KEEP_DAYS = 30,
@@ -75,7 +76,7 @@ struct counts {
 struct batch {
     wharf_req *req;
     wharf_str id, resource, action, mode, status, match_by, location_id, dates, duplicates, key_id, source_url,
-        source_file;
+        source_file, parent;
     const wharf_json *properties, *filters, *mapping, *file_options; /* NULL: none */
     bool save_upload, save_result, validate_only, quiet, from_file, cancel_asked;
     const wharf_json *definition, *block; /* of the resource; block: "batch" of it */
@@ -86,6 +87,11 @@ struct batch {
     uint32_t steps;
     bool in_request;
     bool lost, stopping, timed_out; /* another has taken it over; the worker ends; it ran too long */
+    bool revoked; /* the key is no longer good */
+    int64_t asked_us; /* monotonic: when the key was last asked about */
+    const char *reason; /* why it fails as a whole, or NULL */
+    int fd; /* of the file, or -1 */
+    wharf_str file_name;
     wharf_str bytes; /* of the file, when it came with the request */
     const wharf_json *array; /* data of the request */
 };
@@ -150,6 +156,9 @@ struct intake *intake_begin(struct batch *b);
 wharf_status intake_add(
     struct intake *in, const wharf_json *item, int64_t line, wharf_str code, wharf_str path, wharf_str message);
 size_t intake_count(const struct intake *in);
+bool intake_full(const struct intake *in); /* the chunk is to be written before the next item */
+/* Writes the chunk. Whoever adds items opens a memory scope before the first of a chunk and ends it after this. */
+wharf_status intake_flush(struct intake *in);
 wharf_status intake_end(struct intake *in); /* duplicates are told */
 void intake_free(struct intake *in);
 
@@ -180,13 +189,69 @@ wharf_status process_chunk(struct batch *b, struct chunk *c, int only);
 /* ---- run.c ---- */
 /* The phases that run where it is called, from the first that is not over. *ret_rest: it is to be gone on with in the background. */
 wharf_status run_in_request(struct batch *b, bool *ret_rest);
-wharf_handler batches_run; /* the job */
+
+/* The chunks of a phase one after the other. *ret_rest: some are left, for a reason that b tells. */
+wharf_status walk(struct batch *b, enum phase_name phase, bool *ret_rest);
+
+/* ---- job.c ---- */
+wharf_handler batches_run; /* arguments {"batch": id} */
+wharf_handler batches_uploaded; /* arguments {"file": id}: what an upload link was for is there */
+wharf_handler batches_sweep;
+wharf_status batch_enqueue(struct batch *b);
+/* What the key may now; *ret_revoked: it is no longer good. */
+wharf_status batch_act(struct batch *b, bool *ret_revoked);
 
 /* ---- source.c: where items come from ---- */
+/* Wrong as a whole: a problem of the request, or the reason of a batch in the background. */
+wharf_status source_fail(struct batch *b, const char *code, const char *path, wharf_str message);
 wharf_status source_parse(struct batch *b);
+wharf_status source_resolve(struct batch *b);
+wharf_status source_read(struct batch *b, wharf_import **ret); /* its file from the beginning */
+void source_close(struct batch *b);
+
+/* ---- fetch.c ---- */
+wharf_status source_fetch(struct batch *b);
+wharf_status source_describe(struct batch *b, wharf_import *file);
+wharf_status file_keep_bytes(struct batch *b);
+wharf_status file_check_url(struct batch *b, wharf_str url);
+wharf_status file_take_data_url(struct batch *b, wharf_str url);
+wharf_status file_await(struct batch *b);
+
+/* ---- names.c: names that stand for ids in files ---- */
+wharf_status names_resolve(
+    struct batch *b, const wharf_json **items, size_t n, wharf_str *codes, wharf_str *paths, wharf_str *messages);
+
+/* ---- groups.c: rows of a file that are one item together ---- */
+wharf_status groups_take(struct batch *b, struct intake *in, wharf_import *file, uint32_t *ret_event);
+
+/* ---- routes.c ---- */
+wharf_handler batches_cancel, batches_retry;
+
+/* ---- csv.c ---- */
+enum { TEXT_BYTES = 32 * 1024, COLUMNS_MAX = 512, COLUMN_BYTES = 256 };
+struct text { /* on its way into the blob store */
+    wharf_req *req;
+    wharf_blob_writer *writer;
+    wharf_status status;
+    size_t n;
+    char bytes[TEXT_BYTES];
+};
+wharf_status text_begin(struct batch *b, struct text *t);
+void text_put(struct text *t, const char *p, size_t n);
+wharf_status text_end(struct batch *b, struct text *t, const char *name, const char *type, wharf_str *ret_id);
+struct columns { /* dotted paths of members */
+    wharf_str paths[COLUMNS_MAX];
+    size_t n, used;
+    char room[64 * 1024];
+};
+void columns_of(struct batch *b, struct columns *c, const wharf_json *object, wharf_str base);
+void csv_cell(struct text *t, wharf_str s, bool first);
+void csv_object(struct batch *b, struct text *t, const struct columns *c, const wharf_json *object);
+void csv_end(struct text *t);
 
 /* ---- files.c: files of errors, results and uploads ---- */
 wharf_status files_make(struct batch *b);
+extern const wharf_hooks batches_hooks;
 
 /* ---- answer.c ---- */
 wharf_status answer_batch(struct batch *b, uint32_t status, const char *message);

@@ -1,8 +1,464 @@
-/* files.c - files of errors, results and uploads (spec 10 section 10). */
+/* files.c - files of errors, results and uploads, made when a batch ends; and the links to them (spec 10 section 10). */
 #include "batches.h"
+
+#include "batches.gen.h"
+
+static const char *const KINDS[] = {"upload_csv", "upload_json", "errors_csv", "errors_json", "result_json"};
+enum kind { UPLOAD_CSV, UPLOAD_JSON, ERRORS_CSV, ERRORS_JSON, RESULT_JSON, KIND_COUNT };
+
+struct files {
+    wharf_str ids[KIND_COUNT];
+};
+
+/* ---- walking the items ---- */
+
+/* Called for each chunk in its order, with what was wrong with its items: rows of (index, phase, code, line). */
+typedef wharf_status chunk_fn(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg);
+
+static wharf_status each_chunk(struct batch *b, bool failed_only, chunk_fn *fn, void *arg)
+{
+    static const char sql[] =
+        "SELECT index, phase, code, line FROM batches.line WHERE organization_id = $2::text AND batch_id = $1::text"
+        " AND index >= $3::integer AND index < $4::integer ORDER BY index";
+    bool found = true;
+    wharf_status s = WHARF_OK;
+
+    for (int number = 0; s == WHARF_OK && found; number++) {
+        wharf_scope *scope = W->mem->scope_begin(b->req);
+        struct chunk c;
+        const wharf_rows *lines;
+
+        s = chunk_load(b, number, false, &c, &found);
+        if (s == WHARF_OK && found) {
+            wharf_val args[4] = {
+                val_text(b->id), val_text(W->req->organization(b->req)), val_int(c.first), val_int(c.first + c.size)};
+
+            s = W->db->query(b->req, sql, args, 4, &lines);
+            if (s == WHARF_OK && (!failed_only || W->db->count(lines)))
+                s = fn(b, &c, lines, arg);
+        }
+        W->mem->scope_end(b->req, scope);
+    }
+    return s;
+}
+
+static const wharf_json *item_at(const struct chunk *c, int i)
+{
+    return W->json->at(c->items, (size_t)i);
+}
+
+static int64_t line_of(const struct chunk *c, int i)
+{
+    int64_t line = 0;
+
+    if (c->lines)
+        W->json->integer(W->json->at(c->lines, (size_t)i), &line);
+    return line;
+}
+
+/* ---- errors as JSON ---- */
+
+struct list {
+    struct text text;
+    bool any;
+};
+
+static void put_json(struct list *l, wharf_str json)
+{
+    text_put(&l->text, l->any ? ",\n" : "[\n", 2);
+    text_put(&l->text, json.p, json.n);
+    l->any = true;
+}
+
+static void close_list(struct list *l)
+{
+    text_put(&l->text, l->any ? "\n]\n" : "[]\n", 3);
+}
+
+static wharf_status errors_json(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
+{
+    static const char *const keys[] = {"message", "errors", "violations", "duplicate_of"};
+
+    for (size_t r = 0; r < W->db->count(lines); r++) {
+        int i = (int)row_int(lines, r, 0) - c->first;
+        const wharf_json *line = row_json(lines, r, 3), *item = item_at(c, i);
+        wharf_out *out = W->json->writer(b->req);
+        wharf_str named = item && W->json->type(item) == WHARF_J_OBJECT ? json_text(item, "id") : WHARF_S("");
+
+        W->json->open(out, NULL, '{');
+        W->json->put(out, "index", val_int(c->first + i));
+        W->json->put(out, "row", c->lines ? val_int(line_of(c, i)) : val_null());
+        W->json->put(out, "phase", val_text(row_text(lines, r, 1)));
+        W->json->put(out, "code", val_text(row_text(lines, r, 2)));
+        for (size_t k = 0; line && k < sizeof(keys) / sizeof(*keys); k++) {
+            if (W->json->get(line, keys[k]))
+                W->json->put(out, keys[k], val_json(W->json->get(line, keys[k])));
+        }
+        W->json->put(out, "id", val_text_or_null(c->ids[i].n ? c->ids[i] : named));
+        W->json->put(out, "data", val_json(item));
+        W->json->close(out);
+        put_json(arg, W->json->result_text(out));
+    }
+    return ((struct list *)arg)->text.status;
+}
+
+/* ---- errors as CSV ---- */
+
+static const char *const EXTRA[] = {"_index", "_row", "_phase", "_code", "_message"};
+
+static void put_extra(
+    struct batch *b, struct text *t, int64_t index, int64_t row, const wharf_rows *lines, size_t r, bool first)
+{
+    const wharf_json *line = row_json(lines, r, 3);
+    wharf_str cells[5] = {W->mem->format(b->req, "%lld", (long long)index),
+        row ? W->mem->format(b->req, "%lld", (long long)row) : WHARF_S(""), row_text(lines, r, 1),
+        row_text(lines, r, 2), line ? json_text(line, "message") : WHARF_S("")};
+
+    for (size_t i = 0; i < 5; i++)
+        csv_cell(t, cells[i], first && i == 0);
+    csv_end(t);
+}
+
+static void put_extra_header(struct text *t, bool first)
+{
+    for (size_t i = 0; i < 5; i++)
+        csv_cell(t, z(EXTRA[i]), first && i == 0);
+    csv_end(t);
+}
+
+struct table {
+    struct text text;
+    struct columns columns;
+    wharf_import *file; /* whose cells are repeated as they were; or NULL */
+    int64_t at; /* the item that its current row is */
+};
+
+static wharf_status find_columns(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
+{
+    struct table *t = arg;
+
+    for (size_t r = 0; r < W->db->count(lines); r++) {
+        const wharf_json *item = item_at(c, (int)row_int(lines, r, 0) - c->first);
+
+        if (item && W->json->type(item) == WHARF_J_OBJECT)
+            columns_of(b, &t->columns, item, WHARF_S(""));
+    }
+    return WHARF_OK;
+}
+
+static void repeat_cells(struct table *t, int64_t index)
+{
+    wharf_str header, path;
+    bool first = true;
+
+    while (t->at < index && batches_files->next(t->file) == WHARF_IMPORT_ROW)
+        t->at++;
+    for (size_t i = 0; batches_files->column(t->file, i, &header, &path); i++) {
+        if (header.n && *header.p == '_')
+            continue;
+        csv_cell(&t->text, batches_files->cell(t->file, i), first);
+        first = false;
+    }
+}
+
+static wharf_status errors_csv(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
+{
+    struct table *t = arg;
+
+    for (size_t r = 0; r < W->db->count(lines); r++) {
+        int i = (int)row_int(lines, r, 0) - c->first;
+        const wharf_json *item = item_at(c, i);
+
+        if (t->file)
+            repeat_cells(t, c->first + i);
+        else if (item)
+            csv_object(b, &t->text, &t->columns, item);
+        put_extra(b, &t->text, c->first + i, line_of(c, i), lines, r, !t->file && !t->columns.n);
+    }
+    return t->text.status;
+}
+
+/* The file again, for its cells as they were: rows of tables that are one item each. */
+static wharf_status reread(struct batch *b, struct table *t)
+{
+    wharf_str header, path;
+    bool first = true;
+    wharf_status s;
+
+    if (!b->from_file || block_member(b->block, "group") || (!b->bytes.n && !b->source_file.n))
+        return WHARF_OK;
+    s = source_read(b, &t->file);
+    if (s != WHARF_OK || batches_files->next(t->file) != WHARF_IMPORT_ROW ||
+        is(batches_files->info(t->file, "format"), "json")) {
+        if (s == WHARF_OK)
+            batches_files->close(t->file);
+        t->file = NULL;
+        return s;
+    }
+    t->at = 0;
+    for (size_t i = 0; batches_files->column(t->file, i, &header, &path); i++) {
+        if (header.n && *header.p == '_')
+            continue;
+        csv_cell(&t->text, header, first);
+        first = false;
+    }
+    return WHARF_OK;
+}
+
+static void put_header(struct table *t)
+{
+    for (size_t i = 0; i < t->columns.n; i++)
+        csv_cell(&t->text, t->columns.paths[i], i == 0);
+}
+
+static wharf_status make_errors(struct batch *b, struct files *f)
+{
+    struct list *json = W->mem->alloc(b->req, sizeof(*json));
+    struct table *csv = W->mem->alloc(b->req, sizeof(*csv));
+    wharf_status s = text_begin(b, &json->text);
+
+    if (s == WHARF_OK)
+        s = each_chunk(b, true, errors_json, json);
+    close_list(json);
+    if (s == WHARF_OK)
+        s = text_end(b, &json->text, "errors.json", "application/json", &f->ids[ERRORS_JSON]);
+    if (s == WHARF_OK)
+        s = text_begin(b, &csv->text);
+    if (s == WHARF_OK)
+        s = reread(b, csv);
+    if (s == WHARF_OK && !csv->file)
+        s = each_chunk(b, true, find_columns, csv);
+    if (s != WHARF_OK)
+        return s;
+    if (!csv->file)
+        put_header(csv);
+    put_extra_header(&csv->text, !csv->file && !csv->columns.n);
+    s = each_chunk(b, true, errors_csv, csv);
+    if (csv->file)
+        batches_files->close(csv->file);
+    source_close(b);
+    return s == WHARF_OK ? text_end(b, &csv->text, "errors.csv", "text/csv; charset=utf-8", &f->ids[ERRORS_CSV]) : s;
+}
+
+/* ---- results ---- */
+
+static wharf_status show_some(struct batch *b, struct list *l, const struct chunk *c, const int *of, size_t n)
+{
+    wharf_str *ids = W->mem->alloc(b->req, (n + 1) * sizeof(*ids));
+    wharf_out **outs = W->mem->alloc(b->req, (n + 1) * sizeof(wharf_out *));
+    wharf_status s;
+
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = c->ids[of[i]];
+        outs[i] = W->json->writer(b->req);
+    }
+    s = batches_kernel->show(b->req, b->resource.p, ids, n, b->dates.p, outs);
+    for (size_t i = 0; i < n && s == WHARF_OK; i++) {
+        wharf_str json = W->json->result_text(outs[i]);
+
+        if (c->states[of[i]] == 'd')
+            json = W->mem->format(b->req, "{\"id\":\"%s\",\"deleted\":true}", ids[i].p);
+        if (json.n)
+            put_json(l, json);
+    }
+    return s;
+}
+
+static wharf_status results(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
+{
+    int *of = W->mem->alloc(b->req, ((size_t)c->size + 1) * sizeof(*of));
+    size_t n = 0;
+
+    (void)lines;
+    for (int i = 0; i < c->size; i++) {
+        if (c->ids[i].n)
+            of[n++] = i;
+    }
+    return n ? show_some(b, arg, c, of, n) : WHARF_OK;
+}
+
+static wharf_status make_results(struct batch *b, struct files *f)
+{
+    struct list *l = W->mem->alloc(b->req, sizeof(*l));
+    wharf_status s = text_begin(b, &l->text);
+
+    if (s == WHARF_OK)
+        s = each_chunk(b, false, results, l);
+    close_list(l);
+    return s == WHARF_OK ? text_end(b, &l->text, "result.json", "application/json", &f->ids[RESULT_JSON]) : s;
+}
+
+/* ---- uploads ---- */
+
+static wharf_status items_json(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
+{
+    (void)lines;
+    for (const wharf_json *e = W->json->at(c->items, 0); e; e = W->json->next(e)) {
+        wharf_out *out = W->json->writer(b->req);
+
+        W->json->put(out, NULL, val_json(e));
+        put_json(arg, W->json->result_text(out));
+    }
+    return ((struct list *)arg)->text.status;
+}
+
+static wharf_status item_columns(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
+{
+    (void)lines;
+    for (const wharf_json *e = W->json->at(c->items, 0); e; e = W->json->next(e)) {
+        if (W->json->type(e) == WHARF_J_OBJECT)
+            columns_of(b, &((struct table *)arg)->columns, e, WHARF_S(""));
+    }
+    return WHARF_OK;
+}
+
+static wharf_status items_csv(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
+{
+    struct table *t = arg;
+
+    (void)lines;
+    for (const wharf_json *e = W->json->at(c->items, 0); e; e = W->json->next(e)) {
+        csv_object(b, &t->text, &t->columns, e);
+        csv_end(&t->text);
+    }
+    return t->text.status;
+}
+
+static wharf_status make_upload_csv(struct batch *b, struct files *f)
+{
+    struct table *t = W->mem->alloc(b->req, sizeof(*t));
+    wharf_status s = text_begin(b, &t->text);
+
+    if (s == WHARF_OK)
+        s = each_chunk(b, false, item_columns, t);
+    if (s != WHARF_OK)
+        return s;
+    put_header(t);
+    csv_end(&t->text);
+    s = each_chunk(b, false, items_csv, t);
+    return s == WHARF_OK ? text_end(b, &t->text, "upload.csv", "text/csv; charset=utf-8", &f->ids[UPLOAD_CSV]) : s;
+}
+
+static wharf_status make_upload_json(struct batch *b, struct files *f)
+{
+    struct list *l = W->mem->alloc(b->req, sizeof(*l));
+    wharf_status s = text_begin(b, &l->text);
+
+    if (s == WHARF_OK)
+        s = each_chunk(b, false, items_json, l);
+    close_list(l);
+    return s == WHARF_OK ? text_end(b, &l->text, "upload.json", "application/json", &f->ids[UPLOAD_JSON]) : s;
+}
+
+/* The bytes as they came for the format that they are; the other one is made of the items. */
+static wharf_status make_uploads(struct batch *b, struct files *f)
+{
+    static const char sql[] =
+        "SELECT file ->> 'format' FROM batches.batch WHERE organization_id = $2::text AND id = $1::text";
+    const wharf_rows *rows;
+    wharf_status s = query_about(b->req, sql, b->id, &rows);
+    wharf_str format = s == WHARF_OK ? row_text(rows, 0, 0) : WHARF_S("");
+
+    if (is(format, "csv"))
+        f->ids[UPLOAD_CSV] = b->source_file;
+    else if (is(format, "json"))
+        f->ids[UPLOAD_JSON] = b->source_file;
+    if (s == WHARF_OK && !f->ids[UPLOAD_CSV].n)
+        s = make_upload_csv(b, f);
+    if (s == WHARF_OK && !f->ids[UPLOAD_JSON].n)
+        s = make_upload_json(b, f);
+    return s;
+}
+
+/* ---- the end of a batch ---- */
+
+static wharf_status remember(struct batch *b, const struct files *f, bool keep_source)
+{
+    static const char sql[] =
+        "UPDATE batches.batch SET files = $3::jsonb, source_file = CASE WHEN $4::boolean THEN source_file END"
+        " WHERE organization_id = $2::text AND id = $1::text";
+    wharf_out *out = W->json->writer(b->req);
+
+    W->json->open(out, NULL, '{');
+    for (int i = 0; i < KIND_COUNT; i++) {
+        if (f->ids[i].n)
+            W->json->put(out, KINDS[i], val_text(f->ids[i]));
+    }
+    W->json->close(out);
+    wharf_val args[4] = {val_text(b->id), val_text(W->req->organization(b->req)), val_text(W->json->result_text(out)),
+        val_bool(keep_source)};
+    return W->db->exec(b->req, sql, args, 4, NULL);
+}
 
 wharf_status files_make(struct batch *b)
 {
-    (void)b;
+    struct files f = {0};
+    struct counts c;
+    bool saved = b->save_upload && !b->filters;
+    wharf_status s = batch_counts(b, &c);
+
+    for (int i = 0; i < KIND_COUNT; i++)
+        f.ids[i] = WHARF_S("");
+    if (s == WHARF_OK && c.not_parsed + c.not_valid + c.not_done + c.ignored)
+        s = make_errors(b, &f);
+    if (s == WHARF_OK && b->save_result)
+        s = make_results(b, &f);
+    if (s == WHARF_OK && saved && c.total)
+        s = make_uploads(b, &f);
+    if (s == WHARF_OK && b->source_file.n && !saved) {
+        s = batches_blob->remove(b->req, b->source_file);
+        s = s == WHARF_NOT_FOUND ? WHARF_OK : s;
+    }
+    return s == WHARF_OK ? remember(b, &f, saved) : s;
+}
+
+/* ---- links ---- */
+
+static wharf_status put_link(wharf_req *req, wharf_out *out, wharf_str file, uint32_t kind)
+{
+    wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info)};
+    wharf_str url = WHARF_S("");
+    wharf_status s = file.n ? batches_blob->info(req, file, &info) : WHARF_NOT_FOUND;
+
+    if (s == WHARF_NOT_FOUND) { /* its time is over */
+        if (file.n)
+            W->err->clear(req);
+        W->json->put(out, NULL, val_null());
+        return WHARF_OK;
+    }
+    if (s == WHARF_OK)
+        s = batches_blob->link(req, file, kind, LINK_SECONDS, &url);
+    W->json->put(out, NULL, val_text_or_null(url));
+    return s;
+}
+
+static wharf_status compute_one(wharf_req *req, const wharf_rec *rec, wharf_field f, wharf_out *out)
+{
+    static const wharf_field fields[KIND_COUNT] = {BATCH__UPLOAD_CSV_URL, BATCH__UPLOAD_JSON_URL, BATCH__ERRORS_CSV_URL,
+        BATCH__ERRORS_JSON_URL, BATCH__RESULT_JSON_URL};
+    const wharf_json *files = field_json(rec, BATCH_FILES);
+
+    if (f == BATCH__UPLOAD_URL)
+        return put_link(req, out,
+            is(field_text(rec, BATCH_STATUS), "requested") ? field_text(rec, BATCH_SOURCE_FILE) : WHARF_S(""),
+            WHARF_BLOB_PUT);
+    for (int i = 0; i < KIND_COUNT; i++) {
+        bool asked = f == fields[i] && param_truth(req, W->mem->format(req, "include_%s", KINDS[i]).p);
+
+        if (f == fields[i])
+            return put_link(req, out, asked && files ? json_text(files, KINDS[i]) : WHARF_S(""), WHARF_BLOB_GET);
+    }
     return WHARF_OK;
 }
+
+static wharf_status compute(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
+{
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; i < n && s == WHARF_OK; i++)
+        s = compute_one(req, recs[i], f, outs[i]);
+    return s;
+}
+
+const wharf_hooks batches_hooks = {.head = WHARF_HEAD(wharf_hooks), .compute = compute};

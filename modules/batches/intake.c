@@ -17,7 +17,7 @@ struct intake {
     size_t n_repeats;
     struct chunk c; /* the one that is being filled */
     wharf_out *items, *lines;
-    wharf_scope *scope;
+    bool open;
     size_t bytes;
     const wharf_json *declared[KEYS_MAX]; /* texts of "duplicates" */
     size_t n_declared;
@@ -192,7 +192,7 @@ static void open_chunk(struct intake *in)
     wharf_req *req = in->b->req;
     int number = in->n ? in->c.number + 1 : 0;
 
-    in->scope = W->mem->scope_begin(req);
+    in->open = true;
     in->c = (struct chunk){.number = number, .first = (int)in->n};
     in->c.states = W->mem->alloc(req, CHUNK_ITEMS + 1);
     in->items = W->json->writer(req);
@@ -202,7 +202,12 @@ static void open_chunk(struct intake *in)
     in->bytes = 0;
 }
 
-static wharf_status close_chunk(struct intake *in)
+bool intake_full(const struct intake *in)
+{
+    return in->open && (in->n - (size_t)in->c.first == CHUNK_ITEMS || in->bytes >= CHUNK_BYTES);
+}
+
+wharf_status intake_flush(struct intake *in)
 {
     static const char sql[] =
         "INSERT INTO batches.chunk (organization_id, batch_id, number, first, size, items, lines, states)"
@@ -211,6 +216,9 @@ static wharf_status close_chunk(struct intake *in)
     struct chunk *c = &in->c;
     wharf_status s;
 
+    if (!in->open)
+        return WHARF_OK;
+    in->open = false;
     c->size = (int)in->n - c->first;
     W->json->close(in->items);
     W->json->close(in->lines);
@@ -222,8 +230,6 @@ static wharf_status close_chunk(struct intake *in)
     memcpy(in->states + c->first, c->states, (size_t)c->size);
     if (s == WHARF_OK)
         s = lines_save(b, c);
-    W->mem->scope_end(b->req, in->scope);
-    in->scope = NULL;
     return s;
 }
 
@@ -283,7 +289,7 @@ wharf_status intake_add(
 
     if (in->n == in->cap && !more_room(in))
         return W->err->fail(b->req, "overloaded", NULL, NULL);
-    if (!in->scope)
+    if (!in->open)
         open_chunk(in);
     at = (int)in->n - in->c.first;
     in->c.states[at] = '.';
@@ -302,8 +308,6 @@ wharf_status intake_add(
     if (in->c.states[at] == '.')
         s = meet_all(in, item);
     in->n++;
-    if (s == WHARF_OK && (at + 1 == CHUNK_ITEMS || in->bytes >= CHUNK_BYTES))
-        s = close_chunk(in);
     return s;
 }
 
@@ -350,7 +354,7 @@ static wharf_status walk_chunks(struct intake *in)
 
 wharf_status intake_end(struct intake *in)
 {
-    wharf_status s = in->scope ? close_chunk(in) : WHARF_OK;
+    wharf_status s = intake_flush(in);
 
     return s == WHARF_OK && in->n_repeats ? walk_chunks(in) : s;
 }

@@ -48,7 +48,8 @@ static void read_phases(struct batch *b, const wharf_json *list)
 
 static const char load_sql[] =
     "SELECT resource, action, mode, status, match_by, location_id, save_result_date_format, duplicate_handling, key_id,"
-    " source_url, source_file, properties, filters, column_mapping, file_options, save_upload, save_result, "
+    " source_url, source_file, parent_batch_id, properties, filters, column_mapping, file_options, save_upload, "
+    "save_result, "
     "validate_only,"
     " disable_webhooks, via = 'file', cancel_asked, lease, started_at, chunk, tries, runs,"
     /* the moments of phases as numbers, for whoever goes on with them */
@@ -70,6 +71,7 @@ enum {
     L_KEY,
     L_URL,
     L_FILE,
+    L_PARENT,
     L_PROPERTIES,
     L_FILTERS,
     L_MAPPING,
@@ -92,7 +94,7 @@ wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b)
 {
     const wharf_rows *rows;
     wharf_str *const texts[] = {&b->resource, &b->action, &b->mode, &b->status, &b->match_by, &b->location_id,
-        &b->dates, &b->duplicates, &b->key_id, &b->source_url, &b->source_file};
+        &b->dates, &b->duplicates, &b->key_id, &b->source_url, &b->source_file, &b->parent};
     wharf_val v;
     wharf_status s = query_about(req, load_sql, id, &rows);
 
@@ -103,7 +105,9 @@ wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b)
         .in_request = b->in_request,
         .deadline_us = b->deadline_us,
         .bytes = b->bytes,
-        .array = b->array};
+        .array = b->array,
+        .fd = b->fd,
+        .file_name = b->file_name};
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         *texts[i] = row_text(rows, 0, i);
     b->properties = row_json(rows, 0, L_PROPERTIES);

@@ -83,18 +83,63 @@ static wharf_status check_filters(struct batch *b)
     return batches_kernel->resolve(b->req, b->resource.p, b->filters, 0, &ids, &n);
 }
 
+/* Fields that columns are said to fill are fields. */
+static wharf_status check_mapping(struct batch *b)
+{
+    for (const wharf_json *m = b->mapping ? W->json->at(b->mapping, 0) : NULL; m; m = W->json->next(m)) {
+        wharf_str key = W->json->key(m);
+        const char *dot = memchr(key.p, '.', key.n);
+        wharf_str root = W->mem->dup(b->req, key.p, dot ? (size_t)(dot - key.p) : key.n);
+
+        if (!definition_property(b->definition, root))
+            W->err->add(b->req, "validation.failed", W->mem->format(b->req, "column_mapping.%s", key.p).p,
+                "%s is no field of this resource", key.p);
+    }
+    return W->err->current(b->req);
+}
+
+static bool begins(wharf_str s, const char *with)
+{
+    size_t n = strlen(with);
+
+    for (size_t i = 0; i < n; i++) {
+        char c = i < s.n ? s.p[i] : 0;
+
+        if ((c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c) != with[i])
+            return false;
+    }
+    return true;
+}
+
+static wharf_status check_text(struct batch *b, wharf_str text)
+{
+    wharf_status s = check_mapping(b);
+
+    if (s != WHARF_OK)
+        return s;
+    if (begins(text, "data:"))
+        return file_take_data_url(b, text);
+    if (!strstr(text.p, "://"))
+        return W->err->fail(b->req, "batch.data_invalid", "data", NULL);
+    b->source_url = text;
+    return file_check_url(b, text);
+}
+
 static wharf_status check_data(struct batch *b, const wharf_json *body)
 {
     const wharf_json *data = W->json->get(body, "data");
+    wharf_str text;
 
     if (b->filters)
         return check_filters(b);
-    if (b->array && !W->json->count(b->array))
-        return W->err->fail(b->req, "batch.data_empty", "data", NULL);
-    if (!b->array)
-        return W->err->fail(b->req, "batch.data_invalid", "data", NULL);
-    (void)data;
-    return WHARF_OK;
+    if (b->array)
+        return W->json->count(b->array) ? WHARF_OK : W->err->fail(b->req, "batch.data_empty", "data", NULL);
+    b->from_file = true;
+    if (W->json->text(data, &text))
+        return check_text(b, text);
+    if (!is(b->mode, "async"))
+        return W->err->fail(b->req, "validation.failed", "data", "A file that is to come later needs the mode async");
+    return check_mapping(b);
 }
 
 static wharf_status judge(struct batch *b, const wharf_json *body)
@@ -116,6 +161,7 @@ static void plan_phases(struct batch *b)
 {
     bool queued = is(b->mode, "async");
 
+    b->phases[FETCHING].there = b->from_file && !b->bytes.n;
     b->phases[RESOLVING].there = b->filters != NULL;
     b->phases[PARSING].there = !b->filters;
     b->phases[VALIDATING].there = true;
@@ -142,7 +188,7 @@ static wharf_status make_row(struct batch *b, const wharf_json *body, const whar
     W->json->put(out, "action", val_text(b->action));
     W->json->put(out, "mode", val_text(b->mode));
     W->json->put(out, "via", val_text(z(b->from_file ? "file" : "api")));
-    W->json->put(out, "status", val_text(WHARF_S("queued")));
+    W->json->put(out, "status", val_text(z(b->from_file && !b->bytes.n && !b->source_url.n ? "requested" : "queued")));
     W->json->put(out, "match_by", val_text(b->match_by));
     W->json->put(out, "duplicate_handling", val_text(b->duplicates));
     W->json->put(out, "save_result_date_format", val_text(b->dates));
@@ -164,16 +210,55 @@ static wharf_status make_row(struct batch *b, const wharf_json *body, const whar
 
 /* ---- the request ---- */
 
+/* So many may wait in one organization. */
+static wharf_status check_queue(struct batch *b)
+{
+    static const char sql[] =
+        "SELECT count(*) FROM batches.batch WHERE organization_id = $1::text AND status IN ('requested', 'queued')"
+        " AND deleted_at IS NULL";
+    wharf_val organization = val_text(W->req->organization(b->req));
+    const wharf_rows *rows;
+    wharf_status s = is(b->mode, "async") ? W->db->query(b->req, sql, &organization, 1, &rows) : WHARF_OK;
+
+    if (s == WHARF_OK && is(b->mode, "async") && row_int(rows, 0, 0) >= QUEUED_MAX)
+        return W->err->fail(
+            b->req, "rate_limited", "endpoint", "%d batches wait already; let some of them end", QUEUED_MAX);
+    return s;
+}
+
+static wharf_status keep_source(struct batch *b, wharf_str url, const wharf_json *options)
+{
+    static const char sql[] = "UPDATE batches.batch SET source_url = $3::text, file_options = $4::jsonb"
+                              " WHERE organization_id = $2::text AND id = $1::text";
+    wharf_val args[4] = {
+        val_text(b->id), val_text(W->req->organization(b->req)), val_text_or_null(url), val_json(options)};
+    bool later = is(b->mode, "async") || b->save_upload || b->bytes.n > INLINE_PARSE_BYTES;
+    wharf_status s = W->db->exec(b->req, sql, args, 4, NULL);
+
+    b->source_url = url;
+    b->file_options = options;
+    return s == WHARF_OK && b->bytes.n && later ? file_keep_bytes(b) : s;
+}
+
 /* Whatever happens from here on happens with the answer or not at all. */
 static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_rest)
 {
+    wharf_str url = b->source_url;
+    const wharf_json *options = b->file_options;
     const wharf_rec *rec;
-    wharf_status s;
+    wharf_status s = check_queue(b);
 
     plan_phases(b);
-    s = make_row(b, body, &rec);
+    if (s == WHARF_OK)
+        s = make_row(b, body, &rec);
     if (s == WHARF_OK)
         s = batch_load(b->req, W->res->id(rec), b);
+    if (s == WHARF_OK && b->from_file)
+        s = keep_source(b, url, options);
+    if (s == WHARF_OK && is(b->status, "requested")) {
+        *ret_rest = true;
+        return file_await(b);
+    }
     return s == WHARF_OK ? run_in_request(b, ret_rest) : s;
 }
 
@@ -187,6 +272,8 @@ wharf_status batches_post(wharf_req *req, void *arg)
     (void)arg;
     b->req = req;
     b->in_request = true;
+    b->fd = -1;
+    b->source_url = b->file_name = WHARF_S("");
     if (s == WHARF_OK) {
         read_body(b, body);
         s = judge(b, body);

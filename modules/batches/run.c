@@ -8,7 +8,7 @@
 
 #include "batches.h"
 
-enum { CONFLICT_TRIES = 5, SECOND_US = 1000000, PROCESSING_MARK = 1000000, EARLY_TRIES = 5 };
+enum { CONFLICT_TRIES = 5, SECOND_US = 1000000, PROCESSING_MARK = 1000000, REVOKED_CHECK_US = 5 * 1000000 };
 
 /* ---- one chunk ---- */
 
@@ -212,12 +212,16 @@ static bool interrupted(struct batch *b)
     if (b->in_request)
         return monotonic_us() > b->deadline_us;
     b->stopping = W->event->progress(b->req, ++b->steps, 0) != 0;
+    if (monotonic_us() - b->asked_us > REVOKED_CHECK_US) {
+        b->asked_us = monotonic_us();
+        if (batch_act(b, &b->revoked) != WHARF_OK)
+            return b->stopping = true;
+    }
     b->timed_out = W->req->now_us(b->req) - b->started_us > RUN_HOURS * 3600LL * SECOND_US;
-    return b->stopping || b->timed_out || b->cancel_asked;
+    return b->stopping || b->timed_out || b->cancel_asked || b->revoked;
 }
 
-/* *ret_rest: chunks are left. */
-static wharf_status walk(struct batch *b, enum phase_name phase, bool *ret_rest)
+wharf_status walk(struct batch *b, enum phase_name phase, bool *ret_rest)
 {
     int number = -1;
     bool found = true;
@@ -258,30 +262,60 @@ static wharf_status fits_request(struct batch *b, enum phase_name before, bool *
     return s;
 }
 
-wharf_status run_in_request(struct batch *b, bool *ret_rest)
+static wharf_status phases_in_request(struct batch *b, bool *ret_rest)
 {
+    bool queued = *ret_rest;
     wharf_status s = WHARF_OK;
 
-    *ret_rest = false;
-    b->deadline_us = monotonic_us() + IN_REQUEST_SECONDS * SECOND_US;
-    batches_events->cause(b->req, b->id, 0, b->quiet);
     if (b->phases[PARSING].there) {
         phase_begin(b, PARSING);
         s = source_parse(b);
         phase_end(b, PARSING, PHASE_COMPLETED);
     }
-    if (s == WHARF_OK)
+    if (s == WHARF_OK && !queued)
         s = fits_request(b, VALIDATING, ret_rest);
-    if (s == WHARF_OK)
-        s = walk(b, VALIDATING, ret_rest);
+    if (s != WHARF_OK || queued)
+        return s;
+    s = walk(b, VALIDATING, ret_rest);
     if (s == WHARF_OK && !*ret_rest && b->phases[PROCESSING].there) {
         s = fits_request(b, PROCESSING, ret_rest);
         if (s == WHARF_OK && !*ret_rest)
             s = walk(b, PROCESSING, ret_rest);
     }
+    return s;
+}
+
+/* A file that is large for a request is parsed in the background. */
+static wharf_status is_large(struct batch *b, bool *ret_large)
+{
+    wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info), .size = (int64_t)b->bytes.n};
+    wharf_status s = b->bytes.n || !b->source_file.n ? WHARF_OK : batches_blob->info(b->req, b->source_file, &info);
+
+    *ret_large = s == WHARF_OK && is(b->mode, "mixed") && info.size > INLINE_PARSE_BYTES;
+    return s;
+}
+
+wharf_status run_in_request(struct batch *b, bool *ret_rest)
+{
+    wharf_status s = WHARF_OK;
+
+    *ret_rest = is(b->mode, "async");
+    b->deadline_us = monotonic_us() + IN_REQUEST_SECONDS * SECOND_US;
+    batches_events->cause(b->req, b->id, 0, b->quiet);
+    if (b->phases[FETCHING].there && !*ret_rest) {
+        phase_begin(b, FETCHING);
+        s = source_fetch(b);
+        phase_end(b, FETCHING, PHASE_COMPLETED);
+    }
+    if (s == WHARF_OK && !*ret_rest)
+        s = is_large(b, ret_rest);
+    if (s == WHARF_OK && (!*ret_rest || b->array))
+        s = phases_in_request(b, ret_rest);
     if (s == WHARF_OK && !*ret_rest)
         return batch_end(b, "completed", WHARF_S(""));
     b->status = WHARF_S("queued");
     b->chunk = b->tries = 0;
-    return s == WHARF_OK ? batch_note(b) : s;
+    if (s == WHARF_OK)
+        s = batch_note(b);
+    return s == WHARF_OK ? batch_enqueue(b) : s;
 }

@@ -1,28 +1,298 @@
-/* source.c - where items come from: the array of the request, a file, a batch that is tried again. */
+/* source.c - where items come from: the array of a request, a file, filters, a batch that is tried again (spec 10 sections 7 and 9).
+ *
+ * What is wrong with all of it is told to who asks, in a request; in the background it is the batch's reason. Leaves to others: reading files
+ * (wharf.import), fetching them (wharf.fetch), names that stand for ids (names.c), items (intake.c).
+ */
+#include <unistd.h>
+
 #include "batches.h"
+
+enum { GROUP_COMMIT = 20 }; /* chunks of the background that are written together */
+
+wharf_status source_fail(struct batch *b, const char *code, const char *path, wharf_str message)
+{
+    if (b->in_request)
+        return W->err->fail(b->req, code, path, "%s", message.p);
+    b->reason = W->mem->dup(b->req, code, strlen(code)).p;
+    return W->err->fail(b->req, "conflict", NULL, "%s: %s", code, message.p);
+}
 
 static wharf_status too_many(struct batch *b, size_t most)
 {
-    return W->err->fail(b->req, "batch.too_many_items", "data", "A batch has at most %zu items in this form", most);
+    return source_fail(b, "batch.too_many_items", b->filters ? "filters" : "data",
+        W->mem->format(b->req, "A batch has at most %zu items in this form", most));
 }
 
-static wharf_status take_array(struct batch *b, struct intake *in)
+/* ---- groups of items ---- */
+
+/* Items of one chunk: everything that is made for them goes when they are written. */
+struct group {
+    struct intake *in;
+    wharf_scope *scope;
+};
+
+static void group_open(struct batch *b, struct group *g)
+{
+    if (!g->scope)
+        g->scope = W->mem->scope_begin(b->req);
+}
+
+/* Writes the chunk. In the background some of them are committed: they show, and the worker is seen to live. */
+static wharf_status group_close(struct batch *b, struct group *g)
+{
+    wharf_status s = g->scope ? intake_flush(g->in) : WHARF_OK;
+
+    if (s == WHARF_OK && g->scope && !b->in_request && ++b->steps % GROUP_COMMIT == 0) {
+        s = batch_note(b);
+        if (s == WHARF_OK)
+            s = W->db->commit(b->req);
+        if (s == WHARF_OK && W->event->progress(b->req, b->steps, 0))
+            s = W->err->fail(b->req, "overloaded", NULL, "the worker ends");
+        if (s == WHARF_OK)
+            s = W->db->begin(b->req);
+    }
+    if (g->scope)
+        W->mem->scope_end(b->req, g->scope);
+    g->scope = NULL;
+    return s;
+}
+
+/* ---- arrays and old batches ---- */
+
+static wharf_status take_array(struct batch *b, struct group *g)
 {
     const wharf_str none = WHARF_S("");
     wharf_status s = W->json->count(b->array) > ARRAY_MAX ? too_many(b, ARRAY_MAX) : WHARF_OK;
 
-    for (const wharf_json *e = W->json->at(b->array, 0); e && s == WHARF_OK; e = W->json->next(e))
-        s = intake_add(in, e, 0, none, none, none);
+    for (const wharf_json *e = W->json->at(b->array, 0); e && s == WHARF_OK; e = W->json->next(e)) {
+        group_open(b, g);
+        s = intake_add(g->in, e, 0, none, none, none);
+        if (s == WHARF_OK && intake_full(g->in))
+            s = group_close(b, g);
+    }
     return s;
+}
+
+static bool failed(char state)
+{
+    return state == 'a' || state == 'v' || state == 'e' || state == 's';
+}
+
+static wharf_status take_failed(struct batch *b, struct group *g)
+{
+    const wharf_str none = WHARF_S("");
+    struct batch parent = {.req = b->req, .id = b->parent};
+    bool found = true;
+    wharf_status s = WHARF_OK;
+
+    for (int number = 0; s == WHARF_OK && found; number++) {
+        struct chunk c;
+        int i = 0;
+
+        group_open(b, g);
+        s = chunk_load(&parent, number, false, &c, &found);
+        for (const wharf_json *e = s == WHARF_OK && found ? W->json->at(c.items, 0) : NULL; e && s == WHARF_OK;
+             e = W->json->next(e), i++) {
+            if (failed(c.states[i]))
+                s = intake_add(g->in, e, 0, none, none, none);
+        }
+        if (s == WHARF_OK)
+            s = group_close(b, g);
+    }
+    return s;
+}
+
+/* ---- files ---- */
+
+static wharf_status source_open(struct batch *b)
+{
+    wharf_status s;
+    int64_t at, length;
+
+    if (b->fd >= 0 || b->bytes.n || !b->source_file.n)
+        return WHARF_OK;
+    s = batches_blob->open(b->req, b->source_file, 0, -1, &b->fd, &at, &length);
+    return s == WHARF_OK && at ? W->err->fail(b->req, "internal", NULL, "a file that begins in the middle") : s;
+}
+
+void source_close(struct batch *b)
+{
+    if (b->fd >= 0)
+        close(b->fd);
+    b->fd = -1;
+}
+
+static wharf_status read_options(struct batch *b, const wharf_json **ret)
+{
+    wharf_out *out = W->json->writer(b->req);
+
+    W->json->open(out, NULL, '{');
+    if (b->file_options)
+        W->json->put(out, "file", val_json(b->file_options));
+    if (b->mapping)
+        W->json->put(out, "column_mapping", val_json(b->mapping));
+    W->json->close(out);
+    return W->json->result(b->req, out, ret);
+}
+
+wharf_status source_read(struct batch *b, wharf_import **ret)
+{
+    const wharf_json *options;
+    wharf_status s = source_open(b);
+
+    if (s == WHARF_OK)
+        s = read_options(b, &options);
+    if (s == WHARF_OK)
+        *ret = batches_files->open(b->req, b->resource.p, b->bytes.n ? -1 : b->fd, b->bytes, options);
+    return s;
+}
+
+/* Rows up to the end of a chunk; then what they name is looked up together. */
+struct rows {
+    const wharf_json *items[CHUNK_ITEMS];
+    int64_t lines[CHUNK_ITEMS];
+    wharf_str codes[CHUNK_ITEMS], paths[CHUNK_ITEMS], messages[CHUNK_ITEMS];
+    size_t n;
+};
+
+static wharf_status read_row(struct batch *b, wharf_import *file, struct rows *rows)
+{
+    wharf_str code, path, message;
+    size_t i = rows->n++;
+
+    rows->lines[i] = (int64_t)batches_files->row(file);
+    rows->codes[i] = rows->paths[i] = rows->messages[i] = WHARF_S("");
+    if (batches_files->row_error(file, 0, &code, &path, &message)) {
+        rows->codes[i] = W->mem->dup(b->req, code.p, code.n);
+        rows->paths[i] = W->mem->dup(b->req, path.p, path.n);
+        rows->messages[i] = W->mem->dup(b->req, message.p, message.n);
+    }
+    return batches_files->object(b->req, file, &rows->items[i]);
+}
+
+static wharf_status take_rows(struct batch *b, struct group *g, struct rows *rows)
+{
+    wharf_status s = names_resolve(b, rows->items, rows->n, rows->codes, rows->paths, rows->messages);
+
+    for (size_t i = 0; i < rows->n && s == WHARF_OK; i++) {
+        s = intake_add(g->in, rows->items[i], rows->lines[i], rows->codes[i], rows->paths[i], rows->messages[i]);
+        if (s == WHARF_OK && intake_count(g->in) > ITEMS_MAX)
+            s = too_many(b, ITEMS_MAX);
+        if (s == WHARF_OK && intake_full(g->in) && i + 1 < rows->n)
+            s = intake_flush(g->in);
+    }
+    rows->n = 0;
+    return s == WHARF_OK ? group_close(b, g) : s;
+}
+
+static wharf_status take_table(struct batch *b, struct group *g, wharf_import *file, uint32_t *ret_event)
+{
+    struct rows *rows = W->mem->alloc(b->req, sizeof(*rows));
+    wharf_status s = WHARF_OK;
+
+    while (s == WHARF_OK) {
+        group_open(b, g);
+        while (s == WHARF_OK && rows->n < CHUNK_ITEMS && (*ret_event = batches_files->next(file)) == WHARF_IMPORT_ROW)
+            s = read_row(b, file, rows);
+        if (s == WHARF_OK && *ret_event == WHARF_IMPORT_FAILED)
+            break;
+        if (s == WHARF_OK)
+            s = take_rows(b, g, rows);
+        if (*ret_event != WHARF_IMPORT_ROW)
+            break;
+    }
+    return s;
+}
+
+static wharf_status file_problem(struct batch *b, wharf_import *file)
+{
+    wharf_str code = WHARF_S("file.unsupported_type"), message = WHARF_S("The file can not be read");
+
+    batches_files->problem(file, &code, &message);
+    return source_fail(b, W->mem->dup(b->req, code.p, code.n).p, is(code, "param.invalid") ? "file" : "data", message);
+}
+
+static wharf_status take_file(struct batch *b, struct group *g)
+{
+    uint32_t event = WHARF_IMPORT_END;
+    wharf_import *file;
+    wharf_status s = source_read(b, &file);
+
+    if (s != WHARF_OK)
+        return s;
+    s = block_member(b->block, "group") ? groups_take(b, g->in, file, &event) : take_table(b, g, file, &event);
+    if (s == WHARF_OK && event == WHARF_IMPORT_FAILED)
+        s = file_problem(b, file);
+    else if (s == WHARF_OK && !intake_count(g->in))
+        s = source_fail(b, "batch.data_empty", "data", WHARF_S("The file has no row"));
+    if (s == WHARF_OK)
+        s = source_describe(b, file);
+    batches_files->close(file);
+    return s;
+}
+
+/* ---- the phases ---- */
+
+static wharf_status start_over(struct batch *b)
+{
+    wharf_status s = query_about(
+        b->req, "DELETE FROM batches.chunk WHERE organization_id = $2::text AND batch_id = $1::text", b->id, NULL);
+
+    return s == WHARF_OK
+               ? query_about(b->req,
+                     "DELETE FROM batches.line WHERE organization_id = $2::text AND batch_id = $1::text", b->id, NULL)
+               : s;
 }
 
 wharf_status source_parse(struct batch *b)
 {
-    struct intake *in = intake_begin(b);
-    wharf_status s = in ? take_array(b, in) : WHARF_UNAVAILABLE;
+    struct group g = {.in = intake_begin(b)};
+    wharf_status s = g.in ? WHARF_OK : WHARF_UNAVAILABLE;
+
+    if (s == WHARF_OK && !b->in_request)
+        s = start_over(b);
+    if (s == WHARF_OK)
+        s = b->array ? take_array(b, &g) : b->parent.n ? take_failed(b, &g) : take_file(b, &g);
+    if (s == WHARF_OK)
+        s = group_close(b, &g);
+    if (s == WHARF_OK)
+        s = intake_end(g.in);
+    intake_free(g.in);
+    source_close(b);
+    return s;
+}
+
+/* One statement sees one moment. */
+wharf_status source_resolve(struct batch *b)
+{
+    const wharf_str none = WHARF_S("");
+    struct group g = {.in = intake_begin(b)};
+    const wharf_str *ids;
+    size_t n = 0;
+    wharf_status s = g.in ? start_over(b) : WHARF_UNAVAILABLE;
 
     if (s == WHARF_OK)
-        s = intake_end(in);
-    intake_free(in);
+        s = batches_kernel->resolve(b->req, b->resource.p, b->filters, ITEMS_MAX, &ids, &n);
+    if (s == WHARF_OK && n > ITEMS_MAX)
+        s = too_many(b, ITEMS_MAX);
+    for (size_t i = 0; i < n && s == WHARF_OK; i++) {
+        wharf_out *out;
+        const wharf_json *item;
+
+        group_open(b, &g);
+        out = W->json->writer(b->req);
+        W->json->open(out, NULL, '{');
+        W->json->put(out, "id", val_text(ids[i]));
+        W->json->close(out);
+        s = W->json->result(b->req, out, &item);
+        if (s == WHARF_OK)
+            s = intake_add(g.in, item, 0, none, none, none);
+        if (s == WHARF_OK && intake_full(g.in))
+            s = group_close(b, &g);
+    }
+    if (s == WHARF_OK)
+        s = group_close(b, &g);
+    b->phases[RESOLVING].total = b->phases[RESOLVING].processed = (int64_t)n;
+    intake_free(g.in);
     return s;
 }

@@ -37,7 +37,7 @@ typedef struct wharf_blob_api {
         int64_t expires_us /* 0: never */, wharf_str *ret_id);
     void (*abort)(wharf_req *req, wharf_blob_writer *w);
 
-    /* A file that somebody will bring through a link of kind WHARF_BLOB_PUT: once, of exactly that type, and of that size (-1: any up
+    /* A file that somebody will bring through a link of kind WHARF_BLOB_PUT: once, of exactly that type (empty: of any), and of that size (-1: any up
      * to max_bytes; -1: up to blob.upload_limit). Nothing has come by expires_us: it is gone. */
     wharf_status (*await)(wharf_req *req, wharf_str name, wharf_str type, int64_t size, int64_t max_bytes, int64_t expires_us,
         wharf_str *ret_id);

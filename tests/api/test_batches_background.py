@@ -1,0 +1,201 @@
+"""Batches that run in the background (spec 10 sections 4 and 12): queued, canceled, tried again, by filters, by upload."""
+import io
+import json
+import time
+import zipfile
+
+import pytest
+import requests
+
+from test_batches import BATCHES, ids, lines, run
+from wharf import make_location
+
+
+def wait(client, id, *wanted, seconds=30):
+    end = time.monotonic() + seconds
+    while True:
+        b = client.get(f"{BATCHES}/{id}").data
+        if b["status"] in (wanted or ("completed", "failed", "timed_out", "canceled", "expired")):
+            return b
+        assert time.monotonic() < end, b
+        time.sleep(0.03)
+
+
+def later(client, data, **more):
+    b = run(client, data, mode=more.pop("mode", "async"), expect=202, **more)
+    assert b["status"] == "queued" and "results" not in b
+    return wait(client, b["id"])
+
+
+def items(client, b, **query):
+    return client.get(f"{BATCHES}/{b['id']}/items?limit=1000&" + "&".join(f"{k}={v}" for k, v in query.items())).data
+
+
+def test_async_does_what_sync_does(fresh):
+    client = fresh.client()
+    data = [{"name": f"N{i}"} if i % 10 else {"name": "x" * 200} for i in range(450)]
+    b = later(client, data)
+    assert (b["status"], b["progress"], b["reason"]) == ("completed", 100, None)
+    assert [(p["name"], p["mode"], p["status"], p["processed"], p["error"]) for p in b["phases"]] == [
+        ("parsing", "sync", "completed", 450, 0), ("validating", "async", "completed", 450, 45), ("processing", "async", "completed", 405, 0)]
+    assert b["stats"]["created"] == b["stats"]["events"] == 405 and b["stats"]["errors"] == 45
+    assert b["started_at"] and b["finished_at"]
+    same = run(client, data)
+    assert same["stats"] == b["stats"]
+    made = items(client, b, state="done")
+    assert [i["index"] for i in made] == [i for i in range(450) if i % 10]
+    names = dict(fresh.server.sql("SELECT id, name FROM contacts.contact WHERE organization_id = %s", fresh.id))
+    assert all(names[i["result_id"]] == f"N{i['index']}" for i in made)
+    told = fresh.told("type, actor_id, batch_id", "batch_id = %s", b["id"])
+    assert len(told) == 406 and {t[1] for t in told} == {b["created_by"]} and told[-1][0] == "batch.completed"
+
+
+def test_mixed_processes_what_is_little_at_once(client):
+    few = run(client, [{"name": f"M{i}"} for i in range(100)], mode="mixed")
+    assert few["status"] == "completed" and {p["mode"] for p in few["phases"]} == {"sync"}
+    b = later(client, [{"name": f"M{i}"} for i in range(101)] + [{}] * 20, mode="mixed")
+    assert [p["mode"] for p in b["phases"]] == ["sync", "sync", "async"] and b["stats"]["created"] == 101 and b["stats"]["errors"] == 20
+
+
+def test_limits(client):
+    client.refused("POST", BATCHES, 400, "batch.too_many_items", ["data"], {"resource": "contact", "action": "merge", "mode": "async", "data": [{}] * 10001})
+
+
+def test_cancel_before_it_begins(client, server):
+    held = [run(client, [{"name": f"H{i}"} for i in range(3000)], mode="async", expect=202)["id"] for _ in range(2)]
+    waiting = run(client, [{"name": "Never"}], mode="async", expect=202)
+    a = client.post(f"{BATCHES}/{waiting['id']}/cancel", {})
+    assert a.status in (200, 202), a
+    b = wait(client, waiting["id"])
+    assert b["status"] in ("canceled", "completed")
+    if b["status"] == "canceled":
+        assert b["stats"]["skipped"] == 1
+        client.post(f"{BATCHES}/{waiting['id']}/cancel", {}, expect=200)
+    for id in held:
+        client.post(f"{BATCHES}/{id}/cancel", {})
+        wait(client, id)
+
+
+def test_cancel_while_it_runs_and_retry(fresh):
+    client = fresh.client()
+    b = run(client, [{"name": f"C{i}"} if i % 500 else {} for i in range(6000)], mode="async", expect=202, duplicate_handling="use_first")
+    end = time.monotonic() + 30
+    while client.get(f"{BATCHES}/{b['id']}").data["stats"]["created"] == 0:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert client.post(f"{BATCHES}/{b['id']}/cancel", {}, expect=None).status in (200, 202)
+    b = wait(client, b["id"])
+    s = b["stats"]
+    assert b["status"] == "canceled" and s["skipped"] and s["created"] + s["skipped"] + s["errors"] + s["ignored"] == 6000
+    assert b["phases"][-1]["status"] == "skipped"
+    assert fresh.server.sql("SELECT count(*) FROM contacts.contact WHERE organization_id = %s", fresh.id)[0][0] == s["created"]
+    client.post(f"{BATCHES}/{b['id']}/cancel", {}, expect=200)
+    again = client.post(f"{BATCHES}/{b['id']}/retry", {}, expect=202).data
+    assert again["parent_batch_id"] == b["id"]
+    again = wait(client, again["id"])
+    assert again["stats"]["created"] == s["skipped"] and again["stats"]["errors"] == s["errors"]
+    assert fresh.server.sql("SELECT count(*), count(DISTINCT name) FROM contacts.contact WHERE organization_id = %s", fresh.id)[0] == (5988, 5988)
+    assert again["id"] in client.get(f"{BATCHES}?parent_batch_id={b['id']}").ids
+    assert {t[0] for t in fresh.told("type", "batch_id = %s AND type LIKE 'batch.%%'", b["id"])} == {"batch.failed"}
+
+
+def test_what_can_not_be_canceled_or_tried_again(client, server):
+    b = run(client, [{"name": "x"}])
+    client.refused("POST", f"{BATCHES}/{b['id']}/cancel", 409, "batch.not_cancelable", body={})
+    client.refused("POST", f"{BATCHES}/{b['id']}/retry", 409, "batch.nothing_to_retry", body={})
+    b = run(client, [{}])
+    server.sql("UPDATE batches.batch SET kept = false WHERE id = %s", b["id"])
+    client.refused("POST", f"{BATCHES}/{b['id']}/retry", 409, "batch.payload_expired", body={})
+    client.refused("POST", f"{BATCHES}/batch_0000000000000000000000/retry", 404, "not_found", body={})
+
+
+# ---- filters ----
+
+def filtered(client, filters, action="merge", expect=202, **more):
+    return client.post(BATCHES, {"resource": "contact", "action": action, "data": [], "filters": filters, **more}, expect=expect)
+
+
+def test_filters(fresh):
+    client = fresh.client()
+    crew = client.post("/v1/groups", {"name": "Crew", "resource": "contact"}, expect=201).data["id"]
+    run(client, [{"name": f"F{i}", "groups": [crew] if i < 5 else [], "metadata": {"n": str(i % 2)}} for i in range(12)])
+    b = wait(client, filtered(client, {"group_id": [crew]}, properties={"notes": "crew"}, mode="sync").data["id"])
+    assert b["mode"] == "async" and b["filters"] == {"group_id": [crew]} and b["checksum"] is None
+    assert [(p["name"], p["total"], p["success"]) for p in b["phases"]] == [("resolving", 5, 5), ("validating", 5, 5), ("processing", 5, 5)]
+    assert b["stats"]["updated"] == 5
+    assert sum(c["notes"] == "crew" for c in client.get("/v1/contacts?limit=100").data) == 5
+    b = wait(client, filtered(client, {"metadata": {"n": "1"}}, action="overwrite", properties={"name": "Same"}).data["id"])
+    assert b["stats"]["overwritten"] == 6
+    b = wait(client, filtered(client, {"created_at": {"lte": "2100-01-01T00:00:00Z"}}, action="delete").data["id"])
+    assert b["stats"]["deleted"] == 12 and client.get("/v1/contacts").data == []
+
+
+def test_filters_are_judged_at_once(client):
+    def refused(code, errors, filters, action="merge", **more):
+        client.refused("POST", BATCHES, 400, code, errors, {"resource": "contact", "action": action, "data": [], "filters": filters, **({"properties": {"notes": "x"}} if action == "merge" else {}), **more})
+    refused("batch.filters_empty", ["filters"], {})
+    refused("batch.filters_with_data", ["data"], {"group_id": ["grp_0000000000000000000000"]}, data=[{"name": "x"}])
+    refused("param.invalid", ["filters.created_at"], {"created_at": {"gte": "2024-01-01"}})  # date-only
+    refused("param.invalid", ["filters.created_at"], {"created_at": "gte:2024-01-01"})
+    refused("param.invalid", ["filters.odd"], {"odd": 1})
+    for key in ("page", "limit", "cursor", "order_by", "direction", "fields", "include_documents"):
+        refused("param.invalid", [f"filters.{key}"], {key: "1"})
+    refused("batch.properties_required", ["properties"], {"external_id": "x"}, properties={})
+    refused("batch.properties_invalid", ["properties"], {"external_id": "x"}, action="delete", properties={"notes": "x"})
+
+
+def test_filters_reach_what_the_key_reaches(fresh):
+    admin = fresh.client()
+    places = [make_location(admin, n)["id"] for n in "AB"]
+    made = [admin.post("/v1/contacts", {"name": f"L{i}", "locations": [places[i % 2]]}, expect=201).data["id"] for i in range(6)]
+    limited = fresh.client(locations=places[:1])
+    b = wait(limited, filtered(limited, {"created_at": {"lte": "2100-01-01T00:00:00Z"}}, properties={"notes": "seen"}).data["id"])
+    assert b["stats"]["updated"] == 3
+    assert [admin.get(f"/v1/contacts/{i}").data["notes"] for i in made] == ["seen", None] * 3
+
+
+def test_a_revoked_key_stops_its_batches(fresh, server):
+    admin, client = fresh.client(), fresh.client()
+    server.sql("UPDATE batches.batch SET status = status")
+    b = run(client, [{"name": f"R{i}"} for i in range(300)], mode="async", expect=202)
+    key = b["created_by"]
+    server.sql("UPDATE org.api_key SET revoked_at = now() WHERE id = %s", key)
+    done = wait(admin, b["id"])
+    if done["status"] != "completed":  # it may have been faster
+        assert (done["status"], done["reason"]) == ("failed", "batch.key_revoked")
+        assert done["stats"]["created"] + done["stats"]["skipped"] == 300
+
+
+def test_order_of_an_organization_and_turns_between_organizations(server):
+    """A small batch of another organization does not wait for the large ones of this one."""
+    busy, calm = server.organization().client(), server.organization().client()
+    large = [run(busy, [{"name": f"L{i}"} for i in range(4000)], mode="async", expect=202)["id"] for _ in range(3)]
+    small = later(calm, [{"name": "S"}])
+    assert small["status"] == "completed"
+    states = [busy.get(f"{BATCHES}/{id}").data["status"] for id in large]
+    assert states.count("processing") <= 2 and states != ["completed"] * 3, states
+    for id in large:
+        busy.post(f"{BATCHES}/{id}/cancel", {})
+        wait(busy, id)
+
+
+# ---- uploads ----
+
+def test_upload(client, server):
+    b = client.post(BATCHES, {"resource": "contact", "action": "merge", "mode": "async", "data": None}, expect=202).data
+    assert b["status"] == "requested" and b["_upload_url"] and b["via"] == "file"
+    fresh_link = client.get(f"{BATCHES}/{b['id']}").data["_upload_url"]
+    body = b"name,email\nUp One,up1@b.example\nUp Two,bad\n"
+    r = requests.put(server.base + fresh_link if fresh_link.startswith("/") else fresh_link, data=body, headers={"Content-Type": "text/plain"}, timeout=10)
+    assert r.status_code in (200, 201, 204), r.text
+    done = wait(client, b["id"])
+    assert (done["status"], done["stats"]["created"], done["stats"]["errors"], done["_upload_url"]) == ("completed", 1, 1, None)
+    assert [p["name"] for p in done["phases"]] == ["fetching", "parsing", "validating", "processing"]
+    assert done["file"]["format"] == "csv" and done["file"]["headers"] == ["name", "email"] and done["checksum"]
+    client.refused("POST", BATCHES, 400, "validation.failed", ["data"], {"resource": "contact", "action": "merge", "mode": "sync", "data": None})
+
+
+def test_an_upload_that_never_came(client, server):
+    b = client.post(BATCHES, {"resource": "contact", "action": "merge", "mode": "async", "data": None}, expect=202).data
+    client.post(f"{BATCHES}/{b['id']}/cancel", {}, expect=200)
+    assert client.get(f"{BATCHES}/{b['id']}").data["status"] == "canceled"

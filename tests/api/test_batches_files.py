@@ -1,0 +1,227 @@
+"""Batches from files (spec 10 sections 9 and 10): the same rows in every form, references by name, files of errors, results and uploads."""
+import base64
+import csv
+import io
+import json
+import zipfile
+
+import pytest
+import requests
+
+from test_batches import BATCHES, ids, lines, run
+from test_batches_background import later, wait
+
+
+def data_url(body, type="text/csv", more=""):
+    body = body.encode() if isinstance(body, str) else body
+    return f"data:{type}{more};base64," + base64.b64encode(body).decode()
+
+
+def sheet(rows):
+    import xlsxwriter
+    out = io.BytesIO()
+    book = xlsxwriter.Workbook(out, {"in_memory": True})
+    page = book.add_worksheet()
+    for r, row in enumerate(rows):
+        for c, cell in enumerate(row):
+            page.write(r, c, cell)
+    book.close()
+    return out.getvalue()
+
+
+def table(rows, delimiter=","):
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter, lineterminator="\r\n").writerows(rows)
+    return out.getvalue()
+
+
+ROWS = [["name", "email", "phone", "metadata.color", "external_id"],
+        ["Ann", "ann@b.example", "201 555 0101", "red", "x1"],
+        ["Bob", "no address", "", "", "x2"],
+        ["", "c@b.example", "", "", ""],
+        ["Dora", "dora@b.example", "", "007", "x1"],
+        ["Ed", "ed@b.example", "12", "", "x5"]]
+OBJECTS = [{k: v for k, v in (("name", r[0]), ("email", r[1]), ("phone", r[2]), ("metadata", {"color": r[3]} if r[3] else None), ("external_id", r[4])) if v} for r in ROWS[1:]]
+
+
+def picture(client, b):
+    rows = {r["id"]: {k: r[k] for k in ("name", "email", "phone", "metadata", "external_id")} for r in client.get("/v1/contacts?limit=100").data}
+    return {"done": [(r["index"], rows[r["id"]]) for r in b["results"]], "wrong": lines(b, "index", "phase", "code", "errors"), "stats": b["stats"]}
+
+
+def test_the_same_rows_in_every_form(server):
+    forms = {"array": OBJECTS, "csv": data_url(table(ROWS)), "semicolon": data_url(table(ROWS, ";")), "utf-16": data_url(table(ROWS).encode("utf-16")),
+             "json": data_url(json.dumps(OBJECTS), "application/json"), "lines": data_url("\n".join(map(json.dumps, OBJECTS)), "application/json"),
+             "xlsx": data_url(sheet(ROWS), "application/vnd.ms-excel")}
+    found = {}
+    for form, data in forms.items():
+        client = server.organization().client()
+        b = run(client, data)
+        found[form] = picture(client, b)
+        assert b["via"] == ("api" if form == "array" else "file")
+        assert [e["row"] for e in b["errors"]] == ([None] * 4 if form == "array" else [e["row"] for e in b["errors"]])
+        if form in ("csv", "xlsx"):
+            assert [e["row"] for e in b["errors"]] == [3, 4, 5, 6]
+            assert b["file"]["format"] == form and b["file"]["headers"] == ROWS[0] and b["file"]["unmapped_headers"] == []
+    for form, seen in found.items():
+        assert seen == found["array"], form
+    assert found["array"]["wrong"] == [(1, "validating", "validation.failed", ["email"]), (2, "validating", "validation.failed", ["name"]),
+                                       (3, "processing", "contact.exists", ["external_id"]), (4, "validating", "validation.failed", ["phone"])]
+
+
+def test_mapping_and_options_of_a_file(client):
+    b = run(client, data_url("Who;Mail;Odd\nZoë;zoe@b.example;1\n".encode("windows-1252")), column_mapping={"name": "Who", "email": "Mail"}, file={"encoding": "windows-1252"})
+    row = client.get(f"/v1/contacts/{ids(b)[0]}").data
+    assert (row["name"], row["email"]) == ("Zoë", "zoe@b.example")
+    assert b["file"]["unmapped_headers"] == ["Odd"] and b["file"]["delimiter"] == ";" and [w["code"] for w in b["warnings"]] == ["batch.header_unknown"]
+    assert b["column_mapping"] == {"name": "Who", "email": "Mail"}
+
+    def refused(code, text, errors=["data"], **more):
+        client.refused("POST", BATCHES, 400, code, errors, {"resource": "contact", "action": "merge", "mode": "sync", "data": data_url(text), **more})
+    refused("batch.header_unknown", "name,odd\nA,1\n", file={"strict_headers": True})
+    refused("batch.mapping_duplicate", "Who\nA\n", column_mapping={"name": "Who", "email": "Who"})
+    refused("validation.failed", "Who\nA\n", ["column_mapping.odd"], column_mapping={"odd": "Who"})
+    refused("batch.header_duplicate", "name,Name\nA,B\n")
+    refused("batch.header_missing", "x,y\n1,2\n")
+    refused("batch.data_empty", "name,email\n")
+    refused("file.csv_syntax", 'name\n"open\n')
+    refused("validation.failed", "name\nA\n", ["file.delimiter"], file={"delimiter": ";;"})
+    refused("file.unsupported_type", "%PDF-1.4\n\x00")
+    client.refused("POST", BATCHES, 400, "batch.base64_invalid", ["data"], {"resource": "contact", "action": "merge", "data": "data:text/csv;base64,@@@"})
+    client.refused("POST", BATCHES, 400, "batch.data_empty", ["data"], {"resource": "contact", "action": "merge", "data": "data:text/csv;base64,"})
+
+
+def test_cells_empty_null_and_lists(client):
+    g = [client.post("/v1/groups", {"name": n, "resource": "contact"}, expect=201).data["id"] for n in ("Red crew", "Blue crew")]
+    kept = client.post("/v1/contacts", {"name": "Kept", "notes": "old", "external_id": "k1"}, expect=201).data["id"]
+    text = table([["id", "name", "notes", "groups", "_code"], [kept, "", "\\N", "red CREW; " + g[1], "ignored"], ["", "Fresh", "", "Blue crew", ""],
+                  ["", "Lost", "", "No such crew", ""]])
+    b = run(client, data_url(text), properties={"notes": "all"})
+    rows = [client.get(f"/v1/contacts/{i}").data for i in ids(b)]
+    assert [(r["name"], r["notes"], sorted(x["id"] for x in r["groups"])) for r in rows] == [("Kept", None, sorted(g)), ("Fresh", "all", [g[1]])]
+    assert lines(b, "index", "row", "phase", "code", "errors") == [(2, 4, "parsing", "reference.not_found", ["groups"])]
+
+
+def test_rows_with_too_many_cells(client):
+    b = run(client, data_url("name\nA\nB,extra\n"))
+    assert lines(b, "index", "row", "phase", "code") == [(1, 3, "parsing", "row.too_many_columns")]
+
+
+# ---- files that are made ----
+
+def fetch(client, url):
+    return requests.get(client.server.base + url if url.startswith("/") else url, timeout=10)
+
+
+def links(client, b, *names):
+    row = client.get(f"{BATCHES}/{b['id']}?" + "&".join(f"include_{n}=true" for n in names)).data
+    return [row[f"_{n}_url"] for n in names]
+
+
+def test_files_of_errors_can_be_corrected_and_sent_again(client):
+    text = table([["Name", "E-Mail", "metadata.note"], ["Good", "good@b.example", "x"], ["Bad", "bad", "=HYPERLINK(1)"], ["Worse", "worse", "-5 (x)"], ["Fine", "", "+49 (201) 1"]])
+    b = run(client, data_url(text))
+    assert links(client, b, "errors_csv")[0] and client.get(f"{BATCHES}/{b['id']}").data["_errors_csv_url"] is None
+    as_json, as_csv = (fetch(client, u) for u in links(client, b, "errors_json", "errors_csv"))
+    told = as_json.json()
+    assert [(t["index"], t["row"], t["phase"], t["code"], t["errors"]) for t in told] == [(1, 3, "validating", "validation.failed", ["email"]), (2, 4, "validating", "validation.failed", ["email"])]
+    assert told[0]["data"] == {"name": "Bad", "email": "bad", "metadata": {"note": "=HYPERLINK(1)"}} and told[0]["violations"][0]["path"] == "email" and told[0]["id"] is None
+    rows = list(csv.reader(io.StringIO(as_csv.text)))
+    assert rows[0] == ["Name", "E-Mail", "metadata.note", "_index", "_row", "_phase", "_code", "_message"]
+    assert rows[1][:7] == ["Bad", "bad", "'=HYPERLINK(1)", "1", "3", "validating", "validation.failed"] and rows[2][2] == "'-5 (x)"
+    mended = as_csv.text.replace(",bad,", ",bad@b.example,").replace(",worse,", ",worse@b.example,")
+    again = run(client, data_url(mended))
+    assert again["stats"]["created"] == 2 and again["stats"]["errors"] == 0
+    assert client.get(f"/v1/contacts/{ids(again)[0]}").data["metadata"] == {"note": "=HYPERLINK(1)"}
+
+
+def test_files_of_errors_of_arrays(client):
+    b = run(client, [{"name": "Good"}, {"email": "x", "groups": ["a", "b"]}, 7])
+    as_csv = fetch(client, links(client, b, "errors_csv")[0])
+    rows = list(csv.DictReader(io.StringIO(as_csv.text)))
+    assert [(r["email"], r["groups"], r["_index"], r["_row"], r["_code"]) for r in rows] == [("x", "a;b", "1", "", "validation.failed"), ("", "", "2", "", "batch.shape")]
+    assert links(client, run(client, [{"name": "Good"}]), "errors_csv", "errors_json", "result_json", "upload_csv", "upload_json") == [None] * 5
+
+
+@pytest.mark.parametrize("format, kind", [("iso_8601", str), ("epoch", int), ("epoch_millis", int)])
+def test_result_file_in_its_date_format(client, format, kind):
+    b = run(client, [{"name": "One"}, {}, {"name": "Two"}], save_result=True, save_result_date_format=format)
+    assert b["save_result_date_format"] == format
+    rows = fetch(client, links(client, b, "result_json")[0]).json()
+    assert [r["name"] for r in rows] == ["One", "Two"] and [r["id"] for r in rows] == ids(b)
+    assert all(type(r["created_at"]) is kind for r in rows)
+    if kind is int:
+        assert (rows[0]["created_at"] > 10 ** 11) == (format == "epoch_millis")
+    gone = run(client, ids(b), action="delete", save_result=True)
+    assert fetch(client, links(client, gone, "result_json")[0]).json() == [{"id": i, "deleted": True} for i in ids(b)]
+
+
+def test_uploads_are_kept_when_asked_for(client):
+    text = table([["name", "metadata.k"], ["A", "1"], ["B", ""]])
+    b = run(client, data_url(text, more=";name=people.csv"), save_upload=True)
+    assert b["file"]["name"] == "people.csv" and b["file"]["size"] == len(text)
+    as_csv, as_json = (fetch(client, u) for u in links(client, b, "upload_csv", "upload_json"))
+    assert as_csv.content == text.encode() and as_json.json() == [{"name": "A", "metadata": {"k": "1"}}, {"name": "B", "metadata": {}}] or as_json.json()[1] == {"name": "B"}
+    b = later(client, [{"name": "C", "metadata": {"k": "2"}}], save_upload=True)
+    as_csv, as_json = (fetch(client, u) for u in links(client, b, "upload_csv", "upload_json"))
+    assert as_json.json() == [{"name": "C", "metadata": {"k": "2"}}] and as_csv.text == "name,metadata.k\r\nC,2\r\n"
+    assert run(client, data_url(text))["save_upload"] is False
+
+
+def test_links_end(client, server):
+    b = run(client, [{}])
+    url = links(client, b, "errors_json")[0]
+    assert fetch(client, url.replace("sig=", "sig=x")).status_code == 403
+    server.sql("UPDATE wharf.file SET expires_at = now() - interval '1 hour' WHERE organization_id = (SELECT organization_id FROM batches.batch WHERE id = %s)", b["id"])
+    assert fetch(client, url).status_code == 404
+    assert links(client, b, "errors_json") == [None]
+
+
+def test_large_file_in_the_background(fresh):
+    client = fresh.client()
+    text = table([["name", "email"]] + [[f"Row {i}", f"r{i}@b.example" if i % 1000 else f"bad{i}"] for i in range(5000)])
+    b = later(client, data_url(text))
+    assert (b["stats"]["created"], b["stats"]["errors"], b["file"]["size"]) == (4995, 5, len(text))
+    assert [(p["name"], p["mode"]) for p in b["phases"]] == [("parsing", "async"), ("validating", "async"), ("processing", "async")]
+    b = later(client, data_url('name\n"open'))
+    assert (b["status"], b["reason"], b["phases"][0]["status"]) == ("failed", "file.csv_syntax", "failed")
+
+
+# ---- hostile files ----
+
+def pack(**parts):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
+        for name, text in {"[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
+                           "_rels/.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Target="xl/workbook.xml" Type='
+                                          '"http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"/></Relationships>',
+                           "xl/_rels/workbook.xml.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" Target='
+                           '"worksheets/sheet1.xml" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet"/></Relationships>',
+                           "xl/workbook.xml": '<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/'
+                           'relationships"><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>', **parts}.items():
+            z.writestr(name, text)
+    return out.getvalue()
+
+
+SHEET = '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>%s</sheetData></worksheet>'
+HOSTILE = {
+    "zip bomb": (lambda: pack(**{"xl/worksheets/sheet1.xml": SHEET % (" " * (80 << 20))}), "file.too_complex"),
+    "billion laughs": (lambda: pack(**{"xl/worksheets/sheet1.xml": '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>' + SHEET % "&b;"}), "file.xlsx_invalid"),
+    "torn": (lambda: pack(**{"xl/worksheets/sheet1.xml": SHEET % ""})[:-40], "file.xlsx_invalid"),
+    "wide": (lambda: (",".join(f"c{i}" for i in range(1000)) + "\n1\n").encode(), "file.too_complex"),
+    "one endless line": (lambda: b"name\n" + b"x" * (6 << 20), "file.too_complex"),
+    "zeros": (lambda: b"name\nA\0B\n", "file.unsupported_type"),
+    "picture": (lambda: b"\x89PNG\r\n\x1a\n" + bytes(100), "file.unsupported_type"),
+    "old Excel": (lambda: bytes.fromhex("D0CF11E0A1B11AE1") + bytes(600), "file.unsupported_type"),
+    "deep JSON": (lambda: b'[{"name":' + b"[" * 100 + b"]" * 100 + b"}]", "file.too_complex"),
+    "broken JSON": (lambda: b'[{"name": "A"}, {', "file.json_syntax"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_get_documented_answers(client, name):
+    make, code = HOSTILE[name]
+    body = {"resource": "contact", "action": "merge", "mode": "sync", "data": data_url(make())}
+    client.refused("POST", BATCHES, 400, code, ["data"], body)
+    b = later(client, body["data"])
+    assert (b["status"], b["reason"], b["stats"]["created"]) == ("failed", code, 0)
