@@ -476,4 +476,22 @@ static wharf_status find(wharf_req *req, const wharf_match_label *label, const w
     return status == WHARF_OK ? W->json->result(req, out, ret) : status;
 }
 
-const wharf_contacts_match_api contacts_match = {WHARF_HEAD(wharf_contacts_match_api), find};
+static wharf_status who(wharf_req *req, wharf_str contact_id, const wharf_json **ret)
+{
+    static const char sql[] =
+        "SELECT jsonb_build_object('name', name, 'email', email, 'phone', phone, 'business',"
+        " COALESCE(metadata ->> 'business', metadata ->> 'company'), 'address', address) FROM contacts.contact"
+        " WHERE organization_id = $1::text AND id = $2::text AND deleted_at IS NULL"
+        " AND ($3::boolean OR locations = '[]' OR locations ?| $4::text[])";
+    const wharf_caller *caller = contacts_keys->caller(req);
+    struct ids reached = {(wharf_str *)caller->locations, caller->n_locations};
+    wharf_val args[4] = {wharf_text(W->req->organization(req)), wharf_text(contact_id),
+        wharf_truth(caller->all_locations), ids_array(req, &reached)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 4, &rows);
+
+    *ret = s == WHARF_OK && W->db->count(rows) ? json_at(rows, 0, 0) : NULL;
+    return s;
+}
+
+const wharf_contacts_match_api contacts_match = {WHARF_HEAD(wharf_contacts_match_api), find, who};

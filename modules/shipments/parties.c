@@ -1,4 +1,5 @@
-/* parties.c - sender and recipient: a contact's id, or who and where (docs/spec/03-shipments-and-trackers.md section 3). */
+/* parties.c - sender and recipient: a contact's id, or who and where (docs/spec/03-shipments-and-trackers.md section 3). What a party with a contact
+ * does not say itself is taken from the contact when it is written, and stays as it was when the contact changes. */
 #include "shipments.h"
 #include "shipments.gen.h"
 
@@ -8,9 +9,9 @@ static const char *at(wharf_req *req, const char *party, const char *member)
 }
 
 /* The address as the organization's others are kept; without the module locations as it was sent. */
-static wharf_status take_address(wharf_req *req, const wharf_json *party, const char *name, const wharf_json **ret)
+static wharf_status take_address(
+    wharf_req *req, const wharf_json *input, wharf_str line2, const char *name, const wharf_json **ret)
 {
-    const wharf_json *input = W->json->get(party, "address");
     wharf_out *out;
     wharf_str s;
     wharf_status status;
@@ -19,7 +20,7 @@ static wharf_status take_address(wharf_req *req, const wharf_json *party, const 
     if (json_is_null(input))
         return WHARF_OK;
     if (shipments_places) {
-        status = shipments_places->address(req, input, json_text(party, "address_line2"), at(req, name, "address"), &s);
+        status = shipments_places->address(req, input, line2, at(req, name, "address"), &s);
         return status == WHARF_OK ? W->json->parse(req, s, ret) : status;
     }
     if (W->json->type(input) == WHARF_J_OBJECT) {
@@ -36,9 +37,16 @@ static wharf_status take_address(wharf_req *req, const wharf_json *party, const 
     return W->json->result(req, out, ret);
 }
 
-static void put_member(wharf_req *req, wharf_out *out, const wharf_json *party, const char *name, const char *key)
+/* What the party itself says; else what its contact says. */
+static const wharf_json *said(const wharf_json *party, const wharf_json *contact, const char *key)
 {
-    const wharf_json *v = W->json->get(party, key);
+    const wharf_json *v = party ? W->json->get(party, key) : NULL;
+
+    return v || !contact ? v : W->json->get(contact, key);
+}
+
+static void put_member(wharf_req *req, wharf_out *out, const wharf_json *v, const char *name, const char *key)
+{
     wharf_str s = WHARF_S("");
 
     if (!json_is_null(v) && !W->json->text(v, &s))
@@ -51,32 +59,56 @@ static void put_member(wharf_req *req, wharf_out *out, const wharf_json *party, 
     W->json->put(out, key, val_text_or_null(s));
 }
 
+static void read_contact_id(wharf_req *req, const wharf_json *party, const char *name, wharf_str *ret)
+{
+    const wharf_json *v = W->json->get(party, "contact_id");
+
+    if (!json_is_null(v) && !W->json->text(v, ret))
+        W->err->add(req, "validation.failed", at(req, name, "contact_id"), "%s must be a contact's id",
+            at(req, name, "contact_id"));
+}
+
+/* party: NULL when only the contact's id was sent. Who is unknown is refused as a reference. */
+static wharf_status party_of(
+    wharf_req *req, const char *name, wharf_str id, const wharf_json *party, const wharf_json **ret)
+{
+    static const char *const keys[] = {"name", "email", "phone", "business"};
+    const wharf_json *contact = NULL, *address = NULL, *sent = party ? W->json->get(party, "address") : NULL;
+    wharf_out *out = W->json->writer(req);
+    wharf_status s = WHARF_OK;
+
+    if (id.n && shipments_contacts)
+        s = shipments_contacts->who(req, id, &contact);
+    if (s != WHARF_OK)
+        return s;
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "contact_id", val_text_or_null(id));
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        put_member(req, out, said(party, contact, keys[i]), name, keys[i]);
+    if (sent)
+        s = take_address(req, sent, json_text(party, "address_line2"), name, &address);
+    else if (contact && !json_is_null(W->json->get(contact, "address")))
+        address = W->json->get(contact, "address");
+    W->json->put(out, "address", val_json(address));
+    W->json->close(out);
+    return s == WHARF_OK ? W->json->result(req, out, ret) : s;
+}
+
 static wharf_status take_party(wharf_req *req, wharf_rec *rec, const char *name, wharf_field field, wharf_field contact)
 {
-    static const char *const keys[] = {"contact_id", "name", "email", "phone", "business"};
-    const wharf_json *v = W->res->member(rec, name), *address = NULL, *whole;
-    wharf_out *out;
+    const wharf_json *v = W->res->member(rec, name), *party = NULL, *whole;
     wharf_str id = WHARF_S("");
-    wharf_status s = WHARF_OK;
+    wharf_status s;
 
     if (json_is_null(v))
         return WHARF_OK;
-    out = W->json->writer(req);
-    W->json->open(out, NULL, '{');
-    if (W->json->text(v, &id)) {
-        W->json->put(out, "contact_id", val_text(id));
-    } else if (W->json->type(v) == WHARF_J_OBJECT) {
-        id = json_text(v, "contact_id");
-        for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-            put_member(req, out, v, name, keys[i]);
-        s = take_address(req, v, name, &address);
-        W->json->put(out, "address", val_json(address));
-    } else {
+    if (W->json->type(v) == WHARF_J_OBJECT) {
+        party = v;
+        read_contact_id(req, v, name, &id);
+    } else if (!W->json->text(v, &id)) {
         return W->err->add(req, "validation.failed", name, "%s must be a contact's id or an object", name);
     }
-    W->json->close(out);
-    if (s == WHARF_OK)
-        s = W->json->result(req, out, &whole);
+    s = party_of(req, name, id, party, &whole);
     if (s != WHARF_OK)
         return s;
     W->res->set(rec, field, val_json(whole));
@@ -136,7 +168,7 @@ static void need(wharf_req *req, const char *party, const char *member)
 
 static void check_party(wharf_req *req, const wharf_json *party, const char *name)
 {
-    if (!party || json_text(party, "contact_id").n)
+    if (!party || (!shipments_contacts && json_text(party, "contact_id").n))
         return;
     if (!json_text(party, "name").n)
         need(req, name, "name");

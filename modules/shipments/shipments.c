@@ -2,7 +2,6 @@
 #include "shipments.h"
 
 #include "shipments.gen.h"
-#include "wharf/ext/contacts.h"
 
 const wharf_host *W;
 const wharf_carriers_detect_api *shipments_carriers;
@@ -11,6 +10,7 @@ const wharf_logs_api *shipments_logs;
 const wharf_keys_api *shipments_keys;
 const wharf_config_api *shipments_config;
 const wharf_locations_directory_api *shipments_places;
+const wharf_contacts_match_api *shipments_contacts;
 const wharf_locations_layouts_api *shipments_layouts;
 wharf_plugin *shipments_self;
 
@@ -101,6 +101,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     shipments_self = self;
     if (merge)
         merge->on_merge(shipments_contacts_merged);
+    shipments_contacts = W->service(self, "contacts.match", 1, 0);
     shipments_carriers = W->service(self, "carriers.detect", 1, 0);
     shipments_org = W->service(self, "org.directory", 1, 1);
     shipments_logs = W->service(self, "wharf.logs", 1, 1);

@@ -6,6 +6,7 @@
 #include "wharf/plugin.h"
 extern const wharf_host *W; /* these are set once, before anything of this module runs */
 #include "wharf/ext/carriers.h"
+#include "wharf/ext/contacts.h"
 #include "wharf/ext/locations.h"
 #include "wharf/ext/org.h"
 #include "wharf/ext/shipments.h"
@@ -20,6 +21,7 @@ extern const wharf_logs_api *shipments_logs;
 extern const wharf_keys_api *shipments_keys;
 extern const wharf_config_api *shipments_config;
 extern const wharf_locations_directory_api *shipments_places; /* or NULL */
+extern const wharf_contacts_match_api *shipments_contacts; /* or NULL */
 extern const wharf_locations_layouts_api *shipments_layouts; /* or NULL */
 extern wharf_plugin *shipments_self;
 

@@ -67,6 +67,9 @@ typedef struct wharf_contacts_match_api {
      * for], "decision": {"matches": how many candidates reach the threshold, "best_score": section 9.6, "error": text or null, "contact_id":
      * id or null}}. Problems: none of its own. */
     wharf_status (*find)(wharf_req *req, const wharf_match_label *label, const wharf_json **ret);
+    /* {"name", "email", "phone", "business", "address"} of a contact, each may be null; business is what its metadata says (business, company).
+     * NULL in *ret: there is no such contact within the caller's reach. Tells no problem. */
+    wharf_status (*who)(wharf_req *req, wharf_str contact_id, const wharf_json **ret);
 } wharf_contacts_match_api;
 
 #ifdef __cplusplus
