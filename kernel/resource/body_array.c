@@ -53,7 +53,8 @@ static const struct entry *find(const struct entries *e, wharf_str text)
     return e->n ? bsearch(&key, e->items, e->n, sizeof(*e->items), by_text_only) : NULL;
 }
 
-static bool all_unique(struct checker *c, const struct wharf_json *list, wharf_str path)
+/* at_list: what is repeated is told at the list's path, not at its own. */
+static bool all_unique(struct checker *c, const struct wharf_json *list, wharf_str path, bool at_list)
 {
     struct entries e = sorted(c->arena, list);
     size_t *first = ARENA_ARRAY(c->arena, size_t, e.n + 1), before = c->problems; /* by index: the first equal one */
@@ -63,11 +64,12 @@ static bool all_unique(struct checker *c, const struct wharf_json *list, wharf_s
             run = i;
         first[e.items[i].index] = e.items[run].index;
     }
-    for (size_t i = 0; i < e.n; i++)
+    for (size_t i = 0; i < e.n && !(at_list && c->problems > before); i++)
         if (first[i] != i) {
             wharf_str at = body_path_index(c->arena, path, i);
 
-            body_tell(c, at, "unique", "%s is the same as %s.%zu; send each only once", at.p, path.p, first[i]);
+            body_tell(c, at_list ? path : at, "unique", "%s is the same as %s.%zu; send each only once", at.p, path.p,
+                first[i]);
         }
     return c->problems == before;
 }
@@ -106,9 +108,11 @@ static const struct wharf_json *clean_list(
     return c->problems == before ? copy : NULL;
 }
 
-/* One list, checked for itself. whole: it is the complete array, so that its schema counts. */
+enum list_kind { LIST_WHOLE, LIST_SET, LIST_PART };
+
+/* One list, checked for itself: the complete array, so that its schema counts; the same as {"set": …}; or what is put in or taken out. */
 static const struct wharf_json *checked_list(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, bool whole)
+    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, enum list_kind kind)
 {
     const struct wharf_json *list;
 
@@ -117,9 +121,9 @@ static const struct wharf_json *checked_list(
         return NULL;
     }
     list = clean_list(c, f, v, path);
-    if (!list || !all_unique(c, list, path))
+    if (!list || !all_unique(c, list, path, kind == LIST_SET))
         return NULL;
-    return body_by_schema(c, whole ? f->schema : f->element, list, path, 0) ? list : NULL;
+    return body_by_schema(c, kind == LIST_PART ? f->element : f->schema, list, path, 0) ? list : NULL;
 }
 
 static struct wharf_json *member(struct arena *a, const char *key, const struct wharf_json *v)
@@ -203,7 +207,7 @@ static void set_value(
         if (!list)
             continue;
         sent++;
-        lists[i] = checked_list(c, f, list, body_path(c->arena, path, str_z(verbs[i])), i == 2);
+        lists[i] = checked_list(c, f, list, body_path(c->arena, path, str_z(verbs[i])), i == 2 ? LIST_SET : LIST_PART);
     }
     for (const struct wharf_json *m = v->child; m && c->flags & BODY_STRICT; m = m->next) {
         wharf_str at = body_path(c->arena, path, m->key);
@@ -234,7 +238,7 @@ void body_array(struct checker *c, const struct field *f, const struct wharf_jso
         set_value(c, f, v, path, ret);
         return;
     }
-    list = checked_list(c, f, v, path, true);
+    list = checked_list(c, f, v, path, LIST_WHOLE);
     if (list)
         replace(c, f, list, ret);
 }

@@ -134,6 +134,7 @@ static wharf_status read_list(const struct wish *w, const wharf_json *list, cons
     static const char sql[] = "SELECT 1 FROM contacts.contact_group WHERE organization_id = $1::text AND id = $2::text"
                               " AND resource = $3::text AND deleted_at IS NULL";
     const char *dot = *name ? "." : "";
+    bool set = !strcmp(name, "set");
 
     *ret = ids_of(w->req, list, 0);
     if (!list)
@@ -150,7 +151,8 @@ static wharf_status read_list(const struct wish *w, const wharf_json *list, cons
         if (s != WHARF_OK)
             return s;
         if (ids_have(&before, ret->p[i]))
-            bad(w, W->mem->format(w->req, "%s%s%zu", name, dot, i).p, "was sent before; send each id once");
+            return bad(
+                w, set ? name : W->mem->format(w->req, "%s%s%zu", name, dot, i).p, "has an id twice; send each once");
         else if (!W->db->count(rows))
             bad(w, W->mem->format(w->req, "%s%s%zu", name, dot, i).p, "names no group of this kind");
     }
