@@ -130,6 +130,11 @@ struct db_conn *db_open(const char *conninfo, bool prepared, int64_t statement_t
     return c;
 }
 
+struct db_conn *db_another(const struct db_conn *c)
+{
+    return db_open(c->conninfo, false, c->statement_timeout_ms);
+}
+
 void db_close(struct db_conn *c)
 {
     if (!c)

@@ -46,6 +46,7 @@ extern const struct wharf_keys_api host_keys; /* wharf/service/keys.h */
 extern const struct wharf_mail_api host_mail; /* wharf/service/mail.h */
 extern const struct wharf_many_api host_many; /* wharf/service/many.h */
 extern const struct wharf_batch_api host_batch; /* wharf/service/batch.h */
+extern const struct wharf_walk_api host_walk; /* wharf/service/walk.h */
 extern const struct wharf_logs_api host_logs; /* wharf/service/logs.h */
 extern const struct wharf_crypto_api host_crypto; /* wharf/service/crypto.h */
 extern const struct wharf_text_api host_text; /* wharf/service/text.h */

@@ -15,6 +15,7 @@
 #include "wharf/service/many.h"
 #include "wharf/service/text.h"
 #include "wharf/service/token.h"
+#include "wharf/service/walk.h"
 
 const struct kernel_service kernel_services[] = {
     {{"wharf.mem", 1, 0}, &host_mem},
@@ -39,5 +40,6 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.events", 1, 0}, &host_events},
     {{"wharf.many", 1, 0}, &host_many},
     {{"wharf.batch", 1, 0}, &host_batch},
+    {{"wharf.walk", 1, 0}, &host_walk},
 };
 const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

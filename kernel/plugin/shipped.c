@@ -24,6 +24,7 @@ bool module_is_shipped(const char *name)
         "templates",
         "stations",
         "batches",
+        "exports",
         "events",
         "webhooks",
         "integrations",

@@ -392,7 +392,7 @@ static bool among(const struct field *const *list, size_t n, const struct field 
     return false;
 }
 
-static bool shown(const struct field *f, const struct view *view)
+bool record_shows(const struct field *f, const struct view *view)
 {
     if (among(view->without, view->n_without, f))
         return false;
@@ -414,7 +414,7 @@ void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, 
         const struct field *f = &d->fields[i];
         const struct cell *c;
 
-        if (!shown(f, view))
+        if (!record_shows(f, view))
             continue;
         if (f->n_show) {
             encode_shown(w, a, f, &rec->cells[rec->res->shown_of[i]], view);

@@ -51,6 +51,8 @@ wharf_str record_text(const struct wharf_rec *rec, const struct field *f);
 /* The one location that the row belongs to; "": none, or a set of them. */
 wharf_str record_location(const struct wharf_rec *rec);
 
+/* Is the field a member of the row in this view? */
+bool record_shows(const struct field *f, const struct view *view);
 /* The row as a JSON object at the writer's place. a: for parsing nested values. */
 void record_encode(
     struct jw *w, const char *key, struct arena *a, const struct wharf_rec *rec, const struct view *view);

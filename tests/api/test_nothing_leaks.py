@@ -33,7 +33,7 @@ def run(tmp_path_factory):
     sink, access = Sink(), tmp_path_factory.mktemp("leaks") / "access.log"
     door = Door(sink, hostname="127.0.0.1", port=0)
     door.start()
-    s = Server("--modules", f"org,locations,contacts,reasons,carriers,shipments,trackers,containers,parcels,stations,support,logs,events,webhooks,integrations,batches,{BUILD}/tests/plugins/filterbench.so", "--set", "request_log.reads=true",
+    s = Server("--modules", f"org,locations,contacts,reasons,carriers,shipments,trackers,containers,parcels,stations,support,logs,events,webhooks,integrations,batches,exports,{BUILD}/tests/plugins/filterbench.so", "--set", "request_log.reads=true",
                "--set", f"log.access={access}", "--set", "log.level=debug", "--set", f"mail.url=smtp://127.0.0.1:{door.port}", "--set", "mail.tls=none",
                "--set", "mail.from=w@example.com", "--set", "support.email_to=desk@example.com")
     s.access = access

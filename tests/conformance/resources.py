@@ -25,7 +25,8 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
          "user": {"email": lambda: f"u{next(SERIAL)}@example.com"}, "support_request": {"email": lambda: "desk@example.com"},
          "shipment": {"tracking_number": lambda: f"SHIP{next(SERIAL)}"}, "tracker": {"tracking_number": lambda: f"TRACK{next(SERIAL)}"},
          "batch": {"resource": lambda: "contact", "data": lambda: [{"name": f"Of a batch {next(SERIAL)}"}]},
-         "container": {"tracking_number": lambda: f"CONTAINER{next(SERIAL)}"}, "parcel": {"location_id": None}}
+         "container": {"tracking_number": lambda: f"CONTAINER{next(SERIAL)}"}, "parcel": {"location_id": None},
+         "export": {"resource": lambda: "contact", "csv_field_options": lambda: None}}
 # Fields that a rule of the module reads before the schema does: their own tests prove them.
 BY_RULE = {"support_request": {"announced", "attachments", "message", "messages", "status", "revoke_links", "email"},
            "event_subscriber": {"email", "events", "approve", "resend_verification"},
@@ -39,15 +40,16 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "shipment": {"sender", "recipient", "sender_contact_id", "recipient_contact_id", "tracking_number", "provider_id", "refund_status", "parcels"},
            "tracker": {"current_shipment_id", "provider_id", "type"}, "container": {"status", "coordinates", "tracking_number"}, "parcel": {"contents", "status", "unpacked", "location_id"},
            "batch": {"via", "status", "match_by", "properties", "filters", "column_mapping", "file_options", "phases", "stats", "progress", "parent_batch_id", "key_id", "name"},
-           "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
+           "export": {"resource", "options", "formats", "csv_field_options"}, "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
 # Bodies that the module judges as a whole before the schema does: their own tests prove what is refused.
 BY_MODULE = {"event_subscriber"}
 # Operations that are routes of their own, and rows that every organization has.
 BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"},
-            "integration_secret": {"create", "delete"}, "batch": {"create"}}
+            "integration_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
 ALWAYS_THERE = {"role": 4}
-# Lists that grow with each request of the test itself: tests/api/test_logs.py, test_request_log.py and test_events.py walk them.
-GROWING = {"log", "request_log", "event"}
+# Lists that grow with each request of the test itself, or whose rows change by themselves: tests/api/test_logs.py, test_request_log.py, test_events.py
+# and test_exports.py walk them.
+GROWING = {"log", "request_log", "event", "export"}
 
 
 def x(resource):

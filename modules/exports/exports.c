@@ -1,0 +1,61 @@
+/* exports.c - the module exports (spec 01 section 15): what it declares. */
+#include "exports.h"
+
+#include "exports.gen.h"
+
+const wharf_host *exports_host;
+wharf_plugin *exports_self;
+const wharf_walk_api *exports_walk;
+const wharf_batch_api *exports_kernel;
+const wharf_blob_api *exports_blob;
+const wharf_keys_api *exports_keys;
+
+static const char delete_doc[] =
+    "{\"summary\": \"Cancel an export, or remove one that is over\", \"tag\": \"Exports\", \"location\": \"none\","
+    " \"response\": {\"type\": \"object\"}}";
+
+static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+{
+    const wharf_resource resource = {.head = WHARF_HEAD(wharf_resource),
+        .name = "export",
+        .definition_hash = EXPORT_DEFINITION_HASH,
+        .definition = EXPORT_DEFINITION,
+        .hooks = &export_hooks};
+    const wharf_route removal = {.head = WHARF_HEAD(wharf_route),
+        .method = "DELETE",
+        .path = "/v1/exports/:export",
+        .scope = "exports:write",
+        .definition = {delete_doc, sizeof(delete_doc) - 1},
+        .handler = exports_delete};
+
+    (void)self;
+    MIGRATIONS(api, d);
+    api->errors(d, (wharf_str)ERRORS);
+    api->resource(d, &resource);
+    api->route(d, &removal);
+    /* Which run is the last is counted in the row: a worker that dies leaves nothing that never ends. */
+    api->job(d, "run", exports_run, NULL,
+        WHARF_S(
+            "{\"transaction\": \"own\", \"concurrency\": 5, \"retries\": 5, \"crashes\": 20, \"timeout\": \"15m\"}"));
+    api->job(d, "forget", exports_forget, NULL, WHARF_S("{\"every\": \"1h\"}"));
+}
+
+static wharf_status start(wharf_plugin *self, wharf_req *req)
+{
+    (void)req;
+    exports_self = self;
+    exports_walk = W->service(self, "wharf.walk", 1, 0);
+    exports_kernel = W->service(self, "wharf.batch", 1, 0);
+    exports_blob = W->service(self, "wharf.blob", 1, 0);
+    exports_keys = W->service(self, "wharf.keys", 1, 0);
+    return exports_walk && exports_kernel && exports_blob && exports_keys ? WHARF_OK : WHARF_UNAVAILABLE;
+}
+
+const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
+{
+    static const wharf_plugin_desc desc = {
+        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+
+    exports_host = host;
+    return &desc;
+}

@@ -1,0 +1,75 @@
+/* exports.h - what the files of the module exports share. */
+#ifndef EXPORTS_H
+#define EXPORTS_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "wharf/service/batch.h"
+#include "wharf/service/blob.h"
+#include "wharf/service/keys.h"
+#include "wharf/service/walk.h"
+
+#define W exports_host
+extern const wharf_host *exports_host;
+extern wharf_plugin *exports_self;
+extern const wharf_walk_api *exports_walk;
+extern const wharf_batch_api *exports_kernel;
+extern const wharf_blob_api *exports_blob;
+extern const wharf_keys_api *exports_keys;
+
+#include "wharf/inline.h"
+
+enum { ROWS_MOST = 1000000, COLUMNS_MOST = 2000, PART = 500 };
+#define OPTIONS "options."
+
+/* rules.c */
+extern const wharf_hooks export_hooks;
+wharf_handler exports_delete;
+/* The area of the resource's scope; "" and a problem when there is no such resource here. */
+wharf_str area_of(wharf_req *req, wharf_str resource);
+
+/* run.c */
+wharf_handler exports_run, exports_forget;
+
+/* dates.c */
+struct date_style {
+    wharf_str zone, format; /* format empty: ISO 8601 */
+    bool plain; /* moments stay as they are */
+};
+struct date_cell { /* a moment that becomes text */
+    wharf_str *text;
+};
+/* Does the format consist of the tokens y M d H h m s S a, quoted text and what is no letter? */
+bool date_format_good(wharf_str format);
+/* Time zones of the IANA list, as the database knows them. */
+wharf_status date_zone_known(wharf_req *req, wharf_str zone, bool *ret_known);
+/* Rewrites moments in ISO 8601 (UTC). What is no moment stays. */
+wharf_status dates_render(wharf_req *req, const struct date_style *style, const struct date_cell *cells, size_t n);
+
+/* table.c: the rows of an export as CSV. Made outside of memory scopes; freed by table_free. */
+struct table;
+struct table_options {
+    const wharf_str *names; /* the members to show, in their order */
+    size_t n_names;
+    bool flatten;
+    struct date_style dates;
+    const wharf_json *schema; /* "properties" of the resource, to know moments by */
+};
+struct table *table_new(const struct table_options *options);
+void table_free(struct table *t);
+/* Flattened tables: the columns that this row needs. To be told of all rows before the first is written. */
+void table_learn(struct table *t, const wharf_json *row);
+/* The header, which settles the columns, or rows, as lines of CSV; text in the request's memory. */
+wharf_str table_header(wharf_req *req, struct table *t);
+enum row_kind {
+    ROW_GOOD,
+    ROW_SANITIZED /* a cell looks like a formula; the text has it defused */,
+    ROW_ERROR /* more columns than a table has */
+};
+/* n rows at once: kinds[i] and lines[i]. */
+wharf_status table_rows(wharf_req *req, const struct table *t, const wharf_json *const *rows, size_t n,
+    enum row_kind *kinds, wharf_str *lines);
+#define CSV_MARK "\xEF\xBB\xBF" /* spreadsheets know UTF-8 by it */
+
+#endif
