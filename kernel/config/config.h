@@ -51,6 +51,7 @@ struct config {
     bool net_allow_http;
     int64_t net_per_host, net_transfers; /* net.per_host = 8, net.transfers = 512 */
     const char *mail_url, *mail_user, *mail_password; /* mail.url = "": smtp://host:587 or smtps://host; "" = no mail */
+    int64_t mail_per_minute; /* 0: no limit */
     const char *mail_from, *mail_from_name, *mail_tls; /* mail.from, mail.from_name, mail.tls = "required" | "none" */
     const char *blob_driver, *blob_dir; /* blob.driver = "dir" | "s3"; blob.dir = "": DATA/blobs */
     const char *blob_s3_endpoint, *blob_s3_bucket, *blob_s3_region, *blob_s3_key, *blob_s3_secret; /* blob.s3.* */
@@ -64,7 +65,8 @@ struct config {
     const char *log_file; /* log.file = "-" */
     uint32_t log_level; /* log.level = "info" */
     const char *auth_pepper; /* auth.pepper = "" */
-    struct config_list master_key; /* master_key = {}: keys that seal secrets, the current one first; see secret/secret.h */
+    struct config_list
+        master_key; /* master_key = {}: keys that seal secrets, the current one first; see secret/secret.h */
     const char *master_key_file; /* master_key_file = "": the same, one a line; empty: DATA/master.key */
     struct config_rate rate_key; /* rate_limit.key = 100, rate_limit.key_burst = 200; the others alike (01 section 9) */
     struct config_rate rate_write, rate_test, rate_organization, rate_ip;

@@ -81,6 +81,8 @@ static const struct setting table[] = {
     TEXT("mail.password", mail_password, "", "its password"),
     TEXT("mail.from", mail_from, "", "address that mails come from"),
     TEXT("mail.from_name", mail_from_name, "Wharf", "name beside it"),
+    INT("mail.max_per_minute", mail_per_minute, "60", 0, MAX_RATE,
+        "mails that a machine sends per minute; 0: no limit"),
     CHOICE("mail.tls", mail_tls, "required", "required none", "required: smtp:// goes on only after STARTTLS"),
     CHOICE("blob.driver", blob_driver, "dir", "dir s3", "where files are kept: a folder, or an S3-compatible server"),
     TEXT("blob.dir", blob_dir, "", "folder of files (with s3: of temporary ones); empty: blobs in the data folder"),

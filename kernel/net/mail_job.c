@@ -6,6 +6,7 @@
 #include "net/mail_job.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -14,13 +15,15 @@
 #include "net/mail.h"
 #include "net/outbox.h"
 #include "resource/engine.h"
+#include "supervisor/board.h"
 #include "util/log.h"
 #include "util/str.h"
+#include "util/time.h"
 
 /* 30 s, 1 min, 2 min ... each 2 h: about a day. */
 const char mail_job_policy[] = "{\"retries\": 18, \"backoff\": {\"first\": \"30s\", \"factor\": 2, \"max\": \"2h\"}, "
                                "\"timeout\": \"3m\", \"keep_parked\": \"30d\", \"transaction\": \"own\"}";
-enum { TOTAL_MS = 120000, KEPT_DAYS = 40 };
+enum { TOTAL_MS = 120000, KEPT_DAYS = 40, MINUTE_US = 60000000, MAIL_BUCKET = 1 };
 
 static wharf_status store(struct wharf_req *req, wharf_str message, struct file_row *ret_row)
 {
@@ -133,8 +136,33 @@ static wharf_status over(struct wharf_req *req, const struct file_row *row, cons
     return s == WHARF_NOT_FOUND ? WHARF_OK : s;
 }
 
+/* True: this minute's mails are sent; the job was asked for again, at a moment of the next. */
+static bool put_off(struct wharf_req *req, wharf_status *ret)
+{
+    const struct limit_rate rate = {.rate = req->engine->config->mail_per_minute,
+        .burst = req->engine->config->mail_per_minute,
+        .period_us = MINUTE_US};
+    struct job_order order = {.job = "wharf.mail", .key = str_z("")};
+    int64_t wait_us;
+    struct buf args;
+    struct jw w;
+
+    if (!rate.rate || !req->engine->board ||
+        limit_take(&req->engine->board->limits, MAIL_BUCKET, &rate, clock_monotonic_us(), &wait_us) >= 0)
+        return false;
+    order.run_at_us = req->now_us + wait_us + (int64_t)randombytes_uniform(MINUTE_US);
+    buf_init(&args, JOB_ARGS_MAX);
+    jw_init(&w, &args);
+    jw_value(&w, NULL, req->body);
+    order.args = buf_str(&args);
+    *ret = job_enqueue(req, &order);
+    buf_done(&args);
+    return true;
+}
+
 wharf_status mail_job(struct wharf_req *req, void *arg)
 {
+    wharf_status later;
     struct file_row row;
     struct mail_result result;
     uint64_t at;
@@ -149,6 +177,8 @@ wharf_status mail_job(struct wharf_req *req, void *arg)
     }
     if (!req->engine->config->mail_url[0])
         return req_fail(req, "mail.unavailable", NULL, "mail.url is not set");
+    if (put_off(req, &later))
+        return later;
     if (file_open(req, &row, 0, (uint64_t)row.size, &fd, &at) != WHARF_OK)
         return WHARF_UNAVAILABLE;
     result = send_file(req, &row, fd, at);

@@ -226,6 +226,20 @@ def test_queued_and_refused_for_good(mailer, sink):
     assert not sink.got
 
 
+def test_so_many_per_minute(authority, sink, door):
+    """The rest is asked for again, at a moment of the next minute."""
+    s = start(authority, f"smtp://localhost:{door.port}", **{"mail.max_per_minute": 2})
+    try:
+        sink.got.clear()
+        client = s.organization().client()
+        for i in range(5):
+            client.post("/v1/outside/mail", {"to": ["a@example.com"], "subject": f"n{i}", "text": "T", "queue": True}, expect=200)
+        wait_for(lambda: s.sql("SELECT count(*) FROM wharf.job WHERE queue = 'wharf.mail' AND run_at > wharf.now() AND attempts = 0") == [(3,)])
+        assert len(sink.got) == 2 and s.sql("SELECT count(*) FROM wharf.file") == [(3,)]
+    finally:
+        s.stop()
+
+
 def test_queued_while_the_server_is_away(authority, sink):
     """Kept and tried again: the same message, when the mail server is back."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
