@@ -73,7 +73,7 @@ static const char *const datetime_headers[] = {"iso_8601;type=string;precision=m
 
 static const char *cache_control(const struct wharf_req *req, bool good_read)
 {
-    if ((req->route && req->route->stream_tokens) || req->page)
+    if ((req->route && (req->route->stream_tokens || req->route->event_stream)) || req->page)
         return "no-store";
     if (req->served && !req->n_problems)
         return req->served->cache.p;

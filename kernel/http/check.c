@@ -163,7 +163,7 @@ static bool acceptable(struct exchange *x)
     int json = -1, problem = -1, wide = -1;
     struct range r;
 
-    if (!accept || !*accept || x->req.route->stream_tokens)
+    if (!accept || !*accept || x->req.route->stream_tokens || x->req.route->event_stream)
         return true;
     while (next_range(&accept, &r)) {
         if (type_is(r.type, "application/json"))

@@ -95,6 +95,17 @@ static void to_thread(struct exchange *x)
     req_fail(&x->req, "overloaded", NULL, NULL);
 }
 
+void dispatch_again(struct exchange *x)
+{
+    x->req.parked = NULL;
+    x->req.status = 0;
+    x->req.now_us = clock_now_us();
+    x->req.deadline_us = x->server->turn_us + x->server->config->handler_timeout_ms * 1000;
+    to_thread(x);
+    if (x->state == X_ANSWER)
+        exchange_resume(x);
+}
+
 static void plan_done(struct exchange *x)
 {
     x->state = X_ANSWER;

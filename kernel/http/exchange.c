@@ -66,7 +66,8 @@ void exchange_release(struct exchange *x)
 {
     struct server *s = x->server;
 
-    if (x->state == X_ON_THREAD || x->state == X_ON_LANES || x->state == X_AUTH || x->detached) {
+    if (x->state == X_ON_THREAD || x->state == X_ON_LANES || x->state == X_PARKED || x->state == X_AUTH ||
+        x->detached) {
         x->abandoned = true;
         x->connection = NULL;
         x->peer = NULL;

@@ -21,9 +21,10 @@ enum {
     URI_MAX = 16 * 1024,
     HEADERS_MAX = 32 * 1024,
     DRAIN_MAX = 64 * 1024,
-    DROP_MAX = 1024 * 1024,       /* read and dropped after an answer, before the connection is cut */
-    REFUSED_WAIT_US = 1000000,    /* a refused body that pauses this long is not waited for */
-    DRAIN_TOO_LARGE = 8 * 1024 * 1024, /* of a body whose key and scope were good: most clients send all of it before they read */
+    DROP_MAX = 1024 * 1024, /* read and dropped after an answer, before the connection is cut */
+    REFUSED_WAIT_US = 1000000, /* a refused body that pauses this long is not waited for */
+    DRAIN_TOO_LARGE = 8 * 1024 *
+                      1024, /* of a body whose key and scope were good: most clients send all of it before they read */
     LARGE_BODY = 64 << 20,
     GZIP_FROM = 1024,
     LANES_MAX = 16,
@@ -40,9 +41,10 @@ enum exchange_state {
     X_REFUSED, /* a problem is known, body is being drained */
     X_ON_LANES, /* waiting for statements */
     X_ON_THREAD, /* a worker thread runs it */
+    X_PARKED, /* its handler waits to be run again (channel_wait.c) */
     X_ANSWER, /* ready to be answered */
     X_QUEUED, /* the answer was given to libmicrohttpd */
-    X_CUT,          /* the answer was written to the socket while the body was still coming; the rest is dropped */
+    X_CUT, /* the answer was written to the socket while the body was still coming; the rest is dropped */
 };
 
 struct server;
@@ -160,12 +162,13 @@ bool etag_build(struct exchange *x);
 
 /* answer.c */
 struct MHD_Response *answer_build(struct exchange *x, int *ret_status);
-void answer_raw(struct exchange *x);         /* the refusal, written to the socket itself */
+void answer_raw(struct exchange *x); /* the refusal, written to the socket itself */
 void answer_late(struct exchange *x); /* 504 while a handler still runs */
 void answer_unsent(struct peer *p); /* 408 while headers are still missing */
 
 /* dispatch.c: from a complete request to lanes, threads, or an answer at once. True: answered already. */
 bool dispatch(struct exchange *x);
+void dispatch_again(struct exchange *x); /* whose handler has run, and was parked */
 void dispatch_auth(struct exchange *x);
 
 /* threads.c */
@@ -179,7 +182,8 @@ void threads_free(struct threads *t);
 bool client_ip(struct exchange *x, struct ip *ret);
 bool networks_have(const struct networks *list, const struct ip *ip);
 /* False and what is wrong: a setting that is no list of networks. */
-bool networks_read(const struct config_list *from, const char *setting, struct arena *a, struct networks *ret, wharf_str *ret_error);
+bool networks_read(
+    const struct config_list *from, const char *setting, struct arena *a, struct networks *ret, wharf_str *ret_error);
 
 /* limit.c: false: a problem is on the request */
 uint64_t limit_owner(const struct board *b, char kind, wharf_str id); /* of a bucket or a count */

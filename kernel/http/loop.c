@@ -194,6 +194,11 @@ static void take_finished(struct server *s)
     for (; x; x = next) {
         next = x->next_done;
         x->detached = false;
+        if (x->state == X_ON_THREAD && x->req.parked && !x->req.n_problems && !x->abandoned && s->streams) {
+            x->state = X_PARKED;
+            stream_hub_park(s->streams, x);
+            continue;
+        }
         if (x->state == X_ON_THREAD)
             x->state = X_ANSWER;
         exchange_resume(x);

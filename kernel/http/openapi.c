@@ -464,10 +464,10 @@ static void operation(struct writer *o, const struct route *r)
     }
     parameters(o, r);
     request_body(o, r);
-    if (r->kind == ROUTE_KERNEL) {
-        plain_success(o, r->stream_tokens             ? "text/event-stream"
-                         : strstr(r->pattern, "json") ? "application/json"
-                                                      : "text/plain");
+    if (r->kind == ROUTE_KERNEL || r->event_stream) {
+        plain_success(o, r->stream_tokens || r->event_stream ? "text/event-stream"
+                         : strstr(r->pattern, "json")        ? "application/json"
+                                                             : "text/plain");
     } else {
         jw_open(w, "responses", '{');
         success(o, r);

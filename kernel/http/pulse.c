@@ -21,7 +21,9 @@ enum {
     FORGET_MORE_US = 1000000,
     FORGET_EVERY_US = 600000000,
     WAKE_EVERY_US = 10000,
-    USED_TEXT = 1024 * 1024
+    USED_TEXT = 1024 * 1024,
+    NAMES_TEXT = 1024 * 1024,
+    NOTICE_TEXT = 7500 /* PostgreSQL takes payloads of less than 8,000 bytes */
 };
 
 struct pulse {
@@ -36,6 +38,11 @@ struct pulse {
     int64_t told_us; /* when the last notices were sent, monotonic */
     void (*_Atomic on_news)(void *arg, unsigned news);
     void *on_news_arg;
+    pthread_mutex_t names_lock;
+    struct buf names; /* of channels with messages, guarded by the lock */
+    bool names_lost; /* there were too many: everybody looks */
+    void (*_Atomic on_channels)(void *arg, const char *names);
+    void *on_channels_arg;
 };
 
 static const struct {
@@ -45,6 +52,10 @@ static const struct {
 } channels[] = {{PULSE_JOBS, "wharf_job", false}, {PULSE_EVENTS, "wharf_event", false},
     {PULSE_PROCESSED, "wharf_processed", true}, {PULSE_CLOCK, "wharf_clock", true}};
 enum { CHANNELS = sizeof(channels) / sizeof(channels[0]) };
+
+/* Connections that want more than the flags, by what process they are of. */
+static const char *const others[] = {"wharf_auth", "wharf_channel"};
+enum { OTHERS = sizeof(others) / sizeof(others[0]) };
 
 static bool sample_clock(struct pulse *p)
 {
@@ -66,17 +77,25 @@ static void pass_on(struct pulse *p, unsigned news)
         fn(p->on_news_arg, news);
 }
 
+static void pass_names(struct pulse *p, const char *names)
+{
+    void (*fn)(void *, const char *) = atomic_load(&p->on_channels);
+
+    if (fn)
+        fn(p->on_channels_arg, names);
+}
+
 static bool listen_to(struct pulse *p)
 {
     bool ok = true;
 
-    for (size_t i = 0; ok && i <= CHANNELS; i++) {
+    for (size_t i = 0; ok && i < CHANNELS + OTHERS; i++) {
         char sql[64];
         PGresult *r;
 
         if (i < CHANNELS && !channels[i].everybody && !p->housekeeping)
             continue;
-        snprintf(sql, sizeof(sql), "LISTEN %s", i < CHANNELS ? channels[i].channel : "wharf_auth");
+        snprintf(sql, sizeof(sql), "LISTEN %s", i < CHANNELS ? channels[i].channel : others[i - CHANNELS]);
         r = PQexec(p->pg, sql);
         ok = PQresultStatus(r) == PGRES_COMMAND_OK;
         PQclear(r);
@@ -95,6 +114,7 @@ static bool connect_pulse(struct pulse *p)
     ok = listen_to(p);
     /* What was missed while the connection was away is unknown: everybody looks, everything cached is read again. */
     pass_on(p, PULSE_JOBS | PULSE_EVENTS | PULSE_PROCESSED | PULSE_CLOCK);
+    pass_names(p, "");
     auth_cache_clear(p->engine->auth);
     return ok && sample_clock(p);
 }
@@ -112,6 +132,8 @@ static void take_notices(struct pulse *p)
             p->next_clock_us = 0;
         if (!strcmp(n->relname, "wharf_auth"))
             auth_cache_clear(p->engine->auth);
+        if (!strcmp(n->relname, "wharf_channel"))
+            pass_names(p, n->extra);
         PQfreemem(n);
     }
     if (news & PULSE_CLOCK) { /* what has expired is told by the clock too; who waits shall see the new time */
@@ -132,6 +154,36 @@ static void keep_partitions(struct pulse *p, int64_t now_us)
     if (PQresultStatus(r) != PGRES_TUPLES_OK)
         log_warn("partitions.failed", "%s", PQresultErrorMessage(r));
     PQclear(r);
+}
+
+/* Whole lines, as many as one notice takes. */
+static void send_names(struct pulse *p)
+{
+    struct buf names;
+    bool lost;
+
+    pthread_mutex_lock(&p->names_lock);
+    names = p->names;
+    lost = p->names_lost;
+    buf_init(&p->names, NAMES_TEXT);
+    p->names_lost = false;
+    pthread_mutex_unlock(&p->names_lock);
+    for (size_t at = 0, n; at < names.n || lost; at += n) {
+        char part[NOTICE_TEXT + 1];
+        const char *arg = part;
+
+        n = lost ? 0 : names.n - at < NOTICE_TEXT ? names.n - at : NOTICE_TEXT;
+        while (n && names.p[at + n - 1] != '\n')
+            n--;
+        if (n)
+            memcpy(part, names.p + at, n);
+        part[n] = 0;
+        if (p->pg && PQstatus(p->pg) == CONNECTION_OK)
+            PQclear(PQexecParams(p->pg, "SELECT pg_notify('wharf_channel', $1)", 1, NULL, &arg, NULL, NULL, 0));
+        if (lost || !n)
+            break;
+    }
+    buf_done(&names);
 }
 
 /* What is committed before the flags are cleared is covered by these notices; what comes later asks anew. At once when the last ones
@@ -157,6 +209,8 @@ static void send_wake(struct pulse *p)
     if (sql.n && p->pg && PQstatus(p->pg) == CONNECTION_OK)
         PQclear(PQexec(p->pg, sql.p));
     buf_done(&sql);
+    if (asked & PULSE_CHANNELS)
+        send_names(p);
 }
 
 /* Keys of requests are kept for a day; what is older counts as forgotten already. */
@@ -249,6 +303,8 @@ struct pulse *pulse_start(struct engine *e, const char *database, bool housekeep
         abort();
     p->engine = e;
     p->housekeeping = housekeeping;
+    pthread_mutex_init(&p->names_lock, NULL);
+    buf_init(&p->names, NAMES_TEXT);
     p->stop_fd = eventfd(0, EFD_CLOEXEC);
     p->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (!connect_pulse(p)) {
@@ -276,6 +332,25 @@ void pulse_tell(struct pulse *p, unsigned news)
         log_debug("pulse.wake", "the side thread is already awake");
 }
 
+void pulse_tell_channel(struct pulse *p, wharf_str organization, wharf_str name)
+{
+    pthread_mutex_lock(&p->names_lock);
+    buf_addf(&p->names, "%s %s\n", organization.p, name.p);
+    if (p->names.failed) {
+        buf_done(&p->names);
+        buf_init(&p->names, NAMES_TEXT);
+        p->names_lost = true;
+    }
+    pthread_mutex_unlock(&p->names_lock);
+    pulse_tell(p, PULSE_CHANNELS);
+}
+
+void pulse_on_channels(struct pulse *p, void (*fn)(void *arg, const char *names), void *arg)
+{
+    p->on_channels_arg = arg;
+    atomic_store(&p->on_channels, fn);
+}
+
 void pulse_on_news(struct pulse *p, void (*fn)(void *arg, unsigned news), void *arg)
 {
     p->on_news_arg = arg;
@@ -291,6 +366,7 @@ void pulse_stop(struct pulse *p)
     if (p->thread && write(p->stop_fd, &one, sizeof(one)) == sizeof(one))
         pthread_join(p->thread, NULL);
     PQfinish(p->pg);
+    buf_done(&p->names);
     close(p->stop_fd);
     close(p->wake_fd);
     free(p->database);

@@ -20,12 +20,18 @@ enum pulse_news {
     PULSE_EVENTS = 2, /* events wait for the processor */
     PULSE_PROCESSED = 4, /* events were processed, or residents have something to do */
     PULSE_CLOCK = 8, /* the kernel clock was moved */
+    PULSE_CHANNELS = 16, /* messages of channels: pulse_tell_channel() */
 };
 /* Tells all processes: at once, or 10 ms after the notices before and once for all that ask meanwhile (docs/decisions.md 8). [any] */
 void pulse_tell(struct pulse *p, unsigned news);
 /* fn is called on the side thread with what some process has told, and with everything when that may have been missed. Web workers hear
  * PULSE_PROCESSED and PULSE_CLOCK only. Once, after start. */
 void pulse_on_news(struct pulse *p, void (*fn)(void *arg, unsigned news), void *arg);
+/* The same for a message of a channel; the names of those told within 10 ms travel together. [any] */
+void pulse_tell_channel(struct pulse *p, wharf_str organization, wharf_str name);
+/* Web workers: fn is called on the side thread with the names, each "organization name\n", or with "" when some may have been missed. Once,
+ * after start. */
+void pulse_on_channels(struct pulse *p, void (*fn)(void *arg, const char *names), void *arg);
 void pulse_stop(struct pulse *p);
 
 #endif

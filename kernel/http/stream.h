@@ -13,15 +13,28 @@
 enum {
     STREAMS_PER_KEY = 10,
     STREAMS_PER_ORGANIZATION = 100,
-    STREAM_REPLAY = 10000,          /* events that are made up for */
-    STREAM_UNSENT = 1024 * 1024,    /* bytes after which a reader is too slow */
-    STREAM_AHEAD = 256 * 1024,      /* of what is made up for: no more is read before these bytes are sent */
+    STREAM_REPLAY = 10000, /* events that are made up for */
+    STREAM_UNSENT = 1024 * 1024, /* bytes after which a reader is too slow */
+    STREAM_AHEAD = 256 * 1024, /* of what is made up for: no more is read before these bytes are sent */
     STREAM_BATCH = 200,
 };
 #define STREAM_BEAT_US  15000000
 #define STREAM_CHECK_US 60000000
 
+/* Of a channel (plugin-api/wharf/service/channel.h). */
+enum { CHANNEL_STREAMS = 10000 };
+#define CHANNEL_LIFE_US 3600000000LL
+#define CHANNEL_LOOK_US 5000000 /* all look, whatever was told */
+
 struct stream_hub;
+
+struct parked { /* a request that was put aside until something comes */
+    struct parked *next;
+    struct exchange *x;
+    wharf_str organization, channel;
+    int64_t after, until_us;
+    bool told;
+};
 
 struct stream { /* what was asked for, and how far it is */
     struct stream *next;
@@ -34,7 +47,10 @@ struct stream { /* what was asked for, and how far it is */
     const wharf_str *types, *locations;
     size_t n_types, n_locations;
     bool thin;
-    int64_t after; /* the last sequence that was looked at */
+    int64_t after; /* the last sequence, or message of the channel, that was looked at */
+    wharf_str channel, tag; /* channel.n 0: the stream of events */
+    bool told; /* there may be messages */
+    int64_t end_us; /* monotonic; 0: never */
     int64_t gap_from, gap_to; /* to be told first; 0: none */
     uint64_t owners[2]; /* in the board's counts */
     size_t n_owners;
@@ -59,6 +75,16 @@ void stream_hub_turn(struct stream_hub *h);
 /* All streams are told that the server closes, and end. */
 void stream_hub_drain(struct stream_hub *h);
 void stream_hub_stop(struct stream_hub *h);
+
+/* Channels (channel_wait.c). On the loop: the request, whose handler parked it, waits from here on. */
+void stream_hub_park(struct stream_hub *h, struct exchange *x);
+/* On a worker thread: opens the channel's stream as the answer of the request; its first frame is in it. */
+wharf_status channel_stream_open(
+    struct wharf_req *req, wharf_str channel, wharf_str tag, int64_t after, wharf_str hello);
+/* The server ends: nothing is parked any more. [any] */
+bool stream_hub_draining(struct stream_hub *h);
+/* What pulse_on_channels() tells. */
+void stream_hub_channels(void *hub, const char *names);
 
 /* The route (wharf_events_api.stream). */
 void stream_declare(struct wharf_decl *d, const char *path, const char *scope, const char *tokens);

@@ -1,5 +1,4 @@
 /* stream_hub.c - the thread that feeds live streams, and the bytes that libmicrohttpd fetches. See stream.h. */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -7,24 +6,13 @@
 
 #include "event/record.h"
 #include "http/pulse.h"
-#include "http/stream.h"
+#include "http/stream_inside.h"
 #include "supervisor/board.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
 
 enum { TURN_US = 1000000, AGAIN_US = 200000, READ_BYTES = 16 * 1024 };
-
-struct stream_hub {
-    struct server *server;
-    struct db_conn *db;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t more;
-    struct stream *first; /* guarded by the lock, as is what follows */
-    size_t n;
-    bool news, stop, draining, resume; /* resume: a stream has its `wake` */
-};
 
 /* ---- libmicrohttpd's side; on the loop ---- */
 
@@ -56,7 +44,7 @@ static ssize_t read_stream(void *arg, uint64_t pos, char *to, size_t max)
             buf_clear(&st->out);
             st->sent = 0;
         }
-        if (!st->live && st->out.n - st->sent < STREAM_AHEAD) {
+        if (!st->live && !st->channel.n && st->out.n - st->sent < STREAM_AHEAD) {
             h->news = true; /* there is room for more of what is made up for */
             pthread_cond_signal(&h->more);
         }
@@ -81,6 +69,15 @@ static void leave_stream(void *arg)
     st->ending = true;
     unref(h, st);
     pthread_mutex_unlock(&h->lock);
+}
+
+static bool count_channel_in(struct exchange *x)
+{
+    if (x->server->streams->n_channel < CHANNEL_STREAMS)
+        return true;
+    x->req.retry_after = 60;
+    req_fail(&x->req, "stream.too_many", NULL, NULL);
+    return false;
 }
 
 static bool count_in(struct exchange *x, struct stream *st)
@@ -119,7 +116,7 @@ struct MHD_Response *stream_response(struct exchange *x)
         stream_forget(&x->req);
         return NULL;
     }
-    if (!count_in(x, st)) {
+    if (!(st->channel.n ? count_channel_in(x) : count_in(x, st))) {
         stream_forget(&x->req);
         return NULL;
     }
@@ -130,7 +127,11 @@ struct MHD_Response *stream_response(struct exchange *x)
     st->refs = 2;
     st->beat_us = x->server->turn_us + STREAM_BEAT_US;
     st->check_us = x->server->turn_us + STREAM_CHECK_US;
-    BUF_LIT(&st->out, "retry: 3000\n\n");
+    st->told = true;
+    if (st->channel.n)
+        st->end_us = x->server->turn_us + CHANNEL_LIFE_US;
+    else
+        BUF_LIT(&st->out, "retry: 3000\n\n");
     if (st->gap_from)
         buf_addf(&st->out, "event: stream.gap\ndata: {\"from\":%lld,\"to\":%lld}\n\n", (long long)st->gap_from,
             (long long)st->gap_to);
@@ -139,6 +140,7 @@ struct MHD_Response *stream_response(struct exchange *x)
     st->next = h->first;
     h->first = st;
     h->n++;
+    h->n_channel += st->channel.n != 0;
     h->news = true;
     pthread_cond_signal(&h->more);
     pthread_mutex_unlock(&h->lock);
@@ -158,29 +160,36 @@ void stream_hub_turn(struct stream_hub *h)
         }
     }
     pthread_mutex_unlock(&h->lock);
+    channel_run_ready(h);
 }
 
 /* ---- frames; with the lock held ---- */
 
-static void wake(struct stream_hub *h, struct stream *st)
+void hub_wake_loop(struct stream_hub *h)
 {
     uint64_t one = 1;
 
+    if (write(h->server->wake_fd, &one, sizeof(one)) < 0)
+        log_debug("stream.wake", "the loop is already awake");
+}
+
+void hub_wake(struct stream_hub *h, struct stream *st)
+{
     if (!st->asleep || st->wake)
         return;
     st->wake = true;
-    if (!h->resume && write(h->server->wake_fd, &one, sizeof(one)) < 0)
-        log_debug("stream.wake", "the loop is already awake");
+    if (!h->resume)
+        hub_wake_loop(h);
     h->resume = true;
 }
 
-static void end(struct stream_hub *h, struct stream *st, const char *frame)
+void hub_end(struct stream_hub *h, struct stream *st, const char *frame)
 {
     if (st->ending)
         return;
     buf_addz(&st->out, frame);
     st->ending = true;
-    wake(h, st);
+    hub_wake(h, st);
 }
 
 static bool one_of(const wharf_str *list, size_t n, wharf_str s)
@@ -217,8 +226,8 @@ static void add_event(struct stream_hub *h, struct stream *st, const struct even
     buf_adds(&st->out, body);
     BUF_LIT(&st->out, "\n\n");
     if (st->live && st->out.n - st->sent > STREAM_UNSENT)
-        end(h, st, "event: stream.overflow\ndata: {}\n\n");
-    wake(h, st);
+        hub_end(h, st, "event: stream.overflow\ndata: {}\n\n");
+    hub_wake(h, st);
 }
 
 /* ---- the hub ---- */
@@ -253,7 +262,7 @@ static void hand_out(struct stream_hub *h, wharf_str organization, int64_t after
 {
     pthread_mutex_lock(&h->lock);
     for (struct stream *st = h->first; st; st = st->next) {
-        if (st->after != after || !hungry(st) || !str_eq(st->organization, organization))
+        if (st->after != after || st->channel.n || !hungry(st) || !str_eq(st->organization, organization))
             continue;
         for (size_t i = 0; i < n && !st->ending; i++)
             add_event(h, st, list[i]);
@@ -270,7 +279,7 @@ static bool next_place(struct stream_hub *h, struct arena *a, wharf_str *ret_org
 
     pthread_mutex_lock(&h->lock);
     for (struct stream *st = h->first; st && !found; st = st->next) {
-        if (st->fed || !hungry(st))
+        if (st->fed || st->channel.n || !hungry(st))
             continue;
         *ret_organization = arena_dup_str(a, st->organization);
         *ret_after = st->after;
@@ -335,7 +344,7 @@ static void check_key_of(struct stream_hub *h, struct stream *st)
     pthread_mutex_lock(&h->lock);
     st->check_us = clock_monotonic_us() + (who ? STREAM_CHECK_US : TURN_US);
     if (who && (who->refusal || who->expires_at_us <= clock_now_us() || who->levels[st->area] < SCOPE_READ)) {
-        end(h, st, "");
+        hub_end(h, st, "");
     } else if (who) {
         struct principal *before = st->who;
 
@@ -375,13 +384,14 @@ static void keep_alive(struct stream_hub *h)
         if (!st->connection) {
             *at = st->next;
             h->n--;
+            h->n_channel -= st->channel.n != 0;
             unref(h, st);
             continue;
         }
         if (now >= st->beat_us && !st->ending) {
             st->beat_us = now + STREAM_BEAT_US;
-            BUF_LIT(&st->out, ": hb\n\n");
-            wake(h, st);
+            buf_addz(&st->out, st->channel.n ? ": ping\n\n" : ": hb\n\n");
+            hub_wake(h, st);
         }
         at = &st->next;
     }
@@ -403,13 +413,14 @@ static void *hub_main(void *arg)
             pthread_cond_timedwait(&h->more, &h->lock, &until);
         stop = h->stop;
         h->news = false;
-        any = h->first != NULL;
+        any = h->first != NULL || channel_any(h);
         for (struct stream *st = h->first; st; st = st->next)
             st->fed = false;
         pthread_mutex_unlock(&h->lock);
         if (stop || !any)
             continue;
         good = feed(h);
+        good = channel_turn(h) && good;
         check_keys(h);
         keep_alive(h);
     }
@@ -454,8 +465,9 @@ void stream_hub_drain(struct stream_hub *h)
     pthread_mutex_lock(&h->lock);
     h->draining = true;
     for (struct stream *st = h->first; st; st = st->next)
-        end(h, st, "event: stream.closing\ndata: {}\n\n");
+        hub_end(h, st, st->channel.n ? "event: bye\ndata: {}\n\n" : "event: stream.closing\ndata: {}\n\n");
     pthread_mutex_unlock(&h->lock);
+    channel_drain(h);
 }
 
 void stream_hub_stop(struct stream_hub *h)

@@ -252,6 +252,8 @@ static int serve(
         s->requests = request_log_start(e, boot->database);
         s->streams = stream_hub_start(s);
         pulse_on_news(pulse, stream_hub_news, s->streams);
+        pulse_on_channels(pulse, stream_hub_channels, s->streams);
+        e->hub = s->streams;
     }
     if (boot->kind == WORKER_JOB) {
         runner = runner_start(e, config, boot);

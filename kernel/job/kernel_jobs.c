@@ -1,5 +1,6 @@
 /* kernel_jobs.c - the kernel's own jobs, one line each in the table. Leaves to others: what they do. */
 #include "blob/file.h"
+#include "event/channel.h"
 #include "event/processor.h"
 #include "event/retention.h"
 #include "job/job.h"
@@ -47,6 +48,7 @@ static const struct {
     {"mail", mail_job, mail_job_policy},
     {"collect_files", file_collect_job, file_collect_policy},
     {"retention", retention_job, "{\"every\": \"15m\", \"retries\": 0, \"transaction\": \"own\"}"},
+    {"forget_messages", channel_forget_job, "{\"every\": \"15m\", \"retries\": 0, \"transaction\": \"own\"}"},
     {"announce_quarantine", quarantined_job, quarantined_job_policy},
     {"tidy_jobs", tidy, "{\"every\": \"1h\", \"retries\": 0, \"transaction\": \"own\"}"},
     {"purge_organizations", purge,

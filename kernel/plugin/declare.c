@@ -118,6 +118,7 @@ static struct route *add_route(
     r->level = !strcmp(method, "GET") ? SCOPE_READ : SCOPE_WRITE;
     r->resource = res;
     r->per_minute = kind == ROUTE_CREATE ? def->creates_per_minute : 0;
+    r->large_body = kind == ROUTE_CREATE && def->large_body;
     r->plugin = d->plugin;
     return r;
 }
@@ -222,6 +223,7 @@ static void d_route(wharf_decl *d, const wharf_route *theirs)
     r->public_route = !strcmp(own->scope, "public") || (own->flags & WHARF_R_PUBLIC);
     r->array_body = json_bool_or(def, "array_body", false);
     r->large_body = json_bool_or(def, "large_body", false);
+    r->event_stream = json_bool_or(def, "event_stream", false);
     r->max_body = json_int_or(def, "max_body", 0);
     r->per_minute = json_int_or(def, "per_minute", 0);
     check_policy(d, own, def, r->public_route);

@@ -40,6 +40,7 @@ extern const wharf_res_api host_res;
 extern const wharf_event_api host_event;
 extern const wharf_import_api host_import;
 extern const struct wharf_blob_api host_blob; /* wharf/service/blob.h */
+extern const struct wharf_channel_api host_channel; /* wharf/service/channel.h */
 extern const struct wharf_fetch_api host_fetch; /* wharf/service/fetch.h */
 extern const struct wharf_http_api host_http; /* wharf/service/http.h */
 extern const struct wharf_keys_api host_keys; /* wharf/service/keys.h */
@@ -49,6 +50,7 @@ extern const struct wharf_batch_api host_batch; /* wharf/service/batch.h */
 extern const struct wharf_walk_api host_walk; /* wharf/service/walk.h */
 extern const struct wharf_logs_api host_logs; /* wharf/service/logs.h */
 extern const struct wharf_crypto_api host_crypto; /* wharf/service/crypto.h */
+extern const struct wharf_render_api host_render; /* wharf/service/render.h */
 extern const struct wharf_text_api host_text; /* wharf/service/text.h */
 extern const struct wharf_token_api host_token; /* wharf/service/token.h */
 extern const struct wharf_events_api host_events; /* wharf/service/events.h */

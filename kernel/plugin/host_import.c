@@ -1,13 +1,12 @@
 /* host_import.c - the service wharf.import: kernel/import/ for plugins (plugin-api/wharf/service/import.h). */
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cell/shared.h"
 #include "config/config.h"
 #include "import/import.h"
 #include "import/sheets.h"
 #include "plugin/host.h"
-#include "util/log.h"
 #include "wharf/service/import.h"
 
 struct wharf_import { /* handle */
@@ -17,32 +16,7 @@ struct wharf_import { /* handle */
     char delimiter[2];
 };
 
-/* The process's one pool of sheet cells, made for the first file: most processes never see one. Lives as long as the process. */
-static struct {
-    pthread_mutex_t lock;
-    struct cell_pool *pool;
-    bool missing;
-} sheets = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static struct cell_pool *sheet_pool(const struct config *config)
-{
-    struct cell_pool *p;
-    char dir[400];
-
-    pthread_mutex_lock(&sheets.lock);
-    if (!sheets.pool && !sheets.missing) {
-        if (cell_find_dir(config->cell_dir, import_sheet_kind.name, dir, sizeof(dir))) {
-            sheets.pool = cell_pool_new(&import_sheet_kind, dir);
-        } else {
-            sheets.missing = true;
-            log_error("cell.missing",
-                "there is no wharf-cell-sheet next to the program; spreadsheets are refused; set cell.dir");
-        }
-    }
-    p = sheets.pool;
-    pthread_mutex_unlock(&sheets.lock);
-    return p;
-}
+static struct cell_shared sheets = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- options ---- */
 
@@ -132,7 +106,7 @@ static wharf_import *i_open(
     const struct resource *r = engine_resource(req->engine, resource);
     const struct wharf_json *file = json_get(options, "file"), *map = json_get(options, "column_mapping");
     const struct wharf_json *aliases = json_get(options, "aliases");
-    struct import_options o = {.sheets = sheet_pool(req->engine->config)};
+    struct import_options o = {.sheets = cell_shared_pool(&sheets, &import_sheet_kind, req->engine->config->cell_dir)};
 
     if (!r) {
         wrong(h, "batch.resource_unavailable", "the module of this resource is not enabled");

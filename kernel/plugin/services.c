@@ -4,6 +4,7 @@
 #include "plugin/host.h"
 #include "wharf/service/batch.h"
 #include "wharf/service/blob.h"
+#include "wharf/service/channel.h"
 #include "wharf/service/config.h"
 #include "wharf/service/crypto.h"
 #include "wharf/service/events.h"
@@ -13,6 +14,7 @@
 #include "wharf/service/logs.h"
 #include "wharf/service/mail.h"
 #include "wharf/service/many.h"
+#include "wharf/service/render.h"
 #include "wharf/service/text.h"
 #include "wharf/service/token.h"
 #include "wharf/service/walk.h"
@@ -41,5 +43,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.many", 1, 0}, &host_many},
     {{"wharf.batch", 1, 0}, &host_batch},
     {{"wharf.walk", 1, 0}, &host_walk},
+    {{"wharf.render", 1, 0}, &host_render},
+    {{"wharf.channel", 1, 0}, &host_channel},
 };
 const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

@@ -61,6 +61,7 @@ struct route {
     bool large_body; /* 64 MiB */
     int64_t max_body; /* bytes; 0: http.body_limit */
     const char *stream_tokens; /* the live stream (http/stream.h): kind of token that opens it; NULL: another route */
+    bool event_stream; /* answers with Server-Sent Events */
     bool silent; /* not in the access log */
     int64_t per_minute; /* requests of one organization; 0: no limit of its own */
     const struct resource *resource;
@@ -125,6 +126,7 @@ struct engine {
     size_t n_steps;
     const struct event_handler *handlers; /* jobs that plugins want for events */
     size_t n_handlers;
+    struct stream_hub *hub; /* of web workers, or NULL (http/stream.h) */
     struct pulse *pulse; /* this process's side thread; NULL outside a worker */
     wharf_str openapi; /* the served document */
     const bool *ready; /* this process can serve: its database answers */

@@ -90,6 +90,8 @@ struct wharf_req {
     enum datetime_format datetime_format;
     char request_id[28];
     wharf_str client_request_id, traceparent, last_event_id;
+    struct parked *parked; /* the handler wants to run again when something comes (http/stream.h); or NULL */
+    int64_t parked_until_us; /* monotonic, of the first time; 0: never parked */
     struct stream *stream; /* the live stream that was opened, not answered yet (http/stream.h) */
 
     wharf_str batch_id; /* of the batch that this belongs to, or empty */

@@ -69,8 +69,10 @@ void columns_compile(struct compile *c, struct field *fields)
         if (place < n && columns[place].field)
             opt_member_problem(
                 c, &at, f->name, "the column %s belongs to \"%s\" already", f->column, columns[place].field->name);
-        columns[place] = (struct column){
-            f->column, f->expression ? f->expression : arena_printf(c->arena, "t.%s", f->column).p, f->store, f};
+        columns[place] = (struct column){f->column,
+            f->expression ? f->expression
+                          : arena_printf(c->arena, f->read ? "(%s)" : "t.%s", f->read ? f->read : f->column).p,
+            f->store, f};
         f->select = (int16_t)place;
         if (place < COL_SYSTEM_COUNT)
             f->nullable = f->nullable || SYSTEM[place].nullable;

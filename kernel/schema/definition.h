@@ -46,10 +46,20 @@ enum filter_type {
 
 enum live_rule { LIVE_NOT, LIVE_READ, LIVE_WRITE }; /* LIVE_READ: a test key changes none of them */
 enum op_bit { OP_CREATE = 1, OP_UPDATE = 2, OP_DELETE = 4, OP_LIST = 8, OP_RETRIEVE = 16 };
-enum in_bit { IN_LIST = 1, IN_RETRIEVE = 2, IN_CREATED = 4, IN_SEARCH = 8 }; /* in the answer of create; in what a search rule adds to its hits */
+enum in_bit {
+    IN_LIST = 1,
+    IN_RETRIEVE = 2,
+    IN_CREATED = 4,
+    IN_SEARCH = 8
+}; /* in the answer of create; in what a search rule adds to its hits */
 enum blank_rule { BLANK_CLEAR, BLANK_IGNORE, BLANK_REJECT, BLANK_KEEP }; /* for null and for "" */
 
-enum retain_rule { RETAIN_ALL, RETAIN_LOGS, RETAIN_REQUESTS, RETAIN_EVENTS }; /* how long rows are seen: settings.logs of the organization; until their expires_at */
+enum retain_rule {
+    RETAIN_ALL,
+    RETAIN_LOGS,
+    RETAIN_REQUESTS,
+    RETAIN_EVENTS
+}; /* how long rows are seen: settings.logs of the organization; until their expires_at */
 
 struct field;
 struct definition;
@@ -74,6 +84,7 @@ struct field {
     const char *name; /* JSON */
     const char *column; /* SQL name, or NULL */
     const char *expression; /* what is read instead of a column: SQL over the row t, in parentheses; or NULL */
+    const char *read; /* what is shown of a column that is written as it is: SQL over the row t; or NULL */
     int16_t select; /* position in definition.columns, or -1 */
     uint16_t precision, scale; /* STORE_DEC */
     uint32_t write; /* OP_CREATE | OP_UPDATE */
@@ -85,7 +96,8 @@ struct field {
     bool input; /* FIELD_COMPUTED: sent by requests, read by hooks, never kept or shown */
     bool set_input; /* STORE_ARRAY: accepts {add, remove, set} besides a plain array */
     bool sort, search, log;
-    bool fresh; /* made for one answer (signed links): never kept in events, and made anew when an answer is given again */
+    bool
+        fresh; /* made for one answer (signed links): never kept in events, and made anew when an answer is given again */
     enum blank_rule on_null, on_empty;
     const char *ref; /* resource its value (or each element) points to, or NULL */
     const char *const *show; /* an array with ref is shown as objects of these fields of the rows; NULL: as ids */
@@ -119,7 +131,7 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     const struct field *others[3]; /* ids: columns that may match as well as field; NULL behind the last */
 };
 
-struct assumed {                        /* list.assume: taken when the request sends neither this filter nor search; "all" lifts it */
+struct assumed { /* list.assume: taken when the request sends neither this filter nor search; "all" lifts it */
     const struct filter *filter;
     const char *value;
 };
@@ -171,6 +183,7 @@ struct definition {
     const char *table; /* "stations.print_station" */
     uint32_t ops; /* OP_* */
     int64_t creates_per_minute; /* of one organization; 0: no limit of its own */
+    bool large_body; /* create takes 64 MiB */
     const char *scope; /* area */
     const struct field *location; /* or NULL: policy none */
     const struct field *parent; /* ref field filled from the path, or NULL */

@@ -9,7 +9,7 @@ enum { PRECISION_MAX = 38, PRECISION = 15, SCALE = 4 };
 
 static const char *const NAME_SHAPE = "^[a-z_][a-z0-9_]{0,62}$";
 static const char *const NAME_WORDS = "a name of lower-case letters, digits and _";
-static const char *const X_KEYS[] = {"store", "column", "write", "expression", "null", "empty", "trim", "fold",
+static const char *const X_KEYS[] = {"store", "column", "write", "expression", "read", "null", "empty", "trim", "fold",
     "secret", "fresh", "merge", "set", "ref", "show", "filter", "sort", "in", "log", "embed", "children", "since",
     "deprecated", "contributed", NULL};
 
@@ -233,7 +233,8 @@ static void read_store(struct compile *c, struct field *f, const struct property
         f->store = STORE_JSON;
     if (f->store != STORE_DEC)
         f->precision = f->scale = 0;
-    if (p->child && (f->kind != FIELD_COLUMN || f->store == STORE_SECRET || json_get(p->x, "expression")))
+    if (p->child &&
+        (f->kind != FIELD_COLUMN || f->store == STORE_SECRET || json_get(p->x, "expression") || json_get(p->x, "read")))
         opt_member_problem(
             c, &p->x_at, "store", "the fields of child rows are columns that are neither secrets nor expressions");
     if (f->kind == FIELD_COLUMN) {
@@ -242,6 +243,7 @@ static void read_store(struct compile *c, struct field *f, const struct property
         f->column = opt_text(c, p->x, &p->x_at, "column", f->name);
         if (expression)
             f->expression = arena_printf(c->arena, "(%s)", expression).p;
+        f->read = opt_text(c, p->x, &p->x_at, "read", NULL);
         opt_shape(c, &p->x_at, "column", f->column, NAME_SHAPE, NAME_WORDS);
     } else if (json_get(p->x, "column")) {
         opt_member_problem(c, &p->x_at, "column", "only columns have this");

@@ -41,7 +41,7 @@ static struct block *block_new(size_t size)
     return b;
 }
 
-struct arena *arena_new(size_t budget)
+static struct arena *arena_of(size_t budget, size_t first)
 {
     struct arena *a = calloc(1, sizeof(*a));
 
@@ -50,10 +50,20 @@ struct arena *arena_new(size_t budget)
         abort();
     }
     a->budget = budget;
-    a->top = block_new(FIRST_BLOCK);
-    a->total = FIRST_BLOCK;
+    a->top = block_new(first);
+    a->total = first;
     a->next_size = FIRST_BLOCK * 2;
     return a;
+}
+
+struct arena *arena_new(size_t budget)
+{
+    return arena_of(budget, FIRST_BLOCK);
+}
+
+struct arena *arena_small(size_t bytes)
+{
+    return arena_of(0, bytes);
 }
 
 static void run_releases(struct arena *a, const struct release *until)

@@ -23,6 +23,8 @@ struct arena_mark {
 
 /* budget in bytes; 0 means none. Never NULL. */
 struct arena *arena_new(size_t budget);
+/* For what stays small and lives long: the first block has room for this many bytes. No budget. */
+struct arena *arena_small(size_t bytes);
 /* Runs the release functions, frees everything. NULL is accepted. */
 void arena_free(struct arena *a);
 /* As arena_free, but keeps the first block for the next user. */

@@ -23,8 +23,7 @@ typedef struct wharf_contacts_groups_api {
     /* What a request sends as the groups of a row: {add, remove}, {set} or the whole array. Each group that changes tells of it by
      * group.updated; problems are told at path ("groups.add.0"). *ret_changed: one did. */
     wharf_status (*join)(
-        wharf_req *req, const char *kind, wharf_str id, const wharf_json *input, const char *path,
-        bool *ret_changed);
+        wharf_req *req, const char *kind, wharf_str id, const wharf_json *input, const char *path, bool *ret_changed);
 } wharf_contacts_groups_api;
 
 /* References move: whatever of the organization points to one of these contacts points to `to` from now on. In the merge's transaction. */
@@ -33,7 +32,7 @@ typedef wharf_status wharf_contacts_move_fn(wharf_req *req, const wharf_str *fro
 /* Service "contacts.merge", version 1.0: for modules whose rows name contacts. */
 typedef struct wharf_contacts_merge_api {
     wharf_head head;
-    void (*on_merge)(wharf_contacts_move_fn *fn);                                   /* start() */
+    void (*on_merge)(wharf_contacts_move_fn *fn); /* start() */
 } wharf_contacts_merge_api;
 
 /* Scores are whole ten-thousandths in what callers give: 8000 is 0.8. */
@@ -48,7 +47,8 @@ typedef struct wharf_match_label {
     wharf_head head;
     wharf_str name, business, email, phone;
     const wharf_json *address; /* a value object of locations.directory */
-    const wharf_json *own_address; /* of the location where it lies: shared by everybody there, so it tells nobody apart */
+    const wharf_json
+        *own_address; /* of the location where it lies: shared by everybody there, so it tells nobody apart */
     wharf_str location_id; /* contacts that belong to it have a marker */
     const wharf_str *ignore; /* name_ignore_terms, as sent */
     size_t n_ignore;

@@ -1,0 +1,58 @@
+/* render.h - inside of the `render` cell: a document becomes a PDF whose pages have exactly the medium's size (docs/spec/04-printing.md section 7,
+ * 'Prepared document'). Everything ends as pages of a qpdf document, which place.c then puts onto the medium.
+ */
+#ifndef WHARF_CELL_RENDER_H
+#define WHARF_CELL_RENDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <qpdf/qpdf-c.h>
+
+#include "render/render_wire.h"
+
+enum { RENDER_ERROR = 200 };
+
+struct bytes {
+    unsigned char *p;
+    size_t n;
+};
+
+struct source { /* a document that was opened */
+    qpdf_data q;
+    struct bytes bytes; /* of the file; qpdf reads from them */
+    enum render_type type;
+    bool unsized; /* an image that does not say how large it is: it is fitted to the page */
+    struct render_told told;
+    char error[RENDER_ERROR]; /* "invalid: ..." */
+};
+
+/* False: error says why. Whatever happened, source_close() frees it. */
+bool source_open(struct source *s, enum render_type type, const void *p, size_t n);
+void source_close(struct source *s);
+bool source_fail(struct source *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* What libqpdf met with since the last look; true: nothing. */
+bool source_good(struct source *s);
+
+/* pdf.c: pages, the sizes they have, and the finished file. */
+bool pdf_look(struct source *s);
+bool pdf_keep(struct source *s, const struct render_range *ranges, size_t n);
+bool pdf_write(struct source *s, const unsigned char **ret_p, size_t *ret_n);
+
+/* image.c, text.c: as pages of an empty document. */
+bool image_look(struct source *s);
+bool text_lay_out(struct source *s, double width, double height);
+/* A page of that size in points with this content and these resources (a PDF dictionary). */
+bool page_add(struct source *s, double width, double height, const char *content, size_t n, const char *resources,
+    qpdf_oh xobjects);
+
+/* place.c: the page as it is shown, and its way onto the medium. */
+struct page_box {
+    double x, y, width, height; /* crop box within the media box, in user space */
+    double unit;
+    unsigned rotate; /* clockwise: 0, 90, 180, 270 */
+};
+bool page_box(struct source *s, qpdf_oh page, struct page_box *ret);
+void page_shown(const struct page_box *box, double *ret_width, double *ret_height); /* in points */
+bool page_place(struct source *s, qpdf_oh page, const struct render_wish *wish);
+
+#endif

@@ -1,0 +1,24 @@
+/* shared.c - see shared.h. */
+#include "cell/shared.h"
+
+#include "util/log.h"
+
+struct cell_pool *cell_shared_pool(struct cell_shared *s, const struct cell_kind *kind, const char *dir)
+{
+    struct cell_pool *p;
+    char found[400];
+
+    pthread_mutex_lock(&s->lock);
+    if (!s->pool && !s->missing) {
+        if (cell_find_dir(dir, kind->name, found, sizeof(found))) {
+            s->pool = cell_pool_new(kind, found);
+        } else {
+            s->missing = true;
+            log_error("cell.missing",
+                "there is no wharf-cell-%s next to the program; what needs it is refused; set cell.dir", kind->name);
+        }
+    }
+    p = s->pool;
+    pthread_mutex_unlock(&s->lock);
+    return p;
+}
