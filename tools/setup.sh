@@ -1,10 +1,12 @@
 # setup.sh - shared by ./run and ./test: Debian packages and the build. Sourced, not run; expects the root as working directory.
 
 BUILD_PACKAGES="build-essential meson ninja-build pkg-config python3 libmicrohttpd-dev libgnutls28-dev libpq-dev liblua5.4-dev libsodium-dev
-    libssl-dev libseccomp-dev libutf8proc-dev libexpat1-dev zlib1g-dev postgresql postgresql-contrib libcurl4-openssl-dev libc-ares-dev"
+    libssl-dev libseccomp-dev libutf8proc-dev libexpat1-dev zlib1g-dev postgresql postgresql-contrib libcurl4-openssl-dev libc-ares-dev
+    libqpdf-dev libpng-dev libcups2-dev poppler-utils"
 TEST_PACKAGES="clang clang-format clang-tidy libclang-rt-14-dev pmccabe libcmocka-dev binutils abigail-tools json-schema-test-suite
     python3-pytest python3-pytest-xdist python3-requests python3-jsonschema python3-psycopg2 python3-pycparser python3-openpyxl
-    python3-xlsxwriter curl git openssl prometheus wrk pgbouncer python3-aiosmtpd python3-botocore"
+    python3-xlsxwriter curl git openssl prometheus wrk pgbouncer python3-aiosmtpd python3-botocore
+    cups-ipp-utils avahi-daemon dbus-daemon qpdf"
 
 # Everything this tree needs is from Debian: its programs come before others of the same name.
 PATH=/usr/bin:/bin:/usr/sbin:/sbin:$PATH

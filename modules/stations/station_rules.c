@@ -1,7 +1,7 @@
 /* station_rules.c - the rules of print stations (spec 04 sections 2, 3 and 5) that a definition can not say. */
 #include <strings.h>
 
-#include "stations.h"
+#include "printing.h"
 #include "stations.gen.h"
 
 /* Elements of an array field as it is, or will be. */
@@ -160,9 +160,10 @@ static wharf_status settle_push(wharf_req *req, const wharf_rec *old_rec, wharf_
 
 static wharf_status station_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
+    const char *cause;
     wharf_status s;
 
-    if (op == WHARF_DELETE)
+    if (op == WHARF_DELETE || (op == WHARF_UPDATE && station_status_cause(W->res->id(old_rec), &cause)))
         return WHARF_OK;
     s = check_location(req, op, old_rec, new_rec);
     if (s == WHARF_OK)
@@ -174,58 +175,101 @@ static wharf_status station_check(wharf_req *req, uint32_t op, const wharf_rec *
 
 /* ---- written ---- */
 
-/* Jobs that wait for a printer which is gone will never be printed; those being printed run on. */
+/* Every job that the statement finds ($1 the station, $2 the organization) is written so. */
+static wharf_status write_jobs(
+    wharf_req *req, const char *sql, wharf_str station, const struct job_set *sets, size_t n, const char *signal)
+{
+    const wharf_rows *rows;
+    wharf_status s = query_about(req, sql, station, &rows);
+
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
+        wharf_scope *scope = W->mem->scope_begin(req);
+
+        s = job_write(req, row_text(rows, i, 0), sets, n);
+        if (s == WHARF_OK && signal)
+            s = station_signal(req, station, signal, row_text(rows, i, 0));
+        W->mem->scope_end(req, scope);
+    }
+    return s;
+}
+
+static wharf_status abort_jobs(wharf_req *req, const char *sql, wharf_str station, const char *reason, const char *code)
+{
+    const struct job_set sets[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("aborted"))},
+        {PRINT_JOB_REASON, val_text(z(reason))}, {PRINT_JOB_REASON_CODE, val_text(z(code))},
+        {PRINT_JOB_ENDED_AT, val_time(W->req->now_us(req))}};
+
+    return write_jobs(req, sql, station, sets, sizeof(sets) / sizeof(sets[0]), NULL);
+}
+
+/* Jobs that wait for a printer which is gone will never be printed; those being printed run on. A pool that has no member left is gone too. */
 static wharf_status abort_jobs_of_removed_printers(wharf_req *req, wharf_str station)
 {
-    static const char sql[] =
-        "UPDATE stations.print_job j SET status = 'aborted', reason = 'printer removed', reason_code = "
-        "'printer_removed',"
-        " updated_at = to_timestamp($2::bigint / 1000 / 1000.0), version = j.version + 1 FROM stations.printer p"
-        " WHERE p.organization_id = $3::text AND p.station_id = $1::text AND p.deleted_at IS NOT NULL AND "
-        "j.organization_id = p.organization_id"
-        " AND j.printer_id = p.id AND j.status = 'queued'";
-    wharf_val args[3] = {val_text(station), val_int(W->req->now_us(req)), val_text(W->req->organization(req))};
+    static const char sql[] = "SELECT j.id FROM stations.print_job j WHERE j.organization_id = $2::text AND "
+                              "j.print_station_id = $1::text AND j.status = 'queued'"
+                              " AND j.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM stations.printer p WHERE "
+                              "p.organization_id = $2::text AND p.station_id = $1::text"
+                              " AND p.deleted_at IS NULL AND (p.id = j.printer_id OR (j.pool AND j.printer_id IS NULL "
+                              "AND p.model = j.printer_model))) ORDER BY j.id FOR UPDATE OF j";
 
-    return W->db->exec(req, sql, args, 3, NULL);
+    return abort_jobs(req, sql, station, "printer removed", "printer_removed");
 }
 
 static wharf_status end_jobs_of_station(wharf_req *req, wharf_str station)
 {
-    static const char abort_sql[] =
-        "UPDATE stations.print_job SET status = 'aborted', reason = 'print station "
-        "deleted', reason_code = 'station_deleted',"
-        " updated_at = to_timestamp($2::bigint / 1000 / 1000.0), version = version + 1"
-        " WHERE organization_id = $3::text AND print_station_id = $1::text AND status = 'queued'";
-    static const char cancel_sql[] =
-        "UPDATE stations.print_job SET cancel_requested_at = to_timestamp($2::bigint / 1000 / 1000.0),"
-        " updated_at = to_timestamp($2::bigint / 1000 / 1000.0), version = version + 1"
-        " WHERE organization_id = $3::text AND print_station_id = $1::text AND status = 'processing' AND "
-        "cancel_requested_at IS NULL";
-    wharf_val args[3] = {val_text(station), val_int(W->req->now_us(req)), val_text(W->req->organization(req))};
-    wharf_status s = W->db->exec(req, abort_sql, args, 3, NULL);
+    static const char queued_sql[] =
+        "SELECT id FROM stations.print_job WHERE organization_id = $2::text AND print_station_id = $1::text"
+        " AND status = 'queued' AND deleted_at IS NULL ORDER BY id FOR UPDATE";
+    static const char open_sql[] =
+        "SELECT id FROM stations.print_job WHERE organization_id = $2::text AND print_station_id = $1::text"
+        " AND status = 'processing' AND cancel_requested_at IS NULL AND deleted_at IS NULL ORDER BY id FOR UPDATE";
+    const struct job_set cancel = {PRINT_JOB_CANCEL_REQUESTED_AT, val_time(W->req->now_us(req))};
+    wharf_status s = abort_jobs(req, queued_sql, station, "print station deleted", "station_deleted");
 
-    return s == WHARF_OK ? W->db->exec(req, cancel_sql, args, 3, NULL) : s;
+    if (s == WHARF_OK)
+        s = write_jobs(req, open_sql, station, &cancel, 1, "print_job.cancel");
+    if (s == WHARF_OK)
+        s = station_signal(req, station, "station.deleted", WHARF_S(""));
+    return s == WHARF_OK ? station_end_sessions(req, station) : s;
 }
 
 static wharf_status tell_status(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     const wharf_json *extra;
+    const char *cause;
     wharf_str before;
     wharf_status s;
 
+    station_status_cause(W->res->id(new_rec), &cause);
     if (!W->res->changed(old_rec, new_rec, PRINT_STATION_STATUS) ||
         !field_get_text(old_rec, PRINT_STATION_STATUS, &before))
         return WHARF_OK;
     s = W->json->parse(req,
-        W->mem->format(req, "{\"previous_status\":\"%.*s\",\"cause\":\"client\"}", (int)before.n, before.p), &extra);
+        W->mem->format(req, "{\"previous_status\":\"%.*s\",\"cause\":\"%s\"}", (int)before.n, before.p, cause), &extra);
     return s == WHARF_OK
                ? W->event->emit(req, "print_station.status_changed", "print_station", W->res->id(new_rec), extra)
                : s;
 }
 
+/* Of a managed station the status is the server's: a client that says offline drains it, online ends that (section 9.4). */
+static wharf_status settle_drain(wharf_req *req, const wharf_rec *rec)
+{
+    static const char sql[] =
+        "UPDATE stations.print_station SET draining = $3::boolean WHERE organization_id = $2::text AND id = $1::text"
+        " AND managed AND draining <> $3::boolean";
+    wharf_val args[3] = {val_text(W->res->id(rec)), val_text(W->req->organization(req)),
+        val_bool(is(field_text(rec, PRINT_STATION_STATUS), "offline"))};
+    const char *cause;
+
+    if (!W->res->sent(rec, PRINT_STATION_STATUS) || station_status_cause(W->res->id(rec), &cause))
+        return WHARF_OK;
+    return W->db->exec(req, sql, args, 3, NULL);
+}
+
 static wharf_status station_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_status s = WHARF_OK;
+    const char *cause;
 
     if (op == WHARF_DELETE)
         return end_jobs_of_station(req, W->res->id(old_rec));
@@ -233,6 +277,10 @@ static wharf_status station_written(wharf_req *req, uint32_t op, const wharf_rec
         return WHARF_OK;
     if (W->res->sent(new_rec, PRINT_STATION_PRINTERS))
         s = abort_jobs_of_removed_printers(req, W->res->id(new_rec));
+    if (s == WHARF_OK)
+        s = settle_drain(req, new_rec);
+    if (s == WHARF_OK && !station_status_cause(W->res->id(new_rec), &cause))
+        s = station_signal(req, W->res->id(new_rec), "station.updated", WHARF_S(""));
     return s == WHARF_OK ? tell_status(req, old_rec, new_rec) : s;
 }
 

@@ -6,7 +6,7 @@ from wharf import MODULES, Server, make_location
 
 # The files that take longest come first: processes that take file after file then end at about the same time.
 LONGEST = ["events_stream", "slow_and_ending", "blobs", "walk", "jobs", "mail", "limits", "operation", "fetch", "webhook_health", "webhook_delivery",
-           "contact_import", "events_processing", "request_log", "keys", "idempotency", "database_trouble", "integrations", "support", "webhooks"]
+           "contact_import", "events_processing", "request_log", "keys", "idempotency", "database_trouble", "integrations", "support", "webhooks", "print_jobs"]
 
 
 def pytest_collection_modifyitems(items):

@@ -26,7 +26,8 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
          "shipment": {"tracking_number": lambda: f"SHIP{next(SERIAL)}"}, "tracker": {"tracking_number": lambda: f"TRACK{next(SERIAL)}"},
          "batch": {"resource": lambda: "contact", "data": lambda: [{"name": f"Of a batch {next(SERIAL)}"}]},
          "container": {"tracking_number": lambda: f"CONTAINER{next(SERIAL)}"}, "parcel": {"location_id": None},
-         "export": {"resource": lambda: "contact", "csv_field_options": lambda: None}}
+         "export": {"resource": lambda: "contact", "csv_field_options": lambda: None},
+         "print_job": {"location_id": None, "data": lambda: "data:text/plain,Label", "configuration": lambda: {"paper_size": "a4"}}}
 # Fields that a rule of the module reads before the schema does: their own tests prove them.
 BY_RULE = {"support_request": {"announced", "attachments", "message", "messages", "status", "revoke_links", "email"},
            "event_subscriber": {"email", "events", "approve", "resend_verification"},
@@ -40,7 +41,10 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "shipment": {"sender", "recipient", "sender_contact_id", "recipient_contact_id", "tracking_number", "provider_id", "refund_status", "parcels"},
            "tracker": {"current_shipment_id", "provider_id", "type"}, "container": {"status", "coordinates", "tracking_number"}, "parcel": {"contents", "status", "unpacked", "location_id"},
            "batch": {"via", "status", "match_by", "properties", "filters", "column_mapping", "file_options", "phases", "stats", "progress", "parent_batch_id", "key_id", "name"},
-           "export": {"resource", "options", "formats", "csv_field_options"}, "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
+           "export": {"resource", "options", "formats", "csv_field_options"},
+           "print_job": {"name", "print_station_id", "printer_name", "printer_id", "document_id", "raw", "resource", "configuration", "custom_dimensions", "status", "reason",
+                         "reason_code", "stage", "confidence", "progress", "printer_state_reasons", "attempt", "device_job_id", "max_attempts"},
+           "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
 # Bodies that the module judges as a whole before the schema does: their own tests prove what is refused.
 BY_MODULE = {"event_subscriber"}
 # Operations that are routes of their own, and rows that every organization has.
@@ -118,6 +122,8 @@ class World:
         self.org = server.organization()
         self.all = self.org.client()
         self.places = [self.make("location")["id"] for _ in range(2)]
+        for place in self.places if "print_job" in DEFINITIONS else ():
+            self.make("print_station", location_id=place, printers=[{"name": "P", "model": "M", "configuration": {}, "page_size": {"a4": True}}])
 
     def parent_of(self, resource):
         """Path of the collection, with a new parent when it is nested."""

@@ -1,0 +1,420 @@
+/* states.c - the state machine of print jobs (spec 04 section 8): who may change what to what, and what is told of it. */
+#include "printing.h"
+#include "stations.gen.h"
+
+enum { REASON_MIN = 3 };
+
+bool job_status_final(wharf_str status)
+{
+    return is(status, "completed") || is(status, "failed") || is(status, "canceled") || is(status, "aborted");
+}
+
+bool job_stage_submitted(wharf_str stage)
+{
+    return stage.n && !is(stage, "claimed") && !is(stage, "downloading") && !is(stage, "converting");
+}
+
+/* ---- a request for an update ---- */
+
+struct update {
+    const wharf_rec *old_rec;
+    wharf_rec *new_rec;
+    wharf_str from, to;
+    struct station_row station;
+    bool is_station; /* the caller speaks for the station */
+    bool reports; /* it sends what only stations know */
+};
+
+static wharf_status no_transition(wharf_req *req, const struct update *u)
+{
+    return W->err->fail(
+        req, "print_job.invalid_transition", "status", "A print job that is %s can't become %s", u->from.p, u->to.p);
+}
+
+static void set(const struct update *u, wharf_field f, wharf_val v)
+{
+    W->res->set(u->new_rec, f, v);
+}
+
+static void keep(const struct update *u, wharf_field f)
+{
+    wharf_val v;
+
+    set(u, f, W->res->get(u->old_rec, f, &v) ? v : val_null());
+}
+
+static wharf_str sent_text(const struct update *u, wharf_field f)
+{
+    return W->res->sent(u->new_rec, f) ? field_text(u->new_rec, f) : WHARF_S("");
+}
+
+/* When the station has a session, its reports name it and the attempt that they are about. */
+static wharf_status check_session(wharf_req *req, const struct update *u)
+{
+    int64_t n = W->res->sent(u->new_rec, PRINT_JOB_ATTEMPT) ? field_int(u->new_rec, PRINT_JOB_ATTEMPT) : -1;
+
+    if (!u->station.session_id.n)
+        return n >= 0 && n != field_int(u->old_rec, PRINT_JOB_ATTEMPT)
+                   ? W->err->fail(req, "print_job.session_mismatch", "attempt", NULL)
+                   : WHARF_OK;
+    if (!same(sent_text(u, PRINT_JOB_SESSION_ID), u->station.session_id))
+        return W->err->fail(req, "print_job.session_mismatch", "session_id", NULL);
+    return n == field_int(u->old_rec, PRINT_JOB_ATTEMPT)
+               ? WHARF_OK
+               : W->err->fail(req, "print_job.session_mismatch", "attempt", NULL);
+}
+
+static wharf_status need_station(wharf_req *req, const struct update *u)
+{
+    return u->is_station ? check_session(req, u)
+                         : W->err->fail(req, "scope_access", "status", "Only the job's print station reports this");
+}
+
+static wharf_status check_reason(wharf_req *req, const struct update *u)
+{
+    if (!is(u->to, "failed") || sent_text(u, PRINT_JOB_REASON).n >= REASON_MIN)
+        return WHARF_OK;
+    return W->err->fail(req, "validation.failed", "reason", "reason says in 3 to 1023 characters why the job failed");
+}
+
+/* The job is over, or as good as. */
+static void settle_end(wharf_req *req, const struct update *u)
+{
+    wharf_val now = val_time(W->req->now_us(req));
+
+    set(u, PRINT_JOB_ENDED_AT, now);
+    set(u, PRINT_JOB_REPORTED_AT, now);
+    set(u, PRINT_JOB_LEASE_EXPIRES_AT, val_null());
+    set(u, PRINT_JOB_STAGE, val_null());
+    if (is(u->to, "completed")) {
+        set(u, PRINT_JOB_COMPLETED_AT, now);
+        if (!field_text(u->new_rec, PRINT_JOB_CONFIDENCE).n)
+            set(u, PRINT_JOB_CONFIDENCE, val_text(WHARF_S("assumed")));
+    } else {
+        set(u, PRINT_JOB_CONFIDENCE, val_null());
+    }
+}
+
+/* Rule 2 by a status update. */
+static wharf_status take(wharf_req *req, const struct update *u)
+{
+    int64_t now = W->req->now_us(req);
+
+    if (field_int(u->old_rec, PRINT_JOB_EXPIRES_AT) <= now)
+        return W->err->fail(req, "print_job.invalid_transition", "status", "The print job has expired");
+    set(u, PRINT_JOB_ATTEMPT, val_int(field_int(u->old_rec, PRINT_JOB_ATTEMPT) + 1));
+    set(u, PRINT_JOB_CLAIMED_AT, val_time(now));
+    set(u, PRINT_JOB_REPORTED_AT, val_time(now));
+    set(u, PRINT_JOB_HELD_BY, val_text_or_null(u->station.session_id));
+    set(u, PRINT_JOB_LEASE_EXPIRES_AT, u->station.session_id.n ? val_time(now + LEASE_S * SECOND_US) : val_null());
+    if (!W->res->sent(u->new_rec, PRINT_JOB_STAGE))
+        set(u, PRINT_JOB_STAGE, val_text(WHARF_S("claimed")));
+    return WHARF_OK;
+}
+
+static wharf_status from_queued(wharf_req *req, const struct update *u)
+{
+    wharf_status s;
+
+    if (is(u->to, "canceled")) {
+        settle_end(req, u);
+        return WHARF_OK;
+    }
+    s = need_station(req, u);
+    if (s != WHARF_OK)
+        return s;
+    if (is(u->to, "processing"))
+        return take(req, u);
+    if (u->station.session_id.n || is(u->to, "aborted") || is(u->to, "timed_out"))
+        return no_transition(req, u);
+    s = take(req, u); /* apps that skip processing */
+    if (s == WHARF_OK)
+        settle_end(req, u);
+    return s;
+}
+
+/* A wish to cancel while it is printed: the station answers with what became of it. */
+static wharf_status ask_to_cancel(wharf_req *req, const struct update *u)
+{
+    wharf_str id = W->res->id(u->old_rec);
+
+    keep(u, PRINT_JOB_STATUS);
+    keep(u, PRINT_JOB_REASON);
+    if (field_int(u->old_rec, PRINT_JOB_CANCEL_REQUESTED_AT))
+        return WHARF_OK;
+    set(u, PRINT_JOB_CANCEL_REQUESTED_AT, val_time(W->req->now_us(req)));
+    return station_signal(req, u->station.id, "print_job.cancel", id);
+}
+
+static bool station_cancels(const struct update *u)
+{
+    bool asked = field_int(u->old_rec, PRINT_JOB_CANCEL_REQUESTED_AT) != 0,
+         at_device = is(sent_text(u, PRINT_JOB_REASON_CODE), "canceled_at_printer");
+
+    if (!u->is_station)
+        return false;
+    return u->station.session_id.n ? W->res->sent(u->new_rec, PRINT_JOB_SESSION_ID) : asked || at_device;
+}
+
+static wharf_status from_processing(wharf_req *req, const struct update *u)
+{
+    wharf_status s;
+
+    if (is(u->to, "canceled") && !station_cancels(u))
+        return ask_to_cancel(req, u);
+    s = need_station(req, u);
+    if (s != WHARF_OK)
+        return s;
+    if (is(u->to, "canceled") && !field_int(u->old_rec, PRINT_JOB_CANCEL_REQUESTED_AT) &&
+        !is(sent_text(u, PRINT_JOB_REASON_CODE), "canceled_at_printer"))
+        return W->err->fail(req, "print_job.invalid_transition", "status",
+            "Nobody asked to cancel the job; one that was canceled at the device has the reason_code "
+            "canceled_at_printer");
+    if (!is(u->to, "completed") && !is(u->to, "failed") && !is(u->to, "unreported") && !is(u->to, "canceled"))
+        return no_transition(req, u);
+    settle_end(req, u);
+    return WHARF_OK;
+}
+
+/* Rules 14 and 15: the station tells late, or somebody looked. */
+static wharf_status from_doubt(wharf_req *req, const struct update *u)
+{
+    int64_t ended = field_int(u->old_rec, PRINT_JOB_ENDED_AT);
+    bool claimed = field_int(u->old_rec, PRINT_JOB_CLAIMED_AT) != 0;
+    bool late = u->is_station && W->res->sent(u->new_rec, PRINT_JOB_ATTEMPT);
+
+    if (!is(u->to, "completed") && !is(u->to, "failed") && !(late && is(u->to, "canceled")))
+        return no_transition(req, u);
+    if (late) {
+        wharf_status s = check_session(req, u);
+
+        if (s != WHARF_OK)
+            return s;
+        if (!claimed || W->req->now_us(req) - ended > LATE_S * SECOND_US)
+            return no_transition(req, u);
+    } else if (u->reports) {
+        return need_station(req, u);
+    }
+    settle_end(req, u);
+    if (!late && is(u->to, "completed"))
+        set(u, PRINT_JOB_CONFIDENCE, val_text(WHARF_S("operator")));
+    return WHARF_OK;
+}
+
+static wharf_status change_status(wharf_req *req, const struct update *u)
+{
+    wharf_status s = check_reason(req, u);
+
+    if (s != WHARF_OK)
+        return s;
+    if (is(u->from, "queued"))
+        return from_queued(req, u);
+    if (is(u->from, "processing"))
+        return from_processing(req, u);
+    if (is(u->from, "timed_out") || is(u->from, "unreported"))
+        return from_doubt(req, u);
+    return no_transition(req, u);
+}
+
+/* The same state again: in processing the station may tell how far it is; of others nothing changes. */
+static wharf_status same_status(wharf_req *req, const struct update *u)
+{
+    static const wharf_field told[] = {PRINT_JOB_STAGE, PRINT_JOB_PROGRESS, PRINT_JOB_PRINTER_STATE_REASONS,
+        PRINT_JOB_DEVICE_JOB_ID, PRINT_JOB_REASON, PRINT_JOB_REASON_CODE, PRINT_JOB_CONFIDENCE, PRINT_JOB_ATTEMPT};
+    int64_t now = W->req->now_us(req);
+    wharf_str stage;
+
+    if (is(u->from, "processing") && u->reports) {
+        wharf_status s = need_station(req, u);
+
+        if (s != WHARF_OK)
+            return s;
+        stage = field_text(u->new_rec, PRINT_JOB_STAGE);
+        set(u, PRINT_JOB_REPORTED_AT, val_time(now));
+        if (u->station.session_id.n && !job_stage_submitted(stage))
+            set(u, PRINT_JOB_LEASE_EXPIRES_AT, val_time(now + LEASE_S * SECOND_US));
+        if (job_stage_submitted(stage) && !field_int(u->old_rec, PRINT_JOB_SUBMITTED_AT))
+            set(u, PRINT_JOB_SUBMITTED_AT, val_time(now));
+        if (job_stage_submitted(field_text(u->old_rec, PRINT_JOB_STAGE)) && !job_stage_submitted(stage))
+            keep(u, PRINT_JOB_STAGE); /* bytes that went out do not come back */
+        return WHARF_OK;
+    }
+    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+        if (W->res->sent(u->new_rec, told[i]))
+            keep(u, told[i]);
+    }
+    return WHARF_OK;
+}
+
+/* ---- what is changed of a job that waits ---- */
+
+static wharf_status move(wharf_req *req, const struct update *u)
+{
+    wharf_str station = field_text(u->new_rec, PRINT_JOB_PRINT_STATION_ID),
+              name = field_text(u->new_rec, PRINT_JOB_PRINTER_NAME);
+    wharf_str size = field_text(u->old_rec, PRINT_JOB_PAPER_SIZE);
+    const wharf_json *configuration = field_json(u->old_rec, PRINT_JOB_CONFIGURATION);
+    struct station_row row;
+    struct printers printers;
+    struct papers papers;
+    const char *fields[4];
+    size_t n;
+    wharf_status s;
+
+    if (!W->res->sent(u->new_rec, PRINT_JOB_PRINTER_NAME))
+        return W->err->fail(
+            req, "validation.failed", "printer_name", "A job moves to print_station_id and printer_name together");
+    s = station_read(req, station, false, &row);
+    if (s == WHARF_OK && !same(row.location_id, field_text(u->old_rec, PRINT_JOB_LOCATION_ID)))
+        return W->err->fail(req, "validation.failed", "print_station_id", "A job stays at its location");
+    if (s == WHARF_OK)
+        s = papers_load(req, &papers);
+    if (s == WHARF_OK)
+        s = printers_load(req, row.location_id, station, &printers);
+    for (size_t i = 0; s == WHARF_OK && i < printers.n; i++) {
+        const struct printer_at *p = &printers.list[i];
+        const struct wish w = {.papers = &papers,
+            .paper = paper_find(&papers, size),
+            .color = json_truth(W->json->get(configuration, "color_print")),
+            .double_sided = json_truth(W->json->get(configuration, "double_sided"))};
+
+        if (!same(p->name, name))
+            continue;
+        n = printer_lacks(p, &w, fields);
+        for (size_t k = 0; k < n; k++)
+            W->err->add(req, "print_job.unsupported", fields[k], "The printer %s can't do this", name.p);
+        set(u, PRINT_JOB_PRINTER_ID, val_text(p->id));
+        set(u, PRINT_JOB_PRINTER_MODEL, val_text(p->model));
+        set(u, PRINT_JOB_POOL, val_bool(false));
+        s = n ? W->err->current(req) : station_signal(req, station, "print_job.available", W->res->id(u->old_rec));
+        return s;
+    }
+    return s == WHARF_OK
+               ? W->err->fail(req, "validation.failed", "printer_name", "The print station has no printer %s", name.p)
+               : s;
+}
+
+static wharf_status change_waiting(wharf_req *req, const struct update *u)
+{
+    bool expire = W->res->sent(u->new_rec, PRINT_JOB_EXPIRE_AFTER);
+    bool moves = W->res->changed(u->old_rec, u->new_rec, PRINT_JOB_PRINT_STATION_ID) ||
+                 W->res->changed(u->old_rec, u->new_rec, PRINT_JOB_PRINTER_NAME);
+
+    if (!expire && !moves && !W->res->changed(u->old_rec, u->new_rec, PRINT_JOB_PRIORITY))
+        return WHARF_OK;
+    if (!is(u->from, "queued"))
+        return W->err->fail(req, "print_job.invalid_transition", "status",
+            "Priority, expiry and printer are changed while a job is queued; this one is %s", u->from.p);
+    if (expire)
+        set(u, PRINT_JOB_EXPIRES_AT,
+            val_time(W->req->now_us(req) + field_int(u->new_rec, PRINT_JOB_EXPIRE_AFTER) * SECOND_US));
+    return moves ? move(req, u) : WHARF_OK;
+}
+
+wharf_status job_update_check(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    static const wharf_field station_only[] = {PRINT_JOB_SESSION_ID, PRINT_JOB_ATTEMPT, PRINT_JOB_STAGE,
+        PRINT_JOB_PROGRESS, PRINT_JOB_PRINTER_STATE_REASONS, PRINT_JOB_CONFIDENCE, PRINT_JOB_DEVICE_JOB_ID,
+        PRINT_JOB_REASON_CODE};
+    struct update u = {.old_rec = old_rec,
+        .new_rec = new_rec,
+        .from = field_text(old_rec, PRINT_JOB_STATUS),
+        .to = field_text(new_rec, PRINT_JOB_STATUS)};
+    wharf_status s = station_read(req, field_text(old_rec, PRINT_JOB_PRINT_STATION_ID), false, &u.station);
+
+    if (s == WHARF_NOT_FOUND) { /* the station is gone: nobody speaks for it */
+        W->err->clear(req);
+        u.station = (struct station_row){.id = WHARF_S(""), .session_id = WHARF_S(""), .device_id = WHARF_S("-")};
+        s = WHARF_OK;
+    }
+    if (s != WHARF_OK)
+        return s;
+    u.is_station = station_is_caller(req, &u.station);
+    for (size_t i = 0; i < sizeof(station_only) / sizeof(station_only[0]); i++)
+        u.reports = u.reports || W->res->sent(new_rec, station_only[i]);
+    s = change_waiting(req, &u);
+    if (s != WHARF_OK)
+        return s;
+    s = same(u.from, u.to) ? same_status(req, &u) : change_status(req, &u);
+    if (s == WHARF_OK && W->res->sent(new_rec, PRINT_JOB_ATTEMPT) && !is(u.from, "queued"))
+        keep(&u, PRINT_JOB_ATTEMPT);
+    return s;
+}
+
+/* ---- what is told ---- */
+
+static wharf_status note(wharf_req *req, const wharf_rec *rec, bool late)
+{
+    static const char sql[] =
+        "INSERT INTO stations.print_job_history (organization_id, job_id, number, at, status, stage, actor, reason, "
+        "late)"
+        " SELECT $1::text, $2::text, COALESCE(max(h.number), 0) + 1, $3::timestamptz, $4::text, $5::text, $6::text, "
+        "$7::text, $8::boolean"
+        " FROM stations.print_job_history h WHERE h.organization_id = $1::text AND h.job_id = $2::text";
+    wharf_val args[8] = {val_text(W->req->organization(req)), val_text(W->res->id(rec)), val_time(W->req->now_us(req)),
+        val_text(field_text(rec, PRINT_JOB_STATUS)), val_text_or_null(field_text(rec, PRINT_JOB_STAGE)),
+        val_text_or_null(W->req->actor(req)), val_text_or_null(field_text(rec, PRINT_JOB_REASON)), val_bool(late)};
+
+    return W->db->exec(req, sql, args, 8, NULL);
+}
+
+static wharf_status emit(wharf_req *req, const char *type, const wharf_rec *old_rec, const wharf_rec *rec, bool late)
+{
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *extra;
+    wharf_status s;
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "previous_status", val_text(field_text(old_rec, PRINT_JOB_STATUS)));
+    if (late)
+        W->json->put(out, "late", val_bool(true));
+    W->json->close(out);
+    s = W->json->result(req, out, &extra);
+    return s == WHARF_OK ? W->event->emit(req, type, "print_job", W->res->id(rec), extra) : s;
+}
+
+static bool in_doubt(wharf_str status)
+{
+    return is(status, "timed_out") || is(status, "unreported");
+}
+
+static wharf_status tell_change(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    wharf_str from = field_text(old_rec, PRINT_JOB_STATUS), to = field_text(new_rec, PRINT_JOB_STATUS);
+    wharf_str stage = field_text(new_rec, PRINT_JOB_STAGE);
+    bool blocked = is(stage, "blocked") != is(field_text(old_rec, PRINT_JOB_STAGE), "blocked");
+    bool late = in_doubt(from) && job_status_final(to) && !is(field_text(new_rec, PRINT_JOB_CONFIDENCE), "operator");
+    wharf_status s;
+
+    if (same(from, to)) {
+        if (same(stage, field_text(old_rec, PRINT_JOB_STAGE)))
+            return WHARF_OK;
+        s = note(req, new_rec, false);
+        return s == WHARF_OK && blocked ? emit(req, "print_job.updated", old_rec, new_rec, false) : s;
+    }
+    s = note(req, new_rec, late);
+    if (s != WHARF_OK)
+        return s;
+    if (is(to, "queued")) {
+        s = station_signal(
+            req, field_text(new_rec, PRINT_JOB_PRINT_STATION_ID), "print_job.available", W->res->id(new_rec));
+        return s == WHARF_OK ? emit(req, "print_job.updated", old_rec, new_rec, false) : s;
+    }
+    if (is(to, "processing"))
+        return emit(req, "print_job.updated", old_rec, new_rec, false);
+    return emit(req, W->mem->format(req, "print_job.%s", to.p).p, old_rec, new_rec, late);
+}
+
+wharf_status job_tell(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    wharf_status s;
+
+    if (op == WHARF_DELETE)
+        return emit(req, "print_job.updated", old_rec, old_rec, false);
+    if (op == WHARF_UPDATE)
+        return tell_change(req, old_rec, new_rec);
+    s = note(req, new_rec, false);
+    return s == WHARF_OK ? station_signal(req, field_text(new_rec, PRINT_JOB_PRINT_STATION_ID), "print_job.available",
+                               W->res->id(new_rec))
+                         : s;
+}

@@ -1,0 +1,210 @@
+/* station.h - inside of wharf-station, the print agent (docs/spec/04-printing.md section 10, docs/printing.md).
+ *
+ * main.c commands · config.c settings · api.c calls to the server · stream.c signals · printers.c what printers there are and what they can ·
+ * session.c the loop · job.c one job from claim to report · ipp_job.c submitting and watching by IPP · raw.c sockets · raster.c PDF to PWG raster ·
+ * journal.c what survives a crash. Each job has a thread; the loop has the main one.
+ */
+#ifndef WHARF_STATION_H
+#define WHARF_STATION_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "util/arena.h"
+#include "util/buf.h"
+#include "util/json.h"
+#include "util/str.h"
+
+#define AGENT_VERSION "0.1.0"
+#define SECOND_US     1000000LL
+
+enum {
+    PRINTERS_MAX = 100,
+    SIZES_MAX = 64,
+    JOBS_MAX = 64,
+    ID_TEXT = 48,
+    PATH_TEXT = 600,
+    URI_TEXT = 1024,
+    REASON_TEXT = 256
+};
+
+/* ---- config.c ---- */
+
+struct printer_config { /* of the configuration file; "" and 0: nothing is said */
+    char name[192], uri[URI_TEXT], model[192];
+    const struct wharf_json *sizes, *languages;
+    bool assume_completed;
+};
+struct settings {
+    char file[PATH_TEXT];
+    char server[URI_TEXT], key[200], station_id[ID_TEXT], location_id[ID_TEXT], name[192], spool[PATH_TEXT],
+        pdftoppm[PATH_TEXT];
+    struct printer_config printers[PRINTERS_MAX];
+    size_t n_printers;
+    bool dry_run, verbose;
+};
+extern struct settings settings; /* read before any thread; never changed after */
+
+bool settings_read(const char *file); /* false: told on stderr */
+/* Writes it (0600), by rename. */
+bool settings_write(const char *file);
+
+/* ---- log.c ---- */
+
+/* One line for a person: time, what it is about (or NULL), text. */
+void say(const char *about, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void say_more(const char *about, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* with --verbose only */
+int64_t now_us(void); /* monotonic */
+void nap_ms(int ms);
+int between(int low, int high); /* some number in there: agents of one site shall not come back all at once */
+
+/* ---- api.c ---- */
+
+struct answer {
+    struct arena *arena; /* of json; answer_done() frees it */
+    long status; /* 0: no answer */
+    const struct wharf_json *data; /* of the envelope, or NULL */
+    char code[80], message[300];
+};
+void api_start(void);
+/* body NULL: GET. method: "GET", "POST", "DELETE". */
+void api_call(const char *method, const char *path, const char *body, int timeout_s, struct answer *ret);
+void answer_done(struct answer *a);
+/* A document into a file; resumes, and compares its SHA-256. */
+bool api_download(const char *url, const char *file, const char *sha256, char reason[REASON_TEXT]);
+size_t api_collect(char *p, size_t size, size_t n, void *buf); /* a curl write function */
+struct curl_slist;
+void *api_handle(const char *path, struct curl_slist **ret_headers); /* a CURL of this thread */
+
+/* ---- stream.c ---- */
+
+/* A thread that holds the station's stream open. */
+void stream_start(void);
+
+/* ---- media.c ---- */
+
+struct medium {
+    const char *name; /* "label_4x6" */
+    double width, height; /* inches */
+    const char *pwg;
+};
+extern const struct medium media[];
+extern const size_t n_media;
+const struct medium *medium_named(const char *name); /* with or without page_size_ */
+
+/* ---- printers.c ---- */
+
+enum route { ROUTE_IPP, ROUTE_SOCKET };
+struct printer {
+    const struct printer_config *config;
+    char name[192], model[192], id[ID_TEXT], uri[URI_TEXT], status[12];
+    enum route route;
+    char host[256], resource[512]; /* of IPP */
+    int port;
+    bool tls, found; /* found: it was asked, and answered once */
+    bool color, double_sided, takes_pdf, takes_pwg, takes_urf, create_job, keeps_history, backend_is_ipp;
+    int dpi_x, dpi_y, copies;
+    char raster_type[24];
+    bool sizes[SIZES_MAX];
+    char languages[7][12];
+    size_t n_languages;
+    char reasons[16][64];
+    size_t n_reasons;
+};
+struct printers {
+    struct printer list[PRINTERS_MAX];
+    size_t n;
+};
+extern struct printers printers; /* found at start; status and reasons are written by the loop only, under the lock */
+extern pthread_mutex_t printers_lock;
+void printers_find(void);
+/* Asks all again. True: some status or reason is another one. */
+bool printers_refresh(void);
+const struct printer *printer_named(const char *name);
+/* It did not answer: nothing is claimed for it until it does. */
+void printer_away(const struct printer *p);
+/* The element of the API's array `printers`; whole: as it is registered, else what a report says. */
+void printer_json(struct jw *w, const struct printer *p, bool whole);
+
+/* ---- journal.c ---- */
+
+enum step { STEP_NONE, STEP_CLAIMED, STEP_SUBMITTING, STEP_SUBMITTED, STEP_FINAL, STEP_REPORTED };
+struct record { /* what the journal knows of a job */
+    char id[ID_TEXT], printer[192];
+    int attempt, device_job;
+    enum step step;
+    char outcome[16], confidence[16], code[32], reason[REASON_TEXT];
+};
+bool journal_open(void); /* takes the lock of the spool folder, reads and shortens the file; false: told */
+/* On disk when it returns; the process ends when that can't be. */
+void journal_write(const struct record *r);
+/* The jobs that are not over, as they were when the agent started. */
+size_t journal_left(struct record **ret_list);
+/* A point where tests kill the agent (WHARF_STATION_DIE=name) or stop it once (WHARF_STATION_STOP). */
+void fault_point(const char *name);
+
+/* ---- job.c ---- */
+
+struct job {
+    struct record record;
+    const struct printer *printer;
+    struct arena *arena;
+    const struct wharf_json *claim; /* what the claim said; NULL: from the journal */
+    char file[PATH_TEXT];
+    char stage[16]; /* as last told */
+    int pages_done;
+    atomic_bool cancel;
+    bool used;
+};
+extern pthread_mutex_t jobs_lock;
+extern struct job jobs[JOBS_MAX]; /* guarded by the lock, but for what the thread of a used one has to itself */
+/* Begins with what a claim returned. False: no room. */
+bool job_begin(const struct wharf_json *claim);
+/* Goes on with what was left by a crash. */
+void job_resume(const struct record *r);
+size_t jobs_running(void);
+void job_cancel(const char *id);
+/* Those nobody submitted, as the body of a release; false: none. */
+bool jobs_release_body(struct buf *out);
+
+/* How a submission or a watch ended. */
+struct outcome {
+    const char
+        *status; /* completed, failed, canceled, unreported; NULL: nothing was submitted, the job may be given back */
+    const char *confidence; /* or NULL */
+    const char *code; /* reason_code, or NULL */
+    char reason[REASON_TEXT];
+};
+void outcome_set(struct outcome *o, const char *status, const char *code, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Tells the server the stage; false: the job is not ours any more. */
+bool job_tell_stage(struct job *j, const char *stage);
+
+/* ---- ipp_job.c, raw.c, raster.c ---- */
+
+/* Right before the first byte goes out: journals, and tells the server. False: must not be printed. */
+bool job_may_submit(struct job *j);
+void job_submitted(struct job *j, int device_job);
+bool ipp_submit(struct job *j, struct outcome *ret); /* false: ret tells */
+void ipp_watch(struct job *j, struct outcome *ret);
+/* Is the job at the printer? 1: yes (its number), 0: surely not, -1: can't be told. */
+int ipp_search(struct job *j, int *ret_device_job);
+void socket_print(struct job *j, struct outcome *ret);
+bool socket_answers(const struct printer *p);
+bool raster_make(const struct job *j, const char *pdf, const char *to, char reason[REASON_TEXT]);
+/* What a printer is asked by IPP, as printers.c does it; NULL: it does not answer. */
+struct _ipp_s;
+struct _ipp_s *ipp_ask_printer(const struct printer *p);
+
+/* ---- session.c ---- */
+
+extern char session_id[ID_TEXT]; /* guarded by session_lock */
+extern pthread_mutex_t session_lock;
+void session_copy(char to[ID_TEXT]);
+/* Something may have changed at the server: the loop looks. [any thread] */
+void session_poke(void);
+void session_superseded(void); /* another agent took over */
+bool session_ending(void);
+int session_run(bool once);
+
+#endif

@@ -1,0 +1,20 @@
+"""One server and one print shop for the files of this folder."""
+import pathlib
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "api"))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="the long form: each kill 20 times")
+
+
+@pytest.fixture(scope="session")
+def bus():
+    from rig import Bus
+    b = Bus()
+    yield b
+    b.stop()

@@ -1,0 +1,220 @@
+"""From the API to paper and back: a real server, wharf-station, and ippeveprinter (spec 04 section 10)."""
+import json
+import re
+import socket
+import subprocess
+import threading
+
+import pytest
+
+from documents import b64, pdf
+from rig import Agent, Ippeve, free_port, wait_until
+from test_print_jobs import JOBS, box, ink, near
+from wharf import BUILD, STATIONS, Server, make_location
+
+PROGRAM = BUILD / "station" / "wharf-station"
+
+
+@pytest.fixture(scope="module")
+def server():
+    s = Server("--modules", "org,locations,stations")
+    yield s
+    s.stop()
+
+
+class Shop:
+    """An agent with its printers, at a location of its own."""
+
+    def __init__(self, server, name, printers, **more):
+        self.client = server.organization().client()
+        self.location = make_location(self.client, name)
+        self.printers = printers
+        self.agent = Agent(PROGRAM, server, self.client, self.location, printers, name, **more)
+        self.path = f"{STATIONS}/{self.agent.station_id}"
+
+    def make(self, document=None, **body):
+        return self.client.post(JOBS, {"location_id": self.location["id"], "data": b64(document or pdf()), **body}, expect=201).data
+
+    def get(self, job):
+        return self.client.get(f"{JOBS}/{job['id']}").data
+
+    def over(self, job, seconds=30):
+        """The job, once it is neither queued nor processing."""
+        return wait_until(lambda: (lambda d: d if d["status"] not in ("queued", "processing") else None)(self.get(job)), seconds)
+
+    def end(self):
+        self.agent.end()
+        for p in self.printers.values():
+            if isinstance(p, Ippeve):
+                p.stop()
+
+
+@pytest.fixture(scope="module")
+def shop(server, bus):
+    s = Shop(server, "Paper", {"Zebra": Ippeve(bus)})
+    s.agent.start()
+    yield s
+    s.end()
+
+
+def test_pairing_tells_what_printers_can(shop):
+    st = shop.client.get(shop.path).data
+    p, = st["printers"]
+    assert {k for k, v in p["page_size"].items() if v} == {"letter", "label_8_5x11", "label_4x6", "label_6x4", "label_2x1"}
+    assert p["model"] == "Test Label Printer" and p["configuration"]["dpi"] == "203" and p["configuration"]["color_print"] is False
+    wait_until(lambda: shop.client.get(shop.path).data["status"] == "online")
+    assert shop.client.get(shop.path).data["agent"]["name"] == "wharf-station"
+
+
+def test_a_label_comes_out_once(shop):
+    before = len(shop.printers["Zebra"].papers())
+    job = shop.make(name="Label 1", configuration={"scaling": 0.5, "copies": 3})
+    done = shop.over(job)
+    assert done["status"] == "completed" and done["confidence"] == "device" and done["attempt"] == 1
+    papers = shop.printers["Zebra"].papers()[before:]
+    assert len(papers) == 1
+    document, asked = papers[0]
+    assert box(document) == [(288, 432)] and near(ink(document, 203)[0], [203 * v for v in (1.5, 2.5, 2.5, 3.5)])
+    assert asked["IPP_COPIES"] == "3" and asked["IPP_PRINT_SCALING"] == "none" and asked["IPP_JOB_NAME"] == f"wharf:{job['id']} Label 1"
+    assert asked["IPP_MEDIA_COL"] == "{media-size={x-dimension=10160 y-dimension=15240}}"
+
+
+def test_raster(server, bus):
+    s = Shop(server, "Raster", {"Dots": Ippeve(bus, formats="image/pwg-raster")})
+    try:
+        s.agent.start()
+        assert s.over(s.make(configuration={"scaling": 2}))["status"] == "completed"
+        (raster, _), = s.printers["Dots"].papers()
+        pages = pwg_pages(raster)
+        assert [(w, h, bits) for w, h, bits, _ in pages] == [(812, 1218, 8)]
+        w, h, _, lines = pages[0]
+        dark = [y for y, line in enumerate(lines) if min(line) < 128]
+        columns = [x for x in range(w) if lines[h // 2][x] < 128]
+        assert near((columns[0], dark[0], columns[-1] + 1, dark[-1] + 1), (0, 203, 812, 1015))
+    finally:
+        s.end()
+
+
+def pwg_pages(data):
+    """Pages of a PWG raster: width, height, bits of a dot, lines."""
+    assert data[:4] == b"RaS2"
+    at, pages = 4, []
+    while at < len(data):
+        def number(offset):
+            return int.from_bytes(data[at + offset:at + offset + 4], "big")
+        w, h, bits = number(372), number(376), number(388)
+        size, at, lines = bits // 8, at + 1796, []
+        while len(lines) < h:
+            times, line = data[at] + 1, b""
+            at += 1
+            while len(line) < w * size:
+                n = data[at]
+                at += 1
+                if n < 128:
+                    line += data[at:at + size] * (n + 1)
+                    at += size
+                else:
+                    line += data[at:at + size * (257 - n)]
+                    at += size * (257 - n)
+            lines += [line] * times
+        pages.append((w, h, bits, lines))
+    return pages
+
+
+@pytest.mark.parametrize("behave, status, more", [
+    ("echo 'ERROR: out of toner' >&2; exit 1", "failed", {"reason_code": "printer_error"}),
+    ("sleep 0.3", "completed", {"confidence": "device"}),
+])
+def test_how_it_ends(shop, behave, status, more):
+    printer = shop.printers["Zebra"]
+    printer.behave(behave)
+    done = shop.over(shop.make())
+    printer.behave("")
+    assert done["status"] == status and {k: done[k] for k in more} == more
+
+
+def test_cancel_while_printing(shop):
+    printer = shop.printers["Zebra"]
+    printer.behave("sleep 3")
+    job = shop.make()
+    wait_until(lambda: shop.get(job)["stage"] == "printing")
+    shop.client.post(f"{JOBS}/{job['id']}", {"status": "canceled"}, expect=200)
+    done = shop.over(job)
+    printer.behave("")
+    assert done["status"] == "canceled" and done["reason_code"] is None
+
+
+def test_blocked(shop):
+    printer = shop.printers["Zebra"]
+    printer.behave("echo 'STATE: +media-empty-error' >&2; sleep 14; echo 'STATE: -media-empty-error' >&2")
+    job = shop.make()
+    wait_until(lambda: "media-empty" in shop.client.get(shop.path).data["printers"][0]["state_reasons"])
+    printer.behave("")
+    assert shop.over(job)["status"] == "completed"
+
+
+def test_raw_by_socket(server, bus):
+    port, got = free_port(), []
+
+    def serve():
+        with socket.create_server(("127.0.0.1", port)) as listener:
+            for _ in range(2):
+                c, _ = listener.accept()
+                with c:
+                    got.append(b"".join(iter(lambda: c.recv(4096), b"")))
+    threading.Thread(target=serve, daemon=True).start()
+    tray = {"uri": f"socket://127.0.0.1:{port}", "sizes": ["label_4x6"], "languages": ["zpl"]}
+    wait_until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)  # the first of the two
+    s = Shop(server, "Raw", {"Z": tray, "Sure": {**tray, "assume_completed": True, "sizes": ["a4"]}})
+    try:
+        s.agent.start()
+        raw = {"raw": True, "data": "data:,%5EXA%5EFDHi%5EFS%5EXZ"}
+        done = s.over(s.make(**raw, configuration={"paper_size": "label_4x6"}))
+        assert done["status"] == "unreported" and got[1] == b"^XA^FDHi^FS^XZ"
+    finally:
+        s.end()
+
+
+def test_dry_run_sends_nothing(server, bus):
+    s = Shop(server, "Dry", {"P": Ippeve(bus)})
+    try:
+        job = s.make()
+        s.agent.start("--once", "--dry-run")
+        wait_until(lambda: "would be sent now" in s.agent.said())
+        assert s.agent.command("--dry-run", "pair", "--refresh").stdout.count("POST /v1/cloud-printing/stations/") == 1
+        s.agent.stop()
+        assert s.printers["P"].papers() == [] and s.get(job)["status"] in ("queued", "failed")
+    finally:
+        s.end()
+
+
+def test_commands(shop):
+    assert "label_4x6" in shop.agent.command("printers").stdout
+    assert "is online" in shop.agent.command("status").stdout
+    before = len(shop.printers["Zebra"].papers())
+    said = shop.agent.command("test", "Zebra").stdout
+    assert re.match(r"Test page prnt_job_\w+ is queued", said)
+    wait_until(lambda: len(shop.printers["Zebra"].papers()) == before + 1)
+    assert shop.agent.command("test", "Nobody").returncode == 1
+    two = subprocess.run([PROGRAM, "--config", shop.agent.file, "run"], capture_output=True, text=True, timeout=20)
+    assert two.returncode == 1 and "another agent uses this spool folder" in two.stderr
+    assert subprocess.run([PROGRAM, "--help"], capture_output=True, text=True).returncode == 0
+    assert (shop.agent.folder / "config.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_second_computer_takes_over(server, bus):
+    printer = Ippeve(bus)
+    s = Shop(server, "Takeover", {"P": printer})
+    try:
+        s.agent.start()
+        wait_until(lambda: "connected" in s.agent.said())
+        other = json.loads(s.agent.file.read_text())
+        other["spool"] = str(s.agent.folder / "other")
+        (s.agent.folder / "other.json").write_text(json.dumps(other))
+        p = subprocess.Popen([PROGRAM, "--config", s.agent.folder / "other.json", "run"], stdout=subprocess.DEVNULL)
+        wait_until(lambda: s.agent.process.poll() is not None)
+        assert "took this station over" in s.agent.said() and s.over(s.make())["status"] == "completed" and len(printer.papers()) == 1
+        p.terminate()
+        assert p.wait(25) == 0
+    finally:
+        s.end()
