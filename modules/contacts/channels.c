@@ -345,7 +345,7 @@ static void compare_reach(const struct label *l, const struct party *p, struct c
     c->marked[PHONE_EXACT] = c->score[BY_PHONE] > 0;
 }
 
-void compare(const struct label *label, const struct party *contact, struct channels *ret)
+void label_compare(const struct label *label, const struct party *contact, struct channels *ret)
 {
     memset(ret, 0, sizeof(*ret));
     compare_names(label, contact, ret);
@@ -358,7 +358,7 @@ void compare(const struct label *label, const struct party *contact, struct chan
     ret->marked[LOCATION] = contact->here;
 }
 
-double relevance(const struct channels *c, bool v3)
+double label_relevance(const struct channels *c, bool v3)
 {
     double name = v3 ? score_round(c->name_v3) : c->score[BY_NAME], left = 1 - name, whole;
 
@@ -370,7 +370,7 @@ double relevance(const struct channels *c, bool v3)
     return score_round(whole);
 }
 
-int marker_points(const struct channels *c)
+int label_points(const struct channels *c)
 {
     int points = 0;
 

@@ -228,10 +228,10 @@ static wharf_status look(struct search *s)
         struct candidate *x = &s->all[s->n];
 
         read_party(s, rows, i, &x->party);
-        compare(&s->label, &x->party, &x->c);
-        x->score = whole(relevance(&x->c, false));
-        x->v3 = relevance(&x->c, true);
-        x->points = marker_points(&x->c);
+        label_compare(&s->label, &x->party, &x->c);
+        x->score = whole(label_relevance(&x->c, false));
+        x->v3 = label_relevance(&x->c, true);
+        x->points = label_points(&x->c);
         s->n += x->score > 0;
     }
     return WHARF_OK;
