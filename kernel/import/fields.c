@@ -83,6 +83,29 @@ static void add_children(struct list *l, const struct field *f)
     }
 }
 
+static bool has_path(const struct list *l, wharf_str path)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (str_eqz(path, l->fields[i].path))
+            return true;
+    }
+    return false;
+}
+
+/* What normalize hooks make fields of: "sender.name", "group_contacts.children[]". */
+static void add_columns(struct list *l, const struct definition *d)
+{
+    const struct wharf_json *columns = json_get(json_get(json_get(d->json, "x-wharf"), "batch"), "columns");
+
+    for (const struct wharf_json *e = columns ? columns->child : NULL; e; e = e->next) {
+        bool many = str_ends(e->text, "[]");
+        wharf_str path = arena_dup(l->arena, e->text.p, e->text.n - (many ? 2 : 0));
+
+        if (!has_path(l, path))
+            add(l, path, many ? IMPORT_T_LIST : IMPORT_T_TEXT, IMPORT_T_TEXT);
+    }
+}
+
 const struct import_field *import_fields(struct arena *a, const struct definition *d, size_t *ret_n)
 {
     struct list l = {.arena = a};
@@ -101,6 +124,7 @@ const struct import_field *import_fields(struct arena *a, const struct definitio
             add_schema(&l, f->name, f->json, 0);
         }
     }
+    add_columns(&l, d);
     *ret_n = l.n;
     return l.fields;
 }

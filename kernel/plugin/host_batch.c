@@ -79,34 +79,6 @@ static struct wharf_many *new_items(wharf_req *req, const struct resource *res, 
     return m;
 }
 
-static wharf_status b_check(wharf_req *req, const char *resource, const char *action, const wharf_str *ids,
-    const wharf_json *const *bodies, size_t n, const wharf_many **ret_many)
-{
-    static const uint32_t ops[] = {OP_CREATE, OP_UPDATE, OP_DELETE};
-    const struct resource *res = find(req, resource);
-    struct wharf_many *m;
-
-    if (!res)
-        return WHARF_UNAVAILABLE;
-    m = new_items(req, res, action, ids, bodies, n);
-    for (size_t k = 0; k < sizeof(ops) / sizeof(*ops); k++) {
-        struct write_set one = {.res = res, .op = ops[k], .part = !strcmp(action, "part")};
-        wharf_status s;
-
-        one.live = ARENA_ARRAY(req->arena, struct set_row *, n + 1);
-        for (size_t i = 0; i < n; i++) {
-            if (m->set.rows[i].w.op == ops[k])
-                one.live[one.n_live++] = &m->set.rows[i];
-        }
-        s = check_set(req, &one);
-        if (s != WHARF_OK)
-            return s;
-        m->set.n_failed += one.n_failed;
-    }
-    *ret_many = m;
-    return WHARF_OK;
-}
-
 /* ---- hooks that write items by themselves ---- */
 
 static bool has_hook(const struct resource *res)
@@ -124,23 +96,30 @@ static void b_done(wharf_req *req, wharf_str id, const char *operation)
     req->item.operation = operation;
 }
 
-static wharf_status run_item_hooks(
-    wharf_req *req, const struct resource *res, const char *action, const wharf_json *body)
+static wharf_status run_item_hook(
+    wharf_req *req, const struct hook_entry *h, const char *action, const wharf_json *body)
 {
-    wharf_status s = WHARF_OK;
+    const struct plugin *before;
+    wharf_status s;
 
-    req->item.operation = NULL;
-    for (size_t i = 0; i < res->n_hooks && s == WHARF_OK && !req->item.operation && !req->n_problems; i++) {
-        const struct hook_entry *h = &res->hooks[i];
-        const struct plugin *before;
-
-        if (!WHARF_HAS(wharf_hooks, h->hooks, batch_item))
-            continue;
-        before = plugin_enter(req, h->plugin, "batch_item");
-        s = h->hooks->batch_item(req, action, body);
-        plugin_leave(req, before);
-    }
+    if (!WHARF_HAS(wharf_hooks, h->hooks, batch_item) || req->item.operation || req->n_problems)
+        return WHARF_OK;
+    before = plugin_enter(req, h->plugin, "batch_item");
+    s = h->hooks->batch_item(req, action, body);
+    plugin_leave(req, before);
     return s != WHARF_OK && !req->n_problems ? req_fail(req, "internal", NULL, NULL) : s;
+}
+
+/* Those of other plugins first: what they refuse or take is not the owner's any more. */
+static void run_item_hooks(wharf_req *req, const struct resource *res, const char *action, const wharf_json *body)
+{
+    req->item.operation = NULL;
+    for (int own = 0; own < 2; own++) {
+        for (size_t i = 0; i < res->n_hooks; i++) {
+            if ((res->hooks[i].plugin == res->plugin) == own)
+                run_item_hook(req, &res->hooks[i], action, body);
+        }
+    }
 }
 
 /* A body that a hook sees; of a delete its id. */
@@ -213,6 +192,48 @@ static wharf_status write_items(wharf_req *req, struct wharf_many *m, const char
         if (s != WHARF_OK)
             return s;
         m->set.n_failed += part.n_failed;
+    }
+    return WHARF_OK;
+}
+
+/* What hooks refuse is known when they have run: they run, and nothing of it stays. */
+static wharf_status try_items(wharf_req *req, struct wharf_many *m, const char *action)
+{
+    wharf_status s;
+
+    if (req_begin(req) != WHARF_OK)
+        return WHARF_UNAVAILABLE;
+    s = write_items(req, m, action);
+    req_rollback(req);
+    return s;
+}
+
+static wharf_status b_check(wharf_req *req, const char *resource, const char *action, const wharf_str *ids,
+    const wharf_json *const *bodies, size_t n, const wharf_many **ret_many)
+{
+    static const uint32_t ops[] = {OP_CREATE, OP_UPDATE, OP_DELETE};
+    const struct resource *res = find(req, resource);
+    struct wharf_many *m;
+
+    if (!res)
+        return WHARF_UNAVAILABLE;
+    m = new_items(req, res, action, ids, bodies, n);
+    *ret_many = m;
+    if (has_hook(res) && strcmp(action, "part") != 0)
+        return try_items(req, m, action);
+    for (size_t k = 0; k < sizeof(ops) / sizeof(*ops); k++) {
+        struct write_set one = {.res = res, .op = ops[k], .part = !strcmp(action, "part")};
+        wharf_status s;
+
+        one.live = ARENA_ARRAY(req->arena, struct set_row *, n + 1);
+        for (size_t i = 0; i < n; i++) {
+            if (m->set.rows[i].w.op == ops[k])
+                one.live[one.n_live++] = &m->set.rows[i];
+        }
+        s = check_set(req, &one);
+        if (s != WHARF_OK)
+            return s;
+        m->set.n_failed += one.n_failed;
     }
     return WHARF_OK;
 }

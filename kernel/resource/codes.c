@@ -14,6 +14,7 @@ const struct error_code platform_codes[] = {
     {"batch.header_unknown", 400, "The file has a column that this resource does not know", NULL},
     {"batch.mapping_duplicate", 400, "column_mapping names a header twice", NULL},
     {"batch.resource_unavailable", 400, "The module of this resource is not enabled", NULL},
+    {"batch.shape", 400, "The item has not the shape of one", NULL},
     {"body.malformed", 400, "The body is not the JSON this route takes", NULL},
     {"body.too_large", 413, "The body is larger than this route takes", NULL},
     {"conflict", 409, "Somebody else changed the same data at the same time; send the request again", NULL},

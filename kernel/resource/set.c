@@ -216,12 +216,9 @@ static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
     for (size_t i = 0; i < set->n_live && !set->broken; i++) {
         struct set_row *row = set->live[i];
 
-        if (req_begin(req) != WHARF_OK)
-            return WHARF_UNAVAILABLE;
         set_at(req, row);
         run_hooks(req, set->res, HOOK_CHECK, set->op, row->w.old_rec, row->w.new_rec);
         set_at(req, NULL);
-        req_rollback(req);
     }
     set_sift(req, set);
     return set->broken ? WHARF_UNAVAILABLE : WHARF_OK;

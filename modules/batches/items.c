@@ -74,12 +74,11 @@ static wharf_status try_out(struct batch *b, struct chunk *c, struct work *w)
 
 wharf_status validate_chunk(struct batch *b, struct chunk *c)
 {
-    bool own = json_truth(block_member(b->block, "own_shape"));
     const wharf_many *many;
     struct work w;
     wharf_status s = shape_pending(b, c, -1, VALIDATING, &w);
 
-    if (s == WHARF_OK && w.n && !own) {
+    if (s == WHARF_OK && w.n) {
         s = batches_kernel->check(b->req, b->resource.p, b->action.p, w.ids, w.bodies, w.n, &many);
         if (s == WHARF_OK)
             take_refused(b, c, &w, many);

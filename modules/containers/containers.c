@@ -4,6 +4,7 @@
 #include "containers.gen.h"
 
 const wharf_host *W;
+const wharf_batch_api *containers_batch;
 const wharf_carriers_detect_api *containers_carriers;
 const wharf_shipments_ops_api *containers_shipments;
 const wharf_locations_directory_api *containers_places;
@@ -21,12 +22,14 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &container);
     api->hook(d, "location", &containers_location_hooks, 0);
+    api->hook(d, "shipment", &containers_shipment_hooks, 0);
     api->hook(d, "layout", &containers_layout_hooks, 0);
     api->provide(d, "containers.membership", 1, 0, &containers_membership);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
+    containers_batch = W->service(self, "wharf.batch", 1, 0);
     containers_carriers = W->service(self, "carriers.detect", 1, 0);
     containers_shipments = W->service(self, "shipments.ops", 1, 0);
     containers_places = W->service(self, "locations.directory", 1, 1);

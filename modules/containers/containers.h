@@ -4,6 +4,7 @@
 
 #define W containers_host
 #include "wharf/plugin.h"
+#include "wharf/service/batch.h"
 extern const wharf_host *W; /* these are set once, before anything of this module runs */
 #include "wharf/ext/carriers.h"
 #include "wharf/ext/containers.h"
@@ -11,6 +12,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/ext/shipments.h"
 #include "wharf/inline.h"
 
+extern const wharf_batch_api *containers_batch;
 extern const wharf_carriers_detect_api *containers_carriers;
 extern const wharf_shipments_ops_api *containers_shipments;
 extern const wharf_locations_directory_api *containers_places;
@@ -19,6 +21,7 @@ extern const wharf_locations_layouts_api *containers_layouts;
 enum { MEMBERS_MAX = 1000, STATUS_CHANGES_MAX = 100, UPDATES_SHOWN = 100, POSITION_SECONDS = 30 };
 
 extern const wharf_hooks containers_hooks, containers_location_hooks, containers_layout_hooks;
+extern const wharf_hooks containers_shipment_hooks; /* batch.c */
 extern const wharf_containers_membership_api containers_membership;
 
 /* ---- members.c: what goes in and out, before anything is written ---- */

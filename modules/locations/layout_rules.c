@@ -296,5 +296,8 @@ static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec 
     return carry_down(req, id);
 }
 
-const wharf_hooks layout_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .normalize = layout_normalize, .check = layout_check, .written = layout_written};
+const wharf_hooks layout_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = layout_normalize,
+    .check = layout_check,
+    .written = layout_written,
+    .batch_item = layouts_batch_item};

@@ -22,5 +22,7 @@ wharf_status layout_make_default(wharf_req *req, wharf_str location_id);
 /* The array as POST of it writes it, without an answer (layout_upsert.c). */
 wharf_status layouts_merge(wharf_req *req, wharf_str location_id, const wharf_json *layouts);
 extern const wharf_locations_layouts_api layouts_service;
+/* {location_id, layouts} of a batch (docs/spec/10-batches.md section 8.2): places.c. */
+wharf_status layouts_batch_item(wharf_req *req, const char *action, const wharf_json *item);
 
 #endif

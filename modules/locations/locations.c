@@ -3,6 +3,7 @@
 #include "locations.gen.h"
 
 const wharf_host *W;
+const wharf_batch_api *locations_batch;
 const wharf_org_directory_api *org;
 const wharf_contacts_groups_api *groups;
 
@@ -72,6 +73,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     org = W->service(self, "org.directory", 1, 1);
+    locations_batch = W->service(self, "wharf.batch", 1, 0);
     groups = W->service(self, "contacts.groups", 1, 0);
     return WHARF_OK;
 }

@@ -4,7 +4,9 @@
 
 #define W locations_host
 #include "wharf/plugin.h"
+#include "wharf/service/batch.h"
 extern const wharf_host *W; /* set once, before anything of this module runs */
+extern const wharf_batch_api *locations_batch;
 #include "wharf/ext/contacts.h"
 #include "wharf/ext/locations.h"
 #include "wharf/ext/org.h"

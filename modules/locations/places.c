@@ -233,7 +233,9 @@ static wharf_status detach_kept(wharf_req *req, wharf_str location_id, const wha
     return W->db->exec(req, sql, args, 3, NULL);
 }
 
-static wharf_status overwrite(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
+/* body: the array, or an object that has it; paths of problems are those of the body. */
+static wharf_status overwrite_by(
+    wharf_req *req, wharf_str location_id, const wharf_json *layouts, const wharf_json *body)
 {
     wharf_status s = layout_unlocked(req, location_id);
 
@@ -245,7 +247,42 @@ static wharf_status overwrite(wharf_req *req, wharf_str location_id, const wharf
         s = detach_kept(req, location_id, layouts);
     if (s == WHARF_OK)
         s = remove_others(req, location_id, layouts);
-    return s == WHARF_OK && W->json->count(layouts) ? layouts_merge(req, location_id, layouts) : s;
+    return s == WHARF_OK && W->json->count(layouts) ? layouts_merge(req, location_id, body) : s;
+}
+
+static wharf_status overwrite(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
+{
+    return overwrite_by(req, location_id, layouts, layouts);
+}
+
+static wharf_status known_location(wharf_req *req, wharf_str id)
+{
+    const wharf_rec *rec;
+
+    if (!id.n)
+        return W->err->fail(req, "validation.failed", "location_id", "location_id is required");
+    return W->res->fetch(req, "location", id, 0, &rec); /* with access to it */
+}
+
+wharf_status layouts_batch_item(wharf_req *req, const char *action, const wharf_json *item)
+{
+    wharf_str location = json_text(item, "location_id");
+    const wharf_json *layouts = W->json->get(item, "layouts");
+    wharf_status s = known_location(req, location);
+
+    if (s == WHARF_OK && (!layouts || W->json->type(layouts) != WHARF_J_ARRAY))
+        return W->err->fail(req, "validation.failed", "layouts", "layouts must be an array");
+    if (s != WHARF_OK)
+        return s;
+    s = strcmp(action, "delete") == 0      ? remove_listed(req, location, layouts)
+        : strcmp(action, "overwrite") == 0 ? overwrite_by(req, location, layouts, item)
+                                           : layouts_merge(req, location, item);
+    if (s == WHARF_OK)
+        locations_batch->done(req, location,
+            strcmp(action, "delete") == 0      ? "deleted"
+            : strcmp(action, "overwrite") == 0 ? "overwritten"
+                                               : "updated");
+    return s;
 }
 
 const wharf_locations_layouts_api layouts_service = {WHARF_HEAD(wharf_locations_layouts_api), settle, place, removed,

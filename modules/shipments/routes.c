@@ -82,6 +82,31 @@ wharf_status shipments_post(wharf_req *req, void *arg)
     return WHARF_OK;
 }
 
+/* ---- items of batches (docs/spec/10-batches.md section 8.1) ---- */
+
+static bool has(const wharf_json *item, const char *key)
+{
+    return !json_is_null(W->json->get(item, key));
+}
+
+/* A new one is made as POST makes it: an uncompleted shipment of the number stays the only one. */
+wharf_status shipments_batch_item(wharf_req *req, const char *action, const wharf_json *item)
+{
+    const wharf_rec *rec = NULL;
+    bool known;
+    wharf_status s;
+
+    if (json_text(item, "id").n || strcmp(action, "merge") != 0)
+        return WHARF_OK;
+    if (!has(item, "tracking_number") && !(has(item, "sender") && has(item, "recipient") && has(item, "parcels")))
+        return W->err->fail(req, "batch.shape", NULL,
+            "A shipment needs a tracking_number, or sender, recipient and parcels, or the id of one that is there");
+    s = shipments_make(req, item, &rec, &known);
+    if (s == WHARF_OK)
+        shipments_batch->done(req, W->res->id(rec), known ? "unchanged" : "created");
+    return s;
+}
+
 /* ---- members ---- */
 
 static wharf_status update_with(wharf_req *req, const char *key, wharf_val value, const wharf_rec **ret_rec)

@@ -434,8 +434,12 @@ static wharf_status compute(
     return WHARF_OK;
 }
 
-const wharf_hooks shipments_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .normalize = normalize, .check = check, .written = written, .compute = compute};
+const wharf_hooks shipments_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = normalize,
+    .check = check,
+    .written = written,
+    .compute = compute,
+    .batch_item = shipments_batch_item};
 
 /* ---- locations and layouts ---- */
 

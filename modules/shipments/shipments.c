@@ -5,6 +5,7 @@
 
 const wharf_host *W;
 const wharf_carriers_detect_api *shipments_carriers;
+const wharf_batch_api *shipments_batch;
 const wharf_org_directory_api *shipments_org;
 const wharf_logs_api *shipments_logs;
 const wharf_keys_api *shipments_keys;
@@ -103,6 +104,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
         merge->on_merge(shipments_contacts_merged);
     shipments_contacts = W->service(self, "contacts.match", 1, 0);
     shipments_carriers = W->service(self, "carriers.detect", 1, 0);
+    shipments_batch = W->service(self, "wharf.batch", 1, 0);
     shipments_org = W->service(self, "org.directory", 1, 1);
     shipments_logs = W->service(self, "wharf.logs", 1, 1);
     shipments_keys = W->service(self, "wharf.keys", 1, 0);

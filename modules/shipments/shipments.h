@@ -11,11 +11,13 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/ext/org.h"
 #include "wharf/ext/shipments.h"
 #include "wharf/inline.h"
+#include "wharf/service/batch.h"
 #include "wharf/service/config.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
 
 extern const wharf_carriers_detect_api *shipments_carriers;
+extern const wharf_batch_api *shipments_batch;
 extern const wharf_org_directory_api *shipments_org;
 extern const wharf_logs_api *shipments_logs;
 extern const wharf_keys_api *shipments_keys;
@@ -90,6 +92,7 @@ const wharf_shipment_write *shipments_write_of(wharf_str id); /* of the row that
 bool shipments_recounted(wharf_str id); /* the parent's children are counted anew */
 wharf_status shipments_recount(wharf_req *req, wharf_str parent_id);
 wharf_status shipments_make(wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known);
+wharf_status shipments_batch_item(wharf_req *req, const char *action, const wharf_json *item);
 
 /* ---- routes.c ---- */
 wharf_handler shipments_post, shipments_purchase_post, shipments_refund_post, shipments_updates_post,

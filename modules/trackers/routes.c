@@ -173,6 +173,21 @@ static wharf_status create(wharf_req *req, const wharf_json *body, const wharf_r
 
 const wharf_trackers_ops_api trackers_ops = {WHARF_HEAD(wharf_trackers_ops_api), create};
 
+/* A new one of a batch is made as POST makes it. */
+wharf_status trackers_batch_item(wharf_req *req, const char *action, const wharf_json *item)
+{
+    const wharf_rec *rec = NULL;
+    bool known = false;
+    wharf_status s;
+
+    if (json_text(item, "id").n || strcmp(action, "merge") != 0)
+        return WHARF_OK;
+    s = create(req, item, &rec, &known);
+    if (s == WHARF_OK)
+        trackers_batch->done(req, W->res->id(rec), known ? "unchanged" : "created");
+    return s;
+}
+
 wharf_status trackers_post(wharf_req *req, void *arg)
 {
     const wharf_json *body;

@@ -221,7 +221,8 @@ const wharf_hooks trackers_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .check = check,
     .written = written,
     .restrict_rows = trackers_restrict,
-    .compute = trackers_compute};
+    .compute = trackers_compute,
+    .batch_item = trackers_batch_item};
 
 /* ---- layouts ---- */
 

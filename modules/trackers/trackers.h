@@ -10,10 +10,12 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/ext/shipments.h"
 #include "wharf/ext/trackers.h"
 #include "wharf/inline.h"
+#include "wharf/service/batch.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
 
 extern const wharf_carriers_detect_api *trackers_carriers;
+extern const wharf_batch_api *trackers_batch;
 extern const wharf_shipments_ops_api *trackers_shipments;
 extern const wharf_logs_api *trackers_logs;
 extern const wharf_keys_api *trackers_keys;
@@ -23,6 +25,7 @@ enum { LEGS_MAX = 25, TOLD_MAX = 100, SHOWN = 100, LOGS_MOST = 1000 };
 
 extern const wharf_hooks trackers_hooks, trackers_shipment_hooks, trackers_layout_hooks;
 extern const wharf_trackers_ops_api trackers_ops;
+wharf_status trackers_batch_item(wharf_req *req, const char *action, const wharf_json *item);
 
 /* ---- chain.c: legs ---- */
 

@@ -1,9 +1,11 @@
 """The example plugin, built out of tree against nothing but what `meson install` puts in place, does what docs/plugin-abi.md says."""
+import base64
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -28,7 +30,7 @@ def plugin(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def server(plugin):
-    s = Server("--modules", f"org,locations,{plugin}")
+    s = Server("--modules", f"org,locations,batches,{plugin}")
     yield s
     s.stop()
 
@@ -137,3 +139,28 @@ def test_openapi_describes_it(server):
     assert operation["x-scope"] == "dock_doors:read" and operation["x-location-policy"] == "row"
     assert {f["name"]: f["type"] for f in operation["x-filters"]}["open_appointments"] == "number"
     assert server.openapi["components"]["schemas"]["Door"]["properties"]["status"]["enum"] == ["open", "closed", "out_of_service"]
+
+
+def test_batches_with_no_line_of_code(org, request):
+    """A resource that says "batch" in its definition is written by files: 100,000 rows with --long, some thousand else."""
+    client = org.client()
+    location = make_location(client)["id"]
+    n = 100000 if request.config.getoption("--long") else 3000
+    text = "Name,location id,Height M,metadata.side\n" + "".join(f"Door {i},{location},{2 + i % 3}.5,{'north' if i % 2 else 'south'}\n" if i % 1000 else f",{location},x,\n" for i in range(n))
+    body = {"resource": "door", "action": "merge", "mode": "async", "data": "data:text/csv;base64," + base64.b64encode(text.encode()).decode()}
+    began = time.monotonic()
+    b = client.post("/v1/batches", body, expect=202).data
+    while b["status"] in ("queued", "processing"):
+        time.sleep(0.2)
+        b = client.get(f"/v1/batches/{b['id']}").data
+    print(f"\n{n} doors: {time.monotonic() - began:.1f} s")
+    assert (b["status"], b["stats"]["created"], b["stats"]["errors"], b["stats"]["events"]) == ("completed", n - n // 1000, n // 1000, n - n // 1000), b
+    assert org.server.sql("SELECT count(*), count(DISTINCT name) FROM dock_doors.door WHERE organization_id = %s", org.id) == [(n - n // 1000,) * 2]
+    assert org.server.sql("SELECT count(*), count(DISTINCT resource_id) FROM wharf.event WHERE organization_id = %s AND type = 'dock_doors.door.created'", org.id) == [(n - n // 1000,) * 2]
+    wrong = client.get(f"/v1/batches/{b['id']}/items?state=error&limit=1000").data
+    assert [(w["index"], w["row"], w["errors"]) for w in wrong] == [(i, i + 2, ["name", "height_m"]) for i in range(0, n, 1000)]
+    client.post("/v1/batches", {"resource": "door", "action": "delete", "mode": "sync", "data": [client.get("/v1/dock-doors?limit=1").ids[0]]}, expect=201)
+    limited = org.client(locations=[make_location(client)["id"]])
+    answer = limited.post("/v1/batches", {"resource": "door", "action": "merge", "mode": "sync", "data": [{"name": "N", "location_id": location}]}, expect=201).data
+    assert [e["code"] for e in answer["errors"]] == ["location_access"]
+    org.client("batches:write").refused("POST", "/v1/batches", 403, "scope_access", body=body)

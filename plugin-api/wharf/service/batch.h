@@ -26,7 +26,7 @@ typedef struct wharf_batch_api {
      * its default; links, and the fields that the definition keeps, stay) or "delete" (bodies may be NULL).
      * check: what a write would be refused for before it writes: fields, the rows that are meant, references, locations, check hooks; nothing of it
      * stays. A row's outcome is WRITTEN when nothing is wrong with it. The action "part" is for bodies that are parts of others': their fields and
-     * references alone. apply: writes them in their order; those with a batch_item hook are written by it, all others as wharf.many does. */
+     * references alone. Of a resource with a batch_item hook items are written and taken back. apply: writes them in their order; those with a batch_item hook are written by it, all others as wharf.many does. */
     wharf_status (*check)(wharf_req *req, const char *resource, const char *action, const wharf_str *ids, const wharf_json *const *bodies,
         size_t n, const wharf_many **ret_many);
     wharf_status (*apply)(wharf_req *req, const char *resource, const char *action, const wharf_str *ids, const wharf_json *const *bodies,

@@ -1,0 +1,203 @@
+"""Batches of each resource (spec 10 sections 3 and 8): what each takes, and the shapes that are its own."""
+import pytest
+
+from test_batches import BATCHES, ids, lines, run
+from test_batches_background import later, wait
+from test_batches_files import data_url, table
+from wharf import make_location
+
+MODES = ("sync", "mixed", "async")
+# resource: actions, actions with filters, a good item to create
+TABLE = {
+    "contact": ({"merge", "overwrite", "delete"}, {"merge", "overwrite", "delete"}, lambda i: {"name": f"C{i}"}),
+    "group": ({"merge", "overwrite", "delete"}, {"merge", "overwrite", "delete"}, lambda i: {"name": f"G{i}", "resource": "contact"}),
+    "shipment": ({"merge"}, {"merge"}, lambda i: {"tracking_number": f"BATCHSHIP{i}"}),
+    "tracker": ({"merge"}, {"merge"}, lambda i: {"tracking_number": f"BATCHTRACK{i}"}),
+    "location": ({"merge", "delete"}, {"merge", "delete"}, lambda i: {"name": f"L{i}", "address": {"formatted_address": "1 Main St, Springfield, IL 62701, US"}}),
+    "parcel": ({"merge", "overwrite", "delete"}, {"merge", "overwrite", "delete"}, lambda i: {"name": f"P{i}"}),
+    "container": ({"merge", "overwrite", "delete"}, {"merge", "overwrite", "delete"}, lambda i: {"name": f"K{i}"}),
+}
+PATHS = {"contact": "/v1/contacts", "group": "/v1/groups", "shipment": "/v1/shipments", "tracker": "/v1/trackers", "location": "/v1/locations", "parcel": "/v1/parcels",
+         "container": "/v1/containers"}
+
+
+def do(client, mode, data, **more):
+    return later(client, data, **more) if mode == "async" else run(client, data, mode=mode, **more)
+
+
+def done(client, b):
+    return [(i["index"], i["operation"], i["result_id"]) for i in client.get(f"{BATCHES}/{b['id']}/items?state=done&limit=1000").data]
+
+
+@pytest.mark.parametrize("resource", TABLE)
+def test_every_cell_of_the_table_in_every_mode(client, resource):
+    actions, filters, item = TABLE[resource]
+    for k, mode in enumerate(MODES):
+        good = [item(100 * k + i) for i in range(3)]
+        if resource == "parcel":
+            good = [{**g, "location_id": make_location(client)["id"]} for g in good]
+        b = do(client, mode, good, resource=resource)
+        assert b["stats"]["created"] == 3 and [d[:2] for d in done(client, b)] == [(i, "created") for i in range(3)], (resource, mode, b)
+        made = [d[2] for d in done(client, b)]
+        assert all(client.get(f"{PATHS[resource]}/{i}").data["object"] == resource for i in made)
+        for action in ("overwrite", "delete"):
+            if action not in actions:
+                client.refused("POST", BATCHES, 400, "batch.action_unsupported", ["action"], {"resource": resource, "action": action, "mode": mode, "data": [{"id": made[0]}]})
+        for action in ("merge", "overwrite", "delete"):
+            if action in actions and action not in filters:
+                client.refused("POST", BATCHES, 400, "batch.action_unsupported", ["filters"], {"resource": resource, "action": action, "data": [], "filters": {"id": made}})
+        b = do(client, mode, [{"id": made[0], "metadata": {"k": "v"}}], resource=resource)
+        assert [d[1:] for d in done(client, b)] == [("updated", made[0])]
+        assert client.get(f"{PATHS[resource]}/{made[0]}").data["metadata"] == {"k": "v"}
+        if "overwrite" in actions:
+            b = do(client, mode, [{"id": made[0], **{k: v for k, v in good[0].items() if k != "resource"}, **({"resource": "contact"} if resource == "group" else {})}],
+                   resource=resource, action="overwrite")
+            assert [d[1:] for d in done(client, b)] == [("overwritten", made[0])], client.get(f"{BATCHES}/{b['id']}/items").data
+            assert client.get(f"{PATHS[resource]}/{made[0]}").data["metadata"] == {}
+        if "delete" in actions:
+            b = do(client, mode, [{"id": made[0]}], resource=resource, action="delete")
+            assert [d[1:] for d in done(client, b)] == [("deleted", made[0])]
+            client.refused("GET", f"{PATHS[resource]}/{made[0]}", 404, "not_found")
+        b = client.post(BATCHES, {"resource": resource, "action": "merge", "mode": mode, "data": [], "filters": {"id": made[1:]}, "properties": {"metadata": {"f": "1"}}}, expect=202).data
+        b = wait(client, b["id"])
+        assert (b["mode"], b["status"], b["stats"]["updated"]) == ("async", "completed", 2)
+
+
+def test_groups_with_their_children(client):
+    people = ids(run(client, [{"name": f"Child {i}"} for i in range(3)]))
+    b = run(client, [{"name": "Team", "resource": "contact", "group_contacts": {"children": people[:2], "primary": people[:1]}},
+                     {"name": "Odd", "resource": "contact", "group_contacts": {"children": people[:1], "primary": people[1:2]}}], resource="group")
+    assert lines(b, "index", "code") == [(1, "group.primary_not_child")]
+    g = ids(b)[0]
+    run(client, [{"id": g, "group_contacts": {"children": people[1:]}}], resource="group")
+    assert client.get(f"/v1/groups/{g}").data["group_contacts"]["children"] == people[1:]
+    b = run(client, data_url(table([["name", "type", "members"], ["From a file", "contact", "; ".join(people)]])), resource="group")
+    assert client.get(f"/v1/groups/{ids(b)[0]}").data["group_contacts"]["children"] == people
+    place = make_location(client)["id"]
+    b = run(client, [{"name": "Sites", "resource": "location", "group_contacts": {"children": [place]}}, {"name": "Wrong", "resource": "location", "group_contacts": {"children": people[:1]}}], resource="group")
+    assert [r["index"] for r in b["results"]] == [0] and b["errors"][0]["index"] == 1
+
+
+PARTY = {"name": "Ann", "email": "ann@b.example", "phone": "2175550100", "address": "1 Main St, Springfield, IL 62701, US"}
+
+
+def test_shipments_by_number_by_parties_and_by_id(client):
+    b = run(client, [{"tracking_number": "SHAPE1"}, {"sender": PARTY, "recipient": PARTY, "parcels": [{"length": 1, "width": 2, "height": 3, "weight": 4}]},
+                     {"notes": "nothing to ship"}, {"tracking_number": " shape 1 "}, {"tracking_number": "SHAPE2", "sender": PARTY, "recipient": PARTY, "parcels": [{"length": 1, "width": 2, "height": 3, "weight": 4}]}],
+            resource="shipment", duplicate_handling="use_first")
+    assert lines(b, "index", "code") == [(2, "batch.shape"), (3, "batch.duplicate")]
+    assert [r["index"] for r in b["results"]] == [0, 1, 4]
+    assert client.get(f"/v1/shipments/{ids(b)[2]}").data["tracking_number"] == "SHAPE2"
+    b = run(client, [{"tracking_number": "SHAPE1"}], resource="shipment")  # as its POST: the one that is there
+    assert b["stats"]["unchanged"] == 1
+    text = table([["tracking no", "recipient", "recipient email", "weight"], ["SHAPE3", "Bob", "bob@b.example", "2.5"]])
+    b = run(client, data_url(text), resource="shipment")
+    assert client.get(f"/v1/shipments/{ids(b)[0]}").data["recipient"]["name"] == "Bob"
+
+
+def test_a_shipment_in_a_container_is_refused(client):
+    place, other = make_location(client)["id"], make_location(client)["id"]
+    box = client.post("/v1/containers", {"name": "Box", "location_id": place}, expect=201).data["id"]
+    b = run(client, [{"tracking_number": f"INBOX{i}"} for i in range(3)], resource="shipment", properties={"container_id": box, "location_id": place})
+    assert b["stats"]["created"] == 3
+    inside = ids(b)
+    assert {s["id"] for s in client.get(f"/v1/containers/{box}?include_shipments=true").data["shipments"]} == set(inside) if client.get(
+        f"/v1/containers/{box}?include_shipments=true").data.get("shipments") else True
+    assert all(client.get(f"/v1/shipments/{i}").data["container_id"] == box for i in inside)
+    b = run(client, [{"id": inside[0], "notes": "x"}, {"id": inside[1], "container_id": box}], resource="shipment")
+    assert lines(b, "index", "code") == [(0, "shipment.in_container"), (1, "shipment.in_container")]
+    free = ids(run(client, [{"tracking_number": "INBOX9"}], resource="shipment"))[0]
+    b = run(client, [{"id": free}], resource="shipment", properties={"container_id": box, "location_id": place})
+    assert [r["operation"] for r in b["results"]] == ["updated"] and client.get(f"/v1/shipments/{free}").data["container_id"] == box
+    b = run(client, [{"tracking_number": "INBOX10"}, {"tracking_number": "INBOX11"}], resource="shipment", properties={"container_id": box, "location_id": other})
+    assert lines(b, "code", "errors") == [("validation.failed", ["container_id"])] * 2
+    b = run(client, [{"tracking_number": "INBOX10"}], resource="shipment", properties={"container_id": "ctnr_0000000000000000000000"})
+    assert lines(b, "code", "errors") == [("validation.failed", ["container_id"])]
+    assert client.get("/v1/shipments?tracking_number=INBOX10").data == []
+
+
+def test_trackers_by_number(client):
+    b = run(client, [{"tracking_number": "TRK1", "metadata": {"a": "1"}}, {"provider_id": "x"}], resource="tracker")
+    assert [r["operation"] for r in b["results"]] == ["created"] and b["errors"][0]["index"] == 1
+    assert run(client, [{"tracking_number": "TRK1"}], resource="tracker")["stats"]["unchanged"] == 1
+
+
+def test_locations(client):
+    text = table([["Name", "Code", "Address", "Phone"], ["Depot", "dep1", "1 Main St, Springfield, IL 62701, US", "201 555 0101"]])
+    b = run(client, data_url(text), resource="location")
+    row = client.get(f"/v1/locations/{ids(b)[0]}").data
+    assert (row["code"], row["address"]["city"]) == ("dep1", "Springfield")
+    b = run(client, [{"code": "DEP1", "name": "Depot One"}], resource="location", match_by="code")
+    assert b["results"][0]["operation"] == "updated"
+    assert lines(run(client, [{"name": "no id"}], resource="location", action="delete"), "code", "errors") == [("validation.failed", ["id"])]
+
+
+# ---- layouts ----
+
+def layouts(client, place):
+    return {row["id"]: row for row in client.get(f"/v1/locations/{place}/layouts?path=all&limit=1000").data}
+
+
+def default_of(place):
+    return "lay_" + place[4:]
+
+
+def test_layout_merge_takes_children_before_their_parents(client):
+    place = make_location(client)["id"]
+    b = run(client, [{"location_id": place, "layouts": [{"id": "lay_shelf1", "name": "Shelf", "path": "lay_aisle1"}, {"id": "lay_aisle1", "name": "Aisle"}]}], resource="layout")
+    assert b["stats"]["updated"] == 1 and ids(b) == [place], b
+    tree = layouts(client, place)
+    assert tree["lay_shelf1"]["nested_name"] == "Aisle / Shelf" and default_of(place) in tree
+    run(client, [{"layouts": [{"name": "Dock"}]}], resource="layout", location_id=place)  # others stay
+    assert len(layouts(client, place)) == 4
+
+
+def test_layout_overwrite_keeps_the_default(client, org):
+    place = make_location(client)["id"]
+    run(client, [{"location_id": place, "layouts": [{"id": f"lay_ow{i}", "name": f"Old {i}"} for i in range(3)] + [{"id": "lay_owchild", "name": "Child", "path": "lay_ow0"}]}], resource="layout")
+    parcel = client.post("/v1/parcels", {"name": "Stays", "location_id": place, "layout_id": "lay_ow0"}, expect=201).data["id"]
+    kept = client.post("/v1/parcels", {"name": "Kept", "location_id": place, "layout_id": "lay_ow1"}, expect=201).data["id"]
+    b = run(client, [{"location_id": place, "layouts": [{"id": "lay_ow1", "name": "Still here"}, {"name": "New"}]}], resource="layout", action="overwrite")
+    assert b["stats"]["overwritten"] == 1
+    tree = layouts(client, place)
+    assert set(tree) >= {default_of(place), "lay_ow1"} and len(tree) == 3 and {r["name"] for r in tree.values()} == {"Default", "Still here", "New"}
+    assert client.get(f"/v1/parcels/{parcel}").data["layout_id"] == default_of(place) and client.get(f"/v1/parcels/{kept}").data["layout_id"] == "lay_ow1"
+    told = [t[0] for t in org.told("type", "batch_id = %s AND type LIKE 'layout.%%'", b["id"])]
+    assert "layout.created" in told
+    b = run(client, [{"location_id": place, "layouts": [{"id": default_of(place), "name": "Main"}]}], resource="layout", action="overwrite")
+    assert {r["name"] for r in layouts(client, place).values()} == {"Main"}
+
+
+def test_layout_errors_leave_everything_as_it_was(client):
+    place, other = make_location(client)["id"], make_location(client)["id"]
+    run(client, [{"location_id": place, "layouts": [{"id": "lay_e1", "name": "One"}, {"id": "lay_e2", "name": "Two", "path": "lay_e1"}]}], resource="layout")
+    before = layouts(client, place)
+
+    def wrong(code, errors, list, where=place, action="overwrite"):
+        b = run(client, [{"location_id": where, "layouts": list}], resource="layout", action=action)
+        assert lines(b, "code", "errors") == [(code, errors)], b["errors"]
+        assert layouts(client, place) == before
+    wrong("layout.cycle", ["layouts.0.path", "layouts.1.path"], [{"id": "lay_e1", "name": "One", "path": "lay_e2"}, {"id": "lay_e2", "name": "Two", "path": "lay_e1"}])
+    wrong("layout.parent_not_found", ["layouts.1.path"], [{"name": "A"}, {"name": "B", "path": "lay_nowhere"}])
+    wrong("layout.wrong_location", ["layouts.0.id"], [{"id": "lay_e1", "name": "One"}], other)
+    wrong("layout.too_many", ["layouts"], [{"name": f"N{i}"} for i in range(401)])
+    b = run(client, [{"location_id": place, "layouts": [{"id": default_of(place)}]}], resource="layout", action="delete")
+    assert lines(b, "code") == [("layout.default_protected",)]
+    b = run(client, [{"location_id": place, "layouts": []}, {"layouts": [{"name": "x"}]}, {"location_id": other}], resource="layout")
+    assert len(b["errors"]) == 3
+
+
+def test_layout_rows_of_a_file_are_one_item_for_each_location(client):
+    a, b = make_location(client)["id"], make_location(client)["id"]
+    text = table([["location id", "layout id", "name", "parent"], [a, "lay_f1", "F1", ""], [b, "lay_g1", "G1", ""], [a, "lay_f2", "F2", "lay_f1"]])
+    batch = run(client, data_url(text), resource="layout")
+    assert ids(batch) == [a, b] and batch["phases"][0]["total"] == 2
+    assert layouts(client, a)["lay_f2"]["nested_name"] == "F1 / F2" and "lay_g1" in layouts(client, b)
+
+
+def test_layout_delete_takes_children_and_moves_contents(client):
+    place = make_location(client)["id"]
+    run(client, [{"location_id": place, "layouts": [{"id": "lay_d1", "name": "D1"}, {"id": "lay_d2", "name": "D2", "path": "lay_d1"}]}], resource="layout")
+    parcel = client.post("/v1/parcels", {"name": "In D2", "location_id": place, "layout_id": "lay_d2"}, expect=201).data["id"]
+    assert run(client, [{"location_id": place, "layouts": [{"id": "lay_d1"}]}], resource="layout", action="delete")["stats"]["deleted"] == 1
+    assert set(layouts(client, place)) == {default_of(place)} and client.get(f"/v1/parcels/{parcel}").data["layout_id"] == default_of(place)
