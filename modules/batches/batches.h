@@ -203,7 +203,7 @@ wharf_status batch_act(struct batch *b, bool *ret_revoked);
 
 /* ---- source.c: where items come from ---- */
 /* Wrong as a whole: a problem of the request, or the reason of a batch in the background. */
-wharf_status source_fail(struct batch *b, const char *code, const char *path, wharf_str message);
+wharf_status source_wrong(struct batch *b, const char *code, const char *path, wharf_str message);
 wharf_status source_parse(struct batch *b);
 wharf_status source_resolve(struct batch *b);
 wharf_status source_read(struct batch *b, wharf_import **ret); /* its file from the beginning */
@@ -212,10 +212,10 @@ void source_close(struct batch *b);
 /* ---- fetch.c ---- */
 wharf_status source_fetch(struct batch *b);
 wharf_status source_describe(struct batch *b, wharf_import *file);
-wharf_status file_keep_bytes(struct batch *b);
-wharf_status file_check_url(struct batch *b, wharf_str url);
-wharf_status file_take_data_url(struct batch *b, wharf_str url);
-wharf_status file_await(struct batch *b);
+wharf_status upload_keep_bytes(struct batch *b);
+wharf_status upload_check_url(struct batch *b, wharf_str url);
+wharf_status upload_take_data_url(struct batch *b, wharf_str url);
+wharf_status upload_await(struct batch *b);
 
 /* ---- names.c: names that stand for ids in files ---- */
 wharf_status names_resolve(

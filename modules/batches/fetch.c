@@ -23,7 +23,7 @@ static wharf_status remember(struct batch *b, wharf_str id)
     return W->db->exec(b->req, sql, args, 3, NULL);
 }
 
-wharf_status file_keep_bytes(struct batch *b)
+wharf_status upload_keep_bytes(struct batch *b)
 {
     wharf_blob_writer *w;
     wharf_str id = WHARF_S("");
@@ -73,7 +73,7 @@ static wharf_fetch_request ask_for(wharf_str url)
         .total_ms = 60000};
 }
 
-wharf_status file_check_url(struct batch *b, wharf_str url)
+wharf_status upload_check_url(struct batch *b, wharf_str url)
 {
     const wharf_fetch_request ask = ask_for(url);
 
@@ -101,7 +101,7 @@ wharf_status source_fetch(struct batch *b)
     code = batches_web->code(f);
     if (code.n)
         s = b->in_request ? batches_web->fail(b->req, f, "data")
-                          : source_fail(b, code.p, "data", WHARF_S("The file could not be fetched"));
+                          : source_wrong(b, code.p, "data", WHARF_S("The file could not be fetched"));
     else
         s = keep_file(b, batches_web->file(f));
     p->processed = s == WHARF_OK;
@@ -111,7 +111,7 @@ wharf_status source_fetch(struct batch *b)
 
 /* ---- uploads ---- */
 
-wharf_status file_await(struct batch *b)
+wharf_status upload_await(struct batch *b)
 {
     wharf_str id = WHARF_S("");
     wharf_status s = batches_blob->await(b->req, WHARF_S("upload"), WHARF_S(""), -1, FILE_BYTES,
@@ -157,7 +157,7 @@ static wharf_status url_options(struct batch *b, wharf_str charset)
     return W->json->result(b->req, out, &b->file_options);
 }
 
-wharf_status file_take_data_url(struct batch *b, wharf_str url)
+wharf_status upload_take_data_url(struct batch *b, wharf_str url)
 {
     wharf_str type;
 

@@ -86,7 +86,7 @@ wharf_status groups_take(struct batch *b, struct intake *in, wharf_import *file,
 
         s = batches_files->object(b->req, file, &row);
         if (s == WHARF_OK && ++rows > ITEMS_MAX)
-            s = source_fail(b, "batch.too_many_items", "data", WHARF_S("The file has too many rows"));
+            s = source_wrong(b, "batch.too_many_items", "data", WHARF_S("The file has too many rows"));
         if (s == WHARF_OK)
             add_row(b, &g, row, (int64_t)batches_files->row(file));
     }

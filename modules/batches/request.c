@@ -118,11 +118,11 @@ static wharf_status check_text(struct batch *b, wharf_str text)
     if (s != WHARF_OK)
         return s;
     if (begins(text, "data:"))
-        return file_take_data_url(b, text);
+        return upload_take_data_url(b, text);
     if (!strstr(text.p, "://"))
         return W->err->fail(b->req, "batch.data_invalid", "data", NULL);
     b->source_url = text;
-    return file_check_url(b, text);
+    return upload_check_url(b, text);
 }
 
 static wharf_status check_data(struct batch *b, const wharf_json *body)
@@ -237,7 +237,7 @@ static wharf_status keep_source(struct batch *b, wharf_str url, const wharf_json
 
     b->source_url = url;
     b->file_options = options;
-    return s == WHARF_OK && b->bytes.n && later ? file_keep_bytes(b) : s;
+    return s == WHARF_OK && b->bytes.n && later ? upload_keep_bytes(b) : s;
 }
 
 /* Whatever happens from here on happens with the answer or not at all. */
@@ -257,7 +257,7 @@ static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_r
         s = keep_source(b, url, options);
     if (s == WHARF_OK && is(b->status, "requested")) {
         *ret_rest = true;
-        return file_await(b);
+        return upload_await(b);
     }
     return s == WHARF_OK ? run_in_request(b, ret_rest) : s;
 }

@@ -9,7 +9,7 @@
 
 enum { GROUP_COMMIT = 20 }; /* chunks of the background that are written together */
 
-wharf_status source_fail(struct batch *b, const char *code, const char *path, wharf_str message)
+wharf_status source_wrong(struct batch *b, const char *code, const char *path, wharf_str message)
 {
     if (b->in_request)
         return W->err->fail(b->req, code, path, "%s", message.p);
@@ -19,7 +19,7 @@ wharf_status source_fail(struct batch *b, const char *code, const char *path, wh
 
 static wharf_status too_many(struct batch *b, size_t most)
 {
-    return source_fail(b, "batch.too_many_items", b->filters ? "filters" : "data",
+    return source_wrong(b, "batch.too_many_items", b->filters ? "filters" : "data",
         W->mem->format(b->req, "A batch has at most %zu items in this form", most));
 }
 
@@ -209,7 +209,7 @@ static wharf_status file_problem(struct batch *b, wharf_import *file)
     wharf_str code = WHARF_S("file.unsupported_type"), message = WHARF_S("The file can not be read");
 
     batches_files->problem(file, &code, &message);
-    return source_fail(b, W->mem->dup(b->req, code.p, code.n).p, is(code, "param.invalid") ? "file" : "data", message);
+    return source_wrong(b, W->mem->dup(b->req, code.p, code.n).p, is(code, "param.invalid") ? "file" : "data", message);
 }
 
 static wharf_status take_file(struct batch *b, struct group *g)
@@ -224,7 +224,7 @@ static wharf_status take_file(struct batch *b, struct group *g)
     if (s == WHARF_OK && event == WHARF_IMPORT_FAILED)
         s = file_problem(b, file);
     else if (s == WHARF_OK && !intake_count(g->in))
-        s = source_fail(b, "batch.data_empty", "data", WHARF_S("The file has no row"));
+        s = source_wrong(b, "batch.data_empty", "data", WHARF_S("The file has no row"));
     if (s == WHARF_OK)
         s = source_describe(b, file);
     batches_files->close(file);
