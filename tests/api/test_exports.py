@@ -285,5 +285,16 @@ def test_resources_of_plugins():
         crate = client.post("/v1/crates", {"name": "C", "location_id": place["id"]}, expect=201).data
         row = export(client, resource="crate", options={"location_id": place["id"]})
         assert [c["id"] for c in json.loads(fetch(client, row["_json_url"]).text)] == [crate["id"]]
+        # canceled while it runs
+        s.sql("INSERT INTO bench.crate SELECT (jsonb_populate_record(c, jsonb_build_object('id', 'crate_' || lpad(i::text, 22, '0')))).* FROM bench.crate c, generate_series(1, 30000) i")
+        files = s.sql("SELECT count(*) FROM wharf.file")
+        row = client.post(EXPORTS, {"resource": "crate", "options": {}}, expect=201).data
+        while client.get(f"{EXPORTS}/{row['id']}").data["status"] == "queued":
+            time.sleep(0.005)
+        assert client.delete(f"{EXPORTS}/{row['id']}").data["status"] == "canceled"
+        while s.sql("SELECT 1 FROM wharf.job WHERE queue = 'exports.run'"):
+            time.sleep(0.02)
+        row = client.get(f"{EXPORTS}/{row['id']}?include_csv=true").data
+        assert row["status"] == "canceled" and row["_csv_url"] is None and row["progress"] < 100 and s.sql("SELECT count(*) FROM wharf.file") == files
     finally:
         s.stop()
