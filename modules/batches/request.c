@@ -218,9 +218,12 @@ static wharf_status check_queue(struct batch *b)
         " AND deleted_at IS NULL";
     wharf_val organization = val_text(W->req->organization(b->req));
     const wharf_rows *rows;
-    wharf_status s = is(b->mode, "async") ? W->db->query(b->req, sql, &organization, 1, &rows) : WHARF_OK;
+    wharf_status s;
 
-    if (s == WHARF_OK && is(b->mode, "async") && row_int(rows, 0, 0) >= QUEUED_MAX)
+    if (!is(b->mode, "async"))
+        return WHARF_OK;
+    s = W->db->query(b->req, sql, &organization, 1, &rows);
+    if (s == WHARF_OK && row_int(rows, 0, 0) >= QUEUED_MAX)
         return W->err->fail(
             b->req, "rate_limited", "endpoint", "%d batches wait already; let some of them end", QUEUED_MAX);
     return s;
