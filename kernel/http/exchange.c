@@ -45,6 +45,7 @@ struct exchange *exchange_new(struct server *s, const char *uri)
     x->state = X_NEW;
     req->arena = take_arena(s);
     req->engine = s->engine;
+    x->raw_uri = uri;
     x->uri_len = strlen(uri);
     x->uri = arena_dup(req->arena, uri, x->uri_len).p;
     req->start_us = clock_monotonic_us();

@@ -18,6 +18,8 @@
 #include "util/network.h"
 
 enum {
+    /* libmicrohttpd zeroes all of it after each request: URI, headers and their list fit, and no more */
+    CONNECTION_MEMORY = 56 * 1024,
     URI_MAX = 16 * 1024,
     HEADERS_MAX = 32 * 1024,
     DRAIN_MAX = 64 * 1024,
@@ -69,6 +71,7 @@ struct exchange {
     struct MHD_Connection *connection;
     struct peer *peer;
     enum exchange_state state;
+    const char *raw_uri; /* as libmicrohttpd holds it */
     const char *uri; /* raw, of the request line */
     size_t uri_len;
     struct buf body;

@@ -27,9 +27,7 @@ enum {
     TAG_MHD = 1,
     TAG_WAKE,
     TAG_TERM,
-    TAG_LANE,
-    /* libmicrohttpd zeroes all of it after each request: URI, headers and their list fit, and no more */
-    CONNECTION_MEMORY = 56 * 1024
+    TAG_LANE
 };
 
 /* ---- libmicrohttpd's callbacks ---- */

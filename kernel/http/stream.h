@@ -49,6 +49,7 @@ struct stream { /* what was asked for, and how far it is */
     bool thin;
     int64_t after; /* the last sequence, or message of the channel, that was looked at */
     wharf_str channel, tag; /* channel.n 0: the stream of events */
+    const char *uri; /* in libmicrohttpd's memory of the connection, until its pages were given back */
     bool told; /* there may be messages */
     int64_t end_us; /* monotonic; 0: never */
     int64_t gap_from, gap_to; /* to be told first; 0: none */

@@ -1,6 +1,7 @@
 /* stream_hub.c - the thread that feeds live streams, and the bytes that libmicrohttpd fetches. See stream.h. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,7 +13,13 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { TURN_US = 1000000, AGAIN_US = 200000, READ_BYTES = 16 * 1024 };
+enum {
+    TURN_US = 1000000,
+    AGAIN_US = 200000,
+    READ_BYTES = 16 * 1024,
+    READ_CHANNEL = 1024,
+    REQUEST_LINE = 4 /* "GET " */
+};
 
 /* ---- libmicrohttpd's side; on the loop ---- */
 
@@ -25,6 +32,23 @@ static void unref(struct stream_hub *h, struct stream *st) /* with the lock held
     for (size_t i = 0; i < st->n_owners; i++)
         limit_leave(&boot->board->limits, st->owners[i], boot->slot);
     stream_free(st);
+}
+
+/* libmicrohttpd maps the memory of a connection, and has written zeros to nearly all of it when the answer begins. Pages that hold nothing else
+ * are given back: they read as zeros again. The request line stands at the mapping's beginning, so the URI tells where that is; on any other
+ * address nothing is done. On the loop, so nobody writes there meanwhile. */
+static void give_back_zeros(const char *uri)
+{
+    static const unsigned char zeros[4096];
+    size_t page = sizeof(zeros);
+    char *at = (char *)((uintptr_t)uri & ~(uintptr_t)(page - 1));
+
+    if ((size_t)sysconf(_SC_PAGESIZE) != page || ((uintptr_t)uri & (page - 1)) != REQUEST_LINE)
+        return;
+    for (size_t i = 0; i < CONNECTION_MEMORY / page; i++) {
+        if (!memcmp(at + i * page, zeros, page))
+            madvise(at + i * page, page, MADV_DONTNEED);
+    }
 }
 
 static ssize_t read_stream(void *arg, uint64_t pos, char *to, size_t max)
@@ -50,6 +74,9 @@ static ssize_t read_stream(void *arg, uint64_t pos, char *to, size_t max)
         }
     } else if (!st->ending) {
         st->asleep = true;
+        if (st->uri)
+            give_back_zeros(st->uri);
+        st->uri = NULL;
         MHD_suspend_connection(st->connection);
     }
     pthread_mutex_unlock(&h->lock);
@@ -123,6 +150,7 @@ struct MHD_Response *stream_response(struct exchange *x)
     x->req.stream = NULL;
     limit_done(x); /* it lasts: it is no request in flight */
     st->hub = h;
+    st->uri = x->raw_uri;
     st->connection = x->connection;
     st->refs = 2;
     st->beat_us = x->server->turn_us + STREAM_BEAT_US;
@@ -135,7 +163,8 @@ struct MHD_Response *stream_response(struct exchange *x)
     if (st->gap_from)
         buf_addf(&st->out, "event: stream.gap\ndata: {\"from\":%lld,\"to\":%lld}\n\n", (long long)st->gap_from,
             (long long)st->gap_to);
-    r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, READ_BYTES, read_stream, st, leave_stream);
+    r = MHD_create_response_from_callback(
+        MHD_SIZE_UNKNOWN, st->channel.n ? READ_CHANNEL : READ_BYTES, read_stream, st, leave_stream);
     pthread_mutex_lock(&h->lock);
     st->next = h->first;
     h->first = st;
