@@ -1,13 +1,23 @@
 /* match.c - the service contacts.match: whom a label means (docs/spec/06-inference.md sections 9.5 to 9.7). Leaves to others: the words of the book
  * (index.h), in what two are alike (channels.h). */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "channels.h"
 #include "index.h"
 #include "wharf/ext/contacts.h"
 
-enum { OTHERS_MAX = 100, LIMIT_MAX = 25, PARTIAL_FROM = 5000, DISAGREE_BELOW = 5000, IGNORE_MAX = 100 };
+enum {
+    OTHERS_MAX = 100,
+    LIMIT_MAX = 25,
+    PARTIAL_FROM = 5000,
+    DISAGREE_BELOW = 5000,
+    IGNORE_MAX = 100,
+    BOOKS = 32,
+    LONG_BOOK = 20000,
+    COUNT_US = 30000000
+};
 
 struct candidate {
     struct party party;
@@ -264,30 +274,96 @@ static int by_precedence(const void *x, const void *y)
     return a->score != b->score ? b->score - a->score : by_rank(x, y);
 }
 
+/* ---- how rare words are ---- */
+
+/* Books that are long to count, as they last were: one row more or less says nothing about the rareness of words in so many. */
+static struct book {
+    char organization[40];
+    int64_t contacts, counted_us;
+} books[BOOKS];
+static pthread_mutex_t books_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool known_size(wharf_str organization, int64_t now_us, int64_t *ret)
+{
+    bool known = false;
+
+    pthread_mutex_lock(&books_lock);
+    for (size_t i = 0; i < BOOKS; i++) {
+        const struct book *b = &books[i];
+
+        if (!wharf_same(organization, wharf_z(b->organization)) || now_us < b->counted_us ||
+            now_us - b->counted_us > COUNT_US)
+            continue;
+        *ret = b->contacts;
+        known = true;
+    }
+    pthread_mutex_unlock(&books_lock);
+    return known;
+}
+
+/* In the place of the same book, or of the one counted longest ago. */
+static void keep_size(wharf_str organization, int64_t now_us, int64_t contacts)
+{
+    struct book *at = &books[0];
+
+    if (contacts < LONG_BOOK || organization.n >= sizeof(at->organization))
+        return;
+    pthread_mutex_lock(&books_lock);
+    for (size_t i = 0; i < BOOKS; i++) {
+        if (wharf_same(organization, wharf_z(books[i].organization))) {
+            at = &books[i];
+            break;
+        }
+        if (books[i].counted_us < at->counted_us)
+            at = &books[i];
+    }
+    *at = (struct book){.contacts = contacts, .counted_us = now_us};
+    memcpy(at->organization, organization.p, organization.n);
+    pthread_mutex_unlock(&books_lock);
+}
+
+static wharf_status book_size(wharf_req *req, int64_t *ret)
+{
+    static const char sql[] =
+        "SELECT count(*) FROM contacts.contact WHERE organization_id = $1::text AND deleted_at IS NULL";
+    wharf_val organization = wharf_text(W->req->organization(req)), v;
+    int64_t now_us = W->req->now_us(req);
+    const wharf_rows *rows;
+    wharf_status status;
+
+    if (known_size(organization.u.s, now_us, ret))
+        return WHARF_OK;
+    status = W->db->query(req, sql, &organization, 1, &rows);
+    *ret = status == WHARF_OK && W->db->value(rows, 0, 0, WHARF_V_INT, &v) ? v.u.i : 0;
+    if (status == WHARF_OK)
+        keep_size(organization.u.s, now_us, *ret);
+    return status;
+}
+
 /* Rare words of the label count more: section 9.5. Asked for when the order depends on it, since it counts the book. */
 static wharf_status rank(struct search *s)
 {
     static const char sql[] =
-        "SELECT (SELECT count(*) FROM contacts.contact WHERE organization_id = $1::text AND deleted_at IS NULL),"
-        " (SELECT count(*) FROM contacts.token k WHERE k.organization_id = $1::text AND k.token = x.t)"
+        "SELECT (SELECT count(*) FROM contacts.token k WHERE k.organization_id = $1::text AND k.token = x.t)"
         " FROM unnest($2::text[]) WITH ORDINALITY x(t, n) ORDER BY x.n";
     const struct name *name = &s->label.name.name;
     struct ids words = {W->mem->alloc(s->req, (name->n + 1) * sizeof(*words.p)), name->n};
-    wharf_val args[2] = {wharf_text(W->req->organization(s->req)), wharf_null()}, all, has;
+    wharf_val args[2] = {wharf_text(W->req->organization(s->req)), wharf_null()}, has;
+    int64_t all = 0;
     const wharf_rows *rows;
-    wharf_status status;
+    wharf_status status = book_size(s->req, &all);
 
     for (size_t i = 0; i < name->n; i++)
         words.p[i] = name->tokens[i].text;
     args[1] = ids_array(s->req, &words);
-    status = W->db->query(s->req, sql, args, 2, &rows);
+    if (status == WHARF_OK)
+        status = W->db->query(s->req, sql, args, 2, &rows);
     for (size_t i = 0; status == WHARF_OK && i < W->db->count(rows); i++) {
         double n, df;
 
-        W->db->value(rows, i, 0, WHARF_V_INT, &all);
-        W->db->value(rows, i, 1, WHARF_V_INT, &has);
-        n = (double)all.u.i;
-        df = (double)(has.u.i < all.u.i ? has.u.i : all.u.i);
+        W->db->value(rows, i, 0, WHARF_V_INT, &has);
+        n = (double)all;
+        df = (double)(has.u.i < all ? has.u.i : all);
         for (size_t k = 0; k < s->n; k++)
             s->all[k].rank += s->all[k].c.matched[i] * log(1 + (n - df + 0.5) / (df + 0.5));
     }
