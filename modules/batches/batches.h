@@ -117,6 +117,8 @@ wharf_handler batches_post;
 /* ---- record.c: the row of a batch ---- */
 wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b);
 wharf_status batch_counts(const struct batch *b, struct counts *ret);
+/* A transaction of the work. In the background it ends by itself, with its locks, when its worker sleeps in the middle of it. */
+wharf_status batch_begin(struct batch *b);
 /* Phases, stats and progress as they are now. Fails with conflict when another has taken the batch over. */
 wharf_status batch_note(struct batch *b);
 /* The end: status, reason (or ""), the rest of the items skipped when it ends early, the event. */

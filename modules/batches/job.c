@@ -101,7 +101,7 @@ static wharf_status whole_phase(struct batch *b, enum phase_name name, source_fn
     if (!b->phases[name].there || b->phases[name].status >= PHASE_COMPLETED)
         return WHARF_OK;
     phase_begin(b, name);
-    s = W->db->begin(b->req);
+    s = batch_begin(b);
     if (s == WHARF_OK)
         s = fn(b);
     if (s == WHARF_OK) {

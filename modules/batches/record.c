@@ -269,6 +269,15 @@ static wharf_status note(struct batch *b, const char *status, wharf_str reason, 
     return s;
 }
 
+wharf_status batch_begin(struct batch *b)
+{
+    static const char sql[] = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true)";
+    const wharf_rows *rows;
+    wharf_status s = W->db->begin(b->req);
+
+    return s == WHARF_OK && !b->in_request ? W->db->query(b->req, sql, NULL, 0, &rows) : s;
+}
+
 wharf_status batch_note(struct batch *b)
 {
     return note(b, b->status.p, WHARF_S(""), false);

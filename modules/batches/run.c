@@ -29,7 +29,7 @@ static wharf_status step(struct batch *b, int number, enum phase_name phase, int
 {
     struct chunk c;
     bool found;
-    wharf_status s = W->db->begin(b->req);
+    wharf_status s = batch_begin(b);
 
     if (s != WHARF_OK)
         return s;
@@ -63,7 +63,7 @@ static wharf_status give_up_item(struct batch *b, int number, int i, const char 
 {
     struct chunk c;
     bool found;
-    wharf_status s = W->db->begin(b->req);
+    wharf_status s = batch_begin(b);
 
     if (s != WHARF_OK)
         return s;
@@ -83,7 +83,7 @@ static wharf_status begin_item(struct batch *b, int number, int i, char *ret_sta
 {
     struct chunk c;
     bool found;
-    wharf_status s = W->db->begin(b->req);
+    wharf_status s = batch_begin(b);
 
     if (s != WHARF_OK)
         return s;
