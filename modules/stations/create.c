@@ -511,15 +511,38 @@ static wharf_status set_beginning(wharf_req *req, wharf_rec *job)
     return WHARF_OK;
 }
 
-static wharf_status set_all(wharf_req *req, wharf_rec *job, struct plan *p)
+static wharf_status set_files(wharf_req *req, wharf_rec *job, struct plan *p, wharf_blob_info *ret)
 {
-    wharf_blob_info info;
     wharf_status s = p->document.render ? prepare(req, job, p) : WHARF_OK;
 
     if (s == WHARF_OK)
-        s = finish(req, job, p->document.writer, WHARF_S("document"), p->document.type, PRINT_JOB_SOURCE_FILE, &info);
+        s = finish(req, job, p->document.writer, WHARF_S("document"), p->document.type, PRINT_JOB_SOURCE_FILE, ret);
     if (s == WHARF_OK && !p->document.render)
-        W->res->set(job, PRINT_JOB_PREPARED_SHA256, val_text(info.sha256));
+        W->res->set(job, PRINT_JOB_PREPARED_SHA256, val_text(ret->sha256));
+    return s;
+}
+
+/* Two that are made at once must spread: whoever counts waits until the one before is committed. Locked late, when nothing slow is left. */
+static wharf_status choose_in_turn(wharf_req *req, const wharf_rec *job, struct plan *p)
+{
+    wharf_str location = field_text(job, PRINT_JOB_LOCATION_ID);
+    wharf_status s;
+
+    if (p->named)
+        return WHARF_OK;
+    s = W->db->lock(req, "print_route", location);
+    if (s == WHARF_OK)
+        s = printers_load(req, W->req->actor(req), location, field_text(job, PRINT_JOB_PRINT_STATION_ID), &p->printers);
+    return s == WHARF_OK ? choose(req, p) : s;
+}
+
+static wharf_status set_all(wharf_req *req, wharf_rec *job, struct plan *p)
+{
+    wharf_blob_info info;
+    wharf_status s = set_files(req, job, p, &info);
+
+    if (s == WHARF_OK)
+        s = choose_in_turn(req, job, p);
     if (s == WHARF_OK)
         s = set_configuration(req, job, p);
     if (s == WHARF_OK)
@@ -574,7 +597,7 @@ wharf_status job_create_check(wharf_req *req, wharf_rec *job)
         s = papers_load(req, &p->papers);
     location = field_text(job, PRINT_JOB_LOCATION_ID);
     if (s == WHARF_OK)
-        s = printers_load(req, location, field_text(job, PRINT_JOB_PRINT_STATION_ID), &p->printers);
+        s = printers_load(req, W->req->actor(req), location, field_text(job, PRINT_JOB_PRINT_STATION_ID), &p->printers);
     if (s == WHARF_OK)
         s = name_printer(req, job, p);
     if (s == WHARF_OK)

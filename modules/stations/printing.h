@@ -85,8 +85,8 @@ struct wish { /* what a job asks of a printer */
     bool color, double_sided;
     bool *landscape_by_twin; /* set when only the twin of the size is there */
 };
-/* Live printers of the stations at the location that the caller sees, of one station when it is named. */
-wharf_status printers_load(wharf_req *req, wharf_str location, wharf_str station, struct printers *ret);
+/* Live printers of the stations at the location that the actor sees, of one station when it is named. */
+wharf_status printers_load(wharf_req *req, wharf_str actor, wharf_str location, wharf_str station, struct printers *ret);
 bool printer_has(const struct printer_at *p, wharf_str size);
 /* Why it can't ("configuration.paper_size" ...), at most four; 0: it can. */
 size_t printer_lacks(const struct printer_at *p, const struct wish *w, const char *ret_fields[4]);

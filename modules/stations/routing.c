@@ -7,7 +7,7 @@ static bool row_flag(const wharf_rows *rows, size_t r, size_t c)
 }
 
 /* Visible: the station is for all users, for this one, or the caller's own (spec 04 section 5 'Access'). Keys without a user see all. */
-wharf_status printers_load(wharf_req *req, wharf_str location, wharf_str station, struct printers *ret)
+wharf_status printers_load(wharf_req *req, wharf_str actor, wharf_str location, wharf_str station, struct printers *ret)
 {
     static const char sql[] =
         "SELECT p.id, p.name, p.model, p.status, s.id, s.status, p.page_size, p.languages,"
@@ -32,8 +32,7 @@ wharf_status printers_load(wharf_req *req, wharf_str location, wharf_str station
         "OR s.id = $3::text)"
         " AND (s.allow_all_users OR $4::text !~ '^user_' OR s.allowed_users ? $4::text OR s.device_id = $4::text)"
         " ORDER BY s.id, p.position LIMIT 5000";
-    wharf_val args[4] = {
-        val_text(W->req->organization(req)), val_text(location), val_text(station), val_text(W->req->actor(req))};
+    wharf_val args[4] = {val_text(W->req->organization(req)), val_text(location), val_text(station), val_text(actor)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 4, &rows);
 

@@ -270,7 +270,7 @@ static wharf_status move(wharf_req *req, const struct update *u)
     if (s == WHARF_OK)
         s = papers_load(req, &papers);
     if (s == WHARF_OK)
-        s = printers_load(req, row.location_id, station, &printers);
+        s = printers_load(req, W->req->actor(req), row.location_id, station, &printers);
     for (size_t i = 0; s == WHARF_OK && i < printers.n; i++) {
         const struct printer_at *p = &printers.list[i];
         const struct wish w = {.papers = &papers,
@@ -286,8 +286,7 @@ static wharf_status move(wharf_req *req, const struct update *u)
         set(u, PRINT_JOB_PRINTER_ID, val_text(p->id));
         set(u, PRINT_JOB_PRINTER_MODEL, val_text(p->model));
         set(u, PRINT_JOB_POOL, val_bool(false));
-        s = n ? W->err->current(req) : station_signal(req, station, "print_job.available", W->res->id(u->old_rec));
-        return s;
+        return n ? W->err->current(req) : WHARF_OK;
     }
     return s == WHARF_OK
                ? W->err->fail(req, "validation.failed", "printer_name", "The print station has no printer %s", name.p)
@@ -378,6 +377,12 @@ static bool in_doubt(wharf_str status)
     return is(status, "timed_out") || is(status, "unreported");
 }
 
+static bool moved(const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    return !same(field_text(old_rec, PRINT_JOB_PRINT_STATION_ID), field_text(new_rec, PRINT_JOB_PRINT_STATION_ID)) ||
+           !same(field_text(old_rec, PRINT_JOB_PRINTER_ID), field_text(new_rec, PRINT_JOB_PRINTER_ID));
+}
+
 static wharf_status tell_change(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_str from = field_text(old_rec, PRINT_JOB_STATUS), to = field_text(new_rec, PRINT_JOB_STATUS);
@@ -387,6 +392,12 @@ static wharf_status tell_change(wharf_req *req, const wharf_rec *old_rec, const 
     wharf_status s;
 
     if (same(from, to)) {
+        if (is(to, "queued") && moved(old_rec, new_rec)) {
+            s = note(req, new_rec, false);
+            return s == WHARF_OK ? station_signal(req, field_text(new_rec, PRINT_JOB_PRINT_STATION_ID),
+                                       "print_job.available", W->res->id(new_rec))
+                                 : s;
+        }
         if (same(stage, field_text(old_rec, PRINT_JOB_STAGE)))
             return WHARF_OK;
         s = note(req, new_rec, false);

@@ -6,7 +6,7 @@
 #include "printing.h"
 #include "stations.gen.h"
 
-enum { LOOK_MS = 1000, BATCH = 200, FORGET_EVERY_S = 3600, OFFLINE_EVERY_S = 5 };
+enum { LOOK_MS = 1000, BATCH = 200, FORGET_EVERY_S = 3600, REROUTE_EVERY_S = 30, OFFLINE_EVERY_S = 5 };
 
 struct finding {
     wharf_str organization, id, kind;
@@ -94,6 +94,61 @@ static wharf_status erase_bytes(wharf_req *req, wharf_str id)
     return s;
 }
 
+static wharf_status write_route(wharf_req *req, wharf_str id, const struct printer_at *to, size_t candidates)
+{
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *routing;
+    struct job_set sets[6];
+    wharf_status s;
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "automatic", val_bool(true));
+    W->json->put(out, "candidates", val_int((int64_t)candidates));
+    W->json->put(out, "reason", val_text(WHARF_S("rerouted")));
+    W->json->close(out);
+    s = W->json->result(req, out, &routing);
+    sets[0] = (struct job_set){PRINT_JOB_PRINT_STATION_ID, val_text(to->station_id)};
+    sets[1] = (struct job_set){PRINT_JOB_PRINTER_ID, to->pooled ? val_null() : val_text(to->id)};
+    sets[2] = (struct job_set){PRINT_JOB_PRINTER_NAME, to->pooled ? val_null() : val_text(to->name)};
+    sets[3] = (struct job_set){PRINT_JOB_PRINTER_MODEL, val_text(to->model)};
+    sets[4] = (struct job_set){PRINT_JOB_POOL, val_bool(to->pooled)};
+    sets[5] = (struct job_set){PRINT_JOB_ROUTING, val_json(routing)};
+    return s == WHARF_OK ? job_write(req, id, sets, sizeof(sets) / sizeof(sets[0])) : s;
+}
+
+/* To the best printer that answers, among those that whoever made the job may use; without one the job stays where it is. */
+static wharf_status reroute(wharf_req *req, wharf_str id)
+{
+    static const char sql[] = "SELECT location_id, paper_size, configuration, COALESCE(created_by, '') FROM "
+                              "stations.print_job WHERE organization_id = $2::text"
+                              " AND id = $1::text AND status = 'queued' FOR UPDATE SKIP LOCKED";
+    const struct printer_at *best;
+    const wharf_json *configuration;
+    struct printers printers;
+    struct papers papers;
+    struct wish w = {.papers = &papers};
+    const wharf_rows *rows;
+    const char *reason;
+    size_t n;
+    wharf_status s = query_about(req, sql, id, &rows);
+
+    if (s != WHARF_OK || !W->db->count(rows))
+        return s;
+    s = W->db->lock(req, "print_route", row_text(rows, 0, 0));
+    if (s == WHARF_OK)
+        s = papers_load(req, &papers);
+    if (s == WHARF_OK)
+        s = printers_load(req, row_text(rows, 0, 3), row_text(rows, 0, 0), WHARF_S(""), &printers);
+    if (s != WHARF_OK)
+        return s;
+    configuration = row_json(rows, 0, 2);
+    w.paper = paper_find(&papers, row_text(rows, 0, 1));
+    w.color = json_truth(W->json->get(configuration, "color_print"));
+    w.double_sided = json_truth(W->json->get(configuration, "double_sided"));
+    best = printer_choose(&printers, &w, &n, &reason);
+    return best && printer_reachable(best) ? write_route(req, id, best, n) : WHARF_OK;
+}
+
 static wharf_status settle(wharf_req *req, const struct finding *f)
 {
     if (is(f->kind, "expired"))
@@ -104,7 +159,7 @@ static wharf_status settle(wharf_req *req, const struct finding *f)
         return end_silence(req, f->id);
     if (is(f->kind, "offline"))
         return set_offline(req, f->id);
-    return erase_bytes(req, f->id);
+    return is(f->kind, "stranded") ? reroute(req, f->id) : erase_bytes(req, f->id);
 }
 
 static void settle_one(wharf_req *req, const struct finding *f)
@@ -151,6 +206,27 @@ static size_t look(wharf_req *req)
     return n;
 }
 
+/* Not at each look: where there is no better printer nothing changes. */
+static void look_for_stranded(wharf_req *req)
+{
+    static const char sql[] = "SELECT organization_id, id FROM stations.stranded($1::timestamptz, make_interval(secs "
+                              "=> $2::bigint), $3::bigint::integer)";
+    wharf_val args[3] = {val_time(W->req->now_us(req)), val_int(print_setting("reroute_after", 120)), val_int(BATCH)};
+    const wharf_rows *rows;
+
+    if (print_events->act_for(req, WHARF_S("")) != WHARF_OK || query_alone(req, sql, args, 3, &rows) != WHARF_OK) {
+        W->err->clear(req);
+        return;
+    }
+    for (size_t i = 0; i < W->db->count(rows) && !W->req->cancelled(req); i++) {
+        const struct finding f = {row_text(rows, i, 0), row_text(rows, i, 1), WHARF_S("stranded")};
+        wharf_scope *scope = W->mem->scope_begin(req);
+
+        settle_one(req, &f);
+        W->mem->scope_end(req, scope);
+    }
+}
+
 static void forget(wharf_req *req)
 {
     static const char sql[] = "SELECT stations.forget($1::timestamptz, 10000)";
@@ -161,17 +237,27 @@ static void forget(wharf_req *req)
         W->err->clear(req);
 }
 
+/* The kernel clock may be set back. */
+static bool due(int64_t now, int64_t next, int64_t every_s)
+{
+    return now >= next || next - now > every_s * SECOND_US;
+}
+
 wharf_status print_watch(wharf_req *req, void *arg)
 {
-    int64_t next_forget = 0;
+    int64_t next_forget = 0, next_reroute = 0;
 
     while (!W->req->cancelled(req)) {
         wharf_scope *scope = W->mem->scope_begin(req);
         int64_t now = W->req->now_us(req);
 
-        if (now >= next_forget) {
+        if (due(now, next_forget, FORGET_EVERY_S)) {
             next_forget = now + FORGET_EVERY_S * SECOND_US;
             forget(req);
+        }
+        if (due(now, next_reroute, REROUTE_EVERY_S)) {
+            next_reroute = now + REROUTE_EVERY_S * SECOND_US;
+            look_for_stranded(req);
         }
         if (look(req) < BATCH)
             print_events->wait(req, LOOK_MS);

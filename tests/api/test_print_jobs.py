@@ -578,3 +578,14 @@ def test_list(org):
                          ("order_by=name&direction=asc", [a, b]), ("order_by=priority&direction=asc", [a, b]), ("order_by=status&direction=asc", [b, a]),
                          ("order_by=updated_at", [b, a]), ("completed_at[gte]=2020-01-01T00:00:00Z", [b]), (f"created_by={a['created_by']}", [b, a])):
         assert ids(query) == [j["id"] for j in found], query
+
+
+def test_two_at_once_spread(org):
+    s = Shop(org, "Spread", *[printer(f"P{i}") for i in range(4)])
+
+    def make(_):
+        client = s.client.__class__(s.client.server, s.client.key)
+        return client.post(JOBS, {"location_id": s.location["id"], "data": b64(pdf())}, expect=201).data["printer_name"]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        names = list(pool.map(make, range(12)))
+    assert sorted(names) == sorted(f"P{i}" for i in range(4) for _ in range(3))

@@ -7,7 +7,7 @@ import pytest
 import requests
 
 from test_print_jobs import JOBS, Shop
-from wharf import STATIONS, Client, Server, printer
+from wharf import STATIONS, Client, Server, printer, station_body
 
 
 @pytest.fixture(scope="module")
@@ -250,3 +250,17 @@ def test_bytes_are_erased(org, clock):
     until(lambda: b"document_expired" in s.paper(job))
     s.client.refused("POST", f"{JOBS}/{job['id']}/reprint", 409, "print_job.document_expired", body={})
     assert s.get(job)["status"] == "completed"
+
+
+def test_rerouting(org, clock):
+    s = Shop(org, "Reroute", printer("A"))
+    s.open()
+    job, named = s.make(), s.make(print_station_id=s.station["id"], printer_name="A")
+    clock(95)
+    until(lambda: s.client.get(s.path).data["status"] == "offline")
+    other = s.client.post(STATIONS, {**station_body(s.location["id"], "Other"), "printers": [printer("B")]}, expect=201).data
+    clock(60)
+    until(lambda: s.get(job)["print_station_id"] == other["id"], 15)
+    d = s.get(job, "?include_history=true")
+    assert d["routing"] == {"automatic": True, "candidates": 2, "reason": "rerouted"} and d["printer"]["name"] == "B" and len(d["history"]) == 2
+    assert s.told(job) == ["created", "updated"] and s.get(named)["print_station_id"] == s.station["id"]
