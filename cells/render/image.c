@@ -74,8 +74,10 @@ static bool png_pixels(struct source *s, const struct image *im, struct bytes *r
     ret->n = line * im->height;
     ret->p = cell_alloc(ret->n);
     good = png_image_finish_read(&image, &white, ret->p, (png_int_32)line, NULL) != 0;
-    if (!good)
+    if (!good) {
         source_fail(s, "invalid: the image is damaged: %.60s", image.message);
+        free(ret->p);
+    }
     png_image_free(&image);
     return good;
 }
@@ -178,6 +180,8 @@ static bool jpeg_head(struct source *s, struct image *im)
     const unsigned char *p = s->bytes.p;
     size_t n = s->bytes.n, at = 2;
 
+    if (n < 4)
+        return source_fail(s, "invalid: the image is damaged");
     while (n - at >= 4 && p[at] == 0xff && p[at + 1] != 0xda) {
         size_t length;
 
