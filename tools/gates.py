@@ -234,7 +234,9 @@ def tidy_key(entry, shared):
 
 def gate_tidy():
     """What is shipped (a test's assertions tell the analyzer nothing). Only what changed since it was clean: the key is the file, all
-    headers and the settings."""
+    headers and the settings. The analyzer follows 40,000 states of a function instead of clang's 225,000, which takes five times as long:
+    TIDY_STATES=225000 in the environment does."""
+    deep = [f"--extra-arg={a}" for a in ("-Xclang", "-analyzer-config", "-Xclang", "max-nodes=" + os.environ.get("TIDY_STATES", "40000"))]
     commands = json.loads((BUILD / "compile_commands.json").read_text())
     cache = BUILD / "tidy-clean"
     cache.mkdir(exist_ok=True)
@@ -253,7 +255,7 @@ def gate_tidy():
         mark = cache / tidy_key(entry, shared.digest())
         if mark.exists():
             return []
-        p = sh("clang-tidy", "--quiet", "--extra-arg=-U_FORTIFY_SOURCE", "-p", str(BUILD), entry["file"])
+        p = sh("clang-tidy", "--quiet", "--extra-arg=-U_FORTIFY_SOURCE", *deep, "-p", str(BUILD), entry["file"])
         found = [l.replace(str(ROOT) + "/", "") for l in p.stdout.splitlines() if re.search(r": (warning|error):", l)]
         if p.returncode == 0 and not found:
             mark.touch()

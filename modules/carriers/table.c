@@ -218,7 +218,7 @@ static bool read_parts(struct reading *r, const wharf_json *format, const char *
 static bool read_routing(struct reading *r, const wharf_json *json, const char *path, struct routing *ret)
 {
     const wharf_json *lengths = W->json->get(json, "lengths");
-    int i;
+    int i = 0;
 
     if (!read_int(r, W->json->get(json, "digits"), path, &i) || i < 1)
         return wrong(r, path, "must have digits above 0");
