@@ -138,8 +138,8 @@ static wharf_status make_token(wharf_req *req, void *arg)
 /* ---- the module ---- */
 
 /* 1 min, 5 min, 25 min, about 2 h, 6 h (docs/spec/07-events-and-webhooks.md section 12 'E-mail'). */
-static const char mail_policy[] =
-    "{\"retries\": 5, \"backoff\": {\"first\": \"1m\", \"factor\": 5, \"max\": \"6h\", \"jitter\": false}}";
+static const char mail_policy[] = "{\"retries\": 5, \"backoff\": {\"first\": \"1m\", \"factor\": 5, \"max\": \"6h\", "
+                                  "\"jitter\": false}, \"transaction\": \"own\"}";
 
 wharf_str events_column(const wharf_rows *rows, size_t row, size_t column)
 {
@@ -217,9 +217,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     declare_links(d, api);
     events->step(d, &alerts);
     api->job(d, "verify", verify_send, NULL, (wharf_str){mail_policy, sizeof(mail_policy) - 1});
-    api->job(d, "alert", alerts_send, NULL,
-        WHARF_S("{\"retries\": 5, \"backoff\": {\"first\": \"1m\", \"factor\": 5, \"max\": \"6h\", \"jitter\": false}, "
-                "\"transaction\": \"own\"}"));
+    api->job(d, "alert", alerts_send, NULL, (wharf_str){mail_policy, sizeof(mail_policy) - 1});
     api->job(
         d, "tidy", subscribers_tidy, NULL, WHARF_S("{\"every\": \"12h\", \"for\": \"organizations\", \"retries\": 1}"));
     events->stream(d, "/v1/events/stream", "events:read", TOKEN_KIND);

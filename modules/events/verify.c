@@ -8,22 +8,46 @@
 
 /* ---- the mail ---- */
 
-static wharf_status send_link(wharf_req *req, wharf_str id, wharf_str address)
+/* Ends the transaction as s says. */
+static wharf_status end_with(wharf_req *req, wharf_status s)
 {
+    if (s == WHARF_OK)
+        return W->db->commit(req);
+    W->db->rollback(req);
+    return s;
+}
+
+/* The address and a new token; the address is empty when nobody has to be asked any more. */
+static wharf_status prepare(wharf_req *req, wharf_str id, wharf_str *ret_address, wharf_str *ret_token)
+{
+    static const char sql[] = "SELECT email FROM events.subscriber WHERE id = $1 AND deleted_at IS NULL AND status = "
+                              "'pending_verification'";
     int64_t expires_us = W->req->now_us(req) + (int64_t)VERIFY_HOURS * 3600 * 1000000;
+    const wharf_val key = events_text(id);
+    const wharf_rows *rows;
+    wharf_status s = W->db->begin(req);
+
+    if (s != WHARF_OK)
+        return s;
+    s = W->db->query(req, sql, &key, 1, &rows);
+    *ret_address = s == WHARF_OK && W->db->count(rows) ? events_column(rows, 0, 0) : WHARF_S("");
+    if (s == WHARF_OK && ret_address->n)
+        s = events_tokens->revoke(req, VERIFY_KIND, id);
+    if (s == WHARF_OK && ret_address->n)
+        s = events_tokens->make(req, VERIFY_KIND, id, expires_us, ret_token);
+    return end_with(req, s);
+}
+
+static wharf_status send_link(wharf_req *req, wharf_str address, wharf_str token)
+{
     wharf_mail_message m = {.head = WHARF_HEAD(wharf_mail_message),
         .to = &address,
         .n_to = 1,
         .subject = WHARF_S("Confirm that you want to get alerts"),
         .reply_to = WHARF_S(""),
         .message_id = WHARF_S("")};
-    wharf_str token, url;
-    wharf_status s = events_tokens->revoke(req, VERIFY_KIND, id);
+    wharf_str url;
 
-    if (s == WHARF_OK)
-        s = events_tokens->make(req, VERIFY_KIND, id, expires_us, &token);
-    if (s != WHARF_OK)
-        return s;
     url = events_config->url(
         req, W->mem->format(req, "/v1/events/subscribers/verify?token=%.*s", (int)token.n, token.p));
     m.text = W->mem->format(req,
@@ -39,28 +63,26 @@ static wharf_status send_link(wharf_req *req, wharf_str id, wharf_str address)
     return events_mail->send(req, &m, "email");
 }
 
+/* The token is committed before the mail goes out: who opens the link at once finds it. */
 wharf_status verify_send(wharf_req *req, void *arg)
 {
-    static const char sql[] = "SELECT email FROM events.subscriber WHERE id = $1 AND deleted_at IS NULL AND status = "
-                              "'pending_verification'";
     const wharf_json *body;
-    const wharf_rows *rows;
-    wharf_str id = WHARF_S("");
-    wharf_val key;
+    wharf_str id = WHARF_S(""), address = WHARF_S(""), token = WHARF_S("");
     wharf_status s = W->req->body(req, &body);
 
     if (s == WHARF_OK)
         W->json->text(W->json->get(body, "subscriber"), &id);
-    key = events_text(id);
     if (s == WHARF_OK)
-        s = W->db->query(req, sql, &key, 1, &rows);
-    if (s != WHARF_OK || !W->db->count(rows))
+        s = prepare(req, id, &address, &token);
+    if (s != WHARF_OK || !address.n)
         return s;
-    s = send_link(req, id, events_column(rows, 0, 0));
+    s = send_link(req, address, token);
     if (s != WHARF_OK && s != WHARF_INVALID)
         return s; /* tried again */
     W->err->clear(req);
-    return subscriber_answered(req, id, s == WHARF_INVALID);
+    if (W->db->begin(req) != WHARF_OK)
+        return WHARF_UNAVAILABLE;
+    return end_with(req, subscriber_answered(req, id, s == WHARF_INVALID));
 }
 
 /* ---- the pages ---- */

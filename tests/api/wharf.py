@@ -38,7 +38,7 @@ FORMATS = {
 
 
 # Tests ask faster than clients may; test_limits.py has a server with the limits on.
-UNLIMITED = [a for name in ("key", "write", "test", "organization", "concurrency") for a in ("--set", f"rate_limit.{name}=0")] + ["--set", "rate_limit.endpoint=false"]
+UNLIMITED = [a for name in ("key", "write", "test", "organization", "concurrency") for a in ("--set", f"rate_limit.{name}=0")] + ["--set", "rate_limit.endpoint=false", "--set", "mail.max_per_minute=0"]
 
 
 class Server:

@@ -48,6 +48,7 @@ class Stack:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.children = []
+        Stack.current = str(folder)
 
     def start(self, command, **kw):
         child = subprocess.Popen(command, start_new_session=True, **kw)
@@ -105,31 +106,41 @@ def load_rows(db, org, locations, rows):
 
 # ---- measuring ----
 
-def cpu_seconds(match):
-    total = 0.0
+def command_line(pid):
+    return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+
+
+def processes(match):
+    """Folders in /proc of this run's own processes; others may run on the machine."""
     for p in pathlib.Path("/proc").iterdir():
         if p.name.isdigit():
             try:
-                line = (p / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                if match(line):
-                    fields = (p / "stat").read_text().rsplit(")", 1)[1].split()
-                    total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+                line = command_line(p.name)
+                own = line if not line.startswith("postgres:") else command_line((p / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                if match(line) and Stack.current in own:
+                    yield p
             except OSError:
                 pass
+
+
+def cpu_seconds(match):
+    total = 0.0
+    for p in processes(match):
+        try:
+            fields = (p / "stat").read_text().rsplit(")", 1)[1].split()
+            total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except OSError:
+            pass
     return total
 
 
 def rss_mib(match):
     total = 0
-    for p in pathlib.Path("/proc").iterdir():
-        if p.name.isdigit():
-            try:
-                line = (p / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                if match(line):
-                    rollup = (p / "smaps_rollup").read_text()
-                    total += int(re.search(r"^Pss:\s+(\d+)", rollup, re.M).group(1))
-            except (OSError, AttributeError):
-                pass
+    for p in processes(match):
+        try:
+            total += int(re.search(r"^Pss:\s+(\d+)", (p / "smaps_rollup").read_text(), re.M).group(1))
+        except (OSError, AttributeError):
+            pass
     return total / 1024
 
 
@@ -139,6 +150,18 @@ def is_wharf(line):
 
 def is_postgres(line):
     return line.startswith("postgres:") or "/bin/postgres " in line
+
+
+def settled(stack):
+    """What creates have left to the processor of events is done: a measurement begins with nothing behind."""
+    db, end = database(stack), time.monotonic() + 120
+    with db.cursor() as c:
+        while time.monotonic() < end:
+            c.execute("SELECT 1 FROM wharf.outbox LIMIT 1")
+            if not c.fetchone():
+                break
+            time.sleep(0.05)
+    db.close()
 
 
 def to_ms(text):
@@ -336,6 +359,7 @@ def operation(stack, args, modules, key, work, figures):
         child, info, _ = start_wharf(stack, args.binary, modules, settings)
         for what, (path, script) in work.items():
             wrk(info["base_url"] + path, key, 64, 1, script)  # warm
+            settled(stack)
             got[what][name].append(wrk(info["base_url"] + path, key, 64, args.seconds, script))
         stack.stop(child)
     figures["operation"] = {}
@@ -351,6 +375,7 @@ def measure(stack, figures, what, base, key, work, sql, connections, seconds):
     path, script = work
     figures[what] = {"wharf": {}, "pgbench": pgbench(stack, sql, seconds, (4, 8, 16, 32, 64))}
     for c in connections:
+        settled(stack)
         figures[what]["wharf"][c] = wrk(base + path, key, c, seconds, script)
 
 
