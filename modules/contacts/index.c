@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DELETED_ONE_FROM = 3, DELETED_TWO_FROM = 8, PREFIX_FROM = 4 };
+enum { DELETED_ONE_FROM = 3, DELETED_TWO_FROM = 8, PREFIX_FROM = 4, SHORT_NAME = 3 /* words */ };
 
 /* ---- texts without some of their letters ---- */
 
@@ -361,13 +361,27 @@ static void guess_forms(const struct name *name, struct guess *g)
     }
 }
 
+/* Of contacts that share as much the one with the rarer word is first: so little is taken off a word for each contact that has it. Counted before the
+ * join (OFFSET 0), or it were counted for each of its rows. */
+#define GUESSES  " FROM json_to_recordset($2::json) AS r(q integer, t text, w double precision)"
+#define RARENESS " n.has * 1e-12::double precision"
+#define COUNTED                                                                                                        \
+    " CROSS JOIN LATERAL (SELECT count(*) AS has FROM contacts.token y WHERE y.organization_id = $1::text"             \
+    " AND y.token = g.t) n OFFSET 0"
+#define SHARED " JOIN contacts.token k ON k.organization_id = $1::text AND k.token = g.t"
+
 wharf_status index_find(wharf_req *req, const struct name *name, struct ids *ret)
 {
     static const char sql[] =
-        "SELECT contact_id FROM (SELECT k.contact_id, g.q, max(g.w) AS w FROM (SELECT r.t, r.q, max(r.w) AS w"
-        " FROM json_to_recordset($2::json) AS r(q integer, t text, w double precision) GROUP BY 1, 2) g"
-        " JOIN contacts.token k ON k.organization_id = $1::text AND k.token = g.t GROUP BY 1, 2) x"
-        " GROUP BY contact_id ORDER BY sum(w) DESC, contact_id LIMIT $3::integer";
+        "SELECT contact_id FROM (SELECT k.contact_id, g.q, max(g.w) AS w FROM (SELECT g.t, g.q, g.w -" RARENESS
+        " AS w FROM (SELECT r.t, r.q, max(r.w) AS w" GUESSES " GROUP BY 1, 2) g" COUNTED ") g" SHARED
+        " GROUP BY 1, 2) x GROUP BY contact_id ORDER BY sum(w) DESC, contact_id LIMIT $3::integer",
+                      /* The same for the short names that nearly all are: contacts are grouped once. */
+        short_sql[] = "SELECT k.contact_id FROM (SELECT g.t, g.a -" RARENESS " AS a, g.b -" RARENESS
+                      " AS b, g.c -" RARENESS " AS c FROM (SELECT r.t, max(r.w) FILTER (WHERE r.q = 0) AS a,"
+                      " max(r.w) FILTER (WHERE r.q = 1) AS b, max(r.w) FILTER (WHERE r.q = 2) AS c" GUESSES
+                      " GROUP BY 1) g" COUNTED ") g" SHARED " GROUP BY 1 ORDER BY COALESCE(max(a), 0) +"
+                      " COALESCE(max(b), 0) + COALESCE(max(c), 0) DESC, contact_id LIMIT $3::integer";
     struct guess g = {.req = req, .out = W->json->writer(req)};
     wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_integer(CANDIDATES_MAX)}, v;
     const wharf_rows *rows;
@@ -383,7 +397,7 @@ wharf_status index_find(wharf_req *req, const struct name *name, struct ids *ret
     if (s != WHARF_OK)
         return s;
     args[1] = wharf_text(W->json->result_text(g.out));
-    s = W->db->query(req, sql, args, 3, &rows);
+    s = W->db->query(req, name->n <= SHORT_NAME ? short_sql : sql, args, 3, &rows);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         if (W->db->value(rows, i, 0, WHARF_V_TEXT, &v))
             ret->p[ret->n++] = v.u.s;

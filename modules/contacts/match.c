@@ -111,24 +111,15 @@ static wharf_status take(
     return status;
 }
 
-/* Those whose texts contain an e-mail's words or a phone's digits. */
-static wharf_status take_containing(struct search *s, wharf_str text, struct ids *all, size_t room)
-{
-    static const char sql[] = "SELECT contacts.containing($1::text[], $2::integer)";
-    wharf_str pattern = W->mem->format(s->req, "%%%.*s%%", (int)text.n, text.p); /* search forms have no % _ or \ */
-    struct ids one = {&pattern, 1};
-    wharf_val args[2] = {ids_array(s->req, &one), wharf_integer(OTHERS_MAX)};
-
-    return text.n ? take(s, sql, args, 2, all, room) : WHARF_OK;
-}
-
 static wharf_status take_all(struct search *s, struct ids *all)
 {
-    static const char sql[] = "SELECT contacts.known_as($1::text, $2::text, $3::integer)";
+    static const char known_sql[] = "SELECT contacts.known_as($1::text, $2::text, $3::integer)",
+                      reached_sql[] = "SELECT contacts.reached($1::text, $2::text, $3::integer)";
     const struct label *l = &s->label;
     size_t room = 2 * CANDIDATES_MAX + 6 * OTHERS_MAX + s->asked->n_remembered;
-    wharf_val args[3] = {
-        wharf_text(member(l->address, "hash")), wharf_text(s->asked->business), wharf_integer(OTHERS_MAX)};
+    wharf_val most = wharf_integer(OTHERS_MAX),
+              known[3] = {wharf_text(member(l->address, "hash")), wharf_text(s->asked->business), most},
+              reached[3] = {wharf_text(l->email), wharf_text(wharf_z(l->tail)), most};
     struct ids named;
     wharf_status status = index_find(s->req, &l->name.name, &named);
 
@@ -140,11 +131,11 @@ static wharf_status take_all(struct search *s, struct ids *all)
         all->p[all->n++] = named.p[i];
     for (size_t i = 0; i < s->asked->n_remembered; i++)
         all->p[all->n++] = s->asked->remembered[i];
-    if (status == WHARF_OK)
-        status = take_containing(s, contacts_forms->search_form(s->req, l->email, ""), all, room);
-    if (status == WHARF_OK)
-        status = take_containing(s, wharf_z(l->tail), all, room);
-    return status == WHARF_OK && (args[0].u.s.n || args[1].u.s.n) ? take(s, sql, args, 3, all, room) : status;
+    if (status == WHARF_OK && (l->email.n || l->tail[0]))
+        status = take(s, reached_sql, reached, 3, all, room);
+    if (status == WHARF_OK && (known[0].u.s.n || known[1].u.s.n))
+        status = take(s, known_sql, known, 3, all, room);
+    return status;
 }
 
 enum {

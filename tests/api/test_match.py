@@ -1,4 +1,5 @@
 """The service contacts.match (docs/spec/06-inference.md section 9), through a plugin that does nothing else: tests/plugins/matchbench."""
+import base64
 import math
 import re
 
@@ -156,3 +157,35 @@ def test_only_what_the_caller_reaches(server):
     found = match(org.client(locations=[a]), name="Lena", limit=25)["matches"]
     assert {c["name"] for c in found} == {"Lena Here", "Lena Everywhere"}
     assert len(match(admin, name="Lena", limit=25)["matches"]) == 3
+
+
+def test_equal_phones_and_emails_are_always_looked_at(server, client):
+    """Whatever the names are: by the last nine digits of any phone, and any e-mail in any case (sections 9.4 and 9.7)."""
+    other = server.organization().client()
+    for c in (client, other):
+        add(c, "Paula Main", phone="+48 600 700 800", email="Paula@Main.example")
+        add(c, "Ole Other", phone="5550123", alternate_phones={"work": "(217) 555-0188"}, email="o@o.example", alternate_emails={"work": "ole@Work.example"})
+
+    def who(**label):
+        return [(c["name"], c["match_markers"]) for c in match(client, **label)["matches"]]
+    for phone in ("600700800", "0048600700800", "+1 600 700 800"):
+        assert who(phone=phone) == [("Paula Main", ["phone_exact"])], phone
+    assert who(phone="2175550188") == who(phone="+49 17 5550188") == [("Ole Other", ["phone_exact"])] and who(phone="555-0123") == [("Ole Other", ["phone_exact"])]
+    assert who(phone="00700800") == who(phone="700800") == who(phone="+1 555 0123") == [], "the end of fewer digits is another number"
+    assert who(email="PAULA@main.EXAMPLE") == [("Paula Main", ["email_exact"])] and who(email="ole@work.example") == [("Ole Other", ["email_exact"])]
+    assert who(email="main.example") == who(email="aula@main.example") == []
+    paula = match(client, phone="600700800")["matches"][0]["id"]
+    client.post(f"/v1/contacts/{paula}", {"phone": "+48600700801", "email": None}, expect=200)
+    assert who(phone="600700800") == [] and who(email="paula@main.example") == [] and who(phone="600700801") == [("Paula Main", ["phone_exact"])]
+    client.delete(f"/v1/contacts/{paula}", expect=200)
+    assert who(phone="600700801") == []
+
+
+@pytest.mark.parametrize("label, frequent, rare", [("Jhon", "John", "Jhin"), ("Jhon van der Berg", "John van der Berg", "Jhin van der Berg")])
+def test_of_equal_weight_the_rarer_word_is_looked_at(client, label, frequent, rare):
+    """Two hundred names are scored: section 9.7. The points of its location show which one was among them."""
+    place = make_location(client)["id"]
+    text = "Name\n" + f"{frequent}\n" * 220
+    client.post("/v1/contacts", {"csv_url": "data:text/csv;base64," + base64.b64encode(text.encode()).decode()}, expect=200)
+    add(client, rare, locations=[place])
+    assert match(client, name=label, location_id=place)["matches"][0]["name"] == rare
