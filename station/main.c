@@ -101,6 +101,9 @@ static void station_body(struct buf *out, bool create)
         jw_z(&w, "location_id", settings.location_id);
         jw_z(&w, "device_token", token);
         jw_z(&w, "status", "offline");
+        jw_open(&w, "push", '{'); /* it listens to the stream, whatever else the server pushes by */
+        jw_z(&w, "driver", "stream");
+        jw_close(&w, '}');
     }
     put_printers(&w);
     jw_close(&w, '}');

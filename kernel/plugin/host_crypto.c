@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plugin/host.h"
+#include "secret/rsa.h"
 #include "secret/secret.h"
 #include "secret/signature.h"
 #include "util/str.h"
@@ -79,5 +80,10 @@ static wharf_str c_base64(wharf_req *req, wharf_str bytes)
     return (wharf_str){out, room - 1};
 }
 
+static bool c_rs256(wharf_req *req, wharf_str pem, wharf_str text, wharf_str *ret_signature)
+{
+    return rsa_sha256(req->arena, pem, text, ret_signature);
+}
+
 const wharf_crypto_api host_crypto = {WHARF_HEAD(wharf_crypto_api), c_new_secret, signature_secret_valid, c_sign,
-    c_verify, c_hmac, c_open, c_seal, c_base64};
+    c_verify, c_hmac, c_open, c_seal, c_base64, c_rs256};

@@ -112,6 +112,8 @@ static wharf_status job_compute(
     const wharf_rows *rows;
     wharf_status s;
 
+    if (f == PRINT_JOB_PUSH_DELIVERIES)
+        return push_compute(req, recs, n, outs);
     if (f != PRINT_JOB_HISTORY)
         return WHARF_OK;
     s = query_about(req, sql, val_rec_ids(req, recs, n).u.s, &rows);

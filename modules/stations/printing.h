@@ -10,6 +10,7 @@
 #include "wharf/service/blob.h"
 #include "wharf/service/channel.h"
 #include "wharf/service/config.h"
+#include "wharf/service/crypto.h"
 #include "wharf/service/events.h"
 #include "wharf/service/fetch.h"
 #include "wharf/service/render.h"
@@ -32,6 +33,7 @@ extern const wharf_render_api *print_render;
 extern const wharf_events_api *print_events;
 extern const wharf_channel_api *print_channel;
 extern const wharf_config_api *print_config;
+extern wharf_plugin *print_self;
 extern const wharf_str *print_sizes; /* the table of paper sizes as JSON */
 
 /* A setting of the configuration's table printing in seconds or hours. */
@@ -160,6 +162,18 @@ bool station_status_cause(wharf_str id, const char **ret_cause); /* of the write
 wharf_status job_reprint_route(wharf_req *req, void *arg);
 wharf_status job_document_route(wharf_req *req, void *arg);
 wharf_status printer_test_page(wharf_req *req, void *arg);
+
+/* ---- push.c, push_engine.c: section 9.2 ---- */
+
+/* Reads the settings stations.push; problem: what is missing in them. */
+wharf_status push_start(wharf_req *req);
+bool push_has(wharf_str driver); /* configured: fcm, pushy, webhook */
+wharf_str push_first(void); /* the driver of stations that name none */
+/* Queues a push of the signal where the station is to have one. */
+wharf_status push_signal(wharf_req *req, wharf_str station_id, const char *type, wharf_str job, int64_t seq);
+/* The field push_deliveries of print jobs. */
+wharf_status push_compute(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
+wharf_status push_run(wharf_req *req, void *arg); /* the resident that sends */
 
 /* ---- watch.c ---- */
 

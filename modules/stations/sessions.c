@@ -119,6 +119,7 @@ wharf_status station_signal(wharf_req *req, wharf_str station_id, const char *ty
 {
     wharf_out *out = W->json->writer(req);
     const wharf_json *data;
+    int64_t seq = 0;
     wharf_status s;
 
     if (!station_id.n)
@@ -129,7 +130,9 @@ wharf_status station_signal(wharf_req *req, wharf_str station_id, const char *ty
         W->json->put(out, "job_id", val_text(job));
     W->json->close(out);
     s = W->json->result(req, out, &data);
-    return s == WHARF_OK ? print_channel->send(req, channel_of(req, station_id), type, data, NULL) : s;
+    if (s == WHARF_OK)
+        s = print_channel->send(req, channel_of(req, station_id), type, data, &seq);
+    return s == WHARF_OK ? push_signal(req, station_id, type, job, seq) : s;
 }
 
 /* ---- what a station says of its printers ---- */

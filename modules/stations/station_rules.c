@@ -133,28 +133,41 @@ static wharf_str member_text(const wharf_json *object, const char *key, const ch
     return s;
 }
 
-/* Of push only the driver is the client's; the rest is what deliveries met with. The words are enum members and dates. */
+/* A driver that is not configured would push nothing, and nobody would know. */
+static wharf_status check_driver(wharf_req *req, const wharf_rec *rec, wharf_str before)
+{
+    const wharf_json *sent = W->res->sent(rec, PRINT_STATION_PUSH) ? W->res->input(rec, PRINT_STATION_PUSH) : NULL;
+    wharf_str driver = json_text(sent, "driver");
+
+    if (!driver.n || same(driver, before) || is(driver, "stream") || push_has(driver))
+        return WHARF_OK;
+    return W->err->fail(req, "validation.failed", "push.driver",
+        "This server does not push by %s; send stream, or ask its operator to set stations.push", driver.p);
+}
+
+/* Of push only the driver is the client's; the rest is what deliveries met with, and begins anew with another device_token. */
 static wharf_status settle_push(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    wharf_val now = {0}, before = {0};
-    const wharf_json *old_push = NULL, *whole;
-    wharf_str driver, status, last;
-    wharf_status s;
+    const wharf_json *old_push = old_rec ? field_json(old_rec, PRINT_STATION_PUSH) : NULL, *whole, *last;
+    const wharf_json *sent = W->res->sent(new_rec, PRINT_STATION_PUSH) ? W->res->input(new_rec, PRINT_STATION_PUSH)
+                                                                       : NULL;
+    bool anew = !old_rec || W->res->changed(old_rec, new_rec, PRINT_STATION_DEVICE_TOKEN);
+    wharf_str before = member_text(old_push, "driver", old_rec ? "stream" : push_first().p);
+    wharf_out *out;
+    wharf_status s = check_driver(req, new_rec, before);
 
-    if (!W->res->sent(new_rec, PRINT_STATION_PUSH) || !W->res->get(new_rec, PRINT_STATION_PUSH, &now))
-        return WHARF_OK;
-    if (old_rec && W->res->get(old_rec, PRINT_STATION_PUSH, &before))
-        old_push = before.u.j;
-    driver = member_text(now.u.j, "driver", "stream");
-    status = member_text(old_push, "status", "unknown");
-    last = member_text(old_push, "last_delivery_at", "");
-    s = W->json->parse(req,
-        W->mem->format(req, "{\"driver\":\"%.*s\",\"status\":\"%.*s\",\"last_delivery_at\":%s%.*s%s}", (int)driver.n,
-            driver.p, (int)status.n, status.p, last.n ? "\"" : "", last.n ? (int)last.n : 4, last.n ? last.p : "null",
-            last.n ? "\"" : ""),
-        &whole);
+    if (s != WHARF_OK || (!sent && !anew))
+        return s;
+    out = W->json->writer(req);
+    last = old_push ? W->json->get(old_push, "last_delivery_at") : NULL;
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "driver", val_text(member_text(sent, "driver", before.p)));
+    W->json->put(out, "status", val_text(anew ? WHARF_S("unknown") : member_text(old_push, "status", "unknown")));
+    W->json->put(out, "last_delivery_at", anew ? val_null() : val_json(last));
+    W->json->close(out);
+    s = W->json->result(req, out, &whole);
     if (s == WHARF_OK)
-        W->res->set(new_rec, PRINT_STATION_PUSH, (wharf_val){.type = WHARF_V_JSON, .u.j = whole});
+        W->res->set(new_rec, PRINT_STATION_PUSH, val_json(whole));
     return s;
 }
 

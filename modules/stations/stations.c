@@ -13,14 +13,15 @@ const wharf_render_api *print_render;
 const wharf_events_api *print_events;
 const wharf_channel_api *print_channel;
 const wharf_config_api *print_config;
+const wharf_crypto_api *print_crypto;
 static wharf_str sizes_text = EMBEDDED;
 const wharf_str *print_sizes = &sizes_text;
-static wharf_plugin *own; /* for the configuration */
+wharf_plugin *print_self;
 
 int64_t print_setting(const char *name, int64_t fallback)
 {
     wharf_str text;
-    int64_t n = print_config->text(own, name, &text) ? strtoll(text.p, NULL, 10) : 0;
+    int64_t n = print_config->text(print_self, name, &text) ? strtoll(text.p, NULL, 10) : 0;
 
     return n > 0 ? n : fallback;
 }
@@ -155,23 +156,25 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->hook(d, "location", &station_location_hooks, 0);
     api->hook(d, "user", &station_user_hooks, 0);
     api->job(d, "print_watch", print_watch, NULL, WHARF_S("{\"resident\": true}"));
+    api->job(d, "print_push", push_run, NULL, WHARF_S("{\"resident\": true}"));
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     stations_locations = stations_host->service(self, "locations.directory", 1, 1);
     stations_users = stations_host->service(self, "org.directory", 1, 0);
-    own = self;
+    print_self = self;
     print_blob = stations_host->service(self, "wharf.blob", 1, 1);
-    print_fetch = stations_host->service(self, "wharf.fetch", 1, 0);
+    print_fetch = stations_host->service(self, "wharf.fetch", 1, 1);
     print_render = stations_host->service(self, "wharf.render", 1, 0);
     print_events = stations_host->service(self, "wharf.events", 1, 0);
     print_channel = stations_host->service(self, "wharf.channel", 1, 0);
-    print_config = stations_host->service(self, "wharf.config", 1, 0);
-    return stations_locations && print_blob && print_fetch && print_render && print_events && print_channel &&
-                   print_config
-               ? WHARF_OK
-               : WHARF_UNAVAILABLE;
+    print_config = stations_host->service(self, "wharf.config", 1, 1);
+    print_crypto = stations_host->service(self, "wharf.crypto", 1, 2);
+    if (!stations_locations || !print_blob || !print_fetch || !print_render || !print_events || !print_channel ||
+        !print_config || !print_crypto)
+        return WHARF_UNAVAILABLE;
+    return push_start(req);
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

@@ -77,7 +77,7 @@ def test_retrieve_shows_more(client, location):
     ({"printers": [printer(languages=["klingon"])]}, ["printers.0.languages.0"]),
     ({"printers": [printer("A"), printer("A")]}, ["printers.1.name"]),
     ({"configuration": {"max_inflight": 65}}, ["configuration.max_inflight"]), ({"configuration": {"pooling_enabled": 1}}, ["configuration.pooling_enabled"]),
-    ({"allow_all_users": "true"}, ["allow_all_users"]), ({"push": {"driver": "pigeon"}}, ["push.driver"]),
+    ({"allow_all_users": "true"}, ["allow_all_users"]), ({"push": {"driver": "pigeon"}}, ["push.driver"]), ({"push": {"driver": "fcm"}}, ["push.driver"]),
     ({"location_id": "loc_0000000000000000000000"}, ["location_id"]), ({"location_id": 7}, ["location_id"]),
 ])
 def test_refused_bodies(client, location, change, errors):
@@ -134,10 +134,10 @@ def test_inactive_location_takes_no_stations(client):
 
 def test_update_parts(client, location):
     s = make_station(client, location["id"], "U-1")
-    u = update(client, s, {"configuration": {"pooling_enabled": True}, "push": {"driver": "fcm", "status": "ok"}, "metadata": {"a": 1}})
+    u = update(client, s, {"configuration": {"pooling_enabled": True}, "push": {"driver": "stream", "status": "ok"}, "metadata": {"a": 1}})
     d = u.data
     assert u.message == "Print station updated"
-    assert d["configuration"] == {"pooling_enabled": True, "max_inflight": 8} and d["push"]["driver"] == "fcm" and d["push"]["status"] == "unknown"
+    assert d["configuration"] == {"pooling_enabled": True, "max_inflight": 8} and d["push"]["driver"] == "stream" and d["push"]["status"] == "unknown"
     assert d["updated_at"] > d["created_at"] and d["printers"] == s["printers"] and d["device_token"] == "token-U-1"
     assert update(client, s, {}).data == d
     refuse(client, s, {"device_id": "dev_0000000000000000000000"}, ["device_id"])

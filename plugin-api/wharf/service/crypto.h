@@ -1,4 +1,4 @@
-/* wharf/service/crypto.h - signatures and sealed texts: service "wharf.crypto", version 1.1.
+/* wharf/service/crypto.h - signatures and sealed texts: service "wharf.crypto", version 1.2.
  *
  * Signatures are those of Standard Webhooks 1.0 (docs/spec/07-events-and-webhooks.md section 6). Sealing is what columns with
  * "store": "secret" do (docs/secrets.md), for rows that a plugin reads by its own SQL. Rules of this header: wharf/plugin.h.
@@ -32,6 +32,9 @@ typedef struct wharf_crypto_api {
     bool (*open)(wharf_req *req, const char *table, const char *column, wharf_str id, wharf_str sealed, wharf_str *ret_text);
     bool (*seal)(wharf_req *req, const char *table, const char *column, wharf_str id, wharf_str text, wharf_str *ret_sealed);
     wharf_str (*base64)(wharf_req *req, wharf_str bytes);              /* 1.1: with padding. [worker] */
+    /* 1.2: the signature of text as RS256 of JSON Web Tokens has it, not encoded. pem: a private key of 2,048 bits or more, without a
+     * passphrase. False: it is none. [worker] */
+    bool (*rs256)(wharf_req *req, wharf_str pem, wharf_str text, wharf_str *ret_signature);
 } wharf_crypto_api;
 
 #ifdef __cplusplus

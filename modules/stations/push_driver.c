@@ -1,0 +1,235 @@
+/* push_driver.c - the push services: what a push looks like, and what their answers mean (the table of spec 04 section 9.2). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "push.h"
+
+enum { CONNECT_MS = 5000, TOTAL_MS = 15000, ANSWER_MAX = 65536, HOST_TRANSFERS = 100, FCM_TTL_MAX_S = 2419200 };
+
+#define FCM_ENDPOINT   "https://fcm.googleapis.com"
+#define PUSHY_ENDPOINT "https://api.pushy.me"
+
+/* ---- what is sent ---- */
+
+/* The payload of section 9.1. FCM takes texts only. */
+static void put_payload(wharf_req *req, wharf_out *out, const struct push *p, bool texts)
+{
+    W->json->put(out, "type", val_text(z(p->type)));
+    W->json->put(out, "seq", texts ? val_text(W->mem->format(req, "%lld", (long long)p->seq)) : val_int(p->seq));
+    W->json->put(out, "station_id", val_text(z(p->station)));
+    if (p->job[0])
+        W->json->put(out, "job_id", val_text(z(p->job)));
+    W->json->put(out, "at", val_time(p->at_us));
+}
+
+static wharf_str fcm_body(wharf_req *req, const struct push *p)
+{
+    wharf_out *out = W->json->writer(req);
+    int64_t ttl = p->ttl < FCM_TTL_MAX_S ? p->ttl : FCM_TTL_MAX_S;
+
+    W->json->open(out, NULL, '{');
+    W->json->open(out, "message", '{');
+    W->json->put(out, "token", val_text(z(p->device_token)));
+    W->json->open(out, "data", '{');
+    put_payload(req, out, p, true);
+    W->json->close(out);
+    W->json->open(out, "android", '{');
+    W->json->put(out, "priority", val_text(WHARF_S("HIGH")));
+    W->json->put(out, "ttl", val_text(W->mem->format(req, "%llds", (long long)ttl)));
+    W->json->close(out);
+    W->json->close(out);
+    W->json->close(out);
+    return W->json->result_text(out);
+}
+
+static wharf_str pushy_body(wharf_req *req, const struct push *p)
+{
+    wharf_out *out = W->json->writer(req);
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "to", val_text(z(p->device_token)));
+    W->json->open(out, "data", '{');
+    put_payload(req, out, p, false);
+    W->json->close(out);
+    W->json->put(out, "time_to_live", val_int(p->ttl));
+    W->json->close(out);
+    return W->json->result_text(out);
+}
+
+static wharf_str webhook_body(wharf_req *req, const struct push *p)
+{
+    wharf_out *out = W->json->writer(req);
+
+    W->json->open(out, NULL, '{');
+    put_payload(req, out, p, false);
+    W->json->put(out, "device_token", val_text(z(p->device_token)));
+    W->json->close(out);
+    return W->json->result_text(out);
+}
+
+static bool is_driver(const struct push *p, const char *name)
+{
+    return !strcmp(p->driver, name);
+}
+
+/* Letters that need no escape in a query; keys of services have no others. */
+static wharf_str in_query(wharf_req *req, wharf_str text)
+{
+    char *out = W->mem->alloc(req, 3 * text.n + 1), *to = out;
+
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || strchr("-._~", c);
+
+        to += snprintf(to, 4, plain ? "%c" : "%%%02X", c);
+    }
+    return (wharf_str){out, (size_t)(to - out)};
+}
+
+wharf_status push_send(wharf_req *req, struct push *p, const struct push_token *t, wharf_fetch **ret_fetch)
+{
+    const char *lines[6] = {"content-type: application/json", "user-agent: Wharf-Push/1"};
+    wharf_fetch_request r = {.head = WHARF_HEAD(wharf_fetch_request),
+        .method = "POST",
+        .headers = lines,
+        .n_headers = 2,
+        .flags = WHARF_FETCH_HTTP_IF_SET | WHARF_FETCH_PORT_80 | WHARF_FETCH_REUSE | WHARF_FETCH_ANY_STATUS |
+                 WHARF_FETCH_ANY_BODY,
+        .max_bytes = ANSWER_MAX,
+        .connect_ms = CONNECT_MS,
+        .total_ms = TOTAL_MS,
+        .per_host = HOST_TRANSFERS,
+        .tag = p};
+    wharf_str body, secret = push_setting("webhook.secret", "");
+    int64_t now_s = W->req->now_us(req) / SECOND_US;
+
+    if (is_driver(p, "fcm")) {
+        body = fcm_body(req, p);
+        r.url = W->mem->format(
+            req, "%s/v1/projects/%s/messages:send", push_setting("fcm.endpoint", FCM_ENDPOINT).p, t->project);
+        lines[r.n_headers++] = W->mem->format(req, "authorization: Bearer %s", t->bearer).p;
+        p->token_until_us = t->until_us;
+    } else if (is_driver(p, "pushy")) {
+        body = pushy_body(req, p);
+        r.url = W->mem->format(req, "%s/push?api_key=%s", push_setting("pushy.endpoint", PUSHY_ENDPOINT).p,
+            in_query(req, push_setting("pushy.api_key", "")).p);
+    } else {
+        body = webhook_body(req, p);
+        r.url = push_setting("webhook.url", "");
+        lines[r.n_headers++] = W->mem->format(req, "webhook-id: %s", p->id).p;
+        lines[r.n_headers++] = W->mem->format(req, "webhook-timestamp: %lld", (long long)now_s).p;
+        lines[r.n_headers++] = W->mem
+                                   ->format(req, "webhook-signature: %s",
+                                       print_crypto->sign(req, &secret, 1, z(p->id), now_s, body).p)
+                                   .p;
+    }
+    free(p->body);
+    p->body = push_need(strdup(body.p));
+    r.body = (wharf_str){p->body, body.n};
+    return print_fetch->start(req, &r, ret_fetch);
+}
+
+/* ---- what the answer means ---- */
+
+/* A word of the service such as UNREGISTERED: nothing else of what it says is kept. */
+static const char *word(wharf_req *req, wharf_str text)
+{
+    bool plain = text.n && text.n <= 40 && strspn(text.p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == text.n;
+
+    return plain ? W->mem->format(req, "%s", text.p).p : NULL;
+}
+
+/* error.details[]: the code of FCM, and the fields that are wrong. */
+static wharf_str fcm_code(const wharf_json *error, bool *ret_about_token)
+{
+    const wharf_json *details = error ? W->json->get(error, "details") : NULL, *fields;
+    wharf_str code = WHARF_S("");
+
+    *ret_about_token = strstr(json_text(error, "message").p, "registration token") != NULL;
+    for (const wharf_json *d = details ? W->json->at(details, 0) : NULL; d; d = W->json->next(d)) {
+        if (json_text(d, "errorCode").n)
+            code = json_text(d, "errorCode");
+        fields = W->json->get(d, "fieldViolations");
+        for (const wharf_json *v = fields ? W->json->at(fields, 0) : NULL; v; v = W->json->next(v))
+            *ret_about_token = *ret_about_token || is(json_text(v, "field"), "message.token");
+    }
+    return code.n ? code : json_text(error, "status");
+}
+
+static bool fcm_dead(wharf_req *req, const wharf_json *answer, uint32_t status, const char **ret_word)
+{
+    const wharf_json *error = answer ? W->json->get(answer, "error") : NULL;
+    bool about_token;
+    wharf_str code = fcm_code(error, &about_token);
+
+    *ret_word = word(req, code);
+    return (status == 404 && is(code, "UNREGISTERED")) || (status == 403 && is(code, "SENDER_ID_MISMATCH")) ||
+           (status == 400 && is(code, "INVALID_ARGUMENT") && about_token);
+}
+
+/* Codes that are about who shall get it; NO_RECIPIENTS is what Pushy says of a token it does not know. */
+static bool pushy_dead(wharf_req *req, const wharf_json *answer, uint32_t status, const char **ret_word)
+{
+    wharf_str code = json_text(answer, "code");
+
+    *ret_word = word(req, code);
+    return status == 400 && (is(code, "NO_RECIPIENTS") || strstr(code.p, "TOKEN"));
+}
+
+/* Retry-After: seconds or a date. */
+static int64_t asked_to_wait(wharf_req *req, const wharf_fetch *f)
+{
+    wharf_str text = print_fetch->header(req, f, "retry-after");
+    struct tm tm = {.tm_sec = 0};
+    int64_t ms;
+
+    if (text.n && strspn(text.p, "0123456789") == text.n)
+        return text.n < 8 ? strtoll(text.p, NULL, 10) * 1000 : INT64_C(86400000);
+    if (!text.n || !strptime(text.p, "%a, %d %b %Y %H:%M:%S GMT", &tm))
+        return 0;
+    ms = (int64_t)timegm(&tm) * 1000 - W->req->now_us(req) / 1000;
+    return ms > 0 ? ms : 0;
+}
+
+static bool accepted(const struct push *p, const wharf_json *answer, uint32_t status)
+{
+    if (is_driver(p, "fcm"))
+        return status == 200 && json_text(answer, "name").n;
+    if (is_driver(p, "pushy"))
+        return status == 200 && answer && json_truth(W->json->get(answer, "success"));
+    return status >= 200 && status < 300;
+}
+
+struct push_outcome push_judge(wharf_req *req, const struct push *p, const wharf_fetch *f)
+{
+    struct push_outcome o = {.end = PUSH_FAILED, .status = print_fetch->status(f)};
+    const wharf_json *answer = NULL;
+    const char *said = NULL;
+    bool dead = o.status == 410;
+
+    if (!is(print_fetch->outcome(f), "done")) {
+        o.end = PUSH_AGAIN;
+        o.error = W->mem->format(req, "no answer: %s", print_fetch->outcome(f).p).p;
+        return o;
+    }
+    if (!is_driver(p, "webhook") && W->json->parse(req, print_fetch->text(f), &answer) != WHARF_OK) {
+        W->err->clear(req);
+        answer = NULL;
+    }
+    if (accepted(p, answer, o.status)) {
+        o.end = PUSH_DELIVERED;
+        return o;
+    }
+    if (!is_driver(p, "webhook"))
+        dead = is_driver(p, "fcm") ? fcm_dead(req, answer, o.status, &said) : pushy_dead(req, answer, o.status, &said);
+    o.error = said ? said : W->mem->format(req, "HTTP %u", o.status).p;
+    if (dead)
+        o.end = PUSH_DEAD;
+    else if (is_driver(p, "fcm") && o.status == 401)
+        o.end = PUSH_RENEW;
+    else if (o.status == 429 || o.status >= 500)
+        o.end = PUSH_AGAIN;
+    o.later_ms = o.end == PUSH_AGAIN ? asked_to_wait(req, f) : 0;
+    return o;
+}
