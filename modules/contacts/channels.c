@@ -110,13 +110,17 @@ static void compare_name(
     const struct label *l, wharf_str text, bool other, struct channels *c, struct best_name *best, struct cleaned *room)
 {
     wharf_str name = contacts_forms->search_form(l->req, text, ",#/");
+    bool titled = l->name.name.n != l->uncleaned.name.n || l->name.name.generation;
     struct name_score s;
+    size_t words;
 
     name_clean(name, l->ignore, l->n_ignore, CLEAN_KEEP_TITLES, room);
     name_compare(&l->uncleaned.name, &room->name, l->fuzziness, &s);
     c->name_v3 = s.score > c->name_v3 ? s.score : c->name_v3;
+    words = room->name.n;
     name_clean(name, l->ignore, l->n_ignore, 0, room);
-    name_compare(&l->name.name, &room->name, l->fuzziness, &s);
+    if (titled || room->name.n != words || room->name.generation) /* else it is the same comparison */
+        name_compare(&l->name.name, &room->name, l->fuzziness, &s);
     if (s.score > best->score.score)
         *best = (struct best_name){s, other};
     found(c, BY_NAME, s.score, text);

@@ -153,17 +153,19 @@ enum {
     C_LOCATIONS
 };
 
+/* What nothing of the label is compared with is not read: $5 e-mails, $6 phones, $7 addresses, $8 businesses. */
 static const char load_sql[] =
-    "SELECT id, name, email, phone, alternate_names, emails, alternate_phones,"
-    " CASE WHEN address IS NOT NULL OR alternate_addresses <> '{}' THEN to_jsonb(array_remove(ARRAY[address,"
+    "SELECT id, name, email, phone, NULLIF(alternate_names, '{}'), CASE WHEN $5::boolean THEN emails END,"
+    " CASE WHEN $6::boolean THEN NULLIF(alternate_phones, '{}') END,"
+    " CASE WHEN $7::boolean AND (address IS NOT NULL OR alternate_addresses <> '{}')"
+    " THEN to_jsonb(array_remove(ARRAY[address,"
     " alternate_addresses -> 'secondary', alternate_addresses -> 'home', alternate_addresses -> 'other',"
     " alternate_addresses -> 'work', alternate_addresses -> 'education'], NULL)) END,"
-    " metadata ->> 'business', metadata ->> 'company',"
-    " CASE WHEN groups <> '[]' THEN (SELECT jsonb_agg(g.name) FROM jsonb_array_elements_text(c.groups) e(id)"
-    " JOIN contacts.contact_group g ON g.organization_id = $1::text AND g.id = e.id WHERE g.deleted_at IS NULL) END,"
-    " locations FROM contacts.contact c WHERE organization_id = $1::text AND id = ANY ($2::text[]) AND deleted_at IS "
-    "NULL"
-    " AND ($3::boolean OR locations = '[]' OR locations ?| $4::text[]) ORDER BY id";
+    " CASE WHEN $8::boolean THEN metadata ->> 'business' END, CASE WHEN $8::boolean THEN metadata ->> 'company' END,"
+    " CASE WHEN $8::boolean AND groups <> '[]' THEN (SELECT jsonb_agg(g.name) FROM jsonb_array_elements_text(c.groups)"
+    " e(id) JOIN contacts.contact_group g ON g.organization_id = $1::text AND g.id = e.id WHERE g.deleted_at IS NULL)"
+    " END, NULLIF(locations, '[]') FROM contacts.contact c WHERE organization_id = $1::text AND id = ANY ($2::text[])"
+    " AND deleted_at IS NULL AND ($3::boolean OR locations = '[]' OR locations ?| $4::text[])";
 
 static wharf_str text_at(const wharf_rows *rows, size_t row, size_t column)
 {
@@ -212,16 +214,18 @@ static void read_party(const struct search *s, const wharf_rows *rows, size_t i,
 static wharf_status look(struct search *s)
 {
     const wharf_caller *who = contacts_keys->caller(s->req);
+    const struct label *l = &s->label;
     struct ids all, reached = {(wharf_str *)who->locations, who->n_locations};
-    wharf_val args[4] = {wharf_text(W->req->organization(s->req)), wharf_null(), wharf_truth(who->all_locations),
-        ids_array(s->req, &reached)};
+    wharf_val args[8] = {wharf_text(W->req->organization(s->req)), wharf_null(), wharf_truth(who->all_locations),
+        ids_array(s->req, &reached), wharf_truth(l->email.n > 0), wharf_truth(l->tail[0] != 0),
+        wharf_truth(l->address || l->unit.n), wharf_truth(l->business.n > 0)};
     const wharf_rows *rows;
     wharf_status status = take_all(s, &all);
 
     if (status != WHARF_OK)
         return status;
     args[1] = ids_array(s->req, &all);
-    status = W->db->query(s->req, load_sql, args, 4, &rows);
+    status = W->db->query(s->req, load_sql, args, 8, &rows);
     if (status != WHARF_OK)
         return status;
     s->all = W->mem->alloc(s->req, (W->db->count(rows) + 1) * sizeof(*s->all));
@@ -510,7 +514,7 @@ static void put_decision(const struct search *s, wharf_out *out, const struct de
     }
     W->json->close(out);
     W->json->put(out, "reason", wharf_text(reason));
-    W->json->put(out, "contact_id", d->taken ? wharf_text(d->first->party.id) : wharf_null());
+    W->json->put(out, "contact_id", d->first && d->taken ? wharf_text(d->first->party.id) : wharf_null());
     W->json->close(out);
 }
 
