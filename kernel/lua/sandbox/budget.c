@@ -1,0 +1,75 @@
+/* budget.c - instructions, time, and the end that nobody catches.
+ *
+ * A hook runs every 1,000 instructions of each thread of the state. Once the run is over (dead), hooks come with every instruction, and
+ * pcall, xpcall and the functions of coroutine raise again after they return: so neither handlers nor __close methods go on.
+ */
+#include <string.h>
+
+#include "lua/sandbox/inside.h"
+#include "util/time.h"
+
+static int over_value; /* its address is the error value; authors can't do anything with it */
+
+_Noreturn void budget_raise(lua_State *lua)
+{
+    lua_sethook(lua, budget_hook, LUA_MASKCOUNT, 1);
+    lua_pushlightuserdata(lua, &over_value);
+    lua_error(lua);
+    __builtin_unreachable();
+}
+
+_Noreturn void budget_end(lua_State *lua, enum sandbox_end end, const char *code, const char *message)
+{
+    struct sandbox *sb = sandbox_of(lua);
+
+    if (!sb->dead) {
+        sb->over = (struct sandbox_error){.end = end, .retry = -1, .after_ms = -1};
+        errors_text(sb->over.code, sizeof(sb->over.code), code, strlen(code));
+        errors_text(sb->over.message, sizeof(sb->over.message), message, strlen(message));
+        errors_frames(lua, &sb->over);
+        sb->dead = true;
+    }
+    budget_raise(lua);
+}
+
+static void look(lua_State *lua, struct sandbox *sb)
+{
+    if (sb->dead)
+        budget_raise(lua);
+    if (sb->limits.instructions && sb->spent > sb->limits.instructions)
+        budget_end(lua, SANDBOX_OVER, "workflow.budget_instructions",
+            "the run took more instructions than it may; do less, or in several runs");
+    if (sb->limits.deadline_us && clock_monotonic_us() >= sb->limits.deadline_us)
+        budget_end(lua, SANDBOX_OVER, "workflow.budget_time", "the run took more time than it may");
+}
+
+void budget_spend(lua_State *lua, uint64_t instructions)
+{
+    struct sandbox *sb = sandbox_of(lua);
+
+    sb->spent += instructions;
+    look(lua, sb);
+}
+
+void budget_hook(lua_State *lua, lua_Debug *ar)
+{
+    (void)ar;
+    if (lua_gethookcount(lua) != HOOK_COUNT && !sandbox_of(lua)->dead)
+        budget_watch(lua); /* a thread of a call that was ended before */
+    budget_spend(lua, HOOK_COUNT);
+}
+
+void budget_watch(lua_State *thread)
+{
+    lua_sethook(thread, budget_hook, LUA_MASKCOUNT, HOOK_COUNT);
+}
+
+void budget_check(lua_State *lua, int status)
+{
+    struct sandbox *sb = sandbox_of(lua);
+
+    if (status == LUA_ERRMEM && !sb->dead)
+        budget_end(lua, SANDBOX_OVER, "workflow.budget_memory", "the run needed more memory than it may have");
+    if (sb->dead)
+        budget_raise(lua);
+}

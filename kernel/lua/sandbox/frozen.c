@@ -1,0 +1,88 @@
+/* frozen.c - tables that can be read and not be written: the library and the globals of a sandbox that serves many calls. */
+#include "lua/sandbox/inside.h"
+
+static int refuse(lua_State *lua)
+{
+    sandbox_raise(lua, "this table is frozen; '%s' can't be set", luaL_tolstring(lua, 2, NULL));
+}
+
+static int next_pair(lua_State *lua)
+{
+    lua_settop(lua, 2);
+    if (lua_next(lua, 1))
+        return 2;
+    lua_pushnil(lua);
+    return 1;
+}
+
+static int pairs_of(lua_State *lua)
+{
+    lua_pushcfunction(lua, next_pair);
+    lua_pushvalue(lua, lua_upvalueindex(1));
+    lua_pushnil(lua);
+    return 3;
+}
+
+static int set_global(lua_State *lua)
+{
+    if (sandbox_of(lua)->frozen)
+        sandbox_raise(lua, "globals are frozen after loading; make '%s' local", luaL_tolstring(lua, 2, NULL));
+    lua_settop(lua, 3);
+    lua_rawset(lua, lua_upvalueindex(1));
+    return 0;
+}
+
+/* Replaces the table on top by an empty one with a metatable around it. */
+static void cover(lua_State *lua, lua_CFunction write)
+{
+    lua_newtable(lua);
+    lua_createtable(lua, 0, 4);
+    lua_pushvalue(lua, -3);
+    lua_setfield(lua, -2, "__index");
+    lua_pushvalue(lua, -3);
+    lua_pushcclosure(lua, write, 1);
+    lua_setfield(lua, -2, "__newindex");
+    lua_pushvalue(lua, -3);
+    lua_pushcclosure(lua, pairs_of, 1);
+    lua_setfield(lua, -2, "__pairs");
+    lua_pushboolean(lua, 0);
+    lua_setfield(lua, -2, "__metatable");
+    lua_setmetatable(lua, -2);
+    lua_remove(lua, -2);
+}
+
+void frozen_table(lua_State *lua)
+{
+    cover(lua, refuse);
+}
+
+bool frozen_is(lua_State *lua, int at)
+{
+    lua_CFunction write = NULL;
+
+    if (lua_getmetatable(lua, at)) {
+        lua_pushliteral(lua, "__newindex");
+        lua_rawget(lua, -2);
+        write = lua_tocfunction(lua, -1);
+        lua_pop(lua, 2);
+    }
+    return write == refuse || write == set_global;
+}
+
+void frozen_globals(lua_State *lua)
+{
+    static const char *const libraries[] = {
+        LUA_STRLIBNAME, LUA_TABLIBNAME, LUA_MATHLIBNAME, LUA_UTF8LIBNAME, LUA_COLIBNAME, LUA_OSLIBNAME, NULL};
+
+    lua_pushglobaltable(lua);
+    for (size_t i = 0; libraries[i]; i++) {
+        lua_getfield(lua, -1, libraries[i]);
+        frozen_table(lua);
+        lua_setfield(lua, -2, libraries[i]);
+    }
+    lua_pushvalue(lua, -1);
+    cover(lua, set_global);
+    lua_pushvalue(lua, -1);
+    lua_setfield(lua, -3, LUA_GNAME);
+    lua_remove(lua, -2);
+}

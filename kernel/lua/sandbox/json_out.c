@@ -1,0 +1,363 @@
+/* json_out.c - Lua values to JSON text, and `wharf.json`. The text grows in the state's own memory. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/sandbox/inside.h"
+#include "util/str.h"
+
+struct writer {
+    lua_State *lua;
+    int slot; /* where the block stands on the stack */
+    char *p;
+    size_t n, cap;
+    const struct json_style *style;
+    int depth;
+};
+
+static char *room(struct writer *w, size_t n)
+{
+    if (w->cap - w->n < n) {
+        size_t cap = w->cap * 2 > w->n + n ? w->cap * 2 : w->n + n;
+        char *p = lua_newuserdatauv(w->lua, cap, 0);
+
+        memcpy(p, w->p, w->n);
+        lua_replace(w->lua, w->slot);
+        w->p = p;
+        w->cap = cap;
+    }
+    return w->p + w->n;
+}
+
+static void add(struct writer *w, const char *p, size_t n)
+{
+    memcpy(room(w, n), p, n);
+    w->n += n;
+}
+
+static void new_line(struct writer *w)
+{
+    if (!w->style->pretty)
+        return;
+    add(w, "\n", 1);
+    for (int i = 0; i < w->depth; i++)
+        add(w, "  ", 2);
+}
+
+static void quote(struct writer *w, const char *p, size_t n)
+{
+    static const char hex[] = "0123456789abcdef";
+    char *to;
+
+    if (!utf8_valid(p, n))
+        sandbox_raise(w->lua, "a string that is not UTF-8 can't be written as JSON; use wharf.base64.encode");
+    to = room(w, n * 6 + 2);
+    *to++ = '"';
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)p[i];
+        const char *at = c < 0x20 ? strchr("\b\f\n\r\t", c ? c : 1) : NULL;
+
+        if (c == '"' || c == '\\') {
+            *to++ = '\\';
+            *to++ = (char)c;
+        } else if (at) {
+            *to++ = '\\';
+            *to++ = c == '\b' ? 'b' : c == '\f' ? 'f' : c == '\n' ? 'n' : c == '\r' ? 'r' : 't';
+        } else if (c < 0x20) {
+            *to++ = '\\';
+            *to++ = 'u';
+            *to++ = '0';
+            *to++ = '0';
+            *to++ = hex[c >> 4];
+            *to++ = hex[c & 15];
+        } else {
+            *to++ = (char)c;
+        }
+    }
+    *to++ = '"';
+    w->n = (size_t)(to - w->p);
+}
+
+static void number(struct writer *w, int at)
+{
+    char text[40];
+    double d;
+    int n;
+
+    if (lua_isinteger(w->lua, at)) {
+        n = snprintf(text, sizeof(text), "%lld", (long long)lua_tointeger(w->lua, at));
+        add(w, text, (size_t)n);
+        return;
+    }
+    d = lua_tonumber(w->lua, at);
+    if (!isfinite(d))
+        sandbox_raise(w->lua, "NaN and infinite numbers can't be written as JSON");
+    n = d == 0 && signbit(d) ? snprintf(text, sizeof(text), "-0.0") : 0; /* "-0" would be read as an integer */
+    for (int precision = 15; precision <= 17 && !n; precision++) {
+        n = snprintf(text, sizeof(text), "%.*g", precision, d);
+        if (precision < 17 && strtod(text, NULL) != d)
+            n = 0;
+    }
+    add(w, text, (size_t)n);
+}
+
+static void value(struct writer *w, int at);
+
+static void array(struct writer *w, int at)
+{
+    lua_Integer n = (lua_Integer)lua_rawlen(w->lua, at);
+
+    add(w, "[", 1);
+    w->depth++;
+    for (lua_Integer i = 1; i <= n; i++) {
+        if (i > 1)
+            add(w, ",", 1);
+        new_line(w);
+        lua_rawgeti(w->lua, at, i);
+        value(w, lua_gettop(w->lua));
+        lua_pop(w->lua, 1);
+    }
+    w->depth--;
+    if (n)
+        new_line(w);
+    add(w, "]", 1);
+}
+
+static void member(struct writer *w, int key, int at, bool first)
+{
+    size_t n;
+    const char *p;
+
+    if (!first)
+        add(w, ",", 1);
+    new_line(w);
+    p = lua_tolstring(w->lua, key, &n);
+    quote(w, p, n);
+    add(w, ": ", w->style->pretty ? 2 : 1);
+    value(w, at);
+}
+
+static void need_text_key(struct writer *w, int at)
+{
+    if (lua_type(w->lua, at) != LUA_TSTRING)
+        sandbox_raise(w->lua, "a table with a key of type %s can't be written as JSON; keys are strings, or 1, 2, 3 …",
+            luaL_typename(w->lua, at));
+}
+
+/* The keys of the table, in order, as a table on top. */
+static void sorted_keys(struct writer *w, int at)
+{
+    lua_Integer n = 0;
+
+    lua_newtable(w->lua);
+    lua_pushnil(w->lua);
+    while (lua_next(w->lua, at)) {
+        lua_pop(w->lua, 1);
+        need_text_key(w, -1);
+        lua_pushvalue(w->lua, -1);
+        lua_rawseti(w->lua, -3, ++n);
+    }
+    slot_get(w->lua, SLOT_SORT);
+    lua_pushvalue(w->lua, -2);
+    lua_call(w->lua, 1, 0);
+}
+
+static void object(struct writer *w, int at)
+{
+    bool first = true;
+
+    add(w, "{", 1);
+    w->depth++;
+    if (w->style->sorted) {
+        int keys;
+
+        sorted_keys(w, at);
+        keys = lua_gettop(w->lua);
+        for (lua_Integer i = 1; lua_rawgeti(w->lua, keys, i) != LUA_TNIL; i++, first = false) {
+            lua_pushvalue(w->lua, -1);
+            lua_rawget(w->lua, at);
+            member(w, keys + 1, keys + 2, first);
+            lua_settop(w->lua, keys);
+        }
+        lua_settop(w->lua, keys - 1);
+    } else {
+        lua_pushnil(w->lua);
+        for (; lua_next(w->lua, at); first = false) {
+            int top = lua_gettop(w->lua);
+
+            need_text_key(w, top - 1);
+            member(w, top - 1, top, first);
+            lua_pop(w->lua, 1);
+        }
+    }
+    w->depth--;
+    if (!first)
+        new_line(w);
+    add(w, "}", 1);
+}
+
+bool json_is_array(lua_State *lua, int at)
+{
+    size_t n = lua_rawlen(lua, at), seen = 0;
+    bool marked;
+
+    if (lua_getmetatable(lua, at)) {
+        slot_get(lua, SLOT_ARRAY);
+        marked = lua_rawequal(lua, -1, -2);
+        lua_pop(lua, 2);
+        if (marked)
+            return true;
+    }
+    if (!n)
+        return false;
+    lua_pushnil(lua);
+    while (lua_next(lua, at)) {
+        lua_pop(lua, 1);
+        if (lua_type(lua, -1) != LUA_TNUMBER || ++seen > n) {
+            lua_pop(lua, 1);
+            return false;
+        }
+    }
+    return seen == n;
+}
+
+static void value(struct writer *w, int at)
+{
+    size_t n;
+    const char *p;
+
+    if (w->depth > JSON_DEPTH)
+        sandbox_raise(w->lua, "nested deeper than 64 levels, or in a circle: it can't be written as JSON");
+    luaL_checkstack(w->lua, 8, "JSON");
+    switch (lua_type(w->lua, at)) {
+    case LUA_TNIL:
+        add(w, "null", 4);
+        return;
+    case LUA_TBOOLEAN:
+        add(w, lua_toboolean(w->lua, at) ? "true" : "false", lua_toboolean(w->lua, at) ? 4 : 5);
+        return;
+    case LUA_TNUMBER:
+        number(w, at);
+        return;
+    case LUA_TSTRING:
+        p = lua_tolstring(w->lua, at, &n);
+        quote(w, p, n);
+        return;
+    case LUA_TTABLE:
+        if (json_is_array(w->lua, at))
+            array(w, at);
+        else
+            object(w, at);
+        return;
+    case LUA_TLIGHTUSERDATA:
+        if (!lua_touserdata(w->lua, at)) {
+            add(w, "null", 4);
+            return;
+        }
+        break;
+    }
+    sandbox_raise(w->lua, "a %s can't be written as JSON", luaL_typename(w->lua, at));
+}
+
+void json_text(lua_State *lua, int at, const struct json_style *style)
+{
+    struct writer w = {.lua = lua, .cap = 512, .style = style};
+
+    at = lua_absindex(lua, at);
+    luaL_checkstack(lua, 8, "JSON");
+    w.p = lua_newuserdatauv(lua, w.cap, 0);
+    w.slot = lua_gettop(lua);
+    value(&w, at);
+    lua_pushlstring(lua, w.p, w.n);
+    lua_replace(lua, w.slot);
+    lua_settop(lua, w.slot);
+}
+
+void sandbox_to_json(lua_State *lua)
+{
+    static const struct json_style plain = {0};
+
+    json_text(lua, -1, &plain);
+    lua_remove(lua, -2);
+}
+
+/* ---- wharf.json ---- */
+
+static bool option(lua_State *lua, int at, const char *name)
+{
+    bool set = false;
+
+    if (lua_istable(lua, at)) {
+        lua_getfield(lua, at, name);
+        set = lua_toboolean(lua, -1);
+        lua_pop(lua, 1);
+    }
+    return set;
+}
+
+static int encode(lua_State *lua)
+{
+    struct json_style style = {.pretty = option(lua, 2, "pretty"), .sorted = option(lua, 2, "sort_keys")};
+
+    luaL_checkany(lua, 1);
+    json_text(lua, 1, &style);
+    return 1;
+}
+
+static int decode(lua_State *lua)
+{
+    size_t n, offset;
+    const char *p = luaL_checklstring(lua, 1, &n), *problem;
+
+    if (json_push(lua, p, n, &problem, &offset))
+        return 1;
+    lua_pushnil(lua);
+    lua_createtable(lua, 0, 3);
+    lua_pushliteral(lua, "json.syntax");
+    lua_setfield(lua, -2, "code");
+    lua_pushfstring(lua, "%s at byte %d", problem, (int)offset);
+    lua_setfield(lua, -2, "message");
+    lua_pushinteger(lua, (lua_Integer)offset);
+    lua_setfield(lua, -2, "offset");
+    return 2;
+}
+
+void json_array(lua_State *lua)
+{
+    slot_get(lua, SLOT_ARRAY);
+    lua_setmetatable(lua, -2);
+}
+
+static int make_array(lua_State *lua)
+{
+    if (lua_isnoneornil(lua, 1)) {
+        lua_settop(lua, 0);
+        lua_newtable(lua);
+    }
+    luaL_checktype(lua, 1, LUA_TTABLE);
+    lua_settop(lua, 1);
+    if (!json_is_array(lua, 1) && luaL_getmetafield(lua, 1, "__metatable") != LUA_TNIL)
+        sandbox_raise(lua, "the metatable of this table is protected");
+    lua_settop(lua, 1);
+    json_array(lua);
+    return 1;
+}
+
+static int is_array(lua_State *lua)
+{
+    lua_pushboolean(lua, lua_type(lua, 1) == LUA_TTABLE && json_is_array(lua, 1));
+    return 1;
+}
+
+void json_open(lua_State *lua)
+{
+    static const luaL_Reg functions[] = {
+        {"encode", encode}, {"decode", decode}, {"array", make_array}, {"is_array", is_array}, {NULL, NULL}};
+
+    lua_createtable(lua, 0, 1);
+    lua_pushliteral(lua, "array");
+    lua_setfield(lua, -2, "__metatable");
+    slot_set(lua, SLOT_ARRAY);
+    luaL_newlib(lua, functions);
+}

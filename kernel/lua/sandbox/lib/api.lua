@@ -1,0 +1,56 @@
+-- wharf.api: the public API, asked by the host with the rights of the workflow (ops api.get, api.post, api.delete).
+local host = ...
+local M = {}
+
+local function path_of(path)
+  if type(path) ~= "string" or path:sub(1, 4) ~= "/v1/" then
+    host.raise("a path of the API begins with /v1/")
+  end
+  return path
+end
+
+-- The host answers {status, message, pagination?, data?}, or nil and the error.
+local function ask(op, args)
+  local r, err = host.call(op, args)
+  if not r then return nil, err, { status = err.status, message = err.message } end
+  return r.data, nil, { status = r.status, message = r.message, pagination = r.pagination }
+end
+
+function M.get(path, query)
+  return ask("api.get", { path = path_of(path), query = query })
+end
+
+function M.post(path, body, opts)
+  return ask("api.post", { path = path_of(path), body = body, idempotency_key = opts and opts.idempotency_key })
+end
+
+function M.delete(path, opts)
+  return ask("api.delete", { path = path_of(path), idempotency_key = opts and opts.idempotency_key })
+end
+
+function M.list(path, query, opts)
+  local max = opts and opts.max or 1000
+  if math.type(max) ~= "integer" or max < 1 or max > 10000 then host.raise("opts.max is 1 to 10000") end
+  local page, at, given, cursor, done = {}, 0, 0, nil, false
+  return function()
+    if given >= max then return nil end
+    at = at + 1
+    if at > #page then
+      if done then return nil end
+      local q = {}
+      for k, v in pairs(query or {}) do q[k] = v end
+      q.limit = q.limit or 100
+      q.starting_after = cursor
+      local data, err, meta = M.get(path, q)
+      if err then host.raise(string.format("%s: %s (%s)", path, err.message, err.code)) end
+      page, at = data, 1
+      done = not (meta.pagination and meta.pagination.has_more) or #page == 0
+      cursor = #page > 0 and page[#page].id or nil
+      if #page == 0 then return nil end
+    end
+    given = given + 1
+    return page[at]
+  end
+end
+
+return M

@@ -1,0 +1,32 @@
+-- wharf.log: lines of the run (op log). At most 500 lines of 4 KiB and 256 KiB in all; then one line says that there was more.
+local host = ...
+local M = {}
+local lines, bytes, full = 0, 0, false
+
+local function cut(text)
+  if #text <= 4096 then return text end
+  local n = 4090
+  while n > 0 and (text:byte(n + 1) & 0xC0) == 0x80 do n = n - 1 end
+  return text:sub(1, n) .. " …"
+end
+
+local function line(level, message, fields)
+  local file, at = host.where()
+  message = tostring(message)
+  if not utf8.len(message) then message = message:gsub("[\x80-\xff]", "?") end
+  message = cut(message)
+  lines, bytes = lines + 1, bytes + #message
+  if full then return end
+  if lines > 500 or bytes > 256 * 1024 then
+    full = true
+    level, message, fields = "warn", "truncated: a run logs at most 500 lines and 256 KiB", nil
+  end
+  if fields ~= nil and type(fields) ~= "table" then fields = { value = fields } end
+  host.call("log", { level = level, message = message, fields = fields, file = file, line = at })
+end
+
+for _, level in ipairs { "debug", "info", "warn", "error" } do
+  M[level] = function(message, fields) line(level, message, fields) end
+end
+
+return M

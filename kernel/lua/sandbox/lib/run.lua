@@ -1,0 +1,50 @@
+-- Functions that stand in wharf itself: secret, lock, emit, reject, fail, sleep.
+local host = ...
+local M = {}
+
+function M.secret(key)
+  if type(key) ~= "string" then host.raise("wharf.secret takes the key of a secret") end
+  return host.call("secret", { key = key }).value
+end
+
+function M.emit(name, data, opts)
+  if type(name) ~= "string" or not name:match("^custom%.[a-z0-9_.]+$") then
+    host.raise("the type of an event of a workflow is custom.<name>")
+  end
+  opts = opts or {}
+  local r, err = host.call("emit", { type = name, data = data, resource_type = opts.resource_type,
+    resource_id = opts.resource_id, location_id = opts.location_id })
+  if not r then return nil, err end
+  return r.id
+end
+
+function M.lock(name, opts, fn)
+  if type(opts) == "function" then opts, fn = {}, opts end
+  if type(name) ~= "string" or type(fn) ~= "function" then host.raise("wharf.lock takes a name and a function") end
+  opts = opts or {}
+  local held, err = host.call("lock.take", { name = name, ttl_ms = opts.ttl_ms, wait_ms = opts.wait_ms })
+  if not held then return nil, err end
+  local r = table.pack(pcall(fn))
+  host.call("lock.give", { token = held.token })
+  if not r[1] then error(r[2], 0) end
+  return table.unpack(r, 2, r.n)
+end
+
+function M.reject(code, message, field)
+  if type(code) ~= "string" or not code:match("^[a-z0-9_.]+$") or #code > 60 then
+    host.raise("the code of wharf.reject is a word of a-z, 0-9, _ and .")
+  end
+  host.finish("reject", tostring(message or code), code, field and tostring(field))
+end
+
+function M.fail(message, opts)
+  opts = opts or {}
+  host.finish("fail", tostring(message), "", nil, opts.retry, opts.after_ms and math.floor(opts.after_ms))
+end
+
+function M.sleep(ms)
+  if type(ms) ~= "number" or ms < 0 then host.raise("wharf.sleep takes milliseconds") end
+  host.call("sleep", { ms = math.floor(ms) })
+end
+
+return M
