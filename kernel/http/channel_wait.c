@@ -81,6 +81,8 @@ void stream_hub_park(struct stream_hub *h, struct exchange *x)
     struct parked *p = x->req.parked;
 
     limit_done(x); /* it waits: it is no request in flight of its key */
+    arena_trim(x->req.arena);
+    stream_give_back_zeros(x->raw_uri);
     x->req.deadline_us = p->until_us + x->server->config->handler_timeout_ms * 1000;
     p->x = x;
     pthread_mutex_lock(&h->lock);
@@ -115,7 +117,7 @@ void channel_run_ready(struct stream_hub *h)
     for (; list; list = next) {
         struct exchange *x = list->x;
 
-        next = list->next; /* its memory is the exchange's */
+        next = list->next; /* it goes with the exchange, or when that runs */
         if (x->abandoned) {
             x->state = X_ANSWER;
             exchange_release(x);

@@ -1,6 +1,8 @@
 /* dispatch.c - a complete request goes down the lanes, to a worker thread, or is answered at once. See exchange.h. */
 #include "http/exchange.h"
 
+#include <stdlib.h>
+
 #include "util/str.h"
 #include "util/time.h"
 
@@ -97,6 +99,7 @@ static void to_thread(struct exchange *x)
 
 void dispatch_again(struct exchange *x)
 {
+    free(x->req.parked);
     x->req.parked = NULL;
     x->req.status = 0;
     x->req.now_us = clock_now_us();

@@ -86,6 +86,7 @@ void exchange_release(struct exchange *x)
     limit_done(x);
     upload_drop(x);
     stream_forget(&x->req);
+    free(x->req.parked);
     principal_unref(x->req.who);
     buf_done(&x->req.out);
     buf_done(&x->body);
@@ -109,6 +110,39 @@ static void split_uri(struct exchange *x)
     req->raw_query = x->uri[n] == '?' ? str_z(x->uri + n + 1) : str_z("");
 }
 
+/* The answer is a stream and lasts: of the request only what its log lines want is kept. */
+static void shrink(struct exchange *x)
+{
+    struct wharf_req *req = &x->req;
+    const size_t n_params = sizeof(req->params) / sizeof(req->params[0]);
+    size_t room = strlen(req->method) + req->path.n + req->raw_query.n + req->client_request_id.n + 512;
+    struct arena *old = req->arena, *a;
+
+    for (size_t i = 0; i < n_params; i++)
+        room += req->params[i].n + 16;
+    a = arena_small(room);
+    req->method = arena_dupz(a, req->method).p;
+    req->path = arena_dup_str(a, req->path);
+    req->raw_query = arena_dup_str(a, req->raw_query);
+    req->client_request_id = arena_dup_str(a, req->client_request_id);
+    for (size_t i = 0; i < n_params; i++)
+        req->params[i] = arena_dup_str(a, req->params[i]);
+    req->pairs = NULL;
+    req->n_pairs = 0;
+    req->body = NULL;
+    req->traceparent = req->last_event_id = req->message = req->pagination = req->location_header = str_z("");
+    req->problems = NULL;
+    req->cap_problems = 0;
+    x->uri = "";
+    x->origin = str_z("");
+    buf_done(&x->body);
+    buf_done(&req->out);
+    buf_init(&x->body, 0);
+    buf_init(&req->out, 0);
+    req->arena = a;
+    give_arena(x->server, old);
+}
+
 static enum MHD_Result queue_answer(struct exchange *x)
 {
     struct MHD_Response *r;
@@ -119,6 +153,8 @@ static enum MHD_Result queue_answer(struct exchange *x)
     ok = MHD_queue_response(x->connection, (unsigned)status, r);
     MHD_destroy_response(r);
     x->state = X_QUEUED;
+    if (x->streams)
+        shrink(x);
     return ok;
 }
 

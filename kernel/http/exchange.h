@@ -77,6 +77,7 @@ struct exchange {
     struct buf body;
     size_t body_limit, drained;
     bool gzip_body, gzip_answer, head_only, close_after, suspended, abandoned, detached, expects;
+    bool streams; /* the answer is a stream */
     int64_t body_idle_us; /* last byte of the body */
     unsigned char key_hash[KEY_HASH];
     struct charge charges[CHARGES_MAX];

@@ -28,12 +28,13 @@ enum { CHANNEL_STREAMS = 10000 };
 
 struct stream_hub;
 
-struct parked { /* a request that was put aside until something comes */
+struct parked { /* a request that was put aside until something comes; its own memory, freed with the request or when it runs again */
     struct parked *next;
     struct exchange *x;
     wharf_str organization, channel;
     int64_t after, until_us;
     bool told;
+    char name[]; /* of the channel */
 };
 
 struct stream { /* what was asked for, and how far it is */
@@ -76,6 +77,10 @@ void stream_hub_turn(struct stream_hub *h);
 /* All streams are told that the server closes, and end. */
 void stream_hub_drain(struct stream_hub *h);
 void stream_hub_stop(struct stream_hub *h);
+
+/* libmicrohttpd maps the memory of a connection and writes zeros to it; pages that hold nothing else are given back to the system. uri: of the
+ * request whose connection it is. On the loop, for a connection that will wait. */
+void stream_give_back_zeros(const char *uri);
 
 /* Channels (channel_wait.c). On the loop: the request, whose handler parked it, waits from here on. */
 void stream_hub_park(struct stream_hub *h, struct exchange *x);

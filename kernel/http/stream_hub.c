@@ -18,7 +18,8 @@ enum {
     AGAIN_US = 200000,
     READ_BYTES = 16 * 1024,
     READ_CHANNEL = 1024,
-    REQUEST_LINE = 4 /* "GET " */
+    LINE_OF_GET = sizeof("GET ") - 1,
+    LINE_OF_POST = sizeof("POST ") - 1
 };
 
 /* ---- libmicrohttpd's side; on the loop ---- */
@@ -34,16 +35,17 @@ static void unref(struct stream_hub *h, struct stream *st) /* with the lock held
     stream_free(st);
 }
 
-/* libmicrohttpd maps the memory of a connection, and has written zeros to nearly all of it when the answer begins. Pages that hold nothing else
- * are given back: they read as zeros again. The request line stands at the mapping's beginning, so the URI tells where that is; on any other
- * address nothing is done. On the loop, so nobody writes there meanwhile. */
-static void give_back_zeros(const char *uri)
+/* They read as zeros again. The request line stands at the mapping's beginning, so the URI tells where that is; on any other address nothing is
+ * done. On the loop, so nobody writes there meanwhile. */
+void stream_give_back_zeros(const char *uri)
 {
     static const unsigned char zeros[4096];
     size_t page = sizeof(zeros);
     char *at = (char *)((uintptr_t)uri & ~(uintptr_t)(page - 1));
 
-    if ((size_t)sysconf(_SC_PAGESIZE) != page || ((uintptr_t)uri & (page - 1)) != REQUEST_LINE)
+    size_t before = (uintptr_t)uri & (page - 1);
+
+    if ((size_t)sysconf(_SC_PAGESIZE) != page || (before != LINE_OF_GET && before != LINE_OF_POST))
         return;
     for (size_t i = 0; i < CONNECTION_MEMORY / page; i++) {
         if (!memcmp(at + i * page, zeros, page))
@@ -75,7 +77,7 @@ static ssize_t read_stream(void *arg, uint64_t pos, char *to, size_t max)
     } else if (!st->ending) {
         st->asleep = true;
         if (st->uri)
-            give_back_zeros(st->uri);
+            stream_give_back_zeros(st->uri);
         st->uri = NULL;
         MHD_suspend_connection(st->connection);
     }
@@ -148,6 +150,7 @@ struct MHD_Response *stream_response(struct exchange *x)
         return NULL;
     }
     x->req.stream = NULL;
+    x->streams = true;
     limit_done(x); /* it lasts: it is no request in flight */
     st->hub = h;
     st->uri = x->raw_uri;

@@ -1,4 +1,6 @@
 /* host_channel.c - the service wharf.channel (plugin-api/wharf/service/channel.h) on top of event/channel.h and http/stream.h. */
+#include <stdlib.h>
+
 #include "event/channel.h"
 #include "http/stream.h"
 #include "plugin/host.h"
@@ -32,12 +34,16 @@ static bool c_park(wharf_req *req, wharf_str channel, int64_t after, int64_t wai
     if (now >= req->parked_until_us || req->tx_depth || req->job || req->idempotency_key.n || !req->engine->hub ||
         stream_hub_draining(req->engine->hub))
         return false;
-    p = ARENA_NEW(req->arena, struct parked);
-    *p = (struct parked){.organization = req->who->organization,
-        .channel = arena_dup_str(req->arena, channel),
-        .after = after,
-        .until_us = req->parked_until_us,
-        .told = true};
+    p = calloc(1, sizeof(*p) + channel.n + 1);
+    if (!p)
+        return false;
+    memcpy(p->name, channel.p, channel.n);
+    p->organization = req->who->organization;
+    p->channel = (wharf_str){p->name, channel.n};
+    p->after = after;
+    p->until_us = req->parked_until_us;
+    p->told = true;
+    free(req->parked);
     req->parked = p;
     return true;
 }

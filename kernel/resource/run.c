@@ -124,9 +124,13 @@ static void run_handler(struct wharf_req *req)
     const wharf_route *r = req->route->declared;
     bool tx = !(r->flags & (WHARF_R_READONLY | WHARF_R_NO_TX));
     int most = tx && !req->tx_depth ? RACE_TRIES : 1;
+    struct problem *problems = req->problems;
+    size_t cap = req->cap_problems;
+    struct arena_mark mark;
 
     if (!route_body_ok(req))
         return;
+    mark = arena_mark(req->arena);
     for (int tries = 0; tries < most; tries++) {
         if (tries)
             req_clear_problems(req);
@@ -135,6 +139,12 @@ static void run_handler(struct wharf_req *req)
         handler_once(req, r, tx);
         if (!req_lost_a_race(req))
             break;
+    }
+    if (req->parked && !req->n_problems) { /* it runs again from the beginning, maybe in a minute */
+        req->problems = problems;
+        req->cap_problems = cap;
+        arena_rewind(req->arena, mark);
+        return;
     }
     if (!req->n_problems && !req->status)
         req->status = 204;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { FIRST_BLOCK = 16 * 1024, MAX_BLOCK = 1024 * 1024, RESERVE = 1024 * 1024, ALIGN = 16 };
 
@@ -235,6 +237,16 @@ void arena_rewind(struct arena *a, struct arena_mark mark)
     run_releases(a, mark.releases);
     drop_blocks(a, mark.block);
     a->top->used = mark.used;
+}
+
+void arena_trim(struct arena *a)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = ((uintptr_t)a->top->data + a->top->used + page - 1) & ~(page - 1);
+    uintptr_t to = ((uintptr_t)a->top->data + a->top->size) & ~(page - 1);
+
+    if (from < to)
+        madvise((void *)from, to - from, MADV_DONTNEED); /* inside the block, so nobody else's */
 }
 
 bool arena_poisoned(const struct arena *a)

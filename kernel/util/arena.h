@@ -50,6 +50,9 @@ void arena_on_release(struct arena *a, void (*fn)(void *arg), void *arg);
 struct arena_mark arena_mark(const struct arena *a);
 void arena_rewind(struct arena *a, struct arena_mark mark);
 
+/* For who will wait: whole pages of the last block that nothing was allocated in are given back to the system. */
+void arena_trim(struct arena *a);
+
 bool arena_poisoned(const struct arena *a);
 size_t arena_used(const struct arena *a);
 

@@ -4,10 +4,11 @@
   tests/bench/printing.py [--labels N] [--stations N] [--signals N]     BUILD names the build folder
 
 1. labels: POST, the moment at which the printer has made its IPP job, and the moment at which the paper is out.
-2. stations: memory of the server's processes before and while so many stations hold their streams, and the time from a POST's begin to
-   the frame at its station.
+2. stations: memory of the server's processes before and while so many stations hold their streams, then with as many long polls (claims that
+   wait), and the time from a POST's begin to its station: the frame, or the claimed job.
 """
 import argparse
+import json
 import pathlib
 import re
 import resource
@@ -87,7 +88,54 @@ def memory_kib(pid):
     return total
 
 
-def stations(n, signals):
+def quiet_memory_kib(pid):
+    """The same, once what was done before is over: events processed, memory given back."""
+    seen = [memory_kib(pid)]
+    while len(seen) < 60 and (len(seen) < 5 or max(seen[-5:]) - min(seen[-5:]) > 512):
+        time.sleep(1)
+        seen.append(memory_kib(pid))
+    return seen[-1]
+
+
+class Waiting:
+    """A station that waits, on a connection of its own."""
+
+    def __init__(self, at, key, id, session):
+        self.id, self.c = id, socket.create_connection((at.hostname, at.port))
+        self.head = f"{{}} HTTP/1.1\r\nHost: {at.netloc}\r\nSVC-API-KEY: {key}\r\n"
+        self.session = session
+
+    def until(self, what):
+        got = b""
+        while what not in got:
+            more = self.c.recv(65536)
+            assert more, "the server hung up"
+            got += more
+        return got
+
+
+class Stream(Waiting):
+    name, signal = "streams", b"print_job.available"
+
+    def wait(self):
+        self.c.sendall((self.head.format(f"GET {STATIONS}/{self.id}/stream?session_id={self.session}") + "Accept: text/event-stream\r\n\r\n").encode())
+        self.until(b"event: hello")
+
+class Claim(Waiting):
+    """A long poll: the second request of its connection, as an application sends one after the other."""
+    name, signal = "parked claims", b'"document_url"'
+
+    def send(self, wait):
+        body = json.dumps({"session_id": self.session, "wait": wait})
+        self.c.sendall((self.head.format(f"POST {STATIONS}/{self.id}/claim") + f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode())
+
+    def wait(self):
+        self.send(0)
+        self.until(b'"jobs":[]')
+        self.send(55)
+
+
+def stations(kind, n, signals):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, n + 500) if hard > 0 else n + 500, hard))
     s = Server("--modules", "org,locations,stations", "--set", "workers=2")
@@ -95,35 +143,26 @@ def stations(n, signals):
         client = s.organization().client()
         location = make_location(client)
         at = urlparse(s.base)
-        rows, sockets = [], {}
+        waiting = []
         for i in range(n):
             st = client.post(STATIONS, station_body(location["id"], f"S{i}", printers=[printer()]), expect=201).data
-            session = client.post(f"{STATIONS}/{st['id']}/sessions", {}, expect=201).data["session_id"]
-            rows.append((st["id"], session))
-        print(f"{n} stations made")
-        time.sleep(2)
-        before = memory_kib(s.process.pid)
-        for id, session in rows:
-            c = socket.create_connection((at.hostname, at.port))
-            c.sendall(f"GET {STATIONS}/{id}/stream?session_id={session} HTTP/1.1\r\nHost: {at.netloc}\r\nSVC-API-KEY: {client.key}\r\n"
-                      "Accept: text/event-stream\r\n\r\n".encode())
-            while b"event: hello" not in c.recv(4096):
-                pass
-            sockets[id] = c
-        time.sleep(2)
-        during = memory_kib(s.process.pid)
-        print(f"  memory of the server's processes: {before / 1024:.1f} MiB, with {n} streams {during / 1024:.1f} MiB: {(during - before) / 1024:.1f} MiB more, "
+            waiting.append((st["id"], client.post(f"{STATIONS}/{st['id']}/sessions", {}, expect=201).data["session_id"]))
+        before = quiet_memory_kib(s.process.pid)
+        waiting = [kind(at, client.key, *w) for w in waiting]
+        for w in waiting:
+            w.wait()
+        during = quiet_memory_kib(s.process.pid)
+        print(f"{n} stations that wait, {kind.name}")
+        print(f"  memory of the server's processes: {before / 1024:.1f} MiB, and {(during - before) / 1024:.1f} MiB more for {n} {kind.name}, "
               f"{(during - before) / n:.1f} KiB each")
         body = {"data": b64(pdf())}
         times, from_answer, other = [], [], Client(s, client.key)
         for i in range(signals):
-            id = rows[i * 7919 % n][0]
+            w = waiting[i * 7919 % n]
             begin = time.monotonic()
-            other.post(JOBS, {**body, "print_station_id": id}, expect=201)
+            other.post(JOBS, {**body, "print_station_id": w.id}, expect=201)
             answered = time.monotonic()
-            got = b""
-            while b"print_job.available" not in got:
-                got += sockets[id].recv(65536)
+            w.until(w.signal)
             times.append(time.monotonic() - begin)
             from_answer.append(time.monotonic() - answered)
         print(f"  a job reaches its station, from the begin of its POST, {signals} times: {quantiles(times)}")
@@ -141,7 +180,8 @@ def main():
     if o.labels:
         labels(o.labels)
     if o.stations:
-        stations(o.stations, o.signals)
+        stations(Stream, o.stations, o.signals)
+        stations(Claim, o.stations, o.signals)
 
 
 main()
