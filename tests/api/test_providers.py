@@ -281,6 +281,157 @@ def test_providers(client):
     assert [f["id"] for f in rows["royal_mail"]["formats"]] == ["s10"] and len(rows) == len(a.data)
 
 
+# ---- the data is what the specification says ----
+
+SPEC = (ROOT / "docs" / "spec" / "03-shipments-and-trackers.md").read_text()
+DATA = json.loads((ROOT / "schemas" / "carriers.json").read_text())
+
+
+def section(title):
+    return SPEC.split(f"\n## {title}")[1].split("\n## ")[0]
+
+
+def cells(line):
+    return [c.strip().replace("\\|", "|") for c in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+
+
+def specified_formats():
+    """The table of section 10: format → (providers, patterns, checks, confidences); a row of several formats has its parts between slashes."""
+    rows = [cells(line) for line in section("10. Formats").splitlines() if re.match(r"\| [a-z0-9_]+", line)]
+    for name, provider, pattern, check, confidence in [r for r in rows if len(r) == 5 and r[1] != ""]:
+        names = [n.split()[0] for n in re.split(r" / |, ", re.sub(r" \[O\]|†.*", "", name))]
+        if names[0] in ("USPS", "Format"):
+            continue
+        names = [n if not n.startswith("_") else names[0].rsplit("_15", 1)[0] + n for n in names]
+        patterns = re.findall(r"`([^`]+)`", pattern)
+        yield names, [p.strip() for p in provider.split(",")], patterns, [c.strip() for c in check.split(" / ")], confidence
+
+
+def test_patterns_providers_and_confidence_are_the_specifications():
+    level, seen = {"H": "high", "M": "medium", "L": "low"}, set()
+    for names, providers, patterns, _, confidence in specified_formats():
+        for i, name in enumerate(names):
+            rows = [f for f in DATA["formats"] if f["id"] == name]
+            assert rows, name
+            seen.add(name)
+            wanted = patterns if len(names) == 1 else [patterns[i]]
+            assert [f["pattern"] for f in rows] == wanted, name
+            provider = None if providers[0].startswith("by country") else name if providers == ["same"] else providers[i] if len(providers) == len(names) else providers[0]
+            assert {f["provider"] for f in rows} == {provider}, name
+            if name == "usps_legacy":
+                assert [f["confidence"] for f in rows] == ["high", "medium"]
+                continue
+            letter = confidence.split(" / ")[i] if "/" in confidence else confidence
+            assert [f["confidence"] for f in rows] == [level[letter]], name
+    assert seen == {f["id"] for f in DATA["formats"]}
+    order = [f["id"] for f in DATA["formats"]]
+    assert order == sorted(order, key=[n for names, *_ in specified_formats() for n in names].index), "the order of the table breaks ties"
+
+
+def test_urls_are_the_specifications():
+    urls = {p["id"]: p.get("url") for p in DATA["providers"]}
+    table = [cells(line) for line in section("10. Formats").splitlines() if "`https://" in line and "{n}" in line]
+    assert len(table) == 22
+    for ids, url in table:
+        url = re.search(r"`([^`]+)`", url).group(1)
+        if ids.startswith("others"):
+            assert DATA["fallback_url"] == url
+            continue
+        for id in re.split(r", ", ids):
+            assert urls[id] == url, id
+    text = section("11. S10")
+    found = re.findall(r"([a-z_]+) \((?:[A-ZÖ][\w Öö]*; )?`(https://[^`]+)`\)", text)
+    assert len(found) == 13 and all(urls[id] == url for id, url in found)
+    countries = re.search(r"Accepted country codes \(206\): ([A-Z ]+)\.", text).group(1).split()
+    assert sorted(DATA["countries"]) == sorted(countries) and len(countries) == 206
+    said = re.search(r"Provider by country: (.*?) All others", text, re.S).group(1)
+    named = {cc: id for ccs, id in re.findall(r"((?:[A-Z]{2}(?: / )?)+) ([a-z_]+)", re.sub(r"\([^)]*\)", "", said)) for cc in ccs.split(" / ")}
+    assert len(named) == 35
+    assert DATA["countries"] == {cc: named.get(cc, "post_" + cc.lower()) for cc in DATA["countries"]}
+
+
+def test_service_names_are_the_specifications():
+    text = section("11. S10")
+    ups = re.search(r"UPS services: (.*?)\. Waybill: (.*?)\.\n", text, re.S)
+    assert DATA["names"]["ups"] == dict(x.split(" ", 1) for x in ups.group(1).split(", "))
+    assert DATA["names"]["ups_waybill"] == dict(x.split(" ", 1) for x in ups.group(2).split(", "))
+    dpd, sscc, usps = re.search(r"DPD services: (.*?)\. SSCC container type: (.*?)\. USPS application id: (.*?)\.$", text, re.S | re.M).groups()
+    assert DATA["names"]["dpd"] == dict(x.split(" ", 1) for x in dpd.split(", "))
+    assert DATA["names"]["sscc_container"] == dict(x.split(" ", 1) for x in sscc.split(", "))
+    assert set(DATA["names"]["usps_application"]) == {"91", "92", "93", "94", "95"} and "commercial" in DATA["names"]["usps_application"]["93"]
+    s10, letters = DATA["names"]["s10"], "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    wanted = {"E": "EMS", "L": "letter express", "M": "M-bag", "R": "registered", "U": "letter other", "V": "insured letter", "C": "parcel", "H": "e-commerce parcel"}
+    for two in (a + b for a in letters for b in letters):
+        name = s10.get(two) or s10.get(two[0] + "?")
+        domestic = two[0] in "BDNPZ" or (two[0] == "A" and two[1] in "VWXYZ") or two in ("GA", "GD")
+        assert name == (wanted.get(two[0]) or ("IBRS" if two[0] == "Q" and two[1] <= "M" else "domestic or bilateral" if domestic else None)), two
+
+
+def test_numbers_behind_routing_and_other_lengths(client):
+    """420 and five or nine digits stand before three formats; IMpb has three lengths; a legacy core may be without its 91."""
+    def checked(core):
+        return core + A31(core)
+    for core in ("94055" + "912345678" + "123456789012345", "94055" + "912345678" + "12345678901", "94055" + "123456" + "12345678901234"):
+        assert "usps_impb_n" in formats(detect(client, checked(core))[0]), core
+    for core in ("95055" + "912345678" + "12345678901", "93055" + "123456" + "12345678901234", "95055" + "123456" + "1234567890"):
+        assert "usps_impb_c" in formats(detect(client, checked(core))[0]), core
+    assert "usps_impb_c" not in formats(detect(client, checked("92055" + "123456" + "1234567890"))[0]), "92 has mailers of nine digits"
+    thirty, short = checked("94055" + "912345678" + "123456789012345"), checked("94055" + "912345678" + "1234567")
+    assert "usps_impb_n" not in formats(detect(client, "42012345" + thirty)[0]) and "usps_impb_n" not in formats(detect(client, "420123456789" + checked("94055" + "912345678" + "12345678901"))[0])
+    for routing, zips in (("42012345", {"zip": "12345"}), ("420123456789", {"zip": "12345", "zip4": "6789"})):
+        c = next(c for c in detect(client, routing + short)[0]["candidates"] if c["format"] == "usps_impb_n")
+        assert c["tracking_number"] == short and {k: v for k, v in c["parts"].items() if k.startswith("zip")} == zips and c["tracking_url"].endswith("=" + short)
+    legacy = "7" + digits(18)
+    legacy += A31("91" + legacy)
+    with_91 = checked("91" + digits(19))
+    for routing in ("", "42012345", "420123456789"):
+        c = next(c for c in detect(client, routing + legacy)[0]["candidates"] if c["format"] == "usps_legacy")
+        assert (c["confidence"], c["tracking_number"]) == ("medium", legacy), routing
+        c = next(c for c in detect(client, routing + with_91)[0]["candidates"] if c["format"] == "usps_legacy")
+        assert (c["confidence"], c["tracking_number"]) == ("high", with_91), routing
+
+
+def test_a_serial_that_begins_with_its_prefix_gets_none(client):
+    for letter, four in (("C", "4"), ("D", "5")):
+        number = letter + four + digits(12)
+        assert f"ontrac_{letter.lower()}" in formats(detect(client, number + A12(number[1:]))[0]), number
+        wrong = A12(four + number[1:])
+        assert wrong == A12(number[1:]) or f"ontrac_{letter.lower()}" not in formats(detect(client, number + wrong)[0])
+
+
+def test_the_number_of_a_carrier_inside_a_longer_one(client):
+    for name, cut in (("fedex_astra_32", slice(16, 28)), ("fedex_34", slice(22, 34)), ("fedex_ground_gsn", slice(22, 34))):
+        n = complete(name)
+        c = next(c for c in detect(client, n)[0]["candidates"] if c["format"] == name)
+        assert c["tracking_number"] == n[cut] and c["tracking_url"] == "https://www.fedex.com/fedextrack/?trknbr=" + n[cut]
+
+
+def test_other_parts(client):
+    n = complete("fedex_ground_96")
+    assert next(c for c in detect(client, n)[0]["candidates"] if c["format"] == "fedex_ground_96")["parts"] == {"service_type": n[4:7], "shipper_id": n[7:14], "package_id": n[14:21]}
+    n = complete("usps_20")
+    assert next(c for c in detect(client, n)[0]["candidates"] if c["format"] == "usps_20")["parts"] == {"service_type": n[:2], "shipper_id": n[2:11], "package_id": n[11:19]}
+    n = complete("canada_post_16")
+    assert next(c for c in detect(client, n)[0]["candidates"] if c["format"] == "canada_post_16")["parts"] == {"origin_id": n[:7]}
+    assert detect(client, "RR733191240GB")[0]["candidates"][0]["parts"] == {"service_type": "RR", "country_code": "GB"}
+    n = complete("fedex_ground_sscc_18")
+    c = next(c for c in detect(client, n)[0]["candidates"] if c["format"] == "fedex_ground_sscc_18")
+    assert c["parts"] == {"container_type": "00", "container_type_name": "carton"}
+
+
+def test_suppressed_by_usps(client):
+    """fedex_34 beside a USPS number of 34 digits: 420, nine digits of ZIP, 22 of IMpb."""
+    for serial in range(1000):
+        core = f"94001912345678{serial:07}"
+        n = "420123456789" + core + A31(core)
+        if W13(n[20:33]) == n[33]:
+            break
+    assert W13(n[20:33]) == n[33]
+    assert "fedex_34" not in formats(detect(client, n)[0]) and "usps_impb_n" in formats(detect(client, n)[0])
+    n = complete("dhl_paket_20")
+    assert not {"usps_20", "usps_legacy"} & set(formats(detect(client, n)[0]))
+
+
 # ---- own providers ----
 
 OWN = {"id": "valley_van", "name": "Valley Van", "country_code": "US", "url": "https://valley.example/t/{n}?x=1", "support_phone": "+15550100",
