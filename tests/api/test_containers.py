@@ -60,7 +60,7 @@ def test_places(client, location):
     row = post(client, row, layout_id=layout["id"])
     gone = post(client, row, location_id=None)
     assert gone["location_id"] is None and gone["layout_id"] is None
-    for bad in ([91, 0], [0, 181], [1]):
+    for bad in ([91, 0], [-90.5, 0], [0, 181], [0, -181], [1], [1, 2, 3]):
         client.refused("POST", CONTAINERS, 400, "validation.failed", ["coordinates"], body={"coordinates": bad})
     client.post("/v1/locations/" + other["id"], {"active": False}, expect=200)
     client.refused("POST", CONTAINERS, 400, "location.inactive", ["location_id"], body={"location_id": other["id"]})
@@ -97,6 +97,42 @@ def test_adding_and_removing(client, org, location):
     assert both["name"] == "New name" and set(kinds(org, row["id"])[-2:]) == {"container.contents_changed", "container.updated"}
     assert client.get(f"{CONTAINERS}/{row['id']}?include_shipments=true").data["shipments"][0]["tracking_number"] == shipment(client, ids[0])["tracking_number"]
     assert client.get(f"{SHIPMENTS}?container_id={row['id']}").ids == [ids[0]]
+
+
+def test_one_call_removes_adds_and_then_updates(client, org, location):
+    """In this order (section 8): who was removed does not get the update, who was added gets it after `added_to_container`; each has its comment."""
+    a, b, c = ships(client, 3)
+    row = make(client, add=[a, b])
+    before = {i: len(shipment(client, i)["tracking_updates"]) for i in (a, b, c)}
+    events = {i: len(kinds(org, i)) for i in (row["id"], a, b, c)}
+    post(client, row, add=[c], remove=[a], location_id=location["id"], comment={"add": "in", "remove": "out", "update": "rolling"}, tracking_update={"status": "in_transit"})
+    new = lambda i: [(u["status"], u["comment"]) for u in shipment(client, i)["tracking_updates"][before[i]:]]  # noqa: E731
+    assert new(a) == [("removed_from_container", "out")] and shipment(client, a)["location_id"] is None
+    assert new(c) == [("added_to_container", "in"), ("in_transit", "rolling")] and new(b) == [("in_transit", "rolling")]
+    assert shipment(client, b)["location_id"] == shipment(client, c)["location_id"] == location["id"]
+    assert sorted(kinds(org, row["id"])[events[row["id"]]:]) == ["container.contents_changed", "container.updated"]
+    assert [kinds(org, i)[events[i]:] for i in (a, b, c)] == [["shipment.updated"]] * 3
+
+
+def test_members_of_updates(client, location):
+    row = make(client, add=ships(client, 1))
+    u = {"status": "in_transit", "vehicle_id": "van-7", "address": "Springfield, IL", "images": ["https://example.com/a.png"]}
+    line = post(client, row, tracking_update=u)["tracking_updates"][-1]
+    assert (line["vehicle_id"], line["address"], line["images"]) == ("van-7", {"formatted_address": "Springfield, IL"}, u["images"])
+    assert post(client, row, tracking_update={"comment": "one", "image": "https://example.com/b.png"})["tracking_updates"][-1]["images"] == ["https://example.com/b.png"]
+    refuse(client, row, 400, "validation.failed", ["tracking_update.images"], tracking_update={"status": "delayed", "images": ["ftp://x"]})
+    refuse(client, row, 400, "validation.failed", ["tracking_update.status"], tracking_update={})
+    moment = {"user_id": "user_x", "vehicle_id": "v", "estimated_delivery_at": "2030-05-01T10:00:00.000Z"}
+    assert {k: v for k, v in post(client, row, **moment).items() if k in moment} == moment
+    assert {k: v for k, v in post(client, row, **dict.fromkeys(moment)).items() if k in moment} == dict.fromkeys(moment)
+
+
+def test_the_newest_hundred_updates_are_shown(client):
+    row = make(client)
+    for i in range(105):
+        row = post(client, row, comment=f"{i:03}")
+    assert [u["comment"] for u in row["tracking_updates"]] == [f"{i:03}" for i in range(5, 105)]
+    refuse(client, row, 400, "validation.failed", ["tracking_update"], tracking_update=[{"comment": "one at a time"}])
 
 
 def test_edge_case_10_all_or_nothing(client, org):

@@ -1,10 +1,13 @@
 """Shipments: spec 03 sections 2 to 4, 12 and 14."""
+import datetime
+import json
+import re
 import threading
 import time
 
 import pytest
 
-from wharf import Client, Server, address, make_contact, make_location
+from wharf import ROOT, Client, Server, address, make_contact, make_location
 
 SHIPMENTS = "/v1/shipments"
 UPS = "1Z58F2A70378657975"
@@ -44,6 +47,10 @@ def kinds(org, row):
     return [e[0] for e in org.events(row["id"])]
 
 
+def iso(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
 # ---- creation ----
 
 def test_by_tracking_number(client, org):
@@ -62,6 +69,33 @@ def test_by_tracking_number(client, org):
     assert ship(client, tracking_number="what is this")["provider_id"] == "unknown"
     client.refused("POST", SHIPMENTS, 400, "provider.unknown", ["provider_id"], body={"tracking_number": "x1", "provider_id": "nobody"})
     assert ship(client, sender=party())["type"] == "outbound"
+
+
+def test_what_is_no_duplicate(client):
+    """The same number is another shipment when the first one is over, deleted, or of another provider."""
+    first = ship(client, tracking_number="AGAIN-1")
+    assert client.post(SHIPMENTS, {"tracking_number": "again-1", "provider_id": "unknown"}, expect=200).data["id"] == first["id"]
+    other = client.post(SHIPMENTS, {"tracking_number": "AGAIN-1", "provider_id": "fedex"}, expect=201).data
+    update(client, first, status="canceled")
+    second = client.post(SHIPMENTS, {"tracking_number": "AGAIN-1"}, expect=201).data
+    client.delete(f"{SHIPMENTS}/{second['id']}")
+    third = client.post(SHIPMENTS, {"tracking_number": "AGAIN-1"}, expect=201).data
+    assert len({first["id"], other["id"], second["id"], third["id"]}) == 4
+
+
+def test_a_number_makes_a_quote_a_shipment(client, org):
+    row = client.post(SHIPMENTS, quote_body(), expect=201).data
+    assert row["status"] == "rates_generated" and row["tracker_id"] is None
+    row = client.post(f"{SHIPMENTS}/{row['id']}", {"tracking_number": UPS[:-1] + "X"}, expect=200).data
+    assert row["status"] == "created" and [u["status"] for u in row["tracking_updates"]] == ["created"]
+
+
+def test_weight_is_the_sum_of_the_parcels(client):
+    parcels = [{"length": 1, "width": 1, "height": 1, "weight": w} for w in (1.25, 2)]
+    assert client.post(SHIPMENTS, quote_body(parcels=parcels), expect=201).data["weight"] == 3.25
+    row = client.post(SHIPMENTS, quote_body(parcels=parcels, weight=9, dimensions={"length": 3}), expect=201).data
+    assert row["weight"] == 9 and row["dimensions"]["length"] == 3
+    assert client.post(SHIPMENTS, quote_body(parcels=parcels), expect=201).data["dimensions"] is None
 
 
 def test_missing_parts_are_named(client):
@@ -113,6 +147,24 @@ def test_quote_and_purchase(rated):
 def test_no_provider_offers_a_rate(client):
     a = client.post(SHIPMENTS, quote_body(), expect=201)
     assert a.data["rates"] == [] and a.data["recommended_rate"] is None and "no provider" in a.message
+
+
+def test_windows_of_refunds(rated, server):
+    """Fourteen days; five minutes for rates on demand. A refund may be asked for by its status as well."""
+    org, client = rated
+    buy = lambda: client.post(SHIPMENTS, quote_body(options={"purchase": "recommended"}), expect=201).data
+
+    def old(row, age, on_demand=False):
+        server.sql("UPDATE shipments.shipment SET rates_generated_at = rates_generated_at - %s::interval, purchased_rate = purchased_rate || %s::jsonb WHERE id = %s",
+                   age, '{"rate_type": "on_demand"}' if on_demand else "{}", row["id"])
+        return row
+    for age, on_demand, fine in (("13 days 23 hours", False, True), ("14 days 1 minute", False, False), ("4 minutes", True, True), ("5 minutes 10 seconds", True, False), ("1 day", True, False)):
+        row = old(buy(), age, on_demand)
+        if fine:
+            assert client.post(f"{SHIPMENTS}/{row['id']}", {"refund_status": "requested"}, expect=200).data["refund_status"] == "requested", age
+            client.refused("POST", f"{SHIPMENTS}/{row['id']}/refund", 409, "shipment.refund_exists", ["refund_status"], body={})
+        else:
+            refuse(client, row, 400, "shipment.refund_window", ["refund_status"], {"refund_status": "requested"})
 
 
 def test_rates_expire_after_15_minutes(rated, server):
@@ -194,6 +246,42 @@ def test_filter_refunded_is_refused_edge_case_7(client):
     assert row["id"] in client.get(SHIPMENTS + "?filter=outstanding&limit=all").ids and row["id"] not in client.get(SHIPMENTS + "?filter=completed&limit=all").ids
 
 
+def groups():
+    """The table of statuses of spec 03 section 2: group → its values."""
+    text = (ROOT / "docs/spec/03-shipments-and-trackers.md").read_text().split("| Group | Values |")[1]
+    rows = re.findall(r"^\| (\w+) \| (.*?) \|$", text.split("\n\n")[0], re.M)
+    return {group: [v for v in " ".join(re.findall(r"`([^`]+)`", text)).split() if v != "chained_status"] for group, text in rows}
+
+
+def test_every_status(client, org):
+    """Each may follow creation, says what kind it is, and is told by the events that are its own."""
+    table = groups()
+    assert [len(table[g]) for g in ("before", "moving", "issue", "completed")] == [2, 15, 8, 7]
+    definitions = {r: json.loads((ROOT / f"schemas/{r}s/{r}.json").read_text())["properties"] for r in ("shipment", "tracker", "container")}
+    every = [v for group in ("before", "moving", "issue", "completed") for v in table[group]]
+    assert sorted(definitions["shipment"]["status"]["enum"]) == sorted(definitions["tracker"]["status"]["enum"]) == sorted(every)
+    assert sorted(definitions["container"]["status"]["enum"]) == sorted(set(every) - {"rates_generated"})
+    assert sorted(definitions["tracker"]["chained_status"]["enum"]) == sorted(table["moving"])
+    good, bad = {"delivered", "picked_up"}, {"return_to_sender", "package_undeliverable", "package_lost", "package_disposed"}
+    for status in every[2:]:
+        row = ship(client, tracking_update={"status": status})
+        outstanding, exception = status not in table["completed"], status in table["issue"] or status in bad
+        assert (row["status"], row["filters"]) == (status, ["outstanding" if outstanding else "completed"] + ["exception"] * exception)
+        assert bool(row["delivered_at"]) == (status in good)
+        assert sorted(kinds(org, row)) == sorted(["shipment.created"] + ["shipment.delivered"] * (status in good) + ["shipment.canceled"] * (status == "canceled")), status
+
+
+def test_the_same_status_again_is_a_line_and_nothing_else(client, org):
+    row = ship(client)
+    at = int(time.time()) + 3600
+    done = update(client, row, status="delivered", occurred_at=at).data
+    assert done["delivered_at"] == done["tracking_updates"][-1]["occurred_at"] and abs(at - iso(done["delivered_at"])) < 1, "the update's moment"
+    before = kinds(org, row)
+    again = update(client, row, status="delivered", occurred_at=at + 60, comment="Proof").data
+    assert [u["status"] for u in again["tracking_updates"]] == ["created", "delivered", "delivered"] and again["tracking_updates"][-1]["comment_only"] is False
+    assert kinds(org, row)[len(before):] == ["shipment.updated"] and again["delivered_at"] == done["delivered_at"]
+
+
 # ---- tracking updates ----
 
 def test_edge_case_1_comment_only_on_a_delivered_shipment(client, org):
@@ -221,6 +309,25 @@ def test_edge_case_3_late_updates(client, org):
     assert late["status"] == "delivered"
     assert [u["status"] for u in late["tracking_updates"]] == ["created", "in_transit", "delivered"]
     assert kinds(org, row)[-1] == "shipment.updated"
+
+
+def test_late_updates_change_no_places_and_are_no_delivery(client, org, location):
+    row, now = ship(client), int(time.time())
+    before = update(client, row, status="in_transit", occurred_at=now + 7200).data
+    n = len(kinds(org, row))
+    late = update(client, row, status="delivered", occurred_at=now + 3600, location_id=location["id"], coordinates=[1, 2]).data
+    assert [late[k] for k in ("status", "location_id", "coordinates", "delivered_at")] == [before[k] for k in ("status", "location_id", "coordinates", "delivered_at")] == ["in_transit", None, None, None]
+    assert late["tracking_updates"][1]["location_id"] == location["id"] and kinds(org, row)[n:] == ["shipment.updated"]
+    update(client, row, status="delivered", occurred_at=now + 7300)
+    after = update(client, row, status="picked_up", occurred_at=now + 7250).data
+    assert after["status"] == "delivered" and abs(iso(after["delivered_at"]) - now - 7300) < 1 and kinds(org, row).count("shipment.delivered") == 1
+
+
+def test_what_a_line_shows(client, org):
+    row = ship(client)
+    line = update(client, row, status="in_transit").data["tracking_updates"][-1]
+    assert line["object"] == "tracking_update" and line["created_by"] == row["created_by"] and abs(iso(line["created_at"]) - time.time()) < 60
+    assert (line["source"], line["event"], line["comment"]) == ("api", "shipment.updated", None) and re.fullmatch("[0-9a-f]{64}", line["hash"])
 
 
 def test_repeated_updates(client, org):
@@ -298,6 +405,21 @@ def test_what_is_kept_as_sent(client):
     refuse(client, row, 400, "validation.failed", ["customs"], {"customs": {"x": "y" * 70000}})
     for bad in (499, 20001, "fast"):
         refuse(client, row, 400, "validation.failed", ["options.provider_timeout"], {"options": {"provider_timeout": bad}})
+
+
+def test_moments_in_three_forms(client):
+    for sent in ("2030-05-01T10:00:00Z", 1903860000, 1903860000000, "1903860000"):
+        row = ship(client, estimated_delivery_at=sent, pickup_at=sent)
+        assert row["estimated_delivery_at"] == row["pickup_at"] == "2030-05-01T10:00:00.000Z", sent
+    client.refused("POST", SHIPMENTS, 400, "validation.failed", ["pickup_at"], body={"tracking_number": "P9", "pickup_at": "soon"})
+
+
+def test_a_container_is_not_written_here(client):
+    box = client.post("/v1/containers", {}, expect=201).data["id"] if "/v1/containers" in client.server.openapi["paths"] else "ctnr_" + "0" * 22
+    row = ship(client, container_id=box)
+    assert row["container_id"] is None
+    client.post(f"{SHIPMENTS}/{row['id']}", {"container_id": box}, expect=200)
+    assert get(client, row)["container_id"] is None
 
 
 def test_numbers_are_fixed_once_under_way(client):
@@ -420,7 +542,13 @@ def test_comments_in_the_change_log(client, org, server):
     update(client, row, status="in_transit")
     lines = server.sql("SELECT action, message, visibility FROM wharf.change_log WHERE resource_id = %s ORDER BY created_at, id", row["id"])
     assert ("comment", "Called the desk", "public") in lines and ("status_changed", None, "public") in lines
-    refuse(client, row, 400, "validation.failed", ["log.message"], {"log": {"message": ""}})
+    for bad, at in (({"message": ""}, "log.message"), ({"message": "x" * 4001}, "log.message"), ({}, "log.message"), ({"message": "x", "visibility": "secret"}, "log.visibility"),
+                    ({"message": "x", "images": ["https://example.com/a.png"] * 11}, "log.images")):
+        refuse(client, row, 400, "validation.failed", [at], {"log": bad})
+    client.post(f"{SHIPMENTS}/{row['id']}", {"log": {"message": "y" * 4000, "images": ["https://example.com/a.png"] * 10}}, expect=200)
+    client.post(f"{SHIPMENTS}/{row['id']}", {"log": {"message": "For us", "visibility": "private"}}, expect=200)
+    assert server.sql("SELECT length(message), visibility, parent_id FROM wharf.change_log WHERE resource_id = %s AND action = 'comment' ORDER BY created_at, id", row["id"])[1:] == [
+        (4000, "internal", row["tracker_id"]), (6, "internal", row["tracker_id"])]
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from test_shipments import SHIPMENTS, number, party, ship, update as update_shipment
+from test_shipments import SHIPMENTS, number, party, quote_body, ship, update as update_shipment
 from wharf import make_contact
 
 TRACKERS = "/v1/trackers"
@@ -196,6 +196,72 @@ def test_current_leg_and_status(client, org):
     refuse(client, row, 400, "validation.failed", ["chained_status"], chained_status="delivered")
     left = post(client, row, chaining={"remove": [a]})
     assert left["current_shipment_id"] == b
+
+
+def test_the_current_leg_is_the_last_that_started(client):
+    """Section 5.3, rule 4: also when the one that was current is removed, and whatever is pinned wins."""
+    row, (a, b, c, d) = chain(client, 4, auto_close_shipments_option="never")
+    current = lambda: get(client, row)["current_shipment_id"]  # noqa: E731
+    assert current() == a
+    move(client, c, "in_transit")
+    assert current() == c
+    move(client, b, "in_transit")
+    assert current() == c, "the last in order, not in time"
+    assert post(client, row, current_shipment_id=d)["current_shipment_id"] == d
+    move(client, a, "in_transit")
+    assert current() == d and get(client, row)["status"] == "created"
+    assert post(client, row, chaining={"remove": [d]})["current_shipment_id"] == c
+    assert post(client, row, chaining={"remove": [c, b]})["current_shipment_id"] == a
+
+
+def test_a_later_leg_that_is_over_shows(client):
+    """Section 5.3, rule 5: chained_status stands only while a later leg is not completed."""
+    row, (a, b) = chain(client, 2, auto_close_shipments_option="never", chained_status="scheduled")
+    move(client, a, "delivered")
+    assert get(client, row)["status"] == "scheduled" and get(client, row)["filters"] == ["outstanding"]
+    move(client, b, "picked_up")
+    assert get(client, row)["status"] == "picked_up"
+    post(client, row, current_shipment_id=a)
+    assert get(client, row)["status"] == "delivered" and get(client, row)["filters"] == ["completed"]
+
+
+def test_what_is_shown_of_the_legs(client, location):
+    """Tags are those of all legs; the rest is the current one's. A destination is kept as it is sent."""
+    row = client.post(TRACKERS, {"tracking_number": number()}, expect=201).data
+    first = leg(row)["id"]
+    client.post(f"{SHIPMENTS}/{first}", {"tags": ["fragile", "lithium"], "estimated_delivery_at": "2030-05-01T10:00:00Z", "coordinates": [1, 2], "sender": party(name="Ada")}, expect=200)
+    second = ship(client, tags=["lithium", "alcohol"], pickup_at="2030-06-01T10:00:00Z", coordinates=[3, 4], sender=party(name="Bea"), provider_id="dhl")
+    row = post(client, row, chaining={"add": [second["id"]]}, auto_close_shipments_option="never", destination={"address": {"city": "Newark"}, "location": location["id"]})
+    assert sorted(row["tags"]) == ["alcohol", "fragile", "lithium"] and row["destination"] == {"address": {"city": "Newark"}, "layout": None, "location": location["id"]}
+    assert (row["estimated_delivery_at"], row["pickup_at"], row["coordinates"], row["sender"]["name"]) == ("2030-05-01T10:00:00.000Z", None, [1, 2], "Ada")
+    move(client, second["id"], "in_transit")
+    row = get(client, row)
+    assert (row["tracking_number"], row["provider"]["id"], row["estimated_delivery_at"], row["pickup_at"], row["coordinates"], row["sender"]["name"]) == (
+        second["tracking_number"], "dhl", None, "2030-06-01T10:00:00.000Z", [3, 4], "Bea")
+    client.post(f"{SHIPMENTS}/{second['id']}", {"tags": []}, expect=200)
+    assert sorted(get(client, row)["tags"]) == ["fragile", "lithium"]
+
+
+def test_a_purchased_or_numbered_quote_gets_its_tracker(client, org):
+    quote = client.post(SHIPMENTS, quote_body(), expect=201).data
+    assert quote["tracker_id"] is None and client.get(f"{TRACKERS}?shipment_id={quote['id']}").ids == []
+    client.post(f"{SHIPMENTS}/{quote['id']}", {"tracking_number": number()}, expect=200)
+    t = client.get(f"{SHIPMENTS}/{quote['id']}").data["tracker_id"]
+    assert client.get(f"{TRACKERS}?shipment_id={quote['id']}").ids == [t] and events(org, t) == ["tracker.created"]
+
+
+def test_the_newest_hundred_are_shown(client, server):
+    """Of histories and of logs, oldest first; the pages have all."""
+    row = track(client)
+    one, now = leg(row)["id"], int(time.time())
+    client.post(f"{SHIPMENTS}/{one}/tracking-updates", [{"status": "in_transit", "comment": str(i), "occurred_at": now + 60 + i} for i in range(100)], expect=200)
+    post(client, row, tracking_update={"comment": "100", "occurred_at": now + 60 + 100})
+    assert [u["comment"] for u in get(client, row)["tracking_updates"]] == [str(i) for i in range(1, 101)]
+    for i in range(101):
+        post(client, row, log={"message": f"L{i}", "visibility": "public"})
+    shown = [x["message"] for x in get(client, row, "?include_logs=true&logs_visibility=public")["logs"] if x["action"] == "comment"]
+    assert shown == [f"L{i}" for i in range(1, 101)][-len(shown):] and len(shown) == 100
+    assert len(client.get(f"{TRACKERS}/{row['id']}/logs?logs_visibility=public&limit=all").data) == 102
 
 
 def test_bad_ends_show_through(client):
