@@ -7,6 +7,7 @@
 
 const wharf_host *contacts_host;
 const wharf_org_directory_api *contacts_org;
+const wharf_batch_api *contacts_batch;
 const wharf_locations_directory_api *contacts_places;
 const wharf_text_api *contacts_forms;
 const wharf_import_api *contacts_files;
@@ -91,6 +92,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     (void)req;
     names_load();
     contacts_org = W->service(self, "org.directory", 1, 3);
+    contacts_batch = W->service(self, "wharf.batch", 1, 0);
     contacts_places = W->service(self, "locations.directory", 1, 2);
     contacts_forms = W->service(self, "wharf.text", 1, 0);
     contacts_files = W->service(self, "wharf.import", 1, 0);
@@ -98,8 +100,8 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     contacts_events = W->service(self, "wharf.events", 1, 0);
     contacts_keys = W->service(self, "wharf.keys", 1, 0);
     contacts_many = W->service(self, "wharf.many", 1, 0);
-    return contacts_org && contacts_places && contacts_forms && contacts_files && contacts_web && contacts_events &&
-                   contacts_keys && contacts_many
+    return contacts_org && contacts_batch && contacts_places && contacts_forms && contacts_files && contacts_web &&
+                   contacts_events && contacts_keys && contacts_many
                ? WHARF_OK
                : WHARF_UNAVAILABLE;
 }

@@ -4,6 +4,7 @@
 
 #include "wharf/ext/locations.h"
 #include "wharf/ext/org.h"
+#include "wharf/service/batch.h"
 #include "wharf/service/events.h"
 #include "wharf/service/fetch.h"
 #include "wharf/service/import.h"
@@ -15,6 +16,7 @@
 #define W contacts_host
 extern const wharf_host *W; /* set once, before anything of this module runs */
 extern const wharf_org_directory_api *contacts_org;
+extern const wharf_batch_api *contacts_batch;
 extern const wharf_locations_directory_api *contacts_places;
 extern const wharf_text_api *contacts_forms;
 extern const wharf_import_api *contacts_files;

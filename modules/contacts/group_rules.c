@@ -113,6 +113,14 @@ static wharf_status in_both(wharf_req *req, const struct ids *a, const struct id
     return W->err->current(req);
 }
 
+static wharf_status primary_in_both(wharf_req *req, const wharf_json *sent)
+{
+    struct ids more = ids_of(req, W->json->get(sent, "primary_add"), 0),
+               less = ids_of(req, W->json->get(sent, "primary_remove"), 0);
+
+    return in_both(req, &more, &less, "primary_add");
+}
+
 /* Replaced, then added to, then taken from. */
 static struct ids settle(
     wharf_req *req, const struct ids *before, const wharf_json *sent, size_t whole, size_t add, size_t take)
@@ -217,7 +225,7 @@ static wharf_status group_check(wharf_req *req, uint32_t op, const wharf_rec *ol
         return WHARF_OK;
     more = ids_of(req, W->json->get(sent, "add"), 0);
     less = ids_of(req, W->json->get(sent, "remove"), 0);
-    if (in_both(req, &more, &less, "add") != WHARF_OK)
+    if (in_both(req, &more, &less, "add") != WHARF_OK || primary_in_both(req, sent) != WHARF_OK)
         return W->err->current(req);
     before = stored(req, old_rec, "children");
     children = settle(req, &before, sent, L_CHILDREN, L_ADD, L_REMOVE);
@@ -271,5 +279,60 @@ static wharf_status group_written(wharf_req *req, uint32_t op, const wharf_rec *
     return group_took(req, W->res->id(rec), &added, &removed);
 }
 
-const wharf_hooks group_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .normalize = group_normalize, .check = group_check, .written = group_written};
+/* ---- items of batches ---- */
+
+/* The group of this name and kind, "" when there is none, or when the item's external_id is another group's. */
+static wharf_status known_by_name(
+    wharf_req *req, wharf_str name, wharf_str kind, const wharf_json *item, wharf_str *ret_id)
+{
+    static const char sql[] =
+        "SELECT g.id FROM contacts.contact_group g WHERE g.organization_id = $1::text AND g.resource = $2::text"
+        " AND lower(g.name) = lower(btrim($3::text)) AND g.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM"
+        " contacts.contact_group x WHERE x.organization_id = $1::text AND lower(x.external_id) = lower($4::text)"
+        " AND x.deleted_at IS NULL AND x.id <> g.id)";
+    const wharf_json *external = W->json->get(item, "external_id");
+    wharf_str other = {"", 0};
+    wharf_val args[4] = {wharf_text(W->req->organization(req)), wharf_text(kind), wharf_text(name), wharf_null()}, v;
+    const wharf_rows *rows;
+    wharf_status s;
+
+    if (external && W->json->text(external, &other))
+        args[3] = wharf_text(other);
+    s = W->db->query(req, sql, args, 4, &rows);
+    *ret_id = s == WHARF_OK && W->db->count(rows) && W->db->value(rows, 0, 0, WHARF_V_TEXT, &v) ? v.u.s
+                                                                                                : (wharf_str){"", 0};
+    return s;
+}
+
+/* A merge without id is for the group of its name and kind, when there is one. */
+static wharf_status group_batch_item(wharf_req *req, const char *action, const wharf_json *item)
+{
+    const wharf_json *id = W->json->get(item, "id"), *name = W->json->get(item, "name"),
+                     *kind = W->json->get(item, "resource");
+    wharf_str named, is, found;
+    wharf_val before, after;
+    const wharf_rec *rec;
+    wharf_status s;
+
+    kind = kind ? kind : W->json->get(item, "type");
+    if (strcmp(action, "merge") != 0 || (id && W->json->text(id, &found) && found.n) || !name || !kind ||
+        !W->json->text(name, &named) || !W->json->text(kind, &is))
+        return WHARF_OK;
+    s = known_by_name(req, named, is, item, &found);
+    if (s != WHARF_OK || !found.n)
+        return s;
+    s = W->res->fetch(req, "group", found, 0, &rec);
+    if (s != WHARF_OK)
+        return s;
+    W->res->get(rec, GROUP_UPDATED_AT, &before);
+    s = W->res->update(req, "group", found, item, &rec);
+    if (s == WHARF_OK && W->res->get(rec, GROUP_UPDATED_AT, &after))
+        contacts_batch->done(req, found, before.u.i == after.u.i ? "unchanged" : "updated");
+    return s;
+}
+
+const wharf_hooks group_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = group_normalize,
+    .check = group_check,
+    .written = group_written,
+    .batch_item = group_batch_item};

@@ -250,8 +250,10 @@ static wharf_status location_written(wharf_req *req, uint32_t op, const wharf_re
     bool changed;
     wharf_status s;
 
-    if (op == WHARF_DELETE)
-        return remove_layouts(req, W->res->id(old_rec));
+    if (op == WHARF_DELETE) {
+        s = remove_layouts(req, W->res->id(old_rec));
+        return s == WHARF_OK && org ? org->revoke(req, W->res->id(old_rec)) : s;
+    }
     if (op != WHARF_CREATE)
         return WHARF_OK;
     s = layout_make_default(req, W->res->id(new_rec));

@@ -72,7 +72,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
-    org = W->service(self, "org.directory", 1, 1);
+    org = W->service(self, "org.directory", 1, 4);
     locations_batch = W->service(self, "wharf.batch", 1, 0);
     groups = W->service(self, "contacts.groups", 1, 0);
     return WHARF_OK;

@@ -61,6 +61,30 @@ static wharf_status grant(wharf_req *req, wharf_str principal_id, wharf_str loca
     return s;
 }
 
+/* Of a location made with a test key only test keys know, and these are rows of the live organization too. */
+static wharf_status revoke(wharf_req *req, wharf_str location_id)
+{
+#define HOLDERS(type)                                                                                                  \
+    " WHERE organization_id = $1::text AND id IN (SELECT principal_id FROM org.principal_location"                     \
+    " WHERE organization_id = $1::text AND principal_type = '" type "' AND location_id = $2::text)"
+    static const char *const sql[] = {
+        "UPDATE org.user SET locations = locations - $2::text, version = version + 1" HOLDERS("user"),
+        "UPDATE org.device SET locations = locations - $2::text, version = version + 1" HOLDERS("device"),
+        "UPDATE org.api_key SET location_ids = location_ids - $2::text, version = version + 1" HOLDERS("api_key")};
+#undef HOLDERS
+    wharf_val args[2] = {live(req), val_text(location_id)};
+    uint64_t all = 0, n = 0;
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; s == WHARF_OK && i < sizeof(sql) / sizeof(sql[0]); i++) {
+        s = org_host->db->exec(req, sql[i], args, 2, &n);
+        all += s == WHARF_OK ? n : 0;
+    }
+    if (s == WHARF_OK && all)
+        org_host->req->access_changed(req);
+    return s;
+}
+
 /* One value of the organization's row, as text; false when it is null. */
 static wharf_status organization_value(
     wharf_req *req, const char *sql, const char *path, bool *ret_found, wharf_str *ret_text)
@@ -197,4 +221,4 @@ static wharf_status listeners(wharf_req *req, wharf_str type, const wharf_str **
 }
 
 const wharf_org_directory_api org_directory = {WHARF_HEAD(wharf_org_directory_api), users, grant, setting, country,
-    locations, setting_json, email_form, phone_form, owners, administrators, listeners, phone_form_in};
+    locations, setting_json, email_form, phone_form, owners, administrators, listeners, phone_form_in, revoke};

@@ -137,7 +137,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         api->resource(d, &resources[i]);
     declare_routes(d, api);
     declare_members(d, api);
-    api->provide(d, "org.directory", 1, 3, &org_directory);
+    api->provide(d, "org.directory", 1, 4, &org_directory);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)

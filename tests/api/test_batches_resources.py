@@ -63,6 +63,21 @@ def test_every_cell_of_the_table_in_every_mode(client, resource):
         assert (b["mode"], b["status"], b["stats"]["updated"]) == ("async", "completed", 2)
 
 
+def test_a_group_is_known_by_its_name_and_kind(client):
+    first = ids(run(client, [{"name": "Known", "resource": "contact"}], resource="group"))[0]
+    b = run(client, [{"name": "KNOWN", "resource": "contact", "external_id": "K-1"}, {"name": "Known", "resource": "location"}], resource="group")
+    assert [r["operation"] for r in b["results"]] == ["updated", "created"] and ids(b)[0] == first
+    assert client.get(f"/v1/groups/{first}").data["external_id"] == "K-1" and client.get(f"/v1/groups/{first}").data["name"] == "KNOWN"
+    people = ids(run(client, [{"name": "Child"}]))
+    same = {"name": "KNOWN", "type": "contact", "external_id": "K-1", "group_contacts": {"children": people}}
+    assert [run(client, [same], resource="group")["results"][0]["operation"] for _ in range(2)] == ["updated", "unchanged"]
+    other = ids(run(client, [{"name": "Other", "resource": "contact", "external_id": "K-2"}], resource="group"))[0]
+    b = run(client, [{"external_id": "K-2", "name": "Known", "resource": "contact"}], resource="group", match_by="external_id")
+    assert lines(b, "index", "code") == [(0, "group.exists")] and client.get(f"/v1/groups/{other}").data["name"] == "Other", "who is named by external_id is meant"
+    b = run(client, [{"external_id": "K-2", "name": "Renamed", "resource": "contact"}], resource="group", match_by="external_id")
+    assert ids(b) == [other] and client.get(f"/v1/groups/{other}").data["name"] == "Renamed"
+
+
 def test_groups_with_their_children(client):
     people = ids(run(client, [{"name": f"Child {i}"} for i in range(3)]))
     b = run(client, [{"name": "Team", "resource": "contact", "group_contacts": {"children": people[:2], "primary": people[:1]}},

@@ -58,3 +58,14 @@ def test_what_can_not_be_fetched(world, url, status, code):
         assert (b["status"], b["reason"], b["stats"]["created"]) == ("failed", a.code, 0)
     else:
         assert (a2.status, a2.code) == (a.status, a.code)  # what the URL alone says is said at once
+
+
+def test_contacts_from_the_web(world):
+    """The file of POST /v1/contacts comes the same way (spec 02 section 5), and is under the same guard."""
+    r = world.client.post("/v1/contacts", {"csv_url": world.base + "/a.csv"}, expect=200)
+    assert len(r.data["ids"]) == 1 and r.data["issues"] == [{"index": 1, "errors": ["email"]}]
+    before = len(world.client.get("/v1/contacts?limit=1000").data)
+    for url, status, code in WRONG:
+        a = world.client.post("/v1/contacts", {"csv_url": world.base + url if url.startswith("/") else url, "overwrite": True})
+        assert (a.status, a.code, a.errors) == (status, code, ["csv_url"]), (url, a)
+    assert len(world.client.get("/v1/contacts?limit=1000").data) == before

@@ -70,6 +70,13 @@ def test_groups_that_nobody_or_several_have(client):
     assert r.data["issues"] == [{"index": i, "errors": ["Groups"]} for i in (1, 2, 4)] and len(r.data["ids"]) == 2
 
 
+def test_addresses_and_empty_metadata(client):
+    r = send(client, 'Name,Address,metadata.a,METADATA.b\nA,"1 Dock Road, Newark, NJ 07114",x,\nB,' + "y" * 513 + ",,z\nC,,,\n")
+    assert r.data["issues"] == [{"index": 1, "errors": ["Address"]}]
+    a, c = (client.get(f"{CONTACTS}/{i}").data for i in r.data["ids"])
+    assert (a["metadata"], a["address"]["city"], c["metadata"], c["address"]) == ({"a": "x"}, "Newark", {}, None)
+
+
 def test_first_of_a_file_wins(client):
     r = send(client, "Name,Email,Phone\nA,a@b.example,2015550101\nB,A@B.example,\nC,,+1 (201) 555-0101\nD,bad,2015550102\nE,,2015550102\n")
     assert r.data["issues"] == [{"index": 1, "errors": ["Email"]}, {"index": 2, "errors": ["Phone"]}, {"index": 3, "errors": ["Email"]}]

@@ -130,6 +130,27 @@ def test_checksum_is_of_the_identity(client):
     assert client.post(where, {"email": "other@b.example"}, expect=200).data["checksum"] != c["checksum"]
 
 
+def test_phones_outside_of_america(fresh):
+    """Without + there is no country to put before ten digits; the same person may be there twice."""
+    client = fresh.client()
+    client.post("/v1/org", {"profile": {"address": {"country_code": "DE"}}}, expect=200)
+    assert [make(client, phone=p)["phone"] for p in ("030 1234567", "1-201-555-0123", "+49 30 1234567")] == ["0301234567", "12015550123", "+49301234567"]
+    client.post("/v1/org", {"profile": {"address": {"country_code": "CA"}}}, expect=200)
+    assert [make(client, phone=p, email="same@b.example")["phone"] for p in ("416 555 0123", "1 416 555 0123", "4165550")] == ["+14165550123", "+14165550123", "4165550"]
+
+
+def test_what_the_checksum_is_of(client):
+    where = f"{CONTACTS}/{make(client, email='c@b.example')['id']}"
+    seen = {client.get(where).data["checksum"]}
+    for change in ({"name": "Other"}, {"nickname": "O"}, {"alternate_emails": {"work": "w@b.example"}}, {"phone": "2015550143"}, {"alternate_phones": {"home": "2015550144"}},
+                   {"address": "1 Dock Road, Newark, NJ 07114, US"}, {"alternate_addresses": {"home": "2 Dock Road, Newark, NJ 07114, US"}}):
+        sum = client.post(where, change, expect=200).data["checksum"]
+        assert sum not in seen, change
+        seen.add(sum)
+    for change in ({"notes": "n"}, {"metadata": {"a": "1"}}, {"external_id": "sum-1"}, {"is_primary": True}, {"id_number": "9"}):
+        assert client.post(where, change, expect=200).data["checksum"] == sum, change
+
+
 def test_postal_codes_and_phones_are_kept(client):
     """spec 02 section 11, 12"""
     c = make(client, external_id="007", phone="+4401632960001", address="1 Elm St, Agawam, MA 01001")
@@ -311,8 +332,26 @@ def test_group_list(fresh):
         return [row["id"] for row in client.get(f"{GROUPS}?{query}").data]
 
     assert ids("") == [g["id"], h["id"], places["id"]]
+    here = make_location(client)["id"]
+    local = group(client, "Delta", location_id=here, metadata={"shift": "night"})
+    assert local["location_id"] == here and ids(f"location_id={here}") == [local["id"]] == ids("metadata.shift=night")
+    assert ids("order_by=created_at&direction=desc") == [local["id"], places["id"], h["id"], g["id"]]
+    assert client.post(GROUPS, {"name": "x", "resource": "contact", "external_id": "g1"}, expect=409).errors == ["external_id"]
+    client.delete(f"{GROUPS}/{local['id']}")
     assert ids("resource=location") == [places["id"]] and ids(f"child={a}") == [g["id"]] and ids("search=bet") == [h["id"]]
     assert client.get(GROUPS).pagination["limit"] == 10
+
+
+def test_primary_ones_are_children(client):
+    a, b = make(client)["id"], make(client)["id"]
+    g = group(client, "Primaries", group_contacts={"children": [a, b], "primary": [b]})
+    where = f"{GROUPS}/{g['id']}"
+    r = client.post(where, {"primary_add": [b, a], "primary_remove": [a]}, expect=400)
+    assert r.code == "validation.failed" and r.errors == ["primary_add.1"]
+    other = make(client)["id"]
+    assert client.post(where, {"primary_add": [other]}, expect=400).code == "group.primary_not_child"
+    assert client.post(where, {"add": [other], "primary_add": [other]}, expect=200).data["group_contacts"] == {"children": [a, b, other], "primary": [b, other]}
+    assert client.get(where).data["group_contacts"]["primary"] == [b, other]
 
 
 def test_membership_events(org, client):

@@ -252,6 +252,35 @@ def test_locked(client, place):
     client.get(path)
 
 
+def test_locked_for_all_locations(fresh):
+    client = fresh.client()
+    path = f"/v1/locations/{make_location(client)['id']}/layouts"
+    a = add(client, path, "A")
+    client.post("/v1/org", {"settings": {"layouts": {"locked": True}}}, expect=200)
+    client.refused("POST", path, 403, "layout.locked", body={"name": "x"})
+    client.refused("POST", f"{path}/{a['id']}", 403, "layout.locked", body={"name": "x"})
+    client.refused("DELETE", f"{path}/{a['id']}", 403, "layout.locked")
+    client.post("/v1/org", {"settings": {"layouts": {"locked": False}}}, expect=200)
+    add(client, path, "B")
+
+
+def test_a_thousand_below_one_parent(client, place, server):
+    path, _ = place
+    parent, other = add(client, path, "Full"), add(client, path, "Other")
+    child = add(client, path, "First", path=parent["id"])
+    columns = [c[0] for c in server.sql("SELECT column_name FROM information_schema.columns WHERE table_schema = 'locations' AND table_name = 'layout' AND is_generated = 'NEVER'")]
+    shown = ", ".join("'lay_fill' || n || right(id, 6)" if c == "id" else f'"{c}"' for c in columns)
+    server.sql(f"INSERT INTO locations.layout ({', '.join(columns)}) SELECT {shown} FROM locations.layout, generate_series(1, 999) n WHERE id = %s", child["id"])
+    client.refused("POST", path, 400, "layout.too_many", ["path"], body={"name": "x", "path": parent["id"]})
+    client.refused("POST", f"{path}/{other['id']}", 400, "layout.too_many", ["path"], body={"path": parent["id"]})
+    client.refused("POST", path, 400, "layout.too_many", body=[{"name": "x", "path": parent["id"]}])
+    client.post(f"{path}/{child['id']}", {"name": "Renamed"}, expect=200)
+    client.delete(f"{path}/{child['id']}")
+    add(client, path, "Fits", path=parent["id"])
+    assert len(client.get(f"{path}?path={parent['id']}").data) == 1000
+    client.refused("GET", f"{path}?limit=1001", 400, "param.invalid", ["limit"])
+
+
 def test_parents_of_the_collection(fresh):
     owner = fresh.client()
     a, b = make_location(owner, "A"), make_location(owner, "B")

@@ -62,10 +62,30 @@ def test_alias_activate_location(client):
     ("9 Elm Rd, Boston, MA 02134", ("9 Elm Rd", None, "Boston", "Massachusetts", "02134", "US")),
     ("somewhere behind the hill", ("somewhere behind the hill", None, None, None, None, "US")),
     ("one, two, three", ("one, two, three", None, None, None, None, "US")),
+    *((f"1 Main St, {unit}, Springfield, IL 62701, us", ("1 Main St", unit, "Springfield", "Illinois", "62701", "US"))
+      for unit in ("ste 4", "Unit 4", "APT 4", "floor 2", "Fl 2", "room 9")),
 ])
 def test_one_string_addresses(client, text, want):
     a = make_location(client, "Parsed", address=text)["address"]
     assert (a["line1"], a["line2"], a["city"], a["state"], a["postal_code"], a["country_code"]) == want
+
+
+def test_the_country_of_the_organization(fresh):
+    """Of addresses that name none, and for telephone numbers: outside of America ten digits are kept as they are."""
+    client = fresh.client()
+    client.post("/v1/org", {"profile": {"address": {"city": "Berlin", "country_code": "DE"}}}, expect=200)
+    d = make_location(client, "Local", address={"line1": "Unter den Linden 77", "city": "Berlin", "postal_code": "10117"}, phone="030 1234567")
+    assert d["address"]["country_code"] == "DE" and d["phone"] == "0301234567"
+    assert make_location(client, "Text", address="Unter den Linden 77, 10117 Berlin")["address"]["country_code"] == "DE"
+    assert make_location(client, "Said", address={"line1": "1 Main St", "country_code": "us"})["address"]["country_code"] == "US"
+
+
+def test_who_may_read_addresses(org):
+    """Any scope that reads; none that does not."""
+    id = make_location(org.client(), "Known")["address"]["id"]
+    for scope in ("locations:read", "parcels:read", "trackers:read"):
+        org.client(scope).get("/v1/addresses/" + id)
+    org.server.organization().client().refused("GET", "/v1/addresses/" + id, 404, "not_found")
 
 
 def test_address_forms_and_ids(client):
@@ -145,6 +165,16 @@ def test_operating_hours(client):
     for bad in ("25:00", "9", "9:60", "24:01", "noon"):
         client.refused("POST", "/v1/locations", 400, "validation.failed", ["operating_hours.monday.open"],
                        body={"name": "x", "address": address(), "operating_hours": {"monday": {"open": bad}}})
+
+
+def test_ranges_of_a_day(client):
+    ranges = [{"open": f"{8 + i:02}:00", "close": f"{8 + i:02}:30"} for i in range(6)]
+    d = make_location(client, "Six", operating_hours={"friday": {"ranges": ranges}})
+    assert d["operating_hours"]["friday"] == {"active": True, "open": "08:00", "close": "13:30", "ranges": ranges}
+    refuse = lambda hours, at: client.refused("POST", "/v1/locations", 400, "validation.failed", [at], body={"name": "x", "address": address(), "operating_hours": hours})  # noqa: E731
+    refuse({"friday": {"ranges": ranges + ranges[:1]}}, "operating_hours.friday.ranges")
+    refuse({"friday": {"ranges": [{"open": "8", "close": "09:00"}]}}, "operating_hours.friday.ranges.0.open")
+    refuse({"friday": {"close": "25:00"}}, "operating_hours.friday.close")
 
 
 def test_holidays(client):
@@ -227,6 +257,21 @@ def test_delete_frees(fresh):
     c.delete("/v1/locations/" + d["id"])
     c.refused("DELETE", "/v1/locations/" + d["id"], 404, "not_found", [d["id"]])
     assert c.get("/v1/locations").data == []
+
+
+def test_a_forced_deletion(fresh):
+    """Rows stay with the id of what is gone, for those who see all locations; the layouts go with it."""
+    c = fresh.client()
+    a, b = make_location(c, "A"), make_location(c, "B")
+    near, user = fresh.client(locations=[a["id"], b["id"]]), fresh.user(locations=[a["id"]])
+    path = f"/v1/locations/{a['id']}/layouts"
+    shelf = c.post(path, {"name": "Shelf"}, expect=201).data["id"]
+    c.delete(f"/v1/locations/{a['id']}?force=true")
+    assert fresh.server.sql("SELECT count(*) FROM locations.layout WHERE location_id = %s AND deleted_at IS NULL", a["id"]) == [(0,)]
+    c.refused("GET", f"{path}/{shelf}", 404, "not_found")
+    assert c.get(f"/v1/users/{user}").data["locations"] == []
+    assert near.get("/v1/locations").ids == [b["id"]] == c.get("/v1/locations?cache=1").ids
+    assert fresh.server.sql("SELECT count(*) FROM org.principal_location WHERE organization_id = %s AND location_id = %s", fresh.id, a["id"]) == [(0,)]
 
 
 def test_creating_user_gets_access(fresh):

@@ -96,6 +96,7 @@ def test_lists(client, location):
     for query in ("tracking_number=tn-77", "container_number=CN-1", "special_handling_tags=hazmat", "received=true&limit=all", "unpacked=false&limit=all", "type=custom&limit=all", "status=in_storage&limit=all",
                   "search=zulu", "metadata=color:red"):
         assert row["id"] in client.get(f"{PARCELS}?{query}").ids, query
+    assert client.get(PARCELS + "?search=tn-77").ids == [row["id"]] == client.get(PARCELS + "?search=cn-1").ids
     assert client.get(PARCELS + "?search=zulu").data[0]["_search"]["matches"] == [{"field": "name", "value": "Crate Zulu"}]
     assert client.get(PARCELS + "?search=zulus").ids == [row["id"]], "similar, since nothing contains it"
     other = make(client, location, name="Zulus")
@@ -121,3 +122,26 @@ def test_a_location_in_use(client):
     client.refused("DELETE", "/v1/locations/" + place["id"], 409, "location.in_use", ["parcels"])
     post(client, row, status="destroyed")
     client.delete("/v1/locations/" + place["id"])
+
+
+def test_of_a_location_that_was_deleted_by_force(client, org):
+    place, other = make_location(client, "Gone"), make_location(client, "Stays")
+    row = make(client, place)
+    near = org.client(locations=[place["id"], other["id"]])
+    assert near.get(f"{PARCELS}/{row['id']}").data["id"] == row["id"]
+    client.delete(f"/v1/locations/{place['id']}?force=true")
+    left = client.get(f"{PARCELS}/{row['id']}").data
+    assert left["location_id"] == place["id"] and left["layout"] is None
+    near.refused("GET", f"{PARCELS}/{row['id']}", 403, "location_access")
+    assert row["id"] not in near.get(PARCELS + "?limit=all").ids and row["id"] in client.get(PARCELS + "?limit=all").ids
+
+
+def test_an_inactive_location_takes_none(client):
+    place = make_location(client, "Closed")
+    row = make(client, place)
+    client.post("/v1/locations/" + place["id"], {"active": False}, expect=200)
+    client.refused("POST", PARCELS, 400, "location.inactive", ["location_id"], body={"name": "x", "location_id": place["id"]})
+    client.refused("POST", PARCELS, 400, "location.inactive", body={"name": "x", "layout_id": place["default_layout_id"]})
+    other = make(client, make_location(client, "Open"))
+    client.refused("POST", f"{PARCELS}/{other['id']}", 400, "location.inactive", ["location_id"], body={"location_id": place["id"]})
+    assert post(client, row, name="What is there may change")["name"] == "What is there may change"

@@ -18,7 +18,7 @@ enum wharf_user_flag {
         4 /* reaches the location asked for (spec 01 section 7); set for all when none was asked for */
 };
 
-/* Service "org.directory", version 1.3. */
+/* Service "org.directory", version 1.4. */
 typedef struct wharf_org_directory_api {
     wharf_head head;
     /* ret_flags[i]: WHARF_USER_* of ids[i]; one query for all. location_id may be empty. */
@@ -50,6 +50,9 @@ typedef struct wharf_org_directory_api {
     /* 1.3 */
     /* As phone(), for many of them: country is what country() told. Asks nothing. */
     bool (*phone_in)(wharf_req *req, wharf_str country, wharf_str text, wharf_str *ret_phone);
+    /* 1.4 */
+    /* A location is gone: users, devices and keys that are limited to it and others are limited to the others. */
+    wharf_status (*revoke)(wharf_req *req, wharf_str location_id);
 } wharf_org_directory_api;
 
 #ifdef __cplusplus
