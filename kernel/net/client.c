@@ -235,14 +235,16 @@ static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void 
     struct net_client *c = arg;
     struct epoll_event e = {.data.u64 = (uint64_t)fd};
 
-    (void)easy, (void)socketp;
+    (void)easy;
     if (what == CURL_POLL_REMOVE) {
         epoll_ctl(c->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
         return 0;
     }
     e.events = (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
-    if (epoll_ctl(c->epoll_fd, EPOLL_CTL_MOD, fd, &e) == 0 || epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &e) == 0)
+    if (epoll_ctl(c->epoll_fd, socketp ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &e) == 0) {
+        curl_multi_assign(c->multi, fd, c); /* watched: until libcurl takes it away */
         return 0;
+    }
     log_warn("net.watch", "a connection can't be watched: %s", strerror(errno));
     return -1;
 }
@@ -398,12 +400,15 @@ const struct guard *net_guard(const struct net_client *c)
 struct net_transfer *net_submit(struct net_client *c, struct net_queue *q, const struct net_request *r)
 {
     struct net_transfer *t = transfer_new(c, q, r);
+    bool first;
 
     pthread_mutex_lock(&c->lock);
+    first = !c->incoming; /* else the loop was woken for those before it, and has not come yet */
     *c->incoming_last = t;
     c->incoming_last = &t->next;
     pthread_mutex_unlock(&c->lock);
-    wake(c);
+    if (first)
+        wake(c);
     return t;
 }
 

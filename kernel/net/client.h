@@ -89,6 +89,8 @@ struct net_transfer *net_queue_take(struct net_queue *q, int64_t wait_us);
 /* Returns when there is something to take, when net_queue_poke() was called since the last call, or after wait_us. */
 void net_queue_wait(struct net_queue *q, int64_t wait_us);
 void net_queue_poke(struct net_queue *q); /* [any] */
+void net_queue_nudge(struct net_queue *q); /* [any] the same, but it is no news */
+uint64_t net_queue_news(struct net_queue *q); /* how often it was poked */
 
 struct net_transfer *net_submit(struct net_client *c, struct net_queue *q, const struct net_request *r);
 /* Soon afterwards it is in its queue, with NET_CANCELLED unless it was over already. */

@@ -43,14 +43,16 @@ int net_queue_fd(const struct net_queue *q)
 void queue_put(struct net_queue *q, struct net_transfer *t)
 {
     uint64_t one = 1;
+    bool first;
 
     /* All under the lock: whoever takes the last transfer may free the queue at once. */
     pthread_mutex_lock(&q->lock);
+    first = !q->first; /* else it is readable already */
     t->next = NULL;
     *q->last = t;
     q->last = &t->next;
     pthread_cond_signal(&q->more);
-    if (write(q->fd, &one, sizeof(one)) < 0)
+    if (first && write(q->fd, &one, sizeof(one)) < 0)
         log_debug("net.queue", "the queue is already readable");
     pthread_mutex_unlock(&q->lock);
 }
@@ -103,10 +105,31 @@ void net_queue_wait(struct net_queue *q, int64_t wait_us)
     pthread_mutex_unlock(&q->lock);
 }
 
-void net_queue_poke(struct net_queue *q)
+static void poke(struct net_queue *q, uint64_t news)
 {
     pthread_mutex_lock(&q->lock);
     q->poked = true;
+    q->news += news;
     pthread_cond_signal(&q->more);
     pthread_mutex_unlock(&q->lock);
+}
+
+void net_queue_poke(struct net_queue *q)
+{
+    poke(q, 1);
+}
+
+void net_queue_nudge(struct net_queue *q)
+{
+    poke(q, 0);
+}
+
+uint64_t net_queue_news(struct net_queue *q)
+{
+    uint64_t n;
+
+    pthread_mutex_lock(&q->lock);
+    n = q->news;
+    pthread_mutex_unlock(&q->lock);
+    return n;
 }

@@ -64,6 +64,7 @@ struct net_queue {
     int fd;
     struct net_transfer *first, **last;
     bool poked;
+    uint64_t news; /* pokes so far */
 };
 
 struct mapping { /* net.resolve */
