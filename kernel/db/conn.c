@@ -130,9 +130,9 @@ struct db_conn *db_open(const char *conninfo, bool prepared, int64_t statement_t
     return c;
 }
 
-struct db_conn *db_another(const struct db_conn *c)
+struct db_conn *db_another(const struct db_conn *c, bool prepared)
 {
-    return db_open(c->conninfo, false, c->statement_timeout_ms);
+    return db_open(c->conninfo, prepared && c->prepared, c->statement_timeout_ms);
 }
 
 void db_close(struct db_conn *c)

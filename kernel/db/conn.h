@@ -32,8 +32,8 @@ struct db_error {
 /* Connects lazily: never NULL. conninfo is copied. */
 struct db_conn *db_open(const char *conninfo, bool prepared, int64_t statement_timeout_ms);
 void db_close(struct db_conn *c);
-/* Another connection to the same database, without prepared statements; closed by the caller. */
-struct db_conn *db_another(const struct db_conn *c);
+/* Another connection to the same database, closed by the caller; prepared: with prepared statements, if the first one has them. */
+struct db_conn *db_another(const struct db_conn *c, bool prepared);
 
 /* Runs one statement with text parameters; NULL and *ret_error when it failed. The result is freed with PQclear(). Outside a
  * transaction a statement whose connection turns out to be dead before it ran is tried once more on a new one. */

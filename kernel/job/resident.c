@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "http/pulse.h"
+#include "job/aside.h"
 #include "job/inside.h"
 #include "net/client.h"
 #include "resource/engine.h"
@@ -19,7 +20,13 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { ARENA_BUDGET = 512 * 1024 * 1024, SOON_US = 1000000, BACKOFF_FIRST_US = 500000, BACKOFF_MAX_US = 30000000 };
+enum {
+    ARENA_BUDGET = 512 * 1024 * 1024,
+    SOON_US = 1000000,
+    BACKOFF_FIRST_US = 500000,
+    BACKOFF_MAX_US = 30000000,
+    WAIT_AT_END_US = 10000
+};
 
 struct stay { /* one run of a resident */
     struct req_job job; /* first: what a request points to */
@@ -52,7 +59,9 @@ static void set_queue(struct resident *x, struct net_queue *queue)
 
 void job_wait(struct wharf_req *req, int64_t wait_us)
 {
-    if (req->job && req->job->resident && !told_to_stop(req))
+    if (req->job && req->job->resident && told_to_stop(req) && wait_us > WAIT_AT_END_US)
+        wait_us = WAIT_AT_END_US;
+    if (req->job && req->job->resident)
         net_queue_wait(resident_of(req)->queue, wait_us);
     req->now_us = clock_now_us();
 }
@@ -87,6 +96,7 @@ static wharf_status run_once(struct resident *x)
     crumb_enter(x->ctx.crumb, stay.job.plugin, stay.job.doing, "", 0);
     s = x->kind->fn(&req, x->kind->arg);
     crumb_leave(x->ctx.crumb);
+    aside_free(stay.job.aside);
     set_queue(x, NULL);
     while (req.tx_depth)
         req_rollback(&req);

@@ -60,6 +60,11 @@ struct net_queue;
 /* Where the finished fetches of this request are told; made when it has none. */
 struct net_queue *host_fetch_queue(struct wharf_req *req);
 
+/* Rows that live as long as the request's memory of now; r belongs to them. */
+const struct wharf_rows *host_rows(struct wharf_req *req, PGresult *r);
+/* The texts of a statement's arguments. */
+struct sql_arg *host_args(struct wharf_req *req, const wharf_val *args, size_t n_args);
+
 /* Plugin SQL runs as the role wharf_plugin with the organization set (docs/decisions.md 11): around it. */
 wharf_status host_sql_begin(struct wharf_req *req);
 void host_sql_end(struct wharf_req *req);

@@ -25,20 +25,26 @@ static wharf_str arg_text(struct arena *a, const wharf_val *v)
     return value.null ? (wharf_str){NULL, 0} : value.text;
 }
 
-static PGresult *run(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args)
+struct sql_arg *host_args(wharf_req *req, const wharf_val *args, size_t n_args)
 {
     struct sql_arg *bound = ARENA_ARRAY(req->arena, struct sql_arg, n_args + 1);
-    struct db_error e;
-    PGresult *r;
 
-    if (req_plugin_role(req) != WHARF_OK)
-        return NULL;
     for (size_t i = 0; i < n_args; i++) {
         wharf_str text = arg_text(req->arena, &args[i]);
 
         bound[i] = (struct sql_arg){text.p, text.n};
     }
-    r = db_run(req->thread->db, sql, bound, n_args, &e);
+    return bound;
+}
+
+static PGresult *run(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args)
+{
+    struct db_error e;
+    PGresult *r;
+
+    if (req_plugin_role(req) != WHARF_OK)
+        return NULL;
+    r = db_run(req->thread->db, sql, host_args(req, args, n_args), n_args, &e);
     if (!r)
         req_database_problem(req, &e);
     return r;
@@ -49,18 +55,23 @@ static void clear_rows(void *arg)
     PQclear(arg);
 }
 
+const wharf_rows *host_rows(wharf_req *req, PGresult *r)
+{
+    struct wharf_rows *rows = ARENA_NEW(req->arena, struct wharf_rows);
+
+    arena_on_release(req->arena, clear_rows, r);
+    *rows = (struct wharf_rows){req->arena, r};
+    return rows;
+}
+
 static wharf_status d_query(
     wharf_req *req, const char *sql, const wharf_val *args, size_t n_args, const wharf_rows **ret_rows)
 {
     PGresult *r = run(req, sql, args, n_args);
-    struct wharf_rows *rows;
 
     if (!r)
         return WHARF_UNAVAILABLE;
-    arena_on_release(req->arena, clear_rows, r);
-    rows = ARENA_NEW(req->arena, struct wharf_rows);
-    *rows = (struct wharf_rows){req->arena, r};
-    *ret_rows = rows;
+    *ret_rows = host_rows(req, r);
     return WHARF_OK;
 }
 

@@ -5,7 +5,9 @@
 #include "event/steps.h"
 #include "http/pulse.h"
 #include "http/stream.h"
+#include "job/aside.h"
 #include "job/job.h"
+#include "net/client.h"
 #include "plugin/declare.h"
 #include "plugin/host.h"
 
@@ -144,6 +146,37 @@ static void ev_wake(wharf_req *req)
         pulse_tell(req->engine->pulse, PULSE_PROCESSED);
 }
 
+static wharf_status ev_aside(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args)
+{
+    struct req_job *job = req->job;
+
+    if (!job || !job->resident || req->tx_depth)
+        return req_fail(
+            req, "internal", NULL, "only residents have statements run beside them, and between transactions");
+    if (!job->aside)
+        job->aside = aside_new(req->thread->db, host_fetch_queue(req));
+    if (!aside_ask(job->aside, &req->who->access, sql, host_args(req, args, n_args), n_args))
+        return req_fail(req, "internal", NULL, "a statement runs beside this resident already");
+    return WHARF_OK;
+}
+
+static bool ev_aside_over(wharf_req *req, wharf_status *ret_status, const wharf_rows **ret_rows)
+{
+    struct db_error e;
+    PGresult *r;
+
+    if (!req->job || !req->job->aside || !aside_take(req->job->aside, &r, &e))
+        return false;
+    *ret_rows = r ? host_rows(req, r) : NULL;
+    *ret_status = r ? WHARF_OK : req_database_problem(req, &e);
+    return true;
+}
+
+static uint64_t ev_news(wharf_req *req)
+{
+    return net_queue_news(host_fetch_queue(req));
+}
+
 const wharf_events_api host_events = {WHARF_HEAD(wharf_events_api), event_step_declare, ev_parsed, ev_read, ev_range,
     ev_type_count, ev_type_at, ev_type_find, ev_matches, ev_pattern_known, ev_cause, ev_act_for, ev_wait, ev_wake,
-    stream_declare};
+    stream_declare, ev_aside, ev_aside_over, ev_news};

@@ -264,7 +264,7 @@ static wharf_status k_begin(wharf_req *req, const char *resource, const wharf_js
     if (!w->q)
         return host_err.current(req);
     w->view = view_of(req, w->q);
-    w->db = db_another(req->thread->db);
+    w->db = db_another(req->thread->db, false);
     arena_on_release(req->arena, end_walk, w);
     s = start(req, w, ret_total);
     if (s != WHARF_OK)

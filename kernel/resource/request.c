@@ -308,6 +308,10 @@ static PGresult *keep(struct wharf_req *req, PGresult *r)
     return r;
 }
 
+const char plugin_role_sql[] =
+    "SELECT set_config('role', 'wharf_plugin', true), set_config('wharf.organization', $1::text, true),"
+    " set_config('wharf.live_organization', $2::text, true)";
+
 wharf_status req_plugin_role(struct wharf_req *req)
 {
     const struct access *who = req->who ? &req->who->access : NULL;
@@ -322,10 +326,7 @@ wharf_status req_plugin_role(struct wharf_req *req)
         return WHARF_UNAVAILABLE;
     if (req->plugin_role)
         return WHARF_OK;
-    r = db_run(req->thread->db,
-        "SELECT set_config('role', 'wharf_plugin', true), set_config('wharf.organization', $1::text, true),"
-        " set_config('wharf.live_organization', $2::text, true)",
-        organizations, 2, &e);
+    r = db_run(req->thread->db, plugin_role_sql, organizations, 2, &e);
     if (!r)
         return req_database_problem(req, &e);
     PQclear(r);

@@ -53,6 +53,7 @@ struct req_job { /* of a job's run (job/runner.h) */
     struct principal acting; /* of act_for(): memory of its own, since it outlives any scope of the arena */
     char acting_organization[48], acting_live[48];
     bool resident; /* runs all the time (job/resident.c) */
+    struct aside *aside; /* its statement beside it, or NULL (job/aside.h) */
 };
 
 struct event_note { /* an event that the open transaction has written */
@@ -195,6 +196,7 @@ bool req_copy(struct wharf_req *req, const char *sql, struct buf *rows);
 /* As req_query, but a unique violation is left to the caller: NULL and *ret_error, no problem added. */
 /* Before plugin SQL: a transaction, the role and the organization (docs/decisions.md 11). Engine statements undo it by themselves. */
 wharf_status req_plugin_role(struct wharf_req *req);
+extern const char plugin_role_sql[]; /* that, as a statement: the organization, and the live one */
 /* The principal was changed: plugin SQL that comes next asks for its organization anew. */
 void req_leave_organization(struct wharf_req *req);
 PGresult *req_try_sql(struct wharf_req *req, struct sql *s, struct db_error *ret_error);

@@ -1,4 +1,4 @@
-/* wharf/service/events.h - what happens after an event was committed: service "wharf.events", version 1.0 (docs/events.md).
+/* wharf/service/events.h - what happens after an event was committed: service "wharf.events", version 1.1 (docs/events.md).
  *
  * The server's event processor gives every committed event its number (gapless per organization) and its body, in chunks, in one
  * transaction with what the plugins' *steps* make of them. An event is processed once; a step that fails is tried again by itself.
@@ -80,12 +80,23 @@ typedef struct wharf_events_api {
     /* Residents and jobs of the installation: acts for this organization until the next call; "" for none. Only between transactions. */
     wharf_status (*act_for)(wharf_req *req, wharf_str organization);
     /* Residents: waits until wake() was called somewhere, events were processed somewhere, one of this request's fetches is over, the
-     * kernel clock was moved, the server ends (req->cancelled), or wait_ms have passed. Returns at once when that was so since the last call. */
+     * kernel clock was moved, or wait_ms have passed. Returns at once when that was so since the last call. While the server ends
+     * (req->cancelled) no call takes more than 10 ms. */
     void (*wait)(wharf_req *req, int64_t wait_ms);
     /* After the request's commit (at once without a transaction) the residents of all processes are woken. */
     void (*wake)(wharf_req *req);
     /* [declare] The live stream as GET route at path, for keys with the scope (docs/events.md); tokens: kind of wharf.token that opens it. */
     void (*stream)(wharf_decl *d, const char *path, const char *scope, const char *tokens);
+
+    /* Since 1.1. Residents: a statement in a transaction of its own, on another connection, while the caller goes on. One at a time; wait()
+     * returns when it is over. sql and args are copied. It sees the organization that the resident acts for now. */
+    wharf_status (*aside)(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args);
+    /* Is it over? Then true, once, and how it went: WHARF_OK means committed, with rows that live as long as memory asked for now; else a
+     * problem was added. False while it runs, and when there is none. */
+    bool (*aside_over)(wharf_req *req, wharf_status *ret_status, const wharf_rows **ret_rows);
+    /* How often wait() was given news - wake(), events processed, clock moved - in this run: who works beside a statement sees what came
+     * since it was asked for. */
+    uint64_t (*news)(wharf_req *req);
 } wharf_events_api;
 
 #ifdef __cplusplus

@@ -1,0 +1,172 @@
+/* aside.c - see aside.h. */
+#include "job/aside.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/client.h"
+#include "resource/request.h"
+
+enum state { ASIDE_IDLE, ASIDE_ASKED, ASIDE_OVER };
+
+struct aside {
+    pthread_t id;
+    pthread_mutex_t
+        lock; /* of state and ends; the rest belongs to the thread while state is ASIDE_ASKED, else to the caller */
+    pthread_cond_t asked;
+    enum state state;
+    bool ends;
+    struct db_conn *db;
+    struct net_queue *wake;
+    char *memory; /* of the texts */
+    const char *sql;
+    struct sql_arg *args, organizations[2];
+    size_t n_args;
+    PGresult *result;
+    struct db_error error;
+};
+
+/* The result of a statement that was committed, or NULL. */
+static PGresult *run_committed(struct aside *a)
+{
+    PGresult *r = NULL, *role;
+    struct db_error ignored;
+
+    if (db_do(a->db, "BEGIN", &a->error) != DB_OK)
+        return NULL;
+    role = db_run(a->db, plugin_role_sql, a->organizations, 2, &a->error);
+    if (role)
+        r = db_run(a->db, a->sql, a->args, a->n_args, &a->error);
+    PQclear(role);
+    if (!r) {
+        db_do(a->db, "ROLLBACK", &ignored);
+        return NULL;
+    }
+    if (db_do(a->db, "COMMIT", &a->error) == DB_OK)
+        return r;
+    PQclear(r);
+    return NULL;
+}
+
+static void *aside_main(void *arg)
+{
+    struct aside *a = arg;
+
+    pthread_mutex_lock(&a->lock);
+    while (!a->ends) {
+        if (a->state != ASIDE_ASKED) {
+            pthread_cond_wait(&a->asked, &a->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&a->lock);
+        a->result = run_committed(a);
+        pthread_mutex_lock(&a->lock);
+        a->state = ASIDE_OVER;
+        net_queue_nudge(a->wake);
+    }
+    pthread_mutex_unlock(&a->lock);
+    return NULL;
+}
+
+struct aside *aside_new(const struct db_conn *beside, struct net_queue *wake)
+{
+    struct aside *a = calloc(1, sizeof(*a));
+
+    if (!a)
+        abort();
+    a->db = db_another(beside, true);
+    a->wake = wake;
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_cond_init(&a->asked, NULL);
+    if (pthread_create(&a->id, NULL, aside_main, a) != 0)
+        abort();
+    return a;
+}
+
+void aside_free(struct aside *a)
+{
+    if (!a)
+        return;
+    pthread_mutex_lock(&a->lock);
+    a->ends = true;
+    pthread_cond_signal(&a->asked);
+    pthread_mutex_unlock(&a->lock);
+    pthread_join(a->id, NULL);
+    PQclear(a->result);
+    db_close(a->db);
+    free(a->memory);
+    pthread_cond_destroy(&a->asked);
+    pthread_mutex_destroy(&a->lock);
+    free(a);
+}
+
+static wharf_str kept(char **to, const char *p, size_t n)
+{
+    wharf_str s = {*to, n};
+
+    memcpy(*to, p, n);
+    (*to)[n] = 0;
+    *to += n + 1;
+    return s;
+}
+
+/* All that was asked for in one block: the arguments, then the texts. */
+static void keep(struct aside *a, const struct access *who, const char *sql, const struct sql_arg *args, size_t n_args)
+{
+    wharf_str organizations[2] = {who->organization, who->live_organization};
+    size_t bytes = n_args * sizeof(*args) + strlen(sql) + 1 + organizations[0].n + 1 + organizations[1].n + 1;
+    char *to;
+
+    for (size_t i = 0; i < n_args; i++)
+        bytes += args[i].n + 1;
+    free(a->memory);
+    a->memory = malloc(bytes);
+    if (!a->memory)
+        abort();
+    a->args = (struct sql_arg *)(void *)a->memory;
+    to = a->memory + n_args * sizeof(*args);
+    for (size_t i = 0; i < n_args; i++) {
+        wharf_str s = args[i].p ? kept(&to, args[i].p, args[i].n) : (wharf_str){NULL, 0};
+
+        a->args[i] = (struct sql_arg){s.p, s.n};
+    }
+    for (size_t i = 0; i < 2; i++) {
+        wharf_str s = kept(&to, organizations[i].p ? organizations[i].p : "", organizations[i].n);
+
+        a->organizations[i] = (struct sql_arg){s.p, s.n};
+    }
+    a->sql = kept(&to, sql, strlen(sql)).p;
+    a->n_args = n_args;
+}
+
+bool aside_ask(struct aside *a, const struct access *who, const char *sql, const struct sql_arg *args, size_t n_args)
+{
+    bool idle;
+
+    pthread_mutex_lock(&a->lock);
+    idle = a->state == ASIDE_IDLE;
+    if (idle) {
+        keep(a, who, sql, args, n_args);
+        a->state = ASIDE_ASKED;
+        pthread_cond_signal(&a->asked);
+    }
+    pthread_mutex_unlock(&a->lock);
+    return idle;
+}
+
+bool aside_take(struct aside *a, PGresult **ret_result, struct db_error *ret_error)
+{
+    bool over;
+
+    pthread_mutex_lock(&a->lock);
+    over = a->state == ASIDE_OVER;
+    if (over) {
+        *ret_result = a->result;
+        *ret_error = a->error;
+        a->result = NULL;
+        a->state = ASIDE_IDLE;
+    }
+    pthread_mutex_unlock(&a->lock);
+    return over;
+}
