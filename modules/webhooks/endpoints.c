@@ -121,7 +121,7 @@ wharf_status endpoints_learn(wharf_req *req, struct endpoints *list, const wharf
         wharf_str organization = row_text(rows, i, 0), id = row_text(rows, i, 1);
         struct endpoint *e = endpoints_find(list, organization, id);
 
-        if ((e && e->version == row_integer(rows, i, 2, 0)) || (i && same(id, row_text(rows, i - 1, 1))))
+        if (!id.n || (e && e->version == row_integer(rows, i, 2, 0)) || (i && same(id, row_text(rows, i - 1, 1))))
             continue;
         W->json->put(orgs, NULL, text(organization));
         W->json->put(ids, NULL, text(id));
