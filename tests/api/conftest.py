@@ -14,6 +14,15 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A failed test says how its servers are: much of what fails once in a thousand runs is told by nothing else."""
+    report = (yield).get_result()
+    if report.when == "call" and report.failed:
+        for s in Server.running[-2:]:
+            report.sections.append((f"server {s.folder.name}", s.condition()))
+
+
 @pytest.fixture(scope="session")
 def server():
     s = Server("--modules", MODULES)

@@ -45,6 +45,8 @@ class Server:
     """`wharf dev` from start to stop. limits: with the rate limits of a server as it is installed. beside: another server, whose database
     this one uses."""
 
+    running = []  # those of this process: a failed test says how they are (conftest.py)
+
     def __init__(self, *args, env=None, folder=None, limits=False, beside=None):
         self.beside = beside
         if beside:
@@ -71,6 +73,23 @@ class Server:
                       sorted(self.openapi["paths"], key=lambda p: p.count("{"))]
         self.resolver = jsonschema.RefResolver("", self.openapi)
         self._db = None
+        Server.running.append(self)
+
+    def condition(self):
+        """What its log said last, which jobs are not over, and what its database is doing."""
+        told = []
+        for name in ("out", "wharf.log"):
+            file = self.folder / name
+            if file.exists():
+                told += [f"-- {name}"] + file.read_text(errors="replace").splitlines()[-25:]
+        try:
+            told += ["-- jobs"] + [str(r) for r in self.sql("SELECT queue, state, attempts, crashes, run_at, worker, left(error, 200) FROM wharf.job WHERE organization_id <> '' ORDER BY id DESC LIMIT 20")]
+            told += ["-- activity"] + [str(r) for r in self.sql("SELECT pid, state, wait_event, now() - xact_start, left(query, 150) FROM pg_stat_activity"
+                                                               " WHERE state <> 'idle' OR wait_event_type = 'Lock'")]
+        except Exception as e:  # a server whose database is down has a condition too
+            told.append(f"database: {e}")
+        told.append(f"-- workers: web {self.workers('web')}, job {self.workers('job')}")
+        return "\n".join(told)
 
     def command(self, *args):
         args = [*args, "--set", f"database.url={self.beside.conninfo}"] if self.beside else args
@@ -182,6 +201,8 @@ class Server:
             self.end()
 
     def end(self):
+        if self in Server.running:
+            Server.running.remove(self)
         if self._db:
             self._db.close()
         self.process.terminate()
