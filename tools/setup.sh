@@ -25,6 +25,10 @@ as_root() {
 
 # Installs what is missing; touches nothing when all is there.
 need_packages() {
+    (flock 9 && need_packages_alone "$@" 9>&-) 9>"${TMPDIR:-/tmp}/wharf-packages.lock" # parts of ./test run beside each other
+}
+
+need_packages_alone() {
     local missing="" package
     for package in "$@"; do
         dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing="$missing $package"
@@ -38,6 +42,10 @@ need_packages() {
 
 # build_tree DIR [meson options]: configures once, compiles what changed, says little when all is well.
 build_tree() {
+    (flock 9 && build_tree_alone "$@" 9>&-) 9>"${TMPDIR:-/tmp}/wharf-$(pwd | cksum | cut -d' ' -f1)-$1.lock" # parts that use the same tree run beside each other
+}
+
+build_tree_alone() {
     local dir=$1 log
     shift
     log=$(mktemp)
