@@ -1,4 +1,4 @@
-"""First pages of the lists of shipments, trackers, containers, parcels and contacts: every documented filter and sort, over many rows.
+"""First pages of the lists of shipments, trackers, containers, parcels, contacts, locations and groups: every documented filter and sort, over many rows.
 
     tests/bench/lists.py [--rows 1000000] [--limit-ms 50] [--only trackers] [--all]
 
@@ -22,10 +22,11 @@ from wharf import ROOT, Server, make_location  # noqa: E402
 MODULES = "org,locations,contacts,carriers,shipments,trackers,containers,parcels"
 LISTS = {"shipments": ("shipments.shipment", "/v1/shipments"), "trackers": ("trackers.tracker", "/v1/trackers"),
          "containers": ("containers.container", "/v1/containers"), "parcels": ("parcels.parcel", "/v1/parcels"),
-         "contacts": ("contacts.contact", "/v1/contacts")}
-PREFIXES = {"shipments": "ship", "trackers": "track", "containers": "ctnr", "parcels": "prcl", "contacts": "ctct"}
+         "contacts": ("contacts.contact", "/v1/contacts"), "locations": ("locations.location", "/v1/locations"), "groups": ("contacts.contact_group", "/v1/groups")}
+PREFIXES = {"shipments": "ship", "trackers": "track", "containers": "ctnr", "parcels": "prcl", "contacts": "ctct", "locations": "loc", "groups": "grp"}
 TRIES, DAY, RARE = 3, 86400, "543210"
-CREATES = {"shipments": lambda i: {"tracking_number": f"NEW{i}"}, "trackers": lambda i: {"tracking_number": f"NEXT{i}"}, "containers": lambda i: {}, "contacts": lambda i: {"name": f"New {i}"}}
+CREATES = {"shipments": lambda i: {"tracking_number": f"NEW{i}"}, "trackers": lambda i: {"tracking_number": f"NEXT{i}"}, "containers": lambda i: {}, "contacts": lambda i: {"name": f"New {i}"}, "groups": lambda i: {"name": f"New {i}", "resource": "contact"},
+           "locations": lambda i: {"name": f"New {i}", "address": "1 Dock Road, Newark, NJ 07114, US"}}
 # SQL for columns whose values matter for the choice of an index; n is the number of the row
 STATUS = "(ARRAY['created','in_transit','out_for_delivery','delivered','delayed','package_lost'])[1 + n % 6]"
 FILTERS = """(ARRAY['["outstanding"]','["outstanding"]','["outstanding"]','["completed"]','["outstanding","exception"]','["completed","exception"]'])[1 + n % 6]::jsonb"""
@@ -47,14 +48,19 @@ COLUMNS = {
     "contacts": {"name": "'Contact ' || md5(n::text)", "email": "'c' || n || '@b.example'", "emails": "jsonb_build_array('c' || n || '@b.example')", "phone": "'+1201' || lpad(n::text, 7, '0')",
                  "external_id": "'EXT' || n", "checksum": "md5(n::text)", "address_hashes": "jsonb_build_array(md5((n % 200000)::text))", "is_primary": "n % 100 = 0",
                  "groups": "CASE WHEN n % 20 = 0 THEN jsonb_build_array('grp_' || lpad((n % 500)::text, 22, '0')) ELSE '[]' END", "locations": "CASE WHEN n % 2 = 0 THEN jsonb_build_array((ARRAY[%(places)s])[1 + n % 50]) ELSE '[]' END",
-                 "search_text": "'contact ' || md5(n::text) || ' c' || n || ' b example'"}}
+                 "search_text": "'contact ' || md5(n::text) || ' c' || n || ' b example'"},
+    "locations": {"name": "'Depot ' || md5(n::text)", "code": "'D' || n", "address": "jsonb_build_object('line1', n || ' Dock Road', 'formatted_address', n || ' Dock Road, Newark')",
+                  "formatted_address": "n || ' Dock Road, Newark'", "email": "'d' || n || '@b.example'", "active": "n % 100 <> 0", "default_layout_id": "'lay_' || lpad(n::text, 22, '0')"},
+    "groups": {"name": "'Crew ' || md5(n::text)", "resource": "(ARRAY['contact','location'])[1 + n % 2]", "external_id": "'G' || n",
+               "children": "CASE WHEN n % 10 = 0 THEN jsonb_build_array('ctct_' || lpad((n % 10000)::text, 22, '0')) ELSE '[]' END"}}
+NO_PLACE = {"contacts": ("location_id", "layout_id"), "locations": ("location_id", "layout_id"), "groups": ("layout_id",)}
 
 
 def fill(server, org, name, rows, places):
     table, _ = LISTS[name]
     columns = {**COMMON, **COLUMNS[name]}
-    if name == "contacts":
-        del columns["location_id"], columns["layout_id"]
+    for column in NO_PLACE.get(name, ()):
+        del columns[column]
     values = {key: ",".join(f"'{p[field]}'" for p in places) for key, field in (("places", "id"), ("layouts", "default_layout_id"))}
     columns = {k: v.replace("%%", "%").replace("%(places)s", values["places"]).replace("%(layouts)s", values["layouts"]) for k, v in columns.items()}
     server.sql("SET synchronous_commit = off")
@@ -123,7 +129,7 @@ def queries(operation, rows, places):
     yield "search=" + word(rows[0])
     yield "order_by=_relevance&search=" + word(rows[0])
     yield "search=nothing-like-it"
-    yield "search=" + {"containers": "box", "parcels": "parcel", "contacts": "contact"}.get(operation["x-list"], "customer")
+    yield "search=" + {"containers": "box", "parcels": "parcel", "contacts": "contact", "locations": "depot", "groups": "crew"}.get(operation["x-list"], "customer")
 
 
 def word(row):
