@@ -58,7 +58,7 @@ static wharf_status settings_normalize(wharf_req *req, uint32_t op, wharf_rec *n
 static wharf_status tell(wharf_plugin *self, wharf_req *req, const char *file, const char *path, const char *problem)
 {
     W->log->write(self, req, WHARF_LOG_ERROR, "carriers.file", "file=%s at=%s problem=\"%s\"", file, path, problem);
-    return WHARF_INVALID;
+    return W->err->fail(req, "validation.failed", NULL, "%s%s%s %s", file, *path ? ": " : "", path, problem);
 }
 
 static wharf_status read_file(wharf_req *req, const char *name, wharf_str *ret, const char **ret_problem)

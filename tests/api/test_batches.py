@@ -260,3 +260,10 @@ def test_an_idempotency_key_answers_the_same_batch(client):
     body = {"resource": "contact", "action": "merge", "mode": "sync", "data": [{"name": "Once"}]}
     first, again = (client.post(BATCHES, body, expect=201, headers=key).data for _ in range(2))
     assert first["id"] == again["id"]
+
+
+def test_codes_keep_their_zeros(client):
+    """spec 02 section 11, 12"""
+    c = ids(run(client, [{"name": "Zeros", "external_id": "007", "phone": "+4401632960001", "address": {"formatted_address": "1 Elm St, Agawam, MA 01001"}, "metadata": {"code": "007"}}]))[0]
+    c = client.get(f"/v1/contacts/{c}").data
+    assert (c["external_id"], c["phone"], c["address"]["postal_code"], c["metadata"]) == ("007", "+4401632960001", "01001", {"code": "007"})

@@ -135,6 +135,10 @@ def test_trackers_by_number(client):
     b = run(client, [{"tracking_number": "TRK1", "metadata": {"a": "1"}}, {"provider_id": "x"}], resource="tracker")
     assert [r["operation"] for r in b["results"]] == ["created"] and b["errors"][0]["index"] == 1
     assert run(client, [{"tracking_number": "TRK1"}], resource="tracker")["stats"]["unchanged"] == 1
+    b = run(client, [{"tracking_number": "trk1", "metadata": {"a": "2"}}], resource="tracker", match_by="tracking_number")
+    assert [r["operation"] for r in b["results"]] == ["updated"] and client.get(f"/v1/trackers/{ids(b)[0]}").data["metadata"] == {"a": "2"}
+    b = run(client, [{"tracking_number": "trk1", "notes": "by its number"}], resource="shipment", match_by="tracking_number")
+    assert [r["operation"] for r in b["results"]] == ["updated"] and client.get(f"/v1/shipments/{ids(b)[0]}").data["notes"] == "by its number"
 
 
 def test_locations(client):

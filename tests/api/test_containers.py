@@ -274,6 +274,16 @@ def test_list_filters(client, location):
     client.get(CONTAINERS + "?search=x&order_by=_relevance")
 
 
+def test_rows_without_a_location_are_everybodys(client, org, location):
+    """spec 02 section 11, 11"""
+    far = make_location(client, "Far")
+    free, here, there = make(client), make(client, location_id=location["id"]), make(client, location_id=far["id"])
+    near = org.client(locations=[location["id"]])
+    seen = set(near.get(CONTAINERS + "?limit=all").ids)
+    assert {free["id"], here["id"]} <= seen and there["id"] not in seen
+    near.refused("GET", f"{CONTAINERS}?location_id={far['id']}", 403, "location_access", [far["id"]])
+
+
 def test_edge_case_4_what_stands_in_removed_layouts(client):
     """Containers, and the shipments and trackers at the place, go where the request says; none is lost."""
     place = make_location(client, "Tree")

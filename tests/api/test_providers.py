@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from receivers import until
 from wharf import BUILD, ROOT, Server
 
 DETECT = "/v1/utils/providers/detect"
@@ -469,5 +470,12 @@ def test_an_operators_file(tmp_path):
         assert detect(client, "1Z58F2A70378657975")[0]["provider_id"] == "ups"
         assert detect(client, "DOCK-1234567-ABCDEFG")[0]["reason"] == "internal_prefix" and detect(client, "WHRF-1234567-ABCDEFG")[0]["reason"] == "no_match"
         assert detect(client, "UUS1234567890ABCDEF")[0]["tracking_url"].startswith("https://find.example/")
+        file.write_text(json.dumps({"providers": [{**OWN, "formats": None}], "formats": [{"id": "valley_new", "provider": "valley_van", "pattern": "VNEW[0-9]{4}"}]}))
+        s.command("reload")
+        until(lambda: detect(client, "VNEW1234")[0]["provider_id"] == "valley_van" and not detect(client, "VV1234567" + luhn("1234567"))[0]["candidates"])
+        file.write_text('{"formats": [{"id": "broken", "pattern": "("}]}')
+        with pytest.raises(RuntimeError, match="carriers.json: formats.0"):
+            s.command("reload")
+        assert detect(client, "VNEW1234")[0]["provider_id"] == "valley_van", "a file with a problem leaves what runs"
     finally:
         s.stop()
