@@ -152,6 +152,8 @@ void chunk_problems(
     struct batch *b, struct chunk *c, int i, char state, enum phase_name phase, const wharf_many *many, size_t row);
 
 /* ---- intake.c: items become chunks ---- */
+/* A key as it is compared: "fold", "phone", "code" of the definition; else as it is, without outer white space. */
+wharf_str intake_compared(struct batch *b, wharf_str country, wharf_str field, wharf_str value);
 struct intake;
 struct intake *intake_begin(struct batch *b);
 /* item NULL: a row that could not be read, whose problem is code, path and message. */

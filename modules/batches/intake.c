@@ -70,20 +70,19 @@ static wharf_str trimmed(wharf_str s)
     return s;
 }
 
-/* As it is compared: "fold", "phone", "code" of the definition; else as it is. */
-static wharf_str compared(struct intake *in, wharf_str field, wharf_str value)
+wharf_str intake_compared(struct batch *b, wharf_str country, wharf_str field, wharf_str value)
 {
-    const wharf_json *compare = block_member(in->b->block, "compare");
+    const wharf_json *compare = block_member(b->block, "compare");
     wharf_str how = compare ? json_text(compare, field.p) : WHARF_S(""), phone;
     char *p;
     size_t n = 0;
 
     value = trimmed(value);
-    if (is(how, "phone") && batches_org->phone_in(in->b->req, in->country, value, &phone))
+    if (is(how, "phone") && batches_org->phone_in(b->req, country, value, &phone))
         return phone;
     if (!is(how, "fold") && !is(how, "code"))
         return value;
-    p = W->mem->alloc(in->b->req, value.n + 1);
+    p = W->mem->alloc(b->req, value.n + 1);
     for (size_t i = 0; i < value.n; i++) {
         char c = value.p[i];
 
@@ -95,6 +94,11 @@ static wharf_str compared(struct intake *in, wharf_str field, wharf_str value)
             p[n++] = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
     }
     return (wharf_str){p, n};
+}
+
+static wharf_str compared(struct intake *in, wharf_str field, wharf_str value)
+{
+    return intake_compared(in->b, in->country, field, value);
 }
 
 /* The item's value of "name+resource": "" when one of them is missing or empty. */

@@ -44,7 +44,7 @@ static wharf_status match_items(struct batch *b, const wharf_json *const *items,
 
         if (ret[i].code || ret[i].id.n || !value.n)
             continue;
-        values[count] = value;
+        values[count] = intake_compared(b, WHARF_S(""), b->match_by, value);
         of[count++] = i;
     }
     if (!count)

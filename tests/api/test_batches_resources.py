@@ -137,7 +137,7 @@ def test_trackers_by_number(client):
     assert run(client, [{"tracking_number": "TRK1"}], resource="tracker")["stats"]["unchanged"] == 1
     b = run(client, [{"tracking_number": "trk1", "metadata": {"a": "2"}}], resource="tracker", match_by="tracking_number")
     assert [r["operation"] for r in b["results"]] == ["updated"] and client.get(f"/v1/trackers/{ids(b)[0]}").data["metadata"] == {"a": "2"}
-    b = run(client, [{"tracking_number": "trk1", "notes": "by its number"}], resource="shipment", match_by="tracking_number")
+    b = run(client, [{"tracking_number": " TRK 1 ", "notes": "by its number"}], resource="shipment", match_by="tracking_number")
     assert [r["operation"] for r in b["results"]] == ["updated"] and client.get(f"/v1/shipments/{ids(b)[0]}").data["notes"] == "by its number"
 
 
