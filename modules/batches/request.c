@@ -210,8 +210,8 @@ static wharf_status make_row(struct batch *b, const wharf_json *body, const whar
 
 /* ---- the request ---- */
 
-/* So many may wait in one organization. */
-static wharf_status check_queue(struct batch *b)
+/* QUEUED_MAX may wait in one organization; most: with this one, or beside it. */
+static wharf_status check_queue(struct batch *b, int64_t most)
 {
     static const char sql[] =
         "SELECT count(*) FROM batches.batch WHERE organization_id = $1::text AND status IN ('requested', 'queued')"
@@ -220,10 +220,8 @@ static wharf_status check_queue(struct batch *b)
     const wharf_rows *rows;
     wharf_status s;
 
-    if (!is(b->mode, "async"))
-        return WHARF_OK;
     s = W->db->query(b->req, sql, &organization, 1, &rows);
-    if (s == WHARF_OK && row_int(rows, 0, 0) >= QUEUED_MAX)
+    if (s == WHARF_OK && row_int(rows, 0, 0) > most)
         return W->err->fail(
             b->req, "rate_limited", "endpoint", "%d batches wait already; let some of them end", QUEUED_MAX);
     return s;
@@ -249,7 +247,7 @@ static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_r
     wharf_str url = b->source_url;
     const wharf_json *options = b->file_options;
     const wharf_rec *rec;
-    wharf_status s = check_queue(b);
+    wharf_status s = is(b->mode, "async") ? check_queue(b, QUEUED_MAX - 1) : WHARF_OK;
 
     plan_phases(b);
     if (s == WHARF_OK)
@@ -262,7 +260,10 @@ static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_r
         *ret_rest = true;
         return upload_await(b);
     }
-    return s == WHARF_OK ? run_in_request(b, ret_rest) : s;
+    if (s == WHARF_OK)
+        s = run_in_request(b, ret_rest);
+    /* What is mixed waits only when it is much: then nothing was done yet. */
+    return s == WHARF_OK && *ret_rest && is(b->mode, "mixed") ? check_queue(b, QUEUED_MAX) : s;
 }
 
 wharf_status batches_post(wharf_req *req, void *arg)
