@@ -224,6 +224,16 @@ def gate_hardening():
     return problems
 
 
+# ---- rules that tests are tried with -----------------------------------------------------------------------------------
+
+def gate_mutations():
+    """What tests/mutation breaks is still in the tree: a rule whose text has changed would be left untried without a word."""
+    told = {}
+    exec((ROOT / "tests/mutation/rules.py").read_text(), told)
+    return [f"tests/mutation/rules.py: \"{name}\": its text is not in {file} any more" for name, file, text, _, _ in told["RULES"]
+            if text not in (ROOT / file).read_text()]
+
+
 # ---- clang-tidy -------------------------------------------------------------------------------------------------------
 
 def tidy_key(entry, shared):

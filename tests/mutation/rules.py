@@ -6,6 +6,7 @@ S, STATION = "tests/api/test_stations.py", "schemas/stations/print_station.json"
 L, F, E, H = "tests/api/test_lists.py", "tests/api/test_filters.py", "tests/api/test_envelope.py", "tests/api/test_http_rules.py"
 RULES_C = "modules/stations/station_rules.c"
 CONFORM = "tests/conformance"
+JOBS = S + " tests/api/test_print_jobs.py"
 
 RULES = [
     # ---- print stations (04 sections 2 to 5) ----
@@ -33,8 +34,8 @@ RULES = [
     ("printers keep the order sent", "kernel/resource/children.c", 'sql_addf(&s, ", %zu", item->position);', 'sql_addf(&s, ", %zu", 100 - item->position);', S),
     ("printers keep the order of an update", "kernel/resource/children.c", '::timestamptz, position = %zu", item->position);', '::timestamptz, position = position + 0 * %zu", item->position);', S),
     ("print_jobs_count comes only when asked for", STATION, '"in": ["flag:include_print_jobs_count"]}', '"in": ["retrieve", "list"]}', S),
-    ("print_jobs_count counts queued and processing", RULES_C, "AND status IN ('queued', 'processing') GROUP", "AND status IN ('queued') GROUP", S),
-    ("print_jobs_count counts nothing else", RULES_C, "AND status IN ('queued', 'processing') GROUP", "GROUP", S),
+    ("print_jobs_count counts queued and processing", RULES_C, "('queued', 'processing') GROUP BY 1", "('queued') GROUP BY 1", JOBS),
+    ("print_jobs_count counts nothing else", RULES_C, "('queued', 'processing') GROUP BY 1", "(SELECT status) GROUP BY 1", JOBS),
     ("a printer's id keeps its identity while it is renamed", STATION, '"match": ["id", "name"]', '"match": ["name"]', S),
     ("a printer is found again by name", STATION, '"match": ["id", "name"]', '"match": ["id"]', S),
     ("a printer's name is unique in its station", STATION, '"unique": "name",', '', S),
@@ -55,8 +56,8 @@ RULES = [
     ("missing sizes are false", STATION, '"label_4x6": {"type": "boolean", "default": false}', '"label_4x6": {"type": "boolean", "default": true}', S),
     ("removed printers are kept for job history", STATION, '"soft_delete": true', '"soft_delete": false', S),
     ("queued jobs of a removed printer are aborted", RULES_C, "s = abort_jobs_of_removed_printers(req, W->res->id(new_rec));", "s = abort_jobs_of_removed_printers(req, WHARF_S(\"\"));", S),
-    ("jobs being printed run on", RULES_C, "AND j.printer_id = p.id AND j.status = 'queued'", "AND j.printer_id = p.id", S),
-    ("queued jobs of a deleted station are aborted", RULES_C, "wharf_status s = W->db->exec(req, abort_sql, args, 2, NULL);", "wharf_status s = abort_sql[0] ? WHARF_OK : WHARF_OK;", S),
+    ("jobs being printed run on", RULES_C, "j.print_station_id = $1::text AND j.status = 'queued'", "j.print_station_id = $1::text", JOBS),
+    ("queued jobs of a deleted station are aborted", RULES_C, 'abort_jobs(req, queued_sql, station, "print station deleted", "station_deleted");', "queued_sql[0] ? WHARF_OK : WHARF_OK;", JOBS),
     ("printers left out of an update are removed", "kernel/resource/children.c", "if (!c.live[i].taken)\n            s = remove_row", "if (0)\n            s = remove_row", S),
     ("allowed_users takes one of add, remove, set", RULES_C, "if (n == 1)\n        return WHARF_OK;", "if (n)\n        return WHARF_OK;", S),
     ("add adds", "kernel/resource/body_array.c", "if (!find(&known, m->text))", "if (find(&known, m->text))", S),
@@ -81,7 +82,7 @@ RULES = [
     ("page 0 is refused", "kernel/query/parse.c", "if (s.n == 0 || s.p[0] == '0')", "if (s.n == 0)", L + " " + F + " " + CONFORM),
     ("newest first", "kernel/query/parse.c", 'p->q->descending = str_eqz(value, "desc");', 'p->q->descending = true;', L + " " + CONFORM),
     ("direction is asc or desc", "kernel/query/parse.c", 'if (!str_eqz(value, "asc") && !str_eqz(value, "desc"))', 'if (0)', L + " " + F + " " + CONFORM),
-    ("order_by names a sort", "kernel/query/parse.c", 'return problem(p, WHARF_S("order_by"), "must be a field that this list sorts by");', 'return true;', L + " " + F + " " + CONFORM),
+    ("order_by names a sort", "kernel/query/parse.c", 'return problem(p, WHARF_S("order_by"),\n        p->d->n_sorts', 'return 1 || problem(p, WHARF_S("order_by"),\n        p->d->n_sorts', L + " " + F + " " + CONFORM),
     ("match_all needs all terms", "kernel/query/search_sql.c", 'q->match_all ? " AND " : " OR "', '" OR "', L),
     ("any term matches by default", "kernel/query/search_sql.c", 'q->match_all ? " AND " : " OR "', '" AND "', L),
     ("a search is without regard to case", "kernel/query/search_sql.c", 'd->list.similar ? "wharf.fold" : "lower"', 'd->list.similar ? "wharf.fold" : ""', L + " " + S),
