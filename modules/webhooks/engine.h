@@ -5,8 +5,13 @@
 
 #include "webhooks.h"
 
-enum { CACHE_MOST = 4096, CACHE_BUCKETS = 1024, SETTLE_MOST = 200, IN_FLIGHT_MOST = 1000 /* requests of one engine */,
-    CLAIM_LEAST = 16 /* deliveries asked for, whatever the last turn found */ };
+enum {
+    CACHE_MOST = 4096,
+    CACHE_BUCKETS = 1024,
+    SETTLE_MOST = 200,
+    IN_FLIGHT_MOST = 1000 /* requests of one engine */,
+    CLAIM_LEAST = 16 /* deliveries asked for, whatever the last turn found */
+};
 
 struct endpoint { /* a webhook as it last was */
     struct endpoint *next;
@@ -49,6 +54,7 @@ struct engine {
     struct job *over, **over_last; /* to be told with the next turn */
     struct job *told; /* with the turn that runs */
     size_t n_over, n_told, running;
+    size_t unsent; /* claimed a moment ago */
     size_t n_busy; /* of those that are over: somebody held their queues */
     bool asked; /* a turn runs */
     size_t wanted; /* deliveries that the next turn asks for: follows what there is */
@@ -71,7 +77,8 @@ void engine_ask_for_care(struct engine *g, wharf_str organization, wharf_str web
 
 /* ---- turn.c ---- */
 void turn_ask(wharf_req *req, struct engine *g); /* none may run */
-bool turn_end(wharf_req *req, struct engine *g); /* false: none was over */
+void turn_end(wharf_req *req,
+    struct engine *g); /* if it is over: the next is asked for, if one is wanted, and what was claimed is sent */
 int64_t turn_wait_us(wharf_req *req, const struct engine *g); /* until the next one is wanted; 0: now */
 
 /* ---- send.c ---- */

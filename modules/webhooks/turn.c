@@ -21,7 +21,7 @@ enum {
 
 static size_t room_of(const struct engine *g, int64_t now)
 {
-    size_t taken = g->running + g->n_over, room = taken < IN_FLIGHT_MOST ? IN_FLIGHT_MOST - taken : 0;
+    size_t taken = g->running + g->unsent + g->n_over, room = taken < IN_FLIGHT_MOST ? IN_FLIGHT_MOST - taken : 0;
 
     if (g->ends || now < g->locked_until_us)
         return 0;
@@ -179,44 +179,57 @@ static void settled(wharf_req *req, struct engine *g, const wharf_rows *rows)
     }
 }
 
-/* What was claimed is sent; what can't be comes back when its lease is over. */
+/* What was claimed, and when to ask again. */
 static void claimed(wharf_req *req, struct engine *g, const wharf_rows *rows)
 {
     size_t n = 0;
 
     g->due_us = W->req->now_us(req);
-    if (endpoints_learn(req, &g->endpoints, rows) != WHARF_OK) {
-        g->again_us = g->due_us + AGAIN_US;
-        W->err->clear(req);
-        return;
-    }
     for (size_t i = 0; i < W->db->count(rows); i++) {
-        if (row_is(rows, i, "send")) {
-            job_send(req, g, job_of(g, rows, i));
-            n++;
-        } else if (row_is(rows, i, "due")) {
+        n += row_is(rows, i, "send");
+        if (row_is(rows, i, "due"))
             g->due_us += row_integer(rows, i, 14, DUE_MOST_MS) * 1000;
-        }
     }
     if (n == g->room)
         g->wanted = g->wanted * 2 < CLAIM_MOST ? g->wanted * 2 : CLAIM_MOST;
     else if (n < g->wanted / 4)
         g->wanted = g->wanted / 2 > CLAIM_LEAST ? g->wanted / 2 : CLAIM_LEAST;
+    g->unsent = n;
 }
 
-bool turn_end(wharf_req *req, struct engine *g)
+/* What can't be sent comes back when its lease is over. */
+static void send_claimed(wharf_req *req, struct engine *g, const wharf_rows *rows)
+{
+    if (g->unsent && endpoints_learn(req, &g->endpoints, rows) != WHARF_OK) {
+        W->log->write(hooks_self, req, WHARF_LOG_WARN, "webhooks.endpoints",
+            "%zu deliveries wait for a minute: their webhooks could not be read", g->unsent);
+        W->err->clear(req);
+        g->unsent = 0;
+    }
+    for (size_t i = 0; g->unsent && i < W->db->count(rows); i++) {
+        if (row_is(rows, i, "send")) {
+            job_send(req, g, job_of(g, rows, i));
+            g->unsent--;
+        }
+    }
+}
+
+void turn_end(wharf_req *req, struct engine *g)
 {
     const wharf_rows *rows;
     wharf_status s;
 
     if (!g->asked || !hooks_events->aside_over(req, &s, &rows))
-        return false;
+        return;
     g->asked = false;
     if (s != WHARF_OK) {
         turn_failed(req, g);
-        return true;
+        return;
     }
     settled(req, g, rows);
     claimed(req, g, rows);
-    return true;
+    jobs_collect(req, g);
+    if (turn_wait_us(req, g) == 0)
+        turn_ask(req, g); /* the database works while these are sent */
+    send_claimed(req, g, rows);
 }
