@@ -123,7 +123,7 @@ static const struct setting table[] = {
     BOOL("openapi.require_key", openapi_require_key, "false", "GET /v1/openapi.json needs an API key"),
     LIST("modules", modules,
         "org,locations,contacts,reasons,carriers,shipments,trackers,containers,parcels,stations,support,logs,events,"
-        "webhooks,integrations,batches,exports",
+        "webhooks,integrations,batches,exports,workflows",
         "modules to load: names, or paths of .so files"),
     TEXT("module_path", module_path, "", "folders searched for NAME.so, separated by ':'; empty: next to the program"),
     TEXT("crash.dir", crash_dir, "", "folder of crash reports; empty: crash in the data folder"),

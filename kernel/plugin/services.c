@@ -12,6 +12,7 @@
 #include "wharf/service/http.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
+#include "wharf/service/lua.h"
 #include "wharf/service/mail.h"
 #include "wharf/service/many.h"
 #include "wharf/service/render.h"
@@ -45,5 +46,6 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.walk", 1, 0}, &host_walk},
     {{"wharf.render", 1, 0}, &host_render},
     {{"wharf.channel", 1, 0}, &host_channel},
+    {{"wharf.lua", 1, 0}, &host_lua},
 };
 const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

@@ -23,7 +23,7 @@ import requests
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WHARF_BUILD") or os.environ.get("BUILD") or ROOT / "build").resolve()
 PROGRAM = pathlib.Path(os.environ.get("WHARF_PROGRAM") or BUILD / "kernel" / "wharf")
-MODULES = os.environ.get("WHARF_TEST_MODULES") or f"org,locations,carriers,reasons,contacts,batches,exports,shipments,trackers,containers,parcels,stations,logs,support,events,webhooks,integrations,{BUILD}/tests/plugins/filterbench.so"
+MODULES = os.environ.get("WHARF_TEST_MODULES") or f"org,locations,carriers,reasons,contacts,batches,exports,shipments,trackers,containers,parcels,stations,logs,support,events,webhooks,integrations,workflows,{BUILD}/tests/plugins/filterbench.so"
 BODY = ["id", "object", "type", "timestamp", "api_version", "sequence", "organization_id", "location_id", "resource_type", "resource_id", "batch_id",
         "actor", "data", "previous_attributes"]
 KEYS = ["data", "message", "status", "code", "errors", "pagination", "endpoint"]

@@ -27,6 +27,7 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
          "batch": {"resource": lambda: "contact", "data": lambda: [{"name": f"Of a batch {next(SERIAL)}"}]},
          "container": {"tracking_number": lambda: f"CONTAINER{next(SERIAL)}"}, "parcel": {"location_id": None},
          "export": {"resource": lambda: "contact", "csv_field_options": lambda: None},
+         "workflow": {"source": lambda: "return {}", "triggers": lambda: [{"type": "manual"}], "scopes": lambda: ["locations:read"]},
          "print_job": {"location_id": None, "data": lambda: "data:text/plain,Label", "configuration": lambda: {"paper_size": "a4"}}}
 # Fields that a rule of the module reads before the schema does: their own tests prove them.
 BY_RULE = {"support_request": {"announced", "attachments", "message", "messages", "status", "revoke_links", "email"},
@@ -44,6 +45,7 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "export": {"resource", "options", "formats", "csv_field_options"},
            "print_job": {"name", "print_station_id", "printer_name", "printer_id", "document_id", "raw", "resource", "configuration", "custom_dimensions", "status", "reason",
                          "reason_code", "stage", "confidence", "progress", "printer_state_reasons", "attempt", "device_job_id", "max_attempts"},
+           "workflow": {"source", "files", "triggers", "scopes", "settings", "if_revision"},
            "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
 # Bodies that the module judges as a whole before the schema does: their own tests prove what is refused.
 BY_MODULE = {"event_subscriber"}

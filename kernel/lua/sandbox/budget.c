@@ -3,6 +3,7 @@
  * A hook runs every 1,000 instructions of each thread of the state. Once the run is over (dead), hooks come with every instruction, and
  * pcall, xpcall and the functions of coroutine raise again after they return: so neither handlers nor __close methods go on.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "lua/sandbox/inside.h"
@@ -64,12 +65,24 @@ void budget_watch(lua_State *thread)
     lua_sethook(thread, budget_hook, LUA_MASKCOUNT, HOOK_COUNT);
 }
 
+void budget_memory(struct sandbox_error *e)
+{
+    e->end = SANDBOX_OVER;
+    e->retry = -1;
+    e->after_ms = -1;
+    snprintf(e->code, sizeof(e->code), "workflow.budget_memory");
+    snprintf(e->message, sizeof(e->message), "the run needed more memory than it may have");
+}
+
 void budget_check(lua_State *lua, int status)
 {
     struct sandbox *sb = sandbox_of(lua);
 
-    if (status == LUA_ERRMEM && !sb->dead)
-        budget_end(lua, SANDBOX_OVER, "workflow.budget_memory", "the run needed more memory than it may have");
+    if (status == LUA_ERRMEM && !sb->dead) {
+        sb->over = sb->refused;
+        budget_memory(&sb->over);
+        sb->dead = true;
+    }
     if (sb->dead)
         budget_raise(lua);
 }

@@ -28,6 +28,7 @@ struct sandbox {
     bool dead; /* the run is over: every pcall and resume raises again */
     struct sandbox_error over; /* why, when dead */
     struct sandbox_error raised; /* where the last error was raised */
+    struct sandbox_error refused; /* where memory was refused last */
     const char *handler; /* that was called; or NULL */
     /* files */
     const struct sandbox_file *files;
@@ -49,6 +50,8 @@ void budget_watch(lua_State *thread); /* counts what this thread runs */
 void budget_spend(lua_State *lua, uint64_t instructions);
 /* After a protected call: raises again when the run is over. status as of lua_pcallk. */
 void budget_check(lua_State *lua, int status);
+/* Makes of a place the end of a run that had no memory. */
+void budget_memory(struct sandbox_error *e);
 /* The run is over: notes why and where, and raises. */
 _Noreturn void budget_end(lua_State *lua, enum sandbox_end end, const char *code, const char *message);
 _Noreturn void budget_raise(lua_State *lua);

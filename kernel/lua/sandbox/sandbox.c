@@ -137,11 +137,8 @@ static bool protect(struct sandbox *sb, lua_CFunction fn, void *arg, struct sand
     lua_pushlightuserdata(lua, arg);
     status = lua_pcall(lua, 1, 0, 1);
     if (status == LUA_ERRMEM && !sb->dead) {
-        sb->over = (struct sandbox_error){.end = SANDBOX_OVER,
-            .code = "workflow.budget_memory",
-            .message = "the run needed more memory than it may have",
-            .retry = -1,
-            .after_ms = -1};
+        sb->over = sb->refused;
+        budget_memory(&sb->over);
         sb->dead = true;
     }
     if (sb->dead) {

@@ -55,8 +55,12 @@ void *sandbox_allocate(void *ud, void *p, size_t old_size, size_t size)
         sb->used -= old_size;
         return NULL;
     }
-    if (sb->memory_max && size > old_size && size - old_size > sb->memory_max - sb->used)
+    if (sb->memory_max && size > old_size && size - old_size > sb->memory_max - sb->used) {
+        /* an error of memory is raised without a handler: where it happens must be noted here */
+        if (sb->lua && !sb->dead)
+            errors_frames(sb->lua, &sb->refused);
         return NULL;
+    }
     if (sb->allocations == 1 && sb->first)
         set_seed(sb, sb->first, sb->used, (unsigned)(sb->seed ^ sb->seed >> 32));
     to = realloc(p, size);

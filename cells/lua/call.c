@@ -1,0 +1,165 @@
+/* call.c - one call: reads what the parent wants, runs it in a fresh sandbox, tells how it ended. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cell_lua.h"
+#include "child.h"
+#include "lua/wire.h"
+#include "util/json.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum { FILES_MAX = 32, ARENA = 64 << 20 };
+
+struct run {
+    const struct wharf_json *call;
+    struct sandbox_config config;
+    struct sandbox_host host;
+    struct sandbox_file files[FILES_MAX];
+    size_t n_files;
+    struct sandbox *sb;
+    struct sandbox_error error;
+    struct buf result, kept;
+    struct lua_clock clock;
+};
+
+static int64_t cpu_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static bool read_files(struct run *r)
+{
+    const struct wharf_json *files = json_get(r->call, "files");
+
+    for (size_t i = 0; json_is(files, JSON_ARRAY) && i < files->count; i++) {
+        const struct wharf_json *f = json_at(files, i);
+        wharf_str name = json_text_or(f, "name", "");
+
+        if (r->n_files == FILES_MAX || !name.n || name.n > SANDBOX_NAME_MAX)
+            return false;
+        r->files[r->n_files++] = (struct sandbox_file){.name = name.p, .text = json_text_or(f, "text", "")};
+    }
+    return r->n_files > 0;
+}
+
+static void missing_handler(struct run *r, wharf_str name)
+{
+    r->error.end = SANDBOX_RAISED;
+    snprintf(r->error.code, sizeof(r->error.code), "workflow.trigger_invalid");
+    snprintf(r->error.message, sizeof(r->error.message),
+        "a trigger needs the function %.*s in the table that main.lua returns", STR_ARG(name));
+    snprintf(r->error.file, sizeof(r->error.file), "main.lua");
+}
+
+/* Compiles all, loads main, and looks for the functions that triggers need. */
+static bool check(struct run *r)
+{
+    const struct wharf_json *handlers = json_get(r->call, "handlers");
+
+    for (size_t i = 0; i < r->n_files; i++) {
+        if (!sandbox_compile(r->sb, r->files[i].name, &r->error))
+            return false;
+    }
+    if (!sandbox_load(r->sb, "main", &r->error))
+        return false;
+    for (size_t i = 0; json_is(handlers, JSON_ARRAY) && i < handlers->count; i++) {
+        wharf_str name = json_at(handlers, i)->text;
+
+        if (!sandbox_has(r->sb, name.p)) {
+            missing_handler(r, name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool run(struct run *r)
+{
+    struct sandbox_call call = {.handler = json_text_or(r->call, "handler", "").p,
+        .arg = json_text_or(r->call, "arg", "null"),
+        .context = json_text_or(r->call, "context", "{}"),
+        .keep = json_get(r->call, "keep") ? json_text_or(r->call, "keep", "").p : NULL};
+
+    return sandbox_load(r->sb, "main", &r->error) && sandbox_call(r->sb, &call, &r->result, &r->kept, &r->error);
+}
+
+static void tell(const struct run *r, int64_t started_us, struct buf *answer)
+{
+    const struct sandbox_error *e = &r->error;
+    struct sandbox_usage usage = {0};
+    struct buf error;
+    struct jw w;
+
+    sandbox_usage(r->sb, &usage);
+    buf_init(&error, 64 << 10);
+    sandbox_error_json(r->sb, e, e->code, &error);
+    jw_init(&w, answer);
+    jw_open(&w, NULL, '{');
+    jw_int(&w, "end", e->end);
+    jw_z(&w, "code", e->code);
+    jw_z(&w, "message", e->message);
+    jw_z(&w, "field", e->field);
+    jw_int(&w, "status", e->status);
+    jw_int(&w, "retry", e->retry);
+    jw_int(&w, "after_ms", e->after_ms);
+    jw_raw(&w, "error", e->end && !error.failed ? buf_str(&error) : str_z("null"));
+    jw_open(&w, "usage", '{');
+    jw_int(&w, "instructions", (int64_t)usage.instructions);
+    jw_int(&w, "memory_peak", (int64_t)usage.memory_peak);
+    jw_int(&w, "cpu_us", cpu_us() - started_us);
+    jw_close(&w, '}');
+    if (!e->end && r->result.n)
+        jw_raw(&w, "result", buf_str(&r->result));
+    if (!e->end && r->kept.n)
+        jw_raw(&w, "kept", buf_str(&r->kept));
+    jw_close(&w, '}');
+    buf_done(&error);
+}
+
+static void configure(struct run *r, uint32_t limit_ms)
+{
+    int64_t now = clock_monotonic_us();
+
+    lua_host(&r->host, &r->clock);
+    r->clock.offset_us = json_int_or(r->call, "now_us", 0) - now;
+    if (limit_ms)
+        r->clock.end_us = now + (int64_t)(limit_ms > LUA_GRACE_MS ? limit_ms - LUA_GRACE_MS : 1) * 1000;
+    r->config = (struct sandbox_config){.memory = (size_t)json_int_or(r->call, "memory", 0),
+        .limits = {.instructions = (uint64_t)json_int_or(r->call, "instructions", 0), .deadline_us = r->clock.end_us},
+        .seed = (uint64_t)json_int_or(r->call, "seed", 0),
+        .host = &r->host};
+}
+
+bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer)
+{
+    int64_t started_us = cpu_us();
+    struct arena *a = arena_new(ARENA);
+    struct json_error bad;
+    struct run r = {.call = json_parse(a, call, &bad)};
+    bool good = json_is(r.call, JSON_OBJECT) && read_files(&r);
+
+    buf_init(&r.result, (size_t)json_int_or(r.call, "result_max", 1 << 20));
+    buf_init(&r.kept, 1 << 20);
+    if (good) {
+        configure(&r, limit_ms);
+        r.sb = sandbox_new(&r.config);
+        if (!r.sb)
+            cell_out_of_memory();
+        sandbox_files(r.sb, r.files, r.n_files);
+        if (json_get(r.call, "handler"))
+            run(&r);
+        else
+            check(&r);
+        tell(&r, started_us, answer);
+        sandbox_free(r.sb);
+    }
+    buf_done(&r.result);
+    buf_done(&r.kept);
+    arena_free(a);
+    return good;
+}

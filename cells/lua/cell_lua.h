@@ -1,0 +1,19 @@
+/* cell_lua.h - the inside of the `lua` cell. */
+#ifndef WHARF_CELLS_LUA_H
+#define WHARF_CELLS_LUA_H
+
+#include "lua/sandbox/sandbox.h"
+
+enum { LUA_ANSWER_MAX = 4 << 20 };
+
+/* call.c: one CALL of kernel/lua/wire.h into its RESULT. limit_ms: when the parent kills; 0: not told. False: the call is no such thing. */
+bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer);
+
+struct lua_clock {
+    int64_t end_us; /* clock_monotonic_us() at which the run must be over; 0: none */
+    int64_t offset_us; /* from the monotonic clock to the server's */
+};
+/* host.c: what is outside of the sandbox, asked for over the socket. The clock must live as long as the host. */
+void lua_host(struct sandbox_host *host, struct lua_clock *clock);
+
+#endif

@@ -1,0 +1,219 @@
+/* run.c - see run.h. Nothing that the cell says is believed: its texts are parsed strictly, its sizes are bounded, its time is kept here. */
+#include "lua/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cell/shared.h"
+#include "config/config.h"
+#include "lua/wire.h"
+#include "resource/engine.h"
+#include "util/str.h"
+#include "util/time.h"
+#include "util/zone.h"
+
+enum { WAIT_US = 50000, ASK_MAX = 4 << 20, CALL_MAX = 8 << 20, ZONE_MAX = 64 << 10, CPU_S = 70 };
+
+static const struct cell_kind lua_kind = {.name = "lua",
+    .min = 4,
+    .max = 16,
+    .calls = 1, /* code of one tenant never meets a process that ran another's */
+    .memory_mib = 256,
+    .cpu_s = CPU_S,
+    .idle_s = 30,
+    .frame_max = ASK_MAX,
+    .log_fd = -1};
+static struct cell_shared cells = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the call ---- */
+
+static void write_call(struct buf *out, const wharf_lua_spec *s, int64_t now_us)
+{
+    struct jw w;
+
+    jw_init(&w, out);
+    jw_open(&w, NULL, '{');
+    if (s->handler.n)
+        jw_str(&w, "handler", s->handler);
+    if (s->keep.n)
+        jw_str(&w, "keep", s->keep);
+    jw_open(&w, "handlers", '[');
+    for (uint32_t i = 0; i < s->n_handlers; i++)
+        jw_str(&w, NULL, s->handlers[i]);
+    jw_close(&w, ']');
+    jw_str(&w, "arg", s->arg.n ? s->arg : str_z("null"));
+    jw_str(&w, "context", s->context.n ? s->context : str_z("{}"));
+    jw_int(&w, "instructions", (int64_t)s->instructions);
+    jw_int(&w, "memory", (int64_t)s->memory);
+    jw_int(&w, "seed", (int64_t)s->seed);
+    jw_int(&w, "result_max", (int64_t)s->result_max);
+    jw_int(&w, "now_us", now_us);
+    jw_open(&w, "files", '[');
+    for (uint32_t i = 0; i < s->n_files; i++) {
+        jw_open(&w, NULL, '{');
+        jw_str(&w, "name", s->files[i].name);
+        jw_str(&w, "text", s->files[i].text);
+        jw_close(&w, '}');
+    }
+    jw_close(&w, ']');
+    jw_close(&w, '}');
+}
+
+/* ---- questions ---- */
+
+static void answer_zone(struct cell_run *run, wharf_str name)
+{
+    char path[128], bytes[ZONE_MAX];
+    FILE *f;
+    size_t n;
+
+    if (!zone_name_good(name.p)) {
+        cell_run_answer(run, true, str_z(""));
+        return;
+    }
+    snprintf(path, sizeof(path), "/usr/share/zoneinfo/%s", name.p);
+    f = fopen(path, "re");
+    n = f ? fread(bytes, 1, sizeof(bytes), f) : 0;
+    if (f)
+        fclose(f);
+    cell_run_answer(run, n == 0, (wharf_str){bytes, n});
+}
+
+/* One question; the memory of its answer is gone when it was sent. */
+static void answer(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_run *run, wharf_str said)
+{
+    static const char letters[] = {LUA_GIVEN, LUA_REFUSED, LUA_MISTAKE, LUA_ENDED};
+    struct arena_mark mark = arena_mark(req->arena);
+    wharf_str question = arena_dup_str(req->arena, said), op, text = str_z("");
+    const char *end = memchr(question.p, '\n', question.n);
+    const struct wharf_json *args;
+    struct json_error bad;
+    uint32_t kind;
+    char *out;
+
+    op = arena_dup(req->arena, question.p, end ? (size_t)(end - question.p) : question.n);
+    question = end ? (wharf_str){end + 1, question.n - op.n - 1} : str_z("");
+    if (str_eqz(op, "zone")) {
+        answer_zone(run, question);
+        arena_rewind(req->arena, mark);
+        return;
+    }
+    args = json_parse(req->arena, question, &bad);
+    kind = args ? spec->answer(req, spec->answer_arg, op, args, &text) : WHARF_LUA_ENDED;
+    out = arena_alloc(req->arena, text.n + 1);
+    out[0] = letters[kind < sizeof(letters) ? kind : WHARF_LUA_ENDED];
+    memcpy(out + 1, text.p, text.n);
+    cell_run_answer(run, false, (wharf_str){out, text.n + 1});
+    arena_rewind(req->arena, mark);
+}
+
+static void log_line(struct wharf_req *req, const wharf_lua_spec *spec, wharf_str said)
+{
+    struct json_error bad;
+    const struct wharf_json *args = json_parse(req->arena, arena_dup_str(req->arena, said), &bad);
+    wharf_str none = str_z("");
+
+    if (json_is(args, JSON_OBJECT))
+        spec->answer(req, spec->answer_arg, str_z("log"), args, &none);
+}
+
+/* ---- the end ---- */
+
+static void told(struct wharf_req *req, wharf_str said, wharf_lua_outcome *o)
+{
+    struct json_error bad;
+    const struct wharf_json *v = json_parse(req->arena, arena_dup_str(req->arena, said), &bad),
+                            *usage = json_get(v, "usage");
+    int64_t end = json_int_or(v, "end", -1);
+
+    /* the numbers of enum sandbox_end and of enum wharf_lua_end are not the same */
+    static const uint32_t ends[] = {
+        WHARF_LUA_OK, WHARF_LUA_RAISED, WHARF_LUA_COMPILE, WHARF_LUA_REJECTED, WHARF_LUA_FAILED, WHARF_LUA_OVER};
+
+    o->end = v && end >= 0 && end < 6 ? ends[end] : WHARF_LUA_DIED;
+    o->code = json_text_or(v, "code", "");
+    o->message = json_text_or(v, "message", "");
+    o->field = json_text_or(v, "field", "");
+    o->status = (int32_t)json_int_or(v, "status", 0);
+    o->retry = (int32_t)json_int_or(v, "retry", -1);
+    o->after_ms = json_int_or(v, "after_ms", -1);
+    o->error = json_is(json_get(v, "error"), JSON_OBJECT) ? json_get(v, "error") : NULL;
+    o->result = json_get(v, "result");
+    o->kept = json_get(v, "kept");
+    o->instructions = (uint64_t)json_int_or(usage, "instructions", 0);
+    o->memory_peak = (uint64_t)json_int_or(usage, "memory_peak", 0);
+    o->cpu_us = json_int_or(usage, "cpu_us", 0);
+}
+
+static void over(wharf_lua_outcome *o, uint32_t end, const char *code, const char *message)
+{
+    o->end = end;
+    o->code = str_z(code);
+    o->message = str_z(message);
+}
+
+static void ended(struct wharf_req *req, const struct cell_result *r, wharf_str said, wharf_lua_outcome *o)
+{
+    switch (r->status) {
+    case CELL_OK:
+        told(req, said, o);
+        return;
+    case CELL_DEADLINE:
+        over(o, WHARF_LUA_OVER, "workflow.budget_time", "the run took more time than it may");
+        return;
+    case CELL_MEMORY:
+        over(o, WHARF_LUA_OVER, "workflow.budget_memory", "the run needed more memory than it may have");
+        return;
+    case CELL_UNAVAILABLE:
+        over(o, WHARF_LUA_NO_CELL, "overloaded", "no process is free to run it; try again");
+        return;
+    case CELL_FAILED:
+    case CELL_CRASHED:
+    case CELL_PROTOCOL:
+    case CELL_CANCELED:
+        break;
+    }
+    over(o, WHARF_LUA_DIED, "workflow.failed", "the process that ran it ended unexpectedly");
+}
+
+bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *o)
+{
+    struct cell_pool *pool = cell_shared_pool(&cells, &lua_kind, req->engine->config->cell_dir);
+    int64_t started_us = clock_monotonic_us();
+    struct cell_call call = {.deadline_us = started_us + spec->wall_us + LUA_GRACE_MS * 1000, .wait_us = WAIT_US};
+    struct cell_run *run;
+    enum cell_event e;
+    struct buf text;
+    wharf_str said;
+
+    if (!pool)
+        return false;
+    *o = (wharf_lua_outcome){.head = o->head,
+        .retry = -1,
+        .after_ms = -1,
+        .code = WHARF_S(""),
+        .message = WHARF_S(""),
+        .field = WHARF_S("")};
+    buf_init(&text, CALL_MAX);
+    write_call(&text, spec, req->now_us);
+    if (text.failed) {
+        over(o, WHARF_LUA_OVER, "workflow.budget_memory", "the input of the run is too large");
+        buf_done(&text);
+        return true;
+    }
+    call.payload = buf_str(&text);
+    run = cell_run_start(pool, &call);
+    buf_done(&text);
+    while ((e = cell_run_next(run, true, &said)) != CELL_EVENT_END) {
+        if (e == CELL_EVENT_ASK)
+            answer(req, spec, run, said);
+        else if (e == CELL_EVENT_DATA)
+            log_line(req, spec, said);
+    }
+    ended(req, cell_run_result(run), said, o);
+    cell_run_end(run);
+    o->depth = (uint32_t)req->depth;
+    o->duration_us = clock_monotonic_us() - started_us;
+    return true;
+}

@@ -1,0 +1,17 @@
+/* wire.h - what travels between the server and a `lua` cell, inside of frames (cell/frame.h).
+ *
+ * CALL:    a JSON object (lua_run.c writes it, cells/lua/call.c reads it).
+ * DATA:    the args of the op "log": a JSON object, {level, message, fields, file, line}; nobody waits for an answer.
+ * ASK:     the name of an op, a line feed, its args as JSON (sandbox/ops.md); of "zone" the args are the name as it is.
+ * ANSWER:  one letter of LUA_GIVEN …, then the text; of "zone" the bytes of its file. Refused: there is no such zone.
+ * RESULT:  a JSON object: {end, code, message, field, status, retry, after_ms, error, usage: {instructions, memory_peak, cpu_us}, result?, kept?};
+ *          end is a number of enum sandbox_end, error what sandbox_error_json wrote.
+ */
+#ifndef WHARF_LUA_WIRE_H
+#define WHARF_LUA_WIRE_H
+
+enum { LUA_GIVEN = 'g', LUA_REFUSED = 'r', LUA_MISTAKE = 'm', LUA_ENDED = 'e' };
+/* The run is told to end so many milliseconds before its cell is killed. */
+enum { LUA_GRACE_MS = 20 };
+
+#endif

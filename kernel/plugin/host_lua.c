@@ -1,0 +1,185 @@
+/* host_lua.c - the service wharf.lua (plugin-api/wharf/service/lua.h): runs of tenants' Lua, and the rights of their calls of the API. */
+#include <string.h>
+
+#include "lua/inner.h"
+#include "lua/run.h"
+#include "plugin/host.h"
+#include "util/str.h"
+
+struct wharf_lua_actor {
+    struct principal who; /* immutable from here on */
+};
+
+static wharf_status l_run(wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *ret_outcome)
+{
+    wharf_lua_outcome o = {.head = ret_outcome->head};
+
+    if (req->tx_depth)
+        return req_fail(req, "internal", NULL, "a run inside of a transaction would hold it as long as it likes");
+    if (!lua_run(req, spec, &o))
+        return req_fail(req, "overloaded", NULL, "workflows can't be run here: the program wharf-cell-lua is missing");
+    memcpy(ret_outcome, &o, ret_outcome->head.size < sizeof(o) ? ret_outcome->head.size : sizeof(o));
+    return WHARF_OK;
+}
+
+/* ---- rights ---- */
+
+static void release(void *arg)
+{
+    principal_unref(arg);
+}
+
+/* The publisher as it is now; NULL: not any more. */
+static wharf_status read_publisher(wharf_req *req, wharf_str key_id, const struct principal **ret)
+{
+    const struct access *who = &req->who->access;
+    struct sql_arg args[2] = {{who->live_organization.p, who->live_organization.n}, {key_id.p, key_id.n}};
+    PGresult *r = req_query(req, auth_lookup_id_sql, args, 2);
+    struct principal *p;
+
+    *ret = NULL;
+    if (!r)
+        return WHARF_UNAVAILABLE;
+    p = auth_principal(&req->engine->areas, r, req->now_us);
+    arena_on_release(req->arena, release, p);
+    if (!p->refusal && str_eq(p->organization, req->who->organization))
+        *ret = p;
+    return WHARF_OK;
+}
+
+static void meet_scopes(const struct areas *areas, const wharf_json *scopes, struct principal *p)
+{
+    uint8_t wanted[AREAS_MAX] = {0};
+
+    for (size_t i = 0; json_is(scopes, JSON_ARRAY) && i < scopes->count; i++) {
+        wharf_str s = json_at(scopes, i)->text;
+        const char *colon = memchr(s.p, ':', s.n);
+        int area = colon ? area_find(areas, (wharf_str){s.p, (size_t)(colon - s.p)}) : -1;
+        uint8_t level = colon && !strcmp(colon, ":write") ? SCOPE_WRITE : SCOPE_READ;
+
+        if (area >= 0 && wanted[area] < level)
+            wanted[area] = level;
+    }
+    for (size_t i = 0; i < AREAS_MAX; i++)
+        p->levels[i] = p->levels[i] < wanted[i] ? p->levels[i] : wanted[i];
+}
+
+static bool among(const wharf_json *ids, wharf_str id)
+{
+    for (size_t i = 0; i < ids->count; i++) {
+        if (str_eq(json_at(ids, i)->text, id))
+            return true;
+    }
+    return false;
+}
+
+/* Keeps of the principal's locations those of the list; both may be "all". */
+static void meet_list(wharf_req *req, const wharf_json *ids, struct principal *p)
+{
+    wharf_str *kept;
+    size_t n = 0;
+
+    if (!json_is(ids, JSON_ARRAY) || !ids->count)
+        return;
+    kept = ARENA_ARRAY(req->arena, wharf_str, ids->count + p->access.n_locations);
+    if (p->access.all_locations) {
+        for (size_t i = 0; i < ids->count; i++) { /* in byte order, as access wants them */
+            wharf_str id = json_at(ids, i)->text;
+            size_t at = n++;
+
+            for (; at > 0 && strcmp(kept[at - 1].p, id.p) > 0; at--)
+                kept[at] = kept[at - 1];
+            kept[at] = id;
+        }
+    } else {
+        for (size_t i = 0; i < p->access.n_locations; i++) {
+            if (among(ids, p->access.locations[i]))
+                kept[n++] = p->access.locations[i];
+        }
+    }
+    p->access.all_locations = false;
+    p->access.locations = kept;
+    p->access.n_locations = n;
+}
+
+static void meet_caller(wharf_req *req, struct principal *p)
+{
+    const struct principal *caller = req->who;
+    wharf_str *kept;
+    size_t n = 0;
+
+    if (caller->access.all_locations)
+        return;
+    if (p->access.all_locations) {
+        p->access.all_locations = false;
+        p->access.locations = caller->access.locations;
+        p->access.n_locations = caller->access.n_locations;
+        return;
+    }
+    kept = ARENA_ARRAY(req->arena, wharf_str, p->access.n_locations + 1);
+    for (size_t i = 0; i < p->access.n_locations; i++) {
+        if (principal_may_see(caller, p->access.locations[i]))
+            kept[n++] = p->access.locations[i];
+    }
+    p->access.locations = kept;
+    p->access.n_locations = n;
+}
+
+static wharf_status l_actor(wharf_req *req, const wharf_lua_rights *rights, wharf_lua_actor **ret_actor)
+{
+    const struct principal *publisher;
+    wharf_status s = read_publisher(req, rights->key_id, &publisher);
+    struct wharf_lua_actor *actor;
+
+    *ret_actor = NULL;
+    if (s != WHARF_OK || !publisher)
+        return s;
+    actor = ARENA_NEW(req->arena, struct wharf_lua_actor);
+    memcpy(&actor->who, publisher, sizeof(actor->who));
+    atomic_init(&actor->who.refs, 1);
+    actor->who.arena = NULL; /* the request's: nobody frees it */
+    actor->who.actor_type = str_z("workflow");
+    actor->who.actor_id = arena_dup_str(req->arena, rights->actor_id);
+    actor->who.actor_name = arena_dup_str(req->arena, rights->actor_name);
+    actor->who.datetime_format = DATETIME_ISO;
+    meet_scopes(&req->engine->areas, rights->scopes, &actor->who);
+    meet_list(req, rights->locations, &actor->who);
+    if (rights->callers_locations)
+        meet_caller(req, &actor->who);
+    *ret_actor = actor;
+    return WHARF_OK;
+}
+
+/* ---- calls ---- */
+
+static uint32_t mistake(wharf_str *ret_text, const char *text)
+{
+    *ret_text = str_z(text);
+    return WHARF_LUA_MISTAKE;
+}
+
+static uint32_t l_call(wharf_req *req, wharf_lua_actor *actor, wharf_str op, const wharf_json *args,
+    wharf_str default_key, wharf_str *ret_text)
+{
+    bool get = str_eqz(op, "api.get"), post = str_eqz(op, "api.post"), delete = str_eqz(op, "api.delete");
+    struct inner_call call = {.method = get    ? "GET"
+                                        : post ? "POST"
+                                               : "DELETE",
+        .path = json_text_or(args, "path", ""),
+        .query = json_get(args, "query"),
+        .body = post ? json_get(args, "body") : NULL,
+        .who = &actor->who};
+
+    if (!get && !post && !delete)
+        return mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"this function is not available here\"}");
+    if (!str_starts(call.path, "/v1/"))
+        return mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"a path of the API begins with /v1/\"}");
+    if (req->tx_depth)
+        return mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"the API can't be called here\"}");
+    if (!get)
+        call.idempotency_key = json_get(args, "idempotency_key") ? json_text_or(args, "idempotency_key", "")
+                                                                 : default_key;
+    return inner_request(req, &call, ret_text) ? WHARF_LUA_GIVEN : WHARF_LUA_REFUSED;
+}
+
+const wharf_lua_api host_lua = {WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call};

@@ -1,0 +1,71 @@
+/* asked.c - what a run asks for, and what it is told: the API with its rights, its log; kv.c has the store. */
+#include <string.h>
+
+#include "workflows.h"
+
+enum { LOG_BYTES = 300 << 10 };
+
+uint32_t refuse_op(wharf_req *req, uint32_t how, const char *code, const char *message, wharf_str *ret_text)
+{
+    wharf_out *out = W->json->writer(req);
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "code", val_text(z(code)));
+    W->json->put(out, "message", val_text(z(message)));
+    W->json->close(out);
+    *ret_text = W->json->result_text(out);
+    return how;
+}
+
+/* The engine bounds lines and bytes; a process that somebody took over does not. */
+static uint32_t log_line(wharf_req *req, struct asked *a, const wharf_json *args)
+{
+    static const char *const members[] = {"level", "message", "fields", "file", "line"};
+    wharf_out *own = W->json->writer(req);
+    wharf_str text;
+
+    W->json->put(own, NULL, val_json(args));
+    text = W->json->result_text(own);
+    if (a->log_bytes + text.n > LOG_BYTES)
+        return WHARF_LUA_GIVEN;
+    a->log_bytes += text.n;
+    W->json->open(a->logs, NULL, '{');
+    W->json->put(a->logs, "at", val_time(W->req->now_us(req)));
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+        W->json->put(a->logs, members[i], val_json(W->json->get(args, members[i])));
+    W->json->close(a->logs);
+    return WHARF_LUA_GIVEN;
+}
+
+static uint32_t api(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+{
+    wharf_str key = WHARF_S("");
+
+    if (a->api_calls >= a->budget->api_calls)
+        return refuse_op(
+            req, WHARF_LUA_ENDED, "workflow.budget_calls", "the run made more calls of the API than it may", ret_text);
+    a->api_calls++;
+    if (!is(op, "api.get")) {
+        a->writes++;
+        key = W->mem->format(req, "%s:%u", a->run_key.p, a->writes);
+    }
+    return flow_lua->call(req, a->actor, op, args, key, ret_text);
+}
+
+uint32_t asked_answer(wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+{
+    struct asked *a = arg;
+
+    if (is(op, "log"))
+        return log_line(req, a, args);
+    if (is(op, "api.get") || is(op, "api.post") || is(op, "api.delete"))
+        return api(req, a, op, args, ret_text);
+    if (op.n > 3 && !memcmp(op.p, "kv.", 3))
+        return kv_answer(req, a, op, args, ret_text);
+    if (is(op, "budget")) {
+        *ret_text = W->mem->format(req, "{\"api_calls\":%u,\"http_calls\":0}", a->budget->api_calls - a->api_calls);
+        return WHARF_LUA_GIVEN;
+    }
+    return refuse_op(
+        req, WHARF_LUA_MISTAKE, "op.unknown", "this function is not available on this server yet", ret_text);
+}

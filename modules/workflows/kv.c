@@ -1,0 +1,188 @@
+/* kv.c - the key-value store of a workflow: the ops kv.* (section 5). Each is one statement, committed at once. */
+#include <string.h>
+
+#include "workflows.h"
+
+#define ALIVE "(k.expires_at IS NULL OR k.expires_at > $4::timestamptz)"
+
+/* $1 organization, $2 workflow, $3 key, $4 now, then: */
+static const char get_sql[] = "SELECT k.value FROM workflows.kv k WHERE k.organization_id = $1::text AND k.workflow_id "
+                              "= $2::text AND k.key = $3::text AND " ALIVE;
+static const char set_sql[] = /* $5 value, $6 seconds or null, $7 only when absent */
+    "INSERT INTO workflows.kv AS k (organization_id, workflow_id, key, value, expires_at) VALUES ($1::text, $2::text, "
+    "$3::text, $5::jsonb, "
+    "$4::timestamptz + make_interval(secs => $6::bigint)) ON CONFLICT (organization_id, workflow_id, key) DO UPDATE "
+    "SET value = EXCLUDED.value, "
+    "expires_at = EXCLUDED.expires_at WHERE NOT $7::boolean OR NOT " ALIVE " RETURNING true";
+static const char incr_sql[] = /* $5 by, $6 seconds or null */
+    "INSERT INTO workflows.kv AS k (organization_id, workflow_id, key, value, expires_at) VALUES ($1::text, $2::text, "
+    "$3::text, "
+    "to_jsonb($5::bigint), $4::timestamptz + make_interval(secs => $6::bigint)) ON CONFLICT (organization_id, "
+    "workflow_id, key) DO UPDATE "
+    "SET value = CASE WHEN " ALIVE " THEN to_jsonb((k.value #>> '{}')::bigint + $5::bigint) ELSE EXCLUDED.value END, "
+    "expires_at = CASE WHEN " ALIVE " AND $6::bigint IS NULL THEN k.expires_at ELSE EXCLUDED.expires_at END "
+    "WHERE NOT " ALIVE
+    " OR (jsonb_typeof(k.value) = 'number' AND k.value #>> '{}' ~ '^-?[0-9]{1,17}$') RETURNING value";
+static const char cas_sql[] = /* $5 old or null: absent, $6 new */
+    "WITH changed AS (UPDATE workflows.kv k SET value = $6::jsonb WHERE k.organization_id = $1::text AND k.workflow_id "
+    "= $2::text AND "
+    "k.key = $3::text AND $5::jsonb IS NOT NULL AND k.value = $5::jsonb AND " ALIVE " RETURNING 1), "
+    "made AS (INSERT INTO workflows.kv AS k (organization_id, workflow_id, key, value) SELECT $1::text, $2::text, "
+    "$3::text, $6::jsonb "
+    "WHERE $5::jsonb IS NULL ON CONFLICT (organization_id, workflow_id, key) DO UPDATE SET value = EXCLUDED.value, "
+    "expires_at = NULL "
+    "WHERE NOT " ALIVE " RETURNING 1) SELECT 1 FROM changed UNION ALL SELECT 1 FROM made";
+static const char delete_sql[] =
+    "DELETE FROM workflows.kv k WHERE k.organization_id = $1::text AND k.workflow_id = $2::text AND k.key = "
+    "$3::text RETURNING " ALIVE;
+static const char list_sql[] = /* $3 prefix, $5 how many */
+    "SELECT k.key, k.value FROM workflows.kv k WHERE k.organization_id = $1::text AND k.workflow_id = $2::text AND "
+    "starts_with(k.key, "
+    "$3::text) AND " ALIVE " ORDER BY k.key LIMIT $5::bigint";
+
+struct ask {
+    wharf_req *req;
+    const struct asked *run;
+    const wharf_json *args;
+    wharf_str *ret_text;
+    const wharf_rows *rows;
+};
+
+static wharf_val member_json(const struct ask *k, const char *name)
+{
+    const wharf_json *v = W->json->get(k->args, name);
+
+    return v ? val_json(v) : val_null();
+}
+
+static wharf_val member_int(const struct ask *k, const char *name)
+{
+    const wharf_json *v = W->json->get(k->args, name);
+    int64_t i;
+
+    return v && W->json->integer(v, &i) ? val_int(i) : val_null();
+}
+
+/* The statement with the first four and up to three more. False: the database is away. */
+static bool ask(struct ask *k, const char *sql, wharf_str key, size_t n_more, wharf_val a, wharf_val b, wharf_val c)
+{
+    const wharf_val args[] = {val_text(W->req->organization(k->req)), val_text(k->run->code->workflow_id),
+        val_text(key), val_time(W->req->now_us(k->req)), a, b, c};
+    wharf_status s = query_alone(k->req, sql, args, 4 + n_more, &k->rows);
+
+    if (s != WHARF_OK)
+        W->err->clear(k->req);
+    return s == WHARF_OK;
+}
+
+static uint32_t give(const struct ask *k, const char *member, wharf_val v)
+{
+    wharf_out *out = W->json->writer(k->req);
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, member, v);
+    W->json->close(out);
+    *k->ret_text = W->json->result_text(out);
+    return WHARF_LUA_GIVEN;
+}
+
+static uint32_t away(const struct ask *k)
+{
+    return refuse_op(
+        k->req, WHARF_LUA_ENDED, "workflow.failed", "the store can't be reached at the moment", k->ret_text);
+}
+
+static uint32_t mistake(const struct ask *k, const char *code, const char *message)
+{
+    return refuse_op(k->req, WHARF_LUA_MISTAKE, code, message, k->ret_text);
+}
+
+static bool too_large(const struct ask *k, const char *name)
+{
+    wharf_out *out = W->json->writer(k->req);
+
+    W->json->put(out, NULL, member_json(k, name));
+    return W->json->result_text(out).n > VALUE_MAX;
+}
+
+static uint32_t list(struct ask *k)
+{
+    wharf_val limit = member_int(k, "limit");
+    wharf_out *out;
+
+    if (limit.type != WHARF_V_INT || limit.u.i < 1 || limit.u.i > 1000)
+        return mistake(k, "param.invalid", "limit is 1 to 1000");
+    if (!ask(k, list_sql, json_text(k->args, "prefix"), 1, limit, val_null(), val_null()))
+        return away(k);
+    out = W->json->writer(k->req);
+    W->json->open(out, NULL, '{');
+    W->json->open(out, "items", '[');
+    for (size_t i = 0; i < W->db->count(k->rows); i++) {
+        W->json->open(out, NULL, '{');
+        W->json->put(out, "key", val_text(row_text(k->rows, i, 0)));
+        W->json->put(out, "value", val_json(row_json(k->rows, i, 1)));
+        W->json->close(out);
+    }
+    W->json->close(out);
+    W->json->close(out);
+    *k->ret_text = W->json->result_text(out);
+    return WHARF_LUA_GIVEN;
+}
+
+static uint32_t set(struct ask *k, wharf_str key)
+{
+    wharf_val absent = val_bool(json_truth(W->json->get(k->args, "if_absent")));
+
+    if (too_large(k, "value"))
+        return mistake(k, "kv.too_large", "a value has at most 64 KiB as JSON");
+    if (!ask(k, set_sql, key, 3, member_json(k, "value"), member_int(k, "ttl"), absent))
+        return away(k);
+    return give(k, "done", val_bool(W->db->count(k->rows) > 0));
+}
+
+static uint32_t incr(struct ask *k, wharf_str key)
+{
+    if (!ask(k, incr_sql, key, 2, member_int(k, "by"), member_int(k, "ttl"), val_null()))
+        return away(k);
+    if (!W->db->count(k->rows))
+        return mistake(k, "kv.not_a_number", "the value is no whole number");
+    return give(k, "value", val_json(row_json(k->rows, 0, 0)));
+}
+
+static uint32_t cas(struct ask *k, wharf_str key)
+{
+    if (too_large(k, "new"))
+        return mistake(k, "kv.too_large", "a value has at most 64 KiB as JSON");
+    if (!ask(k, cas_sql, key, 2, member_json(k, "old"), member_json(k, "new"), val_null()))
+        return away(k);
+    return give(k, "done", val_bool(W->db->count(k->rows) > 0));
+}
+
+uint32_t kv_answer(wharf_req *req, const struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+{
+    struct ask k = {.req = req, .run = a, .args = args, .ret_text = ret_text};
+    wharf_str key = json_text(args, "key");
+
+    if (is(op, "kv.list"))
+        return list(&k);
+    if (!key.n || key.n > KEY_MAX)
+        return mistake(&k, "param.invalid", "a key is a text of 1 to 200 bytes");
+    if (is(op, "kv.set"))
+        return set(&k, key);
+    if (is(op, "kv.incr"))
+        return incr(&k, key);
+    if (is(op, "kv.cas"))
+        return cas(&k, key);
+    if (is(op, "kv.delete")) {
+        if (!ask(&k, delete_sql, key, 0, val_null(), val_null(), val_null()))
+            return away(&k);
+        return give(&k, "done", val_bool(W->db->count(k.rows) > 0 && row_bool(k.rows, 0, 0)));
+    }
+    if (!is(op, "kv.get"))
+        return mistake(&k, "op.unknown", "there is no such function of the store");
+    if (!ask(&k, get_sql, key, 0, val_null(), val_null(), val_null()))
+        return away(&k);
+    if (!W->db->count(k.rows))
+        return WHARF_LUA_GIVEN;
+    return give(&k, "value", val_json(row_json(k.rows, 0, 0)));
+}

@@ -1,0 +1,291 @@
+/* publish.c - from a draft to a version: check, publish, roll back, look at versions (section 4). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "workflows.h"
+#include "workflows.gen.h"
+
+wharf_status check_route(wharf_req *req, void *arg)
+{
+    const wharf_json *body;
+    struct code c;
+    wharf_out *out;
+    wharf_status s = W->req->body(req, &body);
+
+    if (s != WHARF_OK)
+        return s;
+    c = (struct code){.name = WHARF_S("check"),
+        .source = json_text(body, "source"),
+        .files = W->json->get(body, "files"),
+        .triggers = W->json->get(body, "triggers"),
+        .scopes = W->json->get(body, "scopes")};
+    s = code_check(req, &c);
+    if (s == WHARF_OK)
+        s = code_try(req, &c);
+    if (s != WHARF_OK)
+        return s;
+    out = W->req->respond(req, 200, "The workflow can be published");
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "ok", val_bool(true));
+    W->json->close(out);
+    return WHARF_OK;
+}
+
+/* ---- publish ---- */
+
+/* The publisher must hold every scope itself: runs act with them. */
+static wharf_status check_held(wharf_req *req, const wharf_json *scopes)
+{
+    wharf_status s = WHARF_OK;
+
+    for (const wharf_json *e = scopes ? W->json->at(scopes, 0) : NULL; e && s == WHARF_OK; e = W->json->next(e)) {
+        wharf_str scope;
+
+        if (W->json->text(e, &scope))
+            s = W->req->need_scope(req, scope.p);
+    }
+    return s;
+}
+
+static bool has_tests(const struct code *c)
+{
+    for (const wharf_json *f = c->files ? W->json->at(c->files, 0) : NULL; f; f = W->json->next(f)) {
+        wharf_str name = W->json->key(f);
+
+        if (name.n > 5 && !strcmp(name.p + name.n - 5, "_test"))
+            return true;
+    }
+    return false;
+}
+
+static wharf_status check_tests(wharf_req *req, const struct code *c, const wharf_json *body)
+{
+    bool run = true;
+    const wharf_json *told = W->json->get(body, "run_tests");
+
+    if (told)
+        W->json->truth(told, &run);
+    if (run && has_tests(c))
+        return W->err->fail(req, "workflow.tests_failed", "run_tests",
+            "This server can't run the tests of a workflow yet; publish with run_tests false");
+    return WHARF_OK;
+}
+
+static wharf_status insert_version(wharf_req *req, const struct code *c, int64_t number, const wharf_json *body)
+{
+    static const char sql[] =
+        "INSERT INTO workflows.version (organization_id, workflow_id, number, note, sha256, source, files, triggers, "
+        "scopes, settings, "
+        "published_at, published_by, publisher_key) VALUES ($1::text, $2::text, $3::bigint, $4::text, "
+        "encode(sha256(convert_to($5::text || COALESCE($6::jsonb, '{}')::text, 'UTF8')), 'hex'), $5::text, "
+        "COALESCE($6::jsonb, '{}'), "
+        "COALESCE($7::jsonb, '[]'), COALESCE($8::jsonb, '[]'), COALESCE($9::jsonb, '{}'), $10::timestamptz, $11::text, "
+        "$12::text)";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(c->workflow_id), val_int(number),
+        val_text_or_null(json_text(body, "note")), val_text(c->source), val_json(c->files), val_json(c->triggers),
+        val_json(c->scopes), val_json(c->settings), val_time(W->req->now_us(req)), val_text(W->req->actor(req)),
+        val_text(flow_keys->caller(req)->key_id)};
+
+    return W->db->exec(req, sql, args, sizeof(args) / sizeof(args[0]), NULL);
+}
+
+/* The last VERSIONS_KEPT stay. */
+static wharf_status drop_old(wharf_req *req, wharf_str workflow_id, int64_t number)
+{
+    static const char sql[] = "DELETE FROM workflows.version WHERE organization_id = $1::text AND workflow_id = "
+                              "$2::text AND number <= $3::bigint";
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(workflow_id), val_int(number - VERSIONS_KEPT)};
+
+    return number > VERSIONS_KEPT ? W->db->exec(req, sql, args, 3, NULL) : WHARF_OK;
+}
+
+/* The draft goes along when it is what is published; a version that comes back leaves it alone. */
+static wharf_status make_current(wharf_req *req, const struct code *c, int64_t number, int64_t revision)
+{
+    static const char sql[] =
+        "UPDATE workflows.workflow SET published_version = $3::bigint, published_revision = $4::bigint, "
+        "published_at = $5::timestamptz, published_by = $6::text, updated_at = $5::timestamptz, updated_by = $6::text, "
+        "version = version + 1 WHERE organization_id = $1::text AND id = $2::text";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(c->workflow_id), val_int(number),
+        revision ? val_int(revision) : val_null(), val_time(W->req->now_us(req)), val_text(W->req->actor(req))};
+
+    return W->db->exec(req, sql, args, 6, NULL);
+}
+
+static wharf_status last_number(wharf_req *req, wharf_str workflow_id, int64_t *ret)
+{
+    static const char sql[] = "SELECT COALESCE(max(number), 0) FROM workflows.version WHERE organization_id = $1::text "
+                              "AND workflow_id = $2::text";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(workflow_id)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 2, &rows);
+
+    if (s == WHARF_OK)
+        *ret = row_int(rows, 0, 0);
+    return s;
+}
+
+/* In a transaction: what was tried is what is published, or nothing is. */
+static wharf_status store(wharf_req *req, const struct code *c, int64_t revision, const wharf_json *body)
+{
+    const wharf_rec *rec;
+    int64_t number = 0;
+    wharf_status s = W->res->fetch(req, "workflow", c->workflow_id, WHARF_FOR_UPDATE, &rec);
+
+    if (s == WHARF_OK && field_int(rec, WORKFLOW_DRAFT_REVISION) != revision)
+        s = W->err->fail(req, "workflow.draft_conflict", NULL, NULL);
+    if (s == WHARF_OK)
+        s = last_number(req, c->workflow_id, &number);
+    number++;
+    if (s == WHARF_OK)
+        s = insert_version(req, c, number, body);
+    if (s == WHARF_OK)
+        s = make_current(req, c, number, c->version ? 0 : revision);
+    if (s == WHARF_OK)
+        s = drop_old(req, c->workflow_id, number);
+    return s == WHARF_OK ? W->event->emit(req, "workflow.published", "workflow", c->workflow_id, NULL) : s;
+}
+
+static wharf_status stored(wharf_req *req, const struct code *c, int64_t revision, const wharf_json *body)
+{
+    wharf_status s = W->db->begin(req);
+
+    if (s != WHARF_OK)
+        return s;
+    s = store(req, c, revision, body);
+    if (s == WHARF_OK)
+        return W->db->commit(req);
+    W->db->rollback(req);
+    return s;
+}
+
+/* The draft, or the version that the body names. */
+static wharf_status what_to_publish(wharf_req *req, const wharf_json *body, struct code *c, int64_t *ret_revision)
+{
+    const wharf_json *wanted = W->json->get(body, "version");
+    const wharf_rec *rec;
+    int64_t number = 0;
+    bool found = true;
+    wharf_status s = draft_read(req, &rec, c);
+
+    if (s != WHARF_OK)
+        return s;
+    *ret_revision = field_int(rec, WORKFLOW_DRAFT_REVISION);
+    if (wanted && W->json->integer(wanted, &number))
+        s = version_read(req, rec, number, c, &found);
+    if (s == WHARF_OK && !found)
+        s = W->err->fail(req, "not_found", NULL, "The workflow has no version %lld", (long long)number);
+    return s;
+}
+
+wharf_status publish_route(wharf_req *req, void *arg)
+{
+    const wharf_json *body;
+    const wharf_rec *rec;
+    struct code c;
+    int64_t revision = 0;
+    wharf_status s = W->req->body(req, &body);
+
+    if (s == WHARF_OK)
+        s = W->db->begin(req);
+    if (s == WHARF_OK) {
+        s = what_to_publish(req, body, &c, &revision);
+        W->db->rollback(req); /* only read; the code is tried without a transaction */
+    }
+    if (s == WHARF_OK)
+        s = code_check(req, &c);
+    if (s == WHARF_OK)
+        s = code_try(req, &c);
+    if (s == WHARF_OK)
+        s = check_held(req, c.scopes);
+    if (s == WHARF_OK)
+        s = check_tests(req, &c, body);
+    if (s == WHARF_OK)
+        s = stored(req, &c, revision, body);
+    if (s == WHARF_OK)
+        s = W->res->fetch(req, "workflow", c.workflow_id, 0, &rec);
+    if (s == WHARF_OK)
+        W->res->encode(req, W->req->respond(req, 200, "Workflow published"), NULL, rec);
+    return s;
+}
+
+/* ---- versions ---- */
+
+#define COLUMNS "number, note, sha256, published_at, published_by, triggers, scopes"
+
+static void put_version(wharf_out *out, const wharf_rows *rows, size_t i, bool source)
+{
+    wharf_val v;
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "version", val_int(row_int(rows, i, 0)));
+    W->json->put(out, "note", val_text_or_null(row_text(rows, i, 1)));
+    W->json->put(out, "sha256", val_text(row_text(rows, i, 2)));
+    if (W->db->value(rows, i, 3, WHARF_V_TIME_US, &v))
+        W->json->put(out, "published_at", v);
+    W->json->put(out, "published_by", val_text(row_text(rows, i, 4)));
+    W->json->put(out, "triggers", val_json(row_json(rows, i, 5)));
+    W->json->put(out, "scopes", val_json(row_json(rows, i, 6)));
+    if (source) {
+        W->json->put(out, "source", val_text(row_text(rows, i, 7)));
+        W->json->put(out, "files", val_json(row_json(rows, i, 8)));
+        W->json->put(out, "settings", val_json(row_json(rows, i, 9)));
+    }
+    W->json->close(out);
+}
+
+wharf_status versions_route(wharf_req *req, void *arg)
+{
+    static const char sql[] = "SELECT " COLUMNS
+                              " FROM workflows.version WHERE organization_id = $1::text AND workflow_id = $2::text"
+                              " ORDER BY number DESC LIMIT $3::bigint OFFSET $4::bigint";
+    const wharf_rec *rec;
+    const wharf_rows *rows;
+    struct code c;
+    int64_t page, limit, n;
+    wharf_out *out;
+    wharf_status s = draft_read(req, &rec, &c);
+
+    if (s == WHARF_OK)
+        s = W->req->page(req, 25, 100, &page, &limit);
+    if (s != WHARF_OK)
+        return s;
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(c.workflow_id), val_int(limit + 1), val_int((page - 1) * limit)};
+    s = W->db->query(req, sql, args, 4, &rows);
+    if (s != WHARF_OK)
+        return s;
+    n = (int64_t)W->db->count(rows);
+    out = W->req->respond(req, 200, "Versions retrieved");
+    W->json->open(out, NULL, '[');
+    for (int64_t i = 0; i < n && i < limit; i++)
+        put_version(out, rows, (size_t)i, false);
+    W->json->close(out);
+    W->req->paged(req, page, limit, n > limit);
+    return WHARF_OK;
+}
+
+wharf_status version_route(wharf_req *req, void *arg)
+{
+    static const char sql[] =
+        "SELECT " COLUMNS ", source, files, settings FROM workflows.version"
+        " WHERE organization_id = $1::text AND workflow_id = $2::text AND number::text = $3::text";
+    const wharf_rec *rec;
+    const wharf_rows *rows;
+    wharf_str number = {"", 0};
+    struct code c;
+    wharf_status s = draft_read(req, &rec, &c);
+
+    if (s != WHARF_OK)
+        return s;
+    W->req->param(req, "number", &number);
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(c.workflow_id), val_text(number)};
+    s = W->db->query(req, sql, args, 3, &rows);
+    if (s != WHARF_OK)
+        return s;
+    if (!W->db->count(rows))
+        return W->err->fail(req, "not_found", NULL, "The workflow has no version %s", number.p);
+    put_version(W->req->respond(req, 200, "Version retrieved"), rows, 0, true);
+    return WHARF_OK;
+}

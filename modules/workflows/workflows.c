@@ -1,0 +1,105 @@
+/* workflows.c - the module workflows (docs/spec/08-workflows-and-lua.md): what it declares. */
+#include "workflows.h"
+
+#include "workflows.gen.h"
+
+const wharf_host *flow_host;
+const wharf_lua_api *flow_lua;
+const wharf_keys_api *flow_keys;
+
+#define TAG "\"tag\": \"Workflows\", "
+#define RUN "{\"type\": \"object\", \"required\": [\"object\", \"id\", \"workflow_id\", \"status\"]}"
+#define VERSION                                                                                                        \
+    "{\"type\": \"object\", \"required\": [\"version\", \"note\", \"sha256\", \"published_at\", \"published_by\", "    \
+    "\"triggers\", \"scopes\"]}"
+
+static const char check_doc[] =
+    "{\"summary\": \"Compile and load without storing\", " TAG
+    "\"location\": \"none\", \"body\": {\"type\": \"object\", "
+    "\"required\": [\"source\"], \"properties\": {\"source\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": "
+    "262144}, "
+    "\"files\": {\"type\": \"object\"}, \"triggers\": {\"type\": \"array\", \"maxItems\": 20, \"items\": {\"type\": "
+    "\"object\"}}, "
+    "\"scopes\": {\"type\": \"array\", \"maxItems\": 100, \"items\": {\"type\": \"string\"}}}}, "
+    "\"response\": {\"type\": \"object\", \"required\": [\"ok\"]}}";
+static const char publish_doc[] = "{\"summary\": \"Make the draft, or an old version, the current one\", " TAG
+                                  "\"location\": \"row\", \"body\": {\"type\": "
+                                  "\"object\", \"properties\": {\"note\": {\"type\": [\"string\", \"null\"], "
+                                  "\"maxLength\": 1000}, \"version\": {\"type\": "
+                                  "\"integer\", \"minimum\": 1, \"description\": \"An old version that becomes current "
+                                  "again, with a new number.\"}, \"run_tests\": "
+                                  "{\"type\": \"boolean\", \"description\": \"Default: true.\"}}}, \"response\": "
+                                  "{\"type\": \"object\", \"required\": [\"object\", "
+                                  "\"id\", \"version\"]}}";
+static const char versions_doc[] =
+    "{\"summary\": \"Published versions, the newest first\", " TAG
+    "\"location\": \"row\", \"query\": {\"page\": {\"type\": \"integer\"}, \"limit\": {\"type\": "
+    "\"string\"}}, \"response\": {\"type\": \"array\", \"items\": " VERSION "}}";
+static const char version_doc[] = "{\"summary\": \"A published version with its source\", " TAG
+                                  "\"location\": \"row\", \"response\": " VERSION "}";
+static const char run_doc[] = "{\"summary\": \"Run the manual trigger\", " TAG
+                              "\"location\": \"row\", \"body\": {\"type\": \"object\", \"properties\": "
+                              "{\"input\": {\"description\": \"What on_run gets.\"}, \"location_id\": {\"type\": "
+                              "[\"string\", \"null\"], \"maxLength\": 64}, "
+                              "\"version\": {\"type\": \"string\", \"enum\": [\"published\", \"draft\"], "
+                              "\"description\": \"draft needs workflow:write.\"}, "
+                              "\"wait\": {\"type\": \"boolean\", \"enum\": [true], \"description\": \"The answer comes "
+                              "when the run is over.\"}}}, "
+                              "\"response\": " RUN "}";
+static const char show_doc[] = "{\"summary\": \"A run\", " TAG "\"location\": \"via\", \"response\": " RUN "}";
+
+#define TEXT(doc)                                                                                                      \
+    {                                                                                                                  \
+        doc, sizeof(doc) - 1                                                                                           \
+    }
+
+static const wharf_route routes[] = {
+    {WHARF_HEAD(wharf_route), "POST", "/v1/workflows/check", "workflow:write", TEXT(check_doc), check_route, NULL,
+        WHARF_R_NO_TX, 0},
+    {WHARF_HEAD(wharf_route), "POST", "/v1/workflows/:workflow/publish", "workflow:write", TEXT(publish_doc),
+        publish_route, NULL, WHARF_R_NO_TX, 0},
+    {WHARF_HEAD(wharf_route), "GET", "/v1/workflows/:workflow/versions", "workflow:read", TEXT(versions_doc),
+        versions_route, NULL, WHARF_R_READONLY, 0},
+    {WHARF_HEAD(wharf_route), "GET", "/v1/workflows/:workflow/versions/:number", "workflow:read", TEXT(version_doc),
+        version_route, NULL, WHARF_R_READONLY, 0},
+    {WHARF_HEAD(wharf_route), "POST", "/v1/workflows/:workflow/run", "workflow:read", TEXT(run_doc), run_route, NULL,
+        WHARF_R_NO_TX | WHARF_R_LONG, 0},
+    {WHARF_HEAD(wharf_route), "GET", "/v1/workflows/runs/:run", "workflow:read", TEXT(show_doc), run_show_route, NULL,
+        WHARF_R_READONLY, 0},
+};
+
+static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+{
+    const wharf_resource workflow = {.head = WHARF_HEAD(wharf_resource),
+        .name = "workflow",
+        .definition_hash = WORKFLOW_DEFINITION_HASH,
+        .definition = WORKFLOW_DEFINITION,
+        .hooks = &workflow_hooks};
+    const wharf_resource run = {.head = WHARF_HEAD(wharf_resource),
+        .name = "workflow_run",
+        .definition_hash = WORKFLOW_RUN_DEFINITION_HASH,
+        .definition = WORKFLOW_RUN_DEFINITION};
+
+    MIGRATIONS(api, d);
+    api->errors(d, (wharf_str)ERRORS);
+    api->resource(d, &workflow);
+    api->resource(d, &run);
+    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+        api->route(d, &routes[i]);
+}
+
+static wharf_status start(wharf_plugin *self, wharf_req *req)
+{
+    flow_lua = W->service(self, "wharf.lua", 1, 0);
+    flow_keys = W->service(self, "wharf.keys", 1, 0);
+    return flow_lua && flow_keys ? WHARF_OK : WHARF_UNAVAILABLE;
+}
+
+const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
+{
+    static const wharf_plugin_desc desc = {
+        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+
+    flow_host = host;
+    return &desc;
+}

@@ -1,0 +1,99 @@
+/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.0 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
+ *
+ * A run is done in a sandboxed process of its own (docs/cells.md), which asks for everything that is outside of it: the answer function of the
+ * caller decides. Whatever the code does, run() comes back by the wall clock of its limits and 50 ms. Rules of this header: wharf/plugin.h. All
+ * functions are [worker].
+ */
+#ifndef WHARF_SERVICE_LUA_H
+#define WHARF_SERVICE_LUA_H
+
+#include "wharf/plugin.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum wharf_lua_answer {
+    WHARF_LUA_GIVEN = 0,   /* the text is the JSON of the result, or empty: nothing */
+    WHARF_LUA_REFUSED = 1, /* {"code","message","status"?,"errors"?}: the author gets nil, err */
+    WHARF_LUA_MISTAKE = 2, /* {"code","message"}: raised where the author called */
+    WHARF_LUA_ENDED = 3    /* {"code","message"}: the run is over */
+};
+
+/* One question of the run: an op of kernel/lua/sandbox/ops.md and its arguments. args is never NULL. Also called for "log". What
+ * it allocates in the request is gone after its answer; of what was made before the run only JSON writers may be written to. Problems that it adds
+ * are to be cleared. */
+typedef uint32_t wharf_lua_answer_fn(wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text);
+
+typedef struct wharf_lua_file {
+    wharf_str name, text; /* "main", "lib.address" */
+} wharf_lua_file;
+
+typedef struct wharf_lua_spec {
+    wharf_head head;
+    uint32_t n_files, n_handlers;       /* at most 32 files */
+    const wharf_lua_file *files;        /* "main" among them */
+    const wharf_str *handlers;          /* with an empty handler: all files are compiled, main is loaded, and its table must have these functions */
+    wharf_str handler;
+    wharf_str arg, context;             /* JSON */
+    wharf_str keep;                     /* member of the argument that is given back as it is afterwards; empty: none */
+    uint64_t instructions, memory, seed;
+    int64_t wall_us;
+    uint64_t result_max;                /* bytes */
+    wharf_lua_answer_fn *answer;
+    void *answer_arg;
+} wharf_lua_spec;
+
+enum wharf_lua_end {
+    WHARF_LUA_OK = 0,
+    WHARF_LUA_RAISED = 1,
+    WHARF_LUA_COMPILE = 2,  /* the text is no Lua */
+    WHARF_LUA_REJECTED = 3, /* wharf.reject */
+    WHARF_LUA_FAILED = 4,   /* wharf.fail */
+    WHARF_LUA_OVER = 5,     /* a limit: code is workflow.budget_… or what an answer said */
+    WHARF_LUA_DIED = 6,     /* the process did; nothing is known of why */
+    WHARF_LUA_NO_CELL = 7   /* no process was free within 50 ms; nothing was run */
+};
+
+typedef struct wharf_lua_outcome {
+    wharf_head head;
+    uint32_t end;                       /* WHARF_LUA_* of wharf_lua_end */
+    int32_t status;                     /* of an error table; 0: none */
+    int32_t retry;                      /* wharf.fail: 1, 0; -1: not told */
+    uint32_t depth;                     /* how many runs this one is inside of */
+    int64_t after_ms;                   /* wharf.fail; -1: not told */
+    wharf_str code, message, field;     /* without file and line */
+    const wharf_json *error;            /* as docs/spec/08-workflows-and-lua.md section 7 shows it, code as above; NULL when all is well */
+    const wharf_json *result, *kept;    /* or NULL */
+    uint64_t instructions, memory_peak;
+    int64_t cpu_us, duration_us;
+} wharf_lua_outcome;
+
+/* Whom wharf.api acts for. */
+typedef struct wharf_lua_actor wharf_lua_actor;
+
+typedef struct wharf_lua_rights {
+    wharf_head head;
+    wharf_str key_id;                   /* of the publisher: no right goes beyond what it has now */
+    const wharf_json *scopes;           /* array of texts, area:read or area:write */
+    const wharf_json *locations;        /* array of ids, or NULL: all of the publisher's */
+    uint32_t callers_locations;         /* not 0: only those that the caller of this request reaches */
+    uint32_t reserved;
+    wharf_str actor_id, actor_name;     /* who changes what is changed: type "workflow" */
+} wharf_lua_rights;
+
+typedef struct wharf_lua_api {
+    wharf_head head;
+    /* Not inside of a transaction. The outcome's head is set by the caller; members that its size does not reach are left out. WHARF_OK however
+     * the run ends; else a problem of the server's was told. */
+    wharf_status (*run)(wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *ret_outcome);
+    /* NULL in *ret_actor: the publisher's key is gone, revoked or of somebody who is disabled. */
+    wharf_status (*actor)(wharf_req *req, const wharf_lua_rights *rights, wharf_lua_actor **ret_actor);
+    /* Answers "api.get", "api.post" and "api.delete". default_key: Idempotency-Key of a write whose args have none. */
+    uint32_t (*call)(wharf_req *req, wharf_lua_actor *actor, wharf_str op, const wharf_json *args, wharf_str default_key, wharf_str *ret_text);
+} wharf_lua_api;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

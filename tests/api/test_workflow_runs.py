@@ -1,0 +1,136 @@
+"""Runs of workflows while their caller waits (spec 08 sections 3, 5, 6 and 7): what they may do, how they end, what is kept of them."""
+import concurrent.futures
+
+import pytest
+
+from wharf import make_location
+
+FLOWS = "/v1/workflows"
+
+
+@pytest.fixture
+def run(client):
+    """Publishes the body of a handler and runs it."""
+    made = []
+
+    def one(body, input=None, expect=200, scopes=(), caller=None, files=None, **more):
+        row = client.post(FLOWS, {"name": f"Flow {len(made)}", "source": f"local M = {{}} function M.on_run(input, ctx)\n{body}\nend return M",
+                                  "triggers": [{"type": "manual"}], "scopes": list(scopes), "files": files or {}}, expect=201).data
+        made.append(row["id"])
+        client.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
+        return (caller or client).post(f"{FLOWS}/{row['id']}/run", {"input": input if input is not None else {}, **more}, expect=expect)
+    yield one
+    for id in made:
+        client.delete(f"{FLOWS}/{id}")
+
+
+def test_a_run_and_its_record(client, run):
+    r = run("print('working', input.n)\nwharf.log.warn('careful', {n = input.n})\nreturn {twice = input.n * 2, seed = ctx.run.seed}", {"n": 21}).data
+    assert r["object"] == "workflow_run" and r["id"].startswith("wkf_run_") and r["status"] == "succeeded" and r["error"] is None
+    assert r["output"] == {"value": {"twice": 42, "seed": int(r["seed"])}} and r["input"] == {"value": {"n": 21}}
+    assert r["trigger"] == {"type": "manual"} and r["version"] == 1 and r["attempt"] == 1 and r["key"] == r["id"] and r["depth"] == 0
+    assert [(line["level"], line["message"], line["fields"], line["file"], line["line"]) for line in r["logs"]] == [
+        ("info", "working\t21", None, "main.lua", 2), ("warn", "careful", {"n": 21}, "main.lua", 3)]
+    assert r["usage"]["memory_peak"] > 10000 and r["usage"]["api_calls"] == 0 and r["duration_ms"] < 10000
+    assert client.get(f"{FLOWS}/runs/{r['id']}").data == r
+    listed = client.get(f"{FLOWS}/{r['workflow_id']}/runs").data
+    assert [x["id"] for x in listed] == [r["id"]] and "logs" not in listed[0]
+    assert client.get(f"{FLOWS}/{r['workflow_id']}/runs?status=failed").data == []
+    client.refused("GET", f"{FLOWS}/runs/wkf_run_0000000000000000000000", 404, "not_found")
+
+
+def test_how_runs_end(client, org, run):
+    reader = org.client("workflow:read")
+    for body, status, code, error in (
+            ("error('broken')", 400, "workflow.failed", "main.lua:2: broken"),
+            ("local x = nil; return x.y", 400, "workflow.failed", "main.lua:2: attempt to index a nil value (local 'x')"),
+            ("while true do pcall(function() while true do end end) end", 400, "workflow.budget_instructions", "main.lua:2"),
+            ("local t = {} while true do t[#t + 1] = ('x'):rep(100000) .. #t end", 400, "workflow.budget_memory", "main.lua:2"),
+            ("for i = 1, 60 do wharf.api.get('/v1/locations') end", 400, "workflow.budget_calls", "main.lua:2"),
+            ("wharf.reject('no_stock', 'nothing left', 'quantity')", 400, "workflow.rejected", "quantity"),
+            ("wharf.fail('later')", 400, "workflow.failed", "main.lua:2: later"),
+            ("return ('x'):rep(1100000)", 400, "workflow.failed", "the result is larger than 1048576 bytes"),
+            ("return print", 400, "workflow.failed", "a function can't be written as JSON"),
+            ("wharf.http.get('https://example.com')", 400, "workflow.failed", "not available on this server yet")):
+        r = run(body, expect=status)
+        assert r.code == code and any(error in e for e in r.errors), (body, r.code, r.errors)
+        kept = client.get(f"{FLOWS}/{r.message.split()[-1].rstrip(')')}/runs").data[0]
+        kept = client.get(f"{FLOWS}/runs/{kept['id']}").data
+        assert kept["status"] == ("rejected" if code == "workflow.rejected" else "failed") and kept["error"]["code"] == code
+        assert kept["output"] is None and kept["id"] in r.message
+    r = run("error({code = 'stock.empty', message = 'nothing left', status = 409})", expect=400)
+    assert "custom.stock.empty" in r.errors and r.message.startswith("nothing left (run wkf_run_")
+    r = run("\nerror('secret place')", expect=400, caller=reader)
+    assert not r.errors and r.message.startswith("secret place (run ")  # where it went wrong is for authors
+    r = client.get(f"{FLOWS}/runs/{r.message.split()[3]}").data
+    assert r["error"]["line"] == 3 and r["error"]["traceback"][0]["function"] == "on_run"
+    assert [line["line"] for line in r["error"]["snippet"]] == [1, 2, 3, 4]
+
+
+def test_the_api_from_inside(client, org, run):
+    r = run("""local made = assert(wharf.api.post('/v1/locations', {name = input.name, address = input.address}))
+local same, err, meta = wharf.api.get('/v1/locations/' .. made.id)
+local _, missing = wharf.api.get('/v1/locations/loc_0000000000000000000000')
+local _, bad = wharf.api.post('/v1/locations', {})
+local names = {} for l in wharf.api.list('/v1/locations', {search = input.name}) do names[#names + 1] = l.name end
+return {id = made.id, same = same.id == made.id, status = meta.status, missing = {missing.code, missing.status}, bad = bad.code, names = names}""",
+            {"name": "Made inside", "address": "1 Main St, Springfield, IL 62701, US"}, scopes=["locations:write"]).data
+    out = r["output"]["value"]
+    assert out["same"] and out["status"] == 200 and out["missing"] == ["not_found", 404] and out["bad"] == "validation.failed"
+    assert out["names"] == ["Made inside"] and r["usage"]["api_calls"] == 5
+    assert client.get(f"/v1/locations/{out['id']}").data["name"] == "Made inside"
+    (actor,) = org.server.sql("SELECT actor_type || ' ' || actor_id FROM wharf.event WHERE resource_id = %s", out["id"])[0]
+    assert actor == f"workflow {r['workflow_id']}"
+
+
+def test_rights(client, org, run):
+    here, there = make_location(client, "R here")["id"], make_location(client, "R there")["id"]
+    look = "local d, e = wharf.api.get('/v1/locations/' .. input.id) return e and e.code or d.id"
+    reader = org.client("workflow:read")
+    assert run(look, {"id": here}, scopes=["locations:read"], caller=reader).data["output"]["value"] == here  # the caller needs workflow:read alone
+    assert run(look, {"id": here}).data["output"]["value"] == "scope_access"  # what is not in scopes is refused
+    bound = org.client("workflow:read", locations=[here])
+    assert run(look, {"id": there}, scopes=["locations:read"], caller=bound).data["output"]["value"] == "location_access"
+    kernel = "local d, e = wharf.api.get('/v1/openapi.json') return e.code"
+    assert run(kernel, scopes=["locations:read"]).data["output"]["value"] == "route.not_found"
+
+
+def test_a_publisher_who_is_gone(client, org):
+    key = client.post("/v1/api-keys", {"name": "publisher", "scopes": ["workflow:write"]}, expect=201).data
+    from wharf import Client
+    row = client.post(FLOWS, {"name": "Orphan", "source": "return {on_run = function() return 1 end}", "triggers": [{"type": "manual"}]}, expect=201).data
+    Client(org.server, key["api_key"]).post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
+    client.post(f"{FLOWS}/{row['id']}/run", {}, expect=200)
+    client.delete(f"/v1/api-keys/{key['id']}")
+    client.refused("POST", f"{FLOWS}/{row['id']}/run", 409, "workflow.publisher_inactive", body={})
+    client.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
+    client.post(f"{FLOWS}/{row['id']}", {"enabled": False}, expect=200)
+    client.refused("POST", f"{FLOWS}/{row['id']}/run", 409, "workflow.disabled", body={})
+
+
+def test_the_store(client, run):
+    r = run("""local kv = wharf.kv
+local out = {kv.get('a') == nil, kv.set('a', {1}), kv.get('a')[1], kv.set('a', 2, {if_absent = true}), kv.incr('n', 5), kv.incr('n'), kv.cas('n', 6, 'x'),
+  kv.cas('n', 6, 'y'), kv.cas('new', nil, 1), kv.cas('new', nil, 2), kv.get('n'), kv.delete('a'), kv.delete('a'), #kv.list(''), kv.list('ne')[1].key}
+kv.set('gone', 1, {ttl = -1})
+out[#out + 1] = kv.get('gone') == nil
+out[#out + 1] = kv.set('gone', 2, {if_absent = true})
+out[#out + 1] = pcall(kv.incr, 'n')
+kv.set('null', wharf.null)
+out[#out + 1] = kv.get('null') == wharf.null
+return out""").data
+    assert r["output"]["value"] == [True, True, 1, False, 5, 6, True, False, True, False, "x", True, False, 2, "new", True, True, False, True]
+
+
+def test_files_and_zones(run):
+    r = run("local lib = require('lib.sum') return {lib(1, 2), wharf.time.format(0, '%H', 'Europe/Berlin')}", files={"lib.sum": "return function(a, b) return a + b end"})
+    assert r.data["output"]["value"] == [3, "01"]
+
+
+def test_runs_do_not_see_each_other(client):
+    row = client.post(FLOWS, {"name": "Alone", "source": "return {on_run = function(i) x = (x or 0) + 1 string.y = (string.y or 0) + 1 return {x, string.y} end}",
+                              "triggers": [{"type": "manual"}]}, expect=201).data
+    client.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: client.request("POST", f"{FLOWS}/{row['id']}/run", {}), range(24)))
+    assert all(a.status == 503 or a.data["output"]["value"] == [1, 1] for a in answers) and any(a.status == 200 for a in answers)

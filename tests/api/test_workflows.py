@@ -1,0 +1,136 @@
+"""Workflows: drafts, checking, publishing, versions (spec 08 sections 1, 3 and 4). Runs: test_workflow_runs.py."""
+import pytest
+
+from wharf import make_location
+
+FLOWS = "/v1/workflows"
+MANUAL = [{"type": "manual"}]
+HELLO = "local M = {}\nfunction M.on_run(input, ctx) return {hello = input.name} end\nreturn M\n"
+
+
+def flow(client, name="Hello", source=HELLO, **more):
+    return client.post(FLOWS, {"name": name, "source": source, "triggers": MANUAL, **more}, expect=201).data
+
+
+def test_a_draft(fresh):
+    client = fresh.client()
+    row = flow(client, description="Says hello", settings={"a": 1}, scopes=["locations:read"])
+    assert row["object"] == "workflow" and row["id"].startswith("wkf_") and row["status"] == "draft" and row["has_draft"] is True
+    assert row["enabled"] is True and row["version"] is None and row["allowed_locations"] is None and row["draft_revision"] == 1
+    assert row["source"] == HELLO and row["files"] == {} and row["settings"] == {"a": 1}
+    client.refused("POST", FLOWS, 409, "workflow.exists", ["name"], body={"name": "Hello", "source": HELLO})
+    changed = client.post(f"{FLOWS}/{row['id']}", {"source": HELLO + "-- more", "if_revision": 1}, expect=200).data
+    assert changed["draft_revision"] == 2
+    client.refused("POST", f"{FLOWS}/{row['id']}", 409, "workflow.draft_conflict", ["if_revision"], body={"source": HELLO, "if_revision": 1})
+    assert client.post(f"{FLOWS}/{row['id']}", {"enabled": False}, expect=200).data["draft_revision"] == 2
+    listed = client.get(FLOWS + "?search=hello").data
+    assert [w["id"] for w in listed] == [row["id"]] and "source" not in listed[0] and "files" not in listed[0]
+    assert client.get(FLOWS + "?status=published").data == [] and len(client.get(FLOWS + "?status=draft&enabled=false").data) == 1
+    client.delete(f"{FLOWS}/{row['id']}")
+    assert [e[0] for e in fresh.events(row["id"])] == ["workflow.created", "workflow.updated", "workflow.updated", "workflow.deleted"]
+
+
+@pytest.mark.parametrize("more, code, errors", [
+    ({"files": {"Lib": "return 1"}}, "validation.failed", ["files.Lib"]),
+    ({"files": {"a..b": "return 1"}}, "validation.failed", ["files.a..b"]),
+    ({"files": {"main": "return 1"}}, "validation.failed", ["files.main"]),
+    ({"files": {"wharf.text": "return 1"}}, "validation.failed", ["files.wharf.text"]),
+    ({"files": {"lib": 1}}, "validation.failed", ["files.lib"]),
+    ({"files": {f"f{i}": "" for i in range(21)}}, "validation.failed", ["files"]),
+    ({"files": {"a": "-" * 300000, "b": "-" * 300000}}, "validation.failed", ["files"]),
+    ({"source": "-" * 262145}, "validation.failed", ["source"]),
+    ({"settings": {"x": "y" * 66000}}, "validation.failed", ["settings"]),
+    ({"scopes": ["everything:write"]}, "validation.failed", ["scopes.0"]),
+    ({"scopes": ["locations:read", "locations"]}, "validation.failed", ["scopes.1"]),
+    ({"triggers": [{"type": "event", "events": ["*"]}]}, "workflow.trigger_invalid", ["triggers.0"]),
+    ({"triggers": [{"type": "manual"}, {"type": "cron"}]}, "workflow.trigger_invalid", ["triggers.1"]),
+    ({"triggers": [{"type": "manual", "input_schema": {}}]}, "workflow.trigger_invalid", ["triggers.0"]),
+    ({"triggers": [{"type": "manual"}, {"type": "manual"}]}, "workflow.trigger_invalid", ["triggers"])])
+def test_what_may_not_stand_in_one(client, more, code, errors):
+    client.refused("POST", FLOWS, 400, code, errors, body={"name": "Bad", "source": HELLO, **more})
+
+
+def test_check(client):
+    assert client.post(FLOWS + "/check", {"source": HELLO, "triggers": MANUAL}, expect=200).data == {"ok": True}
+    for body, code, error in (
+            ({"source": "local M = {\nx = = 1}"}, "workflow.compile_error", "check/main.lua:2: unexpected symbol near '='"),
+            ({"source": "return {}", "files": {"lib": "return 1 1"}}, "workflow.compile_error", "check/lib.lua:1: <eof> expected near '1'"),
+            ({"source": "return 5"}, "workflow.load_error", "main.lua returns no table of handlers; end it with 'return M'"),
+            ({"source": "\nerror('no')"}, "workflow.load_error", "check/main.lua:2: no"),
+            ({"source": "while true do end"}, "workflow.load_error",
+             "check/main.lua:1: the run took more instructions than it may; do less, or in several runs"),
+            ({"source": "local t = {} for i = 1, 1e5 do t[i] = ('x'):rep(1e6) end"}, "workflow.load_error",
+             "check/main.lua:1: the run needed more memory than it may have"),
+            # one instruction that never ends: its process is killed
+            ({"source": "return ('a'):rep(40000):find(('.-'):rep(8) .. 'b')"}, "workflow.load_error", "the run took more time than it may"),
+            ({"source": "return {}", "triggers": MANUAL}, "workflow.trigger_invalid",
+             "check/main.lua: a trigger needs the function on_run in the table that main.lua returns"),
+            ({"source": "wharf.api.get('/v1/locations')"}, "workflow.load_error",
+             "check/main.lua:1: this is not available while the main file is loaded (op.unknown)")):
+        r = client.refused("POST", FLOWS + "/check", 400, code, body=body)
+        assert r.errors == [error] or error in r.errors[0], r.errors
+
+
+def test_publish_and_roll_back(fresh):
+    client = fresh.client()
+    row = flow(client, source="return {on_run = function() return 1 end}")
+    path = f"{FLOWS}/{row['id']}"
+    client.refused("POST", path + "/run", 409, "workflow.not_published", body={})
+    one = client.post(path + "/publish", {"note": "first"}, expect=200).data
+    assert one["version"] == 1 and one["status"] == "published" and one["has_draft"] is False and one["published_at"]
+    client.post(path, {"source": "return {on_run = function() return 2 end}"}, expect=200)
+    assert client.get(path).data["has_draft"] is True
+    assert client.post(path + "/run", {}, expect=200).data["output"] == {"value": 1}  # the draft is not what runs
+    assert client.post(path + "/run", {"version": "draft"}, expect=200).data["output"] == {"value": 2}
+    assert client.post(path + "/publish", {}, expect=200).data["version"] == 2
+    assert client.post(path + "/run", {}, expect=200).data["output"] == {"value": 2}
+    back = client.post(path + "/publish", {"version": 1, "note": "back"}, expect=200).data
+    assert back["version"] == 3 and back["source"].endswith("2 end}") and back["has_draft"] is True
+    assert client.post(path + "/run", {}, expect=200).data["output"] == {"value": 1}
+    versions = client.get(path + "/versions").data
+    assert [v["version"] for v in versions] == [3, 2, 1] and [v["note"] for v in versions] == ["back", None, "first"]
+    assert versions[0]["sha256"] == versions[2]["sha256"] != versions[1]["sha256"] and "source" not in versions[0]
+    assert client.get(path + "/versions?limit=1&page=2").data[0]["version"] == 2
+    assert client.get(path + "/versions/2").data["source"].endswith("2 end}")
+    for missing in ("9", "x"):
+        client.refused("GET", f"{path}/versions/{missing}", 404, "not_found")
+    client.refused("POST", path + "/publish", 404, "not_found", body={"version": 9})
+    assert [e[0] for e in fresh.events(row["id"])].count("workflow.published") == 3
+
+
+def test_nothing_is_published_that_does_not_work(client):
+    row = flow(client, name="Broken", source="return {}")
+    path = f"{FLOWS}/{row['id']}"
+    r = client.refused("POST", path + "/publish", 400, "workflow.trigger_invalid", body={})
+    assert "broken/main.lua" in r.errors[0]
+    client.post(path, {"source": HELLO, "files": {"lib_test": "return 1"}}, expect=200)
+    client.refused("POST", path + "/publish", 400, "workflow.tests_failed", ["run_tests"], body={})
+    assert client.post(path + "/publish", {"run_tests": False}, expect=200).data["version"] == 1
+
+
+def test_publishing_needs_every_scope(org, client):
+    row = flow(client, name="Scopes", scopes=["locations:read", "users:write"])
+    path = f"{FLOWS}/{row['id']}/publish"
+    poor = org.client("workflow:write,locations:read")
+    poor.refused("POST", path, 403, "scope_access", ["users:write"], body={})
+    assert org.client("workflow:write,locations:read,users:write").post(path, {}, expect=200).data["version"] == 1
+    org.client("workflow:read").refused("POST", path, 403, "scope_access", ["workflow:write"], body={})
+
+
+def test_locations(fresh):
+    client = fresh.client()
+    here, there = (make_location(client, name)["id"] for name in ("Here", "There"))
+    mine, theirs, everywhere = (flow(client, name=n, allowed_locations=a)["id"] for n, a in (("mine", [here]), ("theirs", [there]), ("all", [])))
+    assert client.get(f"{FLOWS}/{mine}").data["allowed_locations"] == [here] and client.get(f"{FLOWS}/{everywhere}").data["allowed_locations"] is None
+    bound = fresh.client("workflow:write", locations=[here])
+    assert {w["id"] for w in bound.get(FLOWS).data} == {mine, everywhere}
+    bound.refused("GET", f"{FLOWS}/{theirs}", 403, "location_access")
+    bound.refused("POST", f"{FLOWS}/{theirs}/publish", 403, "location_access", body={})
+    assert set(client.get(f"{FLOWS}?location_id={there}").ids) >= {theirs}
+    client.refused("POST", FLOWS, 400, "validation.failed", body={"name": "x", "source": HELLO, "allowed_locations": ["loc_0000000000000000000000"]})
+    bound.refused("POST", FLOWS, 403, "location_access", ["allowed_locations"], body={"name": "no list", "source": HELLO})
+    bound.refused("POST", f"{FLOWS}/{mine}", 403, "location_access", ["allowed_locations"], body={"allowed_locations": None})
+    assert bound.post(FLOWS, {"name": "listed", "source": HELLO, "allowed_locations": [here]}, expect=201).data["allowed_locations"] == [here]
+    client.post(f"{FLOWS}/{mine}/publish", {}, expect=200)
+    assert client.post(f"{FLOWS}/{mine}/run", {"input": {"name": "x"}, "location_id": here}, expect=200).data["location_id"] == here
+    client.refused("POST", f"{FLOWS}/{mine}/run", 403, "location_access", body={"location_id": there})
