@@ -309,6 +309,17 @@ def test_groups_of_a_contact(client):
     assert client.post(where, {"groups": {"add": ["grp_0000000000000000000000"]}}, expect=400).errors == ["groups.add.0"]
 
 
+def test_two_hundred_groups_of_a_contact(client, server):
+    c, g = make(client), group(client, "One more")
+    where = f"{CONTACTS}/{c['id']}"
+    assert client.post(where, {"groups": [f"grp_{i:022}" for i in range(201)]}, expect=400).errors == ["groups"]
+    server.sql("UPDATE contacts.contact SET groups = (SELECT jsonb_agg('grp_' || lpad(n::text, 22, '0')) FROM generate_series(1, 200) n) WHERE id = %s", c["id"])
+    assert client.post(f"{GROUPS}/{g['id']}", {"add": [c["id"]]}, expect=400).errors == ["add.0"]
+    assert client.post(where, {"groups": {"add": [g["id"]]}}, expect=400).errors == ["groups"]
+    server.sql("UPDATE contacts.contact SET groups = groups - 0 WHERE id = %s", c["id"])
+    assert client.post(f"{GROUPS}/{g['id']}", {"add": [c["id"]]}, expect=200).data["children_count"] == 1
+
+
 def test_deleted_contacts_leave_their_groups(client):
     g = group(client, "Leaving")
     c = make(client, groups=[g["id"]])
