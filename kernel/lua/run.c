@@ -13,7 +13,14 @@
 #include "util/time.h"
 #include "util/zone.h"
 
-enum { WAIT_US = 50000, ASK_MAX = 4 << 20, CALL_MAX = 8 << 20, ZONE_MAX = 64 << 10, CPU_S = 70 };
+enum {
+    WAIT_US = 50000,
+    CHECK_WAIT_US = 5000000,
+    ASK_MAX = 4 << 20,
+    CALL_MAX = 8 << 20,
+    ZONE_MAX = 64 << 10,
+    CPU_S = 70
+};
 
 static const struct cell_kind lua_kind = {.name = "lua",
     .min = 4,
@@ -181,7 +188,8 @@ bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcom
 {
     struct cell_pool *pool = cell_shared_pool(&cells, &lua_kind, req->engine->config->cell_dir);
     int64_t started_us = clock_monotonic_us();
-    struct cell_call call = {.deadline_us = started_us + spec->wall_us + LUA_GRACE_MS * 1000, .wait_us = WAIT_US};
+    struct cell_call call = {.deadline_us = started_us + spec->wall_us + LUA_GRACE_MS * 1000,
+        .wait_us = spec->handler.n ? WAIT_US : CHECK_WAIT_US};
     struct cell_run *run;
     enum cell_event e;
     struct buf text;

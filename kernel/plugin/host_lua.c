@@ -18,6 +18,8 @@ static wharf_status l_run(wharf_req *req, const wharf_lua_spec *spec, wharf_lua_
         return req_fail(req, "internal", NULL, "a run inside of a transaction would hold it as long as it likes");
     if (!lua_run(req, spec, &o))
         return req_fail(req, "overloaded", NULL, "workflows can't be run here: the program wharf-cell-lua is missing");
+    if (o.end == WHARF_LUA_NO_CELL)
+        req->retry_after = 1;
     memcpy(ret_outcome, &o, ret_outcome->head.size < sizeof(o) ? ret_outcome->head.size : sizeof(o));
     return WHARF_OK;
 }

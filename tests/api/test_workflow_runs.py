@@ -1,11 +1,24 @@
 """Runs of workflows while their caller waits (spec 08 sections 3, 5, 6 and 7): what they may do, how they end, what is kept of them."""
 import concurrent.futures
+import time
 
 import pytest
 
 from wharf import make_location
 
 FLOWS = "/v1/workflows"
+
+
+def asked(client, id, body, expect=200):
+    """A run that finds no process within 50 ms is refused, and may be asked for again."""
+    for _ in range(100):
+        r = client.request("POST", f"{FLOWS}/{id}/run", body)
+        if r.status != 503:
+            break
+        assert r.code == "overloaded" and r.headers["Retry-After"]
+        time.sleep(0.05)
+    assert r.status == expect, r
+    return r
 
 
 @pytest.fixture
@@ -18,7 +31,7 @@ def run(client):
                                   "triggers": [{"type": "manual"}], "scopes": list(scopes), "files": files or {}}, expect=201).data
         made.append(row["id"])
         client.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
-        return (caller or client).post(f"{FLOWS}/{row['id']}/run", {"input": input if input is not None else {}, **more}, expect=expect)
+        return asked(caller or client, row["id"], {"input": input if input is not None else {}, **more}, expect)
     yield one
     for id in made:
         client.delete(f"{FLOWS}/{id}")
@@ -62,7 +75,7 @@ def test_how_runs_end(client, org, run):
     assert "custom.stock.empty" in r.errors and r.message.startswith("nothing left (run wkf_run_")
     r = run("\nerror('secret place')", expect=400, caller=reader)
     assert not r.errors and r.message.startswith("secret place (run ")  # where it went wrong is for authors
-    r = client.get(f"{FLOWS}/runs/{r.message.split()[3]}").data
+    r = client.get(f"{FLOWS}/runs/{r.message.split('(run ')[1].split()[0]}").data
     assert r["error"]["line"] == 3 and r["error"]["traceback"][0]["function"] == "on_run"
     assert [line["line"] for line in r["error"]["snippet"]] == [1, 2, 3, 4]
 
@@ -100,7 +113,7 @@ def test_a_publisher_who_is_gone(client, org):
     from wharf import Client
     row = client.post(FLOWS, {"name": "Orphan", "source": "return {on_run = function() return 1 end}", "triggers": [{"type": "manual"}]}, expect=201).data
     Client(org.server, key["api_key"]).post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
-    client.post(f"{FLOWS}/{row['id']}/run", {}, expect=200)
+    asked(client, row["id"], {})
     client.delete(f"/v1/api-keys/{key['id']}")
     client.refused("POST", f"{FLOWS}/{row['id']}/run", 409, "workflow.publisher_inactive", body={})
     client.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
@@ -132,5 +145,5 @@ def test_runs_do_not_see_each_other(client):
                               "triggers": [{"type": "manual"}]}, expect=201).data
     client.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda _: client.request("POST", f"{FLOWS}/{row['id']}/run", {}), range(24)))
-    assert all(a.status == 503 or a.data["output"]["value"] == [1, 1] for a in answers) and any(a.status == 200 for a in answers)
+        answers = list(pool.map(lambda _: asked(client, row["id"], {}), range(24)))
+    assert all(a.data["output"]["value"] == [1, 1] for a in answers)

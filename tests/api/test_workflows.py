@@ -1,6 +1,7 @@
 """Workflows: drafts, checking, publishing, versions (spec 08 sections 1, 3 and 4). Runs: test_workflow_runs.py."""
 import pytest
 
+from test_workflow_runs import asked
 from wharf import make_location
 
 FLOWS = "/v1/workflows"
@@ -80,13 +81,13 @@ def test_publish_and_roll_back(fresh):
     assert one["version"] == 1 and one["status"] == "published" and one["has_draft"] is False and one["published_at"]
     client.post(path, {"source": "return {on_run = function() return 2 end}"}, expect=200)
     assert client.get(path).data["has_draft"] is True
-    assert client.post(path + "/run", {}, expect=200).data["output"] == {"value": 1}  # the draft is not what runs
-    assert client.post(path + "/run", {"version": "draft"}, expect=200).data["output"] == {"value": 2}
+    assert asked(client, row["id"], {}).data["output"] == {"value": 1}  # the draft is not what runs
+    assert asked(client, row["id"], {"version": "draft"}).data["output"] == {"value": 2}
     assert client.post(path + "/publish", {}, expect=200).data["version"] == 2
-    assert client.post(path + "/run", {}, expect=200).data["output"] == {"value": 2}
+    assert asked(client, row["id"], {}).data["output"] == {"value": 2}
     back = client.post(path + "/publish", {"version": 1, "note": "back"}, expect=200).data
     assert back["version"] == 3 and back["source"].endswith("2 end}") and back["has_draft"] is True
-    assert client.post(path + "/run", {}, expect=200).data["output"] == {"value": 1}
+    assert asked(client, row["id"], {}).data["output"] == {"value": 1}
     versions = client.get(path + "/versions").data
     assert [v["version"] for v in versions] == [3, 2, 1] and [v["note"] for v in versions] == ["back", None, "first"]
     assert versions[0]["sha256"] == versions[2]["sha256"] != versions[1]["sha256"] and "source" not in versions[0]
@@ -132,5 +133,5 @@ def test_locations(fresh):
     bound.refused("POST", f"{FLOWS}/{mine}", 403, "location_access", ["allowed_locations"], body={"allowed_locations": None})
     assert bound.post(FLOWS, {"name": "listed", "source": HELLO, "allowed_locations": [here]}, expect=201).data["allowed_locations"] == [here]
     client.post(f"{FLOWS}/{mine}/publish", {}, expect=200)
-    assert client.post(f"{FLOWS}/{mine}/run", {"input": {"name": "x"}, "location_id": here}, expect=200).data["location_id"] == here
+    assert asked(client, mine, {"input": {"name": "x"}, "location_id": here}).data["location_id"] == here
     client.refused("POST", f"{FLOWS}/{mine}/run", 403, "location_access", body={"location_id": there})

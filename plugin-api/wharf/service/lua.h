@@ -52,7 +52,7 @@ enum wharf_lua_end {
     WHARF_LUA_FAILED = 4,   /* wharf.fail */
     WHARF_LUA_OVER = 5,     /* a limit: code is workflow.budget_… or what an answer said */
     WHARF_LUA_DIED = 6,     /* the process did; nothing is known of why */
-    WHARF_LUA_NO_CELL = 7   /* no process was free within 50 ms; nothing was run */
+    WHARF_LUA_NO_CELL = 7   /* no process was free within 50 ms (5 s where nothing but loading is asked for); nothing was run */
 };
 
 typedef struct wharf_lua_outcome {

@@ -1,0 +1,148 @@
+/* lua_cell.c - scripts that mean harm, in `lua` cells: each run ends at its deadline with a status, and the pool goes on. */
+#include "unit.h"
+
+#include <string.h>
+
+#include "cell/cell.h"
+#include "util/time.h"
+
+enum { MS = 1000, LONG_US = 20000 * MS };
+
+static const struct cell_kind kind = {
+    .name = "lua", .min = 2, .max = 4, .calls = 1, .memory_mib = 256, .cpu_s = 60, .frame_max = 4 << 20, .log_fd = -1};
+
+/* What no hook of the engine can end: one instruction that takes for ever, or nearly so. */
+static const char *const endless[] = {
+    "return ('a'):rep(40000):find(('.-'):rep(8) .. 'b')",
+    "return ('a'):rep(30):find(('a?'):rep(31) .. ('.-'):rep(20) .. 'b')",
+    "return string.rep('', 1 << 62)",
+    "return #table.concat(setmetatable({}, {__len = function() return 1 << 40 end, __index = function() return '' "
+    "end}), '', 1, 1 << 40)",
+    "table.move(setmetatable({}, {__index = function() return 1 end}), 1, 1 << 60, 1, setmetatable({}, {__newindex = "
+    "rawequal}))",
+    "local t = setmetatable({}, {__index = function(_, i) return i end, __newindex = rawequal, __len = function() "
+    "return 1 << 60 end}) "
+    "table.insert(t, 1, 1)",
+    "return utf8.len(('x'):rep(1 << 24)), ('x'):rep(1 << 22):gsub('.*x.*x.*x.*y', '')",
+};
+/* What the engine ends by itself. */
+static const char *const bounded[] = {
+    "while true do pcall(function() while true do end end) end",
+    "xpcall(function() error() end, function() while true do end end)",
+    "local t = {} for i = 1, 1e6 do t[i] = i end table.sort(t, function(a, b) return true end) while true do end",
+    "local t = setmetatable({}, {__len = function() return 1 << 20 end, __index = function(_, i) return i end, "
+    "__newindex = rawequal}) "
+    "table.sort(t, function(a, b) while true do end end)",
+    "for i = 1, 1e9 do coroutine.wrap(function() coroutine.yield() end)() end",
+    "local function f() local c <close> = setmetatable({}, {__close = function() while true do end end}) f() end "
+    "pcall(f) while true do end",
+    "local t = {} while true do t[#t + 1] = ('x'):rep(1e5) .. #t end",
+    "local s = 'x' while true do s = s .. s end",
+    "local function f() return f() + 1 end while true do pcall(f) end",
+    "error(setmetatable({}, {__tostring = function() while true do end end}))",
+    "setmetatable({}, {__gc = function() while true do end end})",
+    "string.find = nil ('x'):find('x')",
+    "return string.rep('x', 1 << 40)",
+    "print(('x'):rep(1 << 25)) while true do print(('x'):rep(4000)) end",
+};
+
+static struct cell_result run(struct cell_pool *p, const char *body, int64_t us, struct buf *out)
+{
+    struct cell_call call = {.deadline_us = clock_monotonic_us() + us, .wait_us = LONG_US};
+    struct buf text, code;
+    struct cell_run *r;
+    struct cell_result result;
+    wharf_str said;
+    enum cell_event e;
+
+    buf_init(&text, 1 << 20);
+    buf_init(&code, 1 << 20);
+    buf_addf(&code, "return {f = function() %s end}", body);
+    buf_addf(&text,
+        "{\"handler\":\"f\",\"arg\":\"null\",\"context\":\"{}\",\"memory\":33554432,\"instructions\":20000000,"
+        "\"result_max\":1048576,\"files\":[{\"name\":\"main\",\"text\":");
+    json_quote(&text, buf_str(&code));
+    buf_addz(&text, "}]}");
+    call.payload = buf_str(&text);
+    r = cell_run_start(p, &call);
+    while ((e = cell_run_next(r, true, &said)) != CELL_EVENT_END) {
+        if (e == CELL_EVENT_ASK)
+            cell_run_answer(r, true, str_z("no"));
+    }
+    result = *cell_run_result(r);
+    buf_clear(out);
+    if (result.status == CELL_OK)
+        buf_adds(out, said);
+    cell_run_end(r);
+    buf_done(&text);
+    buf_done(&code);
+    return result;
+}
+
+static void test_endless_ones_are_killed(void **state)
+{
+    struct cell_pool *p = cell_pool_new(&kind, getenv("WHARF_CELLS"));
+    struct buf out;
+
+    buf_init(&out, 4 << 20);
+    for (size_t i = 0; i < sizeof(endless) / sizeof(endless[0]); i++) {
+        struct cell_result r = run(p, endless[i], 150 * MS, &out);
+
+        if (r.status != CELL_DEADLINE && !(r.status == CELL_OK && strstr(out.p, "workflow.budget_")))
+            fail_msg("%s\nended with %d: %s %s", endless[i], r.status, r.reason, out.p ? out.p : "");
+        r = run(p, "return 1", LONG_US, &out);
+        assert_int_equal(r.status, CELL_OK);
+        assert_non_null(strstr(out.p, "\"result\":1"));
+    }
+    buf_done(&out);
+    cell_pool_free(p);
+}
+
+static void test_bounded_ones_end_by_themselves(void **state)
+{
+    struct cell_pool *p = cell_pool_new(&kind, getenv("WHARF_CELLS"));
+    struct buf out;
+
+    buf_init(&out, 4 << 20);
+    for (size_t i = 0; i < sizeof(bounded) / sizeof(bounded[0]); i++) {
+        struct cell_result r = run(p, bounded[i], LONG_US, &out);
+
+        if (r.status != CELL_OK || strstr(out.p, "\"end\":0"))
+            fail_msg("%s\nended with %d: %s %s", bounded[i], r.status, r.reason, out.p ? out.p : "");
+    }
+    buf_done(&out);
+    cell_pool_free(p);
+}
+
+/* Every zone comes from outside, so nothing of the system is opened inside; randomness and clocks work behind the walls. */
+static void test_the_library_behind_the_walls(void **state)
+{
+    struct cell_pool *p = cell_pool_new(&kind, getenv("WHARF_CELLS"));
+    struct buf out;
+    struct cell_result r;
+
+    buf_init(&out, 4 << 20);
+    r = run(p,
+        "local _ = {os.date(), os.date('*t'), os.clock(), wharf.time.now(), wharf.crypto.random_bytes(32), "
+        "wharf.crypto.uuid(), "
+        "wharf.crypto.sha256('x'), wharf.text.slug('Gr\xC3\xB6\xC3\x9F"
+        "e'), wharf.json.encode({0.1}), wharf.csv.decode('a,b'), "
+        "tostring({}), string.format('%5.2f %a %p', 1, 2, {}), ('x'):byte(), utf8.char(8364), math.random()} return #_",
+        LONG_US, &out);
+    assert_int_equal(r.status, CELL_OK);
+    if (!strstr(out.p, "\"result\":15"))
+        fail_msg("%s", out.p);
+    r = run(p, "return wharf.time.format(0, '%H', 'Europe/Berlin')", LONG_US, &out);
+    assert_int_equal(r.status, CELL_OK);
+    assert_non_null(strstr(out.p, "there is no time zone"));
+    buf_done(&out);
+    cell_pool_free(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {UNIT(test_endless_ones_are_killed), UNIT(test_bounded_ones_end_by_themselves),
+        UNIT(test_the_library_behind_the_walls)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
