@@ -64,8 +64,16 @@ static void add_job_attributes(ipp_t *r, const struct job *j)
     wharf_str edge = json_text_or(wish(j), "duplex_edge", "long");
     int copies = (int)json_int_or(wish(j), "copies", 1);
 
-    if (copies > 1)
+    if (copies > 1 && copies <= j->printer->copies)
         ippAddInteger(r, IPP_TAG_JOB, IPP_TAG_INTEGER, "copies", copies);
+    if (copies > 1 && j->printer->takes_uncollated)
+        ippAddString(r, IPP_TAG_JOB, IPP_CONST_TAG(IPP_TAG_KEYWORD), "multiple-document-handling", NULL,
+            json_bool_or(wish(j), "collate", true) ? "separate-documents-collated-copies"
+                                                   : "separate-documents-uncollated-copies");
+    if (j->printer->takes_resolution)
+        ippAddResolution(r, IPP_TAG_JOB, "printer-resolution", IPP_RES_PER_INCH, j->printer->dpi_x, j->printer->dpi_y);
+    if (j->printer->takes_orientation) /* the prepared page lies as the medium does; nobody shall turn it */
+        ippAddInteger(r, IPP_TAG_JOB, IPP_TAG_ENUM, "orientation-requested", IPP_ORIENT_PORTRAIT);
     if (j->printer->double_sided)
         ippAddString(r, IPP_TAG_JOB, IPP_CONST_TAG(IPP_TAG_KEYWORD), "sides", NULL,
             !both                    ? "one-sided"
@@ -84,6 +92,8 @@ static const char *raw_format(const struct job *j)
         "application/vnd.zebra-zpl", "application/postscript", "application/pdf", "application/vnd.hp-pcl"};
     wharf_str type = json_text_or(json_get(j->claim, "document"), "content_type", "");
 
+    if (j->printer->config && j->printer->config->languages) /* said by a person; the printer may not know the name */
+        return "application/octet-stream";
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (str_eqz(type, known[i]))
             return known[i];
@@ -91,17 +101,38 @@ static const char *raw_format(const struct job *j)
     return "application/octet-stream";
 }
 
+/* More copies than the printer makes of one job are in the document. */
+static bool repeat_copies(const struct job *j, char *file, bool pdf, struct outcome *ret)
+{
+    int copies = (int)json_int_or(wish(j), "copies", 1);
+    char to[PATH_TEXT + 8];
+
+    if (copies <= 1 || copies <= j->printer->copies)
+        return true;
+    snprintf(to, sizeof(to), "%.500s.all", j->file);
+    if (!document_repeat(file, pdf, copies, to, ret->reason)) {
+        ret->status = "failed";
+        ret->code = "conversion";
+        return false;
+    }
+    snprintf(file, PATH_TEXT, "%.599s", to);
+    return true;
+}
+
 /* What is sent, and as what; false: the printer takes nothing that we have. */
 static bool choose_format(const struct job *j, char *file, const char **ret_format, struct outcome *ret)
 {
     char raster[PATH_TEXT + 8];
+    bool good;
 
     snprintf(file, PATH_TEXT, "%s", j->file);
     *ret_format = "application/pdf";
     if (json_bool_or(j->claim, "raw", false)) {
         *ret_format = raw_format(j);
-        return true;
+        return repeat_copies(j, file, false, ret);
     }
+    if ((j->printer->takes_pdf || j->printer->takes_pwg) && !repeat_copies(j, file, true, ret))
+        return false;
     if (j->printer->takes_pdf)
         return true;
     if (!j->printer->takes_pwg) {
@@ -110,7 +141,10 @@ static bool choose_format(const struct job *j, char *file, const char **ret_form
     }
     snprintf(raster, sizeof(raster), "%.500s.pwg", j->file);
     *ret_format = "image/pwg-raster";
-    if (!raster_make(j, j->file, raster, ret->reason)) {
+    good = raster_make(j, file, raster, ret->reason);
+    if (strcmp(file, j->file) != 0)
+        unlink(file); /* the copies in one */
+    if (!good) {
         ret->status = "failed";
         ret->code = "conversion";
         return false;

@@ -25,6 +25,17 @@ void outcome_set(struct outcome *o, const char *status, const char *code, const 
 
 /* ---- telling the server ---- */
 
+/* Why the printer stands still. */
+static void put_reasons(struct jw *w, const struct printer *p)
+{
+    jw_open(w, "printer_state_reasons", '[');
+    pthread_mutex_lock(&printers_lock);
+    for (size_t i = 0; i < p->n_reasons; i++)
+        jw_z(w, NULL, p->reasons[i]);
+    pthread_mutex_unlock(&printers_lock);
+    jw_close(w, ']');
+}
+
 static void report_body(const struct job *j, const char *stage, struct buf *out)
 {
     const struct record *r = &j->record;
@@ -39,6 +50,8 @@ static void report_body(const struct job *j, const char *stage, struct buf *out)
     jw_int(&w, "attempt", r->attempt);
     if (stage)
         jw_z(&w, "stage", stage);
+    if (stage && !strcmp(stage, "blocked"))
+        put_reasons(&w, j->printer);
     if (!stage && r->reason[0])
         jw_z(&w, "reason", r->reason);
     if (!stage && r->code[0])

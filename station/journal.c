@@ -33,7 +33,8 @@ void fault_point(const char *name)
         kill(getpid(), SIGKILL);
     if (stop && !strcmp(stop, name) && !stopped_once) {
         stopped_once = true;
-        kill(getpid(), SIGSTOP); /* until somebody has killed the server or the printer, and lets it go on */
+        /* Until somebody has killed the server or the printer. Not kill(): there other threads may stop first, and this one goes on a little. */
+        raise(SIGSTOP);
     }
 }
 

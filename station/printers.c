@@ -133,6 +133,26 @@ static void read_formats(struct printer *p, ipp_t *a)
     }
 }
 
+static bool offers(ipp_t *a, const char *name, int value)
+{
+    ipp_attribute_t *list = ippFindAttribute(a, name, IPP_TAG_ENUM);
+
+    return list && ippContainsInteger(list, value);
+}
+
+static bool has_resolution(ipp_t *a, int x, int y)
+{
+    ipp_attribute_t *list = ippFindAttribute(a, "printer-resolution-supported", IPP_TAG_RESOLUTION);
+    ipp_res_t units;
+    int own_y;
+
+    for (int i = 0; list && i < ippGetCount(list); i++) {
+        if (ippGetResolution(list, i, &own_y, &units) == x && own_y == y && units == IPP_RES_PER_INCH)
+            return true;
+    }
+    return false;
+}
+
 static void read_raster(struct printer *p, ipp_t *a)
 {
     static const char *const grey[] = {"black_1", "sgray_8", "srgb_8"}, *const colour[] = {
@@ -149,6 +169,7 @@ static void read_raster(struct printer *p, ipp_t *a)
             p->dpi_y = (int)lround(p->dpi_y * 2.54);
         }
     }
+    p->takes_resolution = has_resolution(a, p->dpi_x, p->dpi_y);
     for (size_t i = 0; i < 3 && !p->raster_type[0]; i++) {
         const char *type = p->color ? colour[i] : grey[(i + 1) % 3];
 
@@ -209,6 +230,8 @@ static void learn(struct printer *p, ipp_t *a)
     if (copies)
         ippGetRange(copies, 0, &upper);
     p->copies = upper;
+    p->takes_orientation = offers(a, "orientation-requested-supported", IPP_ORIENT_PORTRAIT);
+    p->takes_uncollated = says(a, "multiple-document-handling-supported", "separate-documents-uncollated-copies");
     p->create_job = ops && ippContainsInteger(ops, IPP_OP_CREATE_JOB) && ippContainsInteger(ops, IPP_OP_SEND_DOCUMENT);
     p->keeps_history = ops && ippContainsInteger(ops, IPP_OP_GET_JOBS);
     read_sizes(p, a);
@@ -310,7 +333,7 @@ bool printers_refresh(void)
             snprintf(p->status, sizeof(p->status), "offline");
             p->n_reasons = 0;
         } else {
-            snprintf(p->status, sizeof(p->status), "online");
+            snprintf(p->status, sizeof(p->status), "%s", p->n_reasons ? "error" : "online");
         }
         changed = changed || strcmp(before.status, p->status) != 0 || before.n_reasons != p->n_reasons ||
                   memcmp(before.reasons, p->reasons, sizeof(p->reasons)) != 0;
@@ -325,6 +348,33 @@ void printer_away(const struct printer *p)
     pthread_mutex_lock(&printers_lock);
     snprintf(printers.list[p - printers.list].status, sizeof(p->status), "offline");
     pthread_mutex_unlock(&printers_lock);
+}
+
+void printer_trouble(const struct printer *p, const char *const *reasons, size_t n)
+{
+    struct printer *own = &printers.list[p - printers.list];
+
+    pthread_mutex_lock(&printers_lock);
+    memset(own->reasons, 0, sizeof(own->reasons));
+    for (own->n_reasons = 0; own->n_reasons < n; own->n_reasons++)
+        snprintf(own->reasons[own->n_reasons], sizeof(own->reasons[0]), "%s", reasons[own->n_reasons]);
+    snprintf(own->status, sizeof(own->status), "%s", n ? "error" : "online");
+    own->telling = true;
+    pthread_mutex_unlock(&printers_lock);
+    session_poke();
+}
+
+bool printers_told(void)
+{
+    bool told = false;
+
+    pthread_mutex_lock(&printers_lock);
+    for (size_t i = 0; i < printers.n; i++) {
+        told = told || printers.list[i].telling;
+        printers.list[i].telling = false;
+    }
+    pthread_mutex_unlock(&printers_lock);
+    return told;
 }
 
 const struct printer *printer_named(const char *name)

@@ -24,18 +24,26 @@ static bool fail(char reason[REASON_TEXT], const char *what)
     return false;
 }
 
-static _Noreturn void run_converter(const char *pdf, const struct printer *p, bool color, int to)
+static const char *const environment[] = {"LC_ALL=C", "PATH=/usr/bin:/bin", NULL};
+
+/* In the child: what poppler may use up. */
+static void limit(void)
 {
     const struct rlimit memory = {(rlim_t)MEMORY_MIB << 20, (rlim_t)MEMORY_MIB << 20}, cpu = {CPU_S, CPU_S},
                         files = {0, 0};
-    char x[16], y[16];
-    const char *const args[] = {
-        settings.pdftoppm, "-rx", x, "-ry", y, color ? "-aa" : "-gray", color ? "yes" : pdf, color ? pdf : NULL, NULL};
-    const char *const environment[] = {"LC_ALL=C", "PATH=/usr/bin:/bin", NULL};
 
     setrlimit(RLIMIT_AS, &memory);
     setrlimit(RLIMIT_CPU, &cpu);
     setrlimit(RLIMIT_CORE, &files);
+}
+
+static _Noreturn void run_converter(const char *pdf, const struct printer *p, bool color, int to)
+{
+    char x[16], y[16];
+    const char *const args[] = {
+        settings.pdftoppm, "-rx", x, "-ry", y, color ? "-aa" : "-gray", color ? "yes" : pdf, color ? pdf : NULL, NULL};
+
+    limit();
     snprintf(x, sizeof(x), "%d", p->dpi_x);
     snprintf(y, sizeof(y), "%d", p->dpi_y);
     dup2(to, STDOUT_FILENO);
@@ -160,4 +168,61 @@ bool raster_make(const struct job *j, const char *pdf, const char *to, char reas
     if (good && !(WIFEXITED(status) && WEXITSTATUS(status) == 0))
         return fail(reason, "pdftoppm gives up on it");
     return good;
+}
+
+/* ---- copies in one file ---- */
+
+/* pdfunite stands beside pdftoppm. */
+static _Noreturn void run_unite(const char *pdf, int times, const char *to)
+{
+    const char **args = calloc((size_t)times + 3, sizeof(*args)), *slash = strrchr(settings.pdftoppm, '/');
+    char program[PATH_TEXT + 16];
+
+    if (!args)
+        _exit(127);
+    snprintf(
+        program, sizeof(program), "%.*spdfunite", slash ? (int)(slash + 1 - settings.pdftoppm) : 0, settings.pdftoppm);
+    args[0] = program;
+    for (int i = 0; i < times; i++)
+        args[1 + i] = pdf;
+    args[1 + times] = to;
+    limit();
+    execve(program, (char *const *)args, (char *const *)environment);
+    _exit(127);
+}
+
+static bool append(const char *file, int fd)
+{
+    char block[16384];
+    FILE *from = fopen(file, "re");
+    bool good = from != NULL;
+    size_t n;
+
+    while (good && (n = fread(block, 1, sizeof(block), from)) > 0)
+        good = write(fd, block, n) == (ssize_t)n;
+    if (from)
+        fclose(from);
+    return good;
+}
+
+bool document_repeat(const char *file, bool pdf, int times, const char *to, char reason[REASON_TEXT])
+{
+    int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), status = -1;
+    bool good = fd >= 0;
+    pid_t pid;
+
+    for (int i = 0; good && !pdf && i < times; i++)
+        good = append(file, fd);
+    if (fd >= 0)
+        close(fd);
+    if (!good)
+        return fail(reason, "the spool folder can't be written");
+    if (!pdf)
+        return true;
+    pid = fork();
+    if (pid == 0)
+        run_unite(file, times, to);
+    if (pid > 0)
+        waitpid(pid, &status, 0);
+    return (WIFEXITED(status) && WEXITSTATUS(status) == 0) || fail(reason, "pdfunite gives up on the copies");
 }

@@ -1,6 +1,9 @@
-/* raw.c - printers without IPP: bytes to a socket, as they are (spec 04 section 10.3). Nobody there says what became of them. */
+/* raw.c - printers without IPP: bytes to a socket, as they are (spec 04 section 10.3). Nobody there says what became of them; printers of ZPL say
+ * at least how they are (zebra.c).
+ */
 #include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -53,11 +56,57 @@ static bool send_file(int fd, const char *file)
     return good;
 }
 
-void socket_print(struct job *j, struct outcome *ret)
+static bool speaks_zpl(const struct job *j)
 {
-    int copies = (int)json_int_or(json_get(j->claim, "configuration"), "copies", 1), fd;
+    wharf_str type = json_text_or(json_get(j->claim, "document"), "content_type", "");
+
+    for (size_t i = 0; str_ends(type, "zpl") && i < j->printer->n_languages; i++) {
+        if (!strcmp(j->printer->languages[i], "zpl"))
+            return true;
+    }
+    return false;
+}
+
+/* How it ended, all bytes being sent. */
+static void settle(const struct job *j, enum zebra_end end, struct outcome *ret)
+{
+    if (end == ZEBRA_GONE)
+        outcome_set(ret, "unreported", "unknown", "sent in full; then the printer did not answer any more");
+    else if (end == ZEBRA_LEFT)
+        outcome_set(ret, "unreported", "unknown", "sent in full; the agent ended while the printer was blocked");
+    else if (!j->printer->config || !j->printer->config->assume_completed)
+        outcome_set(ret, "unreported", NULL, "sent in full; the printer does not say what became of it");
+    else
+        outcome_set(ret, "completed", NULL, "%s", "");
+    ret->confidence = "assumed";
+}
+
+static void send_all(struct job *j, int fd, bool zpl, struct outcome *ret)
+{
+    int copies = (int)json_int_or(json_get(j->claim, "configuration"), "copies", 1);
+    enum zebra_end end = ZEBRA_SILENT;
     bool good = true;
     char rest[256];
+
+    fault_point("submitting");
+    for (int i = 0; i < copies && good; i++)
+        good = send_file(fd, j->file);
+    if (good && zpl)
+        end = zebra_watch(j, fd);
+    shutdown(fd, SHUT_WR);
+    while (good && end == ZEBRA_SILENT && read(fd, rest, sizeof(rest)) > 0) /* until the printer has taken all */
+        ;
+    job_submitted(j, 0);
+    if (good)
+        settle(j, end, ret);
+    else
+        outcome_set(ret, "unreported", "unknown", "the connection broke while the document was sent");
+}
+
+void socket_print(struct job *j, struct outcome *ret)
+{
+    bool zpl = speaks_zpl(j);
+    int fd;
 
     if (!json_bool_or(j->claim, "raw", false)) {
         outcome_set(ret, "failed", "conversion", "the printer at %.100s takes raw documents only", j->printer->uri);
@@ -69,26 +118,11 @@ void socket_print(struct job *j, struct outcome *ret)
         outcome_set(ret, NULL, NULL, "the printer does not answer at %s", j->printer->uri);
         return;
     }
-    if (!job_may_submit(j)) {
-        close(fd);
+    if ((zpl && !zebra_ready(j, fd, &zpl)) || !job_may_submit(j))
         ret->status = NULL;
-        return;
-    }
-    fault_point("submitting");
-    for (int i = 0; i < copies && good; i++)
-        good = send_file(fd, j->file);
-    shutdown(fd, SHUT_WR);
-    while (good && read(fd, rest, sizeof(rest)) > 0) /* until the printer has taken all */
-        ;
-    close(fd);
-    job_submitted(j, 0);
-    if (!good)
-        outcome_set(ret, "unreported", "unknown", "the connection broke while the document was sent");
-    else if (!j->printer->config || !j->printer->config->assume_completed)
-        outcome_set(ret, "unreported", NULL, "sent in full; the printer does not say what became of it");
     else
-        outcome_set(ret, "completed", NULL, "%s", "");
-    ret->confidence = good ? "assumed" : NULL;
+        send_all(j, fd, zpl, ret);
+    close(fd);
 }
 
 bool socket_answers(const struct printer *p)

@@ -103,13 +103,15 @@ struct printer {
     int port;
     bool tls, found; /* found: it was asked, and answered once */
     bool color, double_sided, takes_pdf, takes_pwg, takes_urf, create_job, keeps_history, backend_is_ipp;
-    int dpi_x, dpi_y, copies;
+    bool takes_resolution, takes_orientation, takes_uncollated; /* may be asked for */
+    int dpi_x, dpi_y, copies; /* copies: the most of one job */
     char raster_type[24];
     bool sizes[SIZES_MAX];
     char languages[7][12];
     size_t n_languages;
     char reasons[16][64];
     size_t n_reasons;
+    bool telling; /* printer_trouble() said something new */
 };
 struct printers {
     struct printer list[PRINTERS_MAX];
@@ -123,6 +125,9 @@ bool printers_refresh(void);
 const struct printer *printer_named(const char *name);
 /* It did not answer: nothing is claimed for it until it does. */
 void printer_away(const struct printer *p);
+/* What it says itself is wrong with it, as IPP keywords; n 0: nothing. */
+void printer_trouble(const struct printer *p, const char *const *reasons, size_t n);
+bool printers_told(void); /* did it, since the last call? */
 /* The element of the API's array `printers`; whole: as it is registered, else what a report says. */
 void printer_json(struct jw *w, const struct printer *p, bool whole);
 
@@ -190,8 +195,16 @@ void ipp_watch(struct job *j, struct outcome *ret);
 /* Is the job at the printer? 1: yes (its number), 0: surely not, -1: can't be told. */
 int ipp_search(struct job *j, int *ret_device_job);
 void socket_print(struct job *j, struct outcome *ret);
+/* Of a printer of ZPL, before a document: waits until it has paper and ribbon and is closed. ret_answers: it says how it is. False: the job was
+ * canceled, the agent ends, or the printer went away. */
+bool zebra_ready(struct job *j, int fd, bool *ret_answers);
+/* And after it, until nothing is left to print. */
+enum zebra_end { ZEBRA_SILENT, ZEBRA_IDLE, ZEBRA_GONE, ZEBRA_LEFT /* the agent ends */ };
+enum zebra_end zebra_watch(struct job *j, int fd);
 bool socket_answers(const struct printer *p);
 bool raster_make(const struct job *j, const char *pdf, const char *to, char reason[REASON_TEXT]);
+/* The document so many times in one file: of a PDF all pages each time. For printers that take no such number of copies. */
+bool document_repeat(const char *file, bool pdf, int times, const char *to, char reason[REASON_TEXT]);
 /* What a printer is asked by IPP, as printers.c does it; NULL: it does not answer. */
 struct _ipp_s;
 struct _ipp_s *ipp_ask_printer(const struct printer *p);

@@ -2,6 +2,7 @@
 #include "blob/serve.h"
 
 #include <ctype.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <unistd.h>
@@ -172,6 +173,19 @@ static void close_served(void *arg)
         close(s->fd);
 }
 
+/* "sha-256=:base64:" of a hash in hexadecimal digits. */
+static wharf_str digest_of(struct arena *a, wharf_str hex)
+{
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    char text[sodium_base64_ENCODED_LEN(sizeof(hash), sodium_base64_VARIANT_ORIGINAL)];
+    size_t n;
+
+    if (sodium_hex2bin(hash, sizeof(hash), hex.p, hex.n, NULL, &n, NULL) != 0 || n != sizeof(hash))
+        return str_z("");
+    return arena_printf(
+        a, "sha-256=:%s:", sodium_bin2base64(text, sizeof(text), hash, n, sodium_base64_VARIANT_ORIGINAL));
+}
+
 wharf_status file_serve(struct wharf_req *req, const struct file_row *row, wharf_str cache, bool attachment)
 {
     struct served *s = ARENA_NEW(req->arena, struct served);
@@ -183,6 +197,7 @@ wharf_status file_serve(struct wharf_req *req, const struct file_row *row, wharf
     s->type = served_type(req->arena, row->type, &s->sandbox);
     s->disposition = content_disposition(req->arena, row->name, !attachment && !s->sandbox && shown_inline(s->type));
     s->etag = arena_printf(req->arena, "\"%s\"", row->hash.p);
+    s->digest = digest_of(req->arena, row->hash);
     /* An If-Range that is not our tag (dates too) asks for the whole. */
     same = !wish->if_range.p || str_eq(wish->if_range, s->etag);
     switch (range_read(same ? wish->range.p : NULL, s->size, &s->first, &length)) {

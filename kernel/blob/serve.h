@@ -12,6 +12,7 @@ struct served {
     uint64_t at, length, first, size; /* in the descriptor; of the part; of the part in the whole; of the whole */
     int status; /* 200, 206, 304, 416 */
     wharf_str type, disposition, etag, cache;
+    wharf_str digest; /* Content-Digest (RFC 9530) of the whole */
     bool sandbox; /* Content-Security-Policy: sandbox */
     int64_t modified_us;
 };

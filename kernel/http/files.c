@@ -194,6 +194,8 @@ struct MHD_Response *files_response(struct exchange *x, int *ret_status)
     add(r, "ETag", s->etag.p);
     add(r, "Accept-Ranges", "bytes");
     add_modified(r, s->modified_us);
+    if (s->status == 200 && !x->head_only && s->digest.n)
+        add(r, "Content-Digest", s->digest.p);
     if (s->status == 206) {
         snprintf(text, sizeof(text), "bytes %llu-%llu/%llu", (unsigned long long)s->first,
             (unsigned long long)(s->first + s->length - 1), (unsigned long long)s->size);

@@ -48,6 +48,19 @@ static void add(struct exchange *x, enum limit_reason reason, struct limit_rate 
     x->n_charges++;
 }
 
+/* Limits of the route itself: of an organization per minute, or of a key per second. */
+static void add_of_route(struct exchange *x)
+{
+    const struct wharf_req *req = &x->req;
+    const struct route *r = req->route;
+    wharf_str owner = r->per_second ? req->who->key_id : req->who->organization;
+    struct limit_rate rate = r->per_second ? (struct limit_rate){r->per_second, r->burst, SECOND_US}
+                                           : (struct limit_rate){r->per_minute, r->per_minute, MINUTE_US};
+
+    if (rate.rate)
+        add(x, LIMIT_BY_ENDPOINT, rate, 'e', arena_printf(req->arena, "%.*s %s", STR_ARG(owner), r->pattern));
+}
+
 /* The one with the fewest tokens; among empty ones the one that is empty longest. */
 static const struct charge *emptiest(const struct exchange *x)
 {
@@ -85,12 +98,8 @@ bool limit_request(struct exchange *x)
     if (is_write(req) && !who->test_mode)
         add(x, LIMIT_BY_WRITE, per_second(&c->rate_write), 'w', who->key_id);
     add(x, LIMIT_BY_ORGANIZATION, per_second(&c->rate_organization), 'o', who->organization);
-    if (req->route->per_minute && c->rate_endpoint) {
-        wharf_str id = arena_printf(req->arena, "%.*s %s", STR_ARG(who->organization), req->route->pattern);
-
-        add(x, LIMIT_BY_ENDPOINT, (struct limit_rate){req->route->per_minute, req->route->per_minute, MINUTE_US}, 'e',
-            id);
-    }
+    if (c->rate_endpoint)
+        add_of_route(x);
     least = emptiest(x);
     if (least && least->left < 0)
         return refuse(x, least->reason, least->wait_us);

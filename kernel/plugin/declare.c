@@ -117,7 +117,11 @@ static struct route *add_route(
     r->area = area_number(&d->engine->areas, def->scope);
     r->level = !strcmp(method, "GET") ? SCOPE_READ : SCOPE_WRITE;
     r->resource = res;
-    r->per_minute = kind == ROUTE_CREATE ? def->creates_per_minute : 0;
+    if (kind == ROUTE_CREATE) {
+        r->per_minute = def->creates_per_minute;
+        r->per_second = def->creates_per_second;
+        r->burst = def->creates_burst;
+    }
     r->large_body = kind == ROUTE_CREATE && def->large_body;
     r->plugin = d->plugin;
     return r;

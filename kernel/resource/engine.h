@@ -64,6 +64,7 @@ struct route {
     bool event_stream; /* answers with Server-Sent Events */
     bool silent; /* not in the access log */
     int64_t per_minute; /* requests of one organization; 0: no limit of its own */
+    int64_t per_second, burst; /* requests of one key; 0: no limit of its own */
     const struct resource *resource;
     const struct plugin *plugin; /* NULL: kernel */
     const struct absent *absent; /* of a module that is left out (plugin/absent.h): 503 */

@@ -89,6 +89,10 @@ static void read_table(struct compile *c, const struct wharf_json *x, const stru
         opt_member_problem(c, at, "table", "a plugin keeps its tables in the schema of its name, \"%s\"", c->plugin);
     d->soft_delete = opt_bool(c, x, at, "soft_delete", true);
     d->creates_per_minute = opt_int(c, x, at, "creates_per_minute", 0, 0, 1000000);
+    d->creates_per_second = opt_int(c, x, at, "creates_per_second", 0, 0, 1000000);
+    d->creates_burst = opt_int(c, x, at, "creates_burst", d->creates_per_second, d->creates_per_second, 1000000);
+    if (d->creates_per_minute && d->creates_per_second)
+        opt_member_problem(c, at, "creates_per_second", "a resource has this or creates_per_minute");
     d->large_body = opt_bool(c, x, at, "large_body", false);
     d->partitioned = opt_bool(c, x, at, "partitioned", false);
     d->retain = (enum retain_rule)opt_word(c, x, at, "retain", retains, RETAIN_ALL);
@@ -341,8 +345,8 @@ static void read_document(struct compile *c, const struct wharf_json *json)
         "required", "properties", "x-wharf", NULL};
     static const char *const x_keys[] = {"dialect", "collection", "id_param", "prefix", "id_pattern", "table", "ops",
         "scope", "location", "parent", "soft_delete", "unique", "list", "events", "log", "audience", "created_view",
-        "deprecated", "links", "live", "own", "params", "partitioned", "retain", "creates_per_minute", "large_body",
-        "title_plural", "batch", "export", "lua", "tree", NULL};
+        "deprecated", "links", "live", "own", "params", "partitioned", "retain", "creates_per_minute",
+        "creates_per_second", "creates_burst", "large_body", "title_plural", "batch", "export", "lua", "tree", NULL};
     const struct wharf_json *x = json_get(json, "x-wharf");
     struct place root = {0}, at = place_key(&root, WHARF_S("x-wharf")), l_at = place_key(&at, WHARF_S("list"));
     struct definition *d = c->d;

@@ -183,6 +183,7 @@ struct definition {
     const char *table; /* "stations.print_station" */
     uint32_t ops; /* OP_* */
     int64_t creates_per_minute; /* of one organization; 0: no limit of its own */
+    int64_t creates_per_second, creates_burst; /* of one key, instead; 0: none */
     bool large_body; /* create takes 64 MiB */
     const char *scope; /* area */
     const struct field *location; /* or NULL: policy none */

@@ -182,21 +182,32 @@ static wharf_status write_data(wharf_req *req, wharf_str data, wharf_blob_writer
 
 /* ---- what it is ---- */
 
+/* Of several types of a language the first is the one that is told. */
+static const struct {
+    const char *type, *language;
+} raw_types[] = {{"application/vnd.zebra-zpl", "zpl"}, {"application/vnd.zebra-epl", "epl"}, {"application/zpl", "zpl"},
+    {"x-application/zpl", "zpl"}, {"application/epl", "epl"}, {"application/tspl", "tspl"},
+    {"application/vnd.tspl", "tspl"}, {"application/vnd.escpos", "escpos"}, {"application/escpos", "escpos"},
+    {"application/vnd.hp-pcl", "pcl"}, {"application/postscript", "postscript"}, {"application/pdf", "pdf"}};
+enum { RAW_TYPES = sizeof(raw_types) / sizeof(raw_types[0]) };
+
 /* What content_type says; empty: nothing that is known. */
 static wharf_str language_said(wharf_str content_type)
 {
-    static const struct {
-        const char *type, *language;
-    } types[] = {{"application/vnd.zebra-zpl", "zpl"}, {"application/vnd.zebra-epl", "epl"}, {"application/zpl", "zpl"},
-        {"x-application/zpl", "zpl"}, {"application/epl", "epl"}, {"application/tspl", "tspl"},
-        {"application/vnd.tspl", "tspl"}, {"application/vnd.escpos", "escpos"}, {"application/escpos", "escpos"},
-        {"application/vnd.hp-pcl", "pcl"}, {"application/postscript", "postscript"}, {"application/pdf", "pdf"}};
-
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (is(content_type, types[i].type))
-            return z(types[i].language);
+    for (size_t i = 0; i < RAW_TYPES; i++) {
+        if (is(content_type, raw_types[i].type))
+            return z(raw_types[i].language);
     }
     return WHARF_S("");
+}
+
+static wharf_str type_of_language(wharf_str language)
+{
+    for (size_t i = 0; i < RAW_TYPES; i++) {
+        if (is(language, raw_types[i].language))
+            return z(raw_types[i].type);
+    }
+    return WHARF_S("application/octet-stream");
 }
 
 /* By how the document begins. White space in front counts for none but EPL's line feed. */
@@ -243,7 +254,7 @@ static wharf_status look_at(wharf_req *req, bool raw, wharf_str content_type, co
     d->info = (wharf_render_info){.head = WHARF_HEAD(wharf_render_info)};
     if (raw) {
         d->language = language_of(look, (size_t)got, content_type);
-        d->type = content_type.n ? content_type : WHARF_S("application/octet-stream");
+        d->type = content_type.n ? content_type : type_of_language(d->language);
         if (!d->language.n)
             return W->err->fail(req, "print_job.document_invalid", "content_type",
                 "The language of the raw document is not recognized; say it with content_type, such as "

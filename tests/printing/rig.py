@@ -77,7 +77,7 @@ class Bus:
 class Ippeve:
     """A printer. papers(): what came out, in order, as (document, attributes)."""
 
-    def __init__(self, bus, formats="application/pdf,image/pwg-raster", sizes=((4, 6), (6, 4), (8.5, 11), (2, 1)), dpi=203, color=False):
+    def __init__(self, bus, formats="application/pdf,image/pwg-raster", sizes=((4, 6), (6, 4), (8.5, 11), (2, 1)), dpi=203, color=False, copies=99, more=""):
         self.bus, self.formats, self.folder = bus, formats, pathlib.Path(tempfile.mkdtemp(prefix="wharf-printer-"))
         self.tray, self.port, self.process = self.folder / "tray", free_port(), None
         self.tray.mkdir()
@@ -97,11 +97,11 @@ ATTR resolution pwg-raster-document-resolution-supported {dpi}dpi
 ATTR keyword pwg-raster-document-type-supported {"srgb_8,sgray_8" if color else "black_1,sgray_8"}
 ATTR resolution printer-resolution-supported {dpi}dpi
 ATTR resolution printer-resolution-default {dpi}dpi
-ATTR rangeOfInteger copies-supported 1-99
+ATTR rangeOfInteger copies-supported 1-{copies}
 ATTR mimeMediaType document-format-supported {formats}
 ATTR boolean color-supported {"true" if color else "false"}
 ATTR text printer-make-and-model "Test Label Printer"
-""")
+{more}""")
         self.start()
 
     @property

@@ -121,6 +121,50 @@ def pwg_pages(data):
     return pages
 
 
+def test_colour_raster(server, bus):
+    s = Shop(server, "Colours", {"Dots": Ippeve(bus, formats="image/pwg-raster", color=True)})
+    try:
+        s.agent.start()
+        red = pdf(content=b"1 0 0 rg 72 144 144 144 re f")
+        for wish, bits, dot in ((True, 24, b"\xff\0\0"), (False, 24, None)):
+            before = len(s.printers["Dots"].papers())
+            assert s.over(s.make(red, configuration={"color_print": wish}))["status"] == "completed"
+            raster, asked = s.printers["Dots"].papers()[before]
+            w, h, depth, lines = pwg_pages(raster)[0]
+            middle = lines[h // 2][w // 2 * 3:w // 2 * 3 + 3]
+            assert (w, h, depth) == (812, 1218, bits) and asked["IPP_PRINT_COLOR_MODE"] == ("color" if wish else "monochrome")
+            assert middle == dot if dot else len(set(middle)) == 1 and middle[0] < 255  # grey
+            assert lines[5][:3] == b"\xff\xff\xff"
+    finally:
+        s.end()
+
+
+def test_what_a_job_asks_of_the_printer(server, bus):
+    s = Shop(server, "Asks", {"P": Ippeve(bus, more="ATTR enum orientation-requested-supported 3,4\nATTR resolution printer-resolution-supported 203dpi,300dpi\n"
+                                          "ATTR keyword multiple-document-handling-supported separate-documents-uncollated-copies,separate-documents-collated-copies\n")})
+    try:
+        s.agent.start()
+        assert s.over(s.make(configuration={"copies": 2, "collate": False, "orientation": "landscape"}))["status"] == "completed"
+        (document, asked), = s.printers["P"].papers()
+        assert asked["IPP_ORIENTATION_REQUESTED"] == "portrait" and asked["IPP_PRINTER_RESOLUTION"] == "203dpi" and asked["IPP_COPIES"] == "2", asked
+        assert asked["IPP_MULTIPLE_DOCUMENT_HANDLING"] == "separate-documents-uncollated-copies" and box(document) == [(288, 432)]
+    finally:
+        s.end()
+
+
+@pytest.mark.parametrize("formats", ["application/pdf", "image/pwg-raster"])
+def test_more_copies_than_the_printer_makes(server, bus, formats):
+    s = Shop(server, "Copies " + formats[-6:], {"P": Ippeve(bus, formats=formats, copies=2)})
+    try:
+        s.agent.start()
+        assert s.over(s.make(pdf(pages=2), configuration={"copies": 3}))["status"] == "completed"
+        (document, asked), = s.printers["P"].papers()
+        assert "IPP_COPIES" not in asked
+        assert len(box(document) if formats == "application/pdf" else pwg_pages(document)) == 6
+    finally:
+        s.end()
+
+
 @pytest.mark.parametrize("behave, status, more", [
     ("echo 'ERROR: out of toner' >&2; exit 1", "failed", {"reason_code": "printer_error"}),
     ("sleep 0.3", "completed", {"confidence": "device"}),
@@ -170,9 +214,71 @@ def test_raw_by_socket(server, bus):
         s.agent.start()
         raw = {"raw": True, "data": "data:,%5EXA%5EFDHi%5EFS%5EXZ"}
         done = s.over(s.make(**raw, configuration={"paper_size": "label_4x6"}))
-        assert done["status"] == "unreported" and got[1] == b"^XA^FDHi^FS^XZ"
+        assert done["status"] == "unreported" and got[1] == b"~HS\r\n^XA^FDHi^FS^XZ"  # one that does not say how it is
     finally:
         s.end()
+
+
+class Zebra:
+    """A printer of ZPL that says how it is; `state` is what it says, `got` all that is no question."""
+
+    def __init__(self, **state):
+        self.state, self.got, self.asked = {"paper": 0, "pause": 0, "head": 0, "ribbon": 0, "formats": 0, "left": 0, **state}, b"", 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.uri = f"socket://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                c, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.talk, args=(c,), daemon=True).start()
+
+    def talk(self, c):
+        with c:
+            for data in iter(lambda: c.recv(4096), b""):
+                if b"~HS" in data:
+                    self.asked += data.count(b"~HS")
+                    data, s = data.replace(b"~HS\r\n", b""), self.state
+                    c.sendall((f"\x02030,{s['paper']},{s['pause']},1245,{s['formats']:03},0,0,0,000,0,0,0\x03\r\n"
+                               f"\x02001,0,{s['head']},{s['ribbon']},1,2,6,0,{s['left']:08},1,000\x03\r\n\x021234,0\x03\r\n").encode())
+                self.got += data
+
+    def tray(self, **more):
+        return {"uri": self.uri, "sizes": ["label_4x6"], "languages": ["zpl"], **more}
+
+
+ZPL = {"raw": True, "data": "data:,%5EXA%5EFDHi%5EFS%5EXZ", "configuration": {"paper_size": "label_4x6"}}
+
+
+def test_zebra(server, bus):
+    z = Zebra(paper=1)
+    s = Shop(server, "Zebra", {"Z": z.tray(assume_completed=True)})
+    try:
+        s.agent.start()
+        job = s.make(**ZPL)
+        wait_until(lambda: s.client.get(s.path).data["printers"][0]["state_reasons"] == ["media-empty"], 45)
+        assert z.got == b"" and s.get(job)["stage"] == "claimed" and s.client.get(s.path).data["printers"][0]["status"] == "error"
+        z.state.update(paper=0, left=1)
+        wait_until(lambda: z.got)
+        wait_until(lambda: s.get(job)["stage"] == "printing")
+        z.state.update(head=1, ribbon=1)
+        blocked = wait_until(lambda: (lambda d: d if d["stage"] == "blocked" else None)(s.get(job)))
+        assert blocked["printer_state_reasons"] == ["marker-supply-empty", "cover-open"]
+        z.state.update(head=0, ribbon=0, left=0)
+        done = s.over(job)
+        assert (done["status"], done["confidence"]) == ("completed", "assumed") and z.got == b"^XA^FDHi^FS^XZ"
+        z.state.update(pause=1)  # what was not sent is canceled at once
+        job = s.make(**ZPL)
+        asked = z.asked
+        wait_until(lambda: z.asked > asked)
+        s.client.post(f"{JOBS}/{job['id']}", {"status": "canceled"}, expect=200)
+        assert s.over(job)["status"] == "canceled" and z.got == b"^XA^FDHi^FS^XZ"
+    finally:
+        s.end()
+        z.listener.close()
 
 
 def test_dry_run_sends_nothing(server, bus):

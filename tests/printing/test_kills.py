@@ -159,7 +159,7 @@ def test_printer(shop, step, times):
         done = over(shop, job)
         assert sheets(shop, before) <= 1
         if step in ("claimed", "downloaded", "journaled", "told"):
-            assert done["status"] == "completed" and sheets(shop, before) == 1
+            assert (done["status"], sheets(shop, before)) == ("completed", 1), (done["reason"], shop.agent.said()[-1500:])
         elif step in ("final", "reported"):
             assert done["status"] == "completed"
         else:
