@@ -12,6 +12,7 @@ import time
 import requests
 
 from test_chaos import BUILD, Server, postmaster, workers
+from test_job_kills import rows
 
 SETTINGS = ("--modules", "org,locations,contacts,reasons,events,batches", "--set", "rate_limit.key=0", "--set", "rate_limit.write=0")
 HANG = 600
@@ -55,6 +56,10 @@ def settled(server, key, id, between=lambda: None):
 
 
 def check(server, org, b, n):
+    end = time.monotonic() + 60
+    while rows(server, "SELECT 1") is None:  # it may have been killed last
+        assert time.monotonic() < end
+        time.sleep(0.1)
     good = n - len(range(0, n, 10))
     assert b["status"] == "completed", b
     assert (b["stats"]["created"], b["stats"]["errors"], b["stats"]["events"], b["stats"]["skipped"]) == (good, n - good, good, 0), b["stats"]
@@ -85,28 +90,27 @@ def kill(server, rng):
 
 def test_batch_under_kills(request):
     long = request.config.getoption("--long")
-    n, kills = (20000, 50) if long else (3000, 6)
+    runs, n, kills, pause = (50, 20000, 3, 2.5) if long else (1, 3000, 6, 0.4)
     rng, server, done = random.Random(7), Server(*SETTINGS), []
     try:
-        org = server.organization("Storm")
-        key = org.key()
-        begun, rounds = time.monotonic(), 0
-        while len(done) < kills:  # a batch is over before all are done: another one
-            rounds += 1
-            org = server.organization(f"Storm {rounds}")
+        begun, batches = time.monotonic(), 0
+        while batches < runs or len(done) < kills:  # a short batch may be over before all kills are done: another one
+            batches += 1
+            org, here = server.organization(f"Storm {batches}"), []
             key = org.key()
             id = start(server, key, file_of(n))
 
             def storm():
-                time.sleep(rng.random() * 0.4)
-                if len(done) < kills:
+                time.sleep(rng.random() * pause)
+                if len(here) < kills:
                     how = kill(server, rng)
-                    done.extend([how] if how else [])
+                    here.extend([how] if how else [])
             b = settled(server, key, id, storm)
+            done += here
             check(server, org, b, n)
             told = requests.get(server.base + ask(server, key, "GET", f"/v1/batches/{id}?include_errors_json=true")["_errors_json_url"].replace(server.base, ""), timeout=30).json()
             assert [t["index"] for t in told] == list(range(0, n, 10))
-        print(f"\n{rounds} batches of {n} items, {done.count('worker')} kills of workers, {done.count('postgres')} of PostgreSQL: {time.monotonic() - begun:.0f} s")
+        print(f"\n{batches} batches of {n} items, {done.count('worker')} kills of workers, {done.count('postgres')} of PostgreSQL: {time.monotonic() - begun:.0f} s")
     finally:
         server.stop()
 
