@@ -23,15 +23,15 @@ struct wharf_walk {
 
 /* ---- its connection in the place of the request's ---- */
 
-struct aside {
+struct stepped {
     struct db_conn *db;
     unsigned depth;
     bool role;
 };
 
-static struct aside step_in(struct wharf_req *req, const struct wharf_walk *w)
+static struct stepped step_in(struct wharf_req *req, const struct wharf_walk *w)
 {
-    struct aside was = {req->thread->db, req->tx_depth, req->plugin_role};
+    struct stepped was = {req->thread->db, req->tx_depth, req->plugin_role};
 
     req->thread->db = w->db;
     req->tx_depth = 1;
@@ -39,7 +39,7 @@ static struct aside step_in(struct wharf_req *req, const struct wharf_walk *w)
     return was;
 }
 
-static void step_out(struct wharf_req *req, struct aside was)
+static void step_out(struct wharf_req *req, struct stepped was)
 {
     req_leave_organization(req);
     req->thread->db = was.db;
@@ -232,7 +232,7 @@ static bool open_cursor(struct wharf_req *req, struct wharf_walk *w)
 
 static wharf_status start(struct wharf_req *req, struct wharf_walk *w, int64_t *ret_total)
 {
-    struct aside was = step_in(req, w);
+    struct stepped was = step_in(req, w);
     struct db_error e;
     bool good;
 
@@ -296,7 +296,7 @@ static wharf_status encode_rows(
 
 static wharf_status k_next(wharf_req *req, wharf_walk *w, size_t n, const wharf_str **ret_rows, size_t *ret_n)
 {
-    struct aside was;
+    struct stepped was;
     char sql[64];
     PGresult *r;
     wharf_status s = WHARF_OK;
