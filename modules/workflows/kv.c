@@ -40,6 +40,10 @@ static const char list_sql[] = /* $3 prefix, $5 how many */
     "starts_with(k.key, "
     "$3::text) AND " ALIVE " ORDER BY k.key LIMIT $5::bigint";
 
+static const char size_sql[] =
+    "SELECT COALESCE(sum(octet_length(k.key) + octet_length(k.value::text)), 0)::bigint FROM workflows.kv k WHERE "
+    "k.organization_id = $1::text AND k.workflow_id = $2::text AND k.key <> $3::text AND " ALIVE;
+
 struct ask {
     wharf_req *req;
     const struct asked *run;
@@ -129,12 +133,39 @@ static uint32_t list(struct ask *k)
     return WHARF_LUA_GIVEN;
 }
 
+/* Would the store hold more than it may with this value? Two runs at once may pass by one value. */
+static bool full(struct ask *k, wharf_str key, const char *name, bool *ret_away)
+{
+    wharf_out *out = W->json->writer(k->req);
+
+    W->json->put(out, NULL, member_json(k, name));
+    *ret_away = !ask(k, size_sql, key, 0, val_null(), val_null(), val_null());
+    return !*ret_away && row_int(k->rows, 0, 0) + (int64_t)(key.n + W->json->result_text(out).n) > STORE_MAX;
+}
+
+/* What is written fits: a problem is told else. */
+static bool fits(struct ask *k, wharf_str key, const char *name, uint32_t *ret_how)
+{
+    bool is_away;
+
+    if (too_large(k, name))
+        *ret_how = mistake(k, "kv.too_large", "a value has at most 64 KiB as JSON");
+    else if (full(k, key, name, &is_away))
+        *ret_how = mistake(k, "kv.full", "the store of a workflow holds at most 10 MiB");
+    else if (is_away)
+        *ret_how = away(k);
+    else
+        return true;
+    return false;
+}
+
 static uint32_t set(struct ask *k, wharf_str key)
 {
     wharf_val absent = val_bool(json_truth(W->json->get(k->args, "if_absent")));
+    uint32_t how;
 
-    if (too_large(k, "value"))
-        return mistake(k, "kv.too_large", "a value has at most 64 KiB as JSON");
+    if (!fits(k, key, "value", &how))
+        return how;
     if (!ask(k, set_sql, key, 3, member_json(k, "value"), member_int(k, "ttl"), absent))
         return away(k);
     return give(k, "done", val_bool(W->db->count(k->rows) > 0));
@@ -142,6 +173,10 @@ static uint32_t set(struct ask *k, wharf_str key)
 
 static uint32_t incr(struct ask *k, wharf_str key)
 {
+    uint32_t how;
+
+    if (!fits(k, key, "by", &how))
+        return how;
     if (!ask(k, incr_sql, key, 2, member_int(k, "by"), member_int(k, "ttl"), val_null()))
         return away(k);
     if (!W->db->count(k->rows))
@@ -151,8 +186,10 @@ static uint32_t incr(struct ask *k, wharf_str key)
 
 static uint32_t cas(struct ask *k, wharf_str key)
 {
-    if (too_large(k, "new"))
-        return mistake(k, "kv.too_large", "a value has at most 64 KiB as JSON");
+    uint32_t how;
+
+    if (!fits(k, key, "new", &how))
+        return how;
     if (!ask(k, cas_sql, key, 2, member_json(k, "old"), member_json(k, "new"), val_null()))
         return away(k);
     return give(k, "done", val_bool(W->db->count(k->rows) > 0));
@@ -185,4 +222,85 @@ uint32_t kv_answer(wharf_req *req, const struct asked *a, wharf_str op, const wh
     if (!W->db->count(k.rows))
         return WHARF_LUA_GIVEN;
     return give(&k, "value", val_json(row_json(k.rows, 0, 0)));
+}
+
+/* ---- looked at from outside ---- */
+
+static wharf_status workflow_of(wharf_req *req, wharf_str *ret_id)
+{
+    const wharf_rec *rec;
+    struct code c;
+    wharf_status s = draft_read(req, &rec, &c);
+
+    *ret_id = s == WHARF_OK ? c.workflow_id : WHARF_S("");
+    return s;
+}
+
+wharf_status kv_list_route(wharf_req *req, void *arg)
+{
+    static const char sql[] = "SELECT k.key, k.value, k.expires_at FROM workflows.kv k WHERE k.organization_id = "
+                              "$1::text AND k.workflow_id = "
+                              "$2::text AND ($3::text = '' OR k.key = $3::text) AND " ALIVE
+                              " ORDER BY k.key LIMIT $5::bigint OFFSET $6::bigint";
+    wharf_str id, key = {"", 0};
+    int64_t page = 1, limit = 1, n;
+    const wharf_rows *rows;
+    wharf_out *out;
+    wharf_val v;
+    bool one = W->req->param(req, "key", &key);
+    wharf_status s = workflow_of(req, &id);
+
+    if (s == WHARF_OK && !one)
+        s = W->req->page(req, 100, 1000, &page, &limit);
+    if (s != WHARF_OK)
+        return s;
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(id), val_text(key),
+        val_time(W->req->now_us(req)), val_int(limit + 1), val_int((page - 1) * limit)};
+    s = W->db->query(req, sql, args, 6, &rows);
+    if (s != WHARF_OK)
+        return s;
+    n = (int64_t)W->db->count(rows);
+    if (one && !n)
+        return W->err->fail(req, "not_found", NULL, "The store of the workflow has no key %s", key.p);
+    out = W->req->respond(req, 200, "Stored values retrieved");
+    if (!one)
+        W->json->open(out, NULL, '[');
+    for (int64_t i = 0; i < n && i < limit; i++) {
+        W->json->open(out, NULL, '{');
+        W->json->put(out, "key", val_text(row_text(rows, (size_t)i, 0)));
+        W->json->put(out, "value", val_json(row_json(rows, (size_t)i, 1)));
+        W->json->put(out, "expires_at", W->db->value(rows, (size_t)i, 2, WHARF_V_TIME_US, &v) ? v : val_null());
+        W->json->close(out);
+    }
+    if (!one) {
+        W->json->close(out);
+        W->req->paged(req, page, limit, n > limit);
+    }
+    return WHARF_OK;
+}
+
+wharf_status kv_delete_route(wharf_req *req, void *arg)
+{
+    static const char sql[] = "DELETE FROM workflows.kv k WHERE k.organization_id = $1::text AND k.workflow_id = "
+                              "$2::text AND ($3::text = '' OR "
+                              "k.key = $3::text)";
+    wharf_str id, key = {"", 0};
+    uint64_t n = 0;
+    wharf_out *out;
+    bool one = W->req->param(req, "key", &key);
+    wharf_status s = workflow_of(req, &id);
+
+    if (s != WHARF_OK)
+        return s;
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(id), val_text(key)};
+    s = W->db->exec(req, sql, args, 3, &n);
+    if (s == WHARF_OK && one && !n)
+        s = W->err->fail(req, "not_found", NULL, "The store of the workflow has no key %s", key.p);
+    if (s != WHARF_OK)
+        return s;
+    out = W->req->respond(req, 200, "Stored values deleted");
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "deleted", val_int((int64_t)n));
+    W->json->close(out);
+    return WHARF_OK;
 }

@@ -210,6 +210,51 @@ wharf_status publish_route(wharf_req *req, void *arg)
     return s;
 }
 
+/* ---- the draft goes ---- */
+
+static wharf_status put_back(wharf_req *req, const struct code *c)
+{
+    static const char sql[] = "UPDATE workflows.workflow SET published_revision = draft_revision WHERE organization_id "
+                              "= $2::text AND id = $1::text";
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *body;
+    const wharf_rec *rec;
+    wharf_status s;
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "source", val_text(c->source));
+    W->json->put(out, "files", val_json(c->files));
+    W->json->put(out, "triggers", val_json(c->triggers));
+    W->json->put(out, "scopes", val_json(c->scopes));
+    W->json->put(out, "settings", val_json(c->settings));
+    W->json->close(out);
+    s = W->json->result(req, out, &body);
+    if (s == WHARF_OK)
+        s = W->res->update(req, "workflow", c->workflow_id, body, &rec);
+    return s == WHARF_OK ? query_about(req, sql, c->workflow_id, NULL) : s;
+}
+
+wharf_status discard_route(wharf_req *req, void *arg)
+{
+    const wharf_rec *rec;
+    struct code c;
+    bool found = false;
+    wharf_status s = draft_read(req, &rec, &c);
+
+    if (s == WHARF_OK)
+        s = version_read(req, rec, 0, &c, &found);
+    if (s == WHARF_OK && !found)
+        return W->err->fail(req, "workflow.not_published", NULL,
+            "There is no published version to go back to; delete the workflow instead");
+    if (s == WHARF_OK)
+        s = put_back(req, &c);
+    if (s == WHARF_OK)
+        s = W->res->fetch(req, "workflow", c.workflow_id, 0, &rec);
+    if (s == WHARF_OK)
+        W->res->encode(req, W->req->respond(req, 200, "Draft discarded"), NULL, rec);
+    return s;
+}
+
 /* ---- versions ---- */
 
 #define COLUMNS "number, note, sha256, published_at, published_by, triggers, scopes"

@@ -48,6 +48,24 @@ static const char run_doc[] = "{\"summary\": \"Run the manual trigger\", " TAG
                               "\"response\": " RUN "}";
 static const char show_doc[] = "{\"summary\": \"A run\", " TAG "\"location\": \"via\", \"response\": " RUN "}";
 
+static const char discard_doc[] =
+    "{\"summary\": \"Go back to the published version\", " TAG
+    "\"location\": \"row\", \"response\": {\"type\": \"object\", \"required\": [\"object\", \"id\", "
+    "\"version\"]}}";
+#define KV "{\"type\": \"object\", \"required\": [\"key\", \"value\", \"expires_at\"]}"
+#define GONE                                                                                                           \
+    "{\"type\": \"object\", \"required\": [\"deleted\"], \"properties\": {\"deleted\": {\"type\": \"integer\"}}}"
+static const char kv_list_doc[] =
+    "{\"summary\": \"The workflow's key-value store\", " TAG
+    "\"location\": \"row\", \"query\": {\"page\": {\"type\": \"integer\"}, \"limit\": {\"type\": "
+    "\"string\"}}, \"response\": {\"type\": \"array\", \"items\": " KV "}}";
+static const char kv_one_doc[] = "{\"summary\": \"A stored value\", " TAG "\"location\": \"row\", \"response\": " KV
+                                 "}";
+static const char kv_clear_doc[] = "{\"summary\": \"Clear the workflow's key-value store\", " TAG
+                                   "\"location\": \"row\", \"response\": " GONE "}";
+static const char kv_delete_doc[] = "{\"summary\": \"Delete a stored value\", " TAG
+                                    "\"location\": \"row\", \"response\": " GONE "}";
+
 #define TEXT(doc)                                                                                                      \
     {                                                                                                                  \
         doc, sizeof(doc) - 1                                                                                           \
@@ -64,6 +82,16 @@ static const wharf_route routes[] = {
         version_route, NULL, WHARF_R_READONLY, 0},
     {WHARF_HEAD(wharf_route), "POST", "/v1/workflows/:workflow/run", "workflow:read", TEXT(run_doc), run_route, NULL,
         WHARF_R_NO_TX | WHARF_R_LONG, 0},
+    {WHARF_HEAD(wharf_route), "POST", "/v1/workflows/:workflow/discard-draft", "workflow:write", TEXT(discard_doc),
+        discard_route, NULL, 0, 0},
+    {WHARF_HEAD(wharf_route), "GET", "/v1/workflows/:workflow/kv", "workflow:write", TEXT(kv_list_doc), kv_list_route,
+        NULL, WHARF_R_READONLY, 0},
+    {WHARF_HEAD(wharf_route), "GET", "/v1/workflows/:workflow/kv/:key", "workflow:write", TEXT(kv_one_doc),
+        kv_list_route, NULL, WHARF_R_READONLY, 0},
+    {WHARF_HEAD(wharf_route), "DELETE", "/v1/workflows/:workflow/kv", "workflow:write", TEXT(kv_clear_doc),
+        kv_delete_route, NULL, 0, 0},
+    {WHARF_HEAD(wharf_route), "DELETE", "/v1/workflows/:workflow/kv/:key", "workflow:write", TEXT(kv_delete_doc),
+        kv_delete_route, NULL, 0, 0},
     {WHARF_HEAD(wharf_route), "GET", "/v1/workflows/runs/:run", "workflow:read", TEXT(show_doc), run_show_route, NULL,
         WHARF_R_READONLY, 0},
 };

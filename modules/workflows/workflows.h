@@ -15,7 +15,7 @@ extern const wharf_keys_api *flow_keys;
 
 enum {
     WORKFLOWS_MAX = 200, VERSIONS_KEPT = 100, FILES_MAX = 20, SOURCE_MAX = 256 << 10, FILES_BYTES = 512 << 10, FILE_NAME_MAX = 50,
-    SETTINGS_MAX = 64 << 10, RECORD_MAX = 64 << 10, KEY_MAX = 200, VALUE_MAX = 64 << 10
+    SETTINGS_MAX = 64 << 10, RECORD_MAX = 64 << 10, KEY_MAX = 200, VALUE_MAX = 64 << 10, STORE_MAX = 10 << 20
 };
 
 /* What is run: of a version or of a draft. All JSON members may be NULL: none. */
@@ -52,7 +52,7 @@ wharf_status code_try(wharf_req *req, const struct code *c);
 wharf_str place_of(wharf_req *req, const struct code *c, const wharf_lua_outcome *o);
 
 /* publish.c */
-wharf_handler check_route, publish_route, versions_route, version_route;
+wharf_handler check_route, publish_route, discard_route, versions_route, version_route;
 
 /* run.c */
 wharf_handler run_route, run_show_route;
@@ -71,6 +71,9 @@ wharf_lua_answer_fn asked_answer;
 
 /* kv.c: the ops kv.* */
 uint32_t kv_answer(wharf_req *req, const struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text);
+
+/* GET and DELETE of …/kv and …/kv/:key */
+wharf_handler kv_list_route, kv_delete_route;
 
 uint32_t refuse_op(wharf_req *req, uint32_t how, const char *code, const char *message, wharf_str *ret_text);
 

@@ -135,6 +135,26 @@ return out""").data
     assert r["output"]["value"] == [True, True, 1, False, 5, 6, True, False, True, False, "x", True, False, 2, "new", True, True, False, True]
 
 
+def test_the_store_from_outside(client):
+    row = client.post(FLOWS, {"name": "Store", "triggers": [{"type": "manual"}], "source": """return {on_run = function(input)
+  for i = 1, input.n do wharf.kv.set("k" .. i, ("x"):rep(input.size)) end
+  return #wharf.kv.list("", 1000)
+end}"""}, expect=201).data
+    path = f"{FLOWS}/{row['id']}"
+    client.post(path + "/publish", {}, expect=200)
+    assert asked(client, row["id"], {"input": {"n": 3, "size": 2}}).data["output"]["value"] == 3
+    assert client.get(path + "/kv").data[0] == {"key": "k1", "value": "xx", "expires_at": None} and len(client.get(path + "/kv?limit=2").data) == 2
+    assert client.get(path + "/kv/k2").data["value"] == "xx"
+    assert client.delete(path + "/kv/k2").data == {"deleted": 1}
+    client.refused("GET", path + "/kv/k2", 404, "not_found")
+    client.refused("DELETE", path + "/kv/k2", 404, "not_found")
+    assert client.delete(path + "/kv").data == {"deleted": 2} and client.get(path + "/kv").data == []
+    r = asked(client, row["id"], {"input": {"n": 1, "size": 70000}}, 400)
+    assert "64 KiB" in r.message
+    r = asked(client, row["id"], {"input": {"n": 200, "size": 64000}}, 400)
+    assert "kv.full" in r.message and len(client.get(path + "/kv?limit=1000").data) == 163
+
+
 def test_files_and_zones(run):
     r = run("local lib = require('lib.sum') return {lib(1, 2), wharf.time.format(0, '%H', 'Europe/Berlin')}", files={"lib.sum": "return function(a, b) return a + b end"})
     assert r.data["output"]["value"] == [3, "01"]

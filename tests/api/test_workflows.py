@@ -99,6 +99,16 @@ def test_publish_and_roll_back(fresh):
     assert [e[0] for e in fresh.events(row["id"])].count("workflow.published") == 3
 
 
+def test_discarding_a_draft(client):
+    row = flow(client, name="Discard")
+    path = f"{FLOWS}/{row['id']}"
+    client.refused("POST", path + "/discard-draft", 409, "workflow.not_published", body={})
+    client.post(path + "/publish", {}, expect=200)
+    client.post(path, {"source": "return {}", "triggers": [], "settings": {"x": 1}}, expect=200)
+    back = client.post(path + "/discard-draft", {}, expect=200).data
+    assert back["source"] == HELLO and back["triggers"] == MANUAL and back["settings"] == {} and back["has_draft"] is False and back["version"] == 1
+
+
 def test_nothing_is_published_that_does_not_work(client):
     row = flow(client, name="Broken", source="return {}")
     path = f"{FLOWS}/{row['id']}"
