@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What a workflow costs. Prints figures; asserts nothing (docs/performance.md has a run).
+"""What a workflow costs. Prints figures; asserts nothing.
 
   tests/bench/lua.py [--seconds N]     BUILD names the build folder
 
