@@ -1,4 +1,4 @@
-/* image.c - PNG and JPEG as one page of their physical size. See render.h.
+/* image.c - images as pages of their physical size; PNG and JPEG. See render.h. Leaves to others: other kinds (pixels.c).
  *
  * JPEG data stay as they are; PNG are decoded and put on white. What a file says of its density counts (PNG pHYs, JFIF, Exif); without it
  * the size is unknown, and the image is fitted to the page.
@@ -12,15 +12,6 @@
 #include "child.h"
 #include "render.h"
 
-enum { PIXELS_MAX = 100000000, SIDE_MAX = 65500 };
-
-struct image {
-    uint32_t width, height, components; /* 1 grey, 3 colours, 4 inks */
-    double per_inch_x, per_inch_y; /* 0: not told */
-    bool inverted; /* inks as Adobe writes them */
-    unsigned turn; /* clockwise, to be shown upright */
-};
-
 static uint32_t big(const unsigned char *p, unsigned n)
 {
     uint32_t v = 0;
@@ -30,10 +21,10 @@ static uint32_t big(const unsigned char *p, unsigned n)
     return v;
 }
 
-static bool fair(struct source *s, const struct image *im)
+bool image_fair(struct source *s, const struct image *im)
 {
-    if (!im->width || !im->height || im->width > SIDE_MAX || im->height > SIDE_MAX ||
-        (uint64_t)im->width * im->height > PIXELS_MAX)
+    if (!im->width || !im->height || im->width > IMAGE_SIDE_MAX || im->height > IMAGE_SIDE_MAX ||
+        (uint64_t)im->width * im->height > IMAGE_PIXELS_MAX)
         return source_fail(
             s, "invalid: the image is %u by %u pixels; 100 million in all can be printed", im->width, im->height);
     return true;
@@ -58,7 +49,7 @@ static bool png_head(struct source *s, struct image *im)
         }
         at += 12 + big(p + at, 4);
     }
-    return fair(s, im);
+    return image_fair(s, im);
 }
 
 static bool png_pixels(struct source *s, const struct image *im, struct bytes *ret)
@@ -124,8 +115,8 @@ static void exif_entry(const unsigned char *t, size_t n, const unsigned char *e,
         ret->unit = value;
 }
 
-/* Density and orientation of the first directory. */
-static void exif(const unsigned char *t, size_t n, struct image *im)
+/* Of the first directory. */
+void image_exif(const unsigned char *t, size_t n, struct image *im)
 {
     static const unsigned turns[9] = {0, 0, 0, 180, 0, 0, 90, 0, 270};
     bool little = n > 8 && t[0] == 'I';
@@ -169,7 +160,7 @@ static void jpeg_segment(unsigned char marker, const unsigned char *p, size_t n,
     } else if (marker == 0xe0) {
         jfif(p, n, im);
     } else if (marker == 0xe1 && n > 14 && !memcmp(p, "Exif\0", 6)) {
-        exif(p + 6, n - 6, im);
+        image_exif(p + 6, n - 6, im);
     } else if (marker == 0xee && n >= 12 && !memcmp(p, "Adobe", 5)) {
         im->inverted = true;
     }
@@ -198,7 +189,7 @@ static bool jpeg_head(struct source *s, struct image *im)
     if (n - at < 4 || p[at] != 0xff || p[at + 1] != 0xda ||
         (im->components != 1 && im->components != 3 && im->components != 4))
         return source_fail(s, "invalid: the image is damaged");
-    return fair(s, im);
+    return image_fair(s, im);
 }
 
 /* ---- the page ---- */
@@ -223,32 +214,48 @@ static qpdf_oh image_object(struct source *s, const struct image *im, const stru
     return stream;
 }
 
-bool image_look(struct source *s)
+bool image_add(struct source *s, const struct image *im, const struct bytes *data, const char *filter)
 {
-    struct image im = {0};
-    struct bytes pixels = s->bytes;
-    bool png = s->type == RENDER_PNG;
-    double width, height;
+    bool first = s->told.pages == 0;
+    double width, height, shown_width, shown_height;
     char content[200];
     qpdf_oh forms;
     int n;
 
-    if (!(png ? png_head(s, &im) && png_pixels(s, &im, &pixels) : jpeg_head(s, &im)))
-        return false;
-    s->unsized = !(im.per_inch_x > 1 && im.per_inch_y > 1);
-    width = s->unsized ? im.width : im.width * 72.0 / im.per_inch_x;
-    height = s->unsized ? im.height : im.height * 72.0 / im.per_inch_y;
+    if (first)
+        s->unsized = !(im->per_inch_x > 1 && im->per_inch_y > 1);
+    width = s->unsized || im->per_inch_x <= 1 ? im->width : im->width * 72.0 / im->per_inch_x;
+    height = s->unsized || im->per_inch_y <= 1 ? im->height : im->height * 72.0 / im->per_inch_y;
     n = snprintf(content, sizeof(content), "%.4f 0 0 %.4f 0 0 cm /I Do\n", width, height);
     forms = qpdf_oh_new_dictionary(s->q);
-    qpdf_oh_replace_key(s->q, forms, "/I", image_object(s, &im, &pixels, png ? NULL : "/DCTDecode"));
-    if (png)
-        free(pixels.p);
+    qpdf_oh_replace_key(s->q, forms, "/I", image_object(s, im, data, filter));
     if (!page_add(s, width, height, content, (size_t)n, "<< >>", forms))
         return false;
-    qpdf_oh_replace_key(s->q, qpdf_get_page_n(s->q, 0), "/Rotate", qpdf_oh_new_integer(s->q, im.turn));
+    qpdf_oh_replace_key(s->q, qpdf_get_page_n(s->q, s->told.pages), "/Rotate", qpdf_oh_new_integer(s->q, im->turn));
     qpdf_oh_release_all(s->q);
-    s->told.pages = 1;
-    s->told.width = s->unsized ? 0 : im.turn % 180 ? height : width;
-    s->told.height = s->unsized ? 0 : im.turn % 180 ? width : height;
+    s->told.pages++;
+    shown_width = s->unsized ? 0 : im->turn % 180 ? height : width;
+    shown_height = s->unsized ? 0 : im->turn % 180 ? width : height;
+    if (first) {
+        s->told.width = shown_width;
+        s->told.height = shown_height;
+    } else if (fabs(s->told.width - shown_width) > 1 || fabs(s->told.height - shown_height) > 1) {
+        s->told.mixed = 1;
+    }
     return source_good(s);
+}
+
+bool image_look(struct source *s)
+{
+    struct bytes pixels = {NULL, 0};
+    struct image im = {0};
+    bool good;
+
+    if (s->type == RENDER_JPEG)
+        return jpeg_head(s, &im) && image_add(s, &im, &s->bytes, "/DCTDecode");
+    if (!png_head(s, &im) || !png_pixels(s, &im, &pixels))
+        return false;
+    good = image_add(s, &im, &pixels, NULL);
+    free(pixels.p);
+    return good;
 }

@@ -57,6 +57,12 @@ bool source_open(struct source *s, enum render_type type, const void *p, size_t 
     case RENDER_PNG:
     case RENDER_JPEG:
         return image_look(s);
+    case RENDER_WEBP:
+        return webp_look(s);
+    case RENDER_GIF:
+        return gif_look(s);
+    case RENDER_TIFF:
+        return tiff_look(s);
     case RENDER_TEXT:
         return true;
     }

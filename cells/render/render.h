@@ -38,8 +38,24 @@ bool pdf_look(struct source *s);
 bool pdf_keep(struct source *s, const struct render_range *ranges, size_t n);
 bool pdf_write(struct source *s, const unsigned char **ret_p, size_t *ret_n);
 
-/* image.c, text.c: as pages of an empty document. */
-bool image_look(struct source *s);
+/* image.c, pixels.c, text.c: as pages of an empty document. */
+enum { IMAGE_PIXELS_MAX = 100000000, IMAGE_SIDE_MAX = 65500 };
+struct image {
+    uint32_t width, height, components; /* 1 grey, 3 colours, 4 inks */
+    double per_inch_x, per_inch_y; /* 0: not told */
+    bool inverted; /* inks as Adobe writes them */
+    unsigned turn; /* clockwise, to be shown upright */
+};
+bool image_look(struct source *s); /* PNG, JPEG */
+bool webp_look(struct source *s);
+bool gif_look(struct source *s);
+bool tiff_look(struct source *s);
+/* Not too large to be printed? */
+bool image_fair(struct source *s, const struct image *im);
+/* Density and orientation of Exif data. */
+void image_exif(const unsigned char *t, size_t n, struct image *im);
+/* The next page. filter: of PDF that data are packed with, or NULL. The data are copied. */
+bool image_add(struct source *s, const struct image *im, const struct bytes *data, const char *filter);
 bool text_lay_out(struct source *s, double width, double height);
 /* A page of that size in points with this content and these resources (a PDF dictionary). */
 bool page_add(struct source *s, double width, double height, const char *content, size_t n, const char *resources,

@@ -86,7 +86,8 @@ static uint32_t type_of(wharf_str type)
         const char *name;
         uint32_t type;
     } known[] = {{"application/pdf", RENDER_PDF}, {"image/png", RENDER_PNG}, {"image/jpeg", RENDER_JPEG},
-        {"text/plain", RENDER_TEXT}};
+        {"text/plain", RENDER_TEXT}, {"image/webp", RENDER_WEBP}, {"image/gif", RENDER_GIF},
+        {"image/tiff", RENDER_TIFF}};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (str_eqz(type, known[i].name))

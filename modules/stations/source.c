@@ -262,8 +262,10 @@ static wharf_status look_at(wharf_req *req, bool raw, wharf_str content_type, co
         return WHARF_OK;
     }
     d->type = print_render->sniff(look, (size_t)got, d->size <= LOOK);
-    if (!d->type.n)
-        return bad(req, path, "its type is not one of PDF, PNG, JPEG and text");
+    if (!d->type.n || is(d->type, "image/svg+xml"))
+        return bad(req, path,
+            d->type.n ? "it is SVG; send it as PDF or PNG"
+                      : "its type is not one of PDF, PNG, JPEG, GIF, WebP, TIFF and text");
     s = print_render->open(req, fd, d->type, &d->render);
     if (s != WHARF_OK)
         return s;

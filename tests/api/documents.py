@@ -67,3 +67,44 @@ def declared(size):
 def wide_png(side):
     """An image that says it has that many pixels on each side, and has none."""
     return png(2, 2)[:16] + struct.pack(">II", side, side) + png(2, 2)[24:]
+
+
+# ---- pictures of 40 by 60 dots: a blue square of 20 in the middle, and nothing around it ----
+
+def picture():
+    return [[(0, 0, 255) if 10 <= x < 30 and 20 <= y < 40 else None for x in range(40)] for y in range(60)]
+
+
+def webp():
+    """Lossless, with opacity; made by libwebp's own encoder."""
+    return base64.b64decode("UklGRiwAAABXRUJQVlA4TCAAAAAvJ8AOEA8QMf/zHww1bRswZVb+nBaC/BH9nwAx5gZABA==")
+
+
+def gif(interlaced=False):
+    """Two colours of which the first is none; codes of nine bits, begun anew before they would grow."""
+    rows = picture()
+    order = [y for first, step in ((0, 8), (4, 8), (2, 4), (1, 2)) for y in range(first, 60, step)] if interlaced else range(60)
+    dots = [1 if c else 0 for y in order for c in rows[y]]
+    codes = [c for i in range(0, len(dots), 200) for c in (256, *dots[i:i + 200])] + [257]
+    bits = sum(code << 9 * i for i, code in enumerate(codes))
+    data = bits.to_bytes((9 * len(codes) + 7) // 8, "little")
+    blocks = b"".join(bytes([len(data[i:i + 255])]) + data[i:i + 255] for i in range(0, len(data), 255))
+    return (b"GIF89a" + struct.pack("<HHBBB", 40, 60, 0xf0, 0, 0) + b"\x00\xff\x00" + b"\x00\x00\xff" + b"!\xf9\x04\x01\0\0\0\0" +
+            b"," + struct.pack("<HHHHB", 0, 0, 40, 60, 0x40 if interlaced else 0) + b"\x08" + blocks + b"\0;")
+
+
+def tiff(pages=1, per_inch=10, packed=False):
+    """Pages of RGB, plain or packed by deflate."""
+    out = b"II*\0" + struct.pack("<I", 8)
+    for n in range(pages):
+        raw = b"".join(bytes(c or (255, 255, 255)) for row in picture() for c in row)
+        raw = zlib.compress(raw) if packed else raw
+        at = len(out)
+        more = at + 2 + 12 * 12 + 4
+        bits, density, pixels = more, more + 6, more + 14
+        tags = [(256, 3, 1, 40), (257, 3, 1, 60), (258, 3, 3, bits), (259, 3, 1, 8 if packed else 1), (262, 3, 1, 2), (273, 4, 1, pixels), (277, 3, 1, 3),
+                (278, 4, 1, 60), (279, 4, 1, len(raw)), (282, 5, 1, density), (283, 5, 1, density), (296, 3, 1, 2)]
+        end = pixels + len(raw) + len(raw) % 2
+        out += struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *t) for t in tags) + struct.pack("<I", end if n + 1 < pages else 0)
+        out += struct.pack("<HHHII", 8, 8, 8, per_inch, 1) + raw + bytes(len(raw) % 2)
+    return out

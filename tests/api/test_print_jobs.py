@@ -173,11 +173,33 @@ def test_sources(shop):
 @pytest.mark.parametrize("document, why", [
     (b"%PDF-1.4\nnothing", "damaged"), (pdf()[:300], "damaged"), (b"\x00\x01\x02\x03" * 50, "type"), (pdf(pages=2001), "2001 pages"),
     (documents.loop(), "damaged"), (documents.objects("<< /Type /Catalog >>"), "no pages"), (pdf(width=2000, height=2000), "large"),
-    (b"GIF89a" + bytes(50), "type"), (documents.wide_png(60000), "pixels"), (png(4, 4)[:47], "damaged"),
+    (b"GIF89a" + bytes(50), "damaged"), (documents.gif()[:90], "damaged"), (documents.webp()[:40], "damaged"), (documents.tiff()[:3000], "damaged"),
+    (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"), (documents.gif().replace(b"(\0<\0", b"\xff\xff\xff\xff"), "pixels"), (documents.wide_png(60000), "pixels"), (png(4, 4)[:47], "damaged"),
     (b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(40), "damaged"), ("Žluťoučký kůň".encode(), "U+0165"),
 ])
 def test_documents_that_are_no_good(shop, document, why):
     assert why in shop.refuse(400, "print_job.document_invalid", ["data"], document=document, configuration={"paper_size": "label_4x6"}).message
+
+
+@pytest.mark.parametrize("make, type, size", [
+    (documents.webp, "image/webp", None), (documents.gif, "image/gif", None), (lambda: documents.gif(True), "image/gif", None),
+    (lambda: documents.tiff(per_inch=10), "image/tiff", (4, 6)), (lambda: documents.tiff(per_inch=20, packed=True), "image/tiff", (2, 3)),
+])
+def test_other_images(shop, make, type, size):
+    """A blue square in the middle of nothing: half of the width, a third of the height."""
+    job = shop.make(make(), configuration={"paper_size": "label_4x6"})
+    d = job["document"]
+    assert (d["content_type"], d["pages"]) == (type, 1) and (d["width"], d["height"]) == (size or (None, None))
+    paper = shop.paper(job)
+    wanted = (72, 144, 216, 288) if size != (2, 3) else (108, 180, 180, 252)
+    assert box(paper) == [(288, 432)] and all(abs(a - b) <= 2 for a, b in zip(ink(paper)[0], wanted))  # edges between dots are soft
+    if not size:
+        shop.refuse(400, "print_job.paper_size_required", document=make())
+
+
+def test_a_tiff_of_three_pages(shop):
+    job = shop.make(documents.tiff(pages=3), configuration={"print_all_pages": False, "page_ranges": "2-"})
+    assert job["document"]["pages"] == 3 and job["configuration"]["paper_size"] == "page_size_label_4x6" and box(shop.paper(job)) == [(288, 432)] * 2
 
 
 # ---- paper sizes ----
