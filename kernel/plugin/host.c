@@ -48,13 +48,14 @@ struct wharf_scope {
 
 static wharf_scope *mem_scope_begin(wharf_req *req)
 {
+    struct arena_mark mark = arena_mark(req->arena); /* before the scope's own memory: residents open scopes for months */
     wharf_scope *s = ARENA_NEW(req->arena, struct wharf_scope);
 
     s->n_problems = req->n_problems;
     s->n_committed = req->n_committed;
     s->problems = req->problems;
     s->cap_problems = req->cap_problems;
-    s->mark = arena_mark(req->arena);
+    s->mark = mark;
     return s;
 }
 

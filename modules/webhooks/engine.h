@@ -8,9 +8,8 @@
 enum {
     CACHE_MOST = 4096,
     CACHE_BUCKETS = 1024,
-    SETTLE_MOST = 200,
-    IN_FLIGHT_MOST = 1000 /* requests of one engine */,
-    CLAIM_LEAST = 16 /* deliveries asked for, whatever the last turn found */
+    IN_FLIGHT_MOST = 1000, /* requests of one engine */
+    CLAIM_LEAST = 16, /* deliveries asked for, whatever the last turn found */
 };
 
 struct endpoint { /* a webhook as it last was */
@@ -86,7 +85,7 @@ struct job *job_of(struct engine *g, const wharf_rows *rows, size_t i); /* of a 
 void job_send(wharf_req *req, struct engine *g, struct job *j);
 void job_over(wharf_req *req, struct engine *g, struct job *j, const struct result *r); /* told with the next turn */
 void job_free(struct job *j);
-void jobs_collect(wharf_req *req, struct engine *g); /* the requests that are over, as many as a turn tells */
+void jobs_collect(wharf_req *req, struct engine *g); /* the requests that are over: all, or the loop would not sleep */
 
 /* ---- endpoints.c ---- */
 struct endpoint *endpoints_find(struct endpoints *list, wharf_str organization, wharf_str id); /* or NULL */

@@ -120,7 +120,7 @@ void jobs_collect(wharf_req *req, struct engine *g)
 {
     wharf_fetch *f;
 
-    while (g->n_over < SETTLE_MOST && (f = hooks_fetch->next(req, 0))) {
+    while ((f = hooks_fetch->next(req, 0))) {
         struct job *j = hooks_fetch->tag(f);
         struct result r;
 

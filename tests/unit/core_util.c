@@ -1,9 +1,10 @@
-/* core_util.c - str.h and id.h. */
+/* core_util.c - str.h and id.h; scopes of a request's memory. */
 #include "unit.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "plugin/host.h"
 #include "util/id.h"
 
 static void utf8(void **state)
@@ -172,10 +173,30 @@ static void a_child_does_not_repeat(void **state)
     close(ends[1]);
 }
 
+/* A resident opens scopes for months. */
+static void scopes_leave_nothing(void **state)
+{
+    struct wharf_req req = {.arena = arena_new(1 << 20)};
+    void *first = NULL;
+
+    for (int i = 0; i < 100000; i++) {
+        wharf_scope *outer = host_mem.scope_begin(&req), *inner = host_mem.scope_begin(&req);
+        void *p = host_mem.alloc(&req, 100);
+
+        if (!first)
+            first = p;
+        assert_ptr_equal(p, first);
+        host_mem.scope_end(&req, inner);
+        host_mem.scope_end(&req, outer);
+    }
+    arena_free(req.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(utf8), UNIT(utf8_every_code_point), UNIT(trims), UNIT(distance),
-        UNIT(prefixes), UNIT(ids), UNIT(id_order), UNIT(base62), UNIT(random_text), UNIT(a_child_does_not_repeat)};
+        UNIT(prefixes), UNIT(ids), UNIT(id_order), UNIT(base62), UNIT(random_text), UNIT(a_child_does_not_repeat),
+        UNIT(scopes_leave_nothing)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
