@@ -48,7 +48,8 @@ struct wharf_scope {
 
 static wharf_scope *mem_scope_begin(wharf_req *req)
 {
-    struct arena_mark mark = arena_mark(req->arena); /* before the scope's own memory: residents open scopes for months */
+    struct arena_mark mark = arena_mark(
+        req->arena); /* before the scope's own memory: residents open scopes for months */
     wharf_scope *s = ARENA_NEW(req->arena, struct wharf_scope);
 
     s->n_problems = req->n_problems;
