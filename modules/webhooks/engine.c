@@ -18,8 +18,13 @@ enum {
 
 void engine_ask_for_care(struct engine *g, wharf_str organization, wharf_str webhook, wharf_str what)
 {
-    struct care *c = engine_need(calloc(1, sizeof(*c)));
+    struct care *c = g->care;
 
+    while (c && !(is(organization, c->organization) && is(webhook, c->webhook) && is(what, c->what)))
+        c = c->next;
+    if (c)
+        return; /* a failure and the clock may ask for the same */
+    c = engine_need(calloc(1, sizeof(*c)));
     snprintf(c->organization, sizeof(c->organization), "%s", organization.p);
     snprintf(c->webhook, sizeof(c->webhook), "%s", webhook.p);
     snprintf(c->what, sizeof(c->what), "%s", what.p);

@@ -39,6 +39,7 @@ struct job { /* one request */
     size_t report_bytes;
     bool unsigned_here; /* given back, nothing was sent */
     bool failed, disable; /* counts as a failure of the webhook; the receiver wants no more */
+    bool held; /* somebody held its queue: told again */
 };
 
 struct care { /* what a webhook's health asks for, done between the rounds */

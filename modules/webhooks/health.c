@@ -44,19 +44,21 @@ static wharf_status make_change(wharf_req *req, const struct change *c, wharf_st
 {
     static const char raised_sql[] =
         "UPDATE webhooks.runtime SET degraded_raised_at = CASE WHEN $4::boolean THEN $3::timestamptz END"
-        " WHERE organization_id = $1::text AND webhook_id = $2::text";
+        " WHERE organization_id = $1::text AND webhook_id = $2::text AND (NOT $4::boolean OR degraded_raised_at IS NULL"
+        " OR degraded_raised_at <= $3::timestamptz - interval '24 hours')";
     const wharf_val args[] = {
         text(W->req->organization(req)), text(id), moment(W->req->now_us(req)), truth(c->event != NULL)};
     const wharf_rows *rows;
+    uint64_t n = 1;
     wharf_status s = W->db->query(req, c->sql, args, 3, &rows);
 
     if (s != WHARF_OK || !W->db->count(rows))
         return s; /* somebody was faster */
     if (!c->to)
-        s = W->db->exec(req, raised_sql, args, 4, NULL);
+        s = W->db->exec(req, raised_sql, args, 4, &n);
     else
         s = delivery_status_changed(req, id, (wharf_str){c->from, strlen(c->from)}, (wharf_str){c->to, strlen(c->to)});
-    if (s == WHARF_OK && c->event)
+    if (s == WHARF_OK && c->event && n)
         s = W->event->emit(req, c->event, "webhook", id, NULL);
     return s;
 }

@@ -143,7 +143,7 @@ static void look_after(wharf_req *req, struct engine *g, const struct job *jobs,
     const wharf_rows *rows;
 
     for (const struct job *o = jobs; o != j; o = o->next) {
-        if (o->failed == j->failed && o->disable == j->disable && same(o->webhook, j->webhook))
+        if (!o->held && o->failed == j->failed && o->disable == j->disable && same(o->webhook, j->webhook))
             return;
     }
     if (j->disable)
@@ -158,18 +158,18 @@ static void settled(wharf_req *req, struct engine *g, const wharf_rows *rows)
     struct job *jobs = g->told, *next;
 
     for (struct job *j = jobs; j; j = j->next) {
-        if (j->failed || j->disable)
+        j->held = held(rows, j->attempt); /* nothing of it is counted yet */
+        if (!j->held && (j->failed || j->disable))
             look_after(req, g, jobs, j);
     }
     g->told = NULL;
     g->n_told = 0;
     for (struct job *j = jobs; j; j = next) {
         next = j->next;
-        if (!held(rows, j->attempt)) {
+        if (!j->held) {
             job_free(j);
             continue;
         }
-        j->failed = j->disable = false; /* looked after */
         j->next = NULL;
         *g->over_last = j;
         g->over_last = &j->next;

@@ -101,6 +101,21 @@ def test_degraded(world, org, client, success, failure, degraded):
     assert types(org, h) == (["webhook.degraded"] if degraded else [])
 
 
+def test_degraded_is_told_once(world, org, client):
+    """A failure and the look at all figures, once a second, may ask for it at the same moment."""
+    hooks = [Hook(world, client) for _ in range(12)]
+    for h in hooks:
+        figures(world, h, 3 * HOUR, 100, 100)
+        h.answers(status(500, webhook_delivery="abort-message"))
+    for _ in range(3):
+        make(client)
+        time.sleep(0.37)
+    for h in hooks:
+        until(lambda: h.now["degraded_at"])
+    time.sleep(1.2)
+    assert [types(org, h) for h in hooks] == [["webhook.degraded"]] * 12
+
+
 def test_exactly_thirty_percent_is_not_above(world, org, client):
     h = Hook(world, client)
     figures(world, h, 3 * HOUR, 350, 149)
