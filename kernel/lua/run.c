@@ -1,6 +1,7 @@
 /* run.c - see run.h. Nothing that the cell says is believed: its texts are parsed strictly, its sizes are bounded, its time is kept here. */
 #include "lua/run.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ static const struct cell_kind lua_kind = {.name = "lua",
     .frame_max = ASK_MAX,
     .log_fd = -1};
 static struct cell_shared cells = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static _Atomic int running; /* in this process: each keeps a worker thread, of which others need some too */
 
 /* ---- the call ---- */
 
@@ -184,9 +186,8 @@ static void ended(struct wharf_req *req, const struct cell_result *r, wharf_str 
     over(o, WHARF_LUA_DIED, "workflow.failed", "the process that ran it ended unexpectedly");
 }
 
-bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *o)
+static void run_in(struct wharf_req *req, struct cell_pool *pool, const wharf_lua_spec *spec, wharf_lua_outcome *o)
 {
-    struct cell_pool *pool = cell_shared_pool(&cells, &lua_kind, req->engine->config->cell_dir);
     int64_t started_us = clock_monotonic_us();
     struct cell_call call = {.deadline_us = started_us + spec->wall_us + LUA_GRACE_MS * 1000,
         .wait_us = spec->handler.n ? WAIT_US : CHECK_WAIT_US};
@@ -195,20 +196,12 @@ bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcom
     struct buf text;
     wharf_str said;
 
-    if (!pool)
-        return false;
-    *o = (wharf_lua_outcome){.head = o->head,
-        .retry = -1,
-        .after_ms = -1,
-        .code = WHARF_S(""),
-        .message = WHARF_S(""),
-        .field = WHARF_S("")};
     buf_init(&text, CALL_MAX);
     write_call(&text, spec, req->now_us);
     if (text.failed) {
         over(o, WHARF_LUA_OVER, "workflow.budget_memory", "the input of the run is too large");
         buf_done(&text);
-        return true;
+        return;
     }
     call.payload = buf_str(&text);
     run = cell_run_start(pool, &call);
@@ -223,5 +216,25 @@ bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcom
     cell_run_end(run);
     o->depth = (uint32_t)req->depth;
     o->duration_us = clock_monotonic_us() - started_us;
+}
+
+bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *o)
+{
+    struct cell_pool *pool = cell_shared_pool(&cells, &lua_kind, req->engine->config->cell_dir);
+    int most = (int)req->engine->config->database_pool / 2;
+
+    if (!pool)
+        return false;
+    *o = (wharf_lua_outcome){.head = o->head,
+        .retry = -1,
+        .after_ms = -1,
+        .code = WHARF_S(""),
+        .message = WHARF_S(""),
+        .field = WHARF_S("")};
+    if (atomic_fetch_add(&running, 1) < (most > 1 ? most : 1))
+        run_in(req, pool, spec, o);
+    else
+        over(o, WHARF_LUA_NO_CELL, "overloaded", "as many runs as may be at a time are running; try again");
+    atomic_fetch_sub(&running, 1);
     return true;
 }

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from wharf import make_location
+from wharf import Client, make_location
 
 FLOWS = "/v1/workflows"
 
@@ -167,3 +167,20 @@ def test_runs_do_not_see_each_other(client):
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda _: asked(client, row["id"], {}), range(24)))
     assert all(a.data["output"]["value"] == [1, 1] for a in answers)
+
+
+def test_endless_runs_leave_room_for_others(client, location):
+    """Each run keeps a worker thread; however many are asked for, some threads are left for everything else."""
+    flow = client.post(FLOWS, {"name": "Endless", "source": "local M = {} function M.on_run() return ('a'):rep(40000):find(('.-'):rep(8) .. 'b') end return M",
+                               "triggers": [{"type": "manual"}]}, expect=201).data["id"]
+    client.post(f"{FLOWS}/{flow}/publish", {}, expect=200)
+    with concurrent.futures.ThreadPoolExecutor(40) as pool:
+        runs = [pool.submit(Client(client.server, client.key).request, "POST", f"{FLOWS}/{flow}/run", {}) for _ in range(40)]
+        while not any(r.done() for r in runs):  # those that are refused come back at once
+            time.sleep(0.01)
+        for _ in range(20):
+            client.get(f"/v1/locations/{location['id']}", expect=200)
+        assert not all(r.done() for r in runs)  # nobody waited for an endless run
+        codes = [r.result().code for r in runs]
+    assert set(codes) == {"overloaded", "workflow.budget_time"}, codes
+    client.delete(f"{FLOWS}/{flow}", expect=200)
