@@ -1,7 +1,7 @@
 /* notice.c - the one mail that tells the operator's desk of a support request, with links to its attachments.
  *
  * Asked for when the request is made, and each time a file has come; sent once: as soon as all files are there, or when the time to bring
- * them is over. A job: what fails is tried again, and nobody waits for it.
+ * them is over. A job: what fails is tried again, and nobody waits for it. Its links are committed before it goes out: who opens one at once finds it.
  */
 #include <string.h>
 
@@ -140,23 +140,60 @@ static wharf_status mark_sent(wharf_req *req, wharf_str id)
         req, "UPDATE support.request SET mailed_at = $2::timestamptz WHERE id = $1::text", args, 2, NULL);
 }
 
+/* Ends the transaction as s says. */
+static wharf_status end_with(wharf_req *req, wharf_status s)
+{
+    if (s == WHARF_OK)
+        return W->db->commit(req);
+    W->db->rollback(req);
+    return s;
+}
+
+/* The text with its links, if it is time. */
+static wharf_status prepare(wharf_req *req, struct mail_text *m, bool *ret_due)
+{
+    bool last, missing = false;
+    wharf_status s = W->db->begin(req);
+
+    *ret_due = false;
+    if (s != WHARF_OK)
+        return s;
+    s = find_request(req, &m->id, &last);
+    if (s == WHARF_OK)
+        s = read_request(req, m, ret_due);
+    if (s == WHARF_OK && *ret_due)
+        s = collect(req, m, false, &missing);
+    *ret_due = s == WHARF_OK && *ret_due && (!missing || last);
+    if (*ret_due)
+        s = collect(req, m, true, &missing);
+    return end_with(req, s);
+}
+
+/* With the request locked: of two runs that prepared it one sends. */
+static wharf_status send_once(wharf_req *req, struct mail_text *m, wharf_str list)
+{
+    bool due;
+    wharf_status s = W->db->begin(req);
+
+    if (s != WHARF_OK)
+        return s;
+    s = read_request(req, m, &due);
+    if (s == WHARF_OK && due)
+        s = send_mail(req, m, list);
+    if (s == WHARF_OK && due)
+        s = mark_sent(req, m->id);
+    return end_with(req, s);
+}
+
 wharf_status notice_send(wharf_req *req, void *arg)
 {
     struct mail_text m = {.links = WHARF_S("")};
-    bool due, last, missing = false;
     wharf_str list;
-    wharf_status s = find_request(req, &m.id, &last);
+    bool due;
+    wharf_status s;
 
-    if (s != WHARF_OK || !support_config->text(support_self, "email_to", &list) || !list.n ||
-        !support_mail->enabled(support_self))
-        return s; /* there is nobody to tell */
-    s = read_request(req, &m, &due);
-    if (s == WHARF_OK && due)
-        s = collect(req, &m, false, &missing);
-    if (s != WHARF_OK || !due || (missing && !last))
-        return s;
-    s = collect(req, &m, true, &missing);
-    if (s == WHARF_OK)
-        s = send_mail(req, &m, list);
-    return s == WHARF_OK ? mark_sent(req, m.id) : s;
+    if (!support_config->text(support_self, "email_to", &list) || !list.n || !support_mail->enabled(support_self))
+        return WHARF_OK; /* there is nobody to tell */
+    s = prepare(req, &m, &due);
+    return s == WHARF_OK && due ? send_once(req, &m, list) : s;
 }

@@ -46,7 +46,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->resource(d, &request);
     api->route(d, &download);
     api->job(d, "notice", notice_send, NULL,
-        WHARF_S("{\"retries\": 12, \"backoff\": {\"first\": \"30s\", \"max\": \"6h\"}}"));
+        WHARF_S("{\"transaction\": \"own\", \"retries\": 12, \"backoff\": {\"first\": \"30s\", \"max\": \"6h\"}}"));
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
