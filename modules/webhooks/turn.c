@@ -30,15 +30,15 @@ static size_t room_of(const struct engine *g, int64_t now)
 
 int64_t turn_wait_us(wharf_req *req, const struct engine *g)
 {
-    int64_t now = W->req->now_us(req), at = g->n_over > g->n_busy ? now
-                                            : g->ends             ? now + DUE_MOST_MS * 1000
-                                                                  : g->due_us;
+    int64_t now = W->req->now_us(req), at = now + DUE_MOST_MS * 1000;
 
     if (g->asked)
         return DUE_MOST_MS * 1000;
+    if (room_of(g, now)) /* else nothing is claimed, whatever is due */
+        at = hooks_events->news(req) != g->seen ? now : g->due_us;
     if (g->n_busy && g->busy_until_us < at)
         at = g->busy_until_us;
-    if (room_of(g, now) && hooks_events->news(req) != g->seen)
+    if (g->n_over > g->n_busy)
         at = now;
     if (at < g->again_us)
         at = g->again_us;
@@ -190,7 +190,7 @@ static void claimed(wharf_req *req, struct engine *g, const wharf_rows *rows)
         if (row_is(rows, i, "due"))
             g->due_us += row_integer(rows, i, 14, DUE_MOST_MS) * 1000;
     }
-    if (n == g->room)
+    if (n && n == g->room)
         g->wanted = g->wanted * 2 < CLAIM_MOST ? g->wanted * 2 : CLAIM_MOST;
     else if (n < g->wanted / 4)
         g->wanted = g->wanted / 2 > CLAIM_LEAST ? g->wanted / 2 : CLAIM_LEAST;
