@@ -514,7 +514,7 @@ static wharf_status renew(wharf_req *req, const struct station_row *st, const wh
 {
     static const char sql[] = "SELECT stage FROM stations.print_job WHERE organization_id = $2::text AND id = $1::text "
                               "AND print_station_id = $3::text"
-                              " AND status = 'processing' AND attempt = $4::bigint AND deleted_at IS NULL";
+                              " AND status = 'processing' AND attempt = $4::bigint AND deleted_at IS NULL FOR UPDATE";
     int64_t attempt = -1, now = W->req->now_us(req);
     const wharf_json *n = W->json->get(job, "attempt"), *progress = W->json->get(job, "progress");
     wharf_str id = json_text(job, "id"), stage = json_text(job, "stage");
@@ -533,11 +533,10 @@ static wharf_status renew(wharf_req *req, const struct station_row *st, const wh
     s = W->db->query(req, sql, args, 4, &rows);
     if (s != WHARF_OK || !W->db->count(rows))
         return s;
-    if (!stage.n || (job_stage_submitted(row_text(rows, 0, 0)) && !job_stage_submitted(stage)))
-        stage = row_text(rows, 0, 0);
     sets[count++] = (struct job_set){PRINT_JOB_REPORTED_AT, val_time(now)};
     sets[count++] = (struct job_set){PRINT_JOB_LEASE_EXPIRES_AT, val_time(now + LEASE_S * SECOND_US)};
-    sets[count++] = (struct job_set){PRINT_JOB_STAGE, val_text_or_null(stage)};
+    if (stage.n && (job_stage_submitted(stage) || !job_stage_submitted(row_text(rows, 0, 0))))
+        sets[count++] = (struct job_set){PRINT_JOB_STAGE, val_text(stage)};
     sets[count++] = (struct job_set){PRINT_JOB_HELD_BY, val_text(st->session_id)};
     if (progress && W->json->type(progress) == WHARF_J_OBJECT)
         sets[count++] = (struct job_set){PRINT_JOB_PROGRESS, val_json(progress)};

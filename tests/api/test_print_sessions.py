@@ -211,6 +211,31 @@ def test_leases(org, clock):
     assert s.get(job)["reason_code"] == "station_lost"
 
 
+def test_heartbeats_do_not_take_a_stage_back(org):
+    s = Shop(org, "Beats")
+    s.open()
+    s.make()
+    job, = s.claim()
+    over = threading.Event()
+    beat = {"session_id": s.session, "jobs": [{"id": job["id"], "attempt": 1}]}
+
+    def beats():
+        client = Client(s.client.server, s.client.key)
+        while not over.is_set():
+            client.post(s.path + "/heartbeat", beat, expect=200)
+    threads = [threading.Thread(target=beats) for _ in range(3)]
+    try:
+        for t in threads:
+            t.start()
+        for stage in ["submitting"] + ["printing", "blocked"] * 100:
+            s.client.post(f"{JOBS}/{job['id']}", {"status": "processing", "session_id": s.session, "attempt": 1, "stage": stage}, expect=200)
+            assert [s.get(job)["stage"] for _ in range(3)] == [stage] * 3
+    finally:
+        over.set()
+        for t in threads:
+            t.join()
+
+
 def test_silence_and_late_reports(org, clock):
     s = Shop(org, "Silence", configuration={"max_inflight": 8})
     s.open()
