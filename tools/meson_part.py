@@ -8,9 +8,9 @@ import sys
 
 def main():
     build, suite, *options = sys.argv[1:]
-    run = subprocess.run(["/usr/bin/meson", "test", "-C", build, "--no-rebuild", "--suite", suite, "--print-errorlogs", *options])
+    run = subprocess.run(["/usr/bin/meson", "test", "-C", build, "--no-rebuild", "--suite", suite, "--logbase", suite, "--print-errorlogs", *options])
     passed = failed = 0
-    log = pathlib.Path(build) / "meson-logs" / "testlog.json"
+    log = pathlib.Path(build) / "meson-logs" / f"{suite}.json"  # of its own: another suite of this folder may run beside it
     for line in log.read_text().splitlines():
         result = json.loads(line)["result"]
         passed += result in ("OK", "EXPECTEDFAIL")

@@ -2,7 +2,7 @@
 
 `Server` runs `wharf dev` in a folder of its own; `Server.organization()` makes an organization, `Organization.client()` a key.
 WHARF_BUILD or BUILD names the build folder (default: build); WHARF_PROGRAM another program than its kernel/wharf;
-WHARF_TEST_MODULES the modules of the server that most tests share.
+WHARF_TEST_MODULES the modules of the server that most tests share; WHARF_TEST_PLACE where the servers' folders are (default: as tempfile).
 """
 import functools
 import http.client
@@ -52,7 +52,7 @@ class Server:
         if beside:
             args = [*args, "--set", f"database.url={beside.conninfo}"]
         self.keep = folder is not None
-        self.folder = folder or pathlib.Path(tempfile.mkdtemp(prefix="wharf-api-"))
+        self.folder = folder or pathlib.Path(tempfile.mkdtemp(prefix="wharf-api-", dir=os.environ.get("WHARF_TEST_PLACE")))
         os.chmod(self.folder, 0o711)
         ready = self.folder / "ready.json"
         ready.unlink(missing_ok=True)
@@ -76,12 +76,14 @@ class Server:
         Server.running.append(self)
 
     def condition(self):
-        """What its log said last, which jobs are not over, and what its database is doing."""
+        """What its log said last, its crash reports, which jobs are not over, and what its database is doing."""
         told = []
         for name in ("out", "wharf.log"):
             file = self.folder / name
             if file.exists():
                 told += [f"-- {name}"] + file.read_text(errors="replace").splitlines()[-25:]
+        for file in sorted((self.folder / "crash").glob("*.txt")):
+            told += [f"-- {file.name}"] + file.read_text(errors="replace").splitlines()[:80]
         try:
             told += ["-- jobs"] + [str(r) for r in self.sql("SELECT queue, state, attempts, crashes, run_at, worker, left(error, 200) FROM wharf.job WHERE organization_id <> '' ORDER BY id DESC LIMIT 20")]
             told += ["-- activity"] + [str(r) for r in self.sql("SELECT pid, state, wait_event, now() - xact_start, left(query, 150) FROM pg_stat_activity"
