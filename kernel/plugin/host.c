@@ -1,6 +1,7 @@
 /* host.c - memory, errors, log, request and JSON tables for plugins. host_data.c has the ones that reach the database. */
 #include "plugin/host.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -72,9 +73,16 @@ static void mem_scope_end(wharf_req *req, wharf_scope *scope)
     arena_rewind(req->arena, mark);
 }
 
+/* Threads begin at the same time, and each asks for the state of its plugins. */
 static void *mem_plugin_alloc(wharf_plugin *self, size_t bytes)
 {
-    return arena_alloc(self->memory, bytes);
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    void *memory;
+
+    pthread_mutex_lock(&lock);
+    memory = arena_alloc(self->memory, bytes);
+    pthread_mutex_unlock(&lock);
+    return memory;
 }
 
 const wharf_mem_api host_mem = {WHARF_HEAD(wharf_mem_api), mem_alloc, mem_dup, mem_printf, mem_on_release,

@@ -83,7 +83,7 @@ static bool load_one(struct engine *e, struct plugin *p, const struct manifest *
     }
     *p = (struct plugin){.manifest = m, .name = m->name, .index = index, .desc = desc};
     p->handle = ARENA_NEW(e->arena, struct wharf_plugin);
-    *p->handle = (struct wharf_plugin){.engine = e, .plugin = p, .memory = e->arena};
+    *p->handle = (struct wharf_plugin){.engine = e, .plugin = p, .memory = e->plugin_memory};
     return true;
 }
 
@@ -119,6 +119,11 @@ static void known_areas(struct engine *e, const struct registry *r)
     }
 }
 
+static void free_arena(void *arena)
+{
+    arena_free(arena);
+}
+
 struct registry *registry_load(
     const struct config *config, const char *quarantined, struct arena *a, wharf_str *ret_problems)
 {
@@ -133,6 +138,8 @@ struct registry *registry_load(
         return NULL;
     buf_init(&problems, 1 << 20);
     e->arena = a;
+    e->plugin_memory = arena_small(1 << 12);
+    arena_on_release(a, free_arena, e->plugin_memory);
     e->config = config;
     r->engine = e;
     known_areas(e, r);

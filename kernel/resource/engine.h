@@ -97,7 +97,8 @@ struct service_entry {
 };
 
 struct engine {
-    struct arena *arena;
+    struct arena *arena; /* what loading allocates; then of the main thread */
+    struct arena *plugin_memory; /* mem.plugin_alloc, under its lock: threads ask too */
     const struct config *config;
     struct board *board;
     struct auth_cache *auth;

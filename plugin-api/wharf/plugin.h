@@ -89,7 +89,7 @@ typedef struct wharf_mem_api {
     void (*on_release)(wharf_req *req, void (*fn)(void *arg), void *arg);           /* for fds, foreign objects */
     wharf_scope *(*scope_begin)(wharf_req *req);                                    /* for loops: frees what came after */
     void (*scope_end)(wharf_req *req, wharf_scope *scope);
-    void *(*plugin_alloc)(wharf_plugin *self, size_t bytes);                        /* [declare] or start(): for ever */
+    void *(*plugin_alloc)(wharf_plugin *self, size_t bytes);                        /* [declare], start() or thread_start(): for ever */
 } wharf_mem_api;
 
 /* Errors are collected on the request; the return value is the kind, so "return err->fail(...)" is the whole idiom.
