@@ -59,16 +59,21 @@ static wharf_status read_claim(wharf_req *req, struct claim *c)
     return WHARF_OK;
 }
 
+/* Whoever takes the station over ends the session under the same lock: after that nothing is handed to the old one. */
 static wharf_status room_of(wharf_req *req, const struct claim *c, int64_t *ret)
 {
     static const char sql[] =
-        "SELECT count(*) FROM stations.print_job WHERE organization_id = $2::text AND print_station_id = $1::text"
-        " AND status = 'processing' AND deleted_at IS NULL";
+        "SELECT (SELECT count(*) FROM stations.print_job WHERE organization_id = $2::text AND print_station_id = "
+        "$1::text AND status = 'processing' AND deleted_at IS NULL), EXISTS (SELECT 1 FROM stations.print_session "
+        "WHERE organization_id = $2::text AND id = $3::text AND ended_at IS NULL)";
+    wharf_val args[3] = {val_text(c->st.id), val_text(W->req->organization(req)), val_text(c->session)};
     const wharf_rows *rows;
-    wharf_status s = query_about(req, sql, c->st.id, &rows);
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
 
     if (s != WHARF_OK)
         return s;
+    if (!row_bool(rows, 0, 1))
+        return W->err->fail(req, "print_station.session_superseded", "session_id", NULL);
     *ret = c->st.max_inflight - row_int(rows, 0, 0);
     if (*ret > c->max)
         *ret = c->max;
@@ -124,7 +129,7 @@ static wharf_status take_all(wharf_req *req, const struct claim *c, wharf_str *i
 {
     wharf_val args[5];
     const wharf_rows *rows;
-    int64_t room;
+    int64_t room = 0;
     wharf_status s = W->db->lock(req, "print_claim", c->st.id);
 
     *ret_n = 0;
@@ -208,7 +213,7 @@ static wharf_status seen(wharf_req *req, const struct claim *c)
     wharf_status s = W->db->exec(req, sql, args, 3, NULL);
 
     if (s == WHARF_OK && !c->st.draining && !is(c->st.status, "online"))
-        s = station_set_status(req, c->st.id, "online", "session");
+        s = station_comes_online(req, c->st.id);
     return s;
 }
 
@@ -245,9 +250,20 @@ wharf_status job_claim(wharf_req *req, void *arg)
 
 /* ---- giving back ---- */
 
+/* Its printer or station went while it was processed: nobody would ever claim it (rule 4). */
+static wharf_status abort_homeless(wharf_req *req, wharf_str id, const char *code)
+{
+    const struct job_set sets[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("aborted"))},
+        {PRINT_JOB_REASON, val_text(*code == 's' ? WHARF_S("print station deleted") : WHARF_S("printer removed"))},
+        {PRINT_JOB_REASON_CODE, val_text(z(code))}, {PRINT_JOB_ENDED_AT, val_time(W->req->now_us(req))}};
+
+    return job_write(req, id, sets, sizeof(sets) / sizeof(sets[0]));
+}
+
 wharf_status job_give_back(wharf_req *req, wharf_str id, const char *reason)
 {
-    static const char sql[] = "SELECT attempt < max_attempts, pool FROM stations.print_job WHERE organization_id = "
+    static const char sql[] = "SELECT attempt < max_attempts, pool, print_station_id, printer_id, printer_model FROM "
+                              "stations.print_job WHERE organization_id = "
                               "$2::text AND id = $1::text AND status = 'processing'"
                               " AND stage IN ('claimed', 'downloading', 'converting') FOR UPDATE";
     wharf_val now = val_time(W->req->now_us(req));
@@ -259,14 +275,22 @@ wharf_status job_give_back(wharf_req *req, wharf_str id, const char *reason)
         {PRINT_JOB_REASON_CODE, val_text(WHARF_S("station_lost"))}, {PRINT_JOB_LEASE_EXPIRES_AT, val_null()},
         {PRINT_JOB_ENDED_AT, now}};
     size_t n = sizeof(again) / sizeof(again[0]);
+    const char *gone;
     const wharf_rows *rows;
-    wharf_status s = query_about(req, sql, id, &rows);
+    bool pool;
+    wharf_status s = station_hold_of(req, id);
 
+    if (s == WHARF_OK)
+        s = query_about(req, sql, id, &rows);
     if (s != WHARF_OK || !W->db->count(rows))
         return s;
-    if (row_bool(rows, 0, 0)) /* the printer of a pool is found anew */
-        return job_write(req, id, again, row_bool(rows, 0, 1) ? n : n - 2);
-    return job_write(req, id, failed, sizeof(failed) / sizeof(failed[0]));
+    if (!row_bool(rows, 0, 0))
+        return job_write(req, id, failed, sizeof(failed) / sizeof(failed[0]));
+    pool = row_bool(rows, 0, 1);
+    s = printer_hold(req, row_text(rows, 0, 2), pool ? WHARF_S("") : row_text(rows, 0, 3), row_text(rows, 0, 4), &gone);
+    if (s == WHARF_OK) /* the printer of a pool is found anew */
+        s = job_write(req, id, again, pool ? n : n - 2);
+    return s == WHARF_OK && gone ? abort_homeless(req, id, gone) : s;
 }
 
 /* Of this station and attempt, and not submitted? */

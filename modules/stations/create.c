@@ -470,12 +470,18 @@ static wharf_status set_routing(wharf_req *req, wharf_rec *job, const struct pla
     return set_json(req, job, PRINT_JOB_ROUTING, out);
 }
 
+/* Any printer of the model will do. */
+static bool in_pool(const struct plan *p)
+{
+    return p->printer->pooled && !p->named;
+}
+
 static void set_rest(wharf_req *req, wharf_rec *job, const struct plan *p)
 {
     const wharf_json *resource = field_json(job, PRINT_JOB_RESOURCE);
     wharf_str id = W->res->id(job);
     int64_t seconds = field_int(job, PRINT_JOB_EXPIRE_AFTER);
-    bool pool = p->printer->pooled && !p->named;
+    bool pool = in_pool(p);
 
     W->res->set(job, PRINT_JOB_EXPIRES_AT, val_time(W->req->now_us(req) + (seconds ? seconds : EXPIRE_S) * SECOND_US));
     W->res->set(job, PRINT_JOB_PRINT_STATION_ID, val_text(p->printer->station_id));
@@ -525,15 +531,22 @@ static wharf_status set_files(wharf_req *req, wharf_rec *job, struct plan *p, wh
 /* Two that are made at once must spread: whoever counts waits until the one before is committed. Locked late, when nothing slow is left. */
 static wharf_status choose_in_turn(wharf_req *req, const wharf_rec *job, struct plan *p)
 {
-    wharf_str location = field_text(job, PRINT_JOB_LOCATION_ID);
-    wharf_status s;
+    wharf_str location = field_text(job, PRINT_JOB_LOCATION_ID), station = field_text(job, PRINT_JOB_PRINT_STATION_ID);
+    const char *gone = "";
+    wharf_status s = p->named ? WHARF_OK : W->db->lock(req, "print_route", location);
 
-    if (p->named)
-        return WHARF_OK;
-    s = W->db->lock(req, "print_route", location);
-    if (s == WHARF_OK)
-        s = printers_load(req, W->req->actor(req), location, field_text(job, PRINT_JOB_PRINT_STATION_ID), &p->printers);
-    return s == WHARF_OK ? choose(req, p) : s;
+    while (s == WHARF_OK && gone) { /* again when the printer was removed meanwhile */
+        if (!p->named)
+            s = printers_load(req, W->req->actor(req), location, station, &p->printers);
+        if (s == WHARF_OK && !p->named)
+            s = choose(req, p);
+        if (s == WHARF_OK)
+            s = printer_hold(
+                req, p->printer->station_id, in_pool(p) ? WHARF_S("") : p->printer->id, p->printer->model, &gone);
+        if (s == WHARF_OK && gone && p->named)
+            return wrong(req, "printer_name", "The printer was removed from the print station");
+    }
+    return s;
 }
 
 static wharf_status set_all(wharf_req *req, wharf_rec *job, struct plan *p)

@@ -92,7 +92,7 @@ wharf_status job_reprint_route(wharf_req *req, void *arg)
     wharf_status s = W->req->body(req, &sent);
 
     if (s == WHARF_OK)
-        s = W->res->fetch(req, "print_job", again.of, WHARF_FOR_UPDATE, &old_rec);
+        s = W->res->fetch(req, "print_job", again.of, 0, &old_rec);
     if (s != WHARF_OK)
         return s;
     again.source_file = field_text(old_rec, PRINT_JOB_SOURCE_FILE);
@@ -105,6 +105,8 @@ wharf_status job_reprint_route(wharf_req *req, void *arg)
     reprint = &again;
     s = W->res->create(req, "print_job", body, &made);
     reprint = NULL;
+    if (s == WHARF_OK) /* locked as late as this: who removes printers locks the station first */
+        s = W->res->fetch(req, "print_job", again.of, WHARF_FOR_UPDATE, &old_rec);
     counted.value = val_int(field_int(old_rec, PRINT_JOB_REPRINTS) + 1);
     if (s == WHARF_OK)
         s = job_write(req, again.of, &counted, 1);

@@ -65,6 +65,7 @@ struct document {
 };
 /* The one source of the body; problems are told. */
 wharf_status document_take(wharf_req *req, const wharf_rec *job, struct document *ret);
+wharf_str document_language(wharf_str content_type); /* of a raw document; empty: none that is known */
 /* The bytes of another job's source. */
 wharf_status document_again(wharf_req *req, wharf_str file, bool raw, wharf_str content_type, struct document *ret);
 
@@ -88,7 +89,8 @@ struct wish { /* what a job asks of a printer */
     bool *landscape_by_twin; /* set when only the twin of the size is there */
 };
 /* Live printers of the stations at the location that the actor sees, of one station when it is named. */
-wharf_status printers_load(wharf_req *req, wharf_str actor, wharf_str location, wharf_str station, struct printers *ret);
+wharf_status printers_load(
+    wharf_req *req, wharf_str actor, wharf_str location, wharf_str station, struct printers *ret);
 bool printer_has(const struct printer_at *p, wharf_str size);
 /* Why it can't ("configuration.paper_size" ...), at most four; 0: it can. */
 size_t printer_lacks(const struct printer_at *p, const struct wish *w, const char *ret_fields[4]);
@@ -96,6 +98,9 @@ size_t printer_lacks(const struct printer_at *p, const struct wish *w, const cha
 const struct printer_at *printer_choose(
     const struct printers *all, const struct wish *w, size_t *ret_n, const char **ret_reason);
 bool printer_reachable(const struct printer_at *p);
+/* Keeps the printer, or where id is empty one of the model, until the transaction ends: who removes it waits, and then finds what was written
+ * for it. ret_gone: NULL, or the reason_code why it is not there any more. Taken before a job's row where both are. */
+wharf_status printer_hold(wharf_req *req, wharf_str station, wharf_str id, wharf_str model, const char **ret_gone);
 
 /* ---- create.c ---- */
 
@@ -149,6 +154,10 @@ wharf_status job_claim(wharf_req *req, void *arg);
 wharf_status job_release(wharf_req *req, void *arg);
 /* Gives a job back that no byte of was sent to a device: queued again, or failed when its attempts are used up. */
 wharf_status job_give_back(wharf_req *req, wharf_str id, const char *reason);
+/* The station of a job that is being processed stays as it is until the transaction ends. */
+wharf_status station_hold_of(wharf_req *req, wharf_str job);
+/* Online again by its own word, unless a client drains it. */
+wharf_status station_comes_online(wharf_req *req, wharf_str id);
 /* A signal to the station: "print_job.available" ... job: or empty. */
 wharf_status station_signal(wharf_req *req, wharf_str station_id, const char *type, wharf_str job);
 /* The station is deleted: nobody is connected to it any more. */

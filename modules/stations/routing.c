@@ -92,6 +92,27 @@ size_t printer_lacks(const struct printer_at *p, const struct wish *w, const cha
     return n;
 }
 
+wharf_status printer_hold(wharf_req *req, wharf_str station, wharf_str id, wharf_str model, const char **ret_gone)
+{
+    /* in two statements: what the first one waited for is seen by the second one only */
+    static const char lock_sql[] = "SELECT 1 FROM stations.print_station WHERE organization_id = $2::text AND id = "
+                                   "$1::text AND deleted_at IS NULL FOR KEY SHARE";
+    static const char sql[] =
+        "SELECT 1 FROM stations.printer WHERE organization_id = $1::text AND station_id = $2::text AND deleted_at IS "
+        "NULL AND CASE WHEN $3::text = '' THEN model = $4::text ELSE id = $3::text END LIMIT 1";
+    wharf_val args[4] = {val_text(W->req->organization(req)), val_text(station), val_text(id), val_text(model)};
+    const wharf_rows *rows;
+    wharf_status s = query_about(req, lock_sql, station, &rows);
+
+    *ret_gone = s == WHARF_OK && !W->db->count(rows) ? "station_deleted" : NULL;
+    if (s != WHARF_OK || *ret_gone)
+        return s;
+    s = W->db->query(req, sql, args, 4, &rows);
+    if (s == WHARF_OK && !W->db->count(rows))
+        *ret_gone = "printer_removed";
+    return s;
+}
+
 bool printer_reachable(const struct printer_at *p)
 {
     return is(p->station_status, "online") && !is(p->status, "offline") && !is(p->status, "error");

@@ -97,9 +97,9 @@ static wharf_str path_station(wharf_req *req)
     return id;
 }
 
-wharf_status station_enter(wharf_req *req, wharf_str session_id, struct station_row *ret)
+static wharf_status enter(wharf_req *req, wharf_str session_id, bool for_update, struct station_row *ret)
 {
-    wharf_status s = station_read(req, path_station(req), false, ret);
+    wharf_status s = station_read(req, path_station(req), for_update, ret);
 
     if (s != WHARF_OK)
         return s;
@@ -108,6 +108,21 @@ wharf_status station_enter(wharf_req *req, wharf_str session_id, struct station_
     return same(session_id, ret->session_id) && session_id.n
                ? WHARF_OK
                : W->err->fail(req, "print_station.session_superseded", "session_id", NULL);
+}
+
+wharf_status station_enter(wharf_req *req, wharf_str session_id, struct station_row *ret)
+{
+    return enter(req, session_id, false, ret);
+}
+
+wharf_status station_hold_of(wharf_req *req, wharf_str job)
+{
+    static const char sql[] =
+        "SELECT 1 FROM stations.print_station s WHERE s.organization_id = $2::text AND s.id = (SELECT "
+        "j.print_station_id FROM stations.print_job j WHERE j.organization_id = $2::text AND j.id = $1::text) FOR KEY "
+        "SHARE OF s";
+
+    return query_about(req, sql, job, NULL);
 }
 
 static wharf_str channel_of(wharf_req *req, wharf_str station_id)
@@ -345,7 +360,9 @@ static wharf_status end_session(wharf_req *req, const struct station_row *st, co
 
     if (!st->session_id.n)
         return WHARF_OK;
-    s = W->db->exec(req, sql, args, 4, NULL);
+    s = W->db->lock(req, "print_claim", st->id); /* claims of the session are over, and none begins */
+    if (s == WHARF_OK)
+        s = W->db->exec(req, sql, args, 4, NULL);
     if (s == WHARF_OK)
         s = print_channel->end(
             req, channel_of(req, st->id), is(z(by), "superseded") ? "superseded" : "bye", st->session_id);
@@ -369,6 +386,16 @@ wharf_status station_end_sessions(wharf_req *req, wharf_str station_id)
     return s;
 }
 
+wharf_status station_comes_online(wharf_req *req, wharf_str id)
+{
+    static const char sql[] = "SELECT 1 FROM stations.print_station WHERE organization_id = $2::text AND id = $1::text "
+                              "AND status = 'offline' AND NOT draining AND deleted_at IS NULL FOR UPDATE";
+    const wharf_rows *rows;
+    wharf_status s = query_about(req, sql, id, &rows);
+
+    return s == WHARF_OK && W->db->count(rows) ? station_set_status(req, id, "online", "session") : s;
+}
+
 /* Seen now, and from here on its status is the server's. */
 static wharf_status touch(wharf_req *req, const struct station_row *st, const wharf_json *agent)
 {
@@ -384,7 +411,7 @@ static wharf_status touch(wharf_req *req, const struct station_row *st, const wh
     wharf_status s = W->db->exec(req, sql, args, 4, NULL);
 
     if (s == WHARF_OK && !st->draining && !is(st->status, "online"))
-        s = station_set_status(req, st->id, "online", "session");
+        s = station_comes_online(req, st->id);
     return s;
 }
 
@@ -491,7 +518,7 @@ wharf_status session_close(wharf_req *req, void *arg)
     wharf_status s;
 
     W->req->param(req, "session_id", &id);
-    s = station_enter(req, id, &st);
+    s = enter(req, id, true, &st); /* who takes over at this moment comes before or after */
     if (s == WHARF_OK)
         s = end_session(req, &st, "closed");
     if (s == WHARF_OK && is(st.status, "online"))

@@ -191,8 +191,7 @@ static const struct {
     {"application/vnd.hp-pcl", "pcl"}, {"application/postscript", "postscript"}, {"application/pdf", "pdf"}};
 enum { RAW_TYPES = sizeof(raw_types) / sizeof(raw_types[0]) };
 
-/* What content_type says; empty: nothing that is known. */
-static wharf_str language_said(wharf_str content_type)
+wharf_str document_language(wharf_str content_type)
 {
     for (size_t i = 0; i < RAW_TYPES; i++) {
         if (is(content_type, raw_types[i].type))
@@ -222,7 +221,7 @@ static wharf_str language_of(const char *look, size_t n, wharf_str content_type)
          "E",
             "pcl"},
         {"\x1b%-12345X", "pcl"}, {"%!PS", "postscript"}, {"%PDF-", "pdf"}};
-    wharf_str said = language_said(content_type);
+    wharf_str said = document_language(content_type);
     size_t skip = 0;
 
     if (said.n)

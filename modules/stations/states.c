@@ -70,9 +70,19 @@ static wharf_status need_station(wharf_req *req, const struct update *u)
                          : W->err->fail(req, "scope_access", "status", "Only the job's print station reports this");
 }
 
+/* In characters, as the definition counts them. */
+static size_t letters(wharf_str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++)
+        n += (s.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
 static wharf_status check_reason(wharf_req *req, const struct update *u)
 {
-    if (!is(u->to, "failed") || sent_text(u, PRINT_JOB_REASON).n >= REASON_MIN)
+    if (!is(u->to, "failed") || letters(sent_text(u, PRINT_JOB_REASON)) >= REASON_MIN)
         return WHARF_OK;
     return W->err->fail(req, "validation.failed", "reason", "reason says in 3 to 1023 characters why the job failed");
 }
@@ -248,17 +258,57 @@ static wharf_status same_status(wharf_req *req, const struct update *u)
 
 /* ---- what is changed of a job that waits ---- */
 
+static wharf_status no_such_printer(wharf_req *req, wharf_str name)
+{
+    return W->err->fail(req, "validation.failed", "printer_name", "The print station has no printer %s", name.p);
+}
+
+/* What the job asks of a printer. */
+static struct wish wish_of(const struct update *u, const struct papers *papers)
+{
+    const wharf_json *configuration = field_json(u->old_rec, PRINT_JOB_CONFIGURATION),
+                     *document = field_json(u->old_rec, PRINT_JOB_DOCUMENT),
+                     *pages = document ? W->json->get(document, "pages") : NULL;
+    int64_t n = 0;
+
+    return (struct wish){.papers = papers,
+        .paper = paper_find(papers, field_text(u->old_rec, PRINT_JOB_PAPER_SIZE)),
+        .language = field_int(u->old_rec, PRINT_JOB_RAW) ? document_language(json_text(document, "content_type"))
+                                                         : WHARF_S(""),
+        .color = json_truth(W->json->get(configuration, "color_print")),
+        .double_sided = pages && W->json->integer(pages, &n) && n > 1 &&
+                        json_truth(W->json->get(configuration, "double_sided"))};
+}
+
+/* Somebody put it there: it is never rerouted. */
+static wharf_status move_to(wharf_req *req, const struct update *u, const struct printer_at *p)
+{
+    static const char moved[] = "{\"automatic\": false, \"candidates\": 1, \"reason\": \"moved\"}";
+    const wharf_json *routing;
+    const char *gone;
+    wharf_status s = printer_hold(req, p->station_id, p->id, p->model, &gone);
+
+    if (s == WHARF_OK && gone)
+        return no_such_printer(req, p->name);
+    if (s == WHARF_OK)
+        s = W->json->parse(req, z(moved), &routing);
+    if (s != WHARF_OK)
+        return s;
+    set(u, PRINT_JOB_PRINTER_ID, val_text(p->id));
+    set(u, PRINT_JOB_PRINTER_MODEL, val_text(p->model));
+    set(u, PRINT_JOB_POOL, val_bool(false));
+    set(u, PRINT_JOB_ROUTING, val_json(routing));
+    return WHARF_OK;
+}
+
 static wharf_status move(wharf_req *req, const struct update *u)
 {
     wharf_str station = field_text(u->new_rec, PRINT_JOB_PRINT_STATION_ID),
               name = field_text(u->new_rec, PRINT_JOB_PRINTER_NAME);
-    wharf_str size = field_text(u->old_rec, PRINT_JOB_PAPER_SIZE);
-    const wharf_json *configuration = field_json(u->old_rec, PRINT_JOB_CONFIGURATION);
     struct station_row row;
     struct printers printers;
     struct papers papers;
     const char *fields[4];
-    size_t n;
     wharf_status s;
 
     if (!W->res->sent(u->new_rec, PRINT_JOB_PRINTER_NAME))
@@ -273,24 +323,15 @@ static wharf_status move(wharf_req *req, const struct update *u)
         s = printers_load(req, W->req->actor(req), row.location_id, station, &printers);
     for (size_t i = 0; s == WHARF_OK && i < printers.n; i++) {
         const struct printer_at *p = &printers.list[i];
-        const struct wish w = {.papers = &papers,
-            .paper = paper_find(&papers, size),
-            .color = json_truth(W->json->get(configuration, "color_print")),
-            .double_sided = json_truth(W->json->get(configuration, "double_sided"))};
+        const struct wish w = wish_of(u, &papers);
+        size_t n = same(p->name, name) ? printer_lacks(p, &w, fields) : 0;
 
-        if (!same(p->name, name))
-            continue;
-        n = printer_lacks(p, &w, fields);
         for (size_t k = 0; k < n; k++)
             W->err->add(req, "print_job.unsupported", fields[k], "The printer %s can't do this", name.p);
-        set(u, PRINT_JOB_PRINTER_ID, val_text(p->id));
-        set(u, PRINT_JOB_PRINTER_MODEL, val_text(p->model));
-        set(u, PRINT_JOB_POOL, val_bool(false));
-        return n ? W->err->current(req) : WHARF_OK;
+        if (same(p->name, name))
+            return n ? W->err->current(req) : move_to(req, u, p);
     }
-    return s == WHARF_OK
-               ? W->err->fail(req, "validation.failed", "printer_name", "The print station has no printer %s", name.p)
-               : s;
+    return s == WHARF_OK ? no_such_printer(req, name) : s;
 }
 
 static wharf_status change_waiting(wharf_req *req, const struct update *u)

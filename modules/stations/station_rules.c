@@ -109,6 +109,40 @@ static wharf_status check_audience(wharf_req *req, uint32_t op, wharf_rec *new_r
     return s;
 }
 
+/* Both clashes at once; two writes at the same moment meet in the unique indexes. */
+static wharf_status check_names(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    static const char sql[] =
+        "SELECT COALESCE(bool_or(lower(name) = lower($4::text)), false), COALESCE(bool_or(lower(display_name) = "
+        "lower($5::text)), false)"
+        " FROM stations.print_station WHERE organization_id = $2::text AND location_id = $1::text AND id <> $3::text "
+        "AND deleted_at IS NULL"
+        " AND (lower(name) = lower($4::text) OR lower(display_name) = lower($5::text))";
+    static const wharf_field names[] = {PRINT_STATION_NAME, PRINT_STATION_DISPLAY_NAME, PRINT_STATION_LOCATION_ID};
+    wharf_val args[5];
+    const wharf_rows *rows;
+    bool touched = !old_rec;
+    wharf_status s;
+
+    for (size_t i = 0; i < 3 && !touched; i++)
+        touched = W->res->changed(old_rec, new_rec, names[i]);
+    if (!touched)
+        return WHARF_OK;
+    args[0] = val_text(field_text(new_rec, PRINT_STATION_LOCATION_ID));
+    args[1] = val_text(W->req->organization(req));
+    args[2] = val_text(W->res->id(new_rec));
+    args[3] = val_text(field_text(new_rec, PRINT_STATION_NAME));
+    args[4] = val_text(field_text(new_rec, PRINT_STATION_DISPLAY_NAME));
+    s = W->db->query(req, sql, args, 5, &rows);
+    if (s != WHARF_OK)
+        return s;
+    if (row_bool(rows, 0, 0))
+        W->err->add(req, "station.exists", "name", "There is already a Print station with this name");
+    if (row_bool(rows, 0, 1))
+        W->err->add(req, "station.exists", "display_name", "There is already a Print station with this display_name");
+    return W->err->current(req);
+}
+
 /* The first session claims device_id; a request can only take it away. */
 static wharf_status check_device(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
@@ -171,6 +205,19 @@ static wharf_status settle_push(wharf_req *req, const wharf_rec *old_rec, wharf_
     return s;
 }
 
+/* Of a managed station the status is the server's: a client that says offline drains it, also when it is offline already, and online ends
+ * that (section 9.4). */
+static void settle_drain(const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    if (!old_rec) {
+        W->res->set(new_rec, PRINT_STATION_MANAGED, val_bool(false));
+        W->res->set(new_rec, PRINT_STATION_DRAINING, val_bool(false));
+    } else if (field_int(old_rec, PRINT_STATION_MANAGED) && W->res->sent(new_rec, PRINT_STATION_STATUS)) {
+        W->res->set(
+            new_rec, PRINT_STATION_DRAINING, val_bool(is(field_text(new_rec, PRINT_STATION_STATUS), "offline")));
+    }
+}
+
 static wharf_status station_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const char *cause;
@@ -183,6 +230,9 @@ static wharf_status station_check(wharf_req *req, uint32_t op, const wharf_rec *
         s = check_audience(req, op, new_rec);
     if (s == WHARF_OK)
         s = check_device(req, old_rec, new_rec);
+    if (s == WHARF_OK)
+        s = check_names(req, old_rec, new_rec);
+    settle_drain(old_rec, new_rec);
     return s == WHARF_OK ? settle_push(req, old_rec, new_rec) : s;
 }
 
@@ -264,21 +314,6 @@ static wharf_status tell_status(wharf_req *req, const wharf_rec *old_rec, const 
                : s;
 }
 
-/* Of a managed station the status is the server's: a client that says offline drains it, online ends that (section 9.4). */
-static wharf_status settle_drain(wharf_req *req, const wharf_rec *rec)
-{
-    static const char sql[] =
-        "UPDATE stations.print_station SET draining = $3::boolean WHERE organization_id = $2::text AND id = $1::text"
-        " AND managed AND draining <> $3::boolean";
-    wharf_val args[3] = {val_text(W->res->id(rec)), val_text(W->req->organization(req)),
-        val_bool(is(field_text(rec, PRINT_STATION_STATUS), "offline"))};
-    const char *cause;
-
-    if (!W->res->sent(rec, PRINT_STATION_STATUS) || station_status_cause(W->res->id(rec), &cause))
-        return WHARF_OK;
-    return W->db->exec(req, sql, args, 3, NULL);
-}
-
 static wharf_status station_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_status s = WHARF_OK;
@@ -290,8 +325,6 @@ static wharf_status station_written(wharf_req *req, uint32_t op, const wharf_rec
         return WHARF_OK;
     if (W->res->sent(new_rec, PRINT_STATION_PRINTERS))
         s = abort_jobs_of_removed_printers(req, W->res->id(new_rec));
-    if (s == WHARF_OK)
-        s = settle_drain(req, new_rec);
     if (s == WHARF_OK && !station_status_cause(W->res->id(new_rec), &cause))
         s = station_signal(req, W->res->id(new_rec), "station.updated", WHARF_S(""));
     return s == WHARF_OK ? tell_status(req, old_rec, new_rec) : s;

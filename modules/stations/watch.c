@@ -6,7 +6,7 @@
 #include "printing.h"
 #include "stations.gen.h"
 
-enum { LOOK_MS = 1000, BATCH = 200, FORGET_EVERY_S = 3600, REROUTE_EVERY_S = 30, OFFLINE_EVERY_S = 5 };
+enum { LOOK_MS = 1000, BATCH = 200, FORGET_EVERY_S = 3600, REROUTE_EVERY_S = 30 };
 
 struct finding {
     wharf_str organization, id, kind;
@@ -31,13 +31,16 @@ static wharf_status expire(wharf_req *req, wharf_str id)
 static wharf_status end_lease(wharf_req *req, wharf_str id)
 {
     static const char sql[] =
-        "SELECT 1 FROM stations.print_job WHERE organization_id = $2::text AND id = $1::text AND status = 'processing'"
-        " AND stage IN ('claimed', 'downloading', 'converting') AND lease_expires_at <= $3::timestamptz FOR UPDATE "
+        "SELECT 1 FROM stations.print_job WHERE organization_id = $2::text AND id = $1::text AND status = 'processing' "
+        "AND held_by IS NOT NULL AND stage IN ('claimed', 'downloading', 'converting') AND lease_expires_at <= "
+        "$3::timestamptz FOR UPDATE "
         "SKIP LOCKED";
     wharf_val args[3] = {val_text(id), val_text(W->req->organization(req)), val_time(W->req->now_us(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+    wharf_status s = station_hold_of(req, id);
 
+    if (s == WHARF_OK)
+        s = W->db->query(req, sql, args, 3, &rows);
     return s == WHARF_OK && W->db->count(rows) ? job_give_back(req, id, "its lease ran out") : s;
 }
 
@@ -119,16 +122,17 @@ static wharf_status write_route(wharf_req *req, wharf_str id, const struct print
 /* To the best printer that answers, among those that whoever made the job may use; without one the job stays where it is. */
 static wharf_status reroute(wharf_req *req, wharf_str id)
 {
-    static const char sql[] = "SELECT location_id, paper_size, configuration, COALESCE(created_by, '') FROM "
-                              "stations.print_job WHERE organization_id = $2::text"
-                              " AND id = $1::text AND status = 'queued' FOR UPDATE SKIP LOCKED";
+    static const char sql[] = "SELECT location_id, paper_size, configuration, COALESCE(created_by, ''), "
+                              "print_station_id, COALESCE(printer_id, '') FROM stations.print_job WHERE "
+                              "organization_id = $2::text AND id = $1::text AND status = 'queued' AND NOT raw"
+                              " AND (routing ->> 'automatic')::boolean FOR UPDATE SKIP LOCKED";
     const struct printer_at *best;
     const wharf_json *configuration;
     struct printers printers;
     struct papers papers;
     struct wish w = {.papers = &papers};
     const wharf_rows *rows;
-    const char *reason;
+    const char *reason, *gone;
     size_t n;
     wharf_status s = query_about(req, sql, id, &rows);
 
@@ -146,7 +150,12 @@ static wharf_status reroute(wharf_req *req, wharf_str id)
     w.color = json_truth(W->json->get(configuration, "color_print"));
     w.double_sided = json_truth(W->json->get(configuration, "double_sided"));
     best = printer_choose(&printers, &w, &n, &reason);
-    return best && printer_reachable(best) ? write_route(req, id, best, n) : WHARF_OK;
+    if (!best || !printer_reachable(best) ||
+        (same(best->station_id, row_text(rows, 0, 4)) &&
+            same(best->pooled ? WHARF_S("") : best->id, row_text(rows, 0, 5)))) /* it is where it should be */
+        return WHARF_OK;
+    s = printer_hold(req, best->station_id, best->pooled ? WHARF_S("") : best->id, best->model, &gone);
+    return s == WHARF_OK && !gone ? write_route(req, id, best, n) : s;
 }
 
 static wharf_status settle(wharf_req *req, const struct finding *f)
@@ -178,7 +187,8 @@ static void settle_one(wharf_req *req, const struct finding *f)
     W->err->clear(req);
 }
 
-static size_t look(wharf_req *req)
+/* grace: whoever was silent while nobody listened has time to be heard again. */
+static size_t look(wharf_req *req, bool grace)
 {
     static const char sql[] =
         "SELECT organization_id, id, kind FROM stations.due($1::timestamptz, make_interval(secs => $2::bigint),"
@@ -187,7 +197,7 @@ static size_t look(wharf_req *req)
         val_int(print_setting("offline_after", 90)), val_int(print_setting("retention_hours", 72)), val_int(BATCH)};
     const wharf_rows *rows;
     struct finding *list;
-    size_t n;
+    size_t n, settled = 0;
 
     if (print_events->act_for(req, WHARF_S("")) != WHARF_OK || query_alone(req, sql, args, 5, &rows) != WHARF_OK) {
         W->err->clear(req);
@@ -200,10 +210,13 @@ static size_t look(wharf_req *req)
     for (size_t i = 0; i < n && !W->req->cancelled(req); i++) {
         wharf_scope *scope = W->mem->scope_begin(req);
 
-        settle_one(req, &list[i]);
+        if (!grace || !is(list[i].kind, "offline")) {
+            settle_one(req, &list[i]);
+            settled++;
+        }
         W->mem->scope_end(req, scope);
     }
-    return n;
+    return settled;
 }
 
 /* Not at each look: where there is no better printer nothing changes. */
@@ -245,12 +258,14 @@ static bool due(int64_t now, int64_t next, int64_t every_s)
 
 wharf_status print_watch(wharf_req *req, void *arg)
 {
-    int64_t next_forget = 0, next_reroute = 0;
+    int64_t next_forget = 0, next_reroute = 0, begun = W->req->now_us(req);
 
     while (!W->req->cancelled(req)) {
         wharf_scope *scope = W->mem->scope_begin(req);
         int64_t now = W->req->now_us(req);
 
+        if (now < begun)
+            begun = 0; /* the clock was set back: as if it ran for long */
         if (due(now, next_forget, FORGET_EVERY_S)) {
             next_forget = now + FORGET_EVERY_S * SECOND_US;
             forget(req);
@@ -259,7 +274,7 @@ wharf_status print_watch(wharf_req *req, void *arg)
             next_reroute = now + REROUTE_EVERY_S * SECOND_US;
             look_for_stranded(req);
         }
-        if (look(req) < BATCH)
+        if (look(req, now - begun < print_setting("offline_after", 90) * SECOND_US) < BATCH)
             print_events->wait(req, LOOK_MS);
         W->mem->scope_end(req, scope);
     }

@@ -1,5 +1,7 @@
 """Stations that are connected, and what time does: spec 04 sections 8 and 9."""
 import json
+import os
+import signal
 import threading
 import time
 
@@ -167,6 +169,20 @@ def test_offline(org, clock):
     assert [e[1]["cause"] for e in told] == ["heartbeat_missed"] and told[0][1]["previous_status"] == "online"
     s.client.post(s.path + "/heartbeat", {"session_id": s.session}, expect=200)
     assert s.client.get(s.path).data["status"] == "online"
+
+
+def test_a_server_that_starts_gives_stations_time(org, server, clock):
+    s = Shop(org, "Grace")
+    s.open()
+    job = s.make(expire_after=60)
+    worker, = server.workers("job")
+    os.kill(worker, signal.SIGSTOP)
+    clock(95)
+    os.kill(worker, signal.SIGKILL)
+    until(lambda: s.get(job)["status"] == "timed_out")  # it looks again
+    assert s.client.get(s.path).data["status"] == "online"
+    clock(91)
+    until(lambda: s.client.get(s.path).data["status"] == "offline")
 
 
 def test_drain(org):

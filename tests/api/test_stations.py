@@ -95,7 +95,7 @@ def test_names_are_unique_per_location(client, location):
     client.refused("POST", STATIONS, 400, "station.exists", ["display_name"],
                    body=station_body(location["id"], "N-2", display_name=" display n-1 "))
     at_other = make_station(client, other["id"], "N-1")
-    refuse(client, at_other, {"location_id": location["id"]}, ["name"], "station.exists")
+    refuse(client, at_other, {"location_id": location["id"]}, ["name", "display_name"], "station.exists")
     refuse(client, make_station(client, location["id"], "N-3"), {"name": "N-1"}, ["name"], "station.exists")
     client.delete(f"{STATIONS}/{client.get(STATIONS + '?name=N-1&location_id=' + location['id']).ids[0]}")
     make_station(client, location["id"], "N-1")
