@@ -271,6 +271,7 @@ static void begin_drain(struct server *s)
     bool ends = atomic_load(&s->boot->board->stopping) != 0;
 
     s->draining = true;
+    epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, s->term_fd, NULL); /* nobody reads it: it would wake each turn from here on */
     s->accept_until_us = s->turn_us + (ends ? s->config->drain_accept_ms * 1000 : 0);
     s->drain_until_us = s->accept_until_us + s->config->drain_timeout_ms * 1000;
     log_info("worker.drain", "finishing %zu requests", s->in_flight);

@@ -160,6 +160,12 @@ def test_metrics():
 
 # ---- probes ----
 
+def ticks(pid):
+    """Processor time used, in hundredths of a second."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
 def test_readiness_ends_at_once_and_the_server_accepts_on():
     server = Server("--set", "drain_accept=3000")
     try:
@@ -176,6 +182,9 @@ def test_readiness_ends_at_once_and_the_server_accepts_on():
             assert requests.get(base + "/livez", timeout=5).status_code == 200
             assert requests.get(base + "/readyz?verbose", timeout=5).json()["ready"] is False
         Client(server, client.key).get("/v1/locations")  # on a new connection
+        before = {pid: ticks(pid) for pid in server.workers("web")}
+        time.sleep(1)
+        assert all(ticks(pid) - n < 50 for pid, n in before.items()), "a worker that waits for its end does not spin"
         assert server.process.wait(30) == 0
     finally:
         server.stop()

@@ -2,9 +2,12 @@
 
 `Server` runs `wharf dev` in a folder of its own; `Server.organization()` makes an organization, `Organization.client()` a key.
 WHARF_BUILD or BUILD names the build folder (default: build); WHARF_PROGRAM another program than its kernel/wharf;
-WHARF_TEST_MODULES the modules of the server that most tests share; WHARF_TEST_PLACE where the servers' folders are (default: as tempfile).
+WHARF_TEST_MODULES the modules of the server that most tests share; WHARF_TEST_PLACE where the servers' folders are (default: as tempfile), and
+what a first start makes is kept there for the next server with the same modules (`prepare`).
 """
+import fcntl
 import functools
+import hashlib
 import http.client
 import json
 import os
@@ -15,6 +18,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import weakref
 
 import jsonschema
 import psycopg2
@@ -41,6 +45,30 @@ FORMATS = {
 UNLIMITED = [a for name in ("key", "write", "test", "organization", "concurrency") for a in ("--set", f"rate_limit.{name}=0")] + ["--set", "rate_limit.endpoint=false", "--set", "mail.max_per_minute=0"]
 
 
+def prepare(folder, args):
+    """What a first start makes - a database with the tables of these modules - is three quarters of a start. It is kept, when it is asked for
+    the second time, and unpacked from then on. Nothing but the modules is looked at: what else `args` say is said at each start."""
+    place = pathlib.Path(os.environ["WHARF_TEST_PLACE"]) / "prepared"
+    modules = list(args[args.index("--modules"):][:2]) if "--modules" in args else []
+    files = [PROGRAM, *(BUILD / "modules").glob("*.so"), *(pathlib.Path(p) for p in "".join(modules[1:]).split(",") if p.endswith(".so"))]
+    place.mkdir(exist_ok=True)
+    kept = place / (hashlib.sha256(repr((modules, [(str(f), f.stat().st_mtime_ns) for f in sorted(files)])).encode()).hexdigest()[:24] + ".tar.zst")
+    with open(kept.with_suffix(".lock"), "a+b") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not lock.tell():
+            lock.write(b"asked for once\n")
+            return
+        if not kept.exists():
+            begun = place / (kept.name + ".d")
+            begun.mkdir()
+            Server(*modules, folder=begun).end()
+            for name in ("out", "ready.json", "wharf.log", "access.log", "postgresql.log", "lock"):
+                (begun / name).unlink(missing_ok=True)
+            subprocess.run(f"tar -C '{begun}' -cf - . | zstd -1 -q -f -o '{kept}'", shell=True, check=True)
+            shutil.rmtree(begun)
+    subprocess.run(f"zstd -dcq '{kept}' | tar -C '{folder}' -xf -", shell=True, check=True)
+
+
 class Server:
     """`wharf dev` from start to stop. limits: with the rate limits of a server as it is installed. beside: another server, whose database
     this one uses."""
@@ -53,6 +81,8 @@ class Server:
             args = [*args, "--set", f"database.url={beside.conninfo}"]
         self.keep = folder is not None
         self.folder = folder or pathlib.Path(tempfile.mkdtemp(prefix="wharf-api-", dir=os.environ.get("WHARF_TEST_PLACE")))
+        if "WHARF_TEST_PLACE" in os.environ and not (folder or beside or env):
+            prepare(self.folder, args)
         os.chmod(self.folder, 0o711)
         ready = self.folder / "ready.json"
         ready.unlink(missing_ok=True)
@@ -68,6 +98,7 @@ class Server:
         told = json.loads(ready.read_text())
         self.base, self.admin, self.demo_key = told["base_url"], told["admin_url"], told["api_key"]
         self.http = requests.Session()
+        self.sessions = weakref.WeakSet([self.http])
         self.openapi = self.http.get(self.base + "/v1/openapi.json", timeout=10).json()
         self.paths = [(re.compile("^" + re.sub(r"\\\{[^}]*\\\}", "[^/]+", re.escape(p)) + "$"), p) for p in
                       sorted(self.openapi["paths"], key=lambda p: p.count("{"))]
@@ -207,6 +238,8 @@ class Server:
             Server.running.remove(self)
         if self._db:
             self._db.close()
+        for session in self.sessions:  # a server that ends waits a second for what may still come on open connections
+            session.close()
         self.process.terminate()
         try:
             self.process.wait(40)
@@ -330,6 +363,7 @@ class Client:
 
     def __init__(self, server, key):
         self.server, self.key, self.http = server, key, requests.Session()
+        server.sessions.add(self.http)
         self.http.verify = os.environ.get("REQUESTS_CA_BUNDLE", True)  # prepared requests don't look there
 
     def request(self, method, path, body=None, expect=None, headers=None, data=None, key=True, check=True):
