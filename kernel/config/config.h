@@ -37,6 +37,7 @@ struct config {
     int64_t workers; /* workers = number of web workers; 0 = cores */
     int64_t jobs_workers; /* jobs.workers = 1: job worker processes */
     int64_t jobs_threads; /* jobs.threads = 4: jobs at a time, per job worker */
+    int64_t jobs_long_threads; /* jobs.long_threads = 0: jobs that wait most of the time; 0: two per core, 4 to 16 */
     int64_t drain_accept_ms; /* drain_accept = 5000 */
     int64_t header_timeout_ms, body_timeout_ms; /* http.header_timeout = 10000, http.body_timeout = 30000 */
     int64_t drain_timeout_ms; /* drain_timeout = 30000 */

@@ -58,6 +58,8 @@ static const struct setting table[] = {
     INT("workers", workers, "0", 0, 64, "web workers; 0 is one per core"),
     INT("jobs.workers", jobs_workers, "1", 1, 8, "job worker processes; a change needs a restart"),
     INT("jobs.threads", jobs_threads, "4", 1, 24, "jobs at a time, per job worker"),
+    INT("jobs.long_threads", jobs_long_threads, "0", 0, 16,
+        "runs of workflows at a time, per job worker; 0: two per core, from 4 to 16"),
     INT("drain_timeout", drain_timeout_ms, "30000", 0, HOUR_MS, "milliseconds a stopping worker may finish requests"),
     INT("drain_accept", drain_accept_ms, "5000", 0, HOUR_MS,
         "milliseconds a stopping server takes new connections while readyz is 503"),

@@ -62,15 +62,34 @@ static void free_list(struct job_list *l)
 
 /* ---- what to do next; with the lock held ---- */
 
-static size_t wanted(const struct runner *r)
+static size_t wanted(const struct runner *r, const struct crew *crew)
 {
-    size_t idle = r->n_executors - r->busy, target;
-    double ahead = (double)r->n_executors * AHEAD_US / (r->mean_us < 1 ? 1 : r->mean_us);
+    size_t idle = crew->n - crew->busy, target;
+    double ahead = (double)crew->n * AHEAD_US / (crew->mean_us < 1 ? 1 : crew->mean_us);
 
     if (r->draining || !r->registered)
         return 0;
     target = idle + (ahead > AHEAD_MAX ? AHEAD_MAX : (size_t)ahead);
-    return r->waiting.n <= target / 2 ? target - r->waiting.n : 0;
+    return crew->waiting.n <= target / 2 ? target - crew->waiting.n : 0;
+}
+
+static size_t busy(const struct runner *r)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < CREWS; i++)
+        n += r->crews[i].busy;
+    return n;
+}
+
+/* The last lease gave all that was asked for, and there is room again. */
+static bool more_to_lease(const struct runner *r)
+{
+    for (size_t i = 0; i < CREWS; i++) {
+        if (r->crews[i].more && wanted(r, &r->crews[i]))
+            return true;
+    }
+    return false;
 }
 
 static bool settle_now(const struct runner *r, int64_t now)
@@ -79,18 +98,27 @@ static bool settle_now(const struct runner *r, int64_t now)
         return false;
     if (r->finished.n >= SETTLE_N || r->ending || r->draining || now - r->finished_us >= SETTLE_US)
         return true;
-    return !r->waiting.n && r->busy < r->n_executors; /* somebody has nothing to do */
+    for (size_t i = 0; i < CREWS; i++) {
+        if (!r->crews[i].waiting.n && r->crews[i].busy < r->crews[i].n)
+            return true; /* somebody has nothing to do */
+    }
+    return false;
 }
 
 static int64_t earliest(const struct runner *r)
 {
     const int64_t times[] = {r->next_beat_us, r->next_sweep_us, r->next_poll_us, r->next_metrics_us,
-        r->busy ? r->next_watch_us : INT64_MAX, r->finished.n ? r->finished_us + SETTLE_US : INT64_MAX,
-        r->waiting.n ? r->waiting.first->leased_us + STALE_US : INT64_MAX};
+        busy(r) ? r->next_watch_us : INT64_MAX, r->finished.n ? r->finished_us + SETTLE_US : INT64_MAX};
     int64_t at = INT64_MAX;
 
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
         at = times[i] < at ? times[i] : at;
+    for (size_t i = 0; i < CREWS; i++) {
+        const struct job_list *waiting = &r->crews[i].waiting;
+
+        if (waiting->n && waiting->first->leased_us + STALE_US < at)
+            at = waiting->first->leased_us + STALE_US;
+    }
     return at;
 }
 
@@ -98,7 +126,7 @@ static void wait_for_turn(struct runner *r)
 {
     int64_t now = clock_monotonic_us();
 
-    while (!r->ending && !r->woken && !settle_now(r, now) && !(r->more && wanted(r)) && now < earliest(r)) {
+    while (!r->ending && !r->woken && !settle_now(r, now) && !more_to_lease(r) && now < earliest(r)) {
         int64_t at = earliest(r);
         struct timespec until = {at / 1000000, (at % 1000000) * 1000};
 
@@ -108,16 +136,16 @@ static void wait_for_turn(struct runner *r)
 }
 
 /* Leased ahead, and then the threads were slower than thought: others shall have them. */
-static void take_stale(struct runner *r, struct job_list *list, int64_t now)
+static void take_stale(const struct runner *r, struct crew *crew, struct job_list *list, int64_t now)
 {
     struct leased *j;
     bool all = r->draining || r->ending;
 
-    if (!all && (!r->waiting.n || now - r->waiting.first->leased_us < STALE_US))
+    if (!all && (!crew->waiting.n || now - crew->waiting.first->leased_us < STALE_US))
         return;
     if (!all)
-        r->mean_us = 1000000; /* begin carefully again */
-    while ((j = list_take(&r->waiting))) {
+        crew->mean_us = 1000000; /* begin carefully again */
+    while ((j = list_take(&crew->waiting))) {
         j->outcome = OUT_RELEASED;
         list_add(list, j);
     }
@@ -127,7 +155,8 @@ static void collect(struct runner *r, struct job_list *list, int64_t now)
 {
     struct leased *j;
 
-    take_stale(r, list, now);
+    for (size_t i = 0; i < CREWS; i++)
+        take_stale(r, &r->crews[i], list, now);
     while ((j = list_take(&r->finished)))
         list_add(list, j);
 }
@@ -143,16 +172,16 @@ static bool settle(struct runner *r, struct job_list *list)
     return true;
 }
 
-static bool lease(struct runner *r, size_t want)
+static bool lease(struct runner *r, struct crew *crew, size_t want)
 {
     struct job_list got = {.n = 0};
     struct leased *j;
-    bool good = queue_lease(r, want, &got);
+    bool good = queue_lease(r, crew, want, &got);
 
-    r->more = good && got.n >= want;
+    crew->more = good && got.n >= want;
     pthread_mutex_lock(&r->lock);
     while ((j = list_take(&got)))
-        list_add(&r->waiting, j);
+        list_add(&crew->waiting, j);
     pthread_cond_broadcast(&r->more_jobs);
     pthread_mutex_unlock(&r->lock);
     return good;
@@ -199,7 +228,7 @@ static bool keep_up(struct runner *r, int64_t now)
     return true;
 }
 
-static bool take_turn(struct runner *r, struct job_list *list, bool woken, size_t want)
+static bool take_turn(struct runner *r, struct job_list *list, bool woken, const size_t want[CREWS])
 {
     int64_t now = clock_monotonic_us();
     bool freed = list->n != 0, poll = now >= r->next_poll_us;
@@ -212,7 +241,13 @@ static bool take_turn(struct runner *r, struct job_list *list, bool woken, size_
         return false;
     if (poll && !poll_clock(r, now))
         return false;
-    return !want || !(woken || poll || freed || r->more) || lease(r, want);
+    for (size_t i = 0; i < CREWS; i++) {
+        struct crew *crew = &r->crews[i];
+
+        if (want[i] && (woken || poll || freed || crew->more) && !lease(r, crew, want[i]))
+            return false;
+    }
+    return true;
 }
 
 static void finish(struct runner *r, struct job_list *list)
@@ -231,7 +266,7 @@ void *dispatcher_main(void *arg)
     bool ending = false;
 
     while (!ending) {
-        size_t want;
+        size_t want[CREWS];
         bool woken;
 
         pthread_mutex_lock(&r->lock);
@@ -240,12 +275,14 @@ void *dispatcher_main(void *arg)
         woken = r->woken;
         r->woken = false;
         collect(r, &list, clock_monotonic_us());
-        want = r->registered ? wanted(r) : 0;
+        for (size_t i = 0; i < CREWS; i++)
+            want[i] = wanted(r, &r->crews[i]);
         pthread_mutex_unlock(&r->lock);
         if (ending || take_turn(r, &list, woken, want))
             continue;
         /* the database is away: what was to be done stays to be done */
-        r->more = false;
+        for (size_t i = 0; i < CREWS; i++)
+            r->crews[i].more = false;
         r->next_poll_us = 0;
         nanosleep(&(struct timespec){0, AGAIN_US * 1000}, NULL);
     }
@@ -256,17 +293,34 @@ void *dispatcher_main(void *arg)
 
 /* ---- start and end ---- */
 
-static void start_executor(struct runner *r, size_t i)
+static void start_executor(struct runner *r, struct crew *crew)
 {
     const struct config *c = r->config;
+    size_t i = r->n_executors++;
     struct executor *x = &r->executors[i];
 
     x->runner = r;
+    x->crew = crew;
     x->ctx.index = (unsigned)i;
     x->ctx.db = db_open(r->boot->database, c->database_prepared, c->statement_timeout_ms);
     x->ctx.crumb = &r->boot->board->workers[r->boot->slot].crumbs[BOARD_THREADS - 1 - i];
     if (pthread_create(&x->id, NULL, executor_main, x) != 0)
         abort();
+}
+
+/* One thread per job of theirs that runs: none where no module has such jobs. */
+static void start_crews(struct runner *r)
+{
+    r->crews[CREW_USUAL].n = (size_t)r->config->jobs_threads;
+    r->crews[CREW_LONG].n = r->crews[CREW_LONG].queues.n > 2 ? job_long_threads(r->config) : 0;
+    for (size_t i = 0; i < CREWS; i++) {
+        struct crew *crew = &r->crews[i];
+
+        crew->waiting.last = &crew->waiting.first;
+        crew->mean_us = 10 * MS;
+        for (size_t k = 0; k < crew->n; k++)
+            start_executor(r, crew);
+    }
 }
 
 struct runner *runner_start(struct engine *e, const struct config *config, const struct worker_boot *boot)
@@ -280,10 +334,7 @@ struct runner *runner_start(struct engine *e, const struct config *config, const
     r->config = config;
     r->boot = boot;
     r->started_us = clock_monotonic_us();
-    r->mean_us = 10 * MS;
     r->db = db_open(boot->database, config->database_prepared, config->statement_timeout_ms);
-    r->n_executors = (size_t)config->jobs_threads < RUNNER_THREADS ? (size_t)config->jobs_threads : RUNNER_THREADS;
-    r->waiting.last = &r->waiting.first;
     r->finished.last = &r->finished.first;
     runner_host(r);
     queue_arrays(r);
@@ -295,8 +346,7 @@ struct runner *runner_start(struct engine *e, const struct config *config, const
     pthread_cond_init(&r->more_jobs, &monotonic);
     pthread_cond_init(&r->turn, &monotonic);
     pthread_cond_init(&r->idle, &monotonic);
-    for (size_t i = 0; i < r->n_executors; i++)
-        start_executor(r, i);
+    start_crews(r);
     residents_start(r);
     if (pthread_create(&r->dispatcher, NULL, dispatcher_main, r) != 0)
         abort();
@@ -338,12 +388,12 @@ void runner_stop(struct runner *r)
     runner_drain(r);
     until = (struct timespec){r->drain_until_us / 1000000, (r->drain_until_us % 1000000) * 1000};
     pthread_mutex_lock(&r->lock);
-    while (r->busy + r->n_resident > 0 && clock_monotonic_us() < r->drain_until_us)
+    while (busy(r) + r->n_resident > 0 && clock_monotonic_us() < r->drain_until_us)
         pthread_cond_timedwait(&r->idle, &r->lock, &until);
-    idle = !r->busy && !r->n_resident;
+    idle = !busy(r) && !r->n_resident;
     if (!idle)
         log_warn("job.drain", "%zu jobs and %zu residents did not stop in time; jobs are given back and run again",
-            r->busy, r->n_resident);
+            busy(r), r->n_resident);
     r->ending = true;
     pthread_cond_broadcast(&r->more_jobs);
     pthread_cond_signal(&r->turn);

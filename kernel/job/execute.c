@@ -286,11 +286,11 @@ static struct leased *next_job(struct executor *x)
     struct leased *j;
 
     pthread_mutex_lock(&r->lock);
-    while (!r->waiting.n && !r->ending)
+    while (!x->crew->waiting.n && !r->ending)
         pthread_cond_wait(&r->more_jobs, &r->lock);
-    j = r->ending ? NULL : list_take(&r->waiting);
+    j = r->ending ? NULL : list_take(&x->crew->waiting);
     x->job = j;
-    r->busy += j != NULL;
+    x->crew->busy += j != NULL;
     pthread_mutex_unlock(&r->lock);
     return j;
 }
@@ -302,8 +302,8 @@ static void hand_over(struct executor *x, struct leased *j, int64_t began_us)
 
     pthread_mutex_lock(&r->lock);
     x->job = NULL;
-    r->busy--;
-    r->mean_us += ((double)(now - began_us) - r->mean_us) / 16;
+    x->crew->busy--;
+    x->crew->mean_us += ((double)(now - began_us) - x->crew->mean_us) / 16;
     if (!r->finished.n)
         r->finished_us = now;
     list_add(&r->finished, j);

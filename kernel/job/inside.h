@@ -13,7 +13,7 @@
 #include "job/runner.h"
 #include "util/id.h"
 
-enum { RUNNER_THREADS = 24, RESIDENTS_MAX = JOB_RESIDENTS_MAX, ERROR_BYTES = 500, WHAT_BYTES = 48 };
+enum { RUNNER_THREADS = 24, LONG_THREADS = 16, EXECUTORS = RUNNER_THREADS + LONG_THREADS, RESIDENTS_MAX = JOB_RESIDENTS_MAX, ERROR_BYTES = 500, WHAT_BYTES = 48 };
 
 enum outcome {
     OUT_DONE,
@@ -46,6 +46,7 @@ struct leased {
 
 struct executor {
     struct runner *runner;
+    struct crew *crew;
     struct thread_ctx ctx;
     pthread_t id;
     struct leased *job; /* guarded by the lock; NULL: idle */
@@ -66,6 +67,17 @@ struct job_list {
     size_t n;
 };
 
+/* Threads for jobs of a kind: those that wait most of the time do not keep the others' threads. */
+enum { CREW_USUAL, CREW_LONG, CREWS };
+struct crew {
+    struct job_list waiting; /* leased and not begun; guarded by the lock, as the next two */
+    size_t n, busy; /* threads; those at work */
+    double mean_us; /* of a run, moving */
+    wharf_str queues, priorities, limits; /* PostgreSQL arrays, one element per kind of job */
+    char after[ID_MAX]; /* organization the walk goes on from; the dispatcher's own, as the next */
+    bool more; /* the last lease gave all that was asked for */
+};
+
 struct runner {
     struct engine *engine;
     const struct config *config;
@@ -78,22 +90,21 @@ struct runner {
     pthread_cond_t more_jobs; /* executors: a job waits, or the end has come */
     pthread_cond_t turn; /* dispatcher: something to do */
     pthread_cond_t idle; /* runner_stop: an executor became idle */
-    struct job_list waiting, finished;
+    struct crew crews[CREWS];
+    struct job_list finished;
     int64_t finished_us; /* when the first of finished came */
-    struct executor executors[RUNNER_THREADS];
-    size_t n_executors, busy;
+    struct executor executors[EXECUTORS];
+    size_t n_executors;
     struct resident residents[RESIDENTS_MAX];
     size_t n_residents, n_resident; /* started, still running */
     bool woken, ending;
     _Atomic bool draining;
     int64_t drain_until_us;
-    double mean_us; /* of a run, moving */
     /* the dispatcher's own */
     bool registered, planned;
-    char after[ID_MAX]; /* organization the walk goes on from */
-    wharf_str queues, priorities, limits, crash_limits; /* PostgreSQL arrays, one element per kind of job */
+    wharf_str queues, crash_limits; /* PostgreSQL arrays, one element per kind of job of all crews */
     int64_t next_beat_us, next_sweep_us, next_watch_us, next_poll_us, next_metrics_us;
-    bool swept, more; /* more: the last lease gave all that was asked for */
+    bool swept;
 };
 
 void list_add(struct job_list *l, struct leased *j);
@@ -103,13 +114,14 @@ struct leased *list_take(struct job_list *l);
 bool queue_register(struct runner *r);
 bool queue_beat(struct runner *r); /* the lease */
 bool queue_watch(struct runner *r); /* progress and cancellations of what runs */
-bool queue_lease(struct runner *r, size_t want, struct job_list *ret);
+bool queue_lease(struct runner *r, struct crew *crew, size_t want, struct job_list *ret);
 bool queue_settle(struct runner *r, const struct job_list *list);
 bool queue_fire(struct runner *r);
 bool queue_next(struct runner *r, int64_t *ret_wait_us); /* until something is due by time; a day when nothing is */
 bool queue_metrics(struct runner *r);
 void queue_leave(struct runner *r); /* gives everything back: the end */
 void queue_arrays(struct runner *r);
+size_t job_long_threads(const struct config *c); /* of each job worker: jobs.long_threads */
 
 /* crash.c */
 void runner_host(struct runner *r);

@@ -17,7 +17,7 @@ enum { JOB_RESIDENTS_MAX = 6 }; /* in a job worker, the kernel's processor of ev
 /* How a job is run: the JSON text given with its declaration, read once at load.
  *   {"retries": 8, "backoff": {"first": "5s", "factor": 2, "max": "1h", "jitter": true}, "timeout": "5m", "every": "1h", "at": "03:00",
  *    "for": "installation", "lane": "name", "concurrency": 2, "crashes": 2, "priority": 0, "keep": "7d", "keep_parked": "90d",
- *    "transaction": "job", "resident": false}
+ *    "transaction": "job", "resident": false, "long": false}
  * Every member may be absent (the defaults are those above; no period, no limit, nothing kept of what succeeded). Durations are a
  * whole number and ms, s, m, h or d. */
 struct job_policy {
@@ -35,6 +35,7 @@ struct job_policy {
     int priority; /* -100 to 100: higher first, within an organization */
     int64_t keep_s, keep_parked_s; /* what is over stays to be looked at */
     bool resident; /* runs in each job worker from start to end, by itself, with transactions of its own (docs/jobs.md) */
+    bool is_long; /* runs on threads of its own kind (jobs.long_threads), so that shorter jobs never wait for it */
     bool own_transactions; /* the handler commits by itself: each commit is fenced, the end is not part of any */
 };
 

@@ -189,10 +189,12 @@ static void read_member(struct reading *r, const struct wharf_json *m)
         p->own_transactions = read_word(r, "transaction", m, "job", "own");
     else if (str_eqz(m->key, "resident"))
         p->resident = read_bool(r, "resident", m);
+    else if (str_eqz(m->key, "long"))
+        p->is_long = read_bool(r, "long", m);
     else
         told(r,
             "\"%s\" is not known; a policy has retries, backoff, timeout, every, at, for, lane, concurrency, crashes, "
-            "priority, keep, keep_parked, transaction, resident",
+            "priority, keep, keep_parked, transaction, resident, long",
             m->key.p);
 }
 

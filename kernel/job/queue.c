@@ -185,29 +185,55 @@ bool queue_watch(struct runner *r)
 
 /* ---- leasing ---- */
 
-void queue_arrays(struct runner *r)
+size_t job_long_threads(const struct config *c)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN), n = c->jobs_long_threads ? (long)c->jobs_long_threads : 2 * cores;
+
+    if (!c->jobs_long_threads && n < 4)
+        n = 4;
+    return (size_t)(n < LONG_THREADS ? n : LONG_THREADS);
+}
+
+enum { A_QUEUES, A_PRIORITIES, A_LIMITS, A_CRASHES, ARRAYS };
+
+/* What the kinds of job say, of those that want says yes to; an array that nobody wants is NULL. */
+static void write_arrays(const struct runner *r, bool usual, bool others, wharf_str *const to[ARRAYS])
 {
     const struct engine *e = r->engine;
-    wharf_str *const to[] = {&r->queues, &r->priorities, &r->limits, &r->crash_limits};
-    struct buf b[4];
+    struct buf b[ARRAYS];
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < ARRAYS; i++) {
         buf_init(&b[i], 1 << 20);
         buf_addc(&b[i], '{');
     }
     for (size_t i = 0; i < e->n_jobs; i++) {
         const struct job_policy *p = &e->jobs[i].policy;
-        const char *comma = i ? "," : "";
+        const char *comma = b[0].n > 1 ? "," : "";
+        int half = (int)job_long_threads(r->config) / 2;
 
-        buf_addf(&b[0], "%s%s", comma, e->jobs[i].name);
-        buf_addf(&b[1], "%s%d", comma, p->priority);
-        buf_addf(&b[2], "%s%d", comma, p->concurrency);
-        buf_addf(&b[3], "%s%d", comma, p->crashes);
+        if (p->is_long ? !others : !usual)
+            continue;
+        buf_addf(&b[A_QUEUES], "%s%s", comma, e->jobs[i].name);
+        buf_addf(&b[A_PRIORITIES], "%s%d", comma, p->priority);
+        buf_addf(&b[A_LIMITS], "%s%d", comma, p->concurrency || !p->is_long ? p->concurrency : half ? half : 1);
+        buf_addf(&b[A_CRASHES], "%s%d", comma, p->crashes);
     }
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < ARRAYS; i++) {
         buf_addc(&b[i], '}');
-        *to[i] = arena_dup_str(e->arena, buf_str(&b[i]));
+        if (to[i])
+            *to[i] = arena_dup_str(e->arena, buf_str(&b[i]));
         buf_done(&b[i]);
+    }
+}
+
+void queue_arrays(struct runner *r)
+{
+    write_arrays(r, true, true, (wharf_str *const[ARRAYS]){&r->queues, NULL, NULL, &r->crash_limits});
+    for (int i = 0; i < CREWS; i++) {
+        struct crew *c = &r->crews[i];
+
+        write_arrays(r, i == CREW_USUAL, i == CREW_LONG,
+            (wharf_str *const[ARRAYS]){&c->queues, &c->priorities, &c->limits, NULL});
     }
 }
 
@@ -244,11 +270,11 @@ static struct leased *read_leased(const struct runner *r, const PGresult *result
     return j;
 }
 
-bool queue_lease(struct runner *r, size_t want, struct job_list *ret)
+bool queue_lease(struct runner *r, struct crew *crew, size_t want, struct job_list *ret)
 {
     char most[24];
-    struct sql_arg args[6] = {text(r->worker), {NULL, 0}, text(r->after), {r->queues.p, r->queues.n},
-        {r->priorities.p, r->priorities.n}, {r->limits.p, r->limits.n}};
+    struct sql_arg args[6] = {text(r->worker), {NULL, 0}, text(crew->after), {crew->queues.p, crew->queues.n},
+        {crew->priorities.p, crew->priorities.n}, {crew->limits.p, crew->limits.n}};
     PGresult *result;
 
     snprintf(most, sizeof(most), "%zu", want);
@@ -270,7 +296,7 @@ bool queue_lease(struct runner *r, size_t want, struct job_list *ret)
             arena_free(j->arena); /* cannot be: only known queues were asked for */
     }
     if (PQntuples(result))
-        snprintf(r->after, sizeof(r->after), "%s", PQgetvalue(result, PQntuples(result) - 1, 0));
+        snprintf(crew->after, sizeof(crew->after), "%s", PQgetvalue(result, PQntuples(result) - 1, 0));
     PQclear(result);
     return true;
 }

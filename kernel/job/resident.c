@@ -161,10 +161,9 @@ void residents_start(struct runner *r)
         x->runner = r;
         x->kind = &e->jobs[i];
         snprintf(x->what, sizeof(x->what), "job %s", strchr(x->kind->name, '.') + 1);
-        x->ctx.index = (unsigned)(RUNNER_THREADS + r->n_residents);
+        x->ctx.index = (unsigned)(EXECUTORS + r->n_residents);
         x->ctx.db = db_open(r->boot->database, c->database_prepared, c->statement_timeout_ms);
-        x->ctx.crumb =
-            &r->boot->board->workers[r->boot->slot].crumbs[BOARD_THREADS - 1 - RUNNER_THREADS - r->n_residents];
+        x->ctx.crumb = &r->boot->board->workers[r->boot->slot].crumbs[BOARD_THREADS - 1 - EXECUTORS - r->n_residents];
         r->n_residents++;
         r->n_resident++;
         if (pthread_create(&x->id, NULL, resident_main, x) != 0)

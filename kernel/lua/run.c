@@ -1,6 +1,7 @@
 /* run.c - see run.h. Nothing that the cell says is believed: its texts are parsed strictly, its sizes are bounded, its time is kept here. */
 #include "lua/run.h"
 
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ enum {
     ASK_MAX = 4 << 20,
     CALL_MAX = 8 << 20,
     ZONE_MAX = 64 << 10,
-    CPU_S = 70
+    CPU_S = 70,
+    STOP_US = 500000
 };
 
 static const struct cell_kind lua_kind = {.name = "lua",
@@ -186,11 +188,39 @@ static void ended(struct wharf_req *req, const struct cell_result *r, wharf_str 
     over(o, WHARF_LUA_DIED, "workflow.failed", "the process that ran it ended unexpectedly");
 }
 
+/* The next event; with a stop function not before that was asked. False: it says that the run is over. */
+static bool next(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_run *run, int64_t *stop_us,
+    enum cell_event *ret_event, wharf_str *ret_said)
+{
+    if (!WHARF_HAS(wharf_lua_spec, spec, stop)) {
+        *ret_event = cell_run_next(run, true, ret_said);
+        return true;
+    }
+    while ((*ret_event = cell_run_next(run, false, ret_said)) == CELL_EVENT_NONE) {
+        struct pollfd p = {.fd = cell_run_fd(run), .events = POLLIN};
+        int64_t now = clock_monotonic_us(), until = *stop_us < cell_run_due_us(run) ? *stop_us : cell_run_due_us(run);
+
+        if (now >= *stop_us) {
+            struct arena_mark mark = arena_mark(req->arena);
+            bool stop = spec->stop(req, spec->answer_arg);
+
+            arena_rewind(req->arena, mark);
+            if (stop)
+                return false;
+            *stop_us = now + STOP_US;
+        } else {
+            poll(&p, 1, until > now ? (int)((until - now) / 1000) + 1 : 0);
+        }
+    }
+    return true;
+}
+
 static void run_in(struct wharf_req *req, struct cell_pool *pool, const wharf_lua_spec *spec, wharf_lua_outcome *o)
 {
     int64_t started_us = clock_monotonic_us();
     struct cell_call call = {.deadline_us = started_us + spec->wall_us + LUA_GRACE_MS * 1000,
-        .wait_us = spec->handler.n ? WAIT_US : CHECK_WAIT_US};
+        .wait_us = spec->handler.n && !req->job ? WAIT_US : CHECK_WAIT_US};
+    int64_t stop_us = started_us + STOP_US;
     struct cell_run *run;
     enum cell_event e;
     struct buf text;
@@ -206,13 +236,16 @@ static void run_in(struct wharf_req *req, struct cell_pool *pool, const wharf_lu
     call.payload = buf_str(&text);
     run = cell_run_start(pool, &call);
     buf_done(&text);
-    while ((e = cell_run_next(run, true, &said)) != CELL_EVENT_END) {
+    while (next(req, spec, run, &stop_us, &e, &said) && e != CELL_EVENT_END) {
         if (e == CELL_EVENT_ASK)
             answer(req, spec, run, said);
         else if (e == CELL_EVENT_DATA)
             log_line(req, spec, said);
     }
-    ended(req, cell_run_result(run), said, o);
+    if (e == CELL_EVENT_END)
+        ended(req, cell_run_result(run), said, o);
+    else
+        over(o, WHARF_LUA_STOPPED, "workflow.canceled", "the run was stopped");
     cell_run_end(run);
     o->depth = (uint32_t)req->depth;
     o->duration_us = clock_monotonic_us() - started_us;
@@ -231,6 +264,10 @@ bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcom
         .code = WHARF_S(""),
         .message = WHARF_S(""),
         .field = WHARF_S("")};
+    if (req->job) { /* jobs have threads for it, and are as many */
+        run_in(req, pool, spec, o);
+        return true;
+    }
     if (atomic_fetch_add(&running, 1) < (most > 1 ? most : 1))
         run_in(req, pool, spec, o);
     else

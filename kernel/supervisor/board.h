@@ -20,7 +20,7 @@
 
 enum {
     BOARD_WORKERS = 144, /* two generations of 64 web workers and 8 job workers */
-    BOARD_THREADS = 32, /* per worker */
+    BOARD_THREADS = 48, /* per worker */
     BOARD_TEXT = 48,
     BOARD_ROUTES = 512, /* rows of http_requests_total, one per route and method */
     BOARD_JOBS = 128, /* kinds of jobs */

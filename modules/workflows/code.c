@@ -9,6 +9,22 @@ const struct budget check_budget = {
     .instructions = 100000, .memory = 4 << 20, .wall_us = 2000000, .result_max = 1 << 20};
 const struct budget sync_budget = {
     .instructions = 20000000, .memory = 32 << 20, .wall_us = 10000000, .result_max = 1 << 20, .api_calls = 50};
+const struct budget queued_budget = {
+    .instructions = 100000000, .memory = 64 << 20, .wall_us = 60000000, .result_max = 64 << 10, .api_calls = 500};
+
+/* What else says how published code runs, as versions keep it. */
+static const wharf_json *options_of(wharf_req *req, const wharf_rec *rec)
+{
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *v = NULL;
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "retry", val_json(field_json(rec, WORKFLOW_RETRY)));
+    W->json->put(out, "concurrency", val_json(field_json(rec, WORKFLOW_CONCURRENCY)));
+    W->json->put(out, "record", val_json(field_json(rec, WORKFLOW_RECORD)));
+    W->json->close(out);
+    return W->json->result(req, out, &v) == WHARF_OK ? v : NULL;
+}
 
 wharf_status draft_read(wharf_req *req, const wharf_rec **ret_rec, struct code *ret_code)
 {
@@ -26,14 +42,15 @@ wharf_status draft_read(wharf_req *req, const wharf_rec **ret_rec, struct code *
         .triggers = field_json(*ret_rec, WORKFLOW_TRIGGERS),
         .scopes = field_json(*ret_rec, WORKFLOW_SCOPES),
         .settings = field_json(*ret_rec, WORKFLOW_SETTINGS),
-        .locations = field_json(*ret_rec, WORKFLOW_ALLOWED_LOCATIONS)};
+        .locations = field_json(*ret_rec, WORKFLOW_ALLOWED_LOCATIONS),
+        .options = options_of(req, *ret_rec)};
     return WHARF_OK;
 }
 
 wharf_status version_read(wharf_req *req, const wharf_rec *rec, int64_t number, struct code *ret_code, bool *ret_found)
 {
     static const char sql[] =
-        "SELECT number, source, files, triggers, scopes, settings, publisher_key FROM workflows.version"
+        "SELECT number, source, files, triggers, scopes, settings, publisher_key, options FROM workflows.version"
         " WHERE organization_id = $1::text AND workflow_id = $2::text AND number = $3::bigint";
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(W->res->id(rec)),
         val_int(number ? number : field_int(rec, WORKFLOW_VERSION))};
@@ -52,6 +69,7 @@ wharf_status version_read(wharf_req *req, const wharf_rec *rec, int64_t number, 
         .scopes = row_json(rows, 0, 4),
         .settings = row_json(rows, 0, 5),
         .publisher_key = row_text(rows, 0, 6),
+        .options = row_json(rows, 0, 7),
         .locations = field_json(rec, WORKFLOW_ALLOWED_LOCATIONS)};
     return WHARF_OK;
 }
@@ -126,12 +144,21 @@ static const char *code_of_try(const wharf_lua_outcome *o)
     return is(o->code, "workflow.trigger_invalid") ? "workflow.trigger_invalid" : "workflow.load_error";
 }
 
+static uint32_t handlers_of(const wharf_json *triggers, wharf_str ret[TRIGGERS_MAX])
+{
+    uint32_t n = 0;
+
+    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t && n < TRIGGERS_MAX; t = W->json->next(t))
+        ret[n++] = z(trigger_handler(json_text(t, "type")));
+    return n;
+}
+
 wharf_status code_try(wharf_req *req, const struct code *c)
 {
-    const wharf_str on_run = WHARF_S("on_run");
+    wharf_str handlers[TRIGGERS_MAX];
     wharf_lua_spec spec = {.head = WHARF_HEAD(wharf_lua_spec),
-        .handlers = &on_run,
-        .n_handlers = c->triggers && W->json->count(c->triggers),
+        .handlers = handlers,
+        .n_handlers = handlers_of(c->triggers, handlers),
         .instructions = check_budget.instructions,
         .memory = check_budget.memory,
         .wall_us = check_budget.wall_us,

@@ -76,15 +76,15 @@ static wharf_status insert_version(wharf_req *req, const struct code *c, int64_t
     static const char sql[] =
         "INSERT INTO workflows.version (organization_id, workflow_id, number, note, sha256, source, files, triggers, "
         "scopes, settings, "
-        "published_at, published_by, publisher_key) VALUES ($1::text, $2::text, $3::bigint, $4::text, "
+        "published_at, published_by, publisher_key, options) VALUES ($1::text, $2::text, $3::bigint, $4::text, "
         "encode(sha256(convert_to($5::text || COALESCE($6::jsonb, '{}')::text, 'UTF8')), 'hex'), $5::text, "
         "COALESCE($6::jsonb, '{}'), "
         "COALESCE($7::jsonb, '[]'), COALESCE($8::jsonb, '[]'), COALESCE($9::jsonb, '{}'), $10::timestamptz, $11::text, "
-        "$12::text)";
+        "$12::text, COALESCE($13::jsonb, '{}'))";
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(c->workflow_id), val_int(number),
         val_text_or_null(json_text(body, "note")), val_text(c->source), val_json(c->files), val_json(c->triggers),
         val_json(c->scopes), val_json(c->settings), val_time(W->req->now_us(req)), val_text(W->req->actor(req)),
-        val_text(flow_keys->caller(req)->key_id)};
+        val_text(flow_keys->caller(req)->key_id), val_json(c->options)};
 
     return W->db->exec(req, sql, args, sizeof(args) / sizeof(args[0]), NULL);
 }
@@ -105,12 +105,14 @@ static wharf_status make_current(wharf_req *req, const struct code *c, int64_t n
 {
     static const char sql[] =
         "UPDATE workflows.workflow SET published_version = $3::bigint, published_revision = $4::bigint, "
-        "published_at = $5::timestamptz, published_by = $6::text, updated_at = $5::timestamptz, updated_by = $6::text, "
+        "event_triggers = $7::boolean, published_at = $5::timestamptz, published_by = $6::text, updated_at = "
+        "$5::timestamptz, updated_by = $6::text, "
         "version = version + 1 WHERE organization_id = $1::text AND id = $2::text";
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(c->workflow_id), val_int(number),
-        revision ? val_int(revision) : val_null(), val_time(W->req->now_us(req)), val_text(W->req->actor(req))};
+        revision ? val_int(revision) : val_null(), val_time(W->req->now_us(req)), val_text(W->req->actor(req)),
+        val_bool(trigger_has(c->triggers, "event"))};
 
-    return W->db->exec(req, sql, args, 6, NULL);
+    return W->db->exec(req, sql, args, 7, NULL);
 }
 
 static wharf_status last_number(wharf_req *req, wharf_str workflow_id, int64_t *ret)
@@ -214,6 +216,7 @@ wharf_status publish_route(wharf_req *req, void *arg)
 
 static wharf_status put_back(wharf_req *req, const struct code *c)
 {
+    static const char *const options[] = {"retry", "concurrency", "record"};
     static const char sql[] = "UPDATE workflows.workflow SET published_revision = draft_revision WHERE organization_id "
                               "= $2::text AND id = $1::text";
     wharf_out *out = W->json->writer(req);
@@ -227,6 +230,12 @@ static wharf_status put_back(wharf_req *req, const struct code *c)
     W->json->put(out, "triggers", val_json(c->triggers));
     W->json->put(out, "scopes", val_json(c->scopes));
     W->json->put(out, "settings", val_json(c->settings));
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        const wharf_json *v = c->options ? W->json->get(c->options, options[i]) : NULL;
+
+        if (!json_is_null(v))
+            W->json->put(out, options[i], val_json(v));
+    }
     W->json->close(out);
     s = W->json->result(req, out, &body);
     if (s == WHARF_OK)

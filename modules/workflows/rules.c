@@ -59,33 +59,6 @@ static wharf_status check_files(wharf_req *req, const wharf_json *files)
 
 /* ---- triggers ---- */
 
-static wharf_status check_trigger(wharf_req *req, const wharf_json *t, size_t i)
-{
-    static const char *const known[] = {"event", "http", "schedule", "hook"};
-    wharf_str type = json_text(t, "type");
-    const char *path = W->mem->format(req, "triggers.%zu", i).p;
-    bool truth;
-
-    for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++) {
-        if (is(type, known[k]))
-            return W->err->fail(req, "workflow.trigger_invalid", path,
-                "Triggers of type %s are not available on this server yet; manual is", known[k]);
-    }
-    if (!is(type, "manual"))
-        return W->err->fail(req, "workflow.trigger_invalid", path, "The type of a trigger is manual");
-    for (const wharf_json *m = W->json->at(t, 0); m; m = W->json->next(m)) {
-        wharf_str key = W->json->key(m), text;
-
-        if (is(key, "type") || (is(key, "name") && W->json->text(m, &text) && text.n <= 191) ||
-            (is(key, "enabled") && W->json->truth(m, &truth)))
-            continue;
-        return W->err->fail(req, "workflow.trigger_invalid", path,
-            "A manual trigger has type, name (at most 191 bytes) and enabled (true or false), nothing else: look at %s",
-            key.p);
-    }
-    return WHARF_OK;
-}
-
 static wharf_status check_triggers(wharf_req *req, const wharf_json *triggers)
 {
     wharf_status s = WHARF_OK;
@@ -96,7 +69,7 @@ static wharf_status check_triggers(wharf_req *req, const wharf_json *triggers)
         if (W->json->type(t) != WHARF_J_OBJECT)
             return W->err->fail(
                 req, "workflow.trigger_invalid", W->mem->format(req, "triggers.%zu", i).p, "A trigger is an object");
-        s = check_trigger(req, t, i);
+        s = trigger_check(req, t, i);
         manual += is(json_text(t, "type"), "manual");
     }
     if (s == WHARF_OK && manual > 1)
@@ -159,7 +132,7 @@ static wharf_status check_count(wharf_req *req)
 static bool draft_changed(const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const wharf_field of_draft[] = {WORKFLOW_NAME, WORKFLOW_DESCRIPTION, WORKFLOW_SOURCE, WORKFLOW_FILES,
-        WORKFLOW_TRIGGERS, WORKFLOW_SCOPES, WORKFLOW_SETTINGS};
+        WORKFLOW_TRIGGERS, WORKFLOW_SCOPES, WORKFLOW_SETTINGS, WORKFLOW_RETRY, WORKFLOW_CONCURRENCY, WORKFLOW_RECORD};
 
     for (size_t i = 0; i < sizeof(of_draft) / sizeof(of_draft[0]); i++) {
         if (W->res->changed(old_rec, new_rec, of_draft[i]))
@@ -210,6 +183,10 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 
     if (op == WHARF_DELETE)
         return WHARF_OK;
+    if (op == WHARF_UPDATE && !field_int(old_rec, WORKFLOW_ENABLED) && field_int(new_rec, WORKFLOW_ENABLED)) {
+        W->res->set(new_rec, WORKFLOW_FAILURE_STREAK, val_int(0));
+        W->res->set(new_rec, WORKFLOW_DISABLED_REASON, val_null());
+    }
     c = (struct code){.source = field_text(new_rec, WORKFLOW_SOURCE),
         .files = field_json(new_rec, WORKFLOW_FILES),
         .triggers = field_json(new_rec, WORKFLOW_TRIGGERS),
@@ -221,9 +198,22 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         s = check_settings(req, field_json(new_rec, WORKFLOW_SETTINGS));
     if (s == WHARF_OK && op == WHARF_CREATE) {
         W->res->set(new_rec, WORKFLOW_DRAFT_REVISION, val_int(1));
+        W->res->set(new_rec, WORKFLOW_FAILURE_STREAK, val_int(0));
         s = check_count(req);
     }
     return s == WHARF_OK && op == WHARF_UPDATE ? count_revision(req, old_rec, new_rec) : s;
 }
 
-const wharf_hooks workflow_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = check};
+/* What waits of a workflow that is no more, or not to run. */
+static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    static const char *const sqls[] = {"SELECT workflows.drop_waiting($2::text, $1::text, 'skipped')",
+        "SELECT workflows.drop_waiting($2::text, $1::text, 'canceled')"};
+    bool off = op == WHARF_UPDATE && field_int(old_rec, WORKFLOW_ENABLED) && !field_int(new_rec, WORKFLOW_ENABLED);
+    const wharf_rows *none;
+
+    return off || op == WHARF_DELETE ? query_about(req, sqls[op == WHARF_DELETE], W->res->id(old_rec), &none)
+                                     : WHARF_OK;
+}
+
+const wharf_hooks workflow_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = check, .written = written};

@@ -1,30 +1,10 @@
-/* run.c - the manual trigger: a run while its caller waits, and its record (sections 3 and 7). */
+/* run.c - a run of code; the manual trigger: a run while its caller waits, and its record (sections 3 and 7). */
 #include <string.h>
 
 #include "workflows.h"
 #include "workflows.gen.h"
 
-struct run {
-    struct code code;
-    struct asked asked;
-    wharf_str id, location_id, input;
-    uint64_t seed;
-    int64_t started_us;
-    wharf_lua_outcome outcome;
-};
-
 /* ---- what is asked for ---- */
-
-static bool has_manual(const wharf_json *triggers)
-{
-    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t; t = W->json->next(t)) {
-        const wharf_json *enabled = W->json->get(t, "enabled");
-
-        if (is(json_text(t, "type"), "manual") && (!enabled || json_truth(enabled)))
-            return true;
-    }
-    return false;
-}
 
 static wharf_status check_location(wharf_req *req, const struct run *r)
 {
@@ -62,26 +42,10 @@ static wharf_status find_code(wharf_req *req, const wharf_json *body, struct run
         return W->err->fail(req, "workflow.not_published", NULL, NULL);
     if (!draft && !field_int(rec, WORKFLOW_ENABLED))
         return W->err->fail(req, "workflow.disabled", NULL, NULL);
-    if (!has_manual(r->code.triggers))
+    if (!trigger_has(r->code.triggers, "manual"))
         return W->err->fail(
             req, "workflow.trigger_invalid", NULL, "The workflow has no manual trigger that is enabled");
     return WHARF_OK;
-}
-
-static wharf_status find_actor(wharf_req *req, struct run *r)
-{
-    const wharf_lua_rights rights = {.head = WHARF_HEAD(wharf_lua_rights),
-        .key_id = r->code.publisher_key,
-        .scopes = r->code.scopes,
-        .locations = r->code.locations,
-        .callers_locations = 1,
-        .actor_id = r->code.workflow_id,
-        .actor_name = r->code.name};
-    wharf_status s = flow_lua->actor(req, &rights, &r->asked.actor);
-
-    if (s == WHARF_OK && !r->asked.actor)
-        s = W->err->fail(req, "workflow.publisher_inactive", NULL, NULL);
-    return s;
 }
 
 static wharf_status prepare(wharf_req *req, const wharf_json *body, struct run *r)
@@ -95,26 +59,43 @@ static wharf_status prepare(wharf_req *req, const wharf_json *body, struct run *
     if (s == WHARF_OK)
         s = check_location(req, r);
     if (s == WHARF_OK)
-        s = find_actor(req, r);
+        s = run_actor(req, &r->code, true, &r->asked.actor);
+    if (s == WHARF_OK && !r->asked.actor)
+        s = W->err->fail(req, "workflow.publisher_inactive", NULL, NULL);
     W->db->rollback(req); /* only read */
     return s;
 }
 
-/* ---- the run ---- */
+/* ---- one run of code ---- */
+
+wharf_status run_actor(wharf_req *req, const struct code *c, bool callers, wharf_lua_actor **ret_actor)
+{
+    const wharf_lua_rights rights = {.head = WHARF_HEAD(wharf_lua_rights),
+        .key_id = c->publisher_key,
+        .scopes = c->scopes,
+        .locations = c->locations,
+        .callers_locations = callers,
+        .actor_id = c->workflow_id,
+        .actor_name = c->name};
+
+    return flow_lua->actor(req, &rights, ret_actor);
+}
 
 static wharf_str context(wharf_req *req, const struct run *r)
 {
     wharf_out *out = W->json->writer(req);
+    const wharf_json *trigger = NULL;
 
+    if (W->json->parse(req, r->trigger, &trigger) != WHARF_OK)
+        W->err->clear(req);
     W->json->open(out, NULL, '{');
     W->json->open(out, "run", '{');
     W->json->put(out, "id", val_text(r->id));
     W->json->put(out, "key", val_text(r->id));
-    W->json->put(out, "attempt", val_int(1));
+    W->json->put(out, "attempt", val_int(r->attempt));
+    W->json->put(out, "depth", val_int(r->depth));
     W->json->put(out, "seed", val_int((int64_t)r->seed));
-    W->json->open(out, "trigger", '{');
-    W->json->put(out, "type", val_text(WHARF_S("manual")));
-    W->json->close(out);
+    W->json->put(out, "trigger", val_json(trigger));
     W->json->close(out);
     W->json->open(out, "workflow", '{');
     W->json->put(out, "id", val_text(r->code.workflow_id));
@@ -123,12 +104,54 @@ static wharf_str context(wharf_req *req, const struct run *r)
     W->json->close(out);
     W->json->put(out, "organization_id", val_text(W->req->organization(req)));
     W->json->put(out, "location_id", val_text_or_null(r->location_id));
-    W->json->put(out, "actor", val_text(W->req->actor(req)));
+    W->json->put(out, "actor", val_text_or_null(r->actor));
+    if (r->event_id.n)
+        W->json->put(out, "event_id", val_text(r->event_id));
     if (r->code.settings)
         W->json->put(out, "settings", val_json(r->code.settings));
     W->json->close(out);
     return W->json->result_text(out);
 }
+
+/* The same id gives the same seed; 53 bits, so that every reader of JSON sees the same number. */
+uint64_t run_seed(wharf_str id)
+{
+    uint64_t h = 1469598103934665603u;
+
+    for (size_t i = 0; i < id.n; i++)
+        h = (h ^ (unsigned char)id.p[i]) * 1099511628211u;
+    return h >> 11;
+}
+
+wharf_status run_execute(wharf_req *req, struct run *r)
+{
+    wharf_lua_spec spec = {.head = WHARF_HEAD(wharf_lua_spec),
+        .handler = z(r->handler),
+        .arg = r->input,
+        .context = context(req, r),
+        .instructions = r->budget->instructions,
+        .memory = r->budget->memory,
+        .wall_us = r->budget->wall_us,
+        .result_max = r->budget->result_max,
+        .seed = r->seed,
+        .answer = asked_answer,
+        .answer_arg = &r->asked,
+        .stop = r->stop};
+    wharf_status s;
+
+    spec_files(req, &r->code, &spec);
+    r->asked.code = &r->code;
+    r->asked.budget = r->budget;
+    r->asked.run_key = r->id;
+    r->asked.logs = W->json->writer(req);
+    r->outcome = (wharf_lua_outcome){.head = WHARF_HEAD(wharf_lua_outcome)};
+    W->json->open(r->asked.logs, NULL, '[');
+    s = flow_lua->run(req, &spec, &r->outcome);
+    W->json->close(r->asked.logs);
+    return s;
+}
+
+/* ---- the manual trigger, while its caller waits ---- */
 
 static wharf_str input_text(wharf_req *req, const wharf_json *body)
 {
@@ -141,101 +164,24 @@ static wharf_str input_text(wharf_req *req, const wharf_json *body)
     return W->json->result_text(out);
 }
 
-/* The same id gives the same seed; 53 bits, so that every reader of JSON sees the same number. */
-static uint64_t seed_of(wharf_str id)
+/* Runs count for their workflow, however they were started. */
+static wharf_status tally(wharf_req *req, const struct run *r)
 {
-    uint64_t h = 1469598103934665603u;
-
-    for (size_t i = 0; i < id.n; i++)
-        h = (h ^ (unsigned char)id.p[i]) * 1099511628211u;
-    return h >> 11;
-}
-
-static wharf_status execute(wharf_req *req, struct run *r)
-{
-    wharf_lua_spec spec = {.head = WHARF_HEAD(wharf_lua_spec),
-        .handler = WHARF_S("on_run"),
-        .arg = r->input,
-        .context = context(req, r),
-        .instructions = sync_budget.instructions,
-        .memory = sync_budget.memory,
-        .wall_us = sync_budget.wall_us,
-        .result_max = sync_budget.result_max,
-        .seed = r->seed,
-        .answer = asked_answer,
-        .answer_arg = &r->asked};
-
-    spec_files(req, &r->code, &spec);
-    r->asked.logs = W->json->writer(req);
-    W->json->open(r->asked.logs, NULL, '[');
-    return flow_lua->run(req, &spec, &r->outcome);
-}
-
-/* ---- the record ---- */
-
-static const char *status_of(const wharf_lua_outcome *o)
-{
-    return o->end == WHARF_LUA_OK ? "succeeded" : o->end == WHARF_LUA_REJECTED ? "rejected" : "failed";
-}
-
-static const char *code_of(const wharf_lua_outcome *o)
-{
-    static const char *const known[] = {
-        "workflow.budget_instructions", "workflow.budget_memory", "workflow.budget_time", "workflow.budget_calls"};
-
-    if (o->end == WHARF_LUA_REJECTED)
-        return "workflow.rejected";
-    for (size_t i = 0; o->end == WHARF_LUA_OVER && i < sizeof(known) / sizeof(known[0]); i++) {
-        if (is(o->code, known[i]))
-            return known[i];
-    }
-    return o->end == WHARF_LUA_NO_CELL ? "overloaded" : "workflow.failed";
-}
-
-static wharf_val usage_of(wharf_req *req, const struct run *r)
-{
+    static const char sql[] = "SELECT workflow_id, streak, tell, run_id FROM workflows.tally($1::text, $2::json)";
     wharf_out *out = W->json->writer(req);
+    const wharf_rows *rows;
+    wharf_status s;
 
+    W->json->open(out, NULL, '[');
     W->json->open(out, NULL, '{');
-    W->json->put(out, "instructions", val_int((int64_t)r->outcome.instructions));
-    W->json->put(out, "memory_peak", val_int((int64_t)r->outcome.memory_peak));
-    W->json->put(out, "cpu_ms", val_int(r->outcome.cpu_us / 1000));
-    W->json->put(out, "api_calls", val_int(r->asked.api_calls));
-    W->json->put(out, "http_calls", val_int(0));
+    W->json->put(out, "i", val_text(r->id));
+    W->json->put(out, "w", val_text(r->code.workflow_id));
+    W->json->put(out, "s", val_text(z(run_status(&r->outcome))));
     W->json->close(out);
-    return val_text(W->json->result_text(out));
-}
-
-/* The error as it is kept: its code is the answer's. */
-static wharf_val error_of(wharf_req *req, const struct run *r)
-{
-    static const char *const members[] = {"file", "line", "function", "traceback", "snippet"};
-    const wharf_lua_outcome *o = &r->outcome;
-    wharf_out *out = W->json->writer(req);
-
-    if (o->end == WHARF_LUA_OK)
-        return val_null();
-    W->json->open(out, NULL, '{');
-    W->json->put(out, "code", val_text(z(code_of(o))));
-    W->json->put(out, "custom", val_text_or_null(o->end == WHARF_LUA_OVER ? WHARF_S("") : o->code));
-    W->json->put(out, "message", val_text(o->message));
-    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-        W->json->put(out, members[i], o->error ? val_json(W->json->get(o->error, members[i])) : val_null());
     W->json->close(out);
-    return val_text(W->json->result_text(out));
-}
-
-static wharf_val recorded(wharf_req *req, const char *name, wharf_val v, bool *ret_truncated)
-{
-    wharf_out *out = W->json->writer(req);
-    wharf_str text;
-
-    W->json->open(out, NULL, '{');
-    W->json->put(out, name, v);
-    W->json->close(out);
-    text = W->json->result_text(out);
-    *ret_truncated = text.n > RECORD_MAX;
-    return *ret_truncated ? val_null() : val_text(text);
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(W->json->result_text(out))};
+    s = W->db->query(req, sql, args, 2, &rows);
+    return s == WHARF_OK ? run_failures(req, rows, r->depth) : s;
 }
 
 static wharf_status record(wharf_req *req, struct run *r, const wharf_json *body)
@@ -254,20 +200,29 @@ static wharf_status record(wharf_req *req, struct run *r, const wharf_json *body
     const wharf_lua_outcome *o = &r->outcome;
     const wharf_json *sent = W->json->get(body, "input");
     bool cut_input, cut_output = false;
-    wharf_val input = recorded(req, "value", val_json(sent), &cut_input),
-              output = o->result ? recorded(req, "value", val_json(o->result), &cut_output) : val_null();
+    wharf_val input = run_recorded(req, "value", val_json(sent), &cut_input),
+              output = o->result ? run_recorded(req, "value", val_json(o->result), &cut_output) : val_null();
     int64_t now = r->started_us + o->duration_us;
     const wharf_rows *rows;
+    wharf_status s;
 
-    W->json->close(r->asked.logs);
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(r->id), val_text(r->code.workflow_id),
-        r->code.version ? val_int(r->code.version) : val_null(), val_text(z(status_of(o))),
+        r->code.version ? val_int(r->code.version) : val_null(), val_text(z(run_status(o))),
         val_text_or_null(r->location_id), val_text(W->req->actor(req)), val_int(o->depth),
         val_text(W->mem->format(req, "%llu", (unsigned long long)r->seed)), val_time(r->started_us), val_time(now),
-        val_int(o->duration_us / 1000), usage_of(req, r), input, val_bool(cut_input), output, val_bool(cut_output),
-        val_text(W->json->result_text(r->asked.logs)), error_of(req, r)};
+        val_int(o->duration_us / 1000), run_usage(req, r), input, val_bool(cut_input), output, val_bool(cut_output),
+        val_text(W->json->result_text(r->asked.logs)), run_error(req, r)};
 
-    return query_alone(req, sql, args, sizeof(args) / sizeof(args[0]), &rows);
+    s = W->db->begin(req);
+    if (s != WHARF_OK)
+        return s;
+    s = W->db->query(req, sql, args, sizeof(args) / sizeof(args[0]), &rows);
+    if (s == WHARF_OK && r->code.version) /* drafts are tried */
+        s = tally(req, r);
+    if (s == WHARF_OK)
+        return W->db->commit(req);
+    W->db->rollback(req);
+    return s;
 }
 
 /* ---- the answer ---- */
@@ -278,7 +233,7 @@ static wharf_status answer_problem(wharf_req *req, const struct run *r)
     const wharf_lua_outcome *o = &r->outcome;
     bool author = flow_keys->level(req, WHARF_S("workflow")) == WHARF_LEVEL_WRITE,
          own = o->end != WHARF_LUA_OVER && o->code.n;
-    const char *code = code_of(o),
+    const char *code = run_code(o),
                *message =
                    W->mem->format(req, "%s (run %s of workflow %s)", o->message.p, r->id.p, r->code.workflow_id.p).p;
     const char *place = author ? place_of(req, &r->code, o).p : NULL;
@@ -304,7 +259,7 @@ static wharf_status show(wharf_req *req, wharf_str id, const char *message)
 
 wharf_status run_route(wharf_req *req, void *arg)
 {
-    struct run r = {.outcome = {.head = WHARF_HEAD(wharf_lua_outcome)}};
+    struct run r = {.event_id = {"", 0}};
     const wharf_json *body;
     wharf_status s = W->req->body(req, &body);
 
@@ -313,13 +268,15 @@ wharf_status run_route(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     r.id = W->req->new_id(req, "wkf_run");
-    r.seed = seed_of(r.id);
+    r.seed = run_seed(r.id);
+    r.handler = "on_run";
+    r.trigger = WHARF_S("{\"type\":\"manual\"}");
     r.input = input_text(req, body);
+    r.actor = W->req->actor(req);
+    r.attempt = 1;
+    r.budget = &sync_budget;
     r.started_us = W->req->now_us(req);
-    r.asked.code = &r.code;
-    r.asked.budget = &sync_budget;
-    r.asked.run_key = r.id;
-    s = execute(req, &r);
+    s = run_execute(req, &r);
     if (s != WHARF_OK)
         return s;
     if (r.outcome.end == WHARF_LUA_NO_CELL)

@@ -6,7 +6,15 @@
 const wharf_host *flow_host;
 const wharf_lua_api *flow_lua;
 const wharf_keys_api *flow_keys;
+const wharf_events_api *flow_events;
+const wharf_webhooks_rules_api *flow_rules;
+wharf_plugin *flow_self;
 
+/* A run that crashes servers is given up by the sweep; the job that had it must not be parked before. */
+#define WORK_POLICY                                                                                                    \
+    "{\"long\": true, \"transaction\": \"own\", \"timeout\": \"3m\", \"retries\": 100, \"crashes\": 100, "             \
+    "\"backoff\": "                                                                                                    \
+    "{\"first\": \"200ms\", \"max\": \"10s\"}}"
 #define TAG "\"tag\": \"Workflows\", "
 #define RUN "{\"type\": \"object\", \"required\": [\"object\", \"id\", \"workflow_id\", \"status\"]}"
 #define VERSION                                                                                                        \
@@ -108,7 +116,14 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .definition_hash = WORKFLOW_RUN_DEFINITION_HASH,
         .definition = WORKFLOW_RUN_DEFINITION};
 
+    const wharf_events_api *events = W->service(self, "wharf.events", 1, 1);
+    const wharf_event_step step = {.head = WHARF_HEAD(wharf_event_step), .name = "workflows_list", .fn = event_step};
+
     MIGRATIONS(api, d);
+    if (events)
+        events->step(d, &step);
+    api->job(d, "work", queue_work, NULL, WHARF_S(WORK_POLICY));
+    api->job(d, "sweep", queue_sweep, NULL, WHARF_S("{\"every\": \"1m\", \"transaction\": \"own\"}"));
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &workflow);
     api->resource(d, &run);
@@ -118,9 +133,12 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
-    flow_lua = W->service(self, "wharf.lua", 1, 0);
+    flow_self = self;
+    flow_lua = W->service(self, "wharf.lua", 1, 1);
     flow_keys = W->service(self, "wharf.keys", 1, 0);
-    return flow_lua && flow_keys ? WHARF_OK : WHARF_UNAVAILABLE;
+    flow_events = W->service(self, "wharf.events", 1, 1);
+    flow_rules = W->service(self, "webhooks.rules", 1, 0);
+    return flow_lua && flow_keys && flow_events ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

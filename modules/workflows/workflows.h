@@ -2,7 +2,9 @@
 #ifndef WORKFLOWS_H
 #define WORKFLOWS_H
 
+#include "wharf/ext/webhooks.h"
 #include "wharf/plugin.h"
+#include "wharf/service/events.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/lua.h"
 
@@ -10,18 +12,21 @@
 extern const wharf_host *flow_host; /* these are set once, before anything of this module runs */
 extern const wharf_lua_api *flow_lua;
 extern const wharf_keys_api *flow_keys;
+extern const wharf_events_api *flow_events;
+extern const wharf_webhooks_rules_api *flow_rules; /* NULL: the module webhooks is not loaded; no event triggers then */
+extern wharf_plugin *flow_self;
 
 #include "wharf/inline.h"
 
 enum {
-    WORKFLOWS_MAX = 200, VERSIONS_KEPT = 100, FILES_MAX = 20, SOURCE_MAX = 256 << 10, FILES_BYTES = 512 << 10, FILE_NAME_MAX = 50,
-    SETTINGS_MAX = 64 << 10, RECORD_MAX = 64 << 10, KEY_MAX = 200, VALUE_MAX = 64 << 10, STORE_MAX = 10 << 20
+    WORKFLOWS_MAX = 200, TRIGGERS_MAX = 20, VERSIONS_KEPT = 100, FILES_MAX = 20, SOURCE_MAX = 256 << 10, FILES_BYTES = 512 << 10, FILE_NAME_MAX = 50,
+    DEPTH_MAX = 5, FAILURES_MAX = 20, SETTINGS_MAX = 64 << 10, RECORD_MAX = 64 << 10, KEY_MAX = 200, VALUE_MAX = 64 << 10, STORE_MAX = 10 << 20
 };
 
 /* What is run: of a version or of a draft. All JSON members may be NULL: none. */
 struct code {
     wharf_str workflow_id, name, source;
-    const wharf_json *files, *triggers, *scopes, *settings, *locations;
+    const wharf_json *files, *triggers, *scopes, *settings, *locations, *options;
     int64_t version; /* 0: the draft */
     wharf_str publisher_key;
 };
@@ -32,7 +37,7 @@ struct budget {
     int64_t wall_us;
     uint32_t api_calls;
 };
-extern const struct budget sync_budget, check_budget;
+extern const struct budget sync_budget, queued_budget, check_budget;
 
 /* rules.c */
 extern const wharf_hooks workflow_hooks;
@@ -54,9 +59,6 @@ wharf_str place_of(wharf_req *req, const struct code *c, const wharf_lua_outcome
 /* publish.c */
 wharf_handler check_route, publish_route, discard_route, versions_route, version_route;
 
-/* run.c */
-wharf_handler run_route, run_show_route;
-
 /* asked.c: what a run asks for */
 struct asked {
     const struct code *code;
@@ -66,8 +68,63 @@ struct asked {
     uint32_t api_calls, writes;
     wharf_out *logs; /* an open array */
     size_t log_bytes;
+    bool canceled; /* somebody said so while it ran */
 };
 wharf_lua_answer_fn asked_answer;
+
+/* run.c: one run of code */
+struct run {
+    struct code code;
+    struct asked asked;
+    const struct budget *budget;
+    const char *handler;
+    wharf_str id, location_id, event_id, actor;
+    wharf_str trigger, input; /* JSON: of the run's trigger; what the handler gets */
+    uint64_t seed;
+    int64_t attempt, started_us;
+    uint32_t depth;
+    bool (*stop)(wharf_req *req, void *asked); /* or NULL */
+    wharf_lua_outcome outcome;
+};
+uint64_t run_seed(wharf_str id);
+/* The rights of its calls of the API, of the publisher as it is now; callers: those of the request's caller as well. NULL: the publisher is gone. */
+wharf_status run_actor(wharf_req *req, const struct code *c, bool callers, wharf_lua_actor **ret_actor);
+wharf_status run_execute(wharf_req *req, struct run *r);
+wharf_handler run_route, run_show_route;
+
+/* record.c: what is kept of it */
+const char *run_status(const wharf_lua_outcome *o);
+const char *run_code(const wharf_lua_outcome *o); /* of the problem: the answer's */
+wharf_val run_usage(wharf_req *req, const struct run *r);
+wharf_val run_error(wharf_req *req, const struct run *r); /* as JSON text, or null */
+/* {name: v} as JSON text; null when it is larger than RECORD_MAX. */
+wharf_val run_recorded(wharf_req *req, const char *name, wharf_val v, bool *ret_truncated);
+/* Rows of workflows.tally and workflows.settle, in the transaction that asked for them: failures are told, who fails too often is disabled. */
+wharf_status run_failures(wharf_req *req, const wharf_rows *rows, uint32_t depth);
+
+/* queue.c: runs that wait, and the job that does them */
+struct queued {
+    wharf_str workflow_id, location_id, actor, event_id, resource_id, order_key, input;
+    const char *type;
+    const wharf_json *trigger;
+    uint32_t depth;
+    int64_t pinned; /* version; 0: the current one */
+    const char *skipped, *why; /* code and message, or NULL */
+};
+/* An open array of them, for queue_commit(). ret_id may be NULL. */
+void queue_put(wharf_req *req, wharf_out *rows, const struct queued *q, wharf_str *ret_id);
+/* In the request's transaction: closes the array, adds its n runs, and asks for the job. */
+wharf_status queue_commit(wharf_req *req, wharf_out *rows, size_t n);
+wharf_handler queue_work, queue_sweep;
+/* The key of the concurrency rule for a resource; empty: none. */
+wharf_str queue_order_key(wharf_req *req, const wharf_json *options, wharf_str resource_type, wharf_str resource_id);
+
+/* triggers.c */
+wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i);
+bool trigger_enabled(const wharf_json *t);
+bool trigger_has(const wharf_json *triggers, const char *type); /* an enabled one */
+const char *trigger_handler(wharf_str type);
+wharf_status event_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
 
 /* kv.c: the ops kv.* */
 uint32_t kv_answer(wharf_req *req, const struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text);

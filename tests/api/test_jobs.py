@@ -284,6 +284,21 @@ def test_fairness_between_organizations(server):
     idle(big)
 
 
+def test_long_jobs_have_threads_of_their_own(server):
+    """However many run, the others' threads are free; one organization has at most half of theirs."""
+    big, small = server.organization(), server.organization()
+    ask(big, "patient", times=40, sleep_ms=500)
+    running = "SELECT count(*) FROM wharf.job WHERE queue = 'jobbench.patient' AND state = 'running' AND organization_id = %s"
+    until(lambda: server.sql(running, big.id)[0][0])
+    ask(small, "count", times=20)
+    ask(small, "patient", sleep_ms=1)
+    until(lambda: len(effects(small, "count")) == 20 and effects(small, "patient"))
+    most, done = server.sql(running, big.id)[0][0], len(effects(big))
+    assert most <= 8 and done < 40, (most, done)
+    server.sql("DELETE FROM wharf.job WHERE organization_id = %s AND state <> 'running'", big.id)
+    idle(big)
+
+
 # ---- time ----
 
 def test_a_period_fires_once_in_all_servers(server, org, clock):

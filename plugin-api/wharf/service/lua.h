@@ -1,4 +1,4 @@
-/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.0 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
+/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.1 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
  *
  * A run is done in a sandboxed process of its own (docs/cells.md), which asks for everything that is outside of it: the answer function of the
  * caller decides. Whatever the code does, run() comes back by the wall clock of its limits and 50 ms. Rules of this header: wharf/plugin.h. All
@@ -42,6 +42,8 @@ typedef struct wharf_lua_spec {
     uint64_t result_max;                /* bytes */
     wharf_lua_answer_fn *answer;
     void *answer_arg;
+    /* 1.1, or NULL: asked about twice a second while the code runs, with answer_arg. True ends the run: WHARF_LUA_STOPPED. */
+    bool (*stop)(wharf_req *req, void *arg);
 } wharf_lua_spec;
 
 enum wharf_lua_end {
@@ -52,7 +54,8 @@ enum wharf_lua_end {
     WHARF_LUA_FAILED = 4,   /* wharf.fail */
     WHARF_LUA_OVER = 5,     /* a limit: code is workflow.budget_… or what an answer said */
     WHARF_LUA_DIED = 6,     /* the process did; nothing is known of why */
-    WHARF_LUA_NO_CELL = 7   /* no process was free within 50 ms (5 s where nothing but loading is asked for); nothing was run */
+    WHARF_LUA_STOPPED = 8,  /* 1.1: stop() said so */
+    WHARF_LUA_NO_CELL = 7   /* no process was free within 50 ms (5 s in jobs, and where nothing but loading is asked for); nothing was run */
 };
 
 typedef struct wharf_lua_outcome {

@@ -1,0 +1,442 @@
+/* queue.c - runs that wait, and the job that does them (sections 3 and 7; statements: migrations/0002_queue.sql).
+ *
+ * The job claims runs of one workflow of its organization, does them one after the other, and settles them together: a short run costs a share of two
+ * statements. Nobody waits for a slow one: what was claimed behind it is given back. After a slice of time the job asks for another one and ends, so that
+ * organizations take turns. Leaves to others: how many run at a time for an organization (the job's policy), what a run is (run.c).
+ */
+#include <string.h>
+
+#include "workflows.h"
+
+enum {
+    JOBS_AT_ONCE = 8, /* asked for when runs are added */
+    CLAIM_FIRST = 8,
+    CLAIM_MOST = 64,
+    WAITS_MOST = 32,
+};
+static const int64_t slice_us = 250000, claim_us = 50000; /* of a job; of what one claim brought */
+
+/* ---- adding ---- */
+
+wharf_str queue_order_key(wharf_req *req, const wharf_json *options, wharf_str resource_type, wharf_str resource_id)
+{
+    wharf_str key = json_text(options ? W->json->get(options, "concurrency") : NULL, "key");
+
+    if (is(key, "workflow"))
+        return WHARF_S("*");
+    return is(key, "resource") && resource_id.n ? W->mem->format(req, "%s %s", resource_type.p, resource_id.p)
+                                                : WHARF_S("");
+}
+
+static wharf_str problem_text(wharf_req *req, const struct queued *q)
+{
+    wharf_out *out = W->json->writer(req);
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "code", val_text(z(q->skipped)));
+    W->json->put(out, "message", val_text(z(q->why)));
+    W->json->close(out);
+    return W->json->result_text(out);
+}
+
+void queue_put(wharf_req *req, wharf_out *rows, const struct queued *q, wharf_str *ret_id)
+{
+    wharf_str id = W->req->new_id(req, "wkf_run");
+
+    W->json->open(rows, NULL, '{');
+    W->json->put(rows, "i", val_text(id));
+    W->json->put(rows, "w", val_text(q->workflow_id));
+    W->json->put(rows, "g", val_json(q->trigger));
+    W->json->put(rows, "t", val_text(z(q->type)));
+    W->json->put(rows, "k", val_text_or_null(q->order_key));
+    W->json->put(rows, "l", val_text_or_null(q->location_id));
+    W->json->put(rows, "b", val_text_or_null(q->actor));
+    W->json->put(rows, "d", val_int(q->depth));
+    W->json->put(rows, "x", val_text(W->mem->format(req, "%llu", (unsigned long long)run_seed(id))));
+    W->json->put(rows, "v", val_text(q->input));
+    W->json->put(rows, "e", val_text_or_null(q->event_id));
+    W->json->put(rows, "r", val_text_or_null(q->resource_id));
+    W->json->put(rows, "p", q->pinned ? val_int(q->pinned) : val_null());
+    if (q->skipped) {
+        W->json->put(rows, "s", val_text(WHARF_S("skipped")));
+        W->json->put(rows, "c", val_text(problem_text(req, q)));
+    }
+    W->json->close(rows);
+    if (ret_id)
+        *ret_id = id;
+}
+
+static wharf_status ask_for_jobs(wharf_req *req, size_t n, int64_t at_us)
+{
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; i < n && i < JOBS_AT_ONCE && s == WHARF_OK; i++)
+        s = W->event->enqueue(req, "work", WHARF_S(""), NULL, at_us);
+    return s;
+}
+
+wharf_status queue_commit(wharf_req *req, wharf_out *rows, size_t n)
+{
+    static const char sql[] = "SELECT workflows.add($1::text, $2::json)";
+    const wharf_rows *none;
+    wharf_status s;
+
+    W->json->close(rows);
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(W->json->result_text(rows))};
+    s = W->db->query(req, sql, args, 2, &none);
+    return s == WHARF_OK ? ask_for_jobs(req, n, 0) : s;
+}
+
+/* ---- the code of claimed runs ---- */
+
+struct loaded {
+    struct loaded *next;
+    struct code code;
+    wharf_lua_actor *actor; /* NULL: the publisher is gone */
+};
+
+static wharf_status load(
+    wharf_req *req, wharf_str workflow_id, int64_t version, struct loaded **list, struct loaded **ret)
+{
+    static const char sql[] =
+        "SELECT w.name, w.allowed_locations, v.source, v.files, v.triggers, v.scopes, v.settings, v.publisher_key, "
+        "v.options FROM workflows.workflow w JOIN workflows.version v ON v.organization_id = w.organization_id AND "
+        "v.workflow_id = w.id WHERE w.organization_id = $1::text AND w.id = $2::text AND v.number = $3::bigint";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(workflow_id), val_int(version)};
+    const wharf_rows *rows;
+    wharf_status s;
+
+    for (*ret = *list; *ret; *ret = (*ret)->next) {
+        if ((*ret)->code.version == version && same((*ret)->code.workflow_id, workflow_id))
+            return WHARF_OK;
+    }
+    s = query_alone(req, sql, args, 3, &rows);
+    if (s != WHARF_OK || !W->db->count(rows))
+        return s;
+    *ret = W->mem->alloc(req, sizeof(**ret));
+    **ret = (struct loaded){.next = *list,
+        .code = {.workflow_id = workflow_id,
+            .version = version,
+            .name = row_text(rows, 0, 0),
+            .locations = row_json(rows, 0, 1),
+            .source = row_text(rows, 0, 2),
+            .files = row_json(rows, 0, 3),
+            .triggers = row_json(rows, 0, 4),
+            .scopes = row_json(rows, 0, 5),
+            .settings = row_json(rows, 0, 6),
+            .publisher_key = row_text(rows, 0, 7),
+            .options = row_json(rows, 0, 8)}};
+    *list = *ret;
+    return run_actor(req, &(*ret)->code, false, &(*ret)->actor);
+}
+
+/* ---- one run ---- */
+
+struct work { /* what one claim brought */
+    const wharf_rows *rows;
+    wharf_out *ends; /* for workflows.settle: an open array */
+    struct loaded *loaded;
+    wharf_str worker;
+    int64_t began_us;
+    uint32_t done; /* steps of the job, which is how it tells that it goes on, and reads the clock anew */
+    int64_t waits_ms[WAITS_MOST]; /* of those that wait for another attempt */
+    size_t n_waits, released;
+    uint32_t depth; /* the greatest of failed runs */
+};
+
+static bool stop(wharf_req *req, void *arg)
+{
+    static const char sql[] = "SELECT cancel FROM workflows.run WHERE organization_id = $1::text AND id = $2::text";
+    struct asked *a = arg;
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->run_key)};
+    const wharf_rows *rows;
+
+    if (W->req->cancelled(req))
+        return true;
+    if (query_alone(req, sql, args, 2, &rows) == WHARF_OK)
+        a->canceled = W->db->count(rows) > 0 && row_bool(rows, 0, 0);
+    W->err->clear(req);
+    return a->canceled;
+}
+
+/* The wait before the next attempt; -1: there is none. */
+static int64_t retry_wait(const struct run *r, int64_t retries)
+{
+    static const int64_t waits_s[] = {10, 60, 300};
+    const wharf_lua_outcome *o = &r->outcome;
+    const wharf_json *rule = r->code.options ? W->json->get(r->code.options, "retry") : NULL, *max, *waits, *one;
+    bool again = o->end == WHARF_LUA_RAISED || o->end == WHARF_LUA_DIED ||
+                 (o->end == WHARF_LUA_OVER && is(o->code, "workflow.budget_time")) ||
+                 (o->end == WHARF_LUA_FAILED && o->retry == 1);
+    int64_t most = 3, wait = waits_s[retries < 3 ? retries : 2];
+
+    max = rule ? W->json->get(rule, "max") : NULL;
+    waits = rule ? W->json->get(rule, "waits") : NULL;
+    if (max)
+        W->json->integer(max, &most);
+    if (waits && W->json->count(waits)) {
+        size_t n = W->json->count(waits);
+
+        one = W->json->at(waits, (size_t)retries < n ? (size_t)retries : n - 1);
+        W->json->integer(one, &wait);
+    }
+    if (!again || retries >= most)
+        return -1;
+    return o->end == WHARF_LUA_FAILED && o->after_ms >= 0 ? o->after_ms : wait * 1000;
+}
+
+static void put_attempt(wharf_req *req, wharf_out *out, const struct run *r, int64_t now)
+{
+    W->json->open(out, "a", '{');
+    W->json->put(out, "started_at", val_time(r->started_us));
+    W->json->put(out, "finished_at", val_time(now));
+    if (r->outcome.end == WHARF_LUA_OK) {
+        W->json->put(out, "error", val_null());
+    } else {
+        W->json->open(out, "error", '{');
+        W->json->put(out, "code", val_text(z(run_code(&r->outcome))));
+        W->json->put(out, "message", val_text(r->outcome.message));
+        W->json->close(out);
+    }
+    W->json->close(out);
+}
+
+/* JSON texts go as texts into the array and are read as such there. */
+static const wharf_json *parsed(wharf_req *req, wharf_val text)
+{
+    const wharf_json *v = NULL;
+
+    if (text.type != WHARF_V_TEXT || W->json->parse(req, text.u.s, &v) != WHARF_OK)
+        W->err->clear(req);
+    return v;
+}
+
+static void put_end(
+    wharf_req *req, struct work *w, const struct run *r, const char *status, int64_t wait_ms, bool again)
+{
+    const wharf_lua_outcome *o = &r->outcome;
+    bool cut = false;
+    wharf_val output = o->result ? run_recorded(req, "value", val_json(o->result), &cut) : val_null();
+    int64_t now = r->started_us + o->duration_us;
+    wharf_out *out = w->ends;
+
+    W->json->put(out, "s", val_text(z(status)));
+    W->json->put(out, "at", val_time(r->started_us));
+    W->json->put(out, "f", wait_ms < 0 ? val_time(now) : val_null());
+    W->json->put(out, "ms", val_int(o->duration_us / 1000));
+    W->json->put(out, "u", val_json(parsed(req, run_usage(req, r))));
+    W->json->put(out, "o", val_json(parsed(req, output)));
+    W->json->put(out, "ot", val_bool(cut));
+    if (r->asked.logs)
+        W->json->put(out, "l", val_json(parsed(req, val_text(W->json->result_text(r->asked.logs)))));
+    W->json->put(out, "e", wait_ms < 0 ? val_json(parsed(req, run_error(req, r))) : val_null());
+    if (wait_ms >= 0)
+        W->json->put(out, "z", val_int(wait_ms));
+    W->json->put(out, "again", val_bool(again));
+    put_attempt(req, out, r, now);
+}
+
+static void note_wait(struct work *w, int64_t wait_ms)
+{
+    for (size_t i = 0; i < w->n_waits; i++) {
+        if (w->waits_ms[i] == wait_ms)
+            return;
+    }
+    if (w->n_waits < WAITS_MOST)
+        w->waits_ms[w->n_waits++] = wait_ms;
+}
+
+/* How it ended, and what that means. */
+static void judge(wharf_req *req, struct work *w, struct run *r, int64_t retries)
+{
+    const char *status = run_status(&r->outcome),
+               *kept = json_text(r->code.options ? W->json->get(r->code.options, "record") : NULL, "runs").p;
+    int64_t wait = retry_wait(r, retries);
+    bool again = wait >= 0;
+
+    if (r->outcome.end == WHARF_LUA_NO_CELL || (r->outcome.end == WHARF_LUA_STOPPED && !r->asked.canceled))
+        wait = 0; /* no failure of its own */
+    if (wait >= 0) {
+        status = "waiting";
+        note_wait(w, wait);
+    } else if (!strcmp(status, "succeeded") && !strcmp(kept, "errors")) {
+        status = "forgotten";
+    } else if (!strcmp(status, "failed") && r->depth > w->depth) {
+        w->depth = r->depth;
+    }
+    put_end(req, w, r, status, wait, again);
+}
+
+static void fail(struct run *r, const char *message)
+{
+    r->outcome = (wharf_lua_outcome){.head = WHARF_HEAD(wharf_lua_outcome),
+        .end = WHARF_LUA_FAILED,
+        .code = WHARF_S(""),
+        .message = z(message),
+        .field = WHARF_S("")};
+}
+
+static wharf_status do_run(wharf_req *req, struct work *w, struct loaded *l, size_t i)
+{
+    struct run r = {.id = row_text(w->rows, i, 0),
+        .handler = trigger_handler(row_text(w->rows, i, 6)),
+        .attempt = row_int(w->rows, i, 3),
+        .trigger = row_text(w->rows, i, 5),
+        .location_id = row_text(w->rows, i, 7),
+        .actor = row_text(w->rows, i, 8),
+        .depth = (uint32_t)row_int(w->rows, i, 9),
+        .event_id = row_text(w->rows, i, 11),
+        .input = row_text(w->rows, i, 12),
+        .budget = &queued_budget,
+        .started_us = W->req->now_us(req),
+        .stop = stop};
+    wharf_status s = WHARF_OK;
+
+    r.seed = run_seed(r.id);
+    if (l) {
+        r.code = l->code;
+        r.asked.actor = l->actor;
+    }
+    flow_events->cause(req, WHARF_S(""), r.depth, false);
+    if (!l)
+        fail(&r, "the version that it is for is gone");
+    else if (!l->actor)
+        fail(&r, "who published the workflow may do nothing any more: publish it again");
+    else
+        s = run_execute(req, &r);
+    if (s != WHARF_OK)
+        return s;
+    W->json->put(w->ends, "q", val_int((r.started_us - row_int(w->rows, i, 13)) / 1000));
+    judge(req, w, &r, row_int(w->rows, i, 4));
+    return WHARF_OK;
+}
+
+/* Of those that were claimed behind a slow run. */
+static void release(struct work *w)
+{
+    W->json->put(w->ends, "s", val_text(WHARF_S("released")));
+    w->released++;
+}
+
+static wharf_status do_runs(wharf_req *req, struct work *w)
+{
+    wharf_status s = WHARF_OK;
+    bool enough = false;
+
+    for (size_t i = 0; i < W->db->count(w->rows) && s == WHARF_OK; i++) {
+        struct loaded *l = NULL;
+        wharf_scope *scope;
+
+        if (!enough)
+            s = load(req, row_text(w->rows, i, 1), row_int(w->rows, i, 2), &w->loaded, &l);
+        if (s != WHARF_OK)
+            return s;
+        scope = W->mem->scope_begin(req);
+        W->json->open(w->ends, NULL, '{');
+        W->json->put(w->ends, "i", val_text(row_text(w->rows, i, 0)));
+        W->json->put(w->ends, "w", val_text(row_text(w->rows, i, 1)));
+        W->json->put(w->ends, "n", val_int(row_int(w->rows, i, 3)));
+        if (enough)
+            release(w);
+        else
+            s = do_run(req, w, l, i);
+        W->json->close(w->ends);
+        W->mem->scope_end(req, scope);
+        enough = W->event->progress(req, ++w->done, 0) || W->req->now_us(req) - w->began_us > claim_us;
+    }
+    return s;
+}
+
+/* ---- the job ---- */
+
+static wharf_status settle(wharf_req *req, struct work *w)
+{
+    static const char sql[] =
+        "SELECT workflow_id, streak, tell, run_id FROM workflows.settle($1::text, $2::text, $3::json)";
+    const wharf_rows *rows;
+    wharf_status s = W->db->begin(req);
+
+    if (s != WHARF_OK)
+        return s;
+    W->json->close(w->ends);
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(w->worker), val_text(W->json->result_text(w->ends))};
+    s = W->db->query(req, sql, args, 3, &rows);
+    if (s == WHARF_OK)
+        s = run_failures(req, rows, w->depth);
+    for (size_t i = 0; i < w->n_waits && s == WHARF_OK; i++)
+        s = ask_for_jobs(req, 1, W->req->now_us(req) + w->waits_ms[i] * 1000);
+    if (s == WHARF_OK && w->released)
+        s = ask_for_jobs(req, w->released, 0);
+    if (s == WHARF_OK)
+        return W->db->commit(req);
+    W->db->rollback(req);
+    return s;
+}
+
+/* Up to `most` runs; *ret_n 0: nothing is due, or others are at it. */
+static wharf_status work_once(
+    wharf_req *req, wharf_str worker, int64_t most, uint32_t *done, size_t *ret_n, bool *ret_slow)
+{
+    static const char sql[] =
+        "SELECT id, workflow_id, version, attempt, retries, trigger, trigger_type, location_id, on_behalf_of, depth, "
+        "seed, event_id, input, created_us FROM workflows.claim($1::text, $2::text, $3::integer)";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(worker), val_int(most)};
+    struct work w = {.worker = worker, .began_us = W->req->now_us(req), .done = *done};
+    wharf_status s = query_alone(req, sql, args, 3, &w.rows);
+
+    *ret_n = s == WHARF_OK ? W->db->count(w.rows) : 0;
+    if (!*ret_n)
+        return s;
+    w.ends = W->json->writer(req);
+    W->json->open(w.ends, NULL, '[');
+    s = do_runs(req, &w);
+    *done = w.done;
+    *ret_slow = w.released || W->req->now_us(req) - w.began_us > claim_us;
+    return s == WHARF_OK ? settle(req, &w) : s;
+}
+
+static wharf_status give_back(wharf_req *req, wharf_str worker)
+{
+    static const char sql[] = "SELECT workflows.give_back($1::text, $2::text)";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(worker)};
+    const wharf_rows *rows;
+
+    return query_alone(req, sql, args, 2, &rows);
+}
+
+wharf_status queue_work(wharf_req *req, void *arg)
+{
+    int64_t until = W->req->now_us(req) + slice_us, most = CLAIM_FIRST;
+    wharf_str worker = {"", 0};
+    uint32_t done = 0;
+    size_t n = 1;
+    wharf_status s;
+
+    W->req->param(req, "job_id", &worker);
+    s = give_back(req, worker); /* of a run of this job that did not end */
+    while (s == WHARF_OK && n && W->req->now_us(req) < until && !W->event->progress(req, ++done, 0)) {
+        wharf_scope *scope = W->mem->scope_begin(req);
+        bool slow = false;
+
+        s = work_once(req, worker, most, &done, &n, &slow);
+        W->mem->scope_end(req, scope);
+        most = slow ? 1 : most * 2 < CLAIM_MOST ? most * 2 : CLAIM_MOST;
+    }
+    return s == WHARF_OK && n ? ask_for_jobs(req, 1, 0) : s;
+}
+
+/* Whatever was not asked for, because a server ended in between, is asked for within a minute. */
+wharf_status queue_sweep(wharf_req *req, void *arg)
+{
+    static const char sql[] = "SELECT * FROM workflows.sweep()";
+    const wharf_rows *rows;
+    wharf_status s = query_alone(req, sql, NULL, 0, &rows);
+
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
+        s = flow_events->act_for(req, row_text(rows, i, 0));
+        if (s == WHARF_OK)
+            s = ask_for_jobs(req, 1, 0);
+    }
+    return s;
+}

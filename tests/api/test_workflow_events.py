@@ -1,0 +1,179 @@
+"""Runs in the queue (spec 08 sections 3 and 7): started by events, retried, ordered, counted."""
+import pytest
+
+from receivers import until
+from wharf import make_location
+
+FLOWS = "/v1/workflows"
+END = ("succeeded", "failed", "rejected", "skipped", "canceled")
+
+
+@pytest.fixture
+def mine(fresh):
+    """An organization of its own: its events start only what the test published."""
+    return fresh.client()
+
+
+def flow(client, body, name="Flow", events=("location.created",), expect=200, trigger=None, **more):
+    """Publishes the body of on_event(ev, ctx)."""
+    triggers = [{"type": "event", "events": list(events), **(trigger or {})}]
+    row = client.post(FLOWS, {"name": name, "source": f"local M = {{}} function M.on_event(ev, ctx)\n{body}\nend return M", "triggers": triggers, **more}, expect=201).data
+    client.post(f"{FLOWS}/{row['id']}/publish", {}, expect=expect)
+    return row["id"]
+
+
+def runs(client, id, query=""):
+    return client.get(f"{FLOWS}/{id}/runs?order_by=created_at&limit=100{query}").data
+
+
+def over(client, id, n=1, seconds=20):
+    """The workflow's runs, oldest first, when n of them are over."""
+    until(lambda: sum(r["status"] in END for r in runs(client, id)) >= n, seconds)
+    return [client.get(f"{FLOWS}/runs/{r['id']}").data for r in sorted(runs(client, id), key=lambda r: (r["created_at"], r["id"]))]
+
+
+def test_an_event_starts_a_run(fresh, mine):
+    id = flow(mine, "wharf.log.info('got', {n = ev.data.name}) return {ev.type, ev.resource_id, ctx.event_id == ev.id, ctx.run.trigger.event_type}", scopes=["locations:read"])
+    made = make_location(mine, "First")["id"]
+    run, = over(mine, id)
+    event = fresh.events(made)[0]
+    assert run["status"] == "succeeded" and run["error"] is None and run["version"] == 1 and run["attempt"] == 1
+    assert run["output"] == {"value": ["location.created", made, True, "location.created"]}
+    assert run["trigger"] == {"type": "event", "name": None, "event_id": run["event_id"], "event_type": event[0], "resource": "location"}
+    assert run["input"]["value"]["data"]["name"] == "First" and run["resource_id"] == made and run["depth"] == 0
+    assert run["logs"][0]["message"] == "got" and run["usage"]["memory_peak"] > 0 and run["queued_ms"] >= 0
+    assert [a["error"] for a in run["attempts"]] == [None] and run["started_at"] <= run["finished_at"]
+    assert [r["id"] for r in runs(mine, id, f"&event_id={run['event_id']}&trigger_type=event")] == [run["id"]]
+    assert runs(mine, id, "&resource_id=loc_none") == []
+    row = mine.get(f"{FLOWS}/{id}").data
+    assert row["last_run"]["id"] == run["id"] and row["last_run"]["status"] == "succeeded" and row["failure_streak"] == 0
+
+
+def test_which_events(mine):
+    here = make_location(mine, "Here")["id"]
+    wide = flow(mine, "return ev.type", "wide", events=["location.*"])
+    narrow = flow(mine, "return 1", "narrow", events=["location.updated"], trigger={"filter": [{"path": "data.name", "op": "eq", "value": "Wanted"}]})
+    off = flow(mine, "return 1", "off", events=["*"], trigger={"enabled": False})
+    placed = flow(mine, "return 1", "placed", events=["*"], allowed_locations=[here])
+    other = make_location(mine, "There")["id"]
+    for name in ("Unwanted", "Wanted"):
+        mine.post(f"/v1/locations/{other}", {"name": name}, expect=200)
+    assert [r["output"]["value"] for r in over(mine, wide, 3)] == ["location.created", "location.updated", "location.updated"]
+    assert len(over(mine, narrow)) == 1 and runs(mine, off) == []
+    assert all(r["location_id"] == here for r in runs(mine, placed))
+    mine.post(f"{FLOWS}/{wide}", {"enabled": False}, expect=200)
+    mine.post(f"/v1/locations/{other}", {"name": "Wanted"}, expect=200)
+    mine.post(f"/v1/locations/{other}", {"name": "Wanted again"}, expect=200)
+    mine.post(f"/v1/locations/{other}", {"name": "Wanted"}, expect=200)
+    over(mine, narrow, 2)
+    assert len(runs(mine, wide)) == 3
+
+
+@pytest.mark.parametrize("trigger, code", [
+    ({"events": ["nothing.happened"]}, "webhook.event_unknown"), ({}, "workflow.trigger_invalid"), ({"events": []}, "workflow.trigger_invalid"),
+    ({"events": ["*"], "filter": [{"path": "data", "op": "like"}]}, "webhook.filter_invalid"), ({"events": ["*"], "more": 1}, "workflow.trigger_invalid"),
+    ({"events": ["*"], "self": "yes"}, "workflow.trigger_invalid")])
+def test_triggers_that_can_not_be(client, trigger, code):
+    r = client.refused("POST", FLOWS, 400, code, body={"name": "Bad", "source": "return {}", "triggers": [{"type": "event", **trigger}]})
+    assert r.errors[0].startswith("triggers.0")
+
+
+def test_a_handler_is_needed(client):
+    client.refused("POST", FLOWS + "/check", 400, "workflow.trigger_invalid",
+                   body={"source": "return {on_run = print}", "triggers": [{"type": "event", "events": ["*"]}]})
+
+
+def test_writes_once_and_not_its_own(fresh, mine):
+    """What a run writes carries its name; it does not start its own workflow, but others, up to a depth."""
+    first = flow(mine, """local d, err = wharf.api.post('/v1/locations/' .. ev.resource_id, {metadata = {by = ctx.run.key}})
+if ctx.run.attempt == 1 then error('once more') end
+return err and err.code or d.metadata.by""", "first", scopes=["locations:write"], events=["location.created", "location.updated"], retry={"max": 2, "waits": [0]})
+    second = flow(mine, "return ctx.run.depth", "second", events=["location.updated"])
+    made = make_location(mine, "Once")["id"]
+    run, = over(mine, first)
+    assert run["status"] == "succeeded" and run["attempt"] == 2 and run["output"]["value"] == run["key"]
+    assert [a["error"] and a["error"]["message"] for a in run["attempts"]] == ["once more", None]
+    follower, = over(mine, second)
+    assert follower["output"]["value"] == 1 and follower["depth"] == 1
+    assert [e[0] for e in fresh.events(made)] == ["location.created", "location.updated"]  # the second attempt's write was the first one's
+
+
+def test_depth(mine):
+    """Two workflows that start each other end at the fifth."""
+    touch = "wharf.api.post('/v1/locations/' .. ev.resource_id, {metadata = {n = ctx.run.id}}) return ctx.run.depth"
+    ids = [flow(mine, touch, name, scopes=["locations:write"], events=["location.updated"]) for name in ("ping", "pong")]
+    made = make_location(mine, "Ball")["id"]
+    mine.post(f"/v1/locations/{made}", {"name": "Thrown"}, expect=200)
+    until(lambda: sum(r["status"] == "skipped" for id in ids for r in runs(mine, id)) == 2, 30)
+    until(lambda: all(r["status"] in END for id in ids for r in runs(mine, id)), 30)
+    depths = sorted(r["depth"] for id in ids for r in runs(mine, id))
+    skipped = [mine.get(f"{FLOWS}/runs/{r['id']}").data for id in ids for r in runs(mine, id) if r["status"] == "skipped"]
+    assert depths == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    assert [s["error"]["code"] for s in skipped] == ["workflow.depth_exceeded"] * 2 and [s["depth"] for s in skipped] == [5, 5]
+
+
+def test_how_they_fail(fresh, mine):
+    """Errors are tried again, what will not change is not; failures are told once a minute."""
+    raised = flow(mine, "error({code = 'no.luck', message = 'never'})", "raised", retry={"max": 1, "waits": [0]})
+    spent = flow(mine, "while true do end", "spent")
+    refused = flow(mine, "wharf.reject('no', 'not this one')", "refused")
+    given_up = flow(mine, "wharf.fail('no more', {retry = false})", "given up")
+    later = flow(mine, "if ctx.run.attempt == 1 then wharf.fail('later', {retry = true, after_ms = 0}) end return 'now'", "later")
+    made = make_location(mine, "Trouble")["id"]
+    ends = {id: over(mine, id)[0] for id in (raised, spent, refused, given_up, later)}
+    assert {id: (r["status"], r["attempt"]) for id, r in ends.items()} == {
+        raised: ("failed", 2), spent: ("failed", 1), refused: ("rejected", 1), given_up: ("failed", 1), later: ("succeeded", 2)}
+    assert ends[raised]["error"]["custom"] == "no.luck" and ends[spent]["error"]["code"] == "workflow.budget_instructions"
+    assert mine.get(f"{FLOWS}/{raised}").data["failure_streak"] == 1
+    mine.post(f"/v1/locations/{made}", {"name": "More trouble"}, expect=200)
+    make_location(mine, "Trouble again")
+    over(mine, raised, 2)
+    assert mine.get(f"{FLOWS}/{raised}").data["failure_streak"] == 2
+    told = fresh.told("data->>'workflow_id', data->>'count'", "type = 'workflow_run.failed' AND data->>'workflow_id' = %s", raised)
+    assert [tuple(t) for t in told] == [(raised, "1")]
+
+
+def test_too_many_failures_disable(fresh, mine):
+    id = flow(mine, "error('always')", retry={"max": 0})
+    for i in range(20):
+        make_location(mine, f"L{i}")
+    until(lambda: not mine.get(f"{FLOWS}/{id}").data["enabled"], 20)
+    row = mine.get(f"{FLOWS}/{id}").data
+    assert row["disabled_reason"] == "failures" and row["failure_streak"] >= 20
+    assert len(fresh.told("id", "type = 'workflow.disabled' AND resource_id = %s", id)) == 1
+    row = mine.post(f"{FLOWS}/{id}", {"enabled": True}, expect=200).data
+    assert row["disabled_reason"] is None and row["failure_streak"] == 0
+
+
+def test_order(mine):
+    """With key resource the runs of one resource go one after another, a retry holds back those behind it."""
+    body = "local n = wharf.kv.incr('n') wharf.kv.set(('%04d'):format(n), ev.data.name) if ev.data.name == 'B' and ctx.run.attempt == 1 then error('again') end"
+    id = flow(mine, body, events=["location.updated"], concurrency={"key": "resource", "max": 4}, retry={"max": 1, "waits": [1]})
+    one, two = (make_location(mine, n)["id"] for n in ("one", "two"))
+    for name in "ABCDE":
+        mine.post(f"/v1/locations/{one}", {"name": name}, expect=200)
+        mine.post(f"/v1/locations/{two}", {"name": "x" + name}, expect=200)
+    assert [r["status"] for r in over(mine, id, 10)] == ["succeeded"] * 10
+    seen = [v["value"] for v in mine.get(f"{FLOWS}/{id}/kv?limit=100").data if v["key"] != "n"]
+    assert [s for s in seen if not s.startswith("x")] == ["A", "B", "B", "C", "D", "E"]
+    assert [s for s in seen if s.startswith("x")] == ["xA", "xB", "xC", "xD", "xE"]
+
+
+def test_what_waits_ends_with_its_workflow(mine):
+    ids = [flow(mine, "error('later')", name, retry={"max": 5, "waits": [3600]}) for name in ("deleted", "disabled")]
+    make_location(mine, "Waits")
+    for id in ids:
+        until(lambda: [r["status"] for r in runs(mine, id)] == ["waiting"], 20)
+    kept = [runs(mine, id)[0]["id"] for id in ids]
+    mine.delete(f"{FLOWS}/{ids[0]}", expect=200)
+    mine.post(f"{FLOWS}/{ids[1]}", {"enabled": False}, expect=200)
+    assert mine.get(f"{FLOWS}/runs/{kept[0]}").data["status"] == "canceled"
+    assert mine.get(f"{FLOWS}/runs/{kept[1]}").data["status"] == "skipped"
+
+
+def test_only_errors_are_kept(mine):
+    id = flow(mine, "if ev.data.name == 'Bad' then error('bad') end", record={"runs": "errors"}, retry={"max": 0})
+    for name in ("Good", "Bad", "Fine"):
+        make_location(mine, name)
+    until(lambda: (mine.get(f"{FLOWS}/{id}").data["last_run"] or {}).get("status") and len(runs(mine, id)) == 1, 20)
+    assert runs(mine, id)[0]["status"] == "failed"
