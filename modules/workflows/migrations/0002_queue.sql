@@ -174,24 +174,24 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog SET plan_cache_mo
     SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
-    at timestamptz(3);
+    moment timestamptz(3);
     ids text[];
     keys text[];
 BEGIN
     RETURN QUERY SELECT * FROM workflows.tally(org, given);
     PERFORM workflows.hold_queue(org);
-    at := wharf.now();
+    moment := wharf.now();
     WITH g AS MATERIALIZED (
         SELECT * FROM json_to_recordset(given) AS e(i text, w text, n bigint, s text, at timestamptz, f timestamptz, ms bigint, q bigint, u jsonb, o jsonb, ot boolean,
             l jsonb, e jsonb, a jsonb, z bigint, again boolean)
     ), kept AS (
-        UPDATE workflows.run r SET status = CASE g.s WHEN 'released' THEN 'queued' ELSE g.s END, worker = NULL, lease_until = NULL, updated_at = at,
+        UPDATE workflows.run r SET status = CASE g.s WHEN 'released' THEN 'queued' ELSE g.s END, worker = NULL, lease_until = NULL, updated_at = moment,
             attempt = CASE g.s WHEN 'released' THEN r.attempt - 1 ELSE r.attempt END,
             started_at = CASE g.s WHEN 'released' THEN NULL ELSE g.at END, finished_at = g.f, duration_ms = g.ms, queued_ms = g.q, usage = g.u, output = g.o,
             output_truncated = COALESCE(g.ot, false), logs = COALESCE(g.l, '[]'), error = g.e,
             attempts = CASE WHEN g.a IS NULL THEN r.attempts ELSE r.attempts || g.a END,
             retries = r.retries + CASE WHEN g.again THEN 1 ELSE 0 END,
-            due_at = CASE g.s WHEN 'released' THEN r.due_at WHEN 'waiting' THEN at + g.z * interval '1 millisecond' END,
+            due_at = CASE g.s WHEN 'released' THEN r.due_at WHEN 'waiting' THEN moment + g.z * interval '1 millisecond' END,
             input_truncated = g.s NOT IN ('released', 'waiting') AND octet_length(r.input::text) > 65536,
             input = CASE WHEN g.s NOT IN ('released', 'waiting') AND octet_length(r.input::text) > 65536 THEN NULL ELSE r.input END
         FROM g WHERE g.s <> 'forgotten' AND r.organization_id = org AND r.id = g.i AND r.status = 'running' AND r.worker = its_worker AND r.attempt = g.n
@@ -203,7 +203,7 @@ BEGIN
         SELECT * FROM kept WHERE s NOT IN ('released', 'waiting') UNION ALL SELECT * FROM gone
     )
     SELECT array_agg(o.workflow_id), array_agg(o.order_key) INTO ids, keys FROM over o WHERE o.order_key IS NOT NULL;
-    PERFORM workflows.move_up(org, ids, keys, at);
+    PERFORM workflows.move_up(org, ids, keys, moment);
 END
 $$;
 
