@@ -1,7 +1,8 @@
 /* config.c - defaults, then the file, then the environment, then --set; later ones win.
  *
  * Every source ends in the same table (settings.c). What is not in the table belongs to a module when a table of that
- * name is written, and is handed on as JSON; the module's manifest says what it may hold. Leaves to others: that check.
+ * name is written, and is handed on as JSON; the module's manifest says what it may hold. Leaves to others: that check
+ * (plugin/module_settings.c).
  */
 #include "config/config.h"
 
@@ -194,6 +195,10 @@ static void override_module(struct reading *r, const char *key, const char *valu
     int top = lua_gettop(lua);
     const char *part = key;
     bool good = true;
+    struct config_origin *origin = ARENA_NEW(r->c->arena, struct config_origin);
+
+    *origin = (struct config_origin){arena_dupz(r->c->arena, key).p, arena_dupz(r->c->arena, where).p, r->c->origins};
+    r->c->origins = origin;
 
     lua_pushvalue(lua, -1);
     for (size_t n = strcspn(part, "."); good && part[n]; n = strcspn(part, ".")) {
@@ -334,6 +339,7 @@ static void read_all(struct reading *r, const char *file, const struct config_ov
         apply_other_env(r, *entry);
     apply_sets(r, sets, n_sets, false);
     module_settings(r);
+    r->c->file_text = arena_dup_str(r->c->arena, r->text);
     fill_derived(r->c);
     lua_close(r->lua);
 }
@@ -356,6 +362,22 @@ struct config *config_load(
     }
     buf_done(&r.errs.text);
     return c;
+}
+
+wharf_str config_where(const struct config *c, const char *key, struct arena *a)
+{
+    unsigned line;
+
+    for (const struct config_origin *o = c->origins; o; o = o->next) {
+        size_t n = strlen(o->key);
+
+        if (strncmp(o->key, key, n) == 0 && (!key[n] || key[n] == '.'))
+            return str_z(o->where);
+    }
+    line = c->file ? settings_file_line(c->file_text, key) : 0;
+    if (line)
+        return arena_printf(a, "%s:%u", c->file, line);
+    return str_z(c->file ? c->file : "configuration");
 }
 
 void config_free(struct config *c)

@@ -84,7 +84,14 @@ struct config {
     const char *cell_dir; /* cell.dir = "": where cell_find_dir (cell/cell.h) finds them */
     bool test_clock; /* --test-clock */
     bool safe_mode; /* --safe-mode: in-tree plugins only, no Lua */
-    const struct wharf_json *module_settings; /* object: module name -> its table, as JSON; checked against manifests */
+    const struct wharf_json *module_settings; /* object: module name -> its table, as JSON (plugin/module_settings.c checks) */
+    wharf_str file_text; /* of the file; empty without one */
+    const struct config_origin *origins; /* settings of modules that did not come from the file, the last one first */
+};
+
+struct config_origin {
+    const char *key, *where; /* "stations.offline_after", "--set stations.offline_after" */
+    const struct config_origin *next;
 };
 
 struct config_override {
@@ -96,6 +103,8 @@ struct config_override {
 struct config *config_load(
     const char *file, const struct config_override *sets, size_t n_sets, struct arena *err, wharf_str *ret_error);
 void config_free(struct config *c);
+/* Where a module's setting (or a part of it) was written: "wharf.lua:12", "WHARF_STATIONS_OFFLINE_AFTER", "--set ...". */
+wharf_str config_where(const struct config *c, const char *key, struct arena *a);
 /* One line per setting: key, type, default, meaning. For `wharf help settings`. */
 void config_describe(struct buf *out);
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plugin/module_settings.h"
 #include "plugin/registry.h"
 #include "plugin/services.h"
 #include "plugin/static.h"
@@ -274,8 +275,10 @@ const struct manifest *const *registry_resolve(
     }
     n = leave_out(all, n, quarantined);
     check_clashes(all, n, &problems);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         check_needs(all, n, all[i], &problems);
+        module_settings_check(config, all[i], a, &problems);
+    }
     if (!problems.n)
         order(all, n, out, &problems);
     *ret_count = n;

@@ -36,7 +36,7 @@ extern const wharf_config_api *print_config;
 extern wharf_plugin *print_self;
 extern const wharf_str *print_sizes; /* the table of paper sizes as JSON */
 
-/* A setting of the configuration's table printing in seconds or hours. */
+/* A setting of the configuration's table stations in seconds or hours; plugin.json says what it may be. */
 int64_t print_setting(const char *name, int64_t fallback);
 
 /* ---- sizes.c: the table of section 4 ---- */

@@ -21,9 +21,8 @@ wharf_plugin *print_self;
 int64_t print_setting(const char *name, int64_t fallback)
 {
     wharf_str text;
-    int64_t n = print_config->text(print_self, name, &text) ? strtoll(text.p, NULL, 10) : 0;
 
-    return n > 0 ? n : fallback;
+    return print_config->text(print_self, name, &text) ? strtoll(text.p, NULL, 10) : fallback;
 }
 
 static const char paper_sizes_doc[] =

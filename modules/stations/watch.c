@@ -270,7 +270,7 @@ wharf_status print_watch(wharf_req *req, void *arg)
             next_forget = now + FORGET_EVERY_S * SECOND_US;
             forget(req);
         }
-        if (due(now, next_reroute, REROUTE_EVERY_S)) {
+        if (print_setting("reroute_after", 120) > 0 && due(now, next_reroute, REROUTE_EVERY_S)) {
             next_reroute = now + REROUTE_EVERY_S * SECOND_US;
             look_for_stranded(req);
         }

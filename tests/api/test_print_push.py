@@ -332,7 +332,7 @@ def test_secrets_are_nowhere(world, org):
 
 
 @pytest.mark.parametrize("more, said", [
-    ({"drivers": "fcm,telegram"}, "stations.push.drivers is a list of"), ({"fcm.service_account": None}, "stations.push.fcm.service_account is needed by fcm"),
+    ({"drivers": "fcm,telegram"}, "stations.push.drivers.1 must be one of"), ({"fcm.service_account": None}, "stations.push.fcm.service_account is needed by fcm"),
     ({"fcm.service_account": "/does/not/exist"}, "names a file that can't be read"), ({"pushy.api_key": None}, "stations.push.pushy.api_key is needed"),
     ({"webhook.secret": "whsec_short"}, "stations.push.webhook.secret must be"), ({"webhook.url": None}, "stations.push.webhook.url is needed"),
     ({"fcm.service_account": "KEY"}, "no service account's key"),

@@ -1,0 +1,13 @@
+/* module_settings.h - is what the operator set for a module what its manifest says it may hold? */
+#ifndef WHARF_PLUGIN_MODULE_SETTINGS_H
+#define WHARF_PLUGIN_MODULE_SETTINGS_H
+
+#include "config/config.h"
+#include "plugin/manifest.h"
+#include "util/buf.h"
+
+/* One line per problem: where the setting was written, its name, the rule. A module without `config` in its manifest has no settings. */
+void module_settings_check(
+    const struct config *config, const struct manifest *m, struct arena *a, struct buf *problems);
+
+#endif
