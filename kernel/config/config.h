@@ -82,6 +82,8 @@ struct config {
     int64_t crash_limit, crash_window_s; /* crash.limit = 3, crash.window = 60 */
     const char *quarantine; /* crash.quarantine = "third_party" | "all" | "off" */
     const char *cell_dir; /* cell.dir = "": where cell_find_dir (cell/cell.h) finds them */
+    const char *lua_hooks_dir; /* lua_hooks.dir = "": /etc/wharf/lua-hooks */
+    bool lua_hooks_strict; /* lua_hooks.strict = true: a server with a broken folder does not start */
     bool test_clock; /* --test-clock */
     bool safe_mode; /* --safe-mode: in-tree plugins only, no Lua */
     const struct wharf_json *module_settings; /* object: module name -> its table, as JSON (plugin/module_settings.c checks) */

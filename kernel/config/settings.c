@@ -133,6 +133,9 @@ static const struct setting table[] = {
     INT("crash.window", crash_window_s, "60", 1, 86400, "seconds"),
     CHOICE("crash.quarantine", quarantine, "third_party", "third_party all off", "which plugins may be quarantined"),
     TEXT("cell.dir", cell_dir, "", "folder of the wharf-cell-* programs; empty: next to the program"),
+    TEXT("lua_hooks.dir", lua_hooks_dir, "", "folder of the operator's hooks; empty: /etc/wharf/lua-hooks"),
+    BOOL("lua_hooks.strict", lua_hooks_strict, "true",
+        "false: the server starts without hooks when they can't be loaded"),
     BOOL("test_clock", test_clock, "false", "POST /v1/system/clock exists; for tests only"),
     BOOL("safe_mode", safe_mode, "false", "load the modules shipped with the server only, and no Lua"),
 };

@@ -15,6 +15,7 @@
 #include "event/steps.h"
 #include "http/pulse.h"
 #include "job/job.h"
+#include "lua/operator/operator.h"
 #include "util/id.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -307,7 +308,8 @@ static bool work_on(struct wharf_req *c, struct event *const *list, size_t n)
     for (size_t i = 0, k; i < n; i += k) {
         k = same_organization(list + i, n - i);
         be(c, list[i]->pub.organization, list[i]->live_organization);
-        if (!steps_run(c, list + i, k, results + i * n_steps) || !steps_enqueue_handlers(c, list + i, k))
+        if (!steps_run(c, list + i, k, results + i * n_steps) || !steps_enqueue_handlers(c, list + i, k) ||
+            !operator_events(c, list + i, k))
             return false;
     }
     return mark_processed(c, list, n, results) && note_failures(c, list, n, results);

@@ -106,6 +106,7 @@ static void add(struct wharf_decl *d, const char *pattern, void (*run)(struct wh
 void kernel_routes_add(struct wharf_decl *d)
 {
     system_routes_add(d);
+    lua_hooks_routes_add(d);
     whoami_routes_add(d);
     catalogue_routes_add(d);
     files_routes_add(d);

@@ -20,6 +20,7 @@
 #include "net/mail.h"
 #include "job/quarantined.h"
 #include "job/runner.h"
+#include "lua/operator/operator.h"
 #include "plugin/absent.h"
 #include "plugin/manifest.h"
 #include "plugin/registry.h"
@@ -264,7 +265,9 @@ static int serve(
     }
     atomic_store(&slot->state, BOARD_READY);
     dprintf(boot->control_fd, "ready\n");
+    operator_watch(e->operator_lua);
     server_run(s);
+    operator_stop(e->operator_lua);
     stop_plugins(e, true);
     if (runner)
         runner_stop(runner);
@@ -318,6 +321,9 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
         e, config->database_direct[0] ? config->database_direct : boot->database, boot->kind == WORKER_JOB, &why);
     if (!pulse)
         return no_database(boot);
+    e->operator_lua = operator_start(e, config, boot, &why);
+    if (!e->operator_lua)
+        return not_ready(boot, why);
     if (!start_plugins(e, config, boot, &why))
         return database_answers(boot->database) ? not_ready(boot, why) : no_database(boot);
     return serve(e, config, boot, pulse, term_fd);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "job/inside.h"
+#include "lua/operator/operator.h"
 #include "resource/hooks.h"
 #include "supervisor/board.h"
 #include "supervisor/crash.h"
@@ -251,6 +252,7 @@ static void execute(struct executor *x, struct leased *j)
         snprintf(j->error, sizeof(j->error), "its arguments are no JSON");
         j->outcome = OUT_PARKED;
     }
+    operator_release(&req);
     buf_done(&req.out);
     arena_free(req.arena);
 }

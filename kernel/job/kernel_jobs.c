@@ -5,6 +5,7 @@
 #include "event/retention.h"
 #include "job/job.h"
 #include "job/quarantined.h"
+#include "lua/operator/operator.h"
 #include "net/mail_job.h"
 #include "plugin/declare.h"
 #include "util/str.h"
@@ -46,6 +47,7 @@ static const struct {
 } jobs[] = {
     {"events", processor_job, processor_policy},
     {"mail", mail_job, mail_job_policy},
+    {"lua_hook", operator_job, operator_job_policy},
     {"collect_files", file_collect_job, file_collect_policy},
     {"retention", retention_job, "{\"every\": \"15m\", \"retries\": 0, \"transaction\": \"own\"}"},
     {"forget_messages", channel_forget_job, "{\"every\": \"15m\", \"retries\": 0, \"transaction\": \"own\"}"},

@@ -1,6 +1,7 @@
 /* inner.c - see inner.h. */
 #include "lua/inner.h"
 
+#include "lua/operator/operator.h"
 #include "resource/engine.h"
 #include "resource/plan.h"
 #include "util/id.h"
@@ -94,6 +95,7 @@ static void begin(struct wharf_req *req, struct wharf_req *outer, const struct i
     req->if_match = req->batch_id = str_z("");
     req->who = call->who;
     req->depth = outer->depth + 1;
+    operator_share(outer, req);
     req->start_us = clock_monotonic_us();
     req->deadline_us = outer->deadline_us;
     req->now_us = clock_now_us();
@@ -199,6 +201,7 @@ bool inner_request(struct wharf_req *outer, const struct inner_call *call, wharf
     if (!req.n_problems && (req.parked || req.served || req.stream || req.raw_type))
         req_fail(&req, "route.not_found", NULL, "This answer is not available to workflows");
     buf_init(&out, ARENA);
+    operator_release(&req);
     good = answer(&req, &out);
     *ret_text = out.failed
                     ? WHARF_S("{\"code\":\"body.too_large\",\"message\":\"the answer is too large\",\"status\":413}")

@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,15 +14,7 @@
 #include "util/time.h"
 #include "util/zone.h"
 
-enum {
-    WAIT_US = 50000,
-    CHECK_WAIT_US = 5000000,
-    ASK_MAX = 4 << 20,
-    CALL_MAX = 8 << 20,
-    ZONE_MAX = 64 << 10,
-    CPU_S = 70,
-    STOP_US = 500000
-};
+enum { WAIT_US = 50000, CHECK_WAIT_US = 5000000, ASK_MAX = 4 << 20, CALL_MAX = 8 << 20, CPU_S = 70, STOP_US = 500000 };
 
 static const struct cell_kind lua_kind = {.name = "lua",
     .min = 4,
@@ -75,19 +66,9 @@ static void write_call(struct buf *out, const wharf_lua_spec *s, int64_t now_us)
 
 static void answer_zone(struct cell_run *run, wharf_str name)
 {
-    char path[128], bytes[ZONE_MAX];
-    FILE *f;
-    size_t n;
+    char bytes[ZONE_BYTES_MAX];
+    size_t n = zone_read(name.p, bytes, sizeof(bytes));
 
-    if (!zone_name_good(name.p)) {
-        cell_run_answer(run, true, str_z(""));
-        return;
-    }
-    snprintf(path, sizeof(path), "/usr/share/zoneinfo/%s", name.p);
-    f = fopen(path, "re");
-    n = f ? fread(bytes, 1, sizeof(bytes), f) : 0;
-    if (f)
-        fclose(f);
     cell_run_answer(run, n == 0, (wharf_str){bytes, n});
 }
 

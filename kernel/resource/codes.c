@@ -72,5 +72,7 @@ const struct error_code platform_codes[] = {
     {"timeout", 504, "The request took longer than its time limit and was given up", NULL},
     {"uri.too_long", 414, "The address is longer than 16 KiB", NULL},
     {"validation.failed", 400, "A field of the body was not accepted", NULL},
+    {"workflow.hook_failed", 400, "A rule broke, so nothing was written", NULL},
+    {"workflow.rejected", 400, "A rule refused it", NULL},
 };
 const size_t platform_codes_count = sizeof(platform_codes) / sizeof(platform_codes[0]);

@@ -10,6 +10,7 @@
 
 struct net_client;
 struct blob_store;
+struct operator_lua;
 
 struct plugin {
     const struct manifest *manifest;
@@ -104,6 +105,7 @@ struct engine {
     struct auth_cache *auth;
     struct net_client *net; /* outgoing requests of this process */
     struct blob_store *blobs; /* big bytes */
+    struct operator_lua *operator_lua; /* the operator's hooks, or NULL (lua/operator/operator.h) */
     struct areas areas;
     const struct plugin *plugins;
     size_t n_plugins;

@@ -6,6 +6,7 @@
 
 #include "http/pulse.h"
 #include "job/job.h"
+#include "lua/operator/operator.h"
 #include "plugin/manifest.h"
 #include "resource/engine.h"
 #include "util/log.h"
@@ -232,6 +233,8 @@ static void forget_transaction(struct wharf_req *req)
     req->emitted_of = NULL;
     arena_free(req->tx_memory);
     req->tx_memory = NULL;
+    if (req->job) /* one that runs for long has the hooks of its moment in each transaction */
+        operator_release(req);
 }
 
 wharf_status req_commit(struct wharf_req *req)

@@ -2,6 +2,7 @@
 #include "resource/idempotency.h"
 #include "resource/write.h"
 
+#include "lua/operator/operator.h"
 #include "util/str.h"
 
 bool plan_on_loop(const struct wharf_req *req)
@@ -13,7 +14,7 @@ bool plan_on_loop(const struct wharf_req *req)
     case ROUTE_RETRIEVE:
         return res->plain_read;
     case ROUTE_CREATE:
-        return res->plain_create && !req->idempotency_key.n;
+        return res->plain_create && !req->idempotency_key.n && !operator_wants(req->engine, res, OP_CREATE);
     case ROUTE_UPDATE:
     case ROUTE_DELETE:
     case ROUTE_PLUGIN:
@@ -183,4 +184,5 @@ void request_run(struct wharf_req *req)
         run_route(req);
     while (req->tx_depth)
         req_rollback(req);
+    operator_release(req);
 }

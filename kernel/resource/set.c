@@ -1,6 +1,7 @@
 /* set.c - the pipeline of a write of many. See set.h. Leaves to others: its statements (set_rows.c), single rows (write.c). */
 #include "resource/set.h"
 
+#include "lua/operator/operator.h"
 #include "util/str.h"
 
 /* ---- whose problem it is ---- */
@@ -96,12 +97,12 @@ static wharf_status set_hooks(struct wharf_req *req, struct write_set *set, enum
 
 /* ---- as a set ---- */
 
-static bool as_a_set(const struct write_set *set)
+static bool as_a_set(const struct wharf_req *req, const struct write_set *set)
 {
     const struct resource *res = set->res;
     const struct definition *d = res->def;
 
-    if (set->n < 2 || set->op == OP_UPDATE || d->parent)
+    if (set->n < 2 || set->op == OP_UPDATE || d->parent || operator_wants(req->engine, res, set->op))
         return false;
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].kind == FIELD_CHILDREN)
@@ -202,7 +203,7 @@ static wharf_status delete_set(struct wharf_req *req, struct write_set *set)
 /* The rules before the write, for all rows or, where one of them has no form for sets or can't judge these, row by row. */
 static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
 {
-    bool singly = false;
+    bool singly = operator_wants(req->engine, set->res, set->op);
     wharf_status s = WHARF_OK;
 
     for (size_t i = 0; i < set->res->n_hooks; i++)
@@ -217,7 +218,11 @@ static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
         struct set_row *row = set->live[i];
 
         set_at(req, row);
-        run_hooks(req, set->res, HOOK_CHECK, set->op, row->w.old_rec, row->w.new_rec);
+        if (write_operators_rules(req, &row->w) == WHARF_OK) {
+            if (row->w.new_rec)
+                row->w.new_rec->values = row->w.values;
+            run_hooks(req, set->res, HOOK_CHECK, set->op, row->w.old_rec, row->w.new_rec);
+        }
         set_at(req, NULL);
     }
     set_sift(req, set);
@@ -302,7 +307,7 @@ static wharf_status run(struct wharf_req *req, struct write_set *set)
         start[i] = set->rows[i].w;
     set->live = ARENA_ARRAY(req->arena, struct set_row *, set->n + 1);
     start_over(set, start);
-    if (as_a_set(set)) {
+    if (as_a_set(req, set)) {
         if (req_begin(req) != WHARF_OK)
             return WHARF_UNAVAILABLE;
         s = set->op == OP_CREATE ? create_set(req, set) : delete_set(req, set);

@@ -2,6 +2,7 @@
 #include "resource/write.h"
 
 #include "event/history.h"
+#include "lua/operator/operator.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -202,7 +203,22 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
     if (event && w->op != OP_DELETE && !compute_for_event(req, w->res, w->new_rec))
         return WHARF_INTERNAL;
     write_change(req, w, changes, previous, &c);
-    return history_write(req, &c);
+    return history_write(req, &c) == WHARF_OK ? operator_after(req, w) : WHARF_UNAVAILABLE;
+}
+
+/* ---- operators' hooks ---- */
+
+/* What they made of the body is held to the same rules as what was sent. */
+wharf_status write_operators_rules(struct wharf_req *req, struct write *w)
+{
+    bool changed;
+    wharf_status s = operator_before(req, w, &changed);
+
+    if (s != WHARF_OK || !changed)
+        return s;
+    if (w->op == OP_UPDATE)
+        s = write_settle(req, w);
+    return s == WHARF_OK ? references_check(req, w) : s;
 }
 
 /* ---- create ---- */
@@ -310,6 +326,9 @@ static wharf_status run_create(struct wharf_req *req, struct write *w)
     wharf_status s = references_check(req, w);
 
     if (s != WHARF_OK || write_new_id(req, w) != WHARF_OK)
+        return s;
+    s = write_operators_rules(req, w);
+    if (s != WHARF_OK)
         return s;
     w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
     w->new_rec->res = w->res;
@@ -442,6 +461,9 @@ static wharf_status run_update(struct wharf_req *req, struct write *w)
         return s;
     if (!precondition(req, w))
         return WHARF_CONFLICT;
+    s = write_operators_rules(req, w);
+    if (s != WHARF_OK)
+        return s;
     w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
     w->new_rec->res = w->res;
     w->new_rec->arena = req->arena;
@@ -478,7 +500,9 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
         return WHARF_NOT_FOUND;
     if (!precondition(req, w))
         return WHARF_CONFLICT;
-    s = run_hooks(req, w->res, HOOK_CHECK, WHARF_DELETE, w->old_rec, NULL);
+    s = write_operators_rules(req, w);
+    if (s == WHARF_OK)
+        s = run_hooks(req, w->res, HOOK_CHECK, WHARF_DELETE, w->old_rec, NULL);
     if (s == WHARF_OK && d->events.deleted && !compute_for_event(req, w->res, w->old_rec))
         s = WHARF_INTERNAL;
     if (s == WHARF_OK)
@@ -567,15 +591,11 @@ static void fill_defaults(struct write *w)
     }
 }
 
-wharf_status write_check_body(struct wharf_req *req, struct write *w)
+wharf_status write_values(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
 
     w->values = ARENA_ARRAY(req->arena, struct value, d->n_fields);
-    take_disable_webhooks(req, w);
-    w->body = normalize_body(req, w->res, w->op, w->id, w->body);
-    if (req->n_problems)
-        return WHARF_INVALID;
     if (!body_check(req->arena, d, w->replace ? OP_CREATE : w->op, w->body, req->strict ? BODY_STRICT : 0, w->values,
             body_problem, req))
         return WHARF_INVALID;
@@ -584,6 +604,13 @@ wharf_status write_check_body(struct wharf_req *req, struct write *w)
     if (d->parent && w->parent_id.n)
         w->values[d->parent->index] = (struct value){.present = w->op == OP_CREATE, .text = w->parent_id};
     return WHARF_OK;
+}
+
+wharf_status write_check_body(struct wharf_req *req, struct write *w)
+{
+    take_disable_webhooks(req, w);
+    w->body = normalize_body(req, w->res, w->op, w->id, w->body);
+    return req->n_problems ? WHARF_INVALID : write_values(req, w);
 }
 
 wharf_status write_live_refused(struct wharf_req *req, const struct resource *res)

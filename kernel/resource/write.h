@@ -34,6 +34,10 @@ wharf_status write_live_refused(struct wharf_req *req, const struct resource *re
 /* Normalize hooks and the schema: fills w->values. With w->replace every field that may be updated has one, whether the body says it or not;
  * links to other rows, and the fields that "batch": {"keep"} of the definition names, only when it does. */
 wharf_status write_check_body(struct wharf_req *req, struct write *w);
+/* The schema alone, again: w->body was changed by a hook. */
+wharf_status write_values(struct wharf_req *req, struct write *w);
+/* Operators' before hooks (lua/operator/operator.h), and what has to be looked at again when they changed the body. */
+wharf_status write_operators_rules(struct wharf_req *req, struct write *w);
 wharf_status write_new_id(struct wharf_req *req, struct write *w);
 /* With old_rec read: create-only fields are as they were, patches and set inputs become whole values. */
 wharf_status write_settle(struct wharf_req *req, struct write *w);

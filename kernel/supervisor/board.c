@@ -117,7 +117,14 @@ struct board_route *board_route(struct board *b, const char *method, const char 
     return first;
 }
 
-/* Few, and made by job workers only, one after the other: a row that somebody is writing at this moment is waited for. */
+/* A row that somebody is writing at this moment is waited for. */
+static void wait_written(const _Atomic int *used)
+{
+    for (int n = 0; atomic_load(used) == ROW_BEING_WRITTEN && n < WAITS; n++)
+        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+}
+
+/* Few, and made by job workers only, one after the other. */
 struct board_job *board_job(struct board *b, const char *queue)
 {
     for (size_t i = 0; i < BOARD_JOBS; i++) {
@@ -129,12 +136,54 @@ struct board_job *board_job(struct board *b, const char *queue)
             atomic_store(&j->used, ROW_READY);
             return j;
         }
-        for (int n = 0; atomic_load(&j->used) == ROW_BEING_WRITTEN && n < WAITS; n++)
-            nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+        wait_written(&j->used);
         if (atomic_load(&j->used) == ROW_READY && strncmp(j->queue, queue, sizeof(j->queue) - 1) == 0)
             return j;
     }
     return NULL;
+}
+
+struct board_hook *board_hook(struct board *b, const char *name)
+{
+    for (size_t i = 0; i < BOARD_HOOKS; i++) {
+        struct board_hook *h = &b->hooks[i];
+        int state = ROW_FREE;
+
+        if (atomic_compare_exchange_strong(&h->used, &state, ROW_BEING_WRITTEN)) {
+            copy_text(h->name, sizeof(h->name), name);
+            atomic_store(&h->used, ROW_READY);
+            return h;
+        }
+        wait_written(&h->used);
+        if (atomic_load(&h->used) == ROW_READY && strncmp(h->name, name, sizeof(h->name) - 1) == 0)
+            return h;
+    }
+    return NULL;
+}
+
+void board_hook_count(struct board_hook *h, bool good, int64_t us)
+{
+    size_t i = 0;
+
+    while (i < BOARD_HOOK_BUCKETS - 1 && us > (int64_t)1 << i)
+        i++;
+    atomic_fetch_add_explicit(&h->buckets[i], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&h->calls, 1, memory_order_relaxed);
+    if (!good)
+        atomic_fetch_add_explicit(&h->errors, 1, memory_order_relaxed);
+}
+
+int64_t board_hook_us(const struct board_hook *h, double part)
+{
+    double wanted = (double)atomic_load(&h->calls) * part;
+    uint64_t seen = 0;
+
+    for (size_t i = 0; i < BOARD_HOOK_BUCKETS; i++) {
+        seen += atomic_load(&h->buckets[i]);
+        if (seen && (double)seen >= wanted)
+            return (int64_t)1 << i;
+    }
+    return 0;
 }
 
 static size_t bucket_of(int64_t us)

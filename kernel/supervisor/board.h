@@ -24,6 +24,8 @@ enum {
     BOARD_TEXT = 48,
     BOARD_ROUTES = 512, /* rows of http_requests_total, one per route and method */
     BOARD_JOBS = 128, /* kinds of jobs */
+    BOARD_HOOKS = 256, /* operators' hooks that are counted */
+    BOARD_HOOK_BUCKETS = 28, /* of their times: up to 1 us, 2, 4 ... 2^27 */
     BOARD_BUCKETS = 12, /* of the duration histogram: 1 2 5 10 20 50 100 200 500 1000 5000 ms, +Inf */
 };
 
@@ -40,6 +42,7 @@ struct board_worker {
     _Atomic uint64_t generation;
     _Atomic int64_t started_us, beat_us, requests, rss_kb;
     _Atomic int64_t in_flight, db_in_use; /* requests being worked on; database connections in use */
+    _Atomic uint64_t hooks_loaded, hooks_refused; /* prints of folders of hooks (lua/operator/operator.h) */
     struct crumb crumbs[BOARD_THREADS];
 };
 enum board_state { BOARD_FREE, BOARD_STARTING, BOARD_READY, BOARD_DRAINING };
@@ -60,10 +63,20 @@ struct board_job { /* a kind of job; depth and age are of the whole installation
     _Atomic uint64_t done, failed, parked; /* runs that succeeded, that are tried again; jobs given up */
 };
 
+struct board_hook { /* an operator's hook, by its name, whatever generation it is of */
+    _Atomic int used;
+    char name[80];
+    _Atomic uint64_t calls, errors;
+    _Atomic uint64_t buckets[BOARD_HOOK_BUCKETS];
+};
+
 struct board {
     struct board_worker workers[BOARD_WORKERS];
     struct board_route routes[BOARD_ROUTES];
     struct board_job jobs[BOARD_JOBS];
+    struct board_hook hooks[BOARD_HOOKS];
+    _Atomic uint64_t hooks_active, hooks_generation; /* print of the hooks that all workers run; how often they changed */
+    _Atomic int64_t hooks_loaded_us; /* kernel clock, when they became so */
     _Atomic uint64_t auth_failures[8]; /* missing invalid expired revoked disabled scope location ip */
     _Atomic int stopping; /* the whole server ends: workers refuse readiness and still accept for a while */
     _Atomic uint64_t crashes, restarts;
@@ -103,6 +116,11 @@ void crumb_leave(struct crumb *c);
 struct board_route *board_route(struct board *b, const char *method, const char *route, const char *module);
 /* The same of a kind of job. */
 struct board_job *board_job(struct board *b, const char *queue);
+/* The same of an operator's hook. */
+struct board_hook *board_hook(struct board *b, const char *name);
+void board_hook_count(struct board_hook *h, bool good, int64_t us);
+/* The time that so large a part of its calls took at most; 0: none yet. */
+int64_t board_hook_us(const struct board_hook *h, double part);
 void board_count(struct board_route *r, int status, int64_t us);
 void board_db_observe(struct board *b, int64_t us);
 /* Prometheus text format (docs/spec/01-platform.md section 17 'Metrics'). */

@@ -2,6 +2,7 @@
 #include "util/zone.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +56,22 @@ bool zone_name_good(const char *name)
     if (!n || n > 64 || !isalpha((unsigned char)name[0]) || name[n - 1] == '/' || strstr(name, "//"))
         return false;
     return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-_/") == n;
+}
+
+size_t zone_read(const char *name, char *bytes, size_t size)
+{
+    char path[128];
+    FILE *f;
+    size_t n;
+
+    if (!zone_name_good(name))
+        return 0;
+    snprintf(path, sizeof(path), "/usr/share/zoneinfo/%s", name);
+    f = fopen(path, "re");
+    n = f ? fread(bytes, 1, size, f) : 0;
+    if (f)
+        fclose(f);
+    return n < size ? n : 0;
 }
 
 /* ---- the footer: the rule for all time after the table, "CET-1CEST,M3.5.0,M10.5.0/3" ---- */

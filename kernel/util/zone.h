@@ -27,6 +27,9 @@ struct zone_offset {
 
 /* A name of the system's database: letters, digits, + - _ and / in the middle, no dots. "UTC" too. */
 bool zone_name_good(const char *name);
+/* Reads the file of a zone of the system's database: its bytes, 0 when there is none or it is larger than size. Not pure. */
+size_t zone_read(const char *name, char *bytes, size_t size);
+enum { ZONE_BYTES_MAX = 64 << 10 };
 /* False when the bytes are no TZif file. */
 bool zone_at(const void *bytes, size_t n, int64_t s, struct zone_offset *ret_offset);
 /* The moment at which a clock there shows local (civil_seconds of what it shows). Shown twice: the first. Never shown

@@ -1,0 +1,276 @@
+/* host.c - what operators' hooks may ask for: the log, the API, rows of the organization (docs/spec/08-workflows-and-lua.md section 9).
+ *
+ * Ops that need what is not there are mistakes: the API inside of a transaction, anything while files are loaded.
+ */
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lua/inner.h"
+#include "lua/operator/generation.h"
+#include "util/id.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+#include "util/zone.h"
+
+enum { ROWS_MAX = 10000, QUERY_MS = 2000, PARAMS = 64, ROWS_BYTES = 64 << 20 };
+enum {
+    OID_BOOL = 16,
+    OID_INT8 = 20,
+    OID_INT2,
+    OID_INT4 = 23,
+    OID_JSON = 114,
+    OID_FLOAT4 = 700,
+    OID_FLOAT8,
+    OID_JSONB = 3802
+};
+
+/* ---- ops ---- */
+
+static enum sandbox_answer mistake(wharf_str *ret_text, const char *text)
+{
+    *ret_text = str_z(text);
+    return SANDBOX_MISTAKE;
+}
+
+static void log_op(const struct hook_state *st, const struct wharf_json *args)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug"};
+    static const uint32_t levels[] = {WHARF_LOG_ERROR, WHARF_LOG_WARN, WHARF_LOG_INFO, WHARF_LOG_DEBUG};
+    wharf_str level = json_text_or(args, "level", "info"), file = json_text_or(args, "file", "");
+    const struct wharf_json *fields = json_get(args, "fields");
+    struct buf more;
+    struct jw w;
+
+    buf_init(&more, 16 << 10);
+    jw_init(&w, &more);
+    if (json_is(fields, JSON_OBJECT) || json_is(fields, JSON_ARRAY))
+        jw_value(&w, NULL, fields);
+    for (size_t i = 0; i < 4; i++) {
+        if (str_eqz(level, names[i]))
+            log_write(levels[i], "lua-hooks", st->req ? st->req->request_id : NULL, "lua.log", "%s:%d: %s%s%s", file.p,
+                (int)json_int_or(args, "line", 0), json_text_or(args, "message", "").p, more.n ? " " : "",
+                buf_str(&more).p);
+    }
+    buf_done(&more);
+}
+
+static enum sandbox_answer api_op(
+    const struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text)
+{
+    struct inner_call call = {.method = str_eqz(op, "api.get")    ? "GET"
+                                        : str_eqz(op, "api.post") ? "POST"
+                                                                  : "DELETE",
+        .path = json_text_or(args, "path", ""),
+        .query = json_get(args, "query"),
+        .idempotency_key = json_text_or(args, "idempotency_key", ""),
+        .who = st->req->who};
+
+    if (st->req->tx_depth)
+        return mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API "
+                                 "can't be called; use wharf.db.query\"}");
+    if (!str_starts(call.path, "/v1/"))
+        return mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"a path of the API begins with /v1/\"}");
+    if (str_eqz(op, "api.post"))
+        call.body = json_get(args, "body");
+    return inner_request(st->req, &call, ret_text) ? SANDBOX_GIVEN : SANDBOX_REFUSED;
+}
+
+static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wharf_str *ret_text)
+{
+    struct hook_state *st = arg;
+    struct arena *a = st->req ? st->req->arena : st->gen->arena;
+    struct json_error bad;
+    const struct wharf_json *args = json_parse(a, arena_dup_str(a, text), &bad);
+
+    *ret_text = str_z("");
+    if (!args)
+        return mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"the arguments are no JSON\"}");
+    if (!strcmp(name, "log")) {
+        log_op(st, args);
+        return SANDBOX_GIVEN;
+    }
+    if (!st->req)
+        return mistake(
+            ret_text, "{\"code\":\"op.unknown\",\"message\":\"this can't be done while the file is loaded\"}");
+    if (!strcmp(name, "budget")) {
+        *ret_text = arena_printf(
+            a, "{\"deadline_ms\":%lld}", (long long)((st->deadline_us - clock_monotonic_us()) / 1000));
+        return SANDBOX_GIVEN;
+    }
+    if (!strncmp(name, "api.", 4))
+        return api_op(st, str_z(name), args, ret_text);
+    return mistake(
+        ret_text, "{\"code\":\"op.unknown\",\"message\":\"this function is not there for hooks of the server\"}");
+}
+
+static int64_t now_us(void *arg)
+{
+    const struct hook_state *st = arg;
+
+    return st->req ? st->req->now_us : clock_now_us();
+}
+
+static void random_of(void *arg, void *p, size_t n)
+{
+    random_bytes(p, n);
+}
+
+static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
+{
+    const struct hook_state *st = arg;
+    struct arena *a = st->req ? st->req->arena : st->gen->arena;
+    char *bytes = arena_alloc(a, ZONE_BYTES_MAX);
+
+    *ret_bytes = (wharf_str){bytes, zone_read(name, bytes, ZONE_BYTES_MAX)};
+    return ret_bytes->n > 0;
+}
+
+const struct sandbox_host hook_host = {.call = call, .now_us = now_us, .random = random_of, .zone = zone};
+
+/* ---- wharf.db.query ---- */
+
+static void add_value(struct jw *w, const PGresult *r, int row, int column)
+{
+    const char *name = PQfname(r, column);
+    wharf_str text = {PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)};
+
+    if (PQgetisnull(r, row, column)) {
+        jw_null(w, name);
+        return;
+    }
+    switch (PQftype(r, column)) {
+    case OID_BOOL:
+        jw_bool(w, name, text.p[0] == 't');
+        return;
+    case OID_INT2:
+    case OID_INT4:
+    case OID_INT8:
+    case OID_JSON:
+    case OID_JSONB:
+        jw_raw(w, name, text);
+        return;
+    case OID_FLOAT4:
+    case OID_FLOAT8:
+        if (strcspn(text.p, "IN") == text.n) { /* Infinity and NaN stay texts */
+            jw_raw(w, name, text);
+            return;
+        }
+        break;
+    }
+    jw_str(w, name, text);
+}
+
+static wharf_str rows_json(struct arena *a, const PGresult *r)
+{
+    struct buf out;
+    struct jw w;
+    wharf_str text;
+
+    buf_init(&out, ROWS_BYTES);
+    jw_init(&w, &out);
+    jw_open(&w, NULL, '[');
+    for (int i = 0; i < PQntuples(r); i++) {
+        jw_open(&w, NULL, '{');
+        for (int k = 0; k < PQnfields(r); k++)
+            add_value(&w, r, i, k);
+        jw_close(&w, '}');
+    }
+    jw_close(&w, ']');
+    text = out.failed ? (wharf_str){NULL, 0} : arena_dup_str(a, buf_str(&out));
+    buf_done(&out);
+    return text;
+}
+
+/* What PostgreSQL says after "ERROR:  ", without the lines about where. */
+static const char *first_line(struct arena *a, const struct db_error *e)
+{
+    const char *text = strstr(e->message, ":  ");
+
+    text = text ? text + 3 : e->message;
+    return arena_printf(a, "%.*s (%s)", (int)strcspn(text, "\n"), text, e->sqlstate).p;
+}
+
+/* In a savepoint that is taken back: read-only, with its own time limit, as the role that sees the request's organization only. */
+static wharf_str query(
+    const struct hook_state *st, const char *sql, const struct sql_arg *args, size_t n, const char **ret_problem)
+{
+    struct wharf_req *req = st->req;
+    int64_t left_ms = (st->deadline_us - clock_monotonic_us()) / 1000;
+    const char *limits = arena_printf(req->arena,
+        "SET LOCAL transaction_read_only = on; SET LOCAL statement_timeout = %d",
+        (int)(left_ms < 1          ? 1
+              : left_ms > QUERY_MS ? QUERY_MS
+                                   : left_ms))
+                             .p;
+    const char *wrapped = arena_printf(req->arena, "SELECT * FROM (%s\n) q LIMIT %d", sql, ROWS_MAX + 1).p;
+    wharf_str rows = {NULL, 0};
+    size_t problems = req->n_problems;
+    struct db_error e = {.status = DB_OK};
+    PGresult *r = NULL;
+
+    *ret_problem = "the database can't be asked at the moment";
+    if (req_begin(req) != WHARF_OK)
+        goto out;
+    if (req_plugin_role(req) == WHARF_OK && db_do(req->thread->db, limits, &e) == DB_OK)
+        r = db_run(req->thread->db, wrapped, args, n, &e);
+    if (r && PQntuples(r) > ROWS_MAX)
+        *ret_problem = "the query has more than 10,000 rows; narrow it";
+    else if (r)
+        rows = rows_json(req->arena, r);
+    else if (e.status != DB_OK)
+        *ret_problem = first_line(req->arena, &e);
+    if (r && !rows.p && PQntuples(r) <= ROWS_MAX)
+        *ret_problem = "the rows are larger than 64 MiB";
+    PQclear(r);
+    req_rollback(req);
+out:
+    req->n_problems = problems; /* told to the script */
+    return rows;
+}
+
+/* query(sql, ...): array of rows. */
+static int db_query(lua_State *lua)
+{
+    struct hook_state *st = sandbox_user(lua);
+    const char *sql = luaL_checkstring(lua, 1), *problem;
+    int n = lua_gettop(lua) - 1;
+    struct sql_arg *args;
+    wharf_str rows;
+
+    if (!st->req || !st->req->thread)
+        sandbox_raise(lua, "the database can't be asked while the file is loaded");
+    if (n > PARAMS)
+        sandbox_raise(lua, "a query has at most %d parameters", PARAMS);
+    args = ARENA_ARRAY(st->req->arena, struct sql_arg, (size_t)n + 1);
+    for (int i = 0; i < n; i++) {
+        size_t length;
+        const char *p;
+
+        if (lua_isnil(lua, i + 2) || lua_islightuserdata(lua, i + 2))
+            continue;
+        if (lua_istable(lua, i + 2)) {
+            lua_pushvalue(lua, i + 2);
+            sandbox_to_json(lua);
+        } else if (lua_isboolean(lua, i + 2)) {
+            lua_pushstring(lua, lua_toboolean(lua, i + 2) ? "true" : "false");
+        } else {
+            luaL_checkstring(lua, i + 2);
+            lua_pushvalue(lua, i + 2);
+        }
+        p = lua_tolstring(lua, -1, &length);
+        args[i] = (struct sql_arg){arena_dup(st->req->arena, p, length).p, length};
+        lua_pop(lua, 1);
+    }
+    rows = query(st, sql, args, (size_t)n, &problem);
+    if (!rows.p)
+        sandbox_raise(lua, "wharf.db.query: %s", problem);
+    sandbox_push_json(lua, rows);
+    return 1;
+}
+
+bool host_define(struct hook_state *st)
+{
+    return sandbox_define(st->sb, "db.query", db_query);
+}

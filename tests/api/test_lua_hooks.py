@@ -1,0 +1,337 @@
+"""Operators' hooks (spec 08 section 9, docs/lua-hooks.md): rules of a folder of Lua files around writes and after events, and how they are changed."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import tempfile
+import threading
+import time
+
+import pytest
+
+from wharf import BUILD, Client, Server, address, make_location
+
+HOOKS = "/v1/system/lua-hooks"
+
+
+class Folder:
+    """The hooks of a server: what is written here is loaded when the call returns."""
+
+    def __init__(self, path, server=None):
+        self.path, self.server = path, server
+
+    def write(self, files):
+        """The folder has these files and no others."""
+        for old in self.path.iterdir():
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+        for name, text in files.items():
+            (self.path / name).parent.mkdir(exist_ok=True)
+            (self.path / name).write_text(text)
+
+    def load(self, files, good=True):
+        self.write(files)
+        told = self.system.post(HOOKS + "/reload", {}, expect=200).data
+        assert (told["last_error"] is None) == good, told["last_error"]
+        return told
+
+
+@pytest.fixture(scope="module")
+def place():
+    path = pathlib.Path(tempfile.mkdtemp(prefix="wharf-hooks-", dir=os.environ.get("WHARF_TEST_PLACE")))
+    os.chmod(path, 0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture(scope="module")
+def server(place):
+    s = Server("--modules", f"org,locations,contacts,batches,events,{BUILD}/tests/plugins/filterbench.so", "--set", f"lua_hooks.dir={place}", "--set", "workers=2",
+               "--set", "jobs.threads=2")
+    yield s
+    s.stop()
+
+
+@pytest.fixture(scope="module")
+def system(server, org):
+    told = server.command("key", "create", "--org", org.id, "--scopes", "all", "--system")
+    return Client(server, re.search(r"wh_live_[0-9A-Za-z]{38}", told).group(0))
+
+
+@pytest.fixture
+def hooks(place, server, system):
+    f = Folder(place, server)
+    f.system = system
+    return f
+
+
+def lines(server, event):
+    text = (server.folder / "out").read_text() + ((server.folder / "wharf.log").read_text() if (server.folder / "wharf.log").exists() else "")
+    told = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    return [t["message"] for t in told if t.get("event") == event]
+
+
+def until(condition, what, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+CODES = """
+local function code(change, ctx)
+  if change.input.code == nil and (change.old == nil or change.old.code == nil) then
+    wharf.reject("location_code", "Give the location a code", "code")
+  end
+end
+wharf.hook.before("location", "create", code)
+"""
+
+
+def test_a_hook_refuses_a_write(hooks, client):
+    hooks.load({"10-codes.lua": CODES})
+    r = client.refused("POST", "/v1/locations", 400, "workflow.rejected", ["code", "custom.location_code"], {"name": "A", "address": address()})
+    assert r.message == "Give the location a code"
+    r = client.request("POST", "/v1/locations", {"name": "A", "address": address()}, headers={"Accept": "application/problem+json"}, check=False)
+    assert r.body["violations"][0]["message"] == "Give the location a code", r.body
+    row = client.post("/v1/locations", {"name": "A", "address": address(), "code": "A1"}, expect=201).data
+    assert row["code"] == "A1"
+
+
+def test_what_a_hook_is_shown_and_may_change(hooks, client, org):
+    hooks.load({"10-see.lua": """
+local function note(change, ctx)
+  if change.input then
+    change.input.metadata = {
+      seen = wharf.json.encode({change.resource, change.action, change.old and change.old.name or wharf.null, change.new.name, change.input.name or wharf.null}),
+      at = change.location_id or "none", who = ctx.actor.type, organization = ctx.organization_id, id = change.id }
+  end
+end
+wharf.hook.before("contact", "create", note)
+wharf.hook.before("contact", "update", note)
+wharf.hook.before("contact", "delete", function(change, ctx)
+  if change.old.metadata.keep then wharf.reject("kept", "This contact stays") end
+end)
+"""})
+    made = client.post("/v1/contacts", {"name": "Ann"}, expect=201).data
+    assert made["metadata"] == {"seen": '["contact","create",null,"Ann","Ann"]', "at": "none", "who": "api_key", "organization": org.id, "id": made["id"]}
+    later = client.post(f"/v1/contacts/{made['id']}", {"name": "Bea"}, expect=200).data
+    assert later["metadata"]["seen"] == '["contact","update","Ann","Bea","Bea"]' and later["name"] == "Bea"
+    hooks.load({"10-see.lua": "wharf.hook.before('contact', 'delete', function(c) if c.old.name == 'Bea' then wharf.reject('kept', 'This contact stays') end end)"})
+    client.refused("DELETE", f"/v1/contacts/{made['id']}", 400, "workflow.rejected", ["custom.kept"])
+    client.post(f"/v1/contacts/{made['id']}", {"name": "Cea"}, expect=200)
+    client.delete(f"/v1/contacts/{made['id']}", expect=200)
+
+
+def test_what_a_hook_makes_of_the_body_is_checked(hooks, client):
+    hooks.load({"10-wrong.lua": """
+wharf.hook.before("contact", "create", function(change)
+  if change.input.name == "type" then change.input.name = 7 end
+  if change.input.name == "lost" then change.input = nil end
+  if change.input and change.input.name == "upper" then change.input.name = string.upper(change.input.name) end
+end)
+wharf.hook.before("location", "create", function(change) change.input.parent_id = nil change.input.contact_id = "ctct_0000000000000000000000" end)
+"""})
+    client.refused("POST", "/v1/contacts", 400, "validation.failed", ["name"], {"name": "type"})
+    client.refused("POST", "/v1/contacts", 400, "workflow.hook_failed", [], {"name": "lost"})
+    assert client.post("/v1/contacts", {"name": "upper"}, expect=201).data["name"] == "UPPER"
+
+
+def test_the_chain_by_priority_then_file(hooks, client):
+    add = "wharf.hook.before('contact', 'create', function(c) c.input.name = c.input.name .. '%s' end, {priority = %d})\n"
+    hooks.load({"20-b.lua": add % ("b", 0), "10-a.lua": add % ("a", 0) + add % ("z", 5), "30-first.lua": add % ("1", -5)})
+    assert client.post("/v1/contacts", {"name": "x"}, expect=201).data["name"] == "x1abz"
+
+
+def test_a_hook_that_breaks(hooks, client, server):
+    hooks.load({"10-broken.lua": "\nwharf.hook.before('contact', 'create', function(c)\n  local t = nil\n  return t.x\nend)"})
+    r = client.refused("POST", "/v1/contacts", 400, "workflow.hook_failed", [], {"name": "A"})
+    assert r.headers["Request-Id"] in r.message and "10-broken" not in r.message
+    until(lambda: any("10-broken.lua:4: attempt to index a nil value" in m for m in lines(server, "lua.hook_failed")), "the place is not in the log")
+    hooks.load({"10-broken.lua": "wharf.hook.before('contact', 'create', function(c) error('no') end, {on_error = 'ignore'})"})
+    client.post("/v1/contacts", {"name": "A"}, expect=201)
+    hooks.load({"10-loop.lua": "wharf.hook.before('contact', 'create', function(c) while true do pcall(error) end end, {timeout_ms = 50})"})
+    began = time.monotonic()
+    client.refused("POST", "/v1/contacts", 400, "workflow.hook_failed", [], {"name": "A"})
+    assert time.monotonic() - began < 5
+    until(lambda: any("10-loop.lua:1" in m and "workflow.budget_time" in m for m in lines(server, "lua.hook_failed")), "the limit is not in the log")
+    assert client.post("/v1/locations", {"name": "L", "address": address()}, expect=201)
+
+
+def test_globals_are_frozen_and_the_library_is_there(hooks, client):
+    hooks.load({"10-free.lua": """
+local lib = require("lib.names")
+shared = 1
+wharf.hook.before("contact", "create", function(c)
+  local ok, err = pcall(function() fresh = 1 end)
+  c.input.metadata = { frozen = tostring(not ok), says = err:match("^[^:]+:%d+: [%a ]+"), io = tostring(io), name = lib.name(c.input.name), shared = tostring(shared) }
+end)
+""", "lib/names.lua": "return { name = function(n) return wharf.text.slug(n) end }"})
+    row = client.post("/v1/contacts", {"name": "Jane Doe"}, expect=201).data
+    assert row["metadata"] == {"frozen": "true", "says": "10-free.lua:5: globals are frozen after loading", "io": "nil", "name": "jane-doe", "shared": "1"}, row["metadata"]
+
+
+def test_rows_of_the_organization(hooks, client, server):
+    other = server.organization().client()
+    make_location(other, name="Elsewhere")
+    make_location(client, name="Here")
+    hooks.load({"10-rows.lua": """
+wharf.hook.before("contact", "create", function(c)
+  local rows = wharf.db.query("SELECT name, version, deleted_at, $2::jsonb AS j FROM locations.location WHERE name = ANY(ARRAY['Here', 'Elsewhere']) AND name <> $1", "None", {a = {1, 2}})
+  local _, write = pcall(wharf.db.query, "DELETE FROM locations.location RETURNING 1")
+  local _, change = pcall(wharf.db.query, "SELECT set_config('role', 'none', true), nextval('wharf.job_id_seq')")
+  local _, sql = pcall(wharf.db.query, "SELECT nothing")
+  local _, many = pcall(wharf.db.query, "SELECT generate_series(1, 10001)")
+  local _, slow = pcall(wharf.db.query, "SELECT pg_sleep(1)")
+  c.input.metadata = { rows = wharf.json.encode(rows), write = write, change = change, sql = sql, many = many, slow = slow }
+end, {timeout_ms = 250})
+"""})
+    seen = client.post("/v1/contacts", {"name": "A"}, expect=201).data["metadata"]
+    assert json.loads(seen["rows"]) == [{"name": "Here", "version": 1, "deleted_at": None, "j": {"a": [1, 2]}}], seen
+    assert "wharf.db.query" in seen["write"] and "42501" in seen["change"] and "42703" in seen["sql"] and "10,000 rows" in seen["many"] and "57014" in seen["slow"], seen
+    assert server.sql("SELECT count(*) FROM locations.location WHERE name = 'Here'")[0][0] >= 1
+
+
+def test_batches_and_sets_have_the_same_rules(hooks, client):
+    hooks.load({"10-codes.lua": "wharf.hook.before('contact', 'create', function(c) if c.input.name == 'bad' then wharf.reject('bad', 'No') end c.input.name = c.input.name .. '!' end)"})
+    b = client.post("/v1/batches", {"resource": "contact", "data": [{"name": "good"}, {"name": "bad"}, {"name": "fine"}], "mode": "sync", "action": "merge"}, expect=201).data
+    assert b["stats"]["created"] == 2 and b["stats"]["errors"] == 1, b
+    names = {c["name"] for c in client.get("/v1/contacts?limit=100").data}
+    assert {"good!", "fine!"} <= names and "bad!" not in names
+
+
+def test_creates_without_rules_of_their_own(hooks, client, server):
+    """They run on the event loop in one statement; with a hook they don't."""
+    path = next(p for p in server.openapi["paths"] if p.endswith("/samples"))
+    body = {"name": "plain", "status": "open"}
+    before = client.post(path, body, expect=201).data
+    hooks.load({"10-all.lua": f"wharf.hook.before('{before['object']}', 'create', function(c) c.input.name = c.input.name .. ' seen' end)"})
+    assert client.post(path, body, expect=201).data["name"] == "plain seen"
+    hooks.load({})
+    assert client.post(path, body, expect=201).data["name"] == "plain"
+
+
+def test_after_and_event_hooks(hooks, client, org, server):
+    location = make_location(client)["id"]
+    hooks.load({"10-after.lua": """
+wharf.hook.after("contact", "update", function(change, ctx)
+  local _, err = wharf.api.post("/v1/contacts", { name = "After " .. change.old.name .. " " .. change.new.name .. " " .. ctx.actor.type })
+  if err then error(err.message) end
+end)
+wharf.hook.on_event("location.*", function(ev, ctx)
+  if ev.type == "location.created" and ev.data.name == "Trigger" then
+    wharf.log.info("event seen", { id = ev.resource_id })
+    local data, err = wharf.api.post("/v1/contacts", { name = "Event " .. ev.type .. " " .. ctx.event_id })
+    if err then error(err.message) end
+  end
+end)
+"""})
+    made = client.post("/v1/contacts", {"name": "One"}, expect=201).data
+    client.post(f"/v1/contacts/{made['id']}", {"name": "Two"}, expect=200)
+    until(lambda: [c for c in client.get("/v1/contacts?limit=100").data if c["name"] == "After One Two api_key"], "the after hook did not run")
+    make_location(client, name="Trigger")
+    until(lambda: [c for c in client.get("/v1/contacts?limit=100").data if c["name"].startswith("Event location.created evt_")], "the event hook did not run")
+    assert [h["calls"] for h in hooks.system.get(HOOKS).data["hooks"]] != [0, 0] and location
+    hooks.load({"10-after.lua": "wharf.hook.after('contact', 'update', function(c) wharf.fail('it is no use', {retry = false}) end)"})
+    client.post(f"/v1/contacts/{made['id']}", {"name": "Three"}, expect=200)
+    until(lambda: any("it is no use" in m for m in lines(server, "lua.hook_failed")), "the failure is not in the log")
+
+
+def test_what_is_told_of_them(hooks, client):
+    told = hooks.load({"10-codes.lua": CODES, "lib/x.lua": "return {}", "_off.lua": "error('never loaded')", "10-codes_test.lua": "error('never loaded')", "notes.txt": "x"})
+    assert [(f["name"], f["hooks"]) for f in told["files"]] == [("10-codes.lua", 1), ("lib.x.lua", 0)]
+    assert [(h["name"], h["line"], h["phase"], h["resource"], h["action"]) for h in told["hooks"]] == [("10-codes.lua#1", 7, "before", "location", "create")]
+    calls = told["hooks"][0]["calls"]
+    make_location(client, code="T1")
+    again = hooks.system.get(HOOKS).data
+    assert again["hooks"][0]["calls"] == calls + 1 and again["hooks"][0]["p50_ms"] > 0 and again["generation"] == told["generation"]
+    client.refused("GET", HOOKS, 403, "scope_access", None)
+
+
+@pytest.mark.parametrize("files, where", [
+    ({"10-a.lua": "x = = 1"}, ("10-a.lua", 1)),
+    ({"10-a.lua": "\n\nerror('at load')"}, ("10-a.lua", 3)),
+    ({"10-a.lua": "\nwharf.hook.before('nothing', 'create', print)"}, ("10-a.lua", 2)),
+    ({"10-a.lua": "wharf.hook.before('contact', 'make', print)"}, ("10-a.lua", 1)),
+    ({"10-a.lua": "wharf.hook.before('contact', 'create', print, {prio = 1})"}, ("10-a.lua", 1)),
+    ({"10-a.lua": "wharf.hook.before('contact', 'create', print, {timeout_ms = 251})"}, ("10-a.lua", 1)),
+    ({"10-a.lua": "wharf.hook.on_event('*.created', print)"}, ("10-a.lua", 1)),
+    ({"10-a.lua": "for i = 1, 1001 do wharf.hook.on_event('*', print) end"}, ("10-a.lua", 1)),
+    ({"10-a.lua": "while true do end"}, ("10-a.lua", 1)),
+    ({"10-a.lua": "wharf.db.query('SELECT 1')"}, ("10-a.lua", 1)),
+    ({"10-a.lua": "wharf.api.get('/v1/contacts')"}, ("10-a.lua", 1)),
+    ({"10-a.lua": "if wharf.crypto.random_bytes(1):byte() % 2 == 0 then wharf.hook.on_event('*', print) end" * 40}, ("10-a.lua", None)),
+    ({"lib/m.lua": "return {", "10-a.lua": ""}, ("lib.m.lua", 1)),
+    ({"10 a.lua": ""}, (None, None)),
+    ({"10-a.lua": "-- \x00"}, (None, None)),
+])
+def test_a_folder_with_a_fault_changes_nothing(hooks, client, files, where):
+    before = hooks.load({"10-codes.lua": CODES})
+    told = hooks.load(files, good=False)
+    assert told["generation"] == before["generation"] and told["files"] == before["files"]
+    assert told["last_error"]["message"] and told["last_error"]["file"] == where[0] and where[1] in (None, told["last_error"]["line"]), told["last_error"]
+    client.refused("POST", "/v1/locations", 400, "workflow.rejected", ["code", "custom.location_code"], {"name": "A", "address": address()})
+    after = hooks.load({"10-codes.lua": CODES})
+    assert after["generation"] == before["generation"]
+
+
+def test_files_that_everybody_may_write(hooks):
+    hooks.write({"10-a.lua": ""})
+    os.chmod(hooks.path / "10-a.lua", 0o666)
+    told = hooks.system.post(HOOKS + "/reload", {}, expect=200).data
+    assert "may be written by everybody" in told["last_error"]["message"]
+
+
+def test_changes_are_noticed(hooks, client, server):
+    hooks.load({"10-a.lua": "wharf.hook.before('contact', 'create', function(c) c.input.name = 'first' end)"})
+    (hooks.path / "10-a.lua").write_text("wharf.hook.before('contact', 'create', function(c) c.input.name = 'second' end)")
+    until(lambda: client.post("/v1/contacts", {"name": "x"}, expect=201).data["name"] == "second", "the change was not noticed")
+    (hooks.path / "10-a.lua").write_text("broken(")
+    until(lambda: (hooks.system.get(HOOKS).data["last_error"] or {}).get("file") == "10-a.lua", "the fault was not noticed")
+    server.command("reload")  # workers that start now run what was good
+    for _ in range(20):
+        assert client.post("/v1/contacts", {"name": "x"}, expect=201).data["name"] == "second"
+    assert any("10-a.lua:1:" in m for m in lines(server, "lua.not_loaded"))
+
+
+def test_fifty_files_are_changed_under_load(hooks, client, server, org):
+    """Each file adds its generation's letter: no request is lost, none sees two."""
+    def files(letter):
+        return {f"{i:02}-part.lua": f"wharf.hook.before('contact', 'create', function(c) c.input.name = c.input.name .. '{letter}' end)" for i in range(50)}
+    hooks.load(files("a"))
+    seen, wrong, stop = [], [], threading.Event()
+
+    def load():
+        mine = Client(server, org.key())
+        while not stop.is_set():
+            r = mine.request("POST", "/v1/contacts", {"name": "-"}, check=False)
+            (seen if r.status == 201 and len(set(r.data["name"])) == 2 and len(r.data["name"]) == 51 else wrong).append(r.data["name"] if r.status == 201 else repr(r))
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for letter in "bcdef":
+        hooks.load(files(letter))
+    stop.set()
+    for t in threads:
+        t.join()
+    assert not wrong, wrong[:3]
+    assert {n[-1] for n in seen} >= set("bcde") and len(seen) > 50, len(seen)
+
+
+def test_a_server_with_a_broken_folder(place):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="wharf-broken-", dir=os.environ.get("WHARF_TEST_PLACE")))
+    os.chmod(folder, 0o755)
+    try:
+        (folder / "10-a.lua").write_text("\n\nlocal x = = 1")
+        with pytest.raises(RuntimeError, match=r"10-a\.lua:3: "):
+            Server("--modules", "org", "--set", f"lua_hooks.dir={folder}")
+        s = Server("--modules", "org", "--set", f"lua_hooks.dir={folder}", "--set", "lua_hooks.strict=false")
+        try:
+            org = s.organization()
+            system = Client(s, re.search(r"wh_live_[0-9A-Za-z]{38}", s.command("key", "create", "--org", org.id, "--scopes", "all", "--system")).group(0))
+            told = system.get(HOOKS).data
+            assert told["files"] == [] and told["last_error"]["line"] == 3
+        finally:
+            s.stop()
+    finally:
+        shutil.rmtree(folder)
