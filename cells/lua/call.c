@@ -135,6 +135,11 @@ static void configure(struct run *r, uint32_t limit_ms)
         .host = &r->host};
 }
 
+__attribute__((weak)) bool cell_lua_more(struct sandbox *sb)
+{
+    return sb != NULL;
+}
+
 bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer)
 {
     int64_t started_us = cpu_us();
@@ -148,7 +153,7 @@ bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer)
     if (good) {
         configure(&r, limit_ms);
         r.sb = sandbox_new(&r.config);
-        if (!r.sb)
+        if (!r.sb || !cell_lua_more(r.sb))
             cell_out_of_memory();
         sandbox_files(r.sb, r.files, r.n_files);
         if (json_get(r.call, "handler"))

@@ -1,9 +1,12 @@
 /* lua_cell.c - scripts that mean harm, in `lua` cells: each run ends at its deadline with a status, and the pool goes on. */
 #include "unit.h"
 
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cell/cell.h"
+#include "util/str.h"
 #include "util/time.h"
 
 enum { MS = 1000, LONG_US = 20000 * MS };
@@ -43,6 +46,22 @@ static const char *const bounded[] = {
     "setmetatable({}, {__gc = function() while true do end end})",
     "string.find = nil ('x'):find('x')",
     "return string.rep('x', 1 << 40)",
+    "getmetatable('').__index = function() while true do end end return ('x').y",
+    "getmetatable('').__index.rep = nil",
+    "setmetatable('', {})",
+    "local function f() return coroutine.wrap(f)() end f()",
+    "local c = coroutine.create(function() local x <close> = setmetatable({}, {__close = function() while true do end "
+    "end}) coroutine.yield() end) coroutine.resume(c) coroutine.close(c)",
+    "for k in pairs(setmetatable({}, {__pairs = function() return function() return 1 end end})) do end",
+    "return tostring(setmetatable({}, {__tostring = function() return {} end}))",
+    "local t = {} setmetatable(t, {__index = function(t, k) return t[k + 1] end}) return t[1]",
+    "return ('x'):rep(1e5):gsub('x', function() while true do end end)",
+    "return string.format(('%99d'):rep(1e5), 1)",
+    "return string.pack(('i16'):rep(1e6), 1)",
+    "return load('while true do end')()",
+    "return select(-1, table.unpack({}, 1, 1e8))",
+    "error(setmetatable({}, {__name = ('x'):rep(1 << 20), __eq = error, __len = error, __concat = error}))",
+    "local t = {} t.t = t return wharf.json.encode(t)",
     "print(('x'):rep(1 << 25)) while true do print(('x'):rep(4000)) end",
 };
 
@@ -114,6 +133,24 @@ static void test_bounded_ones_end_by_themselves(void **state)
     cell_pool_free(p);
 }
 
+/* What a compiler wrote is no text, whatever stands behind its first byte. */
+static void test_bytecode_is_refused(void **state)
+{
+    static const char compiled[] =
+        "{\"handler\":\"f\",\"arg\":\"null\",\"context\":\"{}\",\"memory\":33554432,\"instructions\":20000000,"
+        "\"result_max\":1048576,\"files\":[{\"name\":\"main\",\"text\":\"\\u001bLuaT\\u0000\"}]}";
+    struct cell_pool *p = cell_pool_new(&kind, getenv("WHARF_CELLS"));
+    struct cell_call call = {
+        .deadline_us = clock_monotonic_us() + LONG_US, .wait_us = LONG_US, .payload = str_z(compiled)};
+    struct buf out;
+
+    buf_init(&out, 1 << 20);
+    assert_int_equal(cell_call(p, &call, &out).status, CELL_OK);
+    assert_non_null(strstr(out.p, "compiled code, not text"));
+    buf_done(&out);
+    cell_pool_free(p);
+}
+
 /* Every zone comes from outside, so nothing of the system is opened inside; randomness and clocks work behind the walls. */
 static void test_the_library_behind_the_walls(void **state)
 {
@@ -139,9 +176,42 @@ static void test_the_library_behind_the_walls(void **state)
     cell_pool_free(p);
 }
 
+/* The test build of the cell: whatever gets out of Lua meets the walls. */
+static void test_system_calls_from_inside(void **state)
+{
+    char place[512], body[128];
+    struct cell_pool *p;
+    struct buf names, out;
+    unsigned n = 0;
+
+    snprintf(place, sizeof(place), "%s/lua/probe", getenv("WHARF_CELLS"));
+    p = cell_pool_new(&kind, place);
+    buf_init(&names, 1 << 20);
+    buf_init(&out, 4 << 20);
+    assert_int_equal(run(p, "return wharf.probe('list')", LONG_US, &names).status, CELL_OK);
+    assert_non_null(strstr(names.p, "\"result\":\"open\\nopenat\\n"));
+    for (char *name = strstr(names.p, "\"result\":\"") + 10, *end; (end = strstr(name, "\\n")); name = end + 2) {
+        struct cell_result r;
+
+        snprintf(body, sizeof(body), "return wharf.probe('%.*s')", (int)(end - name), name);
+        r = run(p, body, LONG_US, &out);
+        if (r.status != CELL_CRASHED || r.signal != SIGSYS)
+            fail_msg("%s ended with %d, signal %d: %s", body, r.status, r.signal, out.p ? out.p : "");
+        n++;
+    }
+    assert_true(n > 80);
+    /* and it would tell of one that is not refused: what there is no call for is no end */
+    assert_int_equal(run(p, "return wharf.probe('none')", LONG_US, &out).status, CELL_OK);
+    assert_non_null(strstr(out.p, "no such probe"));
+    buf_done(&names);
+    buf_done(&out);
+    cell_pool_free(p);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(test_endless_ones_are_killed), UNIT(test_bounded_ones_end_by_themselves),
+    const struct CMUnitTest tests[] = {UNIT(test_system_calls_from_inside), UNIT(test_endless_ones_are_killed),
+        UNIT(test_bounded_ones_end_by_themselves), UNIT(test_bytecode_is_refused),
         UNIT(test_the_library_behind_the_walls)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
