@@ -1,16 +1,22 @@
 #!/usr/bin/python3
 """What a workflow costs. Prints figures; asserts nothing.
 
-  tests/bench/lua.py [--seconds N]     BUILD names the build folder
+  tests/bench/lua.py [--seconds N] [--hooks]     BUILD names the build folder
 
 1. a run alone: POST /v1/workflows/:id/run of a trivial workflow and of one that reads a location, one after the other; the time inside of the cell.
 2. at once: the same from 1, 2, 4 and 8 callers; how many found no process within 50 ms.
 3. beside hostile runs: reads of a location while 8 callers start runs that never end by themselves.
+4. operators' hooks: updates of a contact without hooks, with a hook for another resource, and with a before hook of three comparisons; one caller, the three
+   kinds in turns, so that the machine's moods meet all. --hooks: nothing else.
 """
 import argparse
+import os
 import pathlib
+import re
+import shutil
 import statistics
 import sys
+import tempfile
 import threading
 import time
 
@@ -50,10 +56,52 @@ def callers(server, key, n, seconds, path, body):
     return times, len(refused)
 
 
+OTHER = "wharf.hook.before('location', 'create', function(change) end)"
+THREE = """wharf.hook.before("contact", "update", function(change, ctx)
+  if change.input.name == "" or change.new.name == "nobody" or change.old.version == 0 then wharf.reject("no", "No") end
+end)"""
+
+
+def operators_hooks(seconds):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="wharf-hooks-"))
+    os.chmod(folder, 0o755)
+    server = Server("--modules", "org,locations,contacts", "--set", f"lua_hooks.dir={folder}")
+    try:
+        org = server.organization()
+        client = Client(server, re.search(r"wh_live_[0-9A-Za-z]{38}", server.command("key", "create", "--org", org.id, "--scopes", "all", "--system")).group(0))
+        id = client.post("/v1/contacts", {"name": "A"}, expect=201).data["id"]
+        times, n = {"none": [], "other": [], "three": []}, 0
+        for _ in range(max(2, int(seconds))):
+            for kind, text in (("none", ""), ("other", OTHER), ("three", THREE)):
+                (folder / "10-rule.lua").write_text(text)
+                told = client.post("/v1/system/lua-hooks/reload", {}, expect=200).data
+                for i in range(420):
+                    n += 1
+                    t = time.monotonic()
+                    r = client.request("POST", f"/v1/contacts/{id}", {"name": f"N{n}"}, check=False)
+                    if i >= 20 and r.status == 200:
+                        times[kind].append(time.monotonic() - t)
+        for kind, v in times.items():
+            print(f"update of a contact, hooks: {kind}: {len(v)} writes, {quantiles(v)}")
+        cut = {kind: (statistics.median(v) * 1e6, sorted(v)[int(len(v) * 0.99)] * 1e6) for kind, v in times.items()}
+        print(f"added by three comparisons: p50 {cut['three'][0] - cut['none'][0]:.0f} us, p99 {cut['three'][1] - cut['none'][1]:.0f} us;"
+              f" by a hook for another resource: p50 {cut['other'][0] - cut['none'][0]:.1f} us")
+        h = client.get("/v1/system/lua-hooks").data["hooks"][0]
+        print(f"in Lua, as counted by the server (upper ends of powers of two): p50 {h['p50_ms']} ms, p99 {h['p99_ms']} ms of {h['calls']} calls; errors {h['errors']}, {told['generation']} generations")
+    finally:
+        server.end()
+        shutil.rmtree(folder)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=5)
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--hooks", action="store_true")
+    args = parser.parse_args()
+    seconds = args.seconds
+    operators_hooks(seconds)
+    if args.hooks:
+        return
     server = Server("--modules", "org,locations,workflows")
     try:
         org = server.organization()

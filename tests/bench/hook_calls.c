@@ -1,0 +1,107 @@
+/* hook_calls.c - what operators' hooks cost inside of a worker, without HTTP and database: asking whether there are any, and calling one with three
+ * comparisons on a change of usual size. Prints figures; asserts nothing. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lua/operator/inside.h"
+#include "supervisor/board.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum { LOOKS = 5000000, CALLS = 20000 };
+
+static const char rule[] = "wharf.hook.before('thing', 'update', function(change, ctx)\n"
+                           "  if change.input.name == '' or change.new.name == 'nobody' or change.old.version == 0 "
+                           "then wharf.reject('no') end\n"
+                           "end)\n";
+static const char change[] =
+    "{\"resource\":\"thing\",\"action\":\"update\",\"id\":\"thing_0351uLlGgB1Xw9pRMk4Vts\",\"old\":{\"id\":"
+    "\"thing_0351uLlGgB1Xw9pRMk4Vts\",\"object\":\"thing\",\"name\":\"A\",\"email\":\"a@example.com\",\"phone\":null,"
+    "\"tags\":["
+    "\"x\",\"y\"],\"metadata\":{\"k\":\"v\"},\"version\":3},\"input\":{\"name\":\"B\"},\"new\":{\"id\":"
+    "\"thing_0351uLlGgB1Xw9pRMk4Vts\",\"object\":\"thing\",\"name\":\"B\",\"email\":\"a@example.com\",\"phone\":null,"
+    "\"tags\":["
+    "\"x\",\"y\"],\"metadata\":{\"k\":\"v\"},\"version\":3}}";
+
+static int by_size(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void looks(const struct engine *e)
+{
+    int64_t begun = clock_monotonic_us();
+    unsigned found = 0;
+
+    for (int i = 0; i < LOOKS; i++)
+        found += operator_wants(e, &e->resources[0], OP_CREATE);
+    printf("is there a hook for this write? %.0f ns (%u times yes)\n",
+        (double)(clock_monotonic_us() - begun) * 1000 / LOOKS, found);
+}
+
+static void calls(const struct engine *e, struct wharf_req *req)
+{
+    static int64_t took[CALLS];
+    struct lua_generation *g = operator_hold(req);
+    struct hook_call call = {.hook = g->hooks[0],
+        .arg = {change, sizeof(change) - 1},
+        .context = WHARF_S("{\"run\":{\"id\":\"req_1\"},\"organization_id\":\"org_1\",\"actor\":{\"type\":\"user\"}}"),
+        .keep = "input"};
+    size_t wrong = 0;
+
+    for (int i = 0; i < CALLS; i++) {
+        int64_t begun = clock_monotonic_us();
+        struct sandbox_error error;
+        struct buf kept;
+
+        buf_init(&kept, 1 << 20);
+        wrong += !generation_call(g, req, &call, &kept, &error);
+        buf_done(&kept);
+        took[i] = clock_monotonic_us() - begun;
+    }
+    qsort(took, CALLS, sizeof(took[0]), by_size);
+    printf("a before hook of three comparisons: p50 %lld us, p99 %lld us (%zu failed)\n", (long long)took[CALLS / 2],
+        (long long)took[CALLS * 99 / 100], wrong);
+    operator_release(req);
+    (void)e;
+}
+
+int main(void)
+{
+    char dir[] = "/tmp/wharf-hook-calls-XXXXXX", file[64];
+    struct definition def = {.name = "thing", .title = "Thing"};
+    struct resource res = {.def = &def};
+    struct config config = {.lua_hooks_strict = true, .data = "/tmp", .database_pool = 4};
+    struct worker_boot boot = {.kind = WORKER_WEB};
+    struct engine e = {.resources = &res, .n_resources = 1};
+    struct wharf_req req = {.engine = &e, .arena = arena_new(0)};
+    wharf_str problem = {"", 0};
+    int fd;
+    FILE *f;
+
+    boot.board = board_create(&fd);
+    if (!mkdtemp(dir) || !boot.board)
+        return 1;
+    config.data = dir;
+    config.lua_hooks_dir = dir;
+    snprintf(file, sizeof(file), "%s/10-rule.lua", dir);
+    f = fopen(file, "we");
+    if (!f || fputs(rule, f) < 0 || fclose(f) != 0)
+        return 1;
+    e.operator_lua = operator_start(&e, &config, &boot, &problem);
+    if (e.operator_lua) {
+        looks(&e);
+        calls(&e, &req);
+    } else {
+        printf("%s\n", problem.p);
+    }
+    unlink(file);
+    snprintf(file, sizeof(file), "%s/lua-hooks.json", dir);
+    unlink(file);
+    rmdir(dir);
+    return e.operator_lua ? 0 : 1;
+}
