@@ -235,7 +235,7 @@ def test_so_many_per_minute(authority, sink, door):
         for i in range(5):
             client.post("/v1/outside/mail", {"to": ["a@example.com"], "subject": f"n{i}", "text": "T", "queue": True}, expect=200)
         wait_for(lambda: s.sql("SELECT count(*) FROM wharf.job WHERE queue = 'wharf.mail' AND run_at > wharf.now() AND attempts = 0") == [(3,)])
-        assert len(sink.got) == 2 and s.sql("SELECT count(*) FROM wharf.file") == [(3,)]
+        wait_for(lambda: len(sink.got) == 2 and s.sql("SELECT count(*) FROM wharf.file") == [(3,)])
     finally:
         s.stop()
 

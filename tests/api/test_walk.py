@@ -35,13 +35,13 @@ def test_cursor_walk_among_writers(server, order, direction):
             odd.extend([a] if a.status != 200 else [])
             done[1] += 1
 
-    threads = [threading.Thread(target=insert, args=(n,)) for n in range(3)] + [threading.Thread(target=delete, args=(going[n::2],)) for n in range(2)]
+    threads = [threading.Thread(target=insert, args=(n,)) for n in range(2)] + [threading.Thread(target=delete, args=(going,))]
     [t.start() for t in threads]
     seen, cursor, c = [], "start", Client(server, key)
     try:
         # new rows come at the walk's end when it is ordered by time ascending: it is over when all that stays was met
         while cursor and len(seen) < 50000:
-            a = c.get(f"/v1/samples?limit=2&order_by={order}&direction={direction}&cursor={cursor}", check=False)
+            a = c.get(f"/v1/samples?limit=4&order_by={order}&direction={direction}&cursor={cursor}", check=False)
             seen += a.ids
             cursor = a.pagination["next_cursor"]
             if order == "created_at" and direction == "asc" and staying <= set(seen):
@@ -54,4 +54,4 @@ def test_cursor_walk_among_writers(server, order, direction):
     assert len(met) == len(set(met)) == len(staying), (len(met), len(set(met)), len(staying))
     assert len(seen) == len(set(seen))
     print(order, direction, done)
-    assert done[0] + done[1] > 500
+    assert done[0] + done[1] > 300
