@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "db/migrate.h"
 #include "http/tls.h"
+#include "lua/operator/operator.h"
 #include "plugin/registry.h"
 #include "supervisor/datadir.h"
 #include "util/str.h"
@@ -89,7 +90,8 @@ int command_check(int argc, char **argv)
     struct cli c;
     struct config *config;
     wharf_str problems;
-    const struct registry *r;
+    struct registry *r;
+    size_t hooks;
     int tls_fd;
 
     if (!cli_parse(&c, argc, argv, NULL, 0))
@@ -102,7 +104,9 @@ int command_check(int argc, char **argv)
     r = registry_load(config, "", c.a, &problems);
     if (!r)
         return cli_fail("the plugins have problems:\n%s", problems.p);
-    printf("settings and %zu plugins are fine\n", registry_plugin_count(r));
+    if (!operator_check(registry_engine(r), config, &hooks, c.a, &problems))
+        return cli_fail("%s", problems.p);
+    printf("settings, %zu plugins and %zu hooks are fine\n", registry_plugin_count(r), hooks);
     return EXIT_FINE;
 }
 

@@ -4,13 +4,14 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import tempfile
 import threading
 import time
 
 import pytest
 
-from wharf import BUILD, Client, Server, address, make_location
+from wharf import BUILD, PROGRAM, Client, Server, address, make_location
 
 HOOKS = "/v1/system/lua-hooks"
 
@@ -325,12 +326,18 @@ def test_a_server_with_a_broken_folder(place):
         (folder / "10-a.lua").write_text("\n\nlocal x = = 1")
         with pytest.raises(RuntimeError, match=r"10-a\.lua:3: "):
             Server("--modules", "org", "--set", f"lua_hooks.dir={folder}")
+        check = [PROGRAM, "check", "--set", "modules=org,contacts,locations", "--set", f"lua_hooks.dir={folder}"]
+        done = subprocess.run(check, capture_output=True, text=True)
+        assert done.returncode == 1 and "10-a.lua:3: unexpected symbol" in done.stderr, done
         s = Server("--modules", "org", "--set", f"lua_hooks.dir={folder}", "--set", "lua_hooks.strict=false")
         try:
             org = s.organization()
             system = Client(s, re.search(r"wh_live_[0-9A-Za-z]{38}", s.command("key", "create", "--org", org.id, "--scopes", "all", "--system")).group(0))
             told = system.get(HOOKS).data
             assert told["files"] == [] and told["last_error"]["line"] == 3
+            (folder / "10-a.lua").write_text("wharf.hook.before('contact', 'create', function() end)")
+            done = subprocess.run(check, capture_output=True, text=True)
+            assert done.returncode == 0 and "and 1 hooks are fine" in done.stdout, done
         finally:
             s.stop()
     finally:

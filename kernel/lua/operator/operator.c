@@ -114,6 +114,11 @@ static void load_nothing(struct operator_lua *o)
     o->active = generation_load(o->engine, a, &folder, 0, &problem);
 }
 
+static const char *folder_of(const struct config *c)
+{
+    return c->lua_hooks_dir[0] ? c->lua_hooks_dir : default_dir;
+}
+
 /* The first worker of a server says what is active; the others find it. */
 static void announce(struct operator_lua *o)
 {
@@ -144,7 +149,7 @@ struct operator_lua *operator_start(
     o->board = boot->board;
     o->slot = boot->slot;
     o->strict = config->lua_hooks_strict;
-    o->dir = config->lua_hooks_dir[0] ? config->lua_hooks_dir : default_dir;
+    o->dir = folder_of(config);
     o->kept_file = arena_printf(a, "%s/lua-hooks.json", config->data).p;
     o->poke_file = arena_printf(a, "%s/lua-hooks.reload", config->data).p;
     o->states = (size_t)(boot->kind == WORKER_JOB ? config->jobs_threads : config->database_pool);
@@ -166,6 +171,30 @@ struct operator_lua *operator_start(
     }
     announce(o);
     return o;
+}
+
+bool operator_check(
+    const struct engine *e, const struct config *config, size_t *ret_hooks, struct arena *a, wharf_str *ret_error)
+{
+    struct arena *own = arena_new(0);
+    const char *dir = folder_of(config);
+    struct hook_problem problem = {.line = 0};
+    struct lua_generation *g;
+    struct hook_folder folder;
+    bool good;
+
+    if (!folder_read(own, dir, &folder, ret_error)) {
+        *ret_error = arena_printf(a, "the hooks of %s can't be loaded: %s", dir, ret_error->p);
+        arena_free(own);
+        return false;
+    }
+    g = generation_load(e, own, &folder, 1, &problem);
+    if (!g)
+        *ret_error = arena_printf(a, "the hooks of %s can't be loaded: %s", dir, hook_problem_text(a, &problem).p);
+    good = g != NULL;
+    *ret_hooks = good ? g->n_hooks : 0;
+    generation_unref(g);
+    return good;
 }
 
 void operator_trouble(struct operator_lua *o, struct hook_problem *ret)

@@ -21,6 +21,10 @@ struct operator_lua *operator_start(
 void operator_watch(struct operator_lua *o);
 void operator_stop(struct operator_lua *o); /* NULL is accepted */
 
+/* Only loads, as `wharf check` wants: how many hooks there are; or false and the problem. */
+bool operator_check(const struct engine *e, const struct config *config, size_t *ret_hooks, struct arena *a,
+    wharf_str *ret_error);
+
 /* The generation of this request: the active one when it is asked for the first time. NULL: no hooks. Given back by operator_release(), which
  * whoever ends a request calls. */
 struct lua_generation *operator_hold(struct wharf_req *req);
