@@ -103,7 +103,10 @@ static bool prepare(void)
     struct source s;
     const unsigned char *p;
     size_t n;
-    bool good = source_open(&s, RENDER_TEXT, text, 1) && finish(&s, &wish, NULL, &p, &n);
+    bool good;
+
+    font_prepare();
+    good = source_open(&s, RENDER_TEXT, text, 1) && finish(&s, &wish, NULL, &p, &n);
 
     if (good) {
         struct source again;

@@ -56,6 +56,10 @@ bool image_fair(struct source *s, const struct image *im);
 void image_exif(const unsigned char *t, size_t n, struct image *im);
 /* The next page. filter: of PDF that data are packed with, or NULL. The data are copied. */
 bool image_add(struct source *s, const struct image *im, const struct bytes *data, const char *filter);
+/* font.c: letters beyond Windows-1252. */
+void font_prepare(void); /* before the walls */
+unsigned font_glyph(uint32_t c); /* 0: there is no such letter, or no font */
+int font_object(struct source *s); /* the font as an object of the document: its number */
 bool text_lay_out(struct source *s, double width, double height);
 /* A page of that size in points with this content and these resources (a PDF dictionary). */
 bool page_add(struct source *s, double width, double height, const char *content, size_t n, const char *resources,

@@ -1,7 +1,7 @@
 /* text.c - plain text as pages: Courier, ten points, twelve to the line, a quarter inch of margin. See render.h.
  *
- * The fourteen fonts that every PDF reader has know the letters of Western Europe (Windows-1252). Text with others is refused rather than
- * printed with holes.
+ * The fourteen fonts that every PDF reader has know the letters of Western Europe (Windows-1252). A text with others is set in a font that
+ * the document carries along (font.c). What that one has not, or what needs shaping, is refused rather than printed with holes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +22,8 @@ struct sheet { /* the page that is being written */
     size_t n, cap;
     unsigned line, column, lines, columns;
     double width, height;
+    bool wide; /* in the font that the document carries: two bytes of each letter, in hexadecimal */
+    int font; /* its object */
 };
 
 static void put(struct sheet *t, const char *bytes, size_t n)
@@ -42,8 +44,12 @@ static bool end_page(struct source *s, struct sheet *t)
 
     if (s->told.pages == RENDER_PAGES_MAX)
         return source_fail(s, "invalid: it has more than %d pages", RENDER_PAGES_MAX);
-    put(t, ") Tj ET\n", 8);
-    good = page_add(s, t->width, t->height, t->p, t->n, fonts, 0);
+    put(t, t->wide ? "> Tj ET\n" : ") Tj ET\n", 8);
+    good = page_add(s, t->width, t->height, t->p, t->n, t->wide ? "<< /Font << >> >>" : fonts, 0);
+    if (good && t->wide)
+        qpdf_oh_replace_key(s->q,
+            qpdf_oh_get_key(s->q, qpdf_oh_get_key(s->q, qpdf_get_page_n(s->q, s->told.pages), "/Resources"), "/Font"),
+            "/F", qpdf_get_object_by_id(s->q, t->font, 0));
     qpdf_oh_release_all(s->q);
     s->told.pages++;
     t->n = 0;
@@ -54,8 +60,8 @@ static bool end_page(struct source *s, struct sheet *t)
 static void begin_page(struct sheet *t)
 {
     char head[100];
-    int n = snprintf(
-        head, sizeof(head), "BT /F %.1f Tf %.1f TL %.2f %.2f Td (", SIZE, LEADING, MARGIN, t->height - MARGIN - SIZE);
+    int n = snprintf(head, sizeof(head), "BT /F %.1f Tf %.1f TL %.2f %.2f Td %c", SIZE, LEADING, MARGIN,
+        t->height - MARGIN - SIZE, t->wide ? '<' : '(');
 
     put(t, head, (size_t)n);
 }
@@ -64,7 +70,7 @@ static bool new_line(struct source *s, struct sheet *t)
 {
     t->column = 0;
     if (++t->line < t->lines) {
-        put(t, ") Tj T* (", 9);
+        put(t, t->wide ? "> Tj T* <" : ") Tj T* (", 9);
         return true;
     }
     if (!end_page(s, t))
@@ -73,14 +79,14 @@ static bool new_line(struct source *s, struct sheet *t)
     return true;
 }
 
-static bool put_letter(struct source *s, struct sheet *t, unsigned char c)
+static bool put_letter(struct source *s, struct sheet *t, unsigned c)
 {
-    char octal[8];
+    char code[8];
 
     if (t->column >= t->columns && !new_line(s, t))
         return false;
-    snprintf(octal, sizeof(octal), "\\%03o", c);
-    put(t, octal, 4);
+    snprintf(code, sizeof(code), t->wide ? "%04X" : "\\%03o", c & 0xffff);
+    put(t, code, 4);
     t->column++;
     return true;
 }
@@ -120,7 +126,7 @@ static unsigned char western(uint32_t c)
 
 static bool put_character(struct source *s, struct sheet *t, uint32_t c)
 {
-    unsigned char letter;
+    unsigned letter;
 
     if (c == '\r')
         return true;
@@ -130,15 +136,29 @@ static bool put_character(struct source *s, struct sheet *t, uint32_t c)
         return end_page(s, t) && (begin_page(t), true);
     if (c == '\t') {
         do {
-            if (!put_letter(s, t, ' '))
+            if (!put_letter(s, t, t->wide ? font_glyph(' ') : ' '))
                 return false;
         } while (t->column % TAB);
         return true;
     }
-    letter = western(c);
+    letter = t->wide ? font_glyph(c) : western(c);
     if (!letter)
         return source_fail(s, "invalid: its character U+%04X can't be printed as text; send a PDF", (unsigned)c);
     return put_letter(s, t, letter);
+}
+
+/* Is there a letter that is not in Windows-1252? */
+static bool beyond_western(const unsigned char *p, size_t n)
+{
+    for (size_t at = 0, step = 0; at < n; at += step) {
+        uint32_t c = decode(p + at, n - at, &step);
+
+        if (!c)
+            return false;
+        if (c >= 0x20 && !western(c))
+            return true;
+    }
+    return false;
 }
 
 bool text_lay_out(struct source *s, double width, double height)
@@ -151,6 +171,10 @@ bool text_lay_out(struct source *s, double width, double height)
     t.columns = width > 2 * MARGIN + ADVANCE ? (unsigned)((width - 2 * MARGIN) / ADVANCE) : 1;
     if (s->bytes.n >= 3 && !memcmp(s->bytes.p, "\xef\xbb\xbf", 3))
         at = 3;
+    t.wide = beyond_western(s->bytes.p + at, s->bytes.n - at) && font_glyph(' ');
+    if (t.wide)
+        t.font = font_object(s);
+    qpdf_oh_release_all(s->q);
     begin_page(&t);
     while (good && at < s->bytes.n) {
         uint32_t c = decode(s->bytes.p + at, s->bytes.n - at, &step);

@@ -175,7 +175,7 @@ def test_sources(shop):
     (documents.loop(), "damaged"), (documents.objects("<< /Type /Catalog >>"), "no pages"), (pdf(width=2000, height=2000), "large"),
     (b"GIF89a" + bytes(50), "damaged"), (documents.gif()[:90], "damaged"), (documents.webp()[:40], "damaged"), (documents.tiff()[:3000], "damaged"),
     (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"), (documents.gif().replace(b"(\0<\0", b"\xff\xff\xff\xff"), "pixels"), (documents.wide_png(60000), "pixels"), (png(4, 4)[:47], "damaged"),
-    (b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(40), "damaged"), ("Žluťoučký kůň".encode(), "U+0165"),
+    (b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(40), "damaged"), ("Dock مرحبا".encode(), "U+0645"), ("日本".encode(), "U+65E5"), ("e\u0301".encode(), "U+0301"), ("a\u202eb".encode(), "U+202E"), ("\U0001f4e6".encode(), "U+1F4E6"), ("שלום".encode(), "U+05E9"),
 ])
 def test_documents_that_are_no_good(shop, document, why):
     assert why in shop.refuse(400, "print_job.document_invalid", ["data"], document=document, configuration={"paper_size": "label_4x6"}).message
@@ -322,6 +322,21 @@ def test_text(shop):
     d = shop.make(data="data:text/plain;base64," + b64("Grüße\n\tand €\n".encode() + b"line\n" * 100), configuration={"paper_size": "label_4x6"})
     out = subprocess.run(["pdftotext", "-layout", "-", "-"], input=shop.paper(d), capture_output=True, check=True).stdout.decode()
     assert "Grüße" in out and "and €" in out and out.count("line") == 100 and d["document"]["pages"] == out.count("\f") > 1
+
+
+def test_text_beyond_western_europe(shop):
+    """In a font that the document carries along, which every reader can draw and copy from."""
+    words = ["Žluťoučký kůň", "Γειά σου Κόσμε", "Съешь ещё этих", "Łódź €5 → ✓", "Güneş ışığı"]
+    d = shop.make(data="data:text/plain;base64," + b64(("\n".join(words) + "\n" + "ř\tč\n" * 60).encode()), configuration={"paper_size": "label_4x6"})
+    paper = shop.paper(d)
+    out = subprocess.run(["pdftotext", "-layout", "-", "-"], input=paper, capture_output=True, check=True).stdout.decode()
+    assert all(w in out for w in words) and out.count("ř") == out.count("č") - 1 == 60 and d["document"]["pages"] == out.count("\f") == 2
+    fonts = subprocess.run(["pdffonts", "-"], input=paper, capture_output=True, check=True).stdout.decode().splitlines()[2:]
+    assert len(fonts) == 1 and "DejaVuSansMono" in fonts[0] and "yes" in fonts[0] and len(paper) < 400_000
+    narrow = shop.make(data="data:text/plain;base64," + b64("Grüße".encode()), configuration={"paper_size": "label_4x6"})
+    assert len(shop.paper(narrow)) < 3000  # no font where none is needed
+    one, other = (shop.make(data="data:text/plain;base64," + b64(t.encode()), configuration={"paper_size": "label_4x6"}) for t in ("HHHHHHHH", "НННННННН"))
+    assert near(ink(shop.paper(one))[0], ink(shop.paper(other))[0], 3)  # where it stands is the same
 
 
 def test_annotations_are_printed(shop):

@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size < 1 || size > 65536)
         return 0;
+    font_prepare();
     copy = malloc(size);
     if (!copy)
         abort();
