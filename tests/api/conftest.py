@@ -9,6 +9,10 @@ LONGEST = ["events_stream", "slow_and_ending", "blobs", "walk", "jobs", "mail", 
            "contact_import", "events_processing", "request_log", "keys", "idempotency", "database_trouble", "integrations", "support", "webhooks", "print_jobs"]
 
 
+def pytest_addoption(parser):
+    parser.addoption("--long", action="store_true", help="as many writers as the acceptance of the suite asks for")
+
+
 def pytest_collection_modifyitems(items):
     rank = {f"test_{name}.py": i for i, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(item.path.name, len(rank)))

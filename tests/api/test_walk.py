@@ -5,9 +5,45 @@ import pytest
 from wharf import Client
 
 
+class Writers:
+    """Two that insert, and take away every second row again; one that takes away what was there before."""
+
+    def __init__(self, server, key, going):
+        self.server, self.key, self.stop, self.done, self.odd = server, key, threading.Event(), [0, 0, 0], []
+        self.threads = [threading.Thread(target=self.insert, args=(n,)) for n in range(2)] + [threading.Thread(target=self.delete, args=(going,))]
+        [t.start() for t in self.threads]
+
+    def write(self, n, client, method, path, status, **more):
+        a = client.request(method, path, check=False, **more)
+        self.odd.extend([a] if a.status != status else [])
+        self.done[n] += 1
+        return a
+
+    def insert(self, n):
+        c, i = Client(self.server, self.key), 0
+        while not self.stop.is_set():
+            a = self.write(n, c, "POST", "/v1/samples", 201, body={"status": "open", "name": f"new {n} {i * 7919 % 10007}", "qty": i % 1000})
+            if i % 2:
+                self.write(n, c, "DELETE", f"/v1/samples/{a.data['id']}", 200)
+            i += 1
+
+    def delete(self, going):
+        c = Client(self.server, self.key)
+        for id in going:
+            if self.stop.is_set():
+                return
+            self.write(2, c, "DELETE", f"/v1/samples/{id}", 200)
+
+    def end(self):
+        self.stop.set()
+        [t.join() for t in self.threads]
+        assert not self.odd, self.odd[:3]
+
+
 @pytest.mark.parametrize("order", ["created_at", "name", "qty"])
 @pytest.mark.parametrize("direction", ["asc", "desc"])
-def test_cursor_walk_among_writers(server, order, direction):
+def test_cursor_walk_among_writers(request, server, order, direction):
+    writes = 10000 if request.config.getoption("--long") else 400
     org = server.organization("Walk")
     key = org.key()
     # 600 rows that stay, spread in time, name and number (some without), and as many that will go
@@ -16,42 +52,23 @@ def test_cursor_walk_among_writers(server, order, direction):
                " CASE WHEN i %% 7 = 0 THEN NULL ELSE (i * 37) %% 1000 END, now() - i * interval '1 minute', now() FROM generate_series(1, 1200) i", org.id)
     staying = {r[0] for r in server.sql("SELECT id FROM filterbench.sample WHERE organization_id = %s AND name LIKE 'stay%%'", org.id)}
     going = [r[0] for r in server.sql("SELECT id FROM filterbench.sample WHERE organization_id = %s AND name LIKE 'go%%'", org.id)]
-    stop, done, odd = threading.Event(), [0, 0], []
-
-    def insert(n):
-        c, i = Client(server, key), 0
-        while not stop.is_set():
-            a = c.request("POST", "/v1/samples", body={"status": "open", "name": f"new {n} {i * 7919 % 10007}", "qty": i % 1000}, check=False)
-            odd.extend([a] if a.status != 201 else [])
-            i += 1
-            done[0] += 1
-
-    def delete(mine):
-        c = Client(server, key)
-        for id in mine:
-            if stop.is_set():
-                return
-            a = c.request("DELETE", f"/v1/samples/{id}", check=False)
-            odd.extend([a] if a.status != 200 else [])
-            done[1] += 1
-
-    threads = [threading.Thread(target=insert, args=(n,)) for n in range(2)] + [threading.Thread(target=delete, args=(going,))]
-    [t.start() for t in threads]
-    seen, cursor, c = [], "start", Client(server, key)
+    c, writers = Client(server, key), Writers(server, key, going)
     try:
-        # new rows come at the walk's end when it is ordered by time ascending: it is over when all that stays was met
-        while cursor and len(seen) < 50000:
-            a = c.get(f"/v1/samples?limit=4&order_by={order}&direction={direction}&cursor={cursor}", check=False)
-            seen += a.ids
-            cursor = a.pagination["next_cursor"]
-            if order == "created_at" and direction == "asc" and staying <= set(seen):
-                break
+        while sum(writers.done) < writes:
+            walk(c, order, direction, staying)
     finally:
-        stop.set()
-        [t.join() for t in threads]
-    assert not odd, odd[:3]
+        writers.end()
+
+
+def walk(c, order, direction, staying):
+    seen, cursor = [], "start"
+    # new rows come at the walk's end when it is ordered by time ascending: it is over when all that stays was met
+    while cursor and len(seen) < 50000:
+        a = c.get(f"/v1/samples?limit=4&order_by={order}&direction={direction}&cursor={cursor}", check=False)
+        seen += a.ids
+        cursor = a.pagination["next_cursor"]
+        if order == "created_at" and direction == "asc" and staying <= set(seen):
+            break
     met = [i for i in seen if i in staying]
     assert len(met) == len(set(met)) == len(staying), (len(met), len(set(met)), len(staying))
     assert len(seen) == len(set(seen))
-    print(order, direction, done)
-    assert done[0] + done[1] > 300
