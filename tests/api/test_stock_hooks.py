@@ -1,19 +1,121 @@
 """The hooks that come with the product (lua-hooks/), as they are."""
 import json
+import os
+import pathlib
+import shutil
+import tempfile
+import time
 
 import pytest
 
 from documents import b64, pdf
-from wharf import ROOT, Server, address, make_location, make_station, printer
+from receivers import Receivers, status
+from wharf import ROOT, Client, Server, address, make_location, make_station, printer
 
 JOBS = "/v1/cloud-printing/jobs"
 
 
+PROBE = """
+local base = %r
+wharf.hook.on_event("location.created", function(ev)
+  if ev.data.name ~= "Probe" then return end
+  local one, err = wharf.http.get("http://10.1.2.3/", {timeout_ms = 500})
+  local all = wharf.http.all { {url = base .. "/echo", method = "PUT", body = "a\\0b", headers = {["X-Mine"] = "1"}}, {url = base .. "/gone"}, {url = "http://no-such-host.invalid/"}, {url = base .. "/slow", timeout_ms = 50} }
+  local _, header = pcall(wharf.http.get, base, {headers = {["x-a"] = "1\\r\\nx-b: 2"}})
+  local n = 0
+  local over = pcall(function() for i = 1, 3 do wharf.http.get(base .. "/count") n = n + 1 end end)
+  local _, failed = wharf.api.post("/v1/contacts", { name = "Seen", metadata = { blocked = tostring(one) .. err.code, echo = all[1][1].status .. " " .. #all[1][1].body .. " " .. all[1][1].headers["content-type"],
+    gone = tostring(all[2][1].status), dns = all[3][2].code, slow = all[4][2].code, header = header, n = tostring(n) .. tostring(over) } })
+  if failed then error(failed.message) end
+end)
+wharf.hook.before("contact", "update", function(change) wharf.http.get(base) end)
+"""
+
+
 @pytest.fixture(scope="module")
-def server():
-    s = Server("--modules", "org,locations,contacts,parcels,stations", "--set", f"lua_hooks.dir={ROOT / 'lua-hooks'}", "--set", "workers=1")
+def web():
+    w = Receivers()
+    yield w
+    w.shutdown()
+
+
+@pytest.fixture(scope="module")
+def server(web):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="wharf-stock-", dir=os.environ.get("WHARF_TEST_PLACE")))
+    os.chmod(folder, 0o755)
+    shutil.copytree(ROOT / "lua-hooks", folder, dirs_exist_ok=True)
+    (folder / "settings" / "erp.lua").write_text(f"return {{ url = {web.url('/erp')!r}, token = 'abc' }}")
+    (folder / "90-probe.lua").write_text(PROBE.replace("%r", repr(web.url(""))))
+    s = Server("--modules", "org,locations,contacts,parcels,stations,carriers,reasons,shipments,trackers,containers,events", "--set", f"lua_hooks.dir={folder}", "--set", "workers=1",
+               "--set", "net.allow=127.0.0.1", "--set", "net.allow_http=true", "--test-clock")
     yield s
     s.stop()
+    shutil.rmtree(folder)
+
+
+def until(condition, what, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+def test_as_they_are(client):
+    """The folder itself loads, without settings."""
+    s = Server("--modules", "org,locations,contacts,parcels,stations", "--set", f"lua_hooks.dir={ROOT / 'lua-hooks'}", "--set", "workers=1")
+    try:
+        s.organization().client().refused("POST", "/v1/locations", 400, "workflow.rejected", ["code", "custom.location_code"], {"name": "A", "address": address()})
+    finally:
+        s.stop()
+
+
+def delivered(client, number):
+    id = client.post("/v1/shipments", {"tracking_number": number}, expect=201).data["id"]
+    client.post(f"/v1/shipments/{id}", {"tracking_update": {"status": "delivered"}}, expect=200)
+    return id
+
+
+def test_deliveries_are_reported(server, web):
+    client = server.organization().client()
+    id = delivered(client, "ERP1")
+    got = web.wait("/erp", 1)[0]
+    said = json.loads(got.body)
+    assert said["shipment"] == id and said["tracking_number"] == "ERP1" and said["delivered_at"] and got["authorization"] == "Bearer abc"
+    until(lambda: client.get(f"/v1/shipments/{id}").data["metadata"].get("erp") == got["idempotency-key"], "it is not marked")
+
+
+def test_what_the_erp_can_not_take_now(server, web):
+    client, system = server.organization().client(), Client(server, server.demo_key)
+    n = len(web.got["/erp"])
+    web.answers["/erp"] = [status(503), lambda handler: handler.answer(201, b"")]
+    id = delivered(client, "ERP2")
+    web.wait("/erp", n + 1)
+    until(lambda: server.sql("SELECT 1 FROM wharf.job WHERE queue = 'wharf.lua_hook' AND attempts = 1 AND state = 'delayed'"), "it is not tried again")
+    system.post("/v1/system/clock", {"offset_seconds": 60}, expect=200)
+    got = web.wait("/erp", n + 2)
+    assert got[n]["idempotency-key"] == got[n + 1]["idempotency-key"]
+    until(lambda: client.get(f"/v1/shipments/{id}").data["metadata"].get("erp"), "it is not marked")
+    web.answers["/erp"] = [status(422)]
+    id = delivered(client, "ERP3")
+    web.wait("/erp", n + 3)
+    until(lambda: "the ERP refused shipment " + id in (server.folder / "wharf.log").read_text(), "the refusal is not in the log")
+    until(lambda: not server.sql("SELECT 1 FROM wharf.job WHERE queue = 'wharf.lua_hook'"), "it is tried again")
+
+
+def test_requests_to_the_outside(server, web):
+    client = server.organization().client()
+    web.answers["/echo"] = lambda handler: handler.answer(200, handler.sent, **{"Content-Type": "text/mine"})
+    web.answers["/gone"] = status(410)
+    web.answers["/slow"] = lambda handler: time.sleep(1)
+    make_location(client, "Probe", code="PR1")
+    until(lambda: [c for c in client.get("/v1/contacts").data if c["name"] == "Seen"], "the hook did not run")
+    seen = [c for c in client.get("/v1/contacts").data if c["name"] == "Seen"][0]
+    told = client.get(f"/v1/contacts/{seen['id']}").data["metadata"]
+    assert told["blocked"] == "nilhttp.blocked" and told["gone"] == "410" and told["dns"] == "http.dns" and told["slow"] == "http.timeout" and told["n"] == "3true", told
+    assert told["echo"] == "200 3 text/mine" and web.got["/echo"][0].body == b"a\0b" and web.got["/echo"][0]["x-mine"] == "1", told
+    assert "a header is no header" in told["header"]
+    client.refused("POST", f"/v1/contacts/{seen['id']}", 400, "workflow.hook_failed", [], {"name": "New"})
+    assert "nobody outside is asked" in (server.folder / "wharf.log").read_text()
 
 
 def test_locations_have_codes(client):

@@ -388,6 +388,7 @@ bool generation_call(struct lua_generation *g, struct wharf_req *req, const stru
     }
     st->req = req;
     st->hook = call->hook;
+    st->http_calls = 0;
     st->deadline_us = started_us + call->hook->timeout_us;
     sandbox_begin(st->sb, &(struct sandbox_limits){.instructions = CALL_INSTRUCTIONS, .deadline_us = st->deadline_us});
     good = sandbox_call(st->sb,

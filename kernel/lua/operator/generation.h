@@ -45,6 +45,7 @@ struct hook_state {
     struct wharf_req *req; /* whose call runs; NULL while files are loaded */
     const struct lua_hook *hook; /* that runs */
     int64_t deadline_us;
+    unsigned http_calls; /* of this call */
     int *functions; /* by index of the hook */
     size_t n_functions;
 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lua/inner.h"
-#include "lua/operator/generation.h"
+#include "lua/operator/hosted.h"
 #include "util/id.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -28,7 +28,7 @@ enum {
 
 /* ---- ops ---- */
 
-static enum sandbox_answer mistake(wharf_str *ret_text, const char *text)
+enum sandbox_answer host_mistake(wharf_str *ret_text, const char *text)
 {
     *ret_text = str_z(text);
     return SANDBOX_MISTAKE;
@@ -68,10 +68,12 @@ static enum sandbox_answer api_op(
         .who = st->req->who};
 
     if (st->req->tx_depth)
-        return mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API "
-                                 "can't be called; use wharf.db.query\"}");
+        return host_mistake(ret_text,
+            "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API "
+            "can't be called; use wharf.db.query\"}");
     if (!str_starts(call.path, "/v1/"))
-        return mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"a path of the API begins with /v1/\"}");
+        return host_mistake(
+            ret_text, "{\"code\":\"param.invalid\",\"message\":\"a path of the API begins with /v1/\"}");
     if (str_eqz(op, "api.post"))
         call.body = json_get(args, "body");
     return inner_request(st->req, &call, ret_text) ? SANDBOX_GIVEN : SANDBOX_REFUSED;
@@ -86,22 +88,24 @@ static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wha
 
     *ret_text = str_z("");
     if (!args)
-        return mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"the arguments are no JSON\"}");
+        return host_mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"the arguments are no JSON\"}");
     if (!strcmp(name, "log")) {
         log_op(st, args);
         return SANDBOX_GIVEN;
     }
     if (!st->req)
-        return mistake(
+        return host_mistake(
             ret_text, "{\"code\":\"op.unknown\",\"message\":\"this can't be done while the file is loaded\"}");
     if (!strcmp(name, "budget")) {
         *ret_text = arena_printf(
             a, "{\"deadline_ms\":%lld}", (long long)((st->deadline_us - clock_monotonic_us()) / 1000));
         return SANDBOX_GIVEN;
     }
+    if (!strcmp(name, "http.request") || !strcmp(name, "http.all"))
+        return host_http(st, !strcmp(name, "http.all"), args, ret_text);
     if (!strncmp(name, "api.", 4))
         return api_op(st, str_z(name), args, ret_text);
-    return mistake(
+    return host_mistake(
         ret_text, "{\"code\":\"op.unknown\",\"message\":\"this function is not there for hooks of the server\"}");
 }
 

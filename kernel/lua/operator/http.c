@@ -1,0 +1,254 @@
+/* http.c - wharf.http in after and event hooks: requests to the outside through the guarded client (net/client.h). Answers of any status are
+ * answers; what went wrong outside is told as an expected failure, with the codes of docs/spec/08-workflows-and-lua.md section 5. */
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "lua/operator/hosted.h"
+#include "net/client.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum {
+    AT_ONCE = 10,
+    DEFAULT_MS = 5000,
+    MOST_MS = 30000,
+    DEFAULT_BYTES = 1 << 20,
+    MOST_BYTES = 8 << 20,
+    CALLS_MAX = 100
+};
+enum { HEADERS_MAX = 64 };
+
+/* ---- what is asked ---- */
+
+/* A line of its own and nothing more: names are tokens, values have no control characters. */
+static bool good_header(wharf_str name, wharf_str value)
+{
+    static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~";
+
+    for (size_t i = 0; i < value.n; i++) {
+        if ((unsigned char)value.p[i] < 0x20 && value.p[i] != '\t')
+            return false;
+    }
+    return name.n && strspn(name.p, token) == name.n;
+}
+
+static bool read_headers(struct arena *a, const struct wharf_json *headers, struct net_request *r)
+{
+    const char **lines = ARENA_ARRAY(a, const char *, HEADERS_MAX);
+
+    r->headers = lines;
+    for (const struct wharf_json *h = json_is(headers, JSON_OBJECT) ? headers->child : NULL; h; h = h->next) {
+        if (r->n_headers == HEADERS_MAX || h->type != JSON_STRING || !good_header(h->key, h->text))
+            return false;
+        lines[r->n_headers++] = arena_printf(a, "%s: %s", h->key.p, h->text.p).p;
+    }
+    return true;
+}
+
+static bool read_body(struct arena *a, const struct wharf_json *body, struct net_request *r)
+{
+    unsigned char *bytes;
+    size_t n = 0;
+
+    if (!json_is(body, JSON_STRING))
+        return true;
+    bytes = arena_alloc(a, body->text.n + 1);
+    if (sodium_base642bin(
+            bytes, body->text.n + 1, body->text.p, body->text.n, NULL, &n, NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
+        return false;
+    r->body = bytes;
+    r->body_size = n;
+    return n <= MOST_BYTES;
+}
+
+static int64_t within(int64_t value, int64_t most)
+{
+    return value < 1 ? 1 : value > most ? most : value;
+}
+
+/* False: the author's mistake. */
+static bool read_request(const struct hook_state *st, const struct wharf_json *args, struct net_request *r)
+{
+    struct arena *a = st->req->arena;
+    int64_t left_ms = (st->deadline_us - clock_monotonic_us()) / 1000;
+    int64_t ms = within(json_int_or(args, "timeout_ms", DEFAULT_MS), within(left_ms, MOST_MS));
+
+    *r = (struct net_request){.method = json_text_or(args, "method", "GET").p,
+        .url = json_text_or(args, "url", ""),
+        .body_fd = -1,
+        .flags = NET_GZIP | NET_REUSE | (st->req->engine->config->net_allow_http ? NET_HTTP : 0u),
+        .limits = {.bytes = (uint64_t)within(json_int_or(args, "max_bytes", DEFAULT_BYTES), MOST_BYTES),
+            .connect_ms = (uint32_t)ms,
+            .total_ms = (uint32_t)ms}};
+    return read_headers(a, json_get(args, "headers"), r) && read_body(a, json_get(args, "body"), r);
+}
+
+/* ---- what comes back ---- */
+
+static const char *code_of(enum net_outcome o)
+{
+    switch (o) {
+    case NET_BAD_URL:
+    case NET_BAD_PROTOCOL:
+    case NET_BAD_HOST:
+    case NET_BLOCKED:
+        return "http.blocked";
+    case NET_NO_NAME:
+    case NET_NO_ADDRESS:
+        return "http.dns";
+    case NET_NO_TRUST:
+        return "http.tls";
+    case NET_TIMEOUT:
+        return "http.timeout";
+    case NET_TOO_LARGE:
+        return "http.too_large";
+    case NET_DONE:
+    case NET_REDIRECTS: /* an answer that points elsewhere is an answer */
+        return NULL;
+    case NET_NO_CONNECTION:
+    case NET_ENCODED:
+    case NET_BROKEN:
+    case NET_SINK:
+    case NET_CANCELLED:
+        break;
+    }
+    return "http.failed";
+}
+
+/* Names in lower case; of a name that comes twice the values are joined, as RFC 9110 allows. */
+static void write_headers(struct arena *a, struct jw *w, wharf_str head)
+{
+    wharf_str names[HEADERS_MAX], values[HEADERS_MAX];
+    size_t n = 0;
+
+    for (const char *line = strstr(head.p, "\r\n"); line && n < HEADERS_MAX; line = strstr(line, "\r\n")) {
+        size_t length = strcspn(line += 2, "\r\n"), name = strcspn(line, ":"), i = 0;
+        wharf_str value;
+
+        if (!length || name >= length)
+            break;
+        value = utf8_trim((wharf_str){line + name + 1, length - name - 1});
+        names[n] = utf8_lower(a, arena_dup(a, line, name));
+        while (i < n && !str_eq(names[i], names[n]))
+            i++;
+        if (i < n)
+            values[i] = arena_printf(a, "%s, %.*s", values[i].p, STR_ARG(value));
+        else
+            values[n++] = arena_dup_str(a, value);
+    }
+    jw_open(w, "headers", '{');
+    for (size_t i = 0; i < n; i++) {
+        if (utf8_valid(names[i].p, names[i].n) && utf8_valid(values[i].p, values[i].n))
+            jw_str(w, names[i].p, values[i]);
+    }
+    jw_close(w, '}');
+}
+
+static void write_answer(struct arena *a, struct jw *w, const char *key, struct net_transfer *t)
+{
+    wharf_str body = net_text(t);
+    size_t size = sodium_base64_ENCODED_LEN(body.n, sodium_base64_VARIANT_ORIGINAL);
+    char *text = arena_alloc_apart(a, size);
+
+    sodium_bin2base64(text, size, (const unsigned char *)body.p, body.n, sodium_base64_VARIANT_ORIGINAL);
+    jw_open(w, key, '{');
+    jw_int(w, "status", net_status(t));
+    write_headers(a, w, net_head(t));
+    jw_z(w, "body", text);
+    jw_close(w, '}');
+}
+
+static void write_error(struct jw *w, const char *key, const char *code, struct net_transfer *t)
+{
+    jw_open(w, key, '{');
+    jw_z(w, "code", code);
+    jw_z(w, "message", net_outcome_name(net_outcome(t)));
+    jw_close(w, '}');
+}
+
+/* ---- the ops ---- */
+
+/* Runs them at once; the transfers stand in ret in the order of the requests. */
+static void run_all(struct wharf_req *req, struct net_request *requests, size_t n, struct net_transfer **ret)
+{
+    struct net_queue *q = net_queue_new();
+
+    for (size_t i = 0; i < n; i++) {
+        requests[i].arg = &ret[i];
+        net_submit(req->engine->net, q, &requests[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct net_transfer *t = net_queue_take(q, -1);
+
+        *(struct net_transfer **)net_arg(t) = t;
+    }
+    net_queue_free(q);
+}
+
+static enum sandbox_answer answer_one(struct arena *a, struct net_transfer *t, struct buf *out)
+{
+    const char *code = code_of(net_outcome(t));
+    struct jw w;
+
+    jw_init(&w, out);
+    if (code)
+        write_error(&w, NULL, code, t);
+    else
+        write_answer(a, &w, NULL, t);
+    return code ? SANDBOX_REFUSED : SANDBOX_GIVEN;
+}
+
+static enum sandbox_answer answer_all(struct arena *a, struct net_transfer **list, size_t n, struct buf *out)
+{
+    struct jw w;
+
+    jw_init(&w, out);
+    jw_open(&w, NULL, '[');
+    for (size_t i = 0; i < n; i++) {
+        const char *code = code_of(net_outcome(list[i]));
+
+        jw_open(&w, NULL, '{');
+        if (code)
+            write_error(&w, "error", code, list[i]);
+        else
+            write_answer(a, &w, "response", list[i]);
+        jw_close(&w, '}');
+    }
+    jw_close(&w, ']');
+    return SANDBOX_GIVEN;
+}
+
+enum sandbox_answer host_http(struct hook_state *st, bool all, const struct wharf_json *args, wharf_str *ret_text)
+{
+    const struct wharf_json *list = all ? json_get(args, "requests") : NULL;
+    struct net_request requests[AT_ONCE];
+    struct net_transfer *transfers[AT_ONCE] = {NULL};
+    size_t n = all ? json_is(list, JSON_ARRAY) ? list->count : 0 : 1;
+    enum sandbox_answer answer;
+    struct buf out;
+
+    if (st->req->tx_depth)
+        return host_mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction nobody "
+                                      "outside is asked; do it in an after hook\"}");
+    if (n > AT_ONCE)
+        return host_mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"at most 10 requests run at once\"}");
+    st->http_calls += (unsigned)n;
+    if (st->http_calls > CALLS_MAX) {
+        *ret_text = str_z(
+            "{\"code\":\"workflow.budget_calls\",\"message\":\"the hook made more HTTP calls than it may: 100\"}");
+        return SANDBOX_ENDED;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!read_request(st, all ? json_at(list, i) : args, &requests[i]))
+            return host_mistake(ret_text,
+                "{\"code\":\"param.invalid\",\"message\":\"a header is no header, or the body is larger than 8 MiB\"}");
+    }
+    run_all(st->req, requests, n, transfers);
+    buf_init(&out, 128 << 20);
+    answer = all ? answer_all(st->req->arena, transfers, n, &out) : answer_one(st->req->arena, transfers[0], &out);
+    *ret_text = arena_dup_str(st->req->arena, buf_str(&out));
+    buf_done(&out);
+    for (size_t i = 0; i < n; i++)
+        net_transfer_free(transfers[i]);
+    return answer;
+}
