@@ -419,7 +419,10 @@ static wharf_status b_show(
 {
     const struct resource *res = find(req, resource);
     PGresult *r = res ? read_rows(req, res, ids, n) : NULL;
-    struct view view = {.in = IN_RETRIEVE, .datetime = format_of(format), .who = &req->who->access};
+    struct view view = {.in = IN_RETRIEVE,
+        .datetime = format_of(format),
+        .who = &req->who->access,
+        .writer = res && req_may_write(req, res)};
     struct wharf_rec **recs;
     size_t rows;
     wharf_status s;

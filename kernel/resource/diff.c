@@ -167,7 +167,7 @@ static bool left_out(const struct definition *def, const struct field *f)
         if (def->event_without[i] == f)
             return true;
     }
-    return !(f->in & IN_RETRIEVE);
+    return !(f->in & IN_RETRIEVE) || f->writers;
 }
 
 bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec, const struct wharf_rec *new_rec,

@@ -50,7 +50,8 @@ static void render_row(struct wharf_req *req, const char *resource, wharf_str id
     const struct resource *res = engine_resource(req->engine, resource);
     struct view view = {.in = status == 201 && res ? res->def->created_view : IN_RETRIEVE,
         .datetime = req->datetime_format,
-        .who = &req->who->access};
+        .who = &req->who->access,
+        .writer = res && req_may_write(req, res)};
     PGresult *r = res ? retrieve_row(req, res, id) : NULL;
     struct wharf_rec *rec;
 

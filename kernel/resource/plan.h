@@ -46,6 +46,8 @@ wharf_str addressed_id(const struct wharf_req *req);
 /* Answers with the row. */
 void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view *view, int status, const char *what);
 void answer_created(struct wharf_req *req, struct wharf_rec *rec, const struct view *view);
+/* Does its key have the write scope of the resource? */
+bool req_may_write(const struct wharf_req *req, const struct resource *res);
 /* fields=, include_* of a retrieve, and unknown parameters under strict handling. False: problems. */
 bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, struct view *view);
 /* Is the principal allowed at the row's location? Adds location_access. */

@@ -42,13 +42,19 @@ static void options_of(struct wharf_req *req, const struct resource *res, struct
     }
 }
 
+bool req_may_write(const struct wharf_req *req, const struct resource *res)
+{
+    return res->area >= 0 && req->who->levels[res->area] >= SCOPE_WRITE;
+}
+
 bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, struct view *view)
 {
     const struct view_query *q;
     struct query_options o;
 
     options_of(req, res, &o);
-    *view = (struct view){.in = in, .datetime = req->datetime_format, .who = &req->who->access};
+    *view = (struct view){
+        .in = in, .datetime = req->datetime_format, .who = &req->who->access, .writer = req_may_write(req, res)};
     q = query_parse_view(req->arena, res->def, req->pairs, req->n_pairs, &o, parameter_problem, req);
     if (!q)
         return false;

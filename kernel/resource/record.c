@@ -400,6 +400,8 @@ bool record_shows(const struct field *f, const struct view *view)
         return false;
     if (view->in & VIEW_ALL)
         return f->kind != FIELD_COMPUTED && f->kind != FIELD_EMBED;
+    if (f->writers && !view->writer)
+        return false;
     if (f->include_flag)
         return (f->always & view->in) || (f->index < 64 && (view->includes >> f->index & 1));
     return f->in & view->in;

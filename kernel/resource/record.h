@@ -33,6 +33,7 @@ struct view {
     const struct access *who; /* for embeds; NULL: everything */
     const struct field *const *without;
     size_t n_without;
+    bool writer; /* who asked may write the resource */
 };
 enum { VIEW_ALL = 0x80 };
 

@@ -92,6 +92,7 @@ struct field {
     const char *include_flag; /* "include_print_jobs_count": shown when the request says so; or NULL */
     uint32_t always; /* with include_flag: where it is shown without being asked for */
     bool required, nullable; /* required on create; nullable: the column may be null */
+    bool writers; /* shown only to who may write the resource, and to nobody in events */
     bool trim, fold, secret, merge; /* merge: objects are merged by key on update instead of replaced */
     bool input; /* FIELD_COMPUTED: sent by requests, read by hooks, never kept or shown */
     bool set_input; /* STORE_ARRAY: accepts {add, remove, set} besides a plain array */

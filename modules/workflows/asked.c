@@ -62,6 +62,8 @@ uint32_t asked_answer(wharf_req *req, void *arg, wharf_str op, const wharf_json 
         return api(req, a, op, args, ret_text);
     if (op.n > 3 && !memcmp(op.p, "kv.", 3))
         return kv_answer(req, a, op, args, ret_text);
+    if (is(op, "secret"))
+        return secret_answer(req, a, args, ret_text);
     if (is(op, "budget")) {
         *ret_text = W->mem->format(req, "{\"api_calls\":%u,\"http_calls\":0}", a->budget->api_calls - a->api_calls);
         return WHARF_LUA_GIVEN;

@@ -340,6 +340,7 @@ wharf_status version_route(wharf_req *req, void *arg)
         return s;
     if (!W->db->count(rows))
         return W->err->fail(req, "not_found", NULL, "The workflow has no version %s", number.p);
-    put_version(W->req->respond(req, 200, "Version retrieved"), rows, 0, true);
+    put_version(W->req->respond(req, 200, "Version retrieved"), rows, 0,
+        flow_keys->level(req, WHARF_S("workflow")) == WHARF_LEVEL_WRITE);
     return WHARF_OK;
 }

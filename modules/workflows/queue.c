@@ -93,6 +93,7 @@ struct loaded {
     struct loaded *next;
     struct code code;
     wharf_lua_actor *actor; /* NULL: the publisher is gone */
+    struct secret *secrets;
 };
 
 static wharf_status load(
@@ -127,7 +128,14 @@ static wharf_status load(
             .publisher_key = row_text(rows, 0, 7),
             .options = row_json(rows, 0, 8)}};
     *list = *ret;
-    return run_actor(req, &(*ret)->code, false, &(*ret)->actor);
+    s = W->db->begin(req);
+    if (s != WHARF_OK)
+        return s;
+    s = secrets_load(req, workflow_id, &(*ret)->secrets);
+    if (s == WHARF_OK)
+        s = run_actor(req, &(*ret)->code, false, &(*ret)->actor);
+    W->db->rollback(req); /* only read */
+    return s;
 }
 
 /* ---- one run ---- */
@@ -296,6 +304,7 @@ static wharf_status do_run(wharf_req *req, struct work *w, struct loaded *l, siz
     if (l) {
         r.code = l->code;
         r.asked.actor = l->actor;
+        r.asked.secrets = l->secrets;
     }
     flow_events->cause(req, WHARF_S(""), r.depth, false);
     if (!l)

@@ -209,11 +209,15 @@ static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_re
 {
     static const char *const sqls[] = {"SELECT workflows.drop_waiting($2::text, $1::text, 'skipped')",
         "SELECT workflows.drop_waiting($2::text, $1::text, 'canceled')"};
+    static const char secrets_sql[] =
+        "DELETE FROM workflows.secret WHERE organization_id = $2::text AND workflow_id = $1::text";
     bool off = op == WHARF_UPDATE && field_int(old_rec, WORKFLOW_ENABLED) && !field_int(new_rec, WORKFLOW_ENABLED);
     const wharf_rows *none;
+    wharf_status s = WHARF_OK;
 
-    return off || op == WHARF_DELETE ? query_about(req, sqls[op == WHARF_DELETE], W->res->id(old_rec), &none)
-                                     : WHARF_OK;
+    if (off || op == WHARF_DELETE)
+        s = query_about(req, sqls[op == WHARF_DELETE], W->res->id(old_rec), &none);
+    return s == WHARF_OK && op == WHARF_DELETE ? query_about(req, secrets_sql, W->res->id(old_rec), NULL) : s;
 }
 
 const wharf_hooks workflow_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = check, .written = written};

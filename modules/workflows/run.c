@@ -62,6 +62,8 @@ static wharf_status prepare(wharf_req *req, const wharf_json *body, struct run *
         s = run_actor(req, &r->code, true, &r->asked.actor);
     if (s == WHARF_OK && !r->asked.actor)
         s = W->err->fail(req, "workflow.publisher_inactive", NULL, NULL);
+    if (s == WHARF_OK)
+        s = secrets_load(req, r->code.workflow_id, &r->asked.secrets);
     W->db->rollback(req); /* only read */
     return s;
 }
@@ -123,6 +125,24 @@ uint64_t run_seed(wharf_str id)
     return h >> 11;
 }
 
+/* Whatever is kept or told of the run. */
+static void hide(wharf_req *req, struct run *r)
+{
+    const struct secret *list = r->asked.secrets;
+    wharf_lua_outcome *o = &r->outcome;
+    const wharf_json *logs = NULL;
+
+    o->message = secrets_hide(req, list, o->message);
+    o->code = secrets_hide(req, list, o->code);
+    o->field = secrets_hide(req, list, o->field);
+    o->error = secrets_hide_json(req, list, o->error);
+    o->result = secrets_hide_json(req, list, o->result);
+    if (W->json->parse(req, W->json->result_text(r->asked.logs), &logs) != WHARF_OK)
+        W->err->clear(req);
+    r->asked.logs = W->json->writer(req);
+    W->json->put(r->asked.logs, NULL, val_json(secrets_hide_json(req, list, logs)));
+}
+
 wharf_status run_execute(wharf_req *req, struct run *r)
 {
     wharf_lua_spec spec = {.head = WHARF_HEAD(wharf_lua_spec),
@@ -148,6 +168,8 @@ wharf_status run_execute(wharf_req *req, struct run *r)
     W->json->open(r->asked.logs, NULL, '[');
     s = flow_lua->run(req, &spec, &r->outcome);
     W->json->close(r->asked.logs);
+    if (s == WHARF_OK && r->asked.secrets)
+        hide(req, r);
     return s;
 }
 

@@ -6,6 +6,7 @@
 const wharf_host *flow_host;
 const wharf_lua_api *flow_lua;
 const wharf_keys_api *flow_keys;
+const wharf_crypto_api *flow_crypto;
 const wharf_events_api *flow_events;
 const wharf_webhooks_rules_api *flow_rules;
 wharf_plugin *flow_self;
@@ -74,6 +75,17 @@ static const char kv_clear_doc[] = "{\"summary\": \"Clear the workflow's key-val
 static const char kv_delete_doc[] = "{\"summary\": \"Delete a stored value\", " TAG
                                     "\"location\": \"row\", \"response\": " GONE "}";
 
+#define SECRET "{\"type\": \"object\", \"required\": [\"object\", \"id\", \"key\"]}"
+static const char secret_set_doc[] = "{\"summary\": \"Set or replace a secret\", " TAG
+                                     "\"location\": \"row\", \"statuses\": [200, 201], \"body\": {\"type\": "
+                                     "\"object\", \"required\": [\"key\", \"value\"], "
+                                     "\"properties\": {\"key\": {\"type\": \"string\", \"maxLength\": 64}, \"value\": "
+                                     "{\"type\": [\"string\", \"null\"], "
+                                     "\"maxLength\": 8192}}}, \"response\": " SECRET "}";
+static const char secret_delete_doc[] = "{\"summary\": \"Remove a secret\", " TAG
+                                        "\"location\": \"row\", \"response\": {\"type\": \"object\", \"required\": "
+                                        "[\"key\", \"deleted\"]}}";
+
 #define TEXT(doc)                                                                                                      \
     {                                                                                                                  \
         doc, sizeof(doc) - 1                                                                                           \
@@ -100,6 +112,10 @@ static const wharf_route routes[] = {
         kv_delete_route, NULL, 0, 0},
     {WHARF_HEAD(wharf_route), "DELETE", "/v1/workflows/:workflow/kv/:key", "workflow:write", TEXT(kv_delete_doc),
         kv_delete_route, NULL, 0, 0},
+    {WHARF_HEAD(wharf_route), "POST", "/v1/workflows/:workflow/secrets", "workflow:write", TEXT(secret_set_doc),
+        secret_set_route, NULL, 0, 0},
+    {WHARF_HEAD(wharf_route), "DELETE", "/v1/workflows/:workflow/secrets/:key", "workflow:write",
+        TEXT(secret_delete_doc), secret_delete_route, NULL, 0, 0},
     {WHARF_HEAD(wharf_route), "GET", "/v1/workflows/runs/:run", "workflow:read", TEXT(show_doc), run_show_route, NULL,
         WHARF_R_READONLY, 0},
 };
@@ -111,6 +127,10 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .definition_hash = WORKFLOW_DEFINITION_HASH,
         .definition = WORKFLOW_DEFINITION,
         .hooks = &workflow_hooks};
+    const wharf_resource secret = {.head = WHARF_HEAD(wharf_resource),
+        .name = "workflow_secret",
+        .definition_hash = WORKFLOW_SECRET_DEFINITION_HASH,
+        .definition = WORKFLOW_SECRET_DEFINITION};
     const wharf_resource run = {.head = WHARF_HEAD(wharf_resource),
         .name = "workflow_run",
         .definition_hash = WORKFLOW_RUN_DEFINITION_HASH,
@@ -127,6 +147,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &workflow);
     api->resource(d, &run);
+    api->resource(d, &secret);
     for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
         api->route(d, &routes[i]);
 }
@@ -138,7 +159,8 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     flow_keys = W->service(self, "wharf.keys", 1, 0);
     flow_events = W->service(self, "wharf.events", 1, 1);
     flow_rules = W->service(self, "webhooks.rules", 1, 0);
-    return flow_lua && flow_keys && flow_events ? WHARF_OK : WHARF_UNAVAILABLE;
+    flow_crypto = W->service(self, "wharf.crypto", 1, 1);
+    return flow_lua && flow_keys && flow_events && flow_crypto ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

@@ -4,6 +4,7 @@
 
 #include "wharf/ext/webhooks.h"
 #include "wharf/plugin.h"
+#include "wharf/service/crypto.h"
 #include "wharf/service/events.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/lua.h"
@@ -12,6 +13,7 @@
 extern const wharf_host *flow_host; /* these are set once, before anything of this module runs */
 extern const wharf_lua_api *flow_lua;
 extern const wharf_keys_api *flow_keys;
+extern const wharf_crypto_api *flow_crypto;
 extern const wharf_events_api *flow_events;
 extern const wharf_webhooks_rules_api *flow_rules; /* NULL: the module webhooks is not loaded; no event triggers then */
 extern wharf_plugin *flow_self;
@@ -64,6 +66,7 @@ struct asked {
     const struct code *code;
     const struct budget *budget;
     wharf_lua_actor *actor;
+    struct secret *secrets; /* of the workflow */
     wharf_str run_key;
     uint32_t api_calls, writes;
     wharf_out *logs; /* an open array */
@@ -71,6 +74,15 @@ struct asked {
     bool canceled; /* somebody said so while it ran */
 };
 wharf_lua_answer_fn asked_answer;
+
+/* secrets.c */
+wharf_handler secret_set_route, secret_delete_route;
+/* All of the workflow, opened. */
+wharf_status secrets_load(wharf_req *req, wharf_str workflow_id, struct secret **ret);
+uint32_t secret_answer(wharf_req *req, const struct asked *a, const wharf_json *args, wharf_str *ret_text);
+/* The text, or all texts of a value, with [secret:KEY] for each of them, also in base64, hex, percent-encoded and as JSON has it. v may be NULL. */
+wharf_str secrets_hide(wharf_req *req, const struct secret *list, wharf_str text);
+const wharf_json *secrets_hide_json(wharf_req *req, const struct secret *list, const wharf_json *v);
 
 /* run.c: one run of code */
 struct run {

@@ -21,7 +21,7 @@ SERIAL = itertools.count(1)
 NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"},
          "event_subscriber": {"email": lambda: f"s{next(SERIAL)}@example.com", "events": lambda: ["plugin.quarantined"]},
          "webhook": {"url": lambda: "https://hooks.example.com/w", "events": lambda: ["webhook.suspended"]},
-         "integration": {"auth": lambda: {"type": "bearer"}}, "integration_secret": {"key": lambda: f"key_{next(SERIAL)}"},
+         "integration": {"auth": lambda: {"type": "bearer"}}, "integration_secret": {"key": lambda: f"key_{next(SERIAL)}"}, "workflow_secret": {"key": lambda: f"KEY_{next(SERIAL)}"},
          "user": {"email": lambda: f"u{next(SERIAL)}@example.com"}, "support_request": {"email": lambda: "desk@example.com"},
          "shipment": {"tracking_number": lambda: f"SHIP{next(SERIAL)}"}, "tracker": {"tracking_number": lambda: f"TRACK{next(SERIAL)}"},
          "batch": {"resource": lambda: "contact", "data": lambda: [{"name": f"Of a batch {next(SERIAL)}"}]},
@@ -51,7 +51,7 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
 BY_MODULE = {"event_subscriber"}
 # Operations that are routes of their own, and rows that every organization has.
 BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"},
-            "integration_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
+            "integration_secret": {"create", "delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
 ALWAYS_THERE = {"role": 4}
 # Lists that grow with each request of the test itself, or whose rows change by themselves: tests/api/test_logs.py, test_request_log.py, test_events.py
 # and test_exports.py walk them.

@@ -1,0 +1,312 @@
+/* secrets.c - secrets of a workflow: set and removed by authors, read by its runs, and taken out of all that is kept of these (sections 1, 5 and 6). */
+#include <string.h>
+#include <strings.h>
+
+#include "workflows.h"
+
+enum { SECRETS_MAX = 50, HIDDEN_MIN = 6, FORMS = 6 };
+
+struct secret {
+    struct secret *next;
+    wharf_str key, value;
+    wharf_str forms[FORMS]; /* as it may stand in a text */
+};
+
+/* ---- set, shown, removed ---- */
+
+static bool good_key(wharf_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        bool letter = s.p[i] >= 'A' && s.p[i] <= 'Z';
+
+        if (!letter && (!i || (s.p[i] != '_' && !(s.p[i] >= '0' && s.p[i] <= '9'))))
+            return false;
+    }
+    return s.n && s.n <= 64;
+}
+
+static wharf_status find(wharf_req *req, wharf_str workflow_id, wharf_str key, wharf_str *ret_id, int64_t *ret_n)
+{
+    static const char sql[] = "SELECT count(*), max(id) FILTER (WHERE key = $3::text) FROM workflows.secret WHERE "
+                              "organization_id = $1::text AND workflow_id = $2::text AND deleted_at IS NULL";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(workflow_id), val_text(key)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+
+    if (s == WHARF_OK) {
+        *ret_n = row_int(rows, 0, 0);
+        *ret_id = row_text(rows, 0, 1);
+    }
+    return s;
+}
+
+static wharf_status of_path(wharf_req *req, wharf_str *ret_id)
+{
+    const wharf_rec *rec;
+    struct code c;
+    wharf_status s = draft_read(req, &rec, &c);
+
+    *ret_id = s == WHARF_OK ? c.workflow_id : WHARF_S("");
+    return s;
+}
+
+static wharf_status write_secret(
+    wharf_req *req, wharf_str workflow_id, wharf_str key, wharf_str value, bool *ret_new, const wharf_rec **ret_rec)
+{
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *body;
+    wharf_str id;
+    int64_t n;
+    wharf_status s = W->db->lock(req, "workflows.secrets", workflow_id);
+
+    if (s == WHARF_OK)
+        s = find(req, workflow_id, key, &id, &n);
+    if (s != WHARF_OK)
+        return s;
+    *ret_new = !id.n;
+    if (!id.n && n >= SECRETS_MAX)
+        return W->err->fail(req, "workflow.limit", "key", "A workflow has at most %d secrets", SECRETS_MAX);
+    W->json->open(out, NULL, '{');
+    if (!id.n) {
+        W->json->put(out, "workflow_id", val_text(workflow_id));
+        W->json->put(out, "key", val_text(key));
+    }
+    W->json->put(out, "value", val_text(value));
+    W->json->close(out);
+    s = W->json->result(req, out, &body);
+    if (s == WHARF_OK)
+        s = id.n ? W->res->update(req, "workflow_secret", id, body, ret_rec)
+                 : W->res->create(req, "workflow_secret", body, ret_rec);
+    return s;
+}
+
+wharf_status secret_set_route(wharf_req *req, void *arg)
+{
+    const wharf_json *body;
+    const wharf_rec *rec;
+    wharf_str id, key, value;
+    bool made;
+    wharf_status s = of_path(req, &id);
+
+    if (s == WHARF_OK)
+        s = W->req->body(req, &body);
+    if (s != WHARF_OK)
+        return s;
+    key = json_text(body, "key");
+    value = json_text(body, "value");
+    if (!good_key(key))
+        return W->err->fail(req, "workflow.secret_key", "key", NULL);
+    if (!value.n)
+        return W->err->fail(req, "workflow.secret_value", "value", NULL);
+    s = write_secret(req, id, key, value, &made, &rec);
+    if (s == WHARF_OK)
+        W->res->encode(
+            req, W->req->respond(req, made ? 201 : 200, made ? "Secret created" : "Secret replaced"), NULL, rec);
+    return s;
+}
+
+wharf_status secret_delete_route(wharf_req *req, void *arg)
+{
+    wharf_str workflow_id, id = {"", 0}, key = {"", 0};
+    int64_t n = 0;
+    wharf_out *out;
+    wharf_status s = of_path(req, &workflow_id);
+
+    W->req->param(req, "key", &key);
+    if (s == WHARF_OK)
+        s = find(req, workflow_id, key, &id, &n);
+    if (s == WHARF_OK && !id.n)
+        s = W->err->fail(req, "not_found", NULL, "The workflow has no secret %s", key.p);
+    if (s == WHARF_OK)
+        s = W->res->remove(req, "workflow_secret", id);
+    if (s != WHARF_OK)
+        return s;
+    out = W->req->respond(req, 200, "Secret deleted");
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "key", val_text(key));
+    W->json->put(out, "deleted", val_bool(true));
+    W->json->close(out);
+    return WHARF_OK;
+}
+
+/* ---- given to runs ---- */
+
+static wharf_str in_hex(wharf_req *req, wharf_str s, const char *digits)
+{
+    char *out = W->mem->alloc(req, 2 * s.n + 1);
+
+    for (size_t i = 0; i < s.n; i++) {
+        out[2 * i] = digits[(unsigned char)s.p[i] >> 4];
+        out[2 * i + 1] = digits[(unsigned char)s.p[i] & 15];
+    }
+    return (wharf_str){out, 2 * s.n};
+}
+
+static wharf_str in_url(wharf_req *req, wharf_str s)
+{
+    static const char plain[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._~";
+    char *out = W->mem->alloc(req, 3 * s.n + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++) {
+        if (strchr(plain, s.p[i])) {
+            out[n++] = s.p[i];
+            continue;
+        }
+        out[n++] = '%';
+        out[n++] = "0123456789ABCDEF"[(unsigned char)s.p[i] >> 4];
+        out[n++] = "0123456789ABCDEF"[(unsigned char)s.p[i] & 15];
+    }
+    return (wharf_str){out, n};
+}
+
+static wharf_str in_json(wharf_req *req, wharf_str s)
+{
+    wharf_out *out = W->json->writer(req);
+    wharf_str text;
+
+    W->json->put(out, NULL, val_text(s));
+    text = W->json->result_text(out);
+    return W->mem->dup(req, text.p + 1, text.n - 2);
+}
+
+/* Longest first where one may hold another; padding is not looked for. */
+static void make_forms(wharf_req *req, struct secret *s)
+{
+    wharf_str base64 = flow_crypto->base64(req, s->value);
+    char *url;
+
+    while (base64.n && base64.p[base64.n - 1] == '=')
+        base64.n--;
+    url = W->mem->alloc(req, base64.n + 1);
+    for (size_t i = 0; i < base64.n; i++)
+        url[i] = base64.p[i] == '+' ? '-' : base64.p[i] == '/' ? '_' : base64.p[i];
+    s->forms[0] = in_json(req, s->value);
+    s->forms[1] = s->value;
+    s->forms[2] = in_url(req, s->value);
+    s->forms[3] = base64;
+    s->forms[4] = (wharf_str){url, base64.n};
+    s->forms[5] = in_hex(req, s->value, "0123456789abcdef");
+}
+
+wharf_status secrets_load(wharf_req *req, wharf_str workflow_id, struct secret **ret)
+{
+    static const char sql[] = "SELECT id, key, value FROM workflows.secret WHERE organization_id = $1::text AND "
+                              "workflow_id = $2::text AND deleted_at IS NULL ORDER BY length(value) DESC";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(workflow_id)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 2, &rows);
+    struct secret **last = ret;
+
+    *ret = NULL;
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
+        struct secret *one = W->mem->alloc(req, sizeof(*one));
+
+        one->key = row_text(rows, i, 1);
+        if (!flow_crypto->open(
+                req, "workflows.secret", "value", row_text(rows, i, 0), row_text(rows, i, 2), &one->value))
+            continue; /* sealed with a key that this machine does not have: the run is told that it is missing */
+        make_forms(req, one);
+        *last = one;
+        last = &one->next;
+    }
+    return s;
+}
+
+uint32_t secret_answer(wharf_req *req, const struct asked *a, const wharf_json *args, wharf_str *ret_text)
+{
+    wharf_str key = json_text(args, "key");
+    wharf_out *out;
+
+    for (const struct secret *s = a->secrets; s; s = s->next) {
+        if (!same(s->key, key))
+            continue;
+        out = W->json->writer(req);
+        W->json->open(out, NULL, '{');
+        W->json->put(out, "value", val_text(s->value));
+        W->json->close(out);
+        *ret_text = W->json->result_text(out);
+        return WHARF_LUA_GIVEN;
+    }
+    return refuse_op(req, WHARF_LUA_MISTAKE, "secret.missing", "the workflow has no such secret", ret_text);
+}
+
+/* ---- taken out ---- */
+
+/* What stands at p, or NULL. */
+static const struct secret *at(const struct secret *list, const char *p, size_t left, size_t *ret_n)
+{
+    for (const struct secret *s = list; s; s = s->next) {
+        for (size_t f = 0; s->value.n >= HIDDEN_MIN && f < FORMS; f++) {
+            bool hex = f == FORMS - 1;
+            wharf_str form = s->forms[f];
+
+            if (form.n > left || (hex ? strncasecmp(p, form.p, form.n) : memcmp(p, form.p, form.n)) != 0)
+                continue;
+            *ret_n = form.n;
+            return s;
+        }
+    }
+    return NULL;
+}
+
+wharf_str secrets_hide(wharf_req *req, const struct secret *list, wharf_str text)
+{
+    const struct secret *s;
+    size_t room = 1, n = 0, k = 0;
+    char *to;
+
+    for (size_t i = 0; i < text.n; i += s ? k : 1) {
+        s = at(list, text.p + i, text.n - i, &k);
+        room += s ? s->key.n + 16 : 1;
+        n += s != NULL;
+    }
+    if (!n)
+        return text;
+    to = W->mem->alloc(req, room);
+    n = 0;
+    for (size_t i = 0; i < text.n;) {
+        s = at(list, text.p + i, text.n - i, &k);
+        if (!s) {
+            to[n++] = text.p[i++];
+            continue;
+        }
+        memcpy(to + n, "[secret:", 8);
+        memcpy(to + n + 8, s->key.p, s->key.n);
+        to[n + 8 + s->key.n] = ']';
+        n += s->key.n + 9;
+        i += k;
+    }
+    return (wharf_str){to, n};
+}
+
+static void put_hidden(wharf_req *req, const struct secret *list, wharf_out *out, const char *key, const wharf_json *v)
+{
+    uint32_t type = W->json->type(v);
+    bool object = type == WHARF_J_OBJECT;
+    wharf_str text;
+
+    if (type == WHARF_J_STRING && W->json->text(v, &text)) {
+        W->json->put(out, key, val_text(secrets_hide(req, list, text)));
+    } else if (object || type == WHARF_J_ARRAY) {
+        W->json->open(out, key, object ? '{' : '[');
+        for (const wharf_json *m = W->json->at(v, 0); m; m = W->json->next(m))
+            put_hidden(req, list, out, object ? secrets_hide(req, list, W->json->key(m)).p : NULL, m);
+        W->json->close(out);
+    } else {
+        W->json->put(out, key, val_json(v));
+    }
+}
+
+const wharf_json *secrets_hide_json(wharf_req *req, const struct secret *list, const wharf_json *v)
+{
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *hidden = NULL;
+
+    if (!v || !list)
+        return v;
+    put_hidden(req, list, out, NULL, v);
+    if (W->json->result(req, out, &hidden) != WHARF_OK)
+        W->err->clear(req);
+    return hidden;
+}

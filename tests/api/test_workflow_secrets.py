@@ -1,0 +1,88 @@
+"""Secrets of workflows and who sees source (spec 08 sections 1, 5 and 6)."""
+import base64
+import json
+import urllib.parse
+
+import pytest
+
+from test_workflow_runs import asked
+
+FLOWS = "/v1/workflows"
+VALUE = "p@ss/wörd \"quoted\""
+
+
+@pytest.fixture
+def path(client):
+    row = client.post(FLOWS, {"name": "Secretive", "triggers": [{"type": "manual"}], "source": """return {on_run = function(input)
+  local v = wharf.secret(input.key)
+  if input.how == "error" then error("bad token " .. v) end
+  if input.how == "custom" then error({code = "x", message = v, status = 400}) end
+  wharf.log.info("raw " .. v, {hex = wharf.hex.encode(v), url = wharf.url.encode(v), [v] = 1})
+  print(wharf.base64.encode(v), wharf.base64.encode(v, {url = true}), wharf.json.encode({v}), string.upper(wharf.hex.encode(v)))
+  return {v = v, n = #v, nested = {{v .. v}}}
+end}"""}, expect=201).data
+    p = f"{FLOWS}/{row['id']}"
+    client.post(p + "/publish", {}, expect=200)
+    yield p
+    client.request("DELETE", p)
+
+
+def test_set_replace_remove(client, org, path):
+    made = client.post(path + "/secrets", {"key": "ERP_TOKEN", "value": VALUE}, expect=201).data
+    assert made["key"] == "ERP_TOKEN" and made["updated_at"] and "value" not in made
+    client.post(path + "/secrets", {"key": "ERP_TOKEN", "value": "another value"}, expect=200)
+    client.post(path + "/secrets", {"key": "B", "value": "b"}, expect=201)
+    assert sorted(s["key"] for s in client.get(path + "/secrets").data) == ["B", "ERP_TOKEN"]
+    stored = org.server.sql("SELECT value FROM workflows.secret WHERE organization_id = %s", org.id)
+    assert len(stored) == 2 and all(v.startswith("s1.") for v, in stored)
+    for body, code in (({"key": "erp", "value": "x"}, "workflow.secret_key"), ({"key": "1A", "value": "x"}, "workflow.secret_key"),
+                       ({"key": "ERP_TOKEN", "value": ""}, "workflow.secret_value"), ({"key": "ERP_TOKEN", "value": None}, "workflow.secret_value"),
+                       ({"key": "ERP_TOKEN", "value": "x" * 8193}, "validation.failed")):
+        client.refused("POST", path + "/secrets", 400, code, body=body)
+    assert client.delete(path + "/secrets/B").data == {"key": "B", "deleted": True}
+    client.refused("DELETE", path + "/secrets/B", 404, "not_found")
+    reader = org.client("workflow:read")
+    reader.refused("POST", path + "/secrets", 403, "scope_access", body={"key": "A", "value": "x"})
+    assert "value" not in reader.get(path + "/secrets").data[0]
+    for i in range(49):
+        client.post(path + "/secrets", {"key": f"S{i}", "value": "x"}, expect=201)
+    client.refused("POST", path + "/secrets", 400, "workflow.limit", body={"key": "TOO_MANY", "value": "x"})
+    client.delete(path)
+    assert org.server.sql("SELECT 1 FROM workflows.secret WHERE organization_id = %s", org.id) == []
+
+
+def forms(value):
+    raw = value.encode()
+    plain, url = (f(raw).decode().rstrip("=") for f in (base64.b64encode, base64.urlsafe_b64encode))
+    return [value, plain, url, raw.hex(), raw.hex().upper(), urllib.parse.quote(value, safe=""), json.dumps(value, ensure_ascii=False)[1:-1]]
+
+
+def test_it_is_given_and_never_shown(client, org, path):
+    client.post(path + "/secrets", {"key": "TOKEN", "value": VALUE}, expect=201)
+    client.post(path + "/secrets", {"key": "TINY", "value": "ab"}, expect=201)
+    id = path.rsplit("/", 1)[1]
+    run = asked(client, id, {"input": {"key": "TOKEN"}}).data
+    assert run["output"]["value"] == {"v": "[secret:TOKEN]", "n": len(VALUE.encode()), "nested": [["[secret:TOKEN][secret:TOKEN]"]]}
+    assert run["logs"][0]["message"] == "raw [secret:TOKEN]" and run["logs"][0]["fields"] == {k: v for k, v in (
+        ("hex", "[secret:TOKEN]"), ("url", "[secret:TOKEN]"), ("[secret:TOKEN]", 1))}
+    assert asked(client, id, {"input": {"key": "TINY"}}).data["output"]["value"]["v"] == "ab"  # too short to be told from other text
+    for how in ("error", "custom"):
+        r = asked(client, id, {"input": {"key": "TOKEN", "how": how}}, 400)
+        assert "[secret:TOKEN]" in r.message
+    r = asked(client, id, {"input": {"key": "NONE"}}, 400)
+    assert "secret.missing" in r.message
+    kept = str(org.server.sql("SELECT logs::text || coalesce(output::text, '') || coalesce(error::text, '') FROM workflows.run WHERE workflow_id = %s", id))
+    kept += str(org.server.sql("SELECT row_to_json(c)::text FROM wharf.change_log c WHERE organization_id = %s", org.id))
+    assert "[secret:TOKEN]" in kept
+    for form in forms(VALUE):
+        assert form not in kept, form
+
+
+def test_source_is_for_writers(client, org, path):
+    reader = org.client("workflow:read")
+    assert "source" in client.get(path).data and "files" in client.get(path).data
+    assert not {"source", "files"} & set(reader.get(path).data)
+    version = client.get(path + "/versions/1").data
+    assert "source" in version and not {"source", "files"} & set(reader.get(path + "/versions/1").data)
+    told = org.server.sql("SELECT data FROM wharf.event WHERE resource_id = %s", path.rsplit("/", 1)[1])
+    assert told and not any("source" in data for data, in told)
