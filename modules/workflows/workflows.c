@@ -57,6 +57,14 @@ static const char run_doc[] = "{\"summary\": \"Run the manual trigger\", " TAG
                               "\"response\": " RUN "}";
 static const char show_doc[] = "{\"summary\": \"A run\", " TAG "\"location\": \"via\", \"response\": " RUN "}";
 
+static const char cancel_doc[] = "{\"summary\": \"Cancel a run that waits or runs\", " TAG
+                                 "\"location\": \"via\", \"status\": 202, \"response\": " RUN "}";
+static const char again_doc[] =
+    "{\"summary\": \"Do a run again with the same input\", " TAG
+    "\"location\": \"via\", \"status\": 202, \"body\": {\"type\": \"object\", \"properties\": {\"version\": {\"type\": "
+    "\"string\", "
+    "\"enum\": [\"current\", \"same\"], \"description\": \"Default: current.\"}}}, \"response\": " RUN "}";
+
 static const char discard_doc[] =
     "{\"summary\": \"Go back to the published version\", " TAG
     "\"location\": \"row\", \"response\": {\"type\": \"object\", \"required\": [\"object\", \"id\", "
@@ -116,6 +124,10 @@ static const wharf_route routes[] = {
         secret_set_route, NULL, 0, 0},
     {WHARF_HEAD(wharf_route), "DELETE", "/v1/workflows/:workflow/secrets/:key", "workflow:write",
         TEXT(secret_delete_doc), secret_delete_route, NULL, 0, 0},
+    {WHARF_HEAD(wharf_route), "POST", "/v1/workflows/runs/:run/cancel", "workflow:write", TEXT(cancel_doc),
+        run_cancel_route, NULL, 0, 0},
+    {WHARF_HEAD(wharf_route), "POST", "/v1/workflows/runs/:run/retry", "workflow:write", TEXT(again_doc),
+        run_again_route, NULL, 0, 0},
     {WHARF_HEAD(wharf_route), "GET", "/v1/workflows/runs/:run", "workflow:read", TEXT(show_doc), run_show_route, NULL,
         WHARF_R_READONLY, 0},
 };
@@ -143,6 +155,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     if (events)
         events->step(d, &step);
     api->job(d, "work", queue_work, NULL, WHARF_S(WORK_POLICY));
+    api->job(d, "expire", runs_expire, NULL, WHARF_S("{\"every\": \"15m\", \"transaction\": \"own\"}"));
     api->job(d, "sweep", queue_sweep, NULL, WHARF_S("{\"every\": \"1m\", \"transaction\": \"own\"}"));
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &workflow);

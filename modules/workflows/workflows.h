@@ -131,6 +131,9 @@ wharf_handler queue_work, queue_sweep;
 /* The key of the concurrency rule for a resource; empty: none. */
 wharf_str queue_order_key(wharf_req *req, const wharf_json *options, wharf_str resource_type, wharf_str resource_id);
 
+/* again.c */
+wharf_handler run_cancel_route, run_again_route, runs_expire;
+
 /* triggers.c */
 wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i);
 bool trigger_enabled(const wharf_json *t);

@@ -1,4 +1,7 @@
 """Runs in the queue (spec 08 sections 3 and 7): started by events, retried, ordered, counted."""
+import os
+import signal
+
 import pytest
 
 from receivers import until
@@ -186,3 +189,57 @@ def test_nobody_waits_for_a_slow_run(mine):
         make_location(mine, name)
     assert sorted(r["output"]["value"] for r in over(mine, id, len(names), 30)) == sorted(names)
     assert all(r["attempt"] == 1 for r in runs(mine, id))
+
+
+def test_cancel_and_again(org, mine):
+    id = flow(mine, "if ev.data.name == 'Endless' then return ('a'):rep(40000):find(('.-'):rep(8) .. 'b') end error(ev.data.name)", retry={"max": 1, "waits": [3600]},
+              concurrency={"key": "workflow"})
+    for name in ("Endless", "Second"):
+        make_location(mine, name)
+    until(lambda: sorted(r["status"] for r in runs(mine, id)) == ["queued", "running"])
+    first, second = (next(r["id"] for r in runs(mine, id) if r["status"] == s) for s in ("running", "queued"))
+    mine.post(f"{FLOWS}/runs/{first}/cancel", {}, expect=202)
+    until(lambda: mine.get(f"{FLOWS}/runs/{first}").data["status"] == "canceled")
+    until(lambda: mine.get(f"{FLOWS}/runs/{second}").data["status"] == "waiting")
+    assert mine.post(f"{FLOWS}/runs/{second}/cancel", {}, expect=202).data["status"] == "canceled"
+    mine.refused("POST", f"{FLOWS}/runs/{second}/cancel", 409, "workflow.run_final", body={})
+    source = "return {on_event = function(ev) return ev.data.name end}"
+    mine.post(f"{FLOWS}/{id}", {"source": source}, expect=200)
+    mine.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    again = mine.post(f"{FLOWS}/runs/{second}/retry", {}, expect=202).data
+    assert again["status"] == "queued" and again["id"] != second
+    until(lambda: mine.get(f"{FLOWS}/runs/{again['id']}").data["status"] == "succeeded")
+    done = mine.get(f"{FLOWS}/runs/{again['id']}").data
+    assert done["output"]["value"] == "Second" and done["version"] == 2 and done["event_id"] == mine.get(f"{FLOWS}/runs/{second}").data["event_id"]
+    same = mine.post(f"{FLOWS}/runs/{second}/retry", {"version": "same"}, expect=202).data["id"]
+    until(lambda: mine.get(f"{FLOWS}/runs/{same}").data["status"] == "waiting")
+    assert mine.get(f"{FLOWS}/runs/{same}").data["version"] == 1
+    mine.refused("POST", f"{FLOWS}/runs/{again['id']}/retry", 409, "workflow.run_not_failed", body={})
+    org.client("workflow:read").refused("POST", f"{FLOWS}/runs/{second}/retry", 403, "scope_access", body={})
+
+
+def test_old_runs_end(fresh, mine):
+    id = flow(mine, "return 1")
+    for name in ("One", "Two"):
+        make_location(mine, name)
+    old, young = over(mine, id, 2)
+    fresh.server.sql("UPDATE workflows.run SET created_at = created_at - interval '31 days' WHERE id = %s RETURNING 1", old["id"])
+    assert fresh.server.sql("SELECT workflows.expire(100)") == [(1,)]
+    assert [r["id"] for r in runs(mine, id)] == [young["id"]]
+
+
+def test_a_killed_worker_loses_nothing(fresh, mine):
+    """Each run is done, and what it writes is written once."""
+    place = make_location(mine, "Ledger")["id"]
+    id = flow(mine, f"""local t = {{}} for i = 1, 2e5 do t[i % 10] = i end
+local d, err = wharf.api.post('/v1/locations', {{name = 'Copy of ' .. ev.data.name, address = '1 Main St, Springfield, IL 62701, US'}})
+return err and err.code or d.id""", events=["location.updated"], scopes=["locations:write"])
+    for i in range(12):
+        mine.post(f"/v1/locations/{place}", {"name": f"N{i}"}, expect=200)
+        if i in (4, 9):
+            until(lambda: any(r["status"] == "running" for r in runs(mine, id)) or len([r for r in runs(mine, id) if r["status"] == "succeeded"]) == i + 1)
+            os.kill(fresh.server.workers("job")[0], signal.SIGKILL)
+    done = over(mine, id, 12, 60)
+    assert [r["status"] for r in done] == ["succeeded"] * 12
+    copies = [r["name"] for r in mine.get("/v1/locations?search=Copy of&limit=100").data]
+    assert sorted(copies) == sorted(f"Copy of N{i}" for i in range(12))

@@ -6,6 +6,8 @@
 1. a run alone: POST /v1/workflows/:id/run of a trivial workflow and of one that reads a location, one after the other; the time inside of the cell.
 2. at once: the same from 1, 2, 4 and 8 callers; how many found no process within 50 ms.
 3. beside hostile runs: reads of a location while 8 callers start runs that never end by themselves.
+4. event runs: N events whose runs wait, then are let go; how many runs are done and recorded per second, and the CPU of each process meanwhile. With hostile
+   runs of one organization in the queue: when the runs of another one start.
 4. operators' hooks: updates of a contact without hooks, with a hook for another resource, and with a before hook of three comparisons; one caller, the three
    kinds in turns, so that the machine's moods meet all. --hooks: nothing else.
 """
@@ -93,6 +95,66 @@ def operators_hooks(seconds):
         shutil.rmtree(folder)
 
 
+def listen(client, name, body):
+    row = client.post(FLOWS, {"name": name, "source": f"return {{on_event = function(ev, ctx) {body} end}}", "triggers": [{"type": "event", "events": ["location.updated"]}],
+                              "concurrency": {"max": 50}}, expect=201).data
+    client.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
+    return row["id"]
+
+
+def copies(server, id, n):
+    """n runs like the one that waits, due at once: what the step of the event processor writes."""
+    server.sql("""INSERT INTO workflows.run (organization_id, id, workflow_id, trigger, trigger_type, status, key, attempt, depth, seed, input, input_truncated,
+        output_truncated, logs, created_at, updated_at, line, due_at, event_id, resource_id)
+        SELECT organization_id, id || '_' || k, workflow_id, trigger, trigger_type, 'queued', key || '_' || k, 0, depth, seed, input, false, false, '[]', wharf.now(),
+        wharf.now(), nextval('workflows.line'), wharf.now(), event_id, resource_id FROM workflows.run, generate_series(1, %s) k WHERE workflow_id = %s
+        AND status = 'succeeded'""", n, id)
+
+
+def wait(server, sql, *args, seconds=120):
+    end = time.monotonic() + seconds
+    while not server.sql(sql, *args)[0][0]:
+        if time.monotonic() > end:
+            raise SystemExit("it did not come to that")
+        time.sleep(0.01)
+
+
+def event_runs(server, n):
+    org = server.organization()
+    client = org.client()
+    place = make_location(client)["id"]
+    id = listen(client, "trivial", "return 1")
+    client.post(f"/v1/locations/{place}", {"name": "One"}, expect=200)
+    wait(server, "SELECT count(*) = 1 FROM workflows.run WHERE workflow_id = %s AND status = 'succeeded'", id)
+    copies(server, id, n)
+    client.post(f"/v1/locations/{place}", {"name": "Two"}, expect=200)
+    began = time.monotonic()
+    wait(server, "SELECT NOT EXISTS (SELECT FROM workflows.run WHERE workflow_id = %s AND status <> 'succeeded')", id)
+    took = time.monotonic() - began
+    by, = server.sql("SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY duration_ms), count(*) FROM workflows.run WHERE workflow_id = %s", id)
+    print(f"event runs, trivial: {n / took:.0f} recorded runs/s ({n} in {took:.1f} s), p50 of a run {by[0]} ms")
+
+
+def fairness(server, n):
+    bad, good = server.organization().client(), server.organization().client()
+    places = [make_location(c)["id"] for c in (bad, good)]
+    hostile = listen(bad, "hostile", "return ('a'):rep(40000):find(('.-'):rep(8) .. 'b')")
+    kind = listen(good, "kind", "return 1")
+    for i in range(n):
+        bad.post(f"/v1/locations/{places[0]}", {"name": f"H {i}"}, expect=200)
+    wait(server, "SELECT count(*) > 0 FROM workflows.run WHERE workflow_id = %s AND status = 'running'", hostile)
+    waits, reads = [], []
+    for i in range(20):
+        good.post(f"/v1/locations/{places[1]}", {"name": f"G {i}"}, expect=200)
+        began = time.monotonic()
+        good.get(f"/v1/locations/{places[1]}")
+        reads.append(time.monotonic() - began)
+        wait(server, "SELECT count(*) = %s FROM workflows.run WHERE workflow_id = %s AND status = 'succeeded'", i + 1, kind)
+    started = [q / 1000 for q, in server.sql("SELECT queued_ms FROM workflows.run WHERE workflow_id = %s", kind)]
+    queued, = server.sql("SELECT count(*) FROM workflows.run WHERE workflow_id = %s AND status IN ('queued', 'running')", hostile)
+    print(f"beside {queued[0]} hostile event runs of another organization: runs start after {quantiles(started)}; reads {quantiles(reads)}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=5)
@@ -102,8 +164,10 @@ def main():
     operators_hooks(seconds)
     if args.hooks:
         return
-    server = Server("--modules", "org,locations,workflows")
+    server = Server("--modules", "org,locations,events,webhooks,workflows")
     try:
+        event_runs(server, 5000)
+        fairness(server, 300)
         org = server.organization()
         key = org.key()
         client = Client(server, key)
