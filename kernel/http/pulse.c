@@ -29,7 +29,8 @@ enum {
 struct pulse {
     struct engine *engine;
     char *database;
-    bool housekeeping, ready;
+    bool housekeeping;
+    atomic_bool ready; /* read by the loop of the worker too */
     PGconn *pg;
     pthread_t thread;
     int stop_fd, wake_fd;
@@ -319,7 +320,7 @@ struct pulse *pulse_start(struct engine *e, const char *database, bool housekeep
     return p;
 }
 
-const bool *pulse_ready(const struct pulse *p)
+const atomic_bool *pulse_ready(const struct pulse *p)
 {
     return &p->ready;
 }

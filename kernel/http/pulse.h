@@ -13,7 +13,7 @@ struct pulse;
 /* Connects and samples the clock before it returns (NULL: no database; *ret_error says why), then goes on in a thread.
  * housekeeping: also keep partitions ahead (job worker). */
 struct pulse *pulse_start(struct engine *e, const char *database, bool housekeeping, wharf_str *ret_error);
-const bool *pulse_ready(const struct pulse *p);
+const atomic_bool *pulse_ready(const struct pulse *p);
 /* What processes tell each other. */
 enum pulse_news {
     PULSE_JOBS = 1, /* a job waits, or one is to be cancelled */

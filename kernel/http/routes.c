@@ -36,7 +36,7 @@ static int64_t queue_age_ms(const struct board *b)
 
 static void run_readyz(struct wharf_req *req)
 {
-    bool database = req->engine->ready && *req->engine->ready;
+    bool database = req->engine->ready && atomic_load(req->engine->ready);
     bool ready = database && !atomic_load(&req->engine->board->stopping);
     wharf_str verbose;
     struct jw w;

@@ -5,6 +5,8 @@
 #ifndef WHARF_RESOURCE_ENGINE_H
 #define WHARF_RESOURCE_ENGINE_H
 
+#include <stdatomic.h>
+
 #include "resource/request.h"
 #include "schema/definition.h"
 
@@ -133,7 +135,7 @@ struct engine {
     struct stream_hub *hub; /* of web workers, or NULL (http/stream.h) */
     struct pulse *pulse; /* this process's side thread; NULL outside a worker */
     wharf_str openapi; /* the served document */
-    const bool *ready; /* this process can serve: its database answers */
+    const atomic_bool *ready; /* this process can serve: its database answers */
     bool admin; /* of the admin listener: /metrics too */
     unsigned char cursor_key[32];
 };
