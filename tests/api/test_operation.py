@@ -1,4 +1,5 @@
 """Operation: modules that crash (docs/plugin-abi.md section 11), probes and metrics (spec 01 section 17)."""
+import contextlib
 import json
 import os
 import pathlib
@@ -240,8 +241,7 @@ log = {{file = "{self.folder}/wharf.log", access = "{self.folder}/access.log"}}
     def held(self, number):
         """Who of the server's processes still has a file of that rotation open."""
         own = [p for p in pathlib.Path("/proc").iterdir() if p.name.isdigit() and is_child(p, self.process.pid)]
-        links = [os.readlink(fd) for p in own for fd in list_fds(p)]
-        return [x for x in links if x.endswith(f".log.{number}")]
+        return [x for p in own for x in open_files(p) if x.endswith(f".log.{number}")]
 
     def lines(self, name):
         return [json.loads(line) for file in self.folder.glob(name + "*") for line in file.read_text().splitlines()]
@@ -272,11 +272,13 @@ def is_child(proc, pid):
         return False
 
 
-def list_fds(proc):
-    try:
-        return [f for f in (proc / "fd").iterdir() if f.is_symlink()]
-    except OSError:
-        return []
+def open_files(proc):
+    found = []
+    with contextlib.suppress(OSError):  # it ended meanwhile
+        for fd in (proc / "fd").iterdir():
+            with contextlib.suppress(OSError):  # it was closed meanwhile
+                found.append(os.readlink(fd))
+    return found
 
 
 def test_rotated_logs_lose_no_line():
