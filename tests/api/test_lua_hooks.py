@@ -37,6 +37,11 @@ class Folder:
         return told
 
 
+def system_of(server, org):
+    told = server.command("key", "create", "--org", org.id, "--scopes", "all", "--system")
+    return Client(server, re.search(r"wh_live_[0-9A-Za-z]{38}", told).group(0))
+
+
 @pytest.fixture(scope="module")
 def place():
     path = pathlib.Path(tempfile.mkdtemp(prefix="wharf-hooks-", dir=os.environ.get("WHARF_TEST_PLACE")))
@@ -55,8 +60,7 @@ def server(place):
 
 @pytest.fixture(scope="module")
 def system(server, org):
-    told = server.command("key", "create", "--org", org.id, "--scopes", "all", "--system")
-    return Client(server, re.search(r"wh_live_[0-9A-Za-z]{38}", told).group(0))
+    return system_of(server, org)
 
 
 @pytest.fixture
@@ -329,10 +333,15 @@ def test_a_server_with_a_broken_folder(place):
         check = [PROGRAM, "check", "--set", "modules=org,contacts,locations", "--set", f"lua_hooks.dir={folder}"]
         done = subprocess.run(check, capture_output=True, text=True)
         assert done.returncode == 1 and "10-a.lua:3: unexpected symbol" in done.stderr, done
+        s = Server("--modules", "org", "--set", f"lua_hooks.dir={folder}", "--set", "safe_mode=true")
+        try:
+            told = system_of(s, s.organization()).post(HOOKS + "/reload", {}, expect=200).data
+            assert told["files"] == [] and told["hooks"] == [] and told["last_error"] is None
+        finally:
+            s.stop()
         s = Server("--modules", "org", "--set", f"lua_hooks.dir={folder}", "--set", "lua_hooks.strict=false")
         try:
-            org = s.organization()
-            system = Client(s, re.search(r"wh_live_[0-9A-Za-z]{38}", s.command("key", "create", "--org", org.id, "--scopes", "all", "--system")).group(0))
+            system = system_of(s, s.organization())
             told = system.get(HOOKS).data
             assert told["files"] == [] and told["last_error"]["line"] == 3
             (folder / "10-a.lua").write_text("wharf.hook.before('contact', 'create', function() end)")

@@ -10,7 +10,7 @@ struct operator_lua {
     struct board *board;
     unsigned slot;
     const char *dir, *kept_file, *poke_file; /* lua_hooks.dir; DATA/lua-hooks.json, DATA/lua-hooks.reload */
-    bool strict;
+    bool strict, off; /* off: safe mode, nothing is ever loaded */
     size_t states; /* of a generation that is loaded: as many as there are threads */
     pthread_mutex_t lock;
     struct lua_generation *active, *next; /* next: loaded, and not active anywhere yet */

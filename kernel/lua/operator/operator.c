@@ -155,7 +155,8 @@ struct operator_lua *operator_start(
     o->states = (size_t)(boot->kind == WORKER_JOB ? config->jobs_threads : config->database_pool);
     o->stop_fd = eventfd(0, EFD_CLOEXEC);
     pthread_mutex_init(&o->lock, NULL);
-    if (config->safe_mode) {
+    o->off = config->safe_mode;
+    if (o->off) {
         load_nothing(o);
         return o;
     }

@@ -243,8 +243,10 @@ static void *watcher_main(void *arg)
 
 void operator_watch(struct operator_lua *o)
 {
-    int fd = open(o->poke_file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = o->off ? -1 : open(o->poke_file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
+    if (o->off)
+        return;
     if (fd >= 0)
         close(fd);
     o->watching = pthread_create(&o->watcher, NULL, watcher_main, o) == 0;
@@ -260,6 +262,8 @@ void operator_reload(struct operator_lua *o, int64_t wait_us)
     int fd = open(o->poke_file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     uint64_t wanted;
 
+    if (o->off)
+        until = 0;
     folder_read(a, o->dir, &folder, &problem);
     wanted = folder.print;
     if (fd >= 0)
