@@ -296,7 +296,7 @@ def test_dry_run_sends_nothing(server, bus):
 
 def test_commands(shop):
     assert "label_4x6" in shop.agent.command("printers").stdout
-    assert "is online" in shop.agent.command("status").stdout
+    wait_until(lambda: "is online" in shop.agent.command("status").stdout)
     before = len(shop.printers["Zebra"].papers())
     said = shop.agent.command("test", "Zebra").stdout
     assert re.match(r"Test page prnt_job_\w+ is queued", said)
