@@ -4,6 +4,8 @@
 #include "printing.h"
 #include "stations.gen.h"
 
+enum { STATIONS_MAX = 5000 }; /* of an organization */
+
 /* Elements of an array field as it is, or will be. */
 static size_t count_of(const wharf_rec *rec, wharf_field f)
 {
@@ -107,6 +109,19 @@ static wharf_status check_audience(wharf_req *req, uint32_t op, wharf_rec *new_r
     if (s == WHARF_OK)
         W->res->set(new_rec, PRINT_STATION_ALLOWED_USERS, (wharf_val){.type = WHARF_V_JSON, .u.j = empty});
     return s;
+}
+
+static wharf_status check_room(wharf_req *req)
+{
+    static const char sql[] = "SELECT count(*) FROM (SELECT 1 FROM stations.print_station WHERE organization_id = "
+                              "$1::text AND deleted_at IS NULL LIMIT 5000) s";
+    wharf_val organization = val_text(W->req->organization(req));
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, &organization, 1, &rows);
+
+    if (s != WHARF_OK || row_int(rows, 0, 0) < STATIONS_MAX)
+        return s;
+    return W->err->fail(req, "station.too_many", NULL, NULL);
 }
 
 /* Both clashes at once; two writes at the same moment meet in the unique indexes. */
@@ -232,6 +247,8 @@ static wharf_status station_check(wharf_req *req, uint32_t op, const wharf_rec *
         s = check_device(req, old_rec, new_rec);
     if (s == WHARF_OK)
         s = check_names(req, old_rec, new_rec);
+    if (s == WHARF_OK && op == WHARF_CREATE)
+        s = check_room(req);
     settle_drain(old_rec, new_rec);
     return s == WHARF_OK ? settle_push(req, old_rec, new_rec) : s;
 }

@@ -392,3 +392,20 @@ def test_who_was_taken_over_gets_no_jobs(org):
         s.open()
         for j in made:
             s.client.post(f"{JOBS}/{j}", {"status": "canceled"}, expect=200)
+
+
+# ---- section 13: limits ----
+
+def test_five_thousand_stations_at_most(fresh):
+    c = fresh.client()
+    place = make_location(c)["id"]
+    first = make_station(c, place, "First")
+    columns = [n for n, in fresh.server.sql("SELECT column_name FROM information_schema.columns WHERE table_schema = 'stations' AND table_name = 'print_station'")
+               if n not in ("id", "name", "display_name")]
+    fresh.server.sql(f"INSERT INTO stations.print_station (id, name, display_name, {', '.join(columns)}) SELECT 'prnt_stn_' || lpad(n::text, 22, '0'), 'S' || n, 'D' || n,"
+                     f" {', '.join('s.' + n for n in columns)} FROM stations.print_station s CROSS JOIN generate_series(1, 4998) n WHERE s.id = %s", first["id"])
+    last = make_station(c, place, "Last")
+    c.refused("POST", STATIONS, 409, "station.too_many", [], body=station_body(place, "One more"))
+    c.post(f"{STATIONS}/{last['id']}", {"name": "Renamed"}, expect=200)
+    c.delete(f"{STATIONS}/{last['id']}")
+    make_station(c, place, "One more")

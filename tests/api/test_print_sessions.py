@@ -269,6 +269,21 @@ def test_silence_and_late_reports(org, clock):
     assert s.get(job, "?include_history=true")["history"][-1]["late"] is True
 
 
+def test_silence_of_who_has_no_session(org, clock):
+    """There is no lease: paper may exist, so it is never handed out again."""
+    s = Shop(org, "No session")
+    job = s.make()
+    s.update(job, status="processing")
+    clock(590)
+    s.update(job, stage="printing", progress={"pages_completed": 0})
+    clock(590)
+    assert s.get(job)["status"] == "processing"
+    clock(11)
+    until(lambda: s.get(job)["status"] == "timed_out")
+    assert s.get(job)["reason_code"] == "processing_timeout" and s.get(job)["attempt"] == 1
+    assert s.update(job, status="completed", attempt=1)["status"] == "completed"  # late, of the same attempt
+
+
 def test_too_late(org, clock):
     s = Shop(org, "Late")
     s.open()
