@@ -97,6 +97,7 @@ static void note(lua_State *lua, struct hook_state *st, struct lua_hook *hook, i
     if (i == g->n_hooks && st->first) {
         g->hooks[i] = ARENA_NEW(g->arena, struct lua_hook);
         *g->hooks[i] = *hook;
+        g->hooks[i]->pattern = arena_dup_str(g->arena, hook->pattern);
         g->n_hooks++;
     } else if (i >= g->n_hooks || g->hooks[i]->phase != hook->phase || g->hooks[i]->res != hook->res ||
                g->hooks[i]->op != hook->op || g->hooks[i]->line != hook->line) {
@@ -147,7 +148,7 @@ static int register_event(lua_State *lua)
     static const char *const options[] = {"timeout_ms", NULL};
     struct hook_state *st = loading(lua);
     const char *pattern = luaL_checkstring(lua, 1);
-    struct lua_hook hook = {.phase = PHASE_EVENT, .pattern = arena_dupz(st->gen->arena, pattern)};
+    struct lua_hook hook = {.phase = PHASE_EVENT, .pattern = arena_dupz(st->arena, pattern)};
     size_t n = strspn(pattern, "abcdefghijklmnopqrstuvwxyz0123456789_.");
 
     if (!pattern[0] || (pattern[n] && (strcmp(pattern + n, "*") != 0 || (n && pattern[n - 1] != '.'))))
@@ -167,6 +168,7 @@ static void state_free(struct hook_state *st)
     if (!st)
         return;
     sandbox_free(st->sb);
+    arena_free(st->arena);
     free(st->functions);
     free(st);
 }
@@ -218,6 +220,7 @@ static struct hook_state *state_new(struct lua_generation *g, bool first, struct
         return NULL;
     st->gen = g;
     st->first = first;
+    st->arena = arena_small(1024);
     host.arg = st;
     random_bytes(&config.seed, sizeof(config.seed));
     config.limits = (struct sandbox_limits){

@@ -41,6 +41,7 @@ struct hook_state {
     struct hook_state *below; /* in the pile of those that are free */
     struct lua_generation *gen;
     struct sandbox *sb;
+    struct arena *arena; /* of what is done while files are loaded: several states may be made at once */
     bool first; /* its hooks are the generation's */
     struct wharf_req *req; /* whose call runs; NULL while files are loaded */
     const struct lua_hook *hook; /* that runs */

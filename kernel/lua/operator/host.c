@@ -82,7 +82,7 @@ static enum sandbox_answer api_op(
 static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wharf_str *ret_text)
 {
     struct hook_state *st = arg;
-    struct arena *a = st->req ? st->req->arena : st->gen->arena;
+    struct arena *a = st->req ? st->req->arena : st->arena;
     struct json_error bad;
     const struct wharf_json *args = json_parse(a, arena_dup_str(a, text), &bad);
 
@@ -124,7 +124,7 @@ static void random_of(void *arg, void *p, size_t n)
 static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
 {
     const struct hook_state *st = arg;
-    struct arena *a = st->req ? st->req->arena : st->gen->arena;
+    struct arena *a = st->req ? st->req->arena : st->arena;
     char *bytes = arena_alloc(a, ZONE_BYTES_MAX);
 
     *ret_bytes = (wharf_str){bytes, zone_read(name, bytes, ZONE_BYTES_MAX)};
