@@ -55,6 +55,12 @@ static wharf_status check_again(wharf_req *req, const wharf_rec *workflow, const
 
     if (!is(status, "failed") && !is(status, "rejected") && !is(status, "canceled") && !is(status, "skipped"))
         return W->err->fail(req, "workflow.run_not_failed", NULL, NULL);
+    if (is(field_text(run, WORKFLOW_RUN_TRIGGER_TYPE), "manual") && !flow_keys->caller(req)->all_locations)
+        return W->err->fail(req, "location_access", NULL,
+            "A manual run may do what its caller may; start a new one instead of doing this one again");
+    if (field_text(run, WORKFLOW_RUN_LOCATION_ID).n &&
+        W->req->need_location(req, field_text(run, WORKFLOW_RUN_LOCATION_ID)) != WHARF_OK)
+        return W->err->current(req);
     if (!field_int(workflow, WORKFLOW_ENABLED))
         return W->err->fail(req, "workflow.disabled", NULL, NULL);
     if (!field_int(workflow, WORKFLOW_VERSION) || !field_int(run, WORKFLOW_RUN_VERSION))

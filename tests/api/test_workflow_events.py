@@ -5,6 +5,7 @@ import signal
 import pytest
 
 from receivers import until
+from test_workflow_runs import asked
 from wharf import make_location
 
 FLOWS = "/v1/workflows"
@@ -216,6 +217,18 @@ def test_cancel_and_again(org, mine):
     assert mine.get(f"{FLOWS}/runs/{same}").data["version"] == 1
     mine.refused("POST", f"{FLOWS}/runs/{again['id']}/retry", 409, "workflow.run_not_failed", body={})
     org.client("workflow:read").refused("POST", f"{FLOWS}/runs/{second}/retry", 403, "scope_access", body={})
+
+
+def test_again_reaches_no_further(org, client, location):
+    """A manual run has its caller's locations; who reaches some can't have the publisher's by doing it again."""
+    here, there = location["id"], make_location(client, "There")["id"]
+    row = client.post(FLOWS, {"name": "By hand", "triggers": [{"type": "manual"}], "source": "return {on_run = function() error('no') end}"}, expect=201).data
+    client.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
+    asked(client, row["id"], {"location_id": there}, 400)
+    id = runs(client, row["id"])[0]["id"]
+    org.client("workflow:write", locations=[here]).refused("POST", f"{FLOWS}/runs/{id}/retry", 403, "location_access", body={})
+    assert client.post(f"{FLOWS}/runs/{id}/retry", {}, expect=202).data["trigger"] == {"type": "manual"}
+    client.delete(f"{FLOWS}/{row['id']}")
 
 
 def test_old_runs_end(fresh, mine):
