@@ -83,9 +83,9 @@ static wharf_status write_secret(
 wharf_status secret_set_route(wharf_req *req, void *arg)
 {
     const wharf_json *body;
-    const wharf_rec *rec;
+    const wharf_rec *rec = NULL;
     wharf_str id, key, value;
-    bool made;
+    bool made = false;
     wharf_status s = of_path(req, &id);
 
     if (s == WHARF_OK)
@@ -252,6 +252,7 @@ static const struct secret *at(const struct secret *list, const char *p, size_t 
 
 wharf_str secrets_hide(wharf_req *req, const struct secret *list, wharf_str text)
 {
+    const wharf_str mark = WHARF_S("[secret:");
     const struct secret *s;
     size_t room = 1, n = 0, k = 0;
     char *to;
@@ -271,10 +272,10 @@ wharf_str secrets_hide(wharf_req *req, const struct secret *list, wharf_str text
             to[n++] = text.p[i++];
             continue;
         }
-        memcpy(to + n, "[secret:", 8);
-        memcpy(to + n + 8, s->key.p, s->key.n);
-        to[n + 8 + s->key.n] = ']';
-        n += s->key.n + 9;
+        memcpy(to + n, mark.p, mark.n);
+        memcpy(to + n + mark.n, s->key.p, s->key.n);
+        n += mark.n + s->key.n;
+        to[n++] = ']';
         i += k;
     }
     return (wharf_str){to, n};
