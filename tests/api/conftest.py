@@ -1,4 +1,6 @@
 """One server for the session; organizations of their own for each test file and, where wanted, each test."""
+import contextlib
+
 import pytest
 
 from wharf import MODULES, Server, make_location
@@ -10,7 +12,8 @@ LONGEST = ["events_stream", "slow_and_ending", "blobs", "walk", "jobs", "mail", 
 
 
 def pytest_addoption(parser):
-    parser.addoption("--long", action="store_true", help="as many writers as the acceptance of the suite asks for")
+    with contextlib.suppress(ValueError):  # another folder of the same run has said it
+        parser.addoption("--long", action="store_true", help="as many writers as the acceptance of the suite asks for")
 
 
 def pytest_collection_modifyitems(items):

@@ -1,4 +1,5 @@
 """One server and one print shop for the files of this folder."""
+import contextlib
 import pathlib
 import sys
 
@@ -9,7 +10,8 @@ sys.path.insert(0, str(HERE.parent / "api"))
 
 
 def pytest_addoption(parser):
-    parser.addoption("--long", action="store_true", help="the long form: each kill 20 times")
+    with contextlib.suppress(ValueError):  # another folder of the same run has said it
+        parser.addoption("--long", action="store_true", help="the long form: each kill 20 times")
 
 
 @pytest.fixture(scope="session")
