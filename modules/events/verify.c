@@ -5,17 +5,9 @@
 #include "events.h"
 
 #define W events_host
+#include "wharf/inline.h"
 
 /* ---- the mail ---- */
-
-/* Ends the transaction as s says. */
-static wharf_status end_with(wharf_req *req, wharf_status s)
-{
-    if (s == WHARF_OK)
-        return W->db->commit(req);
-    W->db->rollback(req);
-    return s;
-}
 
 /* The address and a new token; the address is empty when nobody has to be asked any more. */
 static wharf_status prepare(wharf_req *req, wharf_str id, wharf_str *ret_address, wharf_str *ret_token)

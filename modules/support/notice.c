@@ -8,6 +8,7 @@
 #include "support.h"
 
 #define W support_host
+#include "wharf/inline.h"
 
 struct mail_text {
     wharf_str id, subject, message, email, category, priority, request_id;
@@ -138,15 +139,6 @@ static wharf_status mark_sent(wharf_req *req, wharf_str id)
 
     return W->db->exec(
         req, "UPDATE support.request SET mailed_at = $2::timestamptz WHERE id = $1::text", args, 2, NULL);
-}
-
-/* Ends the transaction as s says. */
-static wharf_status end_with(wharf_req *req, wharf_status s)
-{
-    if (s == WHARF_OK)
-        return W->db->commit(req);
-    W->db->rollback(req);
-    return s;
 }
 
 /* The text with its links, if it is time. */

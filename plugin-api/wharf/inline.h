@@ -181,7 +181,15 @@ WHARF_INLINE wharf_status query_about(wharf_req *req, const char *sql, wharf_str
     args[1] = val_text(W->req->organization(req));
     return ret_rows ? W->db->query(req, sql, args, 2, ret_rows) : W->db->exec(req, sql, args, 2, NULL);
 }
-/* The same for any statement, in a transaction of its own: of resident jobs, which have none. */
+/* Ends the transaction as s says: commits it, or takes it back and answers s. */
+WHARF_INLINE wharf_status end_with(wharf_req *req, wharf_status s)
+{
+    if (s == WHARF_OK)
+        return W->db->commit(req);
+    W->db->rollback(req);
+    return s;
+}
+/* Any statement, in a transaction of its own: of resident jobs, which have none. */
 WHARF_INLINE wharf_status query_alone(
     wharf_req *req, const char *sql, const wharf_val *args, size_t n, const wharf_rows **ret_rows)
 {
@@ -189,11 +197,7 @@ WHARF_INLINE wharf_status query_alone(
 
     if (s != WHARF_OK)
         return s;
-    s = W->db->query(req, sql, args, n, ret_rows);
-    if (s == WHARF_OK)
-        return W->db->commit(req);
-    W->db->rollback(req);
-    return s;
+    return end_with(req, W->db->query(req, sql, args, n, ret_rows));
 }
 #endif
 
