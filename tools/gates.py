@@ -185,8 +185,17 @@ FOREIGN = ("libpq", "libcurl", "liblua", "libcjson", "libmicrohttpd", "libsodium
 
 
 def gate_symbols():
-    """One defined dynamic symbol, none wanted from the server."""
-    problems = []
+    """One defined dynamic symbol of a plugin, none wanted from the server; and in the kernel each name once: of two with the same name in an
+    archive the linker takes the one that it meets first, without a word."""
+    problems, seen = [], {}
+    kernel = BUILD / "kernel" / "libwharf-kernel.a"
+    for line in sh("nm", "-A", "-g", "--defined-only", str(kernel)).stdout.splitlines():
+        where, _, symbol = line.rsplit(" ", 2)
+        file = where.split(":")[-2]
+        if seen.setdefault(symbol, file) != file:
+            problems.append(f"{symbol} stands in {seen[symbol]} and in {file}")
+    if not seen:
+        problems.append(f"{kernel} has no symbols")
     for so in built_plugins():
         name = so.relative_to(BUILD)
         defined = [l.split()[-1].split("@")[0] for l in sh("nm", "-D", "--defined-only", str(so)).stdout.splitlines()]

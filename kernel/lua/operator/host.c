@@ -102,7 +102,7 @@ static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wha
         return SANDBOX_GIVEN;
     }
     if (!strcmp(name, "http.request") || !strcmp(name, "http.all"))
-        return host_http(st, !strcmp(name, "http.all"), args, ret_text);
+        return hook_http(st, !strcmp(name, "http.all"), args, ret_text);
     if (!strncmp(name, "api.", 4))
         return api_op(st, str_z(name), args, ret_text);
     return host_mistake(

@@ -218,7 +218,7 @@ static enum sandbox_answer answer_all(struct arena *a, struct net_transfer **lis
     return SANDBOX_GIVEN;
 }
 
-enum sandbox_answer host_http(struct hook_state *st, bool all, const struct wharf_json *args, wharf_str *ret_text)
+enum sandbox_answer hook_http(struct hook_state *st, bool all, const struct wharf_json *args, wharf_str *ret_text)
 {
     const struct wharf_json *list = all ? json_get(args, "requests") : NULL;
     struct net_request requests[AT_ONCE];
