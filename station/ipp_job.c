@@ -7,7 +7,7 @@
 
 #include "station.h"
 
-enum { CONNECT_MS = 5000, GONE_S = 120, CREATE_S = 30, POLL_FIRST_MS = 100, POLL_MAX_MS = 5000 };
+enum { CONNECT_MS = 5000, GONE_S = 120, CREATE_S = 30, POLL_FIRST_MS = 100, POLL_MAX_MS = 5000, REASON_MIN = 3 };
 
 static http_t *connect_to(const struct printer *p)
 {
@@ -371,8 +371,10 @@ static void look_at(struct job *j, http_t *h, struct seen *ret)
         ret->state = ippGetInteger(a, 0);
     if ((a = ippFindAttribute(answer, "job-impressions-completed", IPP_TAG_INTEGER)))
         ret->pages = ippGetInteger(a, 0);
-    if ((a = ippFindAttribute(answer, "job-state-message", IPP_TAG_TEXT)))
+    if ((a = ippFindAttribute(answer, "job-state-message", IPP_TAG_TEXT))) {
         snprintf(ret->message, sizeof(ret->message), "%s", ippGetString(a, 0, NULL));
+        text_tidy(ret->message);
+    }
     if ((a = ippFindAttribute(answer, "job-state-reasons", IPP_TAG_KEYWORD))) {
         ret->errors = ippContainsString(a, "job-completed-with-errors");
         ret->waits = ippContainsString(a, "job-incoming") || ippContainsString(a, "job-data-insufficient");
@@ -385,6 +387,7 @@ static void look_at(struct job *j, http_t *h, struct seen *ret)
 static bool settle(struct job *j, const struct seen *s, struct outcome *ret)
 {
     const char *why = s->message[0] ? s->message : s->reason;
+    wharf_str text;
 
     switch (s->state) {
     case IPP_JSTATE_COMPLETED:
@@ -396,7 +399,10 @@ static bool settle(struct job *j, const struct seen *s, struct outcome *ret)
         }
         return true;
     case IPP_JSTATE_ABORTED:
-        outcome_set(ret, "failed", "printer_error", "%.200s", strlen(why) >= 3 ? why : "the printer gave the job up");
+        text = utf8_trim(str_z(why));
+        if (utf8_length(text.p, text.n) < REASON_MIN) /* the server takes no shorter one */
+            text = WHARF_S("the printer gave the job up");
+        outcome_set(ret, "failed", "printer_error", "%.*s", STR_ARG(text));
         return true;
     case IPP_JSTATE_CANCELED:
         outcome_set(ret, "canceled", atomic_load(&j->cancel) ? NULL : "canceled_at_printer", "%s",

@@ -11,6 +11,25 @@ enum { CALL_S = 30, BACK_MS = 500, BACK_MAX_MS = 60000, SUBMIT_TRIES_S = 60 };
 pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER;
 struct job jobs[JOBS_MAX];
 
+void text_tidy(char *text)
+{
+    size_t n = strlen(text), to = 0, step;
+    uint32_t c;
+
+    for (size_t i = 0; i < n; i += step) {
+        size_t good = utf8_step(text + i, n - i, &c);
+
+        step = good ? good : 1;
+        if (!good || c < ' ' || (c >= 0x7f && c < 0xa0)) {
+            text[to++] = good ? ' ' : '?';
+            continue;
+        }
+        memmove(text + to, text + i, step);
+        to += step;
+    }
+    text[to] = 0;
+}
+
 void outcome_set(struct outcome *o, const char *status, const char *code, const char *fmt, ...)
 {
     va_list ap;
@@ -21,6 +40,7 @@ void outcome_set(struct outcome *o, const char *status, const char *code, const 
     va_start(ap, fmt);
     vsnprintf(o->reason, sizeof(o->reason), fmt, ap);
     va_end(ap);
+    text_tidy(o->reason);
 }
 
 /* ---- telling the server ---- */

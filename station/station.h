@@ -180,6 +180,8 @@ struct outcome {
     const char *code; /* reason_code, or NULL */
     char reason[REASON_TEXT];
 };
+/* Makes of what a printer said, in whatever encoding and cut anywhere, well-formed text of one line that the server takes; it does not grow. */
+void text_tidy(char *text);
 void outcome_set(struct outcome *o, const char *status, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* Tells the server the stage; false: the job is not ours any more. */

@@ -167,6 +167,8 @@ def test_more_copies_than_the_printer_makes(server, bus, formats):
 
 @pytest.mark.parametrize("behave, status, more", [
     ("echo 'ERROR: out of toner' >&2; exit 1", "failed", {"reason_code": "printer_error"}),
+    (r"printf 'ERROR: caf\351 %s\n' " + "é" * 90 + " >&2; exit 1", "failed", {"reason_code": "printer_error"}),  # no UTF-8, and more than is kept of it
+    ("echo 'ERROR: éé' >&2; exit 1", "failed", {"reason": "the printer gave the job up"}),  # no reason is so short
     ("sleep 0.3", "completed", {"confidence": "device"}),
 ])
 def test_how_it_ends(shop, behave, status, more):
