@@ -2,8 +2,6 @@
 #include "printing.h"
 #include "stations.gen.h"
 
-enum { REASON_MIN = 3 };
-
 bool job_status_final(wharf_str status)
 {
     return is(status, "completed") || is(status, "failed") || is(status, "canceled") || is(status, "aborted");
@@ -70,19 +68,9 @@ static wharf_status need_station(wharf_req *req, const struct update *u)
                          : W->err->fail(req, "scope_access", "status", "Only the job's print station reports this");
 }
 
-/* In characters, as the definition counts them. */
-static size_t letters(wharf_str s)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < s.n; i++)
-        n += (s.p[i] & 0xc0) != 0x80;
-    return n;
-}
-
 static wharf_status check_reason(wharf_req *req, const struct update *u)
 {
-    if (!is(u->to, "failed") || letters(sent_text(u, PRINT_JOB_REASON)) >= REASON_MIN)
+    if (!is(u->to, "failed") || sent_text(u, PRINT_JOB_REASON).n)
         return WHARF_OK;
     return W->err->fail(req, "validation.failed", "reason", "reason says in 3 to 1023 characters why the job failed");
 }

@@ -89,18 +89,19 @@ static wharf_status check_audience(wharf_req *req, uint32_t op, wharf_rec *new_r
     bool users_sent = W->res->sent(new_rec, PRINT_STATION_ALLOWED_USERS);
     bool all_sent = W->res->sent(new_rec, PRINT_STATION_ALLOW_ALL_USERS);
     bool all = (field_int(new_rec, PRINT_STATION_ALLOW_ALL_USERS) != 0);
-    const wharf_json *empty;
+    const wharf_json *input = users_sent ? W->res->input(new_rec, PRINT_STATION_ALLOWED_USERS) : NULL, *empty;
+    bool removes = input && W->json->type(input) == WHARF_J_OBJECT && W->json->get(input, "remove");
     wharf_status s;
 
     if (users_sent && all)
         return W->err->fail(
             req, "validation.failed", "allowed_users", "allowed_users comes with allow_all_users false");
     if (users_sent) {
-        s = check_users(req, new_rec, W->res->input(new_rec, PRINT_STATION_ALLOWED_USERS));
+        s = check_users(req, new_rec, input);
         if (s != WHARF_OK)
             return s;
     }
-    if (!all && (all_sent || op == WHARF_CREATE) && count_of(new_rec, PRINT_STATION_ALLOWED_USERS) == 0)
+    if (!all && (all_sent || op == WHARF_CREATE) && (removes || count_of(new_rec, PRINT_STATION_ALLOWED_USERS) == 0))
         return W->err->fail(req, "validation.failed", "allow_all_users",
             "allow_all_users false needs somebody in allowed_users: send add or set along with it");
     if (!all || !all_sent || count_of(new_rec, PRINT_STATION_ALLOWED_USERS) == 0)

@@ -87,7 +87,141 @@ def test_devices_see_their_locations_and_their_own_station(fresh):
     d.post(f"{STATIONS}/{own['id']}/sessions", {}, expect=201)
 
 
+def test_names_of_any_alphabet_are_compared(client, location):
+    make_station(client, location["id"], "Étage", display_name="Склад Ö")
+    client.refused("POST", STATIONS, 400, "station.exists", ["name", "display_name"], body=station_body(location["id"], "éTAGE", display_name="сКЛАД ö"))
+    for field in ("name", "display_name"):
+        for empty in ("", " "):
+            client.refused("POST", STATIONS, 400, "validation.failed", [field], body={**station_body(location["id"], "Some"), field: empty})
+
+
+def test_device_tokens_are_any_text_and_no_credential(client, location):
+    make_station(client, location["id"], "Token", device_token="any-random:text")
+    assert client.request("GET", STATIONS, key="any-random:text").status == 401
+    s = make_station(client, location["id"], "Token too", device_token="  é +/= ")
+    assert client.get(f"{STATIONS}/{s['id']}").data["device_token"] == "  é +/= "
+
+
+def test_printers_stay_in_the_order_sent(client, location):
+    s = make_station(client, location["id"], "In order", printers=[printer(n) for n in "CADB"])
+    u = client.post(f"{STATIONS}/{s['id']}", {"printers": [printer(n) for n in "BCEA"]}, expect=200).data
+    for d in (u, client.get(f"{STATIONS}/{s['id']}").data, client.get(f"{STATIONS}?name=In%20order").data[0]):
+        assert [p["name"] for p in d["printers"]] == list("BCEA")
+    assert [p["name"] for p in s["printers"]] == list("CADB") and u == client.get(f"{STATIONS}/{s['id']}").data
+
+
+def test_what_counts_as_a_job_of_a_station(org):
+    s = Shop(org, "Counted")
+    for status in ("queued", "processing", "completed", "failed", "canceled", "aborted", "unreported", "timed_out", "timeout"):
+        org.server.sql("UPDATE stations.print_job SET status = %s WHERE id = %s", status, s.make()["id"])
+    for query, found in (("include_print_jobs_count=true", 2), ("include_print_jobs_count=false", None), ("", None)):
+        listed, = s.client.get(f"{STATIONS}?location_id={s.location['id']}&{query}").data
+        assert listed.get("print_jobs_count") == s.client.get(f"{s.path}?{query}").data.get("print_jobs_count") == found
+
+
+def test_pools_are_of_one_model(org):
+    s = Shop(org, "Models", printer("A", model="M1"), printer("B", model="M2"), printer("C", model="M1"), configuration={"pooling_enabled": True})
+    made = [s.make(print_station_id=s.station["id"], printer_name="B") for _ in range(3)]
+    s.open()
+    assert [(j["id"], j["printer_name"]) for j in s.claim(max=5)] == [(made[0]["id"], "B")]  # the others of its station are no printers for it
+    for name in ("A", "C", "A"):
+        s.make(print_station_id=s.station["id"])
+    assert {j["printer_name"] for j in s.claim(max=5)} == {"A", "C"}
+
+
+def test_values_of_printers_at_their_limits(client, location):
+    for values in ({"speed": "s" * 32, "type": "t" * 64, "port": 1, "priority": 1000}, {"dpi": "203", "port": 65535, "priority": 1}):
+        s = make_station(client, location["id"], f"Limits {values['port']}", printers=[printer(configuration=values)])
+        assert {k: s["printers"][0]["configuration"][k] for k in values} == values
+
+
+def test_printers_that_went_are_kept_for_their_jobs(org):
+    s = Shop(org, "Kept", printer("A", model="Gone"), printer("B"))
+    a = s.station["printers"][0]["id"]
+    done = s.make(print_station_id=s.station["id"], printer_name="A")
+    s.update(done, status="completed")
+    s.client.post(s.path, {"printers": [printer("B")]}, expect=200)
+    assert org.server.sql("SELECT name, deleted_at IS NOT NULL FROM stations.printer WHERE id = %s", a) == [("A", True)]
+    assert s.get(done)["printer"] == {"id": a, "name": "A", "model": "Gone"} and s.client.get(f"{JOBS}?printer_id={a}").ids == [done["id"]]
+
+
+def test_a_refused_update_leaves_all_as_it_was(org):
+    s = Shop(org, "Refused", printer("A"), printer("B"))
+    other = make_station(s.client, s.location["id"], "Taken")
+    waits = s.make(print_station_id=s.station["id"], printer_name="A")
+    for change, code, errors in (({"name": "taken"}, "station.exists", ["name"]), ({"printers": [printer("B"), {**printer("C"), "id": other["printers"][0]["id"]}]},
+                                                                                  "validation.failed", ["printers.1.id"])):
+        s.client.refused("POST", s.path, 400, code, errors, body={"printers": [printer("B")], **change})
+        assert s.client.get(s.path).data["printers"] == s.station["printers"] and s.get(waits) == waits and s.told(waits) == ["created"]
+
+
+def test_no_flag_is_called_custom(client, location):
+    for name in ("custom", "page_size_custom", "page_size_a4", "A4"):
+        body = station_body(location["id"], "Flags", printers=[printer(page_size={name: True})])
+        client.refused("POST", STATIONS, 400, "validation.failed", [f"printers.0.page_size.{name}"], body=body)
+
+
+def test_who_may_print_is_named_where_it_is_wrong(fresh):
+    c = fresh.client()
+    a, b = make_location(c, "A")["id"], make_location(c, "B")["id"]
+    one, two, off, away = fresh.user(), fresh.user(), fresh.user(), fresh.user(locations=[b])
+    s = make_station(c, a, "Who", allow_all_users=False, allowed_users=[one, off])
+    fresh.server.sql("UPDATE org.user SET status = 'disabled' WHERE id = %s", off)
+
+    def no(errors, **body):
+        c.refused("POST", f"{STATIONS}/{s['id']}", 400, "validation.failed", errors, body=body)
+
+    def who(**body):
+        return c.post(f"{STATIONS}/{s['id']}", body, expect=200).data["allowed_users"]
+    for verb in ("add", "set"):
+        for bad in (off if verb == "set" else away, away, "user_0000000000000000000000"):
+            no([f"allowed_users.{verb}.2"], allowed_users={verb: [two, one, bad]})
+    for verbs in (("add", "remove"), ("add", "set"), ("remove", "set"), ("add", "remove", "set"), ()):
+        no(["allowed_users"], allowed_users={v: [two] for v in verbs})
+    assert who() == [one, off] and who(allowed_users={"remove": [off]}) == [one]
+    assert who(allowed_users={"add": [one, two]}) == [one, two]
+    no(["allow_all_users"], allow_all_users=False, allowed_users={"remove": [one]})  # comes with add or set
+    assert who(allow_all_users=True) == []
+    no(["allowed_users"], allowed_users={"set": [one]})
+    no(["allow_all_users"], allow_all_users=False, allowed_users={"set": []})
+    assert who(allow_all_users=False, allowed_users={"set": [two]}) == [two]
+
+
+def test_lists_of_stations_say_what_they_are(client, location):
+    make_station(client, location["id"], "Listed")
+    a = client.get(f"{STATIONS}?name=Listed")
+    assert a.message and a.pagination == {"page": 1, "limit": 20, "has_more": False} and a.data[0]["location_id"] == location["id"]
+    assert (a.data[0]["name"], a.data[0]["display_name"], a.data[0]["status"]) == ("Listed", "Display Listed", "online")
+
+
+def test_stations_and_jobs_are_no_resources_of_batches_and_exports(client):
+    for resource in ("print_station", "print_job"):
+        client.refused("POST", "/v1/batches", 400, "validation.failed", ["resource"], body={"resource": resource, "action": "merge", "data": [{"name": "x"}]})
+        client.refused("POST", "/v1/exports", 400, "validation.failed", ["resource"], body={"resource": resource, "options": {}})
+
+
 # ---- section 6: jobs ----
+
+def test_jobs_at_stations_out_of_reach(org, shop):
+    near = org.client(locations=[make_location(shop.client, "Near")["id"]])
+    near.refused("POST", JOBS, 403, "location_access", [shop.location["id"]], body={"print_station_id": shop.station["id"], "data": b64(pdf())})
+    near.refused("POST", f"{JOBS}/{shop.make()['id']}", 403, "location_access", [shop.location["id"]], body={"status": "canceled"})
+
+
+def test_removed_and_changed_fields_of_configuration(shop):
+    body = {"location_id": shop.location["id"], "data": b64(pdf()), "configuration": {"reverse_order": False}}
+    shop.client.refused("POST", JOBS, 400, "validation.failed", ["configuration.reverse_order"], body=body, headers={"Prefer": "handling=strict"})
+    body["configuration"] = {"scaling": 2}
+    assert shop.client.request("POST", JOBS, body=body, expect=201, headers={"Prefer": "handling=strict"}).data["configuration"]["scaling"] == 2
+
+
+def test_custom_sizes_are_asked_for_in_full(shop):
+    named = {"print_station_id": shop.station["id"], "printer_id": shop.station["printers"][0]["id"], "custom_dimensions": {"width": 3, "height": 3}}
+    shop.refuse(400, "validation.failed", ["printer_name"], configuration={"paper_size": "page_size_custom"}, **named)
+    shop.refuse(400, "validation.failed", ["custom_dimensions"], configuration={"paper_size": "label_4x6"}, **named)
+    d = shop.make()
+    shop.client.refused("POST", f"{JOBS}/{d['id']}/reprint", 400, "validation.failed", ["custom_dimensions", "print_station_id", "printer_name"],
+                        body={"configuration": {"paper_size": "page_size_custom"}})
 
 @pytest.mark.parametrize("sent, kept", [(0.25, 0.25), (3, 3), (3.0, 3), (0.33333, 0.3333), (1.00005, 1.0001), (2.99999, 3), (1, 1)])
 def test_scaling_has_four_decimals(shop, sent, kept):
@@ -200,7 +334,11 @@ def test_timeout_of_older_versions_is_timed_out(shop):
     shop.org.server.sql("UPDATE stations.print_job SET status = 'timeout' WHERE id = %s", d["id"])
     assert shop.get(d)["status"] == "timed_out"
     assert d["id"] in shop.client.get(JOBS + "?status=timed_out&limit=100").ids
+    assert d["id"] not in shop.client.get(JOBS + "?status=queued&limit=100").ids
     shop.client.refused("GET", JOBS + "?status=timed_out,timeout", 400, "param.invalid", ["status"])
+    done = shop.update(d, status="completed")  # as any other whose end nobody knew
+    assert (done["status"], done["confidence"]) == ("completed", "operator")
+    assert shop.org.events(d["id"], "print_job.completed")[0][1]["previous_status"] == "timed_out"
 
 
 @pytest.mark.parametrize("reason", [None, "ran out of sight"])
@@ -209,6 +347,14 @@ def test_unreported_takes_a_reason_or_none(shop, reason):
     shop.update(d, status="processing")
     done = shop.update(d, status="unreported", **({"reason": reason} if reason else {}))
     assert (done["status"], done["reason"], done["confidence"]) == ("unreported", reason, None) and shop.told(d)[-1] == "unreported"
+
+
+@pytest.mark.parametrize("reason", ["ab", "x" * 1024, " a "])
+def test_reasons_are_sentences_whatever_they_are_for(shop, reason):
+    d = shop.make()
+    shop.update(d, status="processing")
+    shop.no(d, 400, "validation.failed", ["reason"], status="unreported", reason=reason)
+    assert shop.get(d)["status"] == "processing"
 
 
 @pytest.mark.parametrize("reason, good", [("abc", True), ("x" * 1023, True), ("é" * 1023, True), ("éé", False), ("ab", False), ("   ", False), ("a  ", False)])

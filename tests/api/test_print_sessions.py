@@ -171,6 +171,20 @@ def test_offline(org, clock):
     assert s.client.get(s.path).data["status"] == "online"
 
 
+def test_who_never_had_a_session_is_as_it_says(org, clock):
+    """Also when it reports jobs, and nobody hears of it for long."""
+    s, managed = Shop(org, "Silent"), Shop(org, "Managed")
+    managed.open()
+    s.update(s.make(), status="completed")
+    clock(200)
+    until(lambda: managed.client.get(managed.path).data["status"] == "offline")  # the watch has looked
+    assert s.client.get(s.path).data["status"] == "online"
+    s.client.post(s.path, {"status": "offline"}, expect=200)
+    s.update(s.make(print_station_id=s.station["id"]), status="processing")
+    assert s.client.get(s.path).data["status"] == "offline"
+    assert [e[1]["cause"] for e in org.events(s.station["id"], "print_station.status_changed")] == ["client"]
+
+
 def test_a_server_that_starts_gives_stations_time(org, server, clock):
     s = Shop(org, "Grace")
     s.open()

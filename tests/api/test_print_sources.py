@@ -30,6 +30,7 @@ def world(tmp_path_factory):
         "/inside": redirect(f"https://127.0.0.2:{w.forbidden.port}/label.pdf"), "/metadata": redirect("https://169.254.169.254/latest"),
         "/plain": redirect("http://docs.example.test/label.pdf"), "/private": redirect(f"https://private.example.test:{w.forbidden.port}/"),
         "/large": lambda h: h.answer(200, b"%PDF-", Content_Length=(25 << 20) + 1), "/image": lambda h: h.answer(200, padded),
+        "/fits": lambda h: h.answer(200, padded[:10_000_000]), "/just": lambda h: h.answer(200, padded[:10_000_001]), "/thick.pdf": lambda h: h.answer(200, pdf() + bytes(10_000_001)),
         "/never": lambda h: time.sleep(14), "/zip": lambda h: h.answer(200, b"PK\3\4" + bytes(60)), "/empty": lambda h: h.answer(200, b""),
     }, authority.server_context("web", HOST))
     w.server = Server("--modules", "org,locations,stations", "--set", "environment=test", "--set", f"net.ca_file={authority.file}",
@@ -54,6 +55,14 @@ def test_a_document_by_url(world):
         job = world.shop.make(data=url(world, path))
         assert job["document"]["content_type"] == "application/pdf" and job["document"]["sha256"] == hashlib.sha256(pdf()).hexdigest()
         assert box(world.shop.paper(job)) == [(288, 432)]
+
+
+def test_how_large_an_image_by_url_may_be(world):
+    size = {"configuration": {"paper_size": "label_4x6"}}
+    assert world.shop.make(data=url(world, "/fits"), **size)["document"]["size"] == 10_000_000
+    world.shop.refuse(400, "file.too_large", ["data"], data=url(world, "/just"), **size)
+    assert world.shop.make(data=url(world, "/thick.pdf"))["document"]["size"] > 10_000_001  # no image
+    assert world.shop.make(png(4, 4, 4) + bytes(10_000_001), **size)["document"]["size"] > 10_000_001  # not by URL
 
 
 @pytest.mark.parametrize("path, status, code", [
