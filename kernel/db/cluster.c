@@ -25,6 +25,7 @@
 enum {
     SOCKET_DIR_MAX = 90, /* + "/.s.PGSQL.5432" must fit sun_path, and PostgreSQL's limit of 107 */
     POLL_US = 5000,
+    LEFT_US = 100000, /* between two starts beside what is left of a killed server */
     ORPHAN_WAIT_S = 60,
     STOP_FAST_S = 60,
     STOP_NOW_S = 10,
@@ -320,6 +321,20 @@ static bool wait_ready(struct cluster *c, wharf_str *ret_error)
     return ready;
 }
 
+/* What is left of a killed server holds its shared memory until each of its processes has seen that the first one is gone. */
+static bool launch_until_ready(struct cluster *c, wharf_str *ret_error)
+{
+    for (long waited = 0; launch(c); waited += LEFT_US) {
+        if (wait_ready(c, ret_error))
+            return true;
+        if (waited >= ORPHAN_WAIT_S * 1000000L || !strstr(ret_error->p, "shared memory block"))
+            return false;
+        pause_us(LEFT_US);
+    }
+    *ret_error = arena_printf(c->a, "%s/postgres can't be started: %s", c->place.bin, strerror(errno));
+    return false;
+}
+
 static const char *conninfo_of(const char *socket_dir, struct arena *a)
 {
     return arena_printf(a, "host='%s' port=5432 user=wharf dbname=wharf", socket_dir).p;
@@ -336,12 +351,7 @@ struct cluster *cluster_start(const char *data_dir, struct arena *a, wharf_str *
         return NULL;
     if (!clear_orphan(c, ret_error) || !make_socket_dir(c, ret_error))
         return NULL;
-    if (!launch(c)) {
-        *ret_error = arena_printf(a, "%s/postgres can't be started: %s", c->place.bin, strerror(errno));
-        cluster_stop(c);
-        return NULL;
-    }
-    if (!wait_ready(c, ret_error)) {
+    if (!launch_until_ready(c, ret_error)) {
         cluster_stop(c);
         return NULL;
     }

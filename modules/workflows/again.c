@@ -99,7 +99,7 @@ wharf_status run_again_route(wharf_req *req, void *arg)
         .pinned = is(json_text(body, "version"), "same") ? field_int(run, WORKFLOW_RUN_VERSION) : 0,
         .input = W->json->result_text(input)};
     W->json->open(rows, NULL, '[');
-    queue_put(req, rows, &q, &id);
+    run_queue_put(req, rows, &q, &id);
     s = queue_commit(req, rows, 1);
     return s == WHARF_OK ? show(req, id, 202, "Workflow run is queued") : s;
 }

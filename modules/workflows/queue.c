@@ -39,7 +39,7 @@ static wharf_str problem_text(wharf_req *req, const struct queued *q)
     return W->json->result_text(out);
 }
 
-void queue_put(wharf_req *req, wharf_out *rows, const struct queued *q, wharf_str *ret_id)
+void run_queue_put(wharf_req *req, wharf_out *rows, const struct queued *q, wharf_str *ret_id)
 {
     wharf_str id = W->req->new_id(req, "wkf_run");
 
@@ -436,7 +436,7 @@ wharf_status queue_work(wharf_req *req, void *arg)
 }
 
 /* Whatever was not asked for, because a server ended in between, is asked for within a minute. */
-wharf_status queue_sweep(wharf_req *req, void *arg)
+wharf_status run_queue_sweep(wharf_req *req, void *arg)
 {
     static const char sql[] = "SELECT * FROM workflows.sweep()";
     const wharf_rows *rows;

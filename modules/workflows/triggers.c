@@ -208,7 +208,7 @@ static void put_run(
         q.skipped = "workflow.depth_exceeded";
         q.why = "workflows caused each other five times in a row";
     }
-    queue_put(req, rows, &q, NULL);
+    run_queue_put(req, rows, &q, NULL);
 }
 
 wharf_status event_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg)

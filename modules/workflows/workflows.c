@@ -156,7 +156,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         events->step(d, &step);
     api->job(d, "work", queue_work, NULL, WHARF_S(WORK_POLICY));
     api->job(d, "expire", runs_expire, NULL, WHARF_S("{\"every\": \"15m\", \"transaction\": \"own\"}"));
-    api->job(d, "sweep", queue_sweep, NULL, WHARF_S("{\"every\": \"1m\", \"transaction\": \"own\"}"));
+    api->job(d, "sweep", run_queue_sweep, NULL, WHARF_S("{\"every\": \"1m\", \"transaction\": \"own\"}"));
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &workflow);
     api->resource(d, &run);

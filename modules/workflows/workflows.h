@@ -124,10 +124,10 @@ struct queued {
     const char *skipped, *why; /* code and message, or NULL */
 };
 /* An open array of them, for queue_commit(). ret_id may be NULL. */
-void queue_put(wharf_req *req, wharf_out *rows, const struct queued *q, wharf_str *ret_id);
+void run_queue_put(wharf_req *req, wharf_out *rows, const struct queued *q, wharf_str *ret_id);
 /* In the request's transaction: closes the array, adds its n runs, and asks for the job. */
 wharf_status queue_commit(wharf_req *req, wharf_out *rows, size_t n);
-wharf_handler queue_work, queue_sweep;
+wharf_handler queue_work, run_queue_sweep;
 /* The key of the concurrency rule for a resource; empty: none. */
 wharf_str queue_order_key(wharf_req *req, const wharf_json *options, wharf_str resource_type, wharf_str resource_id);
 

@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -262,6 +263,30 @@ def test_power_cut(folder):
     s = Server(folder)
     assert s.get()
     s.end()
+
+
+def test_power_cut_that_leaves_something(folder):
+    """A process of the killed PostgreSQL that lives on holds its memory: the next start waits until it is gone."""
+    folder.mkdir()
+    s = Server(folder)
+    postgres = s.database_pid()
+    left = next(int(p.name) for p in pathlib.Path("/proc").glob("[0-9]*") if parent_of(p) == postgres and b"checkpointer" in (p / "cmdline").read_bytes())
+    os.kill(left, signal.SIGSTOP)
+    for pid in [s.process.pid, postgres, *(pid for pid, _, _ in s.workers().values())]:
+        os.kill(pid, signal.SIGKILL)
+    s.process.wait()
+    s.process.stdout.close()
+    threading.Timer(2, os.kill, (left, signal.SIGCONT)).start()
+    s = Server(folder)
+    assert s.get()
+    s.end()
+
+
+def parent_of(proc):
+    try:
+        return int((proc / "stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return 0
 
 
 def test_commands_without_a_server(folder):
