@@ -120,13 +120,13 @@ def test_what_counts_as_a_job_of_a_station(org):
 
 
 def test_pools_are_of_one_model(org):
-    s = Shop(org, "Models", printer("A", model="M1"), printer("B", model="M2"), printer("C", model="M1"), configuration={"pooling_enabled": True})
-    made = [s.make(print_station_id=s.station["id"], printer_name="B") for _ in range(3)]
+    s = Shop(org, "Models", printer("A", model="M1"), printer("B", model="M2", page_size={"a4": True}), printer("C", model="M1"), configuration={"pooling_enabled": True})
+    sheets, labels = [s.make(pdf(8.27, 11.69)) for _ in range(3)], [s.make() for _ in range(3)]
+    assert [j["printer"]["model"] for j in sheets + labels] == ["M2"] * 3 + ["M1"] * 3 and all(j["pool"] for j in sheets + labels)
     s.open()
-    assert [(j["id"], j["printer_name"]) for j in s.claim(max=5)] == [(made[0]["id"], "B")]  # the others of its station are no printers for it
-    for name in ("A", "C", "A"):
-        s.make(print_station_id=s.station["id"])
-    assert {j["printer_name"] for j in s.claim(max=5)} == {"A", "C"}
+    got = {j["id"]: j["printer_name"] for j in s.claim(max=6)}
+    assert set(got) == {sheets[0]["id"], labels[0]["id"], labels[1]["id"]} and got[sheets[0]["id"]] == "B"
+    assert {got[j["id"]] for j in labels[:2]} == {"A", "C"}
 
 
 def test_values_of_printers_at_their_limits(client, location):
