@@ -1,5 +1,6 @@
 /* call.c - one call: reads what the parent wants, runs it in a fresh sandbox, tells how it ended. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,6 +12,13 @@
 #include "util/time.h"
 
 enum { FILES_MAX = 32, ARENA = 64 << 20 };
+
+/* Code of the files of the last call, for the next one of a process that is kept: made here from these texts, and taken for equal texts only. */
+static struct kept {
+    char *text;
+    size_t n;
+    struct sandbox_code code;
+} kept[FILES_MAX];
 
 struct run {
     const struct wharf_json *call;
@@ -32,6 +40,19 @@ static int64_t cpu_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+static struct sandbox_code *code_for(size_t i, wharf_str text)
+{
+    struct kept *k = &kept[i];
+
+    if (k->text && k->n == text.n && !memcmp(k->text, text.p, text.n))
+        return &k->code;
+    free(k->text);
+    free(k->code.p);
+    *k = (struct kept){.text = cell_alloc(text.n), .n = text.n};
+    memcpy(k->text, text.p, text.n);
+    return &k->code;
+}
+
 static bool read_files(struct run *r)
 {
     const struct wharf_json *files = json_get(r->call, "files");
@@ -42,7 +63,10 @@ static bool read_files(struct run *r)
 
         if (r->n_files == FILES_MAX || !name.n || name.n > SANDBOX_NAME_MAX)
             return false;
-        r->files[r->n_files++] = (struct sandbox_file){.name = name.p, .text = json_text_or(f, "text", "")};
+        r->files[r->n_files] = (struct sandbox_file){.name = name.p, .text = json_text_or(f, "text", "")};
+        if (json_bool_or(r->call, "kept", false))
+            r->files[r->n_files].code = code_for(r->n_files, r->files[r->n_files].text);
+        r->n_files++;
     }
     return r->n_files > 0;
 }

@@ -294,6 +294,15 @@ static void leave(const struct cell_task *task, const char *arg)
     _exit((int)strtol(arg, NULL, 10));
 }
 
+/* What was said to this process before, and what it remembers from now on. */
+static void mark(const struct cell_task *task, const char *arg)
+{
+    static char before[64];
+
+    cell_result(before, strlen(before));
+    snprintf(before, sizeof(before), "%s", arg);
+}
+
 static void crash(const struct cell_task *task, const char *arg)
 {
     abort();
@@ -308,7 +317,7 @@ static const struct probe probes[] = {{"echo", echo}, {"fail", fail}, {"no_answe
     {"truncate_fd", truncate_fd}, {"only_these", only_these}, {"give_fds", give_fds}, {"flood", flood},
     {"flood_blocks", flood_blocks}, {"huge_frame", huge_frame}, {"large_frame", large_frame},
     {"half_frame", half_frame}, {"half_head", half_head}, {"wrong_type", wrong_type}, {"wrong_id", wrong_id},
-    {"two_results", two_results}, {"close_socket", close_socket}, {"leave", leave}, {"abort", crash}};
+    {"two_results", two_results}, {"close_socket", close_socket}, {"leave", leave}, {"mark", mark}, {"abort", crash}};
 
 static void call(const struct cell_task *task)
 {

@@ -25,6 +25,7 @@ struct cell_kind {
     const char *name; /* "probe": the program wharf-cell-probe */
     unsigned min, max; /* processes kept ready; processes at most */
     unsigned calls; /* calls after which a process is replaced; 1: a fresh one for every call */
+    unsigned owned_calls; /* the same for calls that name an owner; 0: as calls */
     unsigned memory_mib; /* address space of a process (not under the address sanitizer) */
     unsigned growth_mib; /* a process that ever held more is replaced after its call; 0: not looked at */
     unsigned cpu_s; /* CPU time of a process over all its calls: a backstop for what nobody waits for */
@@ -47,8 +48,13 @@ struct cell_pool *cell_pool_new(const struct cell_kind *kind, const char *dir);
 void cell_pool_free(struct cell_pool *p);
 void cell_pool_counts(struct cell_pool *p, struct cell_counts *ret_counts);
 
+enum { CELL_OWNER_MAX = 160 };
+
 struct cell_call {
     wharf_str payload;
+    /* Whose work it is. A process that served a call of an owner serves this owner alone from then on, so that who took it over sees
+     * what is the owner's and nothing else. Empty: nobody's, and only such calls meet in a process. Longer than CELL_OWNER_MAX: empty. */
+    wharf_str owner;
     const int *fds; /* regular files and memfds, of any access mode: reopened read-only, with an offset of their own */
     size_t n_fds; /* at most FRAME_FDS_MAX */
     int64_t deadline_us; /* the whole run must have ended; 0: only quiet_us holds */
@@ -84,6 +90,8 @@ int cell_run_fd(const struct cell_run *r); /* or -1 after the end */
 int64_t cell_run_due_us(const struct cell_run *r);
 /* Ends the run from another thread, while its owner has not ended it. [any] */
 void cell_run_cancel(struct cell_run *r);
+/* The process serves no further call, whatever the kind says. */
+void cell_run_spoil(struct cell_run *r);
 /* Gives the process back; one that has not ended its run is killed. NULL is accepted. */
 void cell_run_end(struct cell_run *r);
 

@@ -60,7 +60,10 @@ static void start_one(struct cell_pool *p)
 
 static void start_missing(struct cell_pool *p)
 {
-    unsigned wanted = p->waiting > p->n_idle + p->n_starting ? p->waiting - p->n_idle - p->n_starting : 0, live = 0;
+    /* who comes next finds one that is nobody's, while there is room */
+    unsigned fresh = p->n_idle - p->n_owned + p->n_starting, live = 0,
+             asked = p->waiting + (p->kind.owned_calls ? (p->kind.min + 1) / 2 : 0),
+             wanted = asked > fresh ? asked - fresh : 0;
 
     for (const struct cell *c = p->all; c; c = c->next)
         live += c->state != CELL_DYING;
@@ -110,17 +113,12 @@ static void hear_hello(struct cell_pool *p, struct cell *c)
     c->below = p->idle;
     p->idle = c;
     p->n_idle++;
-    pthread_cond_signal(&p->freed);
+    pthread_cond_broadcast(&p->freed);
 }
 
 static void leave_idle(struct cell_pool *p, struct cell *c)
 {
-    struct cell **at = &p->idle;
-
-    while (*at != c)
-        at = &(*at)->below;
-    *at = c->below;
-    p->n_idle--;
+    cell_pool_unlist(p, c);
     c->state = CELL_DYING;
     cell_kill(c);
 }
@@ -136,7 +134,7 @@ static void look_after(struct cell_pool *p, int64_t now)
         if (c->state == CELL_STARTING && (p->stopping || now - c->since_us > HELLO_LIMIT_US)) {
             not_started(p, c, "it was not ready in 5 s");
         } else if (c->state == CELL_IDLE &&
-                   (p->stopping || (live > p->kind.min && p->kind.idle_s &&
+                   (p->stopping || ((live > p->kind.min || c->owner[0]) && p->kind.idle_s &&
                                        now - c->since_us > (int64_t)p->kind.idle_s * SECOND))) {
             leave_idle(p, c);
             live--;

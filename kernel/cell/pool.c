@@ -90,36 +90,93 @@ static bool is_quiet(const struct cell *c)
     return recv(c->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
-struct cell *cell_pool_take(struct cell_pool *p, int64_t give_up_us, char *reason, size_t size)
+void cell_pool_unlist(struct cell_pool *p, struct cell *c)
+{
+    struct cell **at = &p->idle;
+
+    while (*at != c)
+        at = &(*at)->below;
+    *at = c->below;
+    p->n_idle--;
+    p->n_owned -= c->owner[0] != 0;
+}
+
+static void retire(struct cell_pool *p, struct cell *c)
+{
+    c->state = CELL_DYING;
+    cell_kill(c);
+    cell_pool_wake(p);
+}
+
+/* Of the idle ones that of this owner, else one of nobody; *ret_other: the longest idle one that is neither. */
+static struct cell *find_idle(const struct cell_pool *p, const char *owner, struct cell **ret_other)
+{
+    struct cell *fresh = NULL;
+
+    *ret_other = NULL;
+    for (struct cell *c = p->idle; c; c = c->below) {
+        if (!strcmp(c->owner, owner) && owner[0])
+            return c;
+        if (c->owner[0])
+            *ret_other = c;
+        else if (!fresh)
+            fresh = c;
+    }
+    return fresh;
+}
+
+static bool is_full(const struct cell_pool *p)
+{
+    unsigned live = 0;
+
+    for (const struct cell *c = p->all; c; c = c->next)
+        live += c->state != CELL_DYING;
+    return live >= p->kind.max;
+}
+
+/* Takes what is there; with none, makes room for one where others' stand idle. */
+static struct cell *take_idle(struct cell_pool *p, const char *owner)
+{
+    struct cell *other, *c = find_idle(p, owner, &other);
+
+    if (!c && other && is_full(p)) {
+        cell_pool_unlist(p, other);
+        retire(p, other);
+    }
+    if (!c)
+        return NULL;
+    cell_pool_unlist(p, c);
+    c->state = CELL_BUSY;
+    if (is_quiet(c))
+        return c;
+    retire(p, c);
+    return NULL;
+}
+
+struct cell *cell_pool_take(struct cell_pool *p, wharf_str owner, int64_t give_up_us, char *reason, size_t size)
 {
     struct timespec until = {give_up_us / 1000000, give_up_us % 1000000 * 1000};
+    char whose[CELL_OWNER_MAX + 1] = "";
+    struct cell_waiter self = {.owner = whose}, **at;
     struct cell *c = NULL;
     int e = 0;
 
+    if (owner.n <= CELL_OWNER_MAX && owner.n)
+        snprintf(whose, sizeof(whose), "%.*s", (int)owner.n, owner.p);
     pthread_mutex_lock(&p->lock);
     p->waiting++;
-    while (!c && !p->stopping && e != ETIMEDOUT) {
-        if (!p->idle) {
-            cell_pool_wake(p);
-            e = pthread_cond_timedwait(&p->freed, &p->lock, &until);
-            if (e == ETIMEDOUT && p->idle)
-                e = 0;
-            continue;
-        }
-        c = p->idle;
-        p->idle = c->below;
-        p->n_idle--;
-        c->state = CELL_BUSY;
-        if (!is_quiet(c)) {
-            c->state = CELL_DYING;
-            cell_kill(c);
-            cell_pool_wake(p);
-            c = NULL;
-        }
+    self.next = p->waiters;
+    p->waiters = &self;
+    while (!p->stopping && !(c = take_idle(p, whose)) && e != ETIMEDOUT) {
+        cell_pool_wake(p);
+        e = pthread_cond_timedwait(&p->freed, &p->lock, &until);
     }
+    for (at = &p->waiters; *at != &self;)
+        at = &(*at)->next;
+    *at = self.next;
     p->waiting--;
-    if (c)
-        c->calls++;
+    if (c && ++c->calls)
+        memcpy(c->owner, whose, sizeof(whose));
     else if (p->problem[0])
         snprintf(reason, size, "%s can't be started: %s", p->program, p->problem);
     else
@@ -128,21 +185,38 @@ struct cell *cell_pool_take(struct cell_pool *p, int64_t give_up_us, char *reaso
     return c;
 }
 
+/* Somebody else waits, and nothing comes for him: an owner that gives back and takes again would keep all for itself. */
+static bool others_wait(const struct cell_pool *p, const struct cell *c)
+{
+    unsigned others = 0, coming = p->n_starting + p->n_idle - p->n_owned;
+
+    if (!c->owner[0])
+        return false;
+    for (const struct cell_waiter *w = p->waiters; w; w = w->next)
+        others += strcmp(w->owner, c->owner) != 0;
+    for (const struct cell *d = p->all; d && others > coming; d = d->next)
+        coming += d->state == CELL_DYING;
+    return others > coming && is_full(p);
+}
+
 void cell_pool_give(struct cell_pool *p, struct cell *c, bool healthy)
 {
-    bool worn = c->calls >= p->kind.calls || (p->kind.growth_mib && c->peak_kib / 1024 > p->kind.growth_mib);
+    unsigned calls = c->owner[0] && p->kind.owned_calls ? p->kind.owned_calls : p->kind.calls;
+    bool worn = c->calls >= calls || (p->kind.growth_mib && c->peak_kib / 1024 > p->kind.growth_mib);
 
+    pthread_mutex_lock(&p->lock);
+    worn = worn || others_wait(p, c);
     if (!healthy || worn)
         cell_kill(c);
-    pthread_mutex_lock(&p->lock);
     if (healthy && !worn && !p->stopping) {
         c->state = CELL_IDLE;
         c->since_us = clock_monotonic_us();
         c->below = p->idle;
         p->idle = c;
         p->n_idle++;
+        p->n_owned += c->owner[0] != 0;
         if (p->waiting)
-            pthread_cond_signal(&p->freed);
+            pthread_cond_broadcast(&p->freed); /* not everybody can take it */
         pthread_mutex_unlock(&p->lock);
         return;
     }

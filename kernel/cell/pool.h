@@ -25,8 +25,14 @@ struct cell {
     unsigned calls;
     uint32_t call_id;
     uint32_t peak_kib; /* as it says itself */
+    char owner[CELL_OWNER_MAX + 1]; /* whose calls it serves; empty: it may still become anybody's */
     int64_t since_us; /* start, then last use */
     struct frame_reader reader;
+};
+
+struct cell_waiter { /* on the stack of who waits for a process */
+    struct cell_waiter *next;
+    const char *owner;
 };
 
 struct cell_pool {
@@ -38,7 +44,8 @@ struct cell_pool {
     int wake_fd; /* eventfd that the keeper polls */
     bool stopping;
     struct cell *all, *idle; /* idle: last used first */
-    unsigned n_all, n_starting, n_idle, waiting;
+    struct cell_waiter *waiters;
+    unsigned n_all, n_starting, n_idle, n_owned, waiting; /* n_owned: of the idle ones */
     unsigned failures; /* starts that failed in a row */
     int64_t retry_us; /* no start before */
     char problem[200]; /* why the last start failed, or empty */
@@ -47,8 +54,8 @@ struct cell_pool {
 
 void *cell_keeper(void *pool);
 void cell_pool_wake(struct cell_pool *p);
-/* Takes an idle process until give_up_us, waiting while all are busy. NULL and a reason. */
-struct cell *cell_pool_take(struct cell_pool *p, int64_t give_up_us, char *reason, size_t size);
+/* Takes an idle process that is the owner's, else one that is nobody's, until give_up_us, waiting while there is none. NULL and a reason. */
+struct cell *cell_pool_take(struct cell_pool *p, wharf_str owner, int64_t give_up_us, char *reason, size_t size);
 /* healthy: it may serve again; else it was killed or is to be killed, and the keeper reaps it. */
 void cell_pool_give(struct cell_pool *p, struct cell *c, bool healthy);
 void cell_pool_count(struct cell_pool *p, enum cell_status status);
@@ -56,6 +63,8 @@ void cell_pool_count(struct cell_pool *p, enum cell_status status);
 /* Starts the program. 0, or an errno. On 0 pid, pidfd and sock are set. */
 int cell_launch(const struct cell_pool *p, struct cell *c);
 void cell_kill(const struct cell *c);
+/* Out of the list of idle ones, by who holds the lock. */
+void cell_pool_unlist(struct cell_pool *p, struct cell *c);
 /* Waits for the end of a process whose socket is closed: its wait status as siginfo code and status. False: it goes on living. */
 bool cell_wait_end(const struct cell *c, int limit_ms, int *ret_code, int *ret_status);
 

@@ -25,7 +25,7 @@ struct cell_run {
     struct cell *cell; /* NULL: it never had one, or gave it back */
     int64_t deadline_us, quiet_us;
     int64_t heard_us; /* since when the next frame is waited for */
-    bool over, asked, waiting;
+    bool over, asked, waiting, spoilt;
     atomic_bool canceled;
     struct cell_result result;
 };
@@ -198,7 +198,7 @@ struct cell_run *cell_run_start(struct cell_pool *p, const struct cell_call *cal
         finish(r, CELL_UNAVAILABLE, "a call has at most 4 descriptors and 64 MiB, and a deadline or a longest silence");
         return r;
     }
-    r->cell = cell_pool_take(p, now + call->wait_us, r->result.reason, sizeof(r->result.reason));
+    r->cell = cell_pool_take(p, call->owner, now + call->wait_us, r->result.reason, sizeof(r->result.reason));
     if (!r->cell) {
         finish(r, CELL_UNAVAILABLE, r->result.reason);
         return r;
@@ -324,6 +324,11 @@ void cell_run_cancel(struct cell_run *r)
         cell_kill(r->cell);
 }
 
+void cell_run_spoil(struct cell_run *r)
+{
+    r->spoilt = true;
+}
+
 void cell_run_end(struct cell_run *r)
 {
     if (!r)
@@ -331,7 +336,7 @@ void cell_run_end(struct cell_run *r)
     finish(r, CELL_CANCELED, "the run was given up");
     if (r->cell) {
         const struct frame_reader *in = &r->cell->reader;
-        bool healthy = r->result.status <= CELL_FAILED && !atomic_load(&r->canceled);
+        bool healthy = r->result.status <= CELL_FAILED && !r->spoilt && !atomic_load(&r->canceled);
 
         /* what it sent after its result belongs to nobody */
         cell_pool_give(r->pool, r->cell, healthy && in->at == in->n);

@@ -14,12 +14,24 @@
 #include "util/time.h"
 #include "util/zone.h"
 
-enum { WAIT_US = 50000, CHECK_WAIT_US = 5000000, ASK_MAX = 4 << 20, CALL_MAX = 8 << 20, CPU_S = 70, STOP_US = 500000 };
+enum {
+    WAIT_US = 50000,
+    CHECK_WAIT_US = 5000000,
+    ASK_MAX = 4 << 20,
+    CALL_MAX = 8 << 20,
+    CPU_S = 70,
+    STOP_US = 500000,
+    SHARE_MAX = 96,
+    SHARED_RUNS = 200,
+    SHORT_US = 50000, /* runs in a process that is kept; with SHARED_RUNS far below CPU_S */
+    SMALL = 16 << 20,
+};
 
 static const struct cell_kind lua_kind = {.name = "lua",
     .min = 4,
     .max = 16,
     .calls = 1, /* code of one tenant never meets a process that ran another's */
+    .owned_calls = SHARED_RUNS,
     .memory_mib = 256,
     .cpu_s = CPU_S,
     .idle_s = 30,
@@ -30,7 +42,7 @@ static _Atomic int running; /* in this process: each keeps a worker thread, of w
 
 /* ---- the call ---- */
 
-static void write_call(struct buf *out, const wharf_lua_spec *s, int64_t now_us)
+static void write_call(struct buf *out, const wharf_lua_spec *s, int64_t now_us, bool share)
 {
     struct jw w;
 
@@ -51,6 +63,7 @@ static void write_call(struct buf *out, const wharf_lua_spec *s, int64_t now_us)
     jw_int(&w, "seed", (int64_t)s->seed);
     jw_int(&w, "result_max", (int64_t)s->result_max);
     jw_int(&w, "now_us", now_us);
+    jw_bool(&w, "kept", share);
     jw_open(&w, "files", '[');
     for (uint32_t i = 0; i < s->n_files; i++) {
         jw_open(&w, NULL, '{');
@@ -196,11 +209,27 @@ static bool next(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_
     return true;
 }
 
+/* Whose process it may be: the organization, so that nothing that a plugin says mixes two, and the text of the plugin. */
+static wharf_str owner_of(struct wharf_req *req, const wharf_lua_spec *spec)
+{
+    if (!WHARF_HAS(wharf_lua_spec, spec, share.n) || spec->share.n > SHARE_MAX)
+        return str_z("");
+    return arena_printf(req->arena, "%.*s %.*s", STR_ARG(req->who->organization), STR_ARG(spec->share));
+}
+
+/* A process is kept only after a run that ended as authors' code does, soon, and with little memory. */
+static bool was_orderly(const wharf_lua_outcome *o, int64_t took_us)
+{
+    return o->end != WHARF_LUA_OVER && o->end != WHARF_LUA_COMPILE && o->end != WHARF_LUA_DIED && took_us < SHORT_US &&
+           o->memory_peak < SMALL;
+}
+
 static void run_in(struct wharf_req *req, struct cell_pool *pool, const wharf_lua_spec *spec, wharf_lua_outcome *o)
 {
     int64_t started_us = clock_monotonic_us();
     struct cell_call call = {.deadline_us = started_us + spec->wall_us + LUA_GRACE_MS * 1000,
-        .wait_us = spec->handler.n && !req->job ? WAIT_US : CHECK_WAIT_US};
+        .wait_us = spec->handler.n && !req->job ? WAIT_US : CHECK_WAIT_US,
+        .owner = owner_of(req, spec)};
     int64_t stop_us = started_us + STOP_US;
     struct cell_run *run;
     enum cell_event e;
@@ -208,7 +237,7 @@ static void run_in(struct wharf_req *req, struct cell_pool *pool, const wharf_lu
     wharf_str said;
 
     buf_init(&text, CALL_MAX);
-    write_call(&text, spec, req->now_us);
+    write_call(&text, spec, req->now_us, call.owner.n > 0);
     if (text.failed) {
         over(o, WHARF_LUA_OVER, "workflow.budget_memory", "the input of the run is too large");
         buf_done(&text);
@@ -227,6 +256,8 @@ static void run_in(struct wharf_req *req, struct cell_pool *pool, const wharf_lu
         ended(req, cell_run_result(run), said, o);
     else
         over(o, WHARF_LUA_STOPPED, "workflow.canceled", "the run was stopped");
+    if (!was_orderly(o, clock_monotonic_us() - started_us))
+        cell_run_spoil(run);
     cell_run_end(run);
     o->depth = (uint32_t)req->depth;
     o->duration_us = clock_monotonic_us() - started_us;

@@ -11,10 +11,10 @@
 enum {
     JOBS_AT_ONCE = 8, /* asked for when runs are added */
     CLAIM_FIRST = 8,
-    CLAIM_MOST = 64,
+    CLAIM_MOST = 128,
     WAITS_MOST = 32,
 };
-static const int64_t slice_us = 250000, claim_us = 50000; /* of a job; of what one claim brought */
+static const int64_t slice_us = 250000, claim_us = 80000; /* of a job; of what one claim brought */
 
 /* ---- adding ---- */
 
@@ -148,14 +148,37 @@ struct work { /* what one claim brought */
     int64_t began_us;
     uint32_t done; /* steps of the job, which is how it tells that it goes on, and reads the clock anew */
     int64_t waits_ms[WAITS_MOST]; /* of those that wait for another attempt */
-    size_t n_waits, released;
+    size_t n_waits, at, released; /* at: the one that runs */
+    bool rest_gone; /* those behind it were given back while it ran */
     uint32_t depth; /* the greatest of failed runs */
 };
+
+/* Asked for while a run takes long: nobody waits behind it. */
+static void release_rest(wharf_req *req, struct work *w)
+{
+    static const char sql[] = "SELECT workflows.release($1::text, $2::text, $3::json)";
+    wharf_out *ids = W->json->writer(req);
+    size_t n = W->db->count(w->rows);
+    const wharf_rows *none;
+
+    if (w->rest_gone || w->at + 1 == n)
+        return;
+    W->json->open(ids, NULL, '[');
+    for (size_t i = w->at + 1; i < n; i++)
+        W->json->put(ids, NULL, val_text(row_text(w->rows, i, 0)));
+    W->json->close(ids);
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(w->worker), val_text(W->json->result_text(ids))};
+    w->rest_gone = query_alone(req, sql, args, 3, &none) == WHARF_OK && ask_for_jobs(req, 1, 0) == WHARF_OK;
+    W->err->clear(req);
+}
 
 static bool stop(wharf_req *req, void *arg)
 {
     static const char sql[] = "SELECT cancel FROM workflows.run WHERE organization_id = $1::text AND id = $2::text";
     struct asked *a = arg;
+
+    release_rest(req, a->work);
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->run_key)};
     const wharf_rows *rows;
 
@@ -301,6 +324,8 @@ static wharf_status do_run(wharf_req *req, struct work *w, struct loaded *l, siz
     wharf_status s = WHARF_OK;
 
     r.seed = run_seed(r.id);
+    r.asked.work = w;
+    w->at = i;
     if (l) {
         r.code = l->code;
         r.asked.actor = l->actor;
@@ -332,7 +357,7 @@ static wharf_status do_runs(wharf_req *req, struct work *w)
     wharf_status s = WHARF_OK;
     bool enough = false;
 
-    for (size_t i = 0; i < W->db->count(w->rows) && s == WHARF_OK; i++) {
+    for (size_t i = 0; i < W->db->count(w->rows) && s == WHARF_OK && !w->rest_gone; i++) {
         struct loaded *l = NULL;
         wharf_scope *scope;
 
@@ -383,14 +408,22 @@ static wharf_status settle(wharf_req *req, struct work *w)
     return s;
 }
 
-/* Up to `most` runs; *ret_n 0: nothing is due, or others are at it. */
-static wharf_status work_once(
-    wharf_req *req, wharf_str worker, int64_t most, uint32_t *done, size_t *ret_n, bool *ret_slow)
+/* As many as are over in half the time after which the rest is given back; never more than twice as many as before. */
+static int64_t next_claim(int64_t most, size_t n, int64_t took_us)
+{
+    int64_t fit = took_us > 0 ? (int64_t)n * (claim_us / 2) / took_us : CLAIM_MOST,
+            next = fit < most * 2 ? fit : most * 2;
+
+    return next < 1 ? 1 : next < CLAIM_MOST ? next : CLAIM_MOST;
+}
+
+/* Up to *most runs, which is what fits the next time afterwards; *ret_n 0: nothing is due, or others are at it. */
+static wharf_status work_once(wharf_req *req, wharf_str worker, int64_t *most, uint32_t *done, size_t *ret_n)
 {
     static const char sql[] =
         "SELECT id, workflow_id, version, attempt, retries, trigger, trigger_type, location_id, on_behalf_of, depth, "
         "seed, event_id, input, created_us FROM workflows.claim($1::text, $2::text, $3::integer)";
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(worker), val_int(most)};
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(worker), val_int(*most)};
     struct work w = {.worker = worker, .began_us = W->req->now_us(req), .done = *done};
     wharf_status s = query_alone(req, sql, args, 3, &w.rows);
 
@@ -401,7 +434,7 @@ static wharf_status work_once(
     W->json->open(w.ends, NULL, '[');
     s = do_runs(req, &w);
     *done = w.done;
-    *ret_slow = w.released || W->req->now_us(req) - w.began_us > claim_us;
+    *most = next_claim(*most, *ret_n - w.released, W->req->now_us(req) - w.began_us);
     return s == WHARF_OK ? settle(req, &w) : s;
 }
 
@@ -426,11 +459,9 @@ wharf_status queue_work(wharf_req *req, void *arg)
     s = give_back(req, worker); /* of a run of this job that did not end */
     while (s == WHARF_OK && n && W->req->now_us(req) < until && !W->event->progress(req, ++done, 0)) {
         wharf_scope *scope = W->mem->scope_begin(req);
-        bool slow = false;
 
-        s = work_once(req, worker, most, &done, &n, &slow);
+        s = work_once(req, worker, &most, &done, &n);
         W->mem->scope_end(req, scope);
-        most = slow ? 1 : most * 2 < CLAIM_MOST ? most * 2 : CLAIM_MOST;
     }
     return s == WHARF_OK && n ? ask_for_jobs(req, 1, 0) : s;
 }

@@ -160,6 +160,8 @@ wharf_status run_execute(wharf_req *req, struct run *r)
     wharf_status s;
 
     spec_files(req, &r->code, &spec);
+    if (r->code.version) /* what a number stands for never changes; drafts do */
+        spec.share = W->mem->format(req, "%s %lld", r->code.workflow_id.p, (long long)r->code.version);
     r->asked.code = &r->code;
     r->asked.budget = r->budget;
     r->asked.run_key = r->id;

@@ -71,6 +71,7 @@ struct asked {
     uint32_t api_calls, writes;
     wharf_out *logs; /* an open array */
     size_t log_bytes;
+    struct work *work; /* of the job that does it; for run.stop */
     bool canceled; /* somebody said so while it ran */
 };
 wharf_lua_answer_fn asked_answer;

@@ -108,6 +108,58 @@ def test_rights(client, org, run):
     assert run(kernel, scopes=["locations:read"]).data["output"]["value"] == "route.not_found"
 
 
+# Where C functions lie tells processes apart.
+POKE = """local seen, parts = {}, {_G = _G, string = string, math = math, table = table, utf8 = utf8, os = os, coroutine = coroutine, wharf = wharf, json = wharf.json,
+  text = wharf.text, time = wharf.time, kv = wharf.kv, lib = require("lib"), null = wharf.null, meta = getmetatable("")}
+if input.leave then
+  wharf.log.info(tostring(string.find))
+  if input.leave == "instructions" then while true do end end
+  if input.leave == "memory" then local t = {} while true do t[#t + 1] = ("x"):rep(1000000) .. #t end end
+  error("left")
+end
+for name, part in pairs(parts) do
+  local ok, v = pcall(function() return part.planted end)
+  if ok and v then seen[#seen + 1] = name end
+  pcall(function() part.planted = true end)
+  pcall(rawset, part, "planted", true)
+  pcall(rawset, part, 1, "planted")
+  pcall(setmetatable, part, {__index = function() return "planted" end})
+end
+pcall(function() string.find = nil math.random = function() return "planted" end _G.print = nil wharf.api = nil end)
+local held = coroutine.wrap(function() local x <close> = setmetatable({}, {__close = function() seen[#seen + 1] = "closed" end}) coroutine.yield() end)
+held()
+big = ("x"):rep(1000000)
+return {seen = #seen > 0 and table.concat(seen, " ") or "", own = big and #big, random = wharf.crypto.uuid(), where = input.where}"""
+
+
+def test_runs_of_a_process_do_not_meet(client):
+    """The process of a short run does further runs of the same version: each finds everything as new, and none after one that went over a limit."""
+    row = client.post(FLOWS, {"name": "Poke", "triggers": [{"type": "manual"}], "files": {"lib": "return {}"},
+                              "source": f"return {{on_run = function(input, ctx) local where = tostring(string.find)\ninput.where = where\n{POKE} end}}"}, expect=201).data
+    client.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
+
+    def poke():
+        out = asked(client, row["id"], {"input": {}}).data["output"]["value"]
+        assert out["seen"] == "" and out["own"] == 1000000, out
+        return out["where"], out["random"]
+    told = [poke() for _ in range(25)]
+    assert len({random for _, random in told}) == 25
+    assert len({where for where, _ in told}) < 15  # several runs in one
+    left = set()
+    for how, status in (("instructions", "workflow.budget_instructions"), ("memory", "workflow.budget_memory")):
+        for _ in range(4):
+            r = asked(client, row["id"], {"input": {"leave": how}}, 400)
+            assert r.code == status
+            (line,) = client.get(f"{FLOWS}/runs/{r.message.split('(run ')[1].split()[0]}").data["logs"]
+            assert line["message"] not in left
+            left.add(line["message"])
+    assert not left & {poke()[0] for _ in range(20)}
+    # another workflow, and another version of this one, have processes of their own
+    mine = {poke()[0] for _ in range(10)}
+    client.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
+    assert not mine & {poke()[0] for _ in range(10)}
+
+
 def test_a_publisher_who_is_gone(client, org):
     key = client.post("/v1/api-keys", {"name": "publisher", "scopes": ["workflow:write"]}, expect=201).data
     from wharf import Client

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -276,6 +277,122 @@ static void replaced(void **state)
     cell_pool_free(p);
 }
 
+/* ---- owners ---- */
+
+/* A process that remembers tells what it remembers: nothing, or what the same owner said. Answers whether it was kept. */
+static bool marked(struct cell_pool *p, const char *owner, bool spoil)
+{
+    char text[64];
+    struct cell_call call;
+    struct cell_run *r;
+    wharf_str said;
+    bool kept;
+
+    snprintf(text, sizeof(text), "mark of %s", owner);
+    call = call_of(text);
+    call.owner = str_z(owner);
+    r = cell_run_start(p, &call);
+    assert_int_equal(cell_run_next(r, true, &said), CELL_EVENT_END);
+    assert_int_equal(cell_run_result(r)->status, CELL_OK);
+    kept = said.n > 0;
+    if (kept)
+        assert_true(str_eqz(said, text + 5));
+    if (spoil)
+        cell_run_spoil(r);
+    cell_run_end(r);
+    return kept;
+}
+
+static const struct cell_kind *owned(unsigned max)
+{
+    static struct cell_kind k;
+
+    k = kind;
+    k.calls = 1;
+    k.owned_calls = 5;
+    k.max = max;
+    return &k;
+}
+
+static void owners_never_meet(void **state)
+{
+    struct cell_pool *p = cell_pool_new(owned(3), folder());
+    unsigned kept = 0;
+    uint32_t dice = 1;
+
+    for (int i = 0; i < 300; i++) {
+        const char *const names[] = {"", "a", "ab", "b", "org_1 wkf_1 1", "org_1 wkf_1 2"};
+
+        dice = dice * 1664525 + 1013904223;
+        kept += marked(p, names[(dice >> 16) % 6], false);
+    }
+    assert_true(kept > 20);
+    for (int i = 0; i < 20; i++)
+        assert_false(marked(p, "", false));
+    cell_pool_free(p);
+}
+
+static void owned_ends_in_time(void **state)
+{
+    struct cell_pool *p = cell_pool_new(owned(2), folder());
+    struct cell_counts counts;
+
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 5; i++)
+            assert_int_equal(marked(p, "a", false), i > 0);
+    }
+    assert_false(marked(p, "a", false));
+    assert_true(marked(p, "a", true));
+    assert_false(marked(p, "a", false)); /* the last one was spoilt */
+    cell_pool_counts(p, &counts);
+    assert_int_equal(counts.calls, 18);
+    assert_true(counts.started < 12);
+    cell_pool_free(p);
+}
+
+static void owned_is_killed_with_its_call(void **state)
+{
+    struct cell_pool *p = cell_pool_new(owned(2), folder());
+    struct cell_call call = call_of("silence");
+
+    assert_false(marked(p, "a", false));
+    call.owner = str_z("a");
+    call.deadline_us = clock_monotonic_us() + 50000;
+    assert_int_equal(cell_call(p, &call, NULL).status, CELL_DEADLINE);
+    assert_false(marked(p, "a", false));
+    cell_pool_free(p);
+}
+
+static atomic_bool enough;
+
+static void *hammer(void *pool)
+{
+    while (!atomic_load(&enough))
+        marked(pool, "a", false);
+    return NULL;
+}
+
+/* Who gives back and takes again does not keep others out. */
+static void owners_take_turns(void **state)
+{
+    struct cell_pool *p = cell_pool_new(owned(2), folder());
+    pthread_t threads[6];
+
+    atomic_store(&enough, false);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, hammer, p), 0);
+    for (int i = 0; i < 10; i++) {
+        char other[16];
+
+        snprintf(other, sizeof(other), "b%d", i);
+        assert_false(marked(p, other, false));
+    }
+    atomic_store(&enough, true);
+    for (size_t i = 0; i < 6; i++)
+        pthread_join(threads[i], NULL);
+    cell_pool_free(p);
+}
+
 static void not_there(void **state)
 {
     struct cell_pool *p = cell_pool_new(&kind, "/nonexistent");
@@ -398,6 +515,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(questions), UNIT(blocks), UNIT(slow_reader), UNIT(shrunk),
         UNIT(without_waiting), UNIT(canceled), UNIT(descriptors), UNIT(busy), UNIT(replaced), UNIT(not_there),
+        UNIT(owners_never_meet), UNIT(owned_ends_in_time), UNIT(owned_is_killed_with_its_call), UNIT(owners_take_turns),
         UNIT(killed_from_outside), UNIT(parent_killed), UNIT(many_threads)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

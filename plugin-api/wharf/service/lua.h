@@ -1,6 +1,6 @@
-/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.1 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
+/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.2 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
  *
- * A run is done in a sandboxed process of its own (docs/cells.md), which asks for everything that is outside of it: the answer function of the
+ * A run is done in a sandboxed process (docs/cells.md) that no other run has, or only such that may share it; the process asks for everything that is outside of it: the answer function of the
  * caller decides. Whatever the code does, run() comes back by the wall clock of its limits and 50 ms. Rules of this header: wharf/plugin.h. All
  * functions are [worker].
  */
@@ -44,6 +44,9 @@ typedef struct wharf_lua_spec {
     void *answer_arg;
     /* 1.1, or NULL: asked about twice a second while the code runs, with answer_arg. True ends the run: WHARF_LUA_STOPPED. */
     bool (*stop)(wharf_req *req, void *arg);
+    /* 1.2: a process may do runs of the organization that have the same text here, one after the other, each in a state of its own: whoever
+     * breaks out of one sees what these get and no more. At most 96 bytes; empty: a process of its own. Text and code must belong together. */
+    wharf_str share;
 } wharf_lua_spec;
 
 enum wharf_lua_end {
