@@ -239,36 +239,53 @@ static bool good(const PGresult *r)
     return s == PGRES_TUPLES_OK || s == PGRES_COMMAND_OK || s == PGRES_SINGLE_TUPLE;
 }
 
+static bool params_fit(size_t n_args, struct db_error *e)
+{
+    if (n_args <= PARAMS_MAX)
+        return true;
+    *e = (struct db_error){.status = DB_FAILED, .message = "more parameters than a statement may have"};
+    return false;
+}
+
+/* What the connection has not prepared yet, while it may have more. False: it was refused. */
+static bool prepare(struct db_conn *c, const char *sql, uint64_t hash, struct db_error *e)
+{
+    char name[18];
+    PGresult *r;
+    bool ok;
+
+    if (!c->prepared || statement_known(&c->known, hash) || c->known.count >= STATEMENTS_MAX)
+        return true;
+    db_statement_name(hash, name);
+    r = PQprepare(c->pg, name, sql, 0, NULL);
+    ok = good(r);
+    if (ok) {
+        statement_remember(&c->known, hash);
+    } else {
+        db_error_from(r, c->pg, e);
+        if (statement_mend(&c->known, hash, e->sqlstate))
+            e->status = DB_CONFLICT;
+    }
+    PQclear(r);
+    return ok;
+}
+
 static PGresult *run_once(
     struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *e)
 {
     uint64_t hash = statement_hash(sql);
     const char *values[PARAMS_MAX];
-    bool known = c->prepared && statement_known(&c->known, hash);
     char name[18];
     PGresult *r;
 
-    if (n_args > PARAMS_MAX) {
-        *e = (struct db_error){.status = DB_FAILED, .message = "more parameters than a statement may have"};
+    if (!params_fit(n_args, e) || !prepare(c, sql, hash, e))
         return NULL;
-    }
     for (size_t i = 0; i < n_args; i++)
         values[i] = args[i].p;
     db_statement_name(hash, name);
-    if (c->prepared && !known && c->known.count < STATEMENTS_MAX) {
-        r = PQprepare(c->pg, name, sql, 0, NULL);
-        if (!good(r)) {
-            db_error_from(r, c->pg, e);
-            if (statement_mend(&c->known, hash, e->sqlstate))
-                e->status = DB_CONFLICT;
-            PQclear(r);
-            return NULL;
-        }
-        PQclear(r);
-        known = statement_remember(&c->known, hash);
-    }
-    r = known ? PQexecPrepared(c->pg, name, (int)n_args, values, NULL, NULL, 0)
-              : PQexecParams(c->pg, sql, (int)n_args, NULL, values, NULL, NULL, 0);
+    r = c->prepared && statement_known(&c->known, hash)
+            ? PQexecPrepared(c->pg, name, (int)n_args, values, NULL, NULL, 0)
+            : PQexecParams(c->pg, sql, (int)n_args, NULL, values, NULL, NULL, 0);
     if (good(r))
         return r;
     db_error_from(r, c->pg, e);
@@ -276,6 +293,12 @@ static PGresult *run_once(
         e->status = DB_CONFLICT; /* nothing ran; the next attempt does */
     PQclear(r);
     return NULL;
+}
+
+/* The connection and its set disagreed about what is prepared (statement_mend). */
+static bool stale(const struct db_error *e)
+{
+    return !strcmp(e->sqlstate, "26000") || !strcmp(e->sqlstate, "42P05");
 }
 
 static const struct db_error transaction_lost = {
@@ -298,7 +321,7 @@ static PGresult *run(
     /* A statement alone on a connection that had died while idle did not run: the new connection may have it. */
     if (!r && ret_error->status == DB_LOST && !c->open && db_ready(c))
         r = run_once(c, sql, args, n_args, ret_error);
-    if (!r && !c->open && (!strcmp(ret_error->sqlstate, "26000") || !strcmp(ret_error->sqlstate, "42P05")))
+    if (!r && !c->open && stale(ret_error))
         r = run_once(c, sql, args, n_args, ret_error);
     return r;
 }
@@ -313,6 +336,98 @@ PGresult *db_run(
     r = run(c, sql, args, n_args, ret_error);
     db_meter_statement(clock_monotonic_us() - start_us);
     db_meter_busy(&c->counted, c->open);
+    return r;
+}
+
+/* ---- a transaction in one piece ---- */
+
+static bool send_one(struct db_conn *c, const struct db_statement *s)
+{
+    uint64_t hash = statement_hash(s->sql);
+    const char *values[PARAMS_MAX];
+    char name[18];
+
+    for (size_t i = 0; i < s->n_args; i++)
+        values[i] = s->args[i].p;
+    db_statement_name(hash, name);
+    if (c->prepared && statement_known(&c->known, hash))
+        return PQsendQueryPrepared(c->pg, name, (int)s->n_args, values, NULL, NULL, 0);
+    return PQsendQueryParams(c->pg, s->sql, (int)s->n_args, NULL, values, NULL, NULL, 0);
+}
+
+/* Up to the answer to the Sync, which is the commit: the last result, or NULL and the first error. */
+static PGresult *whole_result(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
+{
+    PGresult *r, *last = NULL;
+    bool failed = false;
+    size_t at = 0;
+
+    while ((r = PQgetResult(c->pg)) || PQstatus(c->pg) == CONNECTION_OK) {
+        if (!r) {
+            at++; /* the end of one statement's results */
+            continue;
+        }
+        if (PQresultStatus(r) == PGRES_PIPELINE_SYNC)
+            break;
+        if (!good(r) && !failed) {
+            failed = true;
+            db_error_from(r, c->pg, e);
+            if (at < n && statement_mend(&c->known, statement_hash(statements[at].sql), e->sqlstate))
+                e->status = DB_CONFLICT;
+        }
+        PQclear(last);
+        last = r;
+    }
+    if (!r && !failed)
+        db_error_from(NULL, c->pg, e);
+    if (r && !failed) {
+        PQclear(r);
+        return last;
+    }
+    PQclear(r);
+    PQclear(last);
+    return NULL;
+}
+
+static PGresult *run_whole(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
+{
+    PGresult *r = NULL;
+    bool sent;
+
+    if (!db_ready(c)) {
+        db_error_from(NULL, c->pg, e);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!params_fit(statements[i].n_args, e) ||
+            !prepare(c, statements[i].sql, statement_hash(statements[i].sql), e))
+            return NULL;
+    }
+    sent = PQenterPipelineMode(c->pg);
+    for (size_t i = 0; i < n && sent; i++)
+        sent = send_one(c, &statements[i]);
+    if (sent && PQpipelineSync(c->pg))
+        r = whole_result(c, statements, n, e);
+    else
+        db_error_from(NULL, c->pg, e);
+    if (!PQexitPipelineMode(c->pg)) { /* nothing that follows could be understood */
+        PQfinish(c->pg);
+        c->pg = NULL;
+    }
+    return r;
+}
+
+PGresult *db_run_whole(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *ret_error)
+{
+    int64_t start_us = clock_monotonic_us();
+    PGresult *r;
+
+    db_meter_busy(&c->counted, true);
+    r = run_whole(c, statements, n, ret_error);
+    for (size_t i = 0; !r && i < n && ret_error->status == DB_CONFLICT && stale(ret_error); i++)
+        r = run_whole(c, statements, n, ret_error); /* nothing of it ran, and the set knows one more */
+    db_meter_statement(clock_monotonic_us() - start_us);
+    db_meter_busy(&c->counted, false);
     return r;
 }
 

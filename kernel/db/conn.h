@@ -40,6 +40,14 @@ struct db_conn *db_another(const struct db_conn *c, bool prepared);
 PGresult *db_run(
     struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error);
 PGresult *db_run_sql(struct db_conn *c, struct sql *s, struct db_error *ret_error);
+/* Statements that are a transaction of their own, sent in one piece with its end: one round trip. The result of the last one, when all
+ * of it is committed; else NULL: nothing of it is, unless the connection was lost (DB_LOST), when nobody knows. Not inside a transaction. */
+struct db_statement {
+    const char *sql;
+    const struct sql_arg *args;
+    size_t n_args;
+};
+PGresult *db_run_whole(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *ret_error);
 /* COPY ... FROM STDIN with the rows (copy.h), inside a transaction. */
 bool db_copy(struct db_conn *c, const char *sql, wharf_str rows, struct db_error *ret_error);
 /* The same on any connection: the result that says how it went, or NULL when it is gone. */

@@ -30,23 +30,12 @@ struct aside {
 /* The result of a statement that was committed, or NULL. */
 static PGresult *run_committed(struct aside *a)
 {
-    PGresult *r = NULL, *role;
-    struct db_error ignored;
+    const struct db_statement statements[] = {
+        {plugin_role_sql, a->organizations, 2},
+        {a->sql, a->args, a->n_args},
+    };
 
-    if (db_do(a->db, "BEGIN", &a->error) != DB_OK)
-        return NULL;
-    role = db_run(a->db, plugin_role_sql, a->organizations, 2, &a->error);
-    if (role)
-        r = db_run(a->db, a->sql, a->args, a->n_args, &a->error);
-    PQclear(role);
-    if (!r) {
-        db_do(a->db, "ROLLBACK", &ignored);
-        return NULL;
-    }
-    if (db_do(a->db, "COMMIT", &a->error) == DB_OK)
-        return r;
-    PQclear(r);
-    return NULL;
+    return db_run_whole(a->db, statements, 2, &a->error);
 }
 
 static void *aside_main(void *arg)

@@ -344,6 +344,9 @@ static bool open_loop(struct net_client *c)
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     c->multi = curl_multi_init();
     e.data.u64 = (uint64_t)c->wake_fd;
+    /* else libcurl keeps four for each request that runs, and closes what it will need when more do */
+    if (c->multi)
+        curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, (long)c->max_active);
     return c->epoll_fd >= 0 && c->wake_fd >= 0 && c->multi &&
            epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->wake_fd, &e) == 0 &&
            curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, watch_socket) == CURLM_OK &&

@@ -51,9 +51,11 @@ void queue_put(struct net_queue *q, struct net_transfer *t)
     t->next = NULL;
     *q->last = t;
     q->last = &t->next;
-    pthread_cond_signal(&q->more);
-    if (first && write(q->fd, &one, sizeof(one)) < 0)
-        log_debug("net.queue", "the queue is already readable");
+    if (first) {
+        pthread_cond_signal(&q->more);
+        if (write(q->fd, &one, sizeof(one)) < 0)
+            log_debug("net.queue", "the queue is already readable");
+    }
     pthread_mutex_unlock(&q->lock);
 }
 
@@ -84,7 +86,9 @@ struct net_transfer *net_queue_take(struct net_queue *q, int64_t wait_us)
         q->first = t->next;
         t->next = NULL;
     }
-    if (!q->first) {
+    if (q->first) { /* for another who waits */
+        pthread_cond_signal(&q->more);
+    } else {
         q->last = &q->first;
         if (read(q->fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
             log_debug("net.queue", "the queue's descriptor can't be read");

@@ -18,6 +18,8 @@
 #include "util/time.h"
 #include "wharf_version.h"
 
+enum { ONE_PIECE_MAX = 16384 }; /* bytes of a body that goes out with its headers, in one system call */
+
 /* ---- callbacks, all on the loop's thread ---- */
 
 static curl_socket_t open_socket(void *clientp, curlsocktype purpose, struct curl_sockaddr *to)
@@ -232,6 +234,8 @@ static bool set_body(struct net_transfer *t)
     } else if (post || t->r.body_size) {
         SET(CURLOPT_POST, 1L);
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->r.body_size);
+        if (t->r.body && t->r.body_size <= ONE_PIECE_MAX)
+            SET(CURLOPT_POSTFIELDS, t->r.body);
     }
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0 && !put && !post)
         SET(CURLOPT_CUSTOMREQUEST, method);

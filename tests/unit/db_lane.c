@@ -256,6 +256,55 @@ static void conn_mends_its_statements(void **state)
     db_close(c);
 }
 
+static void statements_in_one_piece_are_one_transaction(void **state)
+{
+    struct db_conn *c = db_open(cluster_conninfo(cluster), true, 15000);
+    struct sql_arg w1 = {"w1", 2}, w2 = {"w2", 2}, one = {"1", 1};
+    const struct db_statement two[] = {{INSERT, &w1, 1}, {INSERT, &w2, 1}}, again[] = {{INSERT, &w2, 1}},
+                              late[] = {{"INSERT INTO lane_late SELECT $1::integer", &one, 1}},
+                              local[] = {{"SELECT set_config('wharf.it', 'x', true)", NULL, 0},
+                                  {"SELECT current_setting('wharf.it')", NULL, 0}};
+    struct db_error e;
+    PGresult *r;
+
+    r = db_run_whole(c, two, 2, &e);
+    assert_non_null(r);
+    assert_string_equal(PQgetvalue(r, 0, 0), "w2");
+    PQclear(r);
+    assert_int_equal(stored("w1") + stored("w2"), 2);
+
+    w1.p = "w3"; /* in front of one that is refused */
+    assert_null(db_run_whole(c, two, 2, &e));
+    assert_int_equal(e.status, DB_UNIQUE);
+    assert_int_equal(stored("w3"), 0);
+    assert_null(db_run_whole(c, again, 1, &e));
+    assert_int_equal(e.status, DB_UNIQUE);
+
+    assert_int_equal(db_do(c, "CREATE TABLE lane_late (n integer UNIQUE DEFERRABLE INITIALLY DEFERRED)", &e), DB_OK);
+    PQclear(db_run_whole(c, late, 1, &e));
+    assert_null(db_run_whole(c, late, 1, &e)); /* refused by the commit alone */
+    assert_int_equal(e.status, DB_UNIQUE);
+
+    r = db_run_whole(c, local, 2, &e); /* the transaction begins with the first one, and ends with the last */
+    assert_non_null(r);
+    assert_string_equal(PQgetvalue(r, 0, 0), "x");
+    PQclear(r);
+    assert_int_equal(db_do(c, "DEALLOCATE ALL", &e), DB_OK);
+    r = db_run_whole(c, local, 2, &e);
+    assert_non_null(r);
+    PQclear(r);
+    r = db_run(c, "SELECT current_setting('wharf.it', true)", NULL, 0, &e);
+    assert_string_equal(PQgetvalue(r, 0, 0), "");
+    PQclear(r);
+
+    w1.p = "w4", w2.p = "w5";
+    assert_int_equal(db_do(c, "DO $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); END $$", &e), DB_LOST);
+    r = db_run_whole(c, two, 2, &e); /* the connection is known to be gone: another one */
+    assert_non_null(r);
+    PQclear(r);
+    db_close(c);
+}
+
 static void copied_cells_come_back_as_they_were(void **state)
 {
     static const char *const cells[] = {"", "\\N", "a\tb\nc\r\\", "{\"k\": \"\\\\u00e4\"}", "\\.", NULL};
@@ -344,7 +393,8 @@ int main(void)
         UNIT(lost_statements_are_prepared_again), UNIT(too_many_parameters_fail_alone),
         UNIT(writes_that_wait_together_are_one_statement), UNIT(one_that_fails_does_not_fail_the_others),
         UNIT(all_of_a_statement_are_told_that_it_was_lost), UNIT(conn_mends_its_statements),
-        UNIT(copied_cells_come_back_as_they_were), UNIT(set_forgets_one)};
+        UNIT(statements_in_one_piece_are_one_transaction), UNIT(copied_cells_come_back_as_they_were),
+        UNIT(set_forgets_one)};
 
     return cmocka_run_group_tests_name("db_lane", tests, start, stop);
 }
