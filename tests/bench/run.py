@@ -2,7 +2,7 @@
 """Measures retrieve, list of 20 and create on 1,000,000 rows against pgbench on the same cluster, nginx serving a file of the same
 size, and Fastify with pg; in one run on one machine, and prints ratios.
 
-  tests/bench/run.py [--rows N] [--seconds N] [--connections 1,16,64,256] [--operation-only] [--out FILE.json]
+  tests/bench/run.py [--rows N] [--seconds N] [--connections 1,16,64,256] [--pairs N] [--operation-only] [--out FILE.json]
 
 Every system does the same work: key, scope and location are checked, a create writes row, change-log line and event in one
 transaction. pgbench runs the same statements, prepared. Nothing here asserts: figures are for people (docs/performance.md).
@@ -14,6 +14,7 @@ import pathlib
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -68,12 +69,12 @@ class Stack:
             self.stop(child)
 
 
-def start_wharf(stack, binary, modules, settings=OFF):
-    ready = stack.folder / "ready.json"
+def start_wharf(stack, binary, modules, settings=OFF, data="data"):
+    ready = stack.folder / (data + ".json")
     ready.unlink(missing_ok=True)
     log = open(stack.folder / "wharf.out", "ab")
     begun = time.monotonic()
-    child = stack.start([binary, "dev", "--data", stack.folder / "data", "--listen", "127.0.0.1:0", "--ready", ready, "--no-demo",
+    child = stack.start([binary, "dev", "--data", stack.folder / data, "--listen", "127.0.0.1:0", "--ready", ready, "--no-demo",
                          "--modules", modules, *(a for s in settings for a in ("--set", s))], stdout=log, stderr=log)
     while not ready.exists():
         if child.poll() is not None:
@@ -259,6 +260,7 @@ def main():
     parser.add_argument("--connections", default="1,16,64,256")
     parser.add_argument("--binary", default=str(ROOT / "build/kernel/wharf"))
     parser.add_argument("--bench-plugin", default=str(ROOT / "build/tests/plugins/bench.so"))
+    parser.add_argument("--pairs", type=int, default=20, help="turns of a second each that compare limits and log on and off")
     parser.add_argument("--operation-only", action="store_true", help="only what rate limits and access log cost")
     parser.add_argument("--out")
     args = parser.parse_args()
@@ -340,8 +342,8 @@ request = function() return wrk.format("GET", string.format("/v1/crates/crate_%0
         "create": "\\set a random(1, 999999999)\n\\set b random(1, 999999999)\n" + HISTORY.format(org=org, loc=locations[1], data=json.dumps(one.json()["data"])),
     }
     if args.operation_only:
+        operation(stack, args, modules, info, work, figures)
         stack.stop(child)
-        operation(stack, args, modules, key, work, figures)
         return
     for what in work:
         measure(stack, figures, what, base, key, work[what], sql[what], connections, args.seconds)
@@ -351,27 +353,34 @@ request = function() return wrk.format("GET", string.format("/v1/crates/crate_%0
     report(figures, connections)
     plans(stack, db, figures, args, info, org, locations)
     db.close()
+    operation(stack, args, modules, info, work, figures)
     stack.stop(child)
-    operation(stack, args, modules, key, work, figures)
 
 
-def operation(stack, args, modules, key, work, figures):
-    """Rate limits and access log on, beside both off: in turns, so that a machine that slows down slows both."""
-    got = {what: {"off": [], "on": []} for what in work}
-    for name, settings in (("off", OFF), ("on", ON), ("on", ON), ("off", OFF)):
-        child, info, _ = start_wharf(stack, args.binary, modules, settings)
-        for what, (path, script) in work.items():
-            wrk(info["base_url"] + path, key, 64, 1, script)  # warm
-            settled(stack)
-            got[what][name].append(wrk(info["base_url"] + path, key, 64, args.seconds, script))
-        stack.stop(child)
+def operation(stack, args, modules, off, work, figures):
+    """Rate limits and access log on, beside both off: two servers on one database, asked for a second each, one after the other. The ratio is the
+    median of the pairs', so a machine that is slow for some seconds does not count."""
+    url = f"database.url=host={socket_of(stack)} user=wharf dbname=wharf"
+    child, on, _ = start_wharf(stack, args.binary, modules, [*ON, url], data="beside")
     figures["operation"] = {}
     print("\nRate limits and access log on, beside off; 64 connections")
-    for what, runs in got.items():
-        rate = {name: sum(r["per_second"] for r in of) / len(of) for name, of in runs.items()}
-        errors = sum(r["errors"] for of in runs.values() for r in of)
-        figures["operation"][what] = {**rate, "ratio": rate["on"] / rate["off"], "errors": errors, "runs": runs}
-        print(f"{what:<10} off {rate['off']:9.0f}/s   on {rate['on']:9.0f}/s   on / off {rate['on'] / rate['off']:.3f}" + (f"   ERRORS {errors}" if errors else ""))
+    for what, (path, script) in work.items():
+        pairs, errors = [], 0
+        for turn in range(-1, args.pairs):
+            rate = {}
+            if turn < 0 or what == "create":
+                settled(stack)
+            for name, base in (("off", off["base_url"]), ("on", on["base_url"]))[::1 if turn % 2 else -1]:
+                r = wrk(base + path, off["api_key"], 64, 1, script)
+                rate[name], errors = r["per_second"], errors + r["errors"]
+            if turn >= 0:  # the one before has warmed both
+                pairs.append(rate)
+        ratios = sorted(r["on"] / r["off"] for r in pairs)
+        middle = {name: statistics.median(r[name] for r in pairs) for name in ("off", "on")}
+        figures["operation"][what] = {**middle, "ratio": statistics.median(ratios), "errors": errors, "pairs": pairs}
+        print(f"{what:<10} off {middle['off']:9.0f}/s   on {middle['on']:9.0f}/s   on / off {statistics.median(ratios):.3f}"
+              f" (half of {len(ratios)} pairs {ratios[len(ratios) // 4]:.2f} to {ratios[-1 - len(ratios) // 4]:.2f})" + (f"   ERRORS {errors}" if errors else ""))
+    stack.stop(child)
 
 
 def measure(stack, figures, what, base, key, work, sql, connections, seconds):
