@@ -6,6 +6,7 @@
 
 #include "cell_lua.h"
 #include "child.h"
+#include "lua/testing/testing.h"
 #include "lua/wire.h"
 #include "util/json.h"
 #include "util/str.h"
@@ -112,37 +113,29 @@ static bool run(struct run *r)
     return sandbox_load(r->sb, "main", &r->error) && sandbox_call(r->sb, &call, &r->result, &r->kept, &r->error);
 }
 
-static void tell(const struct run *r, int64_t started_us, struct buf *answer)
+/* All test files, one after the other; what they said is the result. */
+static void run_tests(struct run *r)
 {
-    const struct sandbox_error *e = &r->error;
-    struct sandbox_usage usage = {0};
-    struct buf error;
-    struct jw w;
+    struct testing t = {.files = r->files,
+        .n_files = r->n_files,
+        .samples = json_get(r->call, "samples"),
+        .seed = 1,
+        .zone = r->host.zone,
+        .arg = r->host.arg};
+    bool good = true;
 
-    sandbox_usage(r->sb, &usage);
-    buf_init(&error, 64 << 10);
-    sandbox_error_json(r->sb, e, e->code, &error);
-    jw_init(&w, answer);
-    jw_open(&w, NULL, '{');
-    jw_int(&w, "end", e->end);
-    jw_z(&w, "code", e->code);
-    jw_z(&w, "message", e->message);
-    jw_z(&w, "field", e->field);
-    jw_int(&w, "status", e->status);
-    jw_int(&w, "retry", e->retry);
-    jw_int(&w, "after_ms", e->after_ms);
-    jw_raw(&w, "error", e->end && !error.failed ? buf_str(&error) : str_z("null"));
-    jw_open(&w, "usage", '{');
-    jw_int(&w, "instructions", (int64_t)usage.instructions);
-    jw_int(&w, "memory_peak", (int64_t)usage.memory_peak);
-    jw_int(&w, "cpu_us", cpu_us() - started_us);
-    jw_close(&w, '}');
-    if (!e->end && r->result.n)
-        jw_raw(&w, "result", buf_str(&r->result));
-    if (!e->end && r->kept.n)
-        jw_raw(&w, "kept", buf_str(&r->kept));
-    jw_close(&w, '}');
-    buf_done(&error);
+    buf_addz(&r->result, "[");
+    for (size_t i = 0; good && i < r->n_files; i++) {
+        t.test = r->files[i].name;
+        if (!testing_is_test(t.test))
+            continue;
+        if (r->result.n > 1)
+            buf_addz(&r->result, ",");
+        good = testing_run(&t, &r->result);
+    }
+    buf_addz(&r->result, "]");
+    if (!good)
+        cell_out_of_memory();
 }
 
 static void configure(struct run *r, uint32_t limit_ms)
@@ -180,11 +173,13 @@ bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer)
         if (!r.sb || !cell_lua_more(r.sb))
             cell_out_of_memory();
         sandbox_files(r.sb, r.files, r.n_files);
-        if (json_get(r.call, "handler"))
+        if (json_bool_or(r.call, "tests", false))
+            run_tests(&r);
+        else if (json_get(r.call, "handler"))
             run(&r);
         else
             check(&r);
-        tell(&r, started_us, answer);
+        sandbox_outcome_json(r.sb, &r.error, &r.result, &r.kept, cpu_us() - started_us, answer);
         sandbox_free(r.sb);
     }
     buf_done(&r.result);

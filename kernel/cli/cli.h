@@ -67,6 +67,7 @@ int command_job(int argc, char **argv);
 int command_secret(int argc, char **argv);
 int command_files(int argc, char **argv);
 int command_webhook(int argc, char **argv);
+int command_lua(int argc, char **argv);
 int command_help(int argc, char **argv);
 int command_version(int argc, char **argv);
 int command_worker(int argc, char **argv); /* _worker */

@@ -26,6 +26,7 @@ static const struct command commands[] = {
     {"secret", command_secret},
     {"files", command_files},
     {"webhook", command_webhook},
+    {"lua", command_lua},
     {"help", command_help},
     {"--help", command_help},
     {"-h", command_help},
@@ -72,6 +73,12 @@ static const char help[] =
     "  wharf secret reseal           seal with the current key what older ones have sealed\n"
     "  wharf webhook verify --secret S --id ID --timestamp T --signature V < body\n"
     "                                does the signature of a received webhook fit?\n"
+    "  wharf lua check PATH...       look at a workflow's folder, or one of hooks: names, triggers, what is never "
+    "used\n"
+    "  wharf lua test [PATH...] [--filter TEXT] [--seed N] [--format tap|junit|json] [--coverage FILE] [--jobs N] "
+    "[--update]\n"
+    "                                run its *_test.lua\n"
+    "  wharf lua doc [NAME]          the functions there are\n"
     "  wharf help settings           all settings\n"
     "  wharf version\n"
     "\n"

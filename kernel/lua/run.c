@@ -8,6 +8,7 @@
 
 #include "cell/shared.h"
 #include "config/config.h"
+#include "lua/samples.h"
 #include "lua/wire.h"
 #include "resource/engine.h"
 #include "util/str.h"
@@ -42,7 +43,12 @@ static _Atomic int running; /* in this process: each keeps a worker thread, of w
 
 /* ---- the call ---- */
 
-static void write_call(struct buf *out, const wharf_lua_spec *s, int64_t now_us, bool share)
+static bool is_test(const wharf_lua_spec *s)
+{
+    return WHARF_HAS(wharf_lua_spec, s, tests) && s->tests;
+}
+
+static void write_call(struct wharf_req *req, struct buf *out, const wharf_lua_spec *s, bool share)
 {
     struct jw w;
 
@@ -62,8 +68,12 @@ static void write_call(struct buf *out, const wharf_lua_spec *s, int64_t now_us,
     jw_int(&w, "memory", (int64_t)s->memory);
     jw_int(&w, "seed", (int64_t)s->seed);
     jw_int(&w, "result_max", (int64_t)s->result_max);
-    jw_int(&w, "now_us", now_us);
+    jw_int(&w, "now_us", req->now_us);
     jw_bool(&w, "kept", share);
+    if (is_test(s)) {
+        jw_bool(&w, "tests", true);
+        jw_raw(&w, "samples", lua_samples(req->arena, req->engine));
+    }
     jw_open(&w, "files", '[');
     for (uint32_t i = 0; i < s->n_files; i++) {
         jw_open(&w, NULL, '{');
@@ -237,7 +247,7 @@ static void run_in(struct wharf_req *req, struct cell_pool *pool, const wharf_lu
     wharf_str said;
 
     buf_init(&text, CALL_MAX);
-    write_call(&text, spec, req->now_us, call.owner.n > 0);
+    write_call(req, &text, spec, call.owner.n > 0);
     if (text.failed) {
         over(o, WHARF_LUA_OVER, "workflow.budget_memory", "the input of the run is too large");
         buf_done(&text);

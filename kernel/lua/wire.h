@@ -4,6 +4,7 @@
  * DATA:    the args of the op "log": a JSON object, {level, message, fields, file, line}; nobody waits for an answer.
  * ASK:     the name of an op, a line feed, its args as JSON (sandbox/ops.md); of "zone" the args are the name as it is.
  * ANSWER:  one letter of LUA_GIVEN …, then the text; of "zone" the bytes of its file. Refused: there is no such zone.
+ *          With {"tests": true, "samples": …} the test files are run instead (testing/testing.h); their objects are the result.
  * RESULT:  a JSON object: {end, code, message, field, status, retry, after_ms, error, usage: {instructions, memory_peak, cpu_us}, result?, kept?};
  *          end is a number of enum sandbox_end, error what sandbox_error_json wrote.
  */

@@ -47,30 +47,6 @@ static wharf_status check_held(wharf_req *req, const wharf_json *scopes)
     return s;
 }
 
-static bool has_tests(const struct code *c)
-{
-    for (const wharf_json *f = c->files ? W->json->at(c->files, 0) : NULL; f; f = W->json->next(f)) {
-        wharf_str name = W->json->key(f);
-
-        if (name.n > 5 && !strcmp(name.p + name.n - 5, "_test"))
-            return true;
-    }
-    return false;
-}
-
-static wharf_status check_tests(wharf_req *req, const struct code *c, const wharf_json *body)
-{
-    bool run = true;
-    const wharf_json *told = W->json->get(body, "run_tests");
-
-    if (told)
-        W->json->truth(told, &run);
-    if (run && has_tests(c))
-        return W->err->fail(req, "workflow.tests_failed", "run_tests",
-            "This server can't run the tests of a workflow yet; publish with run_tests false");
-    return WHARF_OK;
-}
-
 static wharf_status insert_version(wharf_req *req, const struct code *c, int64_t number, const wharf_json *body)
 {
     static const char sql[] =
@@ -202,7 +178,7 @@ wharf_status publish_route(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = check_held(req, c.scopes);
     if (s == WHARF_OK)
-        s = check_tests(req, &c, body);
+        s = tests_pass(req, &c, body);
     if (s == WHARF_OK)
         s = stored(req, &c, revision, body);
     if (s == WHARF_OK)

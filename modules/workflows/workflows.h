@@ -61,6 +61,9 @@ wharf_str place_of(wharf_req *req, const struct code *c, const wharf_lua_outcome
 /* publish.c */
 wharf_handler check_route, publish_route, discard_route, versions_route, version_route;
 
+/* tests.c: those that come with the code, unless the body says otherwise. Problems are workflow.tests_failed, one for each case. */
+wharf_status tests_pass(wharf_req *req, const struct code *c, const wharf_json *body);
+
 /* asked.c: what a run asks for */
 struct asked {
     const struct code *code;

@@ -114,9 +114,36 @@ def test_nothing_is_published_that_does_not_work(client):
     path = f"{FLOWS}/{row['id']}"
     r = client.refused("POST", path + "/publish", 400, "workflow.trigger_invalid", body={})
     assert "broken/main.lua" in r.errors[0]
-    client.post(path, {"source": HELLO, "files": {"lib_test": "return 1"}}, expect=200)
-    client.refused("POST", path + "/publish", 400, "workflow.tests_failed", ["run_tests"], body={})
+
+
+def test_tests_pass_before_it_is_published(client, request):
+    """The runner is that of `wharf lua test` (tests/lua), in a cell; here: that it is asked, and what is told."""
+    good = """test.case("says hello", function() test.eq(test.run("on_run", {name = "Bo"}).output.hello, "Bo") end)
+test.case("knows events", function() test.eq(test.event("location.created").resource_type, "location") end)
+test.case("zones", function() test.eq(wharf.time.format(0, "%H", "Europe/Berlin"), "01") end)
+test.skip("later", function() error("no") end)"""
+    bad = """test.case("is wrong", function()
+  test.eq(test.run("on_run", {name = "Bo"}).output.hello, "Al")
+end)
+test.case("is right", function() end)
+test.case("asks", function() wharf.api.get("/v1/locations") end)"""
+    row = flow(client, name="Tested", files={"lib": "return {}", "main_test": good, "lib.a_test": bad, "z_test": "test.case("})
+    path = f"{FLOWS}/{row['id']}"
+    r = client.refused("POST", path + "/publish", 400, "workflow.compile_error", body={})
+    client.post(path, {"files": {"lib": "return {}", "main_test": good, "lib.a_test": bad, "z_test": "error('no')"}}, expect=200)
+    r = client.refused("POST", path + "/publish", 400, "workflow.tests_failed", body={})
+    errors = sorted(r.errors)
+    assert errors[0] == 'tested/lib.a_test.lua:2: is wrong: got "Bo", expected "Al"' and errors[2] == "tested/z_test.lua:1: no"
+    assert errors[1].startswith("tested/lib.a_test.lua:5: asks: nothing answers GET /v1/locations") and len(errors) == 3
+    assert client.get(path).data["version"] is None
     assert client.post(path + "/publish", {"run_tests": False}, expect=200).data["version"] == 1
+    client.post(path, {"files": {"lib": "return {}", "main_test": good}}, expect=200)
+    assert client.post(path + "/publish", {}, expect=200).data["version"] == 2
+    client.post(path, {"files": {"m_test": "test.case('m', function() local t = {} while true do t[#t + 1] = ('x'):rep(1e5) .. #t end end)"}}, expect=200)
+    assert "more memory" in client.refused("POST", path + "/publish", 400, "workflow.tests_failed", body={}).errors[0]
+    if request.config.getoption("--long"):  # ten seconds
+        client.post(path, {"files": {"m_test": "test.case('m', function() return ('a'):rep(40000):find(('.-'):rep(8) .. 'b') end)"}}, expect=200)
+        client.refused("POST", path + "/publish", 400, "workflow.tests_failed", body={})
 
 
 def test_publishing_needs_every_scope(org, client):

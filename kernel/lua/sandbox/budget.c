@@ -52,9 +52,21 @@ void budget_spend(lua_State *lua, uint64_t instructions)
     look(lua, sb);
 }
 
+static void tell_line(lua_State *lua, lua_Debug *ar)
+{
+    const struct sandbox *sb = sandbox_of(lua);
+
+    lua_getinfo(lua, "Sl", ar);
+    if (errors_own(ar))
+        sb->line(sb->line_arg, ar->source + 1, ar->currentline);
+}
+
 void budget_hook(lua_State *lua, lua_Debug *ar)
 {
-    (void)ar;
+    if (ar->event == LUA_HOOKLINE) {
+        tell_line(lua, ar);
+        return;
+    }
     if (lua_gethookcount(lua) != HOOK_COUNT && !sandbox_of(lua)->dead)
         budget_watch(lua); /* a thread of a call that was ended before */
     budget_spend(lua, HOOK_COUNT);
@@ -62,7 +74,7 @@ void budget_hook(lua_State *lua, lua_Debug *ar)
 
 void budget_watch(lua_State *thread)
 {
-    lua_sethook(thread, budget_hook, LUA_MASKCOUNT, HOOK_COUNT);
+    lua_sethook(thread, budget_hook, LUA_MASKCOUNT | (sandbox_of(thread)->line ? LUA_MASKLINE : 0), HOOK_COUNT);
 }
 
 void budget_memory(struct sandbox_error *e)

@@ -29,8 +29,8 @@ void errors_text(char *to, size_t size, const char *p, size_t n)
     to[at] = 0;
 }
 
-/* Is this frame the author's? Ours are C, or "[wharf]". */
-static bool own_frame(const lua_Debug *ar)
+/* Ours are C, or "[wharf]". */
+bool errors_own(const lua_Debug *ar)
 {
     return ar->currentline > 0 && ar->source[0] == '=' && ar->source[1] != '[';
 }
@@ -45,7 +45,7 @@ void errors_frames(lua_State *lua, struct sandbox_error *e)
         const char *name;
 
         lua_getinfo(lua, "nSl", &ar);
-        if (!own_frame(&ar))
+        if (!errors_own(&ar))
             continue;
         name = ar.what[0] == 'm' ? "main chunk" : ar.name ? ar.name : "";
         errors_text(f->file, sizeof(f->file), ar.source + 1, strlen(ar.source + 1));
@@ -70,7 +70,7 @@ bool sandbox_where(lua_State *lua, char *file, int *ret_line)
 
     for (int level = 0; level < 100 && lua_getstack(lua, level, &ar); level++) {
         lua_getinfo(lua, "Sl", &ar);
-        if (own_frame(&ar)) {
+        if (errors_own(&ar)) {
             errors_text(file, 64, ar.source + 1, strlen(ar.source + 1));
             *ret_line = ar.currentline;
             return true;
@@ -203,6 +203,45 @@ static void write_snippet(const struct sandbox *sb, const struct sandbox_error *
         p = stop + 1;
     }
     jw_close(w, ']');
+}
+
+static void write_usage(const struct sandbox *sb, int64_t cpu_us, struct jw *w)
+{
+    struct sandbox_usage usage;
+
+    sandbox_usage(sb, &usage);
+    jw_open(w, "usage", '{');
+    jw_int(w, "instructions", (int64_t)usage.instructions);
+    jw_int(w, "memory_peak", (int64_t)usage.memory_peak);
+    jw_int(w, "cpu_us", cpu_us);
+    jw_close(w, '}');
+}
+
+void sandbox_outcome_json(const struct sandbox *sb, const struct sandbox_error *e, const struct buf *result,
+    const struct buf *kept, int64_t cpu_us, struct buf *out)
+{
+    struct buf error;
+    struct jw w;
+
+    buf_init(&error, 64 << 10);
+    sandbox_error_json(sb, e, e->code, &error);
+    jw_init(&w, out);
+    jw_open(&w, NULL, '{');
+    jw_int(&w, "end", e->end);
+    jw_z(&w, "code", e->code);
+    jw_z(&w, "message", e->message);
+    jw_z(&w, "field", e->field);
+    jw_int(&w, "status", e->status);
+    jw_int(&w, "retry", e->retry);
+    jw_int(&w, "after_ms", e->after_ms);
+    jw_raw(&w, "error", e->end && !error.failed ? buf_str(&error) : str_z("null"));
+    write_usage(sb, cpu_us, &w);
+    if (!e->end && result->n)
+        jw_raw(&w, "result", buf_str(result));
+    if (!e->end && kept->n)
+        jw_raw(&w, "kept", buf_str(kept));
+    jw_close(&w, '}');
+    buf_done(&error);
 }
 
 void sandbox_error_json(const struct sandbox *sb, const struct sandbox_error *e, const char *code, struct buf *out)

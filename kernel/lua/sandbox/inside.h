@@ -30,13 +30,27 @@ struct sandbox {
     struct sandbox_error raised; /* where the last error was raised */
     struct sandbox_error refused; /* where memory was refused last */
     const char *handler; /* that was called; or NULL */
+    lua_State *calling; /* whose code asks the host */
+    enum sandbox_role role;
+    void (*line)(void *arg, const char *file, int line);
+    void *line_arg;
     /* files */
     const struct sandbox_file *files;
     size_t n_files;
 };
 
 /* registry keys: addresses of these */
-enum registry_slot { SLOT_SORT, SLOT_ENV, SLOT_WHARF, SLOT_LOADED, SLOT_MODULE, SLOT_THREADS, SLOT_ARRAY, SLOT_ZONES, SLOT_N };
+enum registry_slot {
+    SLOT_SORT,
+    SLOT_ENV,
+    SLOT_WHARF,
+    SLOT_LOADED,
+    SLOT_MODULE,
+    SLOT_THREADS,
+    SLOT_ARRAY,
+    SLOT_ZONES,
+    SLOT_N
+};
 extern const char registry_slot[SLOT_N];
 void slot_get(lua_State *lua, enum registry_slot slot);
 void slot_set(lua_State *lua, enum registry_slot slot); /* pops */
@@ -68,6 +82,7 @@ bool require_compile(lua_State *lua, const struct sandbox_file *file);
 const struct sandbox_file *require_find(const struct sandbox *sb, const char *name);
 
 /* ---- errors.c ---- */
+bool errors_own(const lua_Debug *ar); /* is this frame the author's? */
 /* Notes in e the author's frames of this thread. */
 void errors_frames(lua_State *lua, struct sandbox_error *e);
 int errors_handler(lua_State *lua);

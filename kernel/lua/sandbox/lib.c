@@ -11,11 +11,13 @@
 static const struct {
     const char *name, *part;
     bool whole; /* the part is the value; else a member of it */
+    enum sandbox_role role; /* not 0: only in sandboxes of this role */
 } names[] = {{"api", "api", true}, {"http", "http", true}, {"kv", "kv", true}, {"log", "log", true},
     {"mail", "mail", true}, {"csv", "csv", true}, {"text", "text", true}, {"url", "url", true},
     {"crypto", "crypto", true}, {"table", "table", true}, {"filter", "filter", true}, {"secret", "run", false},
     {"lock", "run", false}, {"emit", "run", false}, {"reject", "run", false}, {"fail", "run", false},
-    {"sleep", "run", false}};
+    {"sleep", "run", false}, {"test", "test", true, SANDBOX_TESTS}, {"hook", "test_hooks", true, SANDBOX_HOOK_TESTS},
+    {"db", "test_db", true, SANDBOX_HOOK_TESTS}};
 
 static struct buf compiled[lib_files_count]; /* written once, by sandbox_prepare */
 static bool prepared;
@@ -88,7 +90,7 @@ static void load_name(lua_State *lua, const char *name)
     if (part_in_c(lua, name))
         return;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(names[i].name, name) != 0)
+        if (strcmp(names[i].name, name) != 0 || (names[i].role && names[i].role != sandbox_of(lua)->role))
             continue;
         run_part(lua, names[i].part);
         if (names[i].whole)
@@ -98,6 +100,16 @@ static void load_name(lua_State *lua, const char *name)
         return;
     }
     lua_pushnil(lua);
+}
+
+const char *sandbox_name(size_t i)
+{
+    static const char *const in_c[] = {"null", "json", "time", "hex", "base64"};
+    size_t n = sizeof(in_c) / sizeof(in_c[0]);
+
+    if (i < n)
+        return in_c[i];
+    return i - n < sizeof(names) / sizeof(names[0]) && !names[i - n].role ? names[i - n].name : NULL;
 }
 
 static int missing(lua_State *lua)

@@ -37,8 +37,10 @@ static int call(lua_State *lua)
     struct sandbox *sb = sandbox_of(lua);
     const char *op = luaL_checkstring(lua, 1);
     wharf_str text = {"", 0}, args = args_text(lua, 2);
-    enum sandbox_answer answer = sb->host.call(sb->host.arg, op, args, &text);
+    enum sandbox_answer answer;
 
+    sb->calling = lua;
+    answer = sb->host.call(sb->host.arg, op, args, &text);
     budget_spend(lua, 0);
     if (!text.n) {
         lua_pushnil(lua);

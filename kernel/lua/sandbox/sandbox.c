@@ -27,6 +27,11 @@ void *sandbox_user(lua_State *lua)
     return sandbox_of(lua)->user;
 }
 
+lua_State *sandbox_calling(const struct sandbox *sb)
+{
+    return sb->calling;
+}
+
 bool sandbox_deterministic(const struct sandbox *sb)
 {
     return sb->seeded;
@@ -74,6 +79,9 @@ struct sandbox *sandbox_new(const struct sandbox_config *config)
     sb->seed = config->seed;
     sb->memory_max = config->memory;
     sb->frozen_kind = config->frozen;
+    sb->role = config->role;
+    sb->line = config->line;
+    sb->line_arg = config->line_arg;
     sb->lua = lua_newstate(sandbox_allocate, sb);
     if (!sb->lua) {
         free(sb);

@@ -50,7 +50,16 @@ struct sandbox_host {
 
 struct sandbox_limits {
     uint64_t instructions; /* counted by the thousand; 0: any number */
-    int64_t deadline_us; /* clock_monotonic_us(); looked at each 1,000 instructions and after each call of the host; 0: none */
+    int64_t
+        deadline_us; /* clock_monotonic_us(); looked at each 1,000 instructions and after each call of the host; 0: none */
+};
+
+/* What stands in `wharf` beside the library of section 5. */
+enum sandbox_role {
+    SANDBOX_RUN, /* nothing */
+    SANDBOX_TESTED, /* nothing: a run of a test */
+    SANDBOX_TESTS, /* wharf.test: the state of a case (lua/testing/testing.h) */
+    SANDBOX_HOOK_TESTS, /* wharf.hook and wharf.db, which note and ask the host: hook files as tests run them */
 };
 
 struct sandbox_config {
@@ -60,6 +69,10 @@ struct sandbox_config {
     bool frozen; /* globals and library tables can't be written; globals may be set until sandbox_freeze */
     const struct sandbox_host *host; /* must outlive the sandbox */
     void *user; /* whatever the functions of sandbox_define need: sandbox_user */
+    enum sandbox_role role; /* but for SANDBOX_RUN os.clock tells instructions: the same run says the same */
+    /* NULL, or told of each line of the author's that is reached ("main.lua"), on the sandbox's thread. */
+    void (*line)(void *arg, const char *file, int line);
+    void *line_arg;
 };
 
 /* Once per process, before the first sandbox (in a cell: before the walls). False: the library can't be compiled, which
@@ -159,11 +172,22 @@ bool sandbox_call(struct sandbox *sb, const struct sandbox_call *call, struct bu
  * must then hold nothing of its own. False: not enough memory. */
 bool sandbox_define(struct sandbox *sb, const char *path, lua_CFunction fn);
 
+/* The thread of the state that the host is being called from: for hosts that are Lua themselves. */
+lua_State *sandbox_calling(const struct sandbox *sb);
+
+/* The i-th name that `wharf` has, of a function or a table of them; NULL: there is none. */
+const char *sandbox_name(size_t i);
+
 struct sandbox_usage {
     uint64_t instructions;
     size_t memory_peak;
 };
 void sandbox_usage(const struct sandbox *sb, struct sandbox_usage *ret_usage);
+
+/* How a call ended, as one object: {"end","code","message","field","status","retry","after_ms","error","usage","result"?,"kept"?}; end is a number
+ * of enum sandbox_end, usage has "instructions", "memory_peak" and "cpu_us". result and kept: of sandbox_call. */
+void sandbox_outcome_json(const struct sandbox *sb, const struct sandbox_error *e, const struct buf *result,
+    const struct buf *kept, int64_t cpu_us, struct buf *out);
 
 /* ---- for functions of sandbox_define ------------------------------------------------------------------------------- */
 

@@ -47,6 +47,10 @@ typedef struct wharf_lua_spec {
     /* 1.2: a process may do runs of the organization that have the same text here, one after the other, each in a state of its own: whoever
      * breaks out of one sees what these get and no more. At most 96 bytes; empty: a process of its own. Text and code must belong together. */
     wharf_str share;
+    /* 1.2, not 0: nothing but the test files (names that end with _test) is run, and nothing is asked for. The result is an array, an entry for
+     * each: {"file", "cases": [{"name", "line", "status": "passed" | "failed" | "skipped", "error"?}], "error"?}; the outer error: the file can't be
+     * loaded. Errors are as in the outcome. instructions is of no meaning, result_max of the whole answer. */
+    uint32_t tests, reserved;
 } wharf_lua_spec;
 
 enum wharf_lua_end {

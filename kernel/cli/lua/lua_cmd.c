@@ -1,0 +1,51 @@
+/* lua_cmd.c - `wharf lua`: finds the command; what several of them need. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/lua/author.h"
+#include "plugin/registry.h"
+
+int lua_usage(const char *fmt, ...)
+{
+    va_list ap;
+
+    fputs("wharf: ", stderr);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    return LUA_USAGE;
+}
+
+const struct engine *lua_engine(struct cli *c)
+{
+    struct config *config = cli_config(c);
+    wharf_str problems;
+    struct registry *r = config ? registry_load(config, "", c->a, &problems) : NULL;
+
+    if (config && !r)
+        cli_fail("the plugins have problems:\n%s", problems.p);
+    return r ? registry_engine(r) : NULL;
+}
+
+int command_lua(int argc, char **argv)
+{
+    struct lua_test_options t = {.update = false};
+    const struct cli_option opts[] = {{"--filter", &t.filter, NULL}, {"--seed", &t.seed, NULL},
+        {"--format", &t.format, NULL}, {"--coverage", &t.coverage, NULL}, {"--jobs", &t.jobs, NULL},
+        {"--update", NULL, &t.update}};
+    const char *name;
+    struct cli c;
+
+    if (!cli_parse(&c, argc, argv, opts, sizeof(opts) / sizeof(opts[0])))
+        return LUA_USAGE;
+    name = c.n_words ? c.words[0] : "";
+    if (!strcmp(name, "test"))
+        return lua_test_command(&c, &t);
+    if (!strcmp(name, "check"))
+        return lua_check_command(&c);
+    if (!strcmp(name, "doc"))
+        return lua_doc_command(&c);
+    return lua_usage("wharf lua check|test|doc …; `wharf help` tells more");
+}

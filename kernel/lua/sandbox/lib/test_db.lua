@@ -1,0 +1,10 @@
+-- wharf.db as tests of hook files see it: queries are answered by test.db.
+local host = ...
+local M = {}
+
+function M.query(sql, ...)
+  if type(sql) ~= "string" then host.raise("wharf.db.query takes a statement and its values") end
+  return host.call("db.query", { sql = sql, values = { ... } })
+end
+
+return M

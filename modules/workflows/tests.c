@@ -1,0 +1,87 @@
+/* tests.c - the tests that come with a workflow, before it is published (section 4, step 5). */
+#include <string.h>
+
+#include "workflows.h"
+
+static const struct budget test_budget = {.memory = 128 << 20, .wall_us = 10000000, .result_max = 2 << 20};
+
+static bool has_tests(const struct code *c)
+{
+    for (const wharf_json *f = c->files ? W->json->at(c->files, 0) : NULL; f; f = W->json->next(f)) {
+        wharf_str name = W->json->key(f);
+
+        if (name.n > 5 && !strcmp(name.p + name.n - 5, "_test"))
+            return true;
+    }
+    return false;
+}
+
+static uint32_t nothing_outside(wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+{
+    return refuse_op(req, WHARF_LUA_ENDED, "op.unknown", "tests ask for nothing outside", ret_text);
+}
+
+/* "hello/main_test.lua:12: counts parcels: got 1, expected 2" */
+static void add_failure(wharf_req *req, const struct code *c, const wharf_json *error, wharf_str name)
+{
+    const wharf_lua_outcome o = {.message = json_text(error, "message"), .error = error};
+    wharf_str place = place_of(req, c, &o);
+    size_t before = place.n - o.message.n;
+
+    if (name.n)
+        place = W->mem->format(req, "%.*s%s: %s", (int)before, place.p, name.p, o.message.p);
+    W->err->add(req, "workflow.tests_failed", place.p, "%s", place.p);
+}
+
+static size_t tell_file(wharf_req *req, const struct code *c, const wharf_json *file)
+{
+    const wharf_json *cases = W->json->get(file, "cases"), *error = W->json->get(file, "error");
+    size_t n = 0;
+
+    if (error) {
+        add_failure(req, c, error, (wharf_str){"", 0});
+        return 1;
+    }
+    for (const wharf_json *e = cases ? W->json->at(cases, 0) : NULL; e; e = W->json->next(e)) {
+        if (is(json_text(e, "status"), "failed")) {
+            add_failure(req, c, W->json->get(e, "error"), json_text(e, "name"));
+            n++;
+        }
+    }
+    return n;
+}
+
+static wharf_status tell(wharf_req *req, const struct code *c, const wharf_lua_outcome *o)
+{
+    size_t failed = 0;
+
+    if (o->end == WHARF_LUA_NO_CELL)
+        return W->err->fail(req, "overloaded", NULL, NULL);
+    if (o->end != WHARF_LUA_OK)
+        return W->err->fail(req, "workflow.tests_failed", NULL, "The tests did not end: %s", o->message.p);
+    for (const wharf_json *f = o->result ? W->json->at(o->result, 0) : NULL; f; f = W->json->next(f))
+        failed += tell_file(req, c, f);
+    return failed ? W->err->current(req) : WHARF_OK;
+}
+
+wharf_status tests_pass(wharf_req *req, const struct code *c, const wharf_json *body)
+{
+    wharf_lua_spec spec = {.head = WHARF_HEAD(wharf_lua_spec),
+        .memory = test_budget.memory,
+        .wall_us = test_budget.wall_us,
+        .result_max = test_budget.result_max,
+        .answer = nothing_outside,
+        .tests = 1};
+    wharf_lua_outcome o = {.head = WHARF_HEAD(wharf_lua_outcome)};
+    const wharf_json *told = W->json->get(body, "run_tests");
+    bool run = true;
+    wharf_status s;
+
+    if (told)
+        W->json->truth(told, &run);
+    if (!run || !has_tests(c))
+        return WHARF_OK;
+    spec_files(req, c, &spec);
+    s = flow_lua->run(req, &spec, &o);
+    return s == WHARF_OK ? tell(req, c, &o) : s;
+}

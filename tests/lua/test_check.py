@@ -1,0 +1,115 @@
+"""`wharf lua check`: what compilers do not tell, and what publishing and servers would refuse (spec 08 section 8)."""
+import pytest
+
+from author import ROOT, lua, write
+
+GOOD = """local M = {}
+function M.on_run(input, ctx)
+  local res, err = wharf.http.get("https://example.com")
+  if not res then return nil end
+  for i, v in ipairs(res.json()) do M[i] = {v, ["x"] = -#v, y = not v; 0x1Fp2, 3.5e-2, .5, 1//2 ~ 3} end
+  goto done
+  ::done::
+  local function inner(...) return select("#", ...) end
+  local held <close>, kept <const> = setmetatable({}, {__close = print}), 2
+  repeat local stop = inner(kept) until stop
+  while true do do break end end
+  return function(self) return string.rep(self:name "x", math.pi)[[long ]=] text]] end
+end
+M.nested = {}
+function M.nested:method() return self end --[==[ a
+long comment ]] ]==]
+return M
+"""
+
+
+def check(tmp_path, source, *args, name="main.lua", **more):
+    r = lua("check", write(tmp_path, {name: source, **more}) / (args[0] if args else ""))
+    assert not r.stderr, r.stderr
+    return r.returncode, r.stdout.replace(f"{tmp_path}/", "")
+
+
+def test_a_good_folder(tmp_path):
+    assert check(tmp_path, GOOD) == (0, "")
+
+
+@pytest.mark.parametrize("source, told", [
+    ("local a = 1\nreturn {}", "main.lua:1:7: the local 'a' is never read"),
+    ("local _a, b = 1, 2\nreturn {b}", None),
+    ("local a, b = 1, 2\nreturn {b}", "main.lua:1:7: the local 'a' is never read"),
+    ("local a, b = pcall(print)\nreturn {a}", None),
+    ("local a, b = pcall(print)\nreturn {}", "main.lua:1:7: the local 'a' is never read\nmain.lua:1:10: the local 'b' is never read"),
+    ("local a\na = 1\nreturn {}", "main.lua:1:7: the local 'a' is never read"),
+    ("local a = {}\na.x = 1\nreturn {}", None),
+    ("local function f() return f end\nreturn {}", None),
+    ("local function f() end\nreturn {}", "main.lua:1:16: the local 'f' is never read"),
+    ("local a = 1\ndo local a = a print(a) end\nreturn {}", None),
+    ("local function f(unused) for i = 1, 2 do end end\nreturn {f}", None),
+    ("return {x = foo}", "main.lua:1:13: the global 'foo' is not known"),
+    ("local M = {}\nfunction M.f()\n  count = 1\n  return count\nend\nreturn M", "main.lua:3:3: the global 'count' is set; make it local"),
+    ("function f() end\nreturn {f}", "main.lua:1:10: the global 'f' is set; make it local"),
+    ("print(io.open)\nreturn {}", "main.lua:1:7: the global 'io' is not known\nmain.lua:1:1: attempt to index a nil value (global 'io')"),
+    ("return {wharf.kv.gett}", "main.lua:1:18: there is no wharf.kv.gett"),
+    ("return {wharf.kw}", "main.lua:1:15: there is no wharf.kw"),
+    ("return {string.dump, table.get}", "main.lua:1:16: there is no string.dump\nmain.lua:1:28: there is no table.get"),
+    ("local string = {}\nreturn {string.dump}", None),
+    ("return {f = function() wharf.hook.before() end}", "main.lua:1:35: wharf.hook.before is for operators' hooks only"),
+    ("return {test}", None),  # no file of tests: said by test.eq below
+    ("return {f = function() test.eq(1, 1) end}", "main.lua:1:29: test.eq is for test files only"),
+    ("return {f = function() return ('x'):rep(2), wharf.null, wharf['json'] end}", None),
+    ("local s = 'a\\'b\\\n c' .. \"\\z\n  d\" .. [==[\n]]x]==]\nreturn {s, nope}", "main.lua:5:12: the global 'nope' is not known"),
+    ("local ü = 1", "main.lua:1:1: <name> expected near '<\\195>'"),
+    ("return {", "main.lua:1:1: unexpected symbol near <eof>"),
+    ("return 1", "main.lua:1:1: main.lua returns no table of handlers; end it with 'return M'"),
+    ("local x = 1\nlocal y = x.a.b\nreturn {y}", "main.lua:2:1: attempt to index a number value (local 'x')"),
+    ("while true do end", "main.lua:1:1: the run took more instructions than it may; do less, or in several runs"),
+    ("wharf.api.get('/v1/x')\nreturn {}", "main.lua:1:1: this is not available while the main file is loaded (op.unknown)"),
+])
+def test_findings(tmp_path, source, told):
+    assert check(tmp_path, source) == ((1, told + "\n") if told else (0, ""))
+
+
+def test_all_files_and_single_ones(tmp_path):
+    folder = {"lib/a.lua": "return b", "main_test.lua": "local M = require 'main'\ntest.case('x', function() test.ok(M.on_run) end)"}
+    assert check(tmp_path, GOOD, **folder) == (1, "lib/a.lua:1:8: the global 'b' is not known\n")
+    assert check(tmp_path, GOOD, "main.lua", **folder) == (0, "")
+    assert check(tmp_path, GOOD, "lib/a.lua", **folder) == (1, "lib/a.lua:1:8: the global 'b' is not known\n")
+
+
+def test_triggers_have_their_handlers(tmp_path):
+    flow = '{"triggers": [{"type": "manual"}, {"type": "event"}, {"type": "hook", "phase": "after"}, {"type": "smoke"}]}'
+    assert check(tmp_path, GOOD, **{"workflow.json": flow}) == (1, "".join([
+        "main.lua:1:1: a trigger needs the function on_event in the table that main.lua returns\n",
+        "main.lua:1:1: a trigger needs the function after in the table that main.lua returns\n",
+        'workflow.json:1:1: there are no triggers of type "smoke"\n']))
+    r = lua("check", write(tmp_path, {"workflow.json": "{"}))
+    assert r.returncode == 3 and "is no JSON object" in r.stderr
+
+
+def test_hooks_are_loaded_as_a_server_does(tmp_path):
+    assert check(tmp_path, "wharf.hook.before('location', 'create', function() end)", name="10-a.lua") == (0, "")
+    code, told = check(tmp_path, "wharf.hook.before('nonsense', 'create', function() end)", name="10-a.lua")
+    assert code == 1 and "10-a.lua:1: there is no resource 'nonsense'" in told
+    assert check(tmp_path, "wharf.hook.sometimes()", name="10-a.lua")[1].startswith("10-a.lua:1:12: there is no wharf.hook.sometimes\n")
+
+
+def test_stock_hooks_are_clean():
+    r = lua("check", ROOT / "lua-hooks")
+    assert (r.returncode, r.stdout, r.stderr) == (0, "", "")
+
+
+def test_wrong_calls(tmp_path):
+    for args, told in [((), "wharf lua check PATH"), ((tmp_path / "nowhere",), "there is no such folder"), ((tmp_path,), "there are no Lua files"),
+                       (("--what", "x"), "there is no option --what")]:
+        r = lua("check", *args)
+        assert r.returncode == 3 and told in r.stderr
+    assert lua("dance").returncode == 3
+
+
+def test_doc():
+    everything = lua("doc").stdout
+    assert "wharf.kv.get(key) -> value or nil\n    of the store of the workflow\n" in everything and everything.count("\n") > 300
+    assert lua("doc", "wharf.kv").stdout.count("->") == 6 and lua("doc", "kv").stdout.count("->") == 7  # test.kv
+
+    assert lua("doc", "wharf.hook.before").stdout.startswith("wharf.hook.before(resource, action, fn, opts?) -> nothing [operators' hooks]\n")
+    assert lua("doc", "nope").returncode == 1
