@@ -44,6 +44,7 @@ extern const struct wharf_channel_api host_channel; /* wharf/service/channel.h *
 extern const struct wharf_fetch_api host_fetch; /* wharf/service/fetch.h */
 extern const struct wharf_http_api host_http; /* wharf/service/http.h */
 extern const struct wharf_keys_api host_keys; /* wharf/service/keys.h */
+extern const struct wharf_cron_api host_cron; /* wharf/service/cron.h */
 extern const struct wharf_lua_api host_lua; /* wharf/service/lua.h */
 extern const struct wharf_mail_api host_mail; /* wharf/service/mail.h */
 extern const struct wharf_many_api host_many; /* wharf/service/many.h */

@@ -6,6 +6,7 @@
 #include "wharf/service/blob.h"
 #include "wharf/service/channel.h"
 #include "wharf/service/config.h"
+#include "wharf/service/cron.h"
 #include "wharf/service/crypto.h"
 #include "wharf/service/events.h"
 #include "wharf/service/fetch.h"
@@ -47,5 +48,6 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.render", 1, 0}, &host_render},
     {{"wharf.channel", 1, 0}, &host_channel},
     {{"wharf.lua", 1, 2}, &host_lua},
+    {{"wharf.cron", 1, 0}, &host_cron},
 };
 const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

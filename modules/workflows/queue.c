@@ -57,6 +57,8 @@ void run_queue_put(wharf_req *req, wharf_out *rows, const struct queued *q, whar
     W->json->put(rows, "e", val_text_or_null(q->event_id));
     W->json->put(rows, "r", val_text_or_null(q->resource_id));
     W->json->put(rows, "p", q->pinned ? val_int(q->pinned) : val_null());
+    if (q->reach)
+        W->json->put(rows, "h", val_json(q->reach));
     if (q->skipped) {
         W->json->put(rows, "s", val_text(WHARF_S("skipped")));
         W->json->put(rows, "c", val_text(problem_text(req, q)));
@@ -134,6 +136,39 @@ static wharf_status load(
     s = secrets_load(req, workflow_id, &(*ret)->secrets);
     if (s == WHARF_OK)
         s = run_actor(req, &(*ret)->code, false, &(*ret)->actor);
+    W->db->rollback(req); /* only read */
+    return s;
+}
+
+/* A run that somebody asked for reaches what both reach; nothing at all is said by a location that there is none of. */
+static wharf_status narrow(wharf_req *req, struct run *r, const wharf_json *reach)
+{
+    const wharf_json *own = r->code.locations;
+    wharf_out *out = W->json->writer(req);
+    wharf_str id, other;
+    size_t n = 0;
+    wharf_status s;
+
+    W->json->open(out, NULL, '[');
+    for (const wharf_json *e = W->json->at(reach, 0); e; e = W->json->next(e)) {
+        bool among = !own || !W->json->count(own);
+
+        W->json->text(e, &id);
+        for (const wharf_json *o = among ? NULL : W->json->at(own, 0); o && !among; o = W->json->next(o))
+            among = W->json->text(o, &other) && same(id, other);
+        if (among)
+            W->json->put(out, NULL, val_text(id));
+        n += among;
+    }
+    if (!n)
+        W->json->put(out, NULL, val_text(WHARF_S("none")));
+    W->json->close(out);
+    s = W->json->result(req, out, &r->code.locations);
+    if (s == WHARF_OK)
+        s = W->db->begin(req);
+    if (s != WHARF_OK)
+        return s;
+    s = run_actor(req, &r->code, false, &r->asked.actor);
     W->db->rollback(req); /* only read */
     return s;
 }
@@ -332,6 +367,10 @@ static wharf_status do_run(wharf_req *req, struct work *w, struct loaded *l, siz
         r.asked.secrets = l->secrets;
     }
     flow_events->cause(req, WHARF_S(""), r.depth, false);
+    if (l && l->actor && row_json(w->rows, i, 14))
+        s = narrow(req, &r, row_json(w->rows, i, 14));
+    if (s != WHARF_OK)
+        return s;
     if (!l)
         fail(&r, "the version that it is for is gone");
     else if (!l->actor)
@@ -422,7 +461,9 @@ static wharf_status work_once(wharf_req *req, wharf_str worker, int64_t *most, u
 {
     static const char sql[] =
         "SELECT id, workflow_id, version, attempt, retries, trigger, trigger_type, location_id, on_behalf_of, depth, "
-        "seed, event_id, input, created_us FROM workflows.claim($1::text, $2::text, $3::integer)";
+        "seed, event_id, input, created_us, CASE WHEN trigger_type IN ('manual', 'http') THEN (SELECT r.reach FROM "
+        "workflows.run r WHERE r.organization_id = $1::text AND r.id = c.id) END FROM workflows.claim($1::text, "
+        "$2::text, $3::integer) c";
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(worker), val_int(*most)};
     struct work w = {.worker = worker, .began_us = W->req->now_us(req), .done = *done};
     wharf_status s = query_alone(req, sql, args, 3, &w.rows);
@@ -469,14 +510,19 @@ wharf_status queue_work(wharf_req *req, void *arg)
 /* Whatever was not asked for, because a server ended in between, is asked for within a minute. */
 wharf_status run_queue_sweep(wharf_req *req, void *arg)
 {
-    static const char sql[] = "SELECT * FROM workflows.sweep()";
-    const wharf_rows *rows;
-    wharf_status s = query_alone(req, sql, NULL, 0, &rows);
+    static const char *const sqls[] = {"SELECT * FROM workflows.sweep()", "SELECT * FROM workflows.late_schedules()"},
+                             *const jobs[] = {"work", "tick"};
+    wharf_status s = WHARF_OK;
 
-    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
-        s = flow_events->act_for(req, row_text(rows, i, 0));
-        if (s == WHARF_OK)
-            s = ask_for_jobs(req, 1, 0);
+    for (size_t k = 0; k < 2 && s == WHARF_OK; k++) {
+        const wharf_rows *rows;
+
+        s = query_alone(req, sqls[k], NULL, 0, &rows);
+        for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
+            s = flow_events->act_for(req, row_text(rows, i, 0));
+            if (s == WHARF_OK)
+                s = W->event->enqueue(req, jobs[k], WHARF_S(""), NULL, 0);
+        }
     }
     return s;
 }

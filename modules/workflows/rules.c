@@ -212,10 +212,13 @@ static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_re
     static const char secrets_sql[] =
         "DELETE FROM workflows.secret WHERE organization_id = $2::text AND workflow_id = $1::text";
     bool off = op == WHARF_UPDATE && field_int(old_rec, WORKFLOW_ENABLED) && !field_int(new_rec, WORKFLOW_ENABLED);
+    bool on = op == WHARF_UPDATE && !field_int(old_rec, WORKFLOW_ENABLED) && field_int(new_rec, WORKFLOW_ENABLED);
     const wharf_rows *none;
-    wharf_status s = WHARF_OK;
+    wharf_status s = on ? schedule_begin(req, W->res->id(old_rec)) : WHARF_OK;
 
     if (off || op == WHARF_DELETE)
+        s = schedule_clear(req, W->res->id(old_rec));
+    if (s == WHARF_OK && (off || op == WHARF_DELETE))
         s = query_about(req, sqls[op == WHARF_DELETE], W->res->id(old_rec), &none);
     return s == WHARF_OK && op == WHARF_DELETE ? query_about(req, secrets_sql, W->res->id(old_rec), NULL) : s;
 }

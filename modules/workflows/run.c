@@ -271,14 +271,61 @@ static wharf_status answer_problem(wharf_req *req, const struct run *r)
     return W->err->current(req);
 }
 
-static wharf_status show(wharf_req *req, wharf_str id, const char *message)
+static wharf_status show(wharf_req *req, wharf_str id, uint32_t status, const char *message)
 {
     const wharf_rec *rec;
     wharf_status s = W->res->fetch(req, "workflow_run", id, 0, &rec);
 
     if (s == WHARF_OK)
-        W->res->encode(req, W->req->respond(req, 200, message), NULL, rec);
+        W->res->encode(req, W->req->respond(req, status, message), NULL, rec);
     return s;
+}
+
+const wharf_json *run_reach(wharf_req *req)
+{
+    const wharf_caller *c = flow_keys->caller(req);
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *v = NULL;
+
+    if (c->all_locations)
+        return NULL;
+    W->json->open(out, NULL, '[');
+    for (size_t i = 0; i < c->n_locations; i++)
+        W->json->put(out, NULL, val_text(c->locations[i]));
+    W->json->close(out);
+    return W->json->result(req, out, &v) == WHARF_OK ? v : NULL;
+}
+
+/* The caller does not wait for it. */
+static wharf_status queue_run(wharf_req *req, const wharf_json *body, const struct run *r)
+{
+    struct queued q = {.workflow_id = r->code.workflow_id,
+        .type = "manual",
+        .location_id = r->location_id,
+        .actor = W->req->actor(req),
+        .order_key = queue_order_key(req, r->code.options, WHARF_S(""), WHARF_S("")),
+        .input = input_text(req, body),
+        .reach = run_reach(req)};
+    wharf_out *rows = W->json->writer(req);
+    wharf_str id;
+    wharf_status s;
+
+    if (!r->code.version)
+        return W->err->fail(req, "validation.failed", "wait", "A draft is run while its caller waits");
+    s = W->json->parse(req, WHARF_S("{\"type\":\"manual\"}"), &q.trigger);
+    W->json->open(rows, NULL, '[');
+    run_queue_put(req, rows, &q, &id);
+    if (s == WHARF_OK)
+        s = W->db->begin(req);
+    if (s != WHARF_OK)
+        return s;
+    s = queue_commit(req, rows, 1);
+    if (s != WHARF_OK) {
+        W->db->rollback(req);
+        return s;
+    }
+    s = W->db->commit(req);
+    return s == WHARF_OK ? show(req, id, 202, "Workflow run is queued") : s;
 }
 
 wharf_status run_route(wharf_req *req, void *arg)
@@ -291,6 +338,8 @@ wharf_status run_route(wharf_req *req, void *arg)
         s = prepare(req, body, &r);
     if (s != WHARF_OK)
         return s;
+    if (W->json->get(body, "wait") && !json_truth(W->json->get(body, "wait")))
+        return queue_run(req, body, &r);
     r.id = W->req->new_id(req, "wkf_run");
     r.seed = run_seed(r.id);
     r.handler = "on_run";
@@ -308,7 +357,7 @@ wharf_status run_route(wharf_req *req, void *arg)
     s = record(req, &r, body);
     if (s != WHARF_OK)
         return s;
-    return r.outcome.end == WHARF_LUA_OK ? show(req, r.id, "Workflow run") : answer_problem(req, &r);
+    return r.outcome.end == WHARF_LUA_OK ? show(req, r.id, 200, "Workflow run") : answer_problem(req, &r);
 }
 
 wharf_status run_show_route(wharf_req *req, void *arg)
@@ -328,5 +377,5 @@ wharf_status run_show_route(wharf_req *req, void *arg)
         return W->err->fail(req, "not_found", NULL, "There is no run %s", id.p);
     s = W->res->fetch(
         req, "workflow", row_text(rows, 0, 0), WHARF_WITH_DELETED, &workflow); /* may the caller see it? */
-    return s == WHARF_OK ? show(req, id, "Workflow run retrieved") : s;
+    return s == WHARF_OK ? show(req, id, 200, "Workflow run retrieved") : s;
 }

@@ -7,7 +7,7 @@
 
 static const struct {
     const char *type, *handler;
-} kinds[] = {{"manual", "on_run"}, {"event", "on_event"}};
+} kinds[] = {{"manual", "on_run"}, {"event", "on_event"}, {"schedule", "on_schedule"}};
 
 const char *trigger_handler(wharf_str type)
 {
@@ -46,7 +46,7 @@ static bool common(const wharf_json *m)
            (is(key, "enabled") && W->json->truth(m, &truth));
 }
 
-static wharf_status check_members(
+wharf_status trigger_members(
     wharf_req *req, const wharf_json *t, const char *path, const char *const *others, const char *told)
 {
     for (const wharf_json *m = W->json->at(t, 0); m; m = W->json->next(m)) {
@@ -74,7 +74,7 @@ static wharf_status check_event(wharf_req *req, const wharf_json *t, const char 
     if (!flow_rules)
         return W->err->fail(
             req, "workflow.trigger_invalid", path, "Triggers of type event need the module webhooks, which is not on");
-    s = check_members(req, t, path, members, ", events, filter and self (true or false)");
+    s = trigger_members(req, t, path, members, ", events, filter and self (true or false)");
     if (s != WHARF_OK)
         return s;
     if (!events || W->json->type(events) != WHARF_J_ARRAY || !W->json->count(events))
@@ -90,20 +90,23 @@ static wharf_status check_event(wharf_req *req, const wharf_json *t, const char 
 
 wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i)
 {
-    static const char *const later[] = {"http", "schedule", "hook"}, *const none[] = {NULL};
+    static const char *const later[] = {"http", "hook"}, *const none[] = {NULL};
     wharf_str type = json_text(t, "type");
     const char *path = W->mem->format(req, "triggers.%zu", i).p;
 
     for (size_t k = 0; k < sizeof(later) / sizeof(later[0]); k++) {
         if (is(type, later[k]))
             return W->err->fail(req, "workflow.trigger_invalid", path,
-                "Triggers of type %s are not available on this server yet; event and manual are", later[k]);
+                "Triggers of type %s are not available on this server yet; event, schedule and manual are", later[k]);
     }
     if (is(type, "event"))
         return check_event(req, t, path);
+    if (is(type, "schedule"))
+        return schedule_check(req, t, path);
     if (!is(type, "manual"))
-        return W->err->fail(req, "workflow.trigger_invalid", path, "The type of a trigger is event or manual");
-    return check_members(req, t, path, none, "");
+        return W->err->fail(
+            req, "workflow.trigger_invalid", path, "The type of a trigger is event, schedule or manual");
+    return trigger_members(req, t, path, none, "");
 }
 
 /* ---- events ---- */

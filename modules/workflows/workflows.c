@@ -7,6 +7,7 @@ const wharf_host *flow_host;
 const wharf_lua_api *flow_lua;
 const wharf_keys_api *flow_keys;
 const wharf_crypto_api *flow_crypto;
+const wharf_cron_api *flow_cron;
 const wharf_events_api *flow_events;
 const wharf_webhooks_rules_api *flow_rules;
 wharf_plugin *flow_self;
@@ -46,15 +47,16 @@ static const char versions_doc[] =
     "\"string\"}}, \"response\": {\"type\": \"array\", \"items\": " VERSION "}}";
 static const char version_doc[] = "{\"summary\": \"A published version with its source\", " TAG
                                   "\"location\": \"row\", \"response\": " VERSION "}";
-static const char run_doc[] = "{\"summary\": \"Run the manual trigger\", " TAG
-                              "\"location\": \"row\", \"body\": {\"type\": \"object\", \"properties\": "
-                              "{\"input\": {\"description\": \"What on_run gets.\"}, \"location_id\": {\"type\": "
-                              "[\"string\", \"null\"], \"maxLength\": 64}, "
-                              "\"version\": {\"type\": \"string\", \"enum\": [\"published\", \"draft\"], "
-                              "\"description\": \"draft needs workflow:write.\"}, "
-                              "\"wait\": {\"type\": \"boolean\", \"enum\": [true], \"description\": \"The answer comes "
-                              "when the run is over.\"}}}, "
-                              "\"response\": " RUN "}";
+static const char run_doc[] =
+    "{\"summary\": \"Run the manual trigger\", " TAG
+    "\"location\": \"row\", \"body\": {\"type\": \"object\", \"properties\": "
+    "{\"input\": {\"description\": \"What on_run gets.\"}, \"location_id\": {\"type\": "
+    "[\"string\", \"null\"], \"maxLength\": 64}, "
+    "\"version\": {\"type\": \"string\", \"enum\": [\"published\", \"draft\"], "
+    "\"description\": \"draft needs workflow:write.\"}, "
+    "\"wait\": {\"type\": \"boolean\", \"description\": \"Default: true, the answer comes when the run is over. "
+    "false: it is queued, 202.\"}}}, "
+    "\"statuses\": [200, 202], \"response\": " RUN "}";
 static const char show_doc[] = "{\"summary\": \"A run\", " TAG "\"location\": \"via\", \"response\": " RUN "}";
 
 static const char cancel_doc[] = "{\"summary\": \"Cancel a run that waits or runs\", " TAG
@@ -155,6 +157,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     if (events)
         events->step(d, &step);
     api->job(d, "work", queue_work, NULL, WHARF_S(WORK_POLICY));
+    api->job(d, "tick", schedule_tick, NULL, WHARF_S("{\"retries\": 20}"));
     api->job(d, "expire", runs_expire, NULL, WHARF_S("{\"every\": \"15m\", \"transaction\": \"own\"}"));
     api->job(d, "sweep", run_queue_sweep, NULL, WHARF_S("{\"every\": \"1m\", \"transaction\": \"own\"}"));
     api->errors(d, (wharf_str)ERRORS);
@@ -173,7 +176,8 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     flow_events = W->service(self, "wharf.events", 1, 1);
     flow_rules = W->service(self, "webhooks.rules", 1, 0);
     flow_crypto = W->service(self, "wharf.crypto", 1, 1);
-    return flow_lua && flow_keys && flow_events && flow_crypto ? WHARF_OK : WHARF_UNAVAILABLE;
+    flow_cron = W->service(self, "wharf.cron", 1, 0);
+    return flow_lua && flow_keys && flow_events && flow_crypto && flow_cron ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

@@ -4,6 +4,7 @@
 
 #include "wharf/ext/webhooks.h"
 #include "wharf/plugin.h"
+#include "wharf/service/cron.h"
 #include "wharf/service/crypto.h"
 #include "wharf/service/events.h"
 #include "wharf/service/keys.h"
@@ -14,6 +15,7 @@ extern const wharf_host *flow_host; /* these are set once, before anything of th
 extern const wharf_lua_api *flow_lua;
 extern const wharf_keys_api *flow_keys;
 extern const wharf_crypto_api *flow_crypto;
+extern const wharf_cron_api *flow_cron;
 extern const wharf_events_api *flow_events;
 extern const wharf_webhooks_rules_api *flow_rules; /* NULL: the module webhooks is not loaded; no event triggers then */
 extern wharf_plugin *flow_self;
@@ -106,6 +108,8 @@ uint64_t run_seed(wharf_str id);
 /* The rights of its calls of the API, of the publisher as it is now; callers: those of the request's caller as well. NULL: the publisher is gone. */
 wharf_status run_actor(wharf_req *req, const struct code *c, bool callers, wharf_lua_actor **ret_actor);
 wharf_status run_execute(wharf_req *req, struct run *r);
+/* The locations of the request's caller for struct queued; NULL: all. */
+const wharf_json *run_reach(wharf_req *req);
 wharf_handler run_route, run_show_route;
 
 /* record.c: what is kept of it */
@@ -125,6 +129,7 @@ struct queued {
     const wharf_json *trigger;
     uint32_t depth;
     int64_t pinned; /* version; 0: the current one */
+    const wharf_json *reach; /* locations of who asked for it, or NULL: all */
     const char *skipped, *why; /* code and message, or NULL */
 };
 /* An open array of them, for queue_commit(). ret_id may be NULL. */
@@ -138,7 +143,18 @@ wharf_str queue_order_key(wharf_req *req, const wharf_json *options, wharf_str r
 /* again.c */
 wharf_handler run_cancel_route, run_again_route, runs_expire;
 
+/* schedule.c */
+wharf_status schedule_check(wharf_req *req, const wharf_json *t, const char *path);
+/* In the request's transaction: what is due of the workflow from now on, of these triggers; nothing; of its published version. */
+wharf_status schedule_set(wharf_req *req, wharf_str workflow_id, const wharf_json *triggers);
+wharf_status schedule_clear(wharf_req *req, wharf_str workflow_id);
+wharf_status schedule_begin(wharf_req *req, wharf_str workflow_id);
+wharf_handler schedule_tick;
+
 /* triggers.c */
+/* No members but type, name, enabled and these. told: these, for the message. */
+wharf_status trigger_members(
+    wharf_req *req, const wharf_json *t, const char *path, const char *const *others, const char *told);
 wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i);
 bool trigger_enabled(const wharf_json *t);
 bool trigger_has(const wharf_json *triggers, const char *type); /* an enabled one */

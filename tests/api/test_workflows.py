@@ -43,7 +43,7 @@ def test_a_draft(fresh):
     ({"settings": {"x": "y" * 66000}}, "validation.failed", ["settings"]),
     ({"scopes": ["everything:write"]}, "validation.failed", ["scopes.0"]),
     ({"scopes": ["locations:read", "locations"]}, "validation.failed", ["scopes.1"]),
-    ({"triggers": [{"type": "schedule", "cron": "* * * * *"}]}, "workflow.trigger_invalid", ["triggers.0"]),
+    ({"triggers": [{"type": "timer"}]}, "workflow.trigger_invalid", ["triggers.0"]),
     ({"triggers": [{"type": "manual"}, {"type": "cron"}]}, "workflow.trigger_invalid", ["triggers.1"]),
     ({"triggers": [{"type": "manual", "input_schema": {}}]}, "workflow.trigger_invalid", ["triggers.0"]),
     ({"triggers": [{"type": "manual"}, {"type": "manual"}]}, "workflow.trigger_invalid", ["triggers"])])
