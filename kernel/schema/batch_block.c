@@ -98,7 +98,7 @@ static void check_group(struct compile *c, const struct wharf_json *x, const str
 void batch_compile(struct compile *c, const struct wharf_json *x, const struct place *up)
 {
     static const char *const keys[] = {"actions", "filters", "need_id", "match_by", "duplicates", "compare", "keep",
-        "group", "own_shape", "columns", NULL};
+        "group", "own_shape", "unordered", "columns", NULL};
     const struct wharf_json *batch = json_get(x, "batch"), *actions = json_get(batch, "actions");
     struct place at = place_key(up, WHARF_S("batch")), a_at = place_key(&at, WHARF_S("actions")),
                  m_at = place_key(&at, WHARF_S("match_by")), c_at = place_key(&at, WHARF_S("compare"));
@@ -121,6 +121,7 @@ void batch_compile(struct compile *c, const struct wharf_json *x, const struct p
     check_compare(c, json_get(batch, "compare"), &c_at);
     check_group(c, batch, &at);
     opt_bool(c, batch, &at, "own_shape", false);
+    opt_bool(c, batch, &at, "unordered", false);
     opt_texts(c, batch, &at, "columns", &n);
     keep = opt_texts(c, batch, &at, "keep", &n);
     for (size_t i = 0; i < n; i++)

@@ -33,7 +33,7 @@ extern const wharf_org_directory_api *batches_org;
 #include "wharf/inline.h"
 
 enum {
-    CHUNK_ITEMS = 200,
+    CHUNK_ITEMS = 500,
     CHUNK_BYTES = 1 << 20,
     ITEM_BYTES = 256 * 1024,
     ITEM_DEPTH = 16,
@@ -83,12 +83,12 @@ struct batch {
     struct phase phases[PHASES];
     int64_t lease, started_us, deadline_us; /* deadline: of work in a request; 0 in jobs */
     int64_t runs;
-    int chunk, tries;
+    int tries; /* how often its run was begun and did not end, while it is parsed */
     uint32_t steps;
-    bool in_request;
+    bool in_request, helper; /* helper: works on chunks of a batch that another one leads */
     bool lost, stopping, timed_out; /* another has taken it over; the worker ends; it ran too long */
     bool revoked; /* the key is no longer good */
-    int64_t asked_us; /* monotonic: when the key was last asked about */
+    int64_t asked_us, noted_us; /* monotonic: when the key was last asked about, when the row was last written */
     const char *reason; /* why it fails as a whole, or NULL */
     int fd; /* of the file, or -1 */
     wharf_str file_name;
@@ -117,10 +117,13 @@ wharf_handler batches_post;
 /* ---- record.c: the row of a batch ---- */
 wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b);
 wharf_status batch_counts(const struct batch *b, struct counts *ret);
-/* A transaction of the work. In the background it ends by itself, with its locks, when its worker sleeps in the middle of it. */
-wharf_status batch_begin(struct batch *b);
+/* A transaction of the work. In the background it ends by itself, with its locks, when its worker sleeps in the middle of it. Not durable: its
+ * commit does not wait for the disk. What a crash of the database takes back of it, effects and marks, is done again. */
+wharf_status batch_begin(struct batch *b, bool durable);
 /* Phases, stats and progress as they are now. Fails with conflict when another has taken the batch over. */
 wharf_status batch_note(struct batch *b);
+/* Is it still being worked on under this lease? Fails with conflict when it is not; sees whether it was cancelled. */
+wharf_status batch_look(struct batch *b);
 /* The end: status, reason (or ""), the rest of the items skipped when it ends early, the event. */
 wharf_status batch_end(struct batch *b, const char *status, wharf_str reason);
 void phase_begin(struct batch *b, enum phase_name name);
@@ -194,8 +197,21 @@ wharf_status process_chunk(struct batch *b, struct chunk *c, int only);
 /* The phases that run where it is called, from the first that is not over. *ret_rest: it is to be gone on with in the background. */
 wharf_status run_in_request(struct batch *b, bool *ret_rest);
 
-/* The chunks of a phase one after the other. *ret_rest: some are left, for a reason that b tells. */
+struct taken { /* a chunk that is to be run; number -1: there is none */
+    int number, tries;
+};
+/* One chunk, in a transaction; only: one item of it, or -1. A race that was lost is run again some times. next, or NULL: takes the next one. */
+wharf_status run_chunk(struct batch *b, int number, enum phase_name phase, int only, struct taken *next);
+/* One that crashed its worker, or always loses its race: each item in a transaction, so that the one to blame is alone. */
+wharf_status run_one_by_one(struct batch *b, int number);
+
+/* ---- walk.c ---- */
+int64_t monotonic_us(void);
+/* The first chunk behind `after` that has not reached the stage and that nobody has. */
+wharf_status chunk_take(struct batch *b, int stage, int after, struct taken *ret);
+/* All chunks of a phase, in the background. *ret_rest: some are left, for a reason that b tells. */
 wharf_status walk(struct batch *b, enum phase_name phase, bool *ret_rest);
+wharf_handler batches_help; /* arguments {"batch": id, "lease": number, "phase": word} */
 
 /* ---- job.c ---- */
 wharf_handler batches_run; /* arguments {"batch": id} */

@@ -162,7 +162,9 @@ wharf_status chunk_save(struct batch *b, struct chunk *c)
 {
     static const char sql[] =
         "UPDATE batches.chunk SET states = $4::text, ids = $5::jsonb, stage = $6::smallint, events = $7::integer,"
-        " item = $8::integer, item_tries = $9::integer"
+        " item = $8::integer, item_tries = $9::integer,"
+        " tries = CASE stage WHEN $6::smallint THEN tries ELSE 0 END, lease = CASE stage WHEN $6::smallint THEN lease "
+        "ELSE 0 END"
         " WHERE organization_id = $2::text AND batch_id = $1::text AND number = $3::integer";
     wharf_val args[] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(c->number),
         val_text((wharf_str){c->states, (size_t)c->size}), ids_value(b, c), val_int(c->stage),

@@ -16,6 +16,11 @@ static const char claim_sql[] =
     " updated_at = $3::timestamptz, version = version + 1"
     " WHERE organization_id = $2::text AND id = $1::text AND status IN ('queued', 'processing') RETURNING id";
 
+/* Chunks that were taken by a run that ended in order are no suspects. */
+static const char untried_sql[] =
+    "UPDATE batches.chunk SET tries = tries - 1, lease = 0 WHERE organization_id = $2::text AND batch_id = $1::text"
+    " AND lease > 0 AND tries > 0";
+
 static int64_t failed_runs(wharf_req *req)
 {
     wharf_str s;
@@ -42,6 +47,8 @@ static wharf_status claim(wharf_req *req, wharf_str id, struct batch *b, bool *r
     *ret_mine = s == WHARF_OK && W->db->count(rows);
     if (*ret_mine)
         s = batch_load(req, id, b);
+    if (s == WHARF_OK && *ret_mine && b->tries == 1)
+        s = W->db->exec(req, untried_sql, args, 2, NULL);
     if (s == WHARF_OK)
         return W->db->commit(req);
     W->db->rollback(req);
@@ -101,12 +108,11 @@ static wharf_status whole_phase(struct batch *b, enum phase_name name, source_fn
     if (!b->phases[name].there || b->phases[name].status >= PHASE_COMPLETED)
         return WHARF_OK;
     phase_begin(b, name);
-    s = batch_begin(b);
+    s = batch_begin(b, true);
     if (s == WHARF_OK)
         s = fn(b);
     if (s == WHARF_OK) {
         phase_end(b, name, PHASE_COMPLETED);
-        b->chunk = 0;
         b->tries = 1;
         s = batch_note(b);
     }

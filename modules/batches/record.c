@@ -51,7 +51,7 @@ static const char load_sql[] =
     " source_url, source_file, parent_batch_id, properties, filters, column_mapping, file_options, save_upload, "
     "save_result, "
     "validate_only,"
-    " disable_webhooks, via = 'file', cancel_asked, lease, started_at, chunk, tries, runs,"
+    " disable_webhooks, via = 'file', cancel_asked, lease, started_at, tries, runs,"
     /* the moments of phases as numbers, for whoever goes on with them */
     " (SELECT jsonb_agg(p || jsonb_build_object('_started', (extract(epoch FROM (p ->> 'started_at')::timestamptz) * "
     "1000000)::bigint,"
@@ -84,7 +84,6 @@ enum {
     L_CANCEL,
     L_LEASE,
     L_STARTED,
-    L_CHUNK,
     L_TRIES,
     L_RUNS,
     L_PHASES
@@ -122,7 +121,6 @@ wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b)
     b->cancel_asked = row_bool(rows, 0, L_CANCEL);
     b->lease = row_int(rows, 0, L_LEASE);
     b->started_us = W->db->value(rows, 0, L_STARTED, WHARF_V_TIME_US, &v) ? v.u.i : 0;
-    b->chunk = (int)row_int(rows, 0, L_CHUNK);
     b->tries = (int)row_int(rows, 0, L_TRIES);
     b->runs = row_int(rows, 0, L_RUNS);
     read_phases(b, row_json(rows, 0, L_PHASES));
@@ -246,10 +244,9 @@ static wharf_status note(struct batch *b, const char *status, wharf_str reason, 
     static const char sql[] =
         "UPDATE batches.batch SET phases = $3::jsonb, stats = $4::jsonb, progress = greatest(progress, $5::bigint),"
         " status = $6::text, reason = $7::text, started_at = coalesce(started_at, $8::timestamptz), finished_at ="
-        " CASE WHEN $9::boolean THEN $8::timestamptz END, chunk = $10::integer, tries = $11::integer, total = "
-        "$13::bigint,"
+        " CASE WHEN $9::boolean THEN $8::timestamptz END, tries = $10::integer, total = $12::bigint,"
         " updated_at = $8::timestamptz, version = version + 1"
-        " WHERE organization_id = $2::text AND id = $1::text AND lease = $12::bigint RETURNING cancel_asked";
+        " WHERE organization_id = $2::text AND id = $1::text AND lease = $11::bigint RETURNING cancel_asked";
     struct counts c;
     const wharf_rows *rows;
     wharf_status s = batch_counts(b, &c);
@@ -258,8 +255,8 @@ static wharf_status note(struct batch *b, const char *status, wharf_str reason, 
         return s;
     wharf_val args[] = {val_text(b->id), val_text(W->req->organization(b->req)), phases_json(b, &c), stats_json(b, &c),
         val_int(over && is(z(status), "completed") ? 100 : progress_of(b, &c)), val_text(z(status)),
-        val_text_or_null(reason), val_time(W->req->now_us(b->req)), val_bool(over), val_int(b->chunk),
-        val_int(b->tries), val_int(b->lease), val_int(c.total)};
+        val_text_or_null(reason), val_time(W->req->now_us(b->req)), val_bool(over), val_int(b->tries),
+        val_int(b->lease), val_int(c.total)};
     s = W->db->query(b->req, sql, args, sizeof(args) / sizeof(*args), &rows);
     b->lost = s == WHARF_OK && !W->db->count(rows);
     if (b->lost)
@@ -269,18 +266,37 @@ static wharf_status note(struct batch *b, const char *status, wharf_str reason, 
     return s;
 }
 
-wharf_status batch_begin(struct batch *b)
+wharf_status batch_begin(struct batch *b, bool durable)
 {
-    static const char sql[] = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true)";
+    static const char sql[] = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true)",
+                      soon_sql[] = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true),"
+                                   " set_config('synchronous_commit', 'off', true)";
     const wharf_rows *rows;
     wharf_status s = W->db->begin(b->req);
 
-    return s == WHARF_OK && !b->in_request ? W->db->query(b->req, sql, NULL, 0, &rows) : s;
+    return s == WHARF_OK && !b->in_request ? W->db->query(b->req, durable ? sql : soon_sql, NULL, 0, &rows) : s;
 }
 
 wharf_status batch_note(struct batch *b)
 {
     return note(b, b->status.p, WHARF_S(""), false);
+}
+
+wharf_status batch_look(struct batch *b)
+{
+    static const char sql[] =
+        "SELECT cancel_asked FROM batches.batch WHERE organization_id = $2::text AND id = $1::text"
+        " AND lease = $3::bigint AND status = 'processing'";
+    wharf_val args[3] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(b->lease)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(b->req, sql, args, 3, &rows);
+
+    b->lost = s == WHARF_OK && !W->db->count(rows);
+    if (b->lost)
+        return W->err->fail(b->req, "conflict", NULL, "nobody works on %s any more, or somebody else", b->id.p);
+    if (s == WHARF_OK)
+        b->cancel_asked = row_bool(rows, 0, 0);
+    return s;
 }
 
 void phase_begin(struct batch *b, enum phase_name name)

@@ -49,7 +49,7 @@ static wharf_status group_close(struct batch *b, struct group *g)
         if (s == WHARF_OK && W->event->progress(b->req, b->steps, 0))
             s = W->err->fail(b->req, "overloaded", NULL, "the worker ends");
         if (s == WHARF_OK)
-            s = batch_begin(b);
+            s = batch_begin(b, false);
     }
     if (g->scope)
         W->mem->scope_end(b->req, g->scope);

@@ -178,7 +178,6 @@ static int by_text(const void *x, const void *y)
     return order ? order : (a->n > b->n) - (a->n < b->n);
 }
 
-/* In one order, so that two that learn the same words don't wait for each other. */
 static void sort_distinct(struct ids *words)
 {
     size_t n = 0;
@@ -191,15 +190,15 @@ static void sort_distinct(struct ids *words)
     words->n = n;
 }
 
-/* What of these words the book has never seen. Orders them. */
+/* What of these words the book has never seen. Orders them. Others may learn the same at the same moment: nobody waits (0012_twins.sql). */
 static wharf_status learn(wharf_req *req, struct ids *words)
 {
     static const char new_sql[] =
         "SELECT x FROM unnest($2::text[]) x LEFT JOIN LATERAL (SELECT true AS there FROM contacts.word w"
         " WHERE w.organization_id = $1::text AND w.token = x LIMIT 1) k ON true WHERE k.there IS NULL";
     static const char add_sql[] =
-        "INSERT INTO contacts.word (organization_id, token, deletions) SELECT $1::text, x.t, x.d::integer[]"
-        " FROM unnest($2::text[], $3::text[]) x(t, d) ORDER BY x.t COLLATE \"C\" ON CONFLICT DO NOTHING";
+        "INSERT INTO contacts.word (organization_id, token, twin, deletions) SELECT $1::text, x.t, pg_backend_pid(),"
+        " x.d::integer[] FROM unnest($2::text[], $3::text[]) x(t, d) ON CONFLICT DO NOTHING";
     wharf_val args[3] = {wharf_text(W->req->organization(req))}, v;
     struct ids fresh, deletions;
     uint32_t points[TOKEN_POINTS];

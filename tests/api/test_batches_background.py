@@ -1,6 +1,7 @@
 """Batches that run in the background (spec 10 sections 4 and 12): queued, canceled, tried again, by filters, by upload."""
 import io
 import json
+import re
 import time
 import zipfile
 
@@ -50,6 +51,33 @@ def test_async_does_what_sync_does(fresh):
     assert len(told) == 406 and {t[1] for t in told} == {b["created_by"]} and told[-1][0] == "batch.completed"
 
 
+def helped(server):
+    """How often somebody came to help with a batch."""
+    text = requests.get(server.admin + "/metrics", timeout=10).text
+    found = re.search(r'^job_runs_total\{queue="batches.help",outcome="done"\} (\d+)', text, re.M)
+    return int(found.group(1)) if found else 0
+
+
+def test_several_work_on_one_batch(fresh, server):
+    """Each item once, one event each, and told in the order of the items whoever made it."""
+    client, n, before = fresh.client(), 5000, helped(server)
+    client.post("/v1/groups", {"name": "Crew", "resource": "contact"}, expect=201)
+    data = [{"name": f"Someone New{i % 700}", "external_id": f"s{i}", "email": f"s{i}@example.com" if i % 10 else f"no address {i}"} for i in range(n)]
+    b = later(client, data, properties={"groups": {"add": [client.get("/v1/groups").data[0]["id"]]}})
+    assert (b["status"], b["progress"], b["stats"]["created"], b["stats"]["errors"]) == ("completed", 100, n * 9 // 10, n // 10), b
+    assert helped(server) > before
+    good = [i for i in range(n) if i % 10]
+    made = fresh.server.sql("SELECT external_id, id FROM contacts.contact WHERE organization_id = %s", fresh.id)
+    assert sorted(x for x, _ in made) == sorted(f"s{i}" for i in good)
+    assert len(fresh.told("id", "batch_id = %s AND type = 'contact.created'", b["id"])) == len(good)
+    told = [i for page in range(1, 6) for i in client.get(f"{BATCHES}/{b['id']}/items?limit=1000&state=done&page={page}").data]
+    assert [i["index"] for i in told] == good and {(f"s{i['index']}", i["result_id"]) for i in told} == set(made)
+    words = [w for (w,) in fresh.server.sql("SELECT DISTINCT token FROM contacts.word WHERE organization_id = %s", fresh.id)]
+    assert {f"new{i % 700}" for i in good} <= set(words)
+    assert client.get("/v1/groups").data[0]["children_count"] == len(made)
+    assert fresh.server.sql("SELECT 1 FROM batches.chunk WHERE batch_id = %s AND (lease > 0 OR tries > 0 OR stage < 2)", b["id"]) == []
+
+
 def test_mixed_processes_what_is_little_at_once(client):
     few = run(client, [{"name": f"M{i}"} for i in range(100)], mode="mixed")
     assert few["status"] == "completed" and {p["mode"] for p in few["phases"]} == {"sync"}
@@ -78,7 +106,7 @@ def test_cancel_before_it_begins(client, server):
 
 def test_cancel_while_it_runs_and_retry(fresh):
     client = fresh.client()
-    b = run(client, [{"name": f"C{i}"} if i % 500 else {} for i in range(6000)], mode="async", expect=202, duplicate_handling="use_first")
+    b = run(client, [{"name": f"C{i}"} if i % 500 else {} for i in range(10000)], mode="async", expect=202, duplicate_handling="use_first")
     end = time.monotonic() + 30
     while client.get(f"{BATCHES}/{b['id']}").data["stats"]["created"] == 0:
         assert time.monotonic() < end
@@ -86,7 +114,7 @@ def test_cancel_while_it_runs_and_retry(fresh):
     assert client.post(f"{BATCHES}/{b['id']}/cancel", {}, expect=None).status in (200, 202)
     b = wait(client, b["id"])
     s = b["stats"]
-    assert b["status"] == "canceled" and s["skipped"] and s["created"] + s["skipped"] + s["errors"] + s["ignored"] == 6000
+    assert b["status"] == "canceled" and s["skipped"] and s["created"] + s["skipped"] + s["errors"] + s["ignored"] == 10000
     assert b["phases"][-1]["status"] == "skipped"
     assert fresh.server.sql("SELECT count(*) FROM contacts.contact WHERE organization_id = %s", fresh.id)[0][0] == s["created"]
     client.post(f"{BATCHES}/{b['id']}/cancel", {}, expect=200)
@@ -94,7 +122,7 @@ def test_cancel_while_it_runs_and_retry(fresh):
     assert again["parent_batch_id"] == b["id"]
     again = wait(client, again["id"])
     assert again["stats"]["created"] == s["skipped"] and again["stats"]["errors"] == s["errors"]
-    assert fresh.server.sql("SELECT count(*), count(DISTINCT name) FROM contacts.contact WHERE organization_id = %s", fresh.id)[0] == (5988, 5988)
+    assert fresh.server.sql("SELECT count(*), count(DISTINCT name) FROM contacts.contact WHERE organization_id = %s", fresh.id)[0] == (9980, 9980)
     assert again["id"] in client.get(f"{BATCHES}?parent_batch_id={b['id']}").ids
     assert {t[0] for t in fresh.told("type", "batch_id = %s AND type LIKE 'batch.%%'", b["id"])} == {"batch.failed"}
 

@@ -149,16 +149,16 @@ def test_a_worker_that_sleeps_past_its_lease_writes_nothing(tmp_path):
 
 
 def test_an_item_that_crashes_the_worker_is_left_out_alone():
-    """A rule of the plugin batchbench ends the process on one of the items."""
+    """A rule of the plugin batchbench ends the process on one of the items, also while others work on the same batch in that process."""
     server = Server("--modules", f"org,events,batches,{BUILD}/tests/plugins/batchbench.so", "--set", "rate_limit.key=0", "--set", "crash.quarantine=off")
     try:
         org = server.organization("Poison")
         key = org.key()
-        rows = [{"name": "abort the worker" if i == 250 else f"P{i}"} for i in range(450)]
+        rows = [{"name": "abort the worker" if i == 1250 else f"P{i}"} for i in range(2600)]
         id = ask(server, key, "POST", "/v1/batches", {"resource": "crumb", "action": "merge", "mode": "async", "data": rows})["id"]
         b = settled(server, key, id, lambda: time.sleep(0.1))
-        assert (b["status"], b["stats"]["created"], b["stats"]["errors"]) == ("completed", 449, 1), b
-        assert server.sql("SELECT index, phase, code FROM batches.line WHERE batch_id = %s", id) == [(250, "processing", "batch.item_crashed")]
-        assert server.sql("SELECT count(*), count(DISTINCT name) FROM batchbench.crumb WHERE organization_id = %s", org.id) == [(449, 449)]
+        assert (b["status"], b["stats"]["created"], b["stats"]["errors"]) == ("completed", 2599, 1), b
+        assert server.sql("SELECT index, phase, code FROM batches.line WHERE batch_id = %s", id) == [(1250, "processing", "batch.item_crashed")]
+        assert server.sql("SELECT count(*), count(DISTINCT name) FROM batchbench.crumb WHERE organization_id = %s", org.id) == [(2599, 2599)]
     finally:
         server.stop()

@@ -1,0 +1,281 @@
+/* walk.c - the chunks of a phase in the background, by one worker or several (spec 10 section 12).
+ *
+ * Whoever works on a batch takes a chunk by writing the batch's lease into it, with one try more, in the commit of the chunk before: so a
+ * chunk that kills its worker is known. That only keeps them out of each other's way: what makes an item's effect happen once is the chunk's
+ * row, which is locked while it runs, and its stage. One of them is the batch's own job; when nothing is left to be taken it walks over
+ * what others hold, which waits for those that live and does the work of those that do not. Then come the chunks that killed their
+ * workers or always lost a race, one by one, when nobody else is at work.
+ */
+#include <time.h>
+
+#include "batches.h"
+
+enum { SECOND_US = 1000000, REVOKED_CHECK_US = 5 * 1000000, TURN_US = 2 * 1000000, HELPERS = 2, HELPED_CHUNKS = 5 };
+
+int64_t monotonic_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * SECOND_US + t.tv_nsec / 1000;
+}
+
+/* ---- whose a chunk is ---- */
+
+static wharf_status take(struct batch *b, const char *sql, int stage, int after, struct taken *ret)
+{
+    wharf_val args[6] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(b->lease), val_int(stage),
+        val_int(CHUNK_TRIES), val_int(after)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(b->req, sql, args, 6, &rows);
+
+    *ret = (struct taken){.number = -1};
+    if (s == WHARF_OK && W->db->count(rows))
+        *ret = (struct taken){.number = (int)row_int(rows, 0, 0), .tries = (int)row_int(rows, 0, 1)};
+    return s;
+}
+
+wharf_status chunk_take(struct batch *b, int stage, int after, struct taken *ret)
+{
+    static const char sql[] =
+        "UPDATE batches.chunk SET lease = $3::bigint, tries = tries + 1"
+        " WHERE organization_id = $2::text AND batch_id = $1::text AND number = (SELECT number FROM batches.chunk"
+        " WHERE organization_id = $2::text AND batch_id = $1::text AND number > $6::integer AND stage < $4::smallint"
+        " AND lease <> $3::bigint AND tries < $5::smallint ORDER BY number LIMIT 1 FOR UPDATE SKIP LOCKED)"
+        " RETURNING number, tries";
+
+    return take(b, sql, stage, after, ret);
+}
+
+/* Whatever is left, whoever has it: the suspects last. */
+static wharf_status take_rest(struct batch *b, int stage, int after, struct taken *ret)
+{
+    static const char sql[] =
+        "UPDATE batches.chunk SET lease = $3::bigint, tries = tries + 1"
+        " WHERE organization_id = $2::text AND batch_id = $1::text AND number = (SELECT number FROM batches.chunk"
+        " WHERE organization_id = $2::text AND batch_id = $1::text AND number > $6::integer AND stage < $4::smallint"
+        " ORDER BY tries >= $5::smallint, number LIMIT 1 FOR UPDATE) RETURNING number, tries";
+
+    return take(b, sql, stage, after, ret);
+}
+
+typedef wharf_status take_fn(struct batch *b, int stage, int after, struct taken *ret);
+
+/* In a transaction of its own. */
+static wharf_status take_alone(struct batch *b, take_fn *fn, enum phase_name phase, int after, struct taken *ret)
+{
+    wharf_status s = batch_begin(b, false);
+
+    if (s != WHARF_OK)
+        return s;
+    s = fn(b, phase == VALIDATING ? 1 : 2, after, ret);
+    if (s == WHARF_OK)
+        return W->db->commit(b->req);
+    W->db->rollback(b->req);
+    return s;
+}
+
+/* Gives a chunk back, with so many tries. */
+static wharf_status leave(struct batch *b, const struct taken *t, int tries)
+{
+    static const char sql[] =
+        "UPDATE batches.chunk SET lease = 0, tries = $4::smallint WHERE organization_id = $2::text"
+        " AND batch_id = $1::text AND number = $3::integer AND lease = $5::bigint";
+    wharf_val args[5] = {
+        val_text(b->id), val_text(W->req->organization(b->req)), val_int(t->number), val_int(tries), val_int(b->lease)};
+    wharf_status s = batch_begin(b, false);
+
+    if (s != WHARF_OK)
+        return s;
+    s = W->db->exec(b->req, sql, args, 5, NULL);
+    if (s == WHARF_OK)
+        return W->db->commit(b->req);
+    W->db->rollback(b->req);
+    return s;
+}
+
+/* ---- chunk after chunk ---- */
+
+/* Is there a reason to leave off before the next chunk? */
+static bool interrupted(struct batch *b)
+{
+    b->stopping = W->event->progress(b->req, ++b->steps, 0) != 0;
+    if (monotonic_us() - b->asked_us > REVOKED_CHECK_US) {
+        b->asked_us = monotonic_us();
+        if (batch_act(b, &b->revoked) != WHARF_OK)
+            return b->stopping = true;
+    }
+    b->timed_out = W->req->now_us(b->req) - b->started_us > RUN_HOURS * 3600LL * SECOND_US;
+    return b->stopping || b->timed_out || b->cancel_asked || b->revoked;
+}
+
+/* One that always loses its race is left for the end, when the others are no longer at work. */
+static wharf_status run_taken(struct batch *b, enum phase_name phase, struct taken *t)
+{
+    struct taken next = {.number = -1};
+    wharf_status s = run_chunk(b, t->number, phase, -1, &next);
+
+    if (s == WHARF_CONFLICT && !b->lost && !W->req->cancelled(b->req)) {
+        W->err->clear(b->req);
+        s = leave(b, t, CHUNK_TRIES);
+        if (s == WHARF_OK)
+            s = take_alone(b, chunk_take, phase, t->number, &next);
+    }
+    *t = next;
+    return s;
+}
+
+static wharf_status run_rest(struct batch *b, enum phase_name phase, struct taken *t)
+{
+    bool singly = phase == PROCESSING && t->tries > CHUNK_TRIES;
+    wharf_status s = singly ? WHARF_OK : run_chunk(b, t->number, phase, -1, NULL);
+
+    if (s == WHARF_CONFLICT && !b->lost && phase == PROCESSING && !W->req->cancelled(b->req)) {
+        W->err->clear(b->req);
+        singly = true;
+    }
+    if (singly)
+        s = run_one_by_one(b, t->number);
+    return s == WHARF_OK ? take_alone(b, take_rest, phase, -1, t) : s;
+}
+
+typedef wharf_status run_fn(struct batch *b, enum phase_name phase, struct taken *t);
+
+/* until_us: a helper's turn. *ret_rest: there is more to do, for a reason that b tells, or because the turn is over. */
+static wharf_status chunks(
+    struct batch *b, enum phase_name phase, take_fn *first, run_fn *run, int64_t until_us, bool *ret_rest)
+{
+    struct taken t;
+    wharf_status s = take_alone(b, first, phase, -1, &t);
+
+    *ret_rest = false;
+    while (s == WHARF_OK && t.number >= 0 && !*ret_rest) {
+        wharf_scope *scope = W->mem->scope_begin(b->req);
+
+        *ret_rest = interrupted(b) || (until_us && monotonic_us() > until_us);
+        s = *ret_rest ? leave(b, &t, t.tries - 1) : run(b, phase, &t);
+        W->mem->scope_end(b->req, scope);
+    }
+    return s;
+}
+
+/* ---- helpers ---- */
+
+static wharf_status ask_for_help(struct batch *b, enum phase_name phase)
+{
+    const wharf_json *args;
+    wharf_status s = W->json->parse(b->req,
+        W->mem->format(b->req, "{\"batch\": \"%s\", \"lease\": \"%lld\", \"phase\": \"%s\"}", b->id.p,
+            (long long)b->lease, phase_word(phase)),
+        &args);
+
+    return s == WHARF_OK ? W->event->enqueue(b->req, "help", WHARF_S(""), args, 0) : s;
+}
+
+/* Where no item minds the order, and there is enough to do. */
+static wharf_status helpers_for(struct batch *b, enum phase_name phase)
+{
+    static const char sql[] = "SELECT count(*) FROM (SELECT FROM batches.chunk WHERE organization_id = $2::text"
+                              " AND batch_id = $1::text AND stage < $3::smallint LIMIT $4::integer) x";
+    wharf_val args[4] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(phase == VALIDATING ? 1 : 2),
+        val_int(HELPED_CHUNKS)};
+    const wharf_rows *rows;
+    wharf_status s;
+
+    if (!json_truth(block_member(b->block, "unordered")))
+        return WHARF_OK;
+    s = W->db->query(b->req, sql, args, 4, &rows);
+    for (int i = 0; s == WHARF_OK && row_int(rows, 0, 0) == HELPED_CHUNKS && i < HELPERS; i++)
+        s = ask_for_help(b, phase);
+    return s;
+}
+
+static wharf_status begin(struct batch *b, enum phase_name phase)
+{
+    wharf_status s = W->db->begin(b->req);
+
+    if (s != WHARF_OK)
+        return s;
+    if (b->phases[phase].status == PHASE_PENDING)
+        phase_begin(b, phase);
+    s = helpers_for(b, phase);
+    b->noted_us = 0; /* the first chunk shows at once */
+    if (s == WHARF_OK)
+        s = batch_note(b);
+    if (s == WHARF_OK)
+        return W->db->commit(b->req);
+    W->db->rollback(b->req);
+    return s;
+}
+
+wharf_status walk(struct batch *b, enum phase_name phase, bool *ret_rest)
+{
+    wharf_status s = begin(b, phase);
+
+    *ret_rest = false;
+    if (s == WHARF_OK)
+        s = chunks(b, phase, chunk_take, run_taken, 0, ret_rest);
+    if (s == WHARF_OK && !*ret_rest)
+        s = chunks(b, phase, take_rest, run_rest, 0, ret_rest);
+    if (s == WHARF_OK && !*ret_rest)
+        phase_end(b, phase, PHASE_COMPLETED);
+    return s;
+}
+
+/* Is the batch still where it was when help was asked for? */
+static wharf_status help_begin(
+    wharf_req *req, const wharf_json *args, struct batch *b, enum phase_name *ret, bool *ret_on)
+{
+    wharf_str phase = json_text(args, "phase");
+    wharf_status s = W->db->begin(req);
+
+    *ret = is(phase, phase_word(VALIDATING)) ? VALIDATING : PROCESSING;
+    if (s == WHARF_OK)
+        s = batch_load(req, json_text(args, "batch"), b);
+    W->db->rollback(req);
+    *ret_on = s == WHARF_OK && is(b->status, "processing") && b->phases[*ret].status == PHASE_RUNNING &&
+              is(json_text(args, "lease"), W->mem->format(req, "%lld", (long long)b->lease).p);
+    b->helper = true;
+    return s;
+}
+
+/* Somebody else's turn; one of us comes again. */
+static wharf_status help_again(struct batch *b, enum phase_name phase)
+{
+    wharf_status s = W->db->begin(b->req);
+
+    if (s == WHARF_OK)
+        s = ask_for_help(b, phase);
+    if (s == WHARF_OK)
+        return W->db->commit(b->req);
+    W->db->rollback(b->req);
+    return s;
+}
+
+wharf_status batches_help(wharf_req *req, void *arg)
+{
+    struct batch *b = W->mem->alloc(req, sizeof(*b));
+    const wharf_json *args;
+    enum phase_name phase;
+    bool on = false, rest;
+    wharf_status s = W->req->body(req, &args);
+
+    (void)arg;
+    b->fd = -1;
+    if (s == WHARF_OK)
+        s = help_begin(req, args, b, &phase, &on);
+    if (s == WHARF_OK && on)
+        s = batch_act(b, &b->revoked);
+    if (s != WHARF_OK || !on || b->revoked)
+        return s;
+    b->asked_us = monotonic_us();
+    batches_events->cause(req, b->id, 0, b->quiet);
+    s = chunks(b, phase, chunk_take, run_taken, monotonic_us() + TURN_US, &rest);
+    if (b->lost) {
+        W->err->clear(req);
+        return WHARF_OK;
+    }
+    if (s == WHARF_OK && rest && !b->stopping && !b->timed_out && !b->cancel_asked && !b->revoked)
+        s = help_again(b, phase);
+    return s;
+}
