@@ -1,10 +1,12 @@
 /* host_lua.c - the service wharf.lua (plugin-api/wharf/service/lua.h): runs of tenants' Lua, and the rights of their calls of the API. */
 #include <string.h>
 
+#include "lua/http.h"
 #include "lua/inner.h"
 #include "lua/run.h"
 #include "plugin/host.h"
 #include "util/str.h"
+#include "util/time.h"
 
 struct wharf_lua_actor {
     struct principal who; /* immutable from here on */
@@ -184,4 +186,19 @@ static uint32_t l_call(wharf_req *req, wharf_lua_actor *actor, wharf_str op, con
     return inner_request(req, &call, ret_text) ? WHARF_LUA_GIVEN : WHARF_LUA_REFUSED;
 }
 
-const wharf_lua_api host_lua = {WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call};
+_Static_assert((int)SANDBOX_GIVEN == WHARF_LUA_GIVEN && (int)SANDBOX_REFUSED == WHARF_LUA_REFUSED &&
+                   (int)SANDBOX_MISTAKE == WHARF_LUA_MISTAKE && (int)SANDBOX_ENDED == WHARF_LUA_ENDED,
+    "answers have the same numbers");
+
+static uint32_t l_http(
+    wharf_req *req, wharf_lua_outside *limits, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+{
+    struct lua_http own = {
+        .deadline_us = clock_monotonic_us() + limits->left_us, .left = limits->calls, .hosts = limits->hosts};
+    uint32_t answer = lua_http(req, &own, str_eqz(op, "http.all"), args, ret_text);
+
+    limits->calls = own.left;
+    return answer;
+}
+
+const wharf_lua_api host_lua = {WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call, l_http};

@@ -47,7 +47,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.walk", 1, 0}, &host_walk},
     {{"wharf.render", 1, 0}, &host_render},
     {{"wharf.channel", 1, 0}, &host_channel},
-    {{"wharf.lua", 1, 2}, &host_lua},
+    {{"wharf.lua", 1, 3}, &host_lua},
     {{"wharf.cron", 1, 0}, &host_cron},
 };
 const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

@@ -124,5 +124,5 @@ wharf_status runs_expire(wharf_req *req, void *arg)
         if (!n)
             break;
     } while (!W->event->progress(req, ++done, 0));
-    return s;
+    return s == WHARF_OK ? query_alone(req, "SELECT workflows.expire_locks()", NULL, 0, &rows) : s;
 }

@@ -62,10 +62,17 @@ uint32_t asked_answer(wharf_req *req, void *arg, wharf_str op, const wharf_json 
         return api(req, a, op, args, ret_text);
     if (op.n > 3 && !memcmp(op.p, "kv.", 3))
         return kv_answer(req, a, op, args, ret_text);
+    if (is(op, "http.request") || is(op, "http.all"))
+        return http_answer(req, a, op, args, ret_text);
+    if (is(op, "sleep"))
+        return sleep_answer(req, a, args, ret_text);
+    if (is(op, "lock.take") || is(op, "lock.give"))
+        return lock_answer(req, a, op, args, ret_text);
     if (is(op, "secret"))
         return secret_answer(req, a, args, ret_text);
     if (is(op, "budget")) {
-        *ret_text = W->mem->format(req, "{\"api_calls\":%u,\"http_calls\":0}", a->budget->api_calls - a->api_calls);
+        *ret_text = W->mem->format(req, "{\"api_calls\":%u,\"http_calls\":%u}", a->budget->api_calls - a->api_calls,
+            a->budget->http_calls - a->http_calls);
         return WHARF_LUA_GIVEN;
     }
     return refuse_op(

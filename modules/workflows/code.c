@@ -7,10 +7,19 @@
 
 const struct budget check_budget = {
     .instructions = 100000, .memory = 4 << 20, .wall_us = 2000000, .result_max = 1 << 20};
-const struct budget sync_budget = {
-    .instructions = 20000000, .memory = 32 << 20, .wall_us = 10000000, .result_max = 1 << 20, .api_calls = 50};
-const struct budget queued_budget = {
-    .instructions = 100000000, .memory = 64 << 20, .wall_us = 60000000, .result_max = 64 << 10, .api_calls = 500};
+const struct budget sync_budget = {.instructions = 20000000,
+    .memory = 32 << 20,
+    .wall_us = 10000000,
+    .result_max = 1 << 20,
+    .api_calls = 50,
+    .http_calls = 10};
+const struct budget queued_budget = {.instructions = 100000000,
+    .memory = 64 << 20,
+    .wall_us = 60000000,
+    .result_max = 64 << 10,
+    .api_calls = 500,
+    .http_calls = 50,
+    .sleep_ms = 10000};
 
 /* What else says how published code runs, as versions keep it. */
 static const wharf_json *options_of(wharf_req *req, const wharf_rec *rec)
@@ -22,6 +31,7 @@ static const wharf_json *options_of(wharf_req *req, const wharf_rec *rec)
     W->json->put(out, "retry", val_json(field_json(rec, WORKFLOW_RETRY)));
     W->json->put(out, "concurrency", val_json(field_json(rec, WORKFLOW_CONCURRENCY)));
     W->json->put(out, "record", val_json(field_json(rec, WORKFLOW_RECORD)));
+    W->json->put(out, "http_hosts", val_json(field_json(rec, WORKFLOW_HTTP_HOSTS)));
     W->json->close(out);
     return W->json->result(req, out, &v) == WHARF_OK ? v : NULL;
 }

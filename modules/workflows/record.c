@@ -36,7 +36,7 @@ wharf_val run_usage(wharf_req *req, const struct run *r)
     W->json->put(out, "memory_peak", val_int((int64_t)r->outcome.memory_peak));
     W->json->put(out, "cpu_ms", val_int(r->outcome.cpu_us / 1000));
     W->json->put(out, "api_calls", val_int(r->asked.api_calls));
-    W->json->put(out, "http_calls", val_int(0));
+    W->json->put(out, "http_calls", val_int(r->asked.http_calls));
     W->json->close(out);
     return val_text(W->json->result_text(out));
 }

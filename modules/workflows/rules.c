@@ -132,7 +132,8 @@ static wharf_status check_count(wharf_req *req)
 static bool draft_changed(const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const wharf_field of_draft[] = {WORKFLOW_NAME, WORKFLOW_DESCRIPTION, WORKFLOW_SOURCE, WORKFLOW_FILES,
-        WORKFLOW_TRIGGERS, WORKFLOW_SCOPES, WORKFLOW_SETTINGS, WORKFLOW_RETRY, WORKFLOW_CONCURRENCY, WORKFLOW_RECORD};
+        WORKFLOW_TRIGGERS, WORKFLOW_SCOPES, WORKFLOW_SETTINGS, WORKFLOW_RETRY, WORKFLOW_CONCURRENCY, WORKFLOW_RECORD,
+        WORKFLOW_HTTP_HOSTS};
 
     for (size_t i = 0; i < sizeof(of_draft) / sizeof(of_draft[0]); i++) {
         if (W->res->changed(old_rec, new_rec, of_draft[i]))
@@ -176,6 +177,26 @@ static wharf_status check_settings(wharf_req *req, const wharf_json *settings)
     return WHARF_OK;
 }
 
+/* Names of hosts, the first label of which may be a star. */
+static wharf_status check_hosts(wharf_req *req, const wharf_json *hosts)
+{
+    size_t i = 0;
+
+    for (const wharf_json *e = hosts ? W->json->at(hosts, 0) : NULL; e; e = W->json->next(e), i++) {
+        wharf_str name = {"", 0};
+        const char *p;
+        size_t n;
+
+        W->json->text(e, &name);
+        p = name.n > 2 && !memcmp(name.p, "*.", 2) ? name.p + 2 : name.p;
+        n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-");
+        if (!*p || p[n] || *p == '.' || *p == '-' || p[n - 1] == '.')
+            return W->err->fail(req, "validation.failed", W->mem->format(req, "http_hosts.%zu", i).p,
+                "A host is a name such as api.example.com or *.example.com");
+    }
+    return WHARF_OK;
+}
+
 static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     struct code c;
@@ -194,6 +215,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     s = code_check(req, &c);
     if (s == WHARF_OK)
         s = check_everywhere(req, old_rec, new_rec);
+    if (s == WHARF_OK)
+        s = check_hosts(req, field_json(new_rec, WORKFLOW_HTTP_HOSTS));
     if (s == WHARF_OK)
         s = check_settings(req, field_json(new_rec, WORKFLOW_SETTINGS));
     if (s == WHARF_OK && op == WHARF_CREATE) {

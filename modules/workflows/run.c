@@ -165,6 +165,8 @@ wharf_status run_execute(wharf_req *req, struct run *r)
     r->asked.code = &r->code;
     r->asked.budget = r->budget;
     r->asked.run_key = r->id;
+    r->asked.until_us = run_clock_us() + r->budget->wall_us;
+    r->asked.stop = r->stop;
     r->asked.logs = W->json->writer(req);
     r->outcome = (wharf_lua_outcome){.head = WHARF_HEAD(wharf_lua_outcome)};
     W->json->open(r->asked.logs, NULL, '[');

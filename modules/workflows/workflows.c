@@ -171,7 +171,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     flow_self = self;
-    flow_lua = W->service(self, "wharf.lua", 1, 2);
+    flow_lua = W->service(self, "wharf.lua", 1, 3);
     flow_keys = W->service(self, "wharf.keys", 1, 0);
     flow_events = W->service(self, "wharf.events", 1, 1);
     flow_rules = W->service(self, "webhooks.rules", 1, 0);

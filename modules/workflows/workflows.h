@@ -39,7 +39,8 @@ struct code {
 struct budget {
     uint64_t instructions, memory, result_max;
     int64_t wall_us;
-    uint32_t api_calls;
+    uint32_t api_calls, http_calls;
+    int64_t sleep_ms; /* in all; 0: it may not */
 };
 extern const struct budget sync_budget, queued_budget, check_budget;
 
@@ -73,13 +74,21 @@ struct asked {
     wharf_lua_actor *actor;
     struct secret *secrets; /* of the workflow */
     wharf_str run_key;
-    uint32_t api_calls, writes;
+    uint32_t api_calls, http_calls, writes;
+    int64_t until_us, slept_ms; /* run_clock_us() at which its time is over */
+    bool (*stop)(wharf_req *req, void *asked); /* or NULL: is it to end? */
     wharf_out *logs; /* an open array */
     size_t log_bytes;
     struct work *work; /* of the job that does it; for run.stop */
     bool canceled; /* somebody said so while it ran */
 };
 wharf_lua_answer_fn asked_answer;
+
+/* outside.c */
+int64_t run_clock_us(void);
+uint32_t http_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text);
+uint32_t sleep_answer(wharf_req *req, struct asked *a, const wharf_json *args, wharf_str *ret_text);
+uint32_t lock_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text);
 
 /* secrets.c */
 wharf_handler secret_set_route, secret_delete_route;

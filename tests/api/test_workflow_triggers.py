@@ -1,10 +1,13 @@
-"""What starts runs besides events (spec 08 section 3): schedules, callers who do not wait."""
+"""What starts runs besides events (spec 08 section 3): schedules, callers who do not wait. And what runs do outside of the API (section 5)."""
 import datetime
+import time
 
 import pytest
 
+from outside import Web
 from receivers import until
 from test_workflow_events import END, FLOWS, over, runs
+from test_workflow_runs import asked
 from wharf import Client, Server, make_location
 
 UTC = datetime.timezone.utc
@@ -12,7 +15,10 @@ UTC = datetime.timezone.utc
 
 class World:
     def __init__(self):
-        self.server = Server("--modules", "org,locations,events,webhooks,workflows", "--test-clock")
+        self.web = Web({"/slow": lambda h: (time.sleep(0.7), h.answer(200, b"late")), "/echo": lambda h: h.answer(201, h.sent, Content_Type="application/json", X_Kind="test"),
+                        "/large": lambda h: h.answer(200, b"x" * 70000)})
+        self.server = Server("--modules", "org,locations,events,webhooks,workflows", "--test-clock", "--set", "net.allow=127.0.0.1", "--set", "net.allow_http=true",
+                             "--set", "base_url=http://127.0.0.2:1")
         self.org = self.server.organization()
         self.client = self.org.client()
         self.system = Client(self.server, self.server.demo_key)
@@ -158,3 +164,89 @@ end}""", [{"type": "manual"}], scopes=["locations:read"])
     run(both, 403, location_id=here)
     r = run(world.client, 400, version="draft")
     assert r.code == "validation.failed" and r.errors == ["wait"]
+
+
+def manual(world, body, **more):
+    return world.flow(f"return {{on_run = function(input, ctx)\n{body}\nend}}", [{"type": "manual"}], **more)
+
+
+def output(world, id, input=None):
+    return asked(world.client, id, {"input": input or {}}).data["output"]["value"]
+
+
+def test_http_from_a_run(world):
+    url = f"http://127.0.0.1:{world.web.port}"
+    id = manual(world, """local res = assert(wharf.http.post(input.url .. "/echo", {json = {n = 1}, headers = {["x-mine"] = "yes"}, query = {q = "a b"}}))
+local _, dead = wharf.http.get("http://127.0.0.1:1/")
+local _, inside = wharf.http.get("http://10.0.0.1/")
+local _, own = wharf.http.get("http://127.0.0.2:1/v1/locations")
+local _, large = wharf.http.get(input.url .. "/large", {max_bytes = 60000})
+local _, late = wharf.http.get(input.url .. "/slow", {timeout_ms = 100})
+local both = wharf.http.all {{url = input.url .. "/missing"}, {url = "http://10.0.0.1/"}}
+return {res.status, res.json().n, res.headers["x-kind"], dead.code, inside.code, own.code, large.code, late.code, both[1][1].status, both[2][2].code, ctx.budget().http_calls}""")
+    run = asked(world.client, id, {"input": {"url": url}}).data
+    assert run["output"]["value"] == [201, 1, "test", "http.blocked", "http.blocked", "http.blocked", "http.too_large", "http.timeout", 404, "http.blocked", 2]
+    assert run["usage"]["http_calls"] == 8
+    method, path, headers, body = next(s for s in world.web.seen if s[1].startswith("/echo"))
+    assert (method, path, headers["x-mine"], body) == ("POST", "/echo?q=a%20b", "yes", b'{"n":1}')
+    more = manual(world, "for i = 1, 11 do wharf.http.get(input.url .. '/large') end", name="More")
+    assert asked(world.client, more, {"input": {"url": url}}, 400).code == "workflow.budget_calls"
+
+
+def test_http_hosts(world):
+    ask = """local out = {} for i, host in ipairs {"127.0.0.1", "localhost", "sub.api.example.com", "api.example.com", "xapi.example.com", "user@127.0.0.1"} do
+  local res, e = wharf.http.get("http://" .. host .. ":" .. input.port .. "/echo") out[i] = res and res.status or e.code end return out"""
+    id = manual(world, ask, http_hosts=["127.0.0.1", "*.API.example.com"])
+    assert world.client.get(f"{FLOWS}/{id}").data["http_hosts"] == ["127.0.0.1", "*.API.example.com"]
+    told = output(world, id, {"port": world.web.port})
+    refused = "http.host_not_allowed"
+    assert told[0] == 201 and told[1] == told[3] == told[4] == told[5] == refused and told[2] != refused
+    none = manual(world, ask, name="None", http_hosts=[])
+    assert output(world, none, {"port": world.web.port}) == [refused] * 6
+    assert world.client.post(f"{FLOWS}/{none}", {"http_hosts": None}, expect=200).data["has_draft"]
+    assert output(world, none, {"port": world.web.port}) == [refused] * 6  # a draft changes nothing
+    for bad in ("", "https://x.example", "a b", "*", "*.", "x.*", ".example.com", "example.com."):
+        r = world.client.request("POST", f"{FLOWS}/{none}", {"http_hosts": [bad]})
+        assert r.status == 400 and r.errors == ["http_hosts.0"], (bad, r)
+
+
+def test_locks_and_sleep(world):
+    id = world.flow("""return {on_run = function(input, ctx)
+  if input.nap then wharf.sleep(input.nap) return "slept" end
+  local held = {wharf.lock("one", {ttl_ms = input.ttl}, function()
+    if input.hold then wharf.kv.set("held", true) wharf.sleep(input.hold) end
+    local inner, e = wharf.lock("one", function() return "twice" end)
+    local other = wharf.lock("two", function() return "other" end)
+    return inner or e.code, other
+  end)}
+  local e = held[2]
+  return held[1] or e.code, held[1] and {held[1], e}
+end}""", [{"type": "manual"}], concurrency={"max": 5})
+    assert output(world, id) == "lock.busy"  # the inner one; and given back:
+    assert output(world, id) == "lock.busy"
+    assert world.server.sql("SELECT count(*) FROM workflows.lock WHERE workflow_id = %s", id) == [(0,)]
+    assert asked(world.client, id, {"input": {"nap": 1}}, 400).code == "workflow.failed"  # somebody waits
+
+    def later(**input):
+        return world.client.post(f"{FLOWS}/{id}/run", {"wait": False, "input": input}, expect=202).data["id"]
+
+    def ended(run):
+        until(lambda: world.client.get(f"{FLOWS}/runs/{run}").data["status"] in END)
+        return world.client.get(f"{FLOWS}/runs/{run}").data
+    first = later(hold=1500)
+    until(lambda: world.server.sql("SELECT count(*) FROM workflows.kv WHERE workflow_id = %s", id) == [(1,)])
+    assert "held by" not in output(world, id) and ended(first)["output"]["value"] == "lock.busy"
+    assert ended(later(nap=20))["output"]["value"] == "slept"
+    world.client.post(f"{FLOWS}/{id}", {"retry": {"max": 0}}, expect=200)
+    world.client.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    assert "10 seconds" in ended(later(nap=10001))["error"]["message"]
+    long = later(nap=9000)
+    until(lambda: world.client.get(f"{FLOWS}/runs/{long}").data["status"] == "running")
+    world.client.post(f"{FLOWS}/runs/{long}/cancel", {}, expect=202)
+    assert ended(long)["status"] == "canceled"
+    # who died holds it until its end
+    world.server.sql("INSERT INTO workflows.lock VALUES (%s, %s, 'one', 'dead', wharf.now() + interval '1 hour')", world.org.id, id)
+    assert output(world, id) == "lock.busy"
+    world.server.sql("UPDATE workflows.lock SET expires_at = wharf.now() WHERE workflow_id = %s", id)
+    assert ended(later())["status"] == "succeeded"
+    assert world.server.sql("SELECT count(*) FROM workflows.lock WHERE workflow_id = %s", id) == [(0,)]

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lua/inner.h"
+#include "lua/http.h"
 #include "lua/operator/hosted.h"
 #include "util/id.h"
 #include "util/log.h"
@@ -25,6 +26,8 @@ enum {
     OID_FLOAT8,
     OID_JSONB = 3802
 };
+
+enum { HTTP_CALLS_MAX = 100 }; /* of one call of a hook */
 
 /* ---- ops ---- */
 
@@ -54,6 +57,15 @@ static void log_op(const struct hook_state *st, const struct wharf_json *args)
                 buf_str(&more).p);
     }
     buf_done(&more);
+}
+
+static enum sandbox_answer http_op(struct hook_state *st, bool all, const struct wharf_json *args, wharf_str *ret_text)
+{
+    struct lua_http limits = {.deadline_us = st->deadline_us, .left = HTTP_CALLS_MAX - st->http_calls};
+    enum sandbox_answer answer = lua_http(st->req, &limits, all, args, ret_text);
+
+    st->http_calls = HTTP_CALLS_MAX - limits.left;
+    return answer;
 }
 
 static enum sandbox_answer api_op(
@@ -102,7 +114,7 @@ static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wha
         return SANDBOX_GIVEN;
     }
     if (!strcmp(name, "http.request") || !strcmp(name, "http.all"))
-        return hook_http(st, !strcmp(name, "http.all"), args, ret_text);
+        return http_op(st, !strcmp(name, "http.all"), args, ret_text);
     if (!strncmp(name, "api.", 4))
         return api_op(st, str_z(name), args, ret_text);
     return host_mistake(

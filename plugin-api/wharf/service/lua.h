@@ -1,4 +1,4 @@
-/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.2 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
+/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.3 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
  *
  * A run is done in a sandboxed process (docs/cells.md) that no other run has, or only such that may share it; the process asks for everything that is outside of it: the answer function of the
  * caller decides. Whatever the code does, run() comes back by the wall clock of its limits and 50 ms. Rules of this header: wharf/plugin.h. All
@@ -92,6 +92,15 @@ typedef struct wharf_lua_rights {
     wharf_str actor_id, actor_name;     /* who changes what is changed: type "workflow" */
 } wharf_lua_rights;
 
+/* 1.3: what wharf.http may do. */
+typedef struct wharf_lua_outside {
+    wharf_head head;
+    int64_t left_us;                    /* nothing goes on for longer */
+    uint32_t calls;                     /* requests that may still be made; counted down */
+    uint32_t reserved;
+    const wharf_json *hosts;            /* array of names, "api.example.com" or "*.example.com"; NULL: all */
+} wharf_lua_outside;
+
 typedef struct wharf_lua_api {
     wharf_head head;
     /* Not inside of a transaction. The outcome's head is set by the caller; members that its size does not reach are left out. WHARF_OK however
@@ -101,6 +110,8 @@ typedef struct wharf_lua_api {
     wharf_status (*actor)(wharf_req *req, const wharf_lua_rights *rights, wharf_lua_actor **ret_actor);
     /* Answers "api.get", "api.post" and "api.delete". default_key: Idempotency-Key of a write whose args have none. */
     uint32_t (*call)(wharf_req *req, wharf_lua_actor *actor, wharf_str op, const wharf_json *args, wharf_str default_key, wharf_str *ret_text);
+    /* 1.3: answers "http.request" and "http.all". Not inside of a transaction. */
+    uint32_t (*http)(wharf_req *req, wharf_lua_outside *limits, wharf_str op, const wharf_json *args, wharf_str *ret_text);
 } wharf_lua_api;
 
 #ifdef __cplusplus

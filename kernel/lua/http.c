@@ -1,10 +1,12 @@
-/* http.c - wharf.http in after and event hooks: requests to the outside through the guarded client (net/client.h). Answers of any status are
- * answers; what went wrong outside is told as an expected failure, with the codes of docs/spec/08-workflows-and-lua.md section 5. */
+/* http.c - see http.h. */
+#include "lua/http.h"
+
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "lua/operator/hosted.h"
+#include "config/config.h"
 #include "net/client.h"
+#include "resource/engine.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -14,9 +16,9 @@ enum {
     MOST_MS = 30000,
     DEFAULT_BYTES = 1 << 20,
     MOST_BYTES = 8 << 20,
-    CALLS_MAX = 100
+    HEADERS_MAX = 64,
+    HOST_MAX = 254
 };
-enum { HEADERS_MAX = 64 };
 
 /* ---- what is asked ---- */
 
@@ -67,20 +69,66 @@ static int64_t within(int64_t value, int64_t most)
 }
 
 /* False: the author's mistake. */
-static bool read_request(const struct hook_state *st, const struct wharf_json *args, struct net_request *r)
+static bool read_request(
+    struct wharf_req *req, const struct lua_http *limits, const struct wharf_json *args, struct net_request *r)
 {
-    struct arena *a = st->req->arena;
-    int64_t left_ms = (st->deadline_us - clock_monotonic_us()) / 1000;
+    struct arena *a = req->arena;
+    int64_t left_ms = (limits->deadline_us - clock_monotonic_us()) / 1000;
     int64_t ms = within(json_int_or(args, "timeout_ms", DEFAULT_MS), within(left_ms, MOST_MS));
 
     *r = (struct net_request){.method = json_text_or(args, "method", "GET").p,
         .url = json_text_or(args, "url", ""),
         .body_fd = -1,
-        .flags = NET_GZIP | NET_REUSE | (st->req->engine->config->net_allow_http ? NET_HTTP : 0u),
+        .flags = NET_GZIP | NET_REUSE | (req->engine->config->net_allow_http ? NET_HTTP : 0u),
         .limits = {.bytes = (uint64_t)within(json_int_or(args, "max_bytes", DEFAULT_BYTES), MOST_BYTES),
             .connect_ms = (uint32_t)ms,
             .total_ms = (uint32_t)ms}};
     return read_headers(a, json_get(args, "headers"), r) && read_body(a, json_get(args, "body"), r);
+}
+
+/* The host of a URL in lower case, without its port; empty: the client will say what is wrong with the URL. */
+static void host_of(wharf_str url, char host[HOST_MAX + 1])
+{
+    const char *p = strstr(url.p, "://");
+    size_t n = p ? strcspn(p += 3, "/?#") : 0;
+
+    host[0] = 0;
+    if (!n || n > HOST_MAX || memchr(p, '@', n))
+        return;
+    n = p[0] == '[' ? n : strcspn(p, ":/?#");
+    for (size_t i = 0; i < n; i++)
+        host[i] = (char)(p[i] >= 'A' && p[i] <= 'Z' ? p[i] + 32 : p[i]);
+    host[n] = 0;
+}
+
+static bool host_matches(const char *host, wharf_str pattern)
+{
+    size_t n = strlen(host);
+    wharf_str rest = pattern.n > 2 && pattern.p[0] == '*' ? (wharf_str){pattern.p + 1, pattern.n - 1} : pattern;
+
+    if (rest.n == pattern.n)
+        return n == pattern.n && strncasecmp(host, pattern.p, n) == 0;
+    return n > rest.n && strncasecmp(host + n - rest.n, rest.p, rest.n) == 0;
+}
+
+/* What can be said before anything is sent; NULL: nothing. */
+static const char *refusal(struct wharf_req *req, const struct lua_http *limits, wharf_str url, const char **ret_why)
+{
+    char host[HOST_MAX + 1], own[HOST_MAX + 1];
+
+    host_of(url, host);
+    host_of(str_z(req->engine->config->base_url), own);
+    *ret_why = "this is the server itself; use wharf.api";
+    if (own[0] && !strcmp(host, own))
+        return "http.blocked";
+    *ret_why = "the host is not among http_hosts";
+    if (!json_is(limits->hosts, JSON_ARRAY))
+        return NULL;
+    for (const struct wharf_json *e = limits->hosts->child; e; e = e->next) {
+        if (host[0] && e->type == JSON_STRING && host_matches(host, e->text))
+            return NULL;
+    }
+    return "http.host_not_allowed";
 }
 
 /* ---- what comes back ---- */
@@ -158,97 +206,121 @@ static void write_answer(struct arena *a, struct jw *w, const char *key, struct 
     jw_close(w, '}');
 }
 
-static void write_error(struct jw *w, const char *key, const char *code, struct net_transfer *t)
+struct exchange {
+    struct net_request request;
+    struct net_transfer *transfer; /* NULL: refused */
+    const char *refused, *why;
+};
+
+static void write_error(struct jw *w, const char *key, const char *code, const struct exchange *x)
 {
     jw_open(w, key, '{');
     jw_z(w, "code", code);
-    jw_z(w, "message", net_outcome_name(net_outcome(t)));
+    jw_z(w, "message", x->transfer ? net_outcome_name(net_outcome(x->transfer)) : x->why);
     jw_close(w, '}');
+}
+
+static const char *code_for(const struct exchange *x)
+{
+    return x->transfer ? code_of(net_outcome(x->transfer)) : x->refused;
 }
 
 /* ---- the ops ---- */
 
-/* Runs them at once; the transfers stand in ret in the order of the requests. */
-static void run_all(struct wharf_req *req, struct net_request *requests, size_t n, struct net_transfer **ret)
+/* Runs those that are not refused at once. */
+static void run_all(struct wharf_req *req, struct exchange *list, size_t n)
 {
     struct net_queue *q = net_queue_new();
+    size_t under_way = 0;
 
     for (size_t i = 0; i < n; i++) {
-        requests[i].arg = &ret[i];
-        net_submit(req->engine->net, q, &requests[i]);
+        if (list[i].refused)
+            continue;
+        list[i].request.arg = &list[i];
+        net_submit(req->engine->net, q, &list[i].request);
+        under_way++;
     }
-    for (size_t i = 0; i < n; i++) {
+    for (; under_way > 0; under_way--) {
         struct net_transfer *t = net_queue_take(q, -1);
 
-        *(struct net_transfer **)net_arg(t) = t;
+        ((struct exchange *)net_arg(t))->transfer = t;
     }
     net_queue_free(q);
 }
 
-static enum sandbox_answer answer_one(struct arena *a, struct net_transfer *t, struct buf *out)
+static enum sandbox_answer answer_one(struct arena *a, struct exchange *x, struct buf *out)
 {
-    const char *code = code_of(net_outcome(t));
+    const char *code = code_for(x);
     struct jw w;
 
     jw_init(&w, out);
     if (code)
-        write_error(&w, NULL, code, t);
+        write_error(&w, NULL, code, x);
     else
-        write_answer(a, &w, NULL, t);
+        write_answer(a, &w, NULL, x->transfer);
     return code ? SANDBOX_REFUSED : SANDBOX_GIVEN;
 }
 
-static enum sandbox_answer answer_all(struct arena *a, struct net_transfer **list, size_t n, struct buf *out)
+static enum sandbox_answer answer_all(struct arena *a, struct exchange *list, size_t n, struct buf *out)
 {
     struct jw w;
 
     jw_init(&w, out);
     jw_open(&w, NULL, '[');
     for (size_t i = 0; i < n; i++) {
-        const char *code = code_of(net_outcome(list[i]));
+        const char *code = code_for(&list[i]);
 
         jw_open(&w, NULL, '{');
         if (code)
-            write_error(&w, "error", code, list[i]);
+            write_error(&w, "error", code, &list[i]);
         else
-            write_answer(a, &w, "response", list[i]);
+            write_answer(a, &w, "response", list[i].transfer);
         jw_close(&w, '}');
     }
     jw_close(&w, ']');
     return SANDBOX_GIVEN;
 }
 
-enum sandbox_answer hook_http(struct hook_state *st, bool all, const struct wharf_json *args, wharf_str *ret_text)
+static enum sandbox_answer mistake(wharf_str *ret_text, const char *message)
 {
-    const struct wharf_json *list = all ? json_get(args, "requests") : NULL;
-    struct net_request requests[AT_ONCE];
-    struct net_transfer *transfers[AT_ONCE] = {NULL};
-    size_t n = all ? json_is(list, JSON_ARRAY) ? list->count : 0 : 1;
+    *ret_text = str_z(message);
+    return SANDBOX_MISTAKE;
+}
+
+enum sandbox_answer lua_http(
+    struct wharf_req *req, struct lua_http *limits, bool all, const struct wharf_json *args, wharf_str *ret_text)
+{
+    const struct wharf_json *asked = all ? json_get(args, "requests") : NULL;
+    struct exchange list[AT_ONCE] = {0};
+    size_t n = all ? json_is(asked, JSON_ARRAY) ? asked->count : 0 : 1;
     enum sandbox_answer answer;
     struct buf out;
 
-    if (st->req->tx_depth)
-        return host_mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction nobody "
-                                      "outside is asked; do it in an after hook\"}");
+    if (req->tx_depth)
+        return mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction nobody "
+                                 "outside is asked; do it in an after hook\"}");
     if (n > AT_ONCE)
-        return host_mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"at most 10 requests run at once\"}");
-    st->http_calls += (unsigned)n;
-    if (st->http_calls > CALLS_MAX) {
+        return mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"at most 10 requests run at once\"}");
+    if (n > limits->left) {
         *ret_text = str_z(
-            "{\"code\":\"workflow.budget_calls\",\"message\":\"the hook made more HTTP calls than it may: 100\"}");
+            "{\"code\":\"workflow.budget_calls\",\"message\":\"the run made more HTTP calls than it may\"}");
         return SANDBOX_ENDED;
     }
+    limits->left -= (unsigned)n;
     for (size_t i = 0; i < n; i++) {
-        if (!read_request(st, all ? json_at(list, i) : args, &requests[i]))
-            return host_mistake(ret_text,
+        if (!read_request(req, limits, all ? json_at(asked, i) : args, &list[i].request))
+            return mistake(ret_text,
                 "{\"code\":\"param.invalid\",\"message\":\"a header is no header, or the body is larger than 8 MiB\"}");
+        list[i].refused = refusal(req, limits, list[i].request.url, &list[i].why);
     }
-    run_all(st->req, requests, n, transfers);
+    run_all(req, list, n);
     buf_init(&out, 128 << 20);
-    answer = all ? answer_all(st->req->arena, transfers, n, &out) : answer_one(st->req->arena, transfers[0], &out);
-    *ret_text = arena_dup_str(st->req->arena, buf_str(&out));
+    answer = all ? answer_all(req->arena, list, n, &out) : answer_one(req->arena, &list[0], &out);
+    *ret_text = arena_dup_str(req->arena, buf_str(&out));
     buf_done(&out);
-    for (size_t i = 0; i < n; i++)
-        net_transfer_free(transfers[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].transfer)
+            net_transfer_free(list[i].transfer);
+    }
     return answer;
 }

@@ -1,0 +1,115 @@
+/* outside.c - what a run does outside of the API (section 5): wharf.http, wharf.lock, wharf.sleep. */
+#include <string.h>
+#include <time.h>
+
+#include "workflows.h"
+
+enum { LOCK_NAME_MAX = 200, TTL_MS = 30000, TTL_MOST_MS = 120000, WAIT_MOST_MS = 30000, STEP_MS = 50, NAP_MS = 500 };
+
+int64_t run_clock_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static int64_t left_ms(const struct asked *a)
+{
+    int64_t left = (a->until_us - run_clock_us()) / 1000;
+
+    return left > 0 ? left : 0;
+}
+
+static void nap(int64_t ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+
+    nanosleep(&t, NULL);
+}
+
+static int64_t number(const wharf_json *args, const char *name, int64_t otherwise, int64_t most)
+{
+    const wharf_json *v = W->json->get(args, name);
+    int64_t i = otherwise;
+
+    if (v)
+        W->json->integer(v, &i);
+    return i < 0 ? 0 : i > most ? most : i;
+}
+
+uint32_t http_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+{
+    const wharf_json *hosts = a->code->options ? W->json->get(a->code->options, "http_hosts") : NULL;
+    wharf_lua_outside limits = {.head = WHARF_HEAD(wharf_lua_outside),
+        .left_us = left_ms(a) * 1000,
+        .calls = a->budget->http_calls - a->http_calls,
+        .hosts = json_is_null(hosts) ? NULL : hosts};
+    uint32_t answer = flow_lua->http(req, &limits, op, args, ret_text);
+
+    a->http_calls = a->budget->http_calls - limits.calls;
+    return answer;
+}
+
+/* Whoever cancels the run need not wait for its end. */
+uint32_t sleep_answer(wharf_req *req, struct asked *a, const wharf_json *args, wharf_str *ret_text)
+{
+    int64_t ms = number(args, "ms", 0, INT32_MAX);
+
+    if (!a->budget->sleep_ms)
+        return refuse_op(req, WHARF_LUA_MISTAKE, "op.unknown", "somebody waits for this run: it can't sleep", ret_text);
+    if (ms > a->budget->sleep_ms - a->slept_ms)
+        return refuse_op(req, WHARF_LUA_MISTAKE, "param.invalid", "a run sleeps 10 seconds at most in all", ret_text);
+    a->slept_ms += ms;
+    for (ms = ms < left_ms(a) ? ms : left_ms(a); ms > 0; ms -= NAP_MS) {
+        nap(ms < NAP_MS ? ms : NAP_MS);
+        if (a->stop && a->stop(req, a))
+            break;
+    }
+    return WHARF_LUA_GIVEN;
+}
+
+/* ---- locks: rows with an end, so that a run that died holds none for long ---- */
+
+static const char take_sql[] = "SELECT * FROM workflows.take_lock($1::text, $2::text, $3::text, $4::text, $5::bigint)";
+static const char give_sql[] = "DELETE FROM workflows.lock WHERE organization_id = $1::text AND workflow_id = "
+                               "$2::text AND token = $3::text";
+
+static uint32_t take(wharf_req *req, struct asked *a, const wharf_json *args, wharf_str *ret_text)
+{
+    wharf_str name = json_text(args, "name"), token = W->req->new_id(req, "lock");
+    int64_t wait = number(args, "wait_ms", 0, WAIT_MOST_MS), ttl = number(args, "ttl_ms", TTL_MS, TTL_MOST_MS);
+    const wharf_val values[] = {val_text(W->req->organization(req)), val_text(a->code->workflow_id), val_text(name),
+        val_text(token), val_int(ttl)};
+    const wharf_rows *rows;
+
+    if (!name.n || name.n > LOCK_NAME_MAX)
+        return refuse_op(req, WHARF_LUA_MISTAKE, "param.invalid", "the name of a lock has 1 to 200 bytes", ret_text);
+    wait = wait < left_ms(a) ? wait : left_ms(a);
+    for (;; wait -= STEP_MS) {
+        if (query_alone(req, take_sql, values, 5, &rows) != WHARF_OK) {
+            W->err->clear(req);
+            return refuse_op(req, WHARF_LUA_ENDED, "workflow.failed", "locks can't be reached at the moment", ret_text);
+        }
+        if (W->db->count(rows)) {
+            *ret_text = W->mem->format(req, "{\"token\":\"%s\"}", token.p);
+            return WHARF_LUA_GIVEN;
+        }
+        if (wait <= 0 || (a->stop && a->stop(req, a)))
+            return refuse_op(req, WHARF_LUA_REFUSED, "lock.busy", "another run holds the lock", ret_text);
+        nap(wait < STEP_MS ? wait : STEP_MS);
+    }
+}
+
+uint32_t lock_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+{
+    const wharf_val values[] = {
+        val_text(W->req->organization(req)), val_text(a->code->workflow_id), val_text(json_text(args, "token"))};
+    const wharf_rows *none;
+
+    if (is(op, "lock.take"))
+        return take(req, a, args, ret_text);
+    if (query_alone(req, give_sql, values, 3, &none) != WHARF_OK)
+        W->err->clear(req); /* it ends by itself */
+    return WHARF_LUA_GIVEN;
+}
