@@ -461,9 +461,9 @@ static wharf_status work_once(wharf_req *req, wharf_str worker, int64_t *most, u
 {
     static const char sql[] =
         "SELECT id, workflow_id, version, attempt, retries, trigger, trigger_type, location_id, on_behalf_of, depth, "
-        "seed, event_id, input, created_us, CASE WHEN trigger_type IN ('manual', 'http') THEN (SELECT r.reach FROM "
-        "workflows.run r WHERE r.organization_id = $1::text AND r.id = c.id) END FROM workflows.claim($1::text, "
-        "$2::text, $3::integer) c";
+        "seed, event_id, input, created_us, CASE WHEN trigger_type IN ('manual', 'http') THEN "
+        "workflows.reach_of($1::text, c.id) END "
+        "FROM workflows.claim($1::text, $2::text, $3::integer) c";
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(worker), val_int(*most)};
     struct work w = {.worker = worker, .began_us = W->req->now_us(req), .done = *done};
     wharf_status s = query_alone(req, sql, args, 3, &w.rows);
