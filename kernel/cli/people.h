@@ -21,7 +21,8 @@ struct people_user {
 bool people_user_create(
     PGconn *conn, const struct people_user *user, char ret_id[ID_MAX], struct arena *a, wharf_str *ret_error);
 /* One line each: id, status, role, email, name. */
-bool people_user_list(PGconn *conn, const char *organization_id, struct buf *out, struct arena *a, wharf_str *ret_error);
+bool people_user_list(
+    PGconn *conn, const char *organization_id, struct buf *out, struct arena *a, wharf_str *ret_error);
 /* Ends all that the user's keys may; the organization's last active owner stays. */
 bool people_user_disable(PGconn *conn, const char *user_id, struct arena *a, wharf_str *ret_error);
 /* One line each: id, mode, status, last four characters, when used last, name. Never the text. */

@@ -83,6 +83,26 @@ struct lua_test_options {
 };
 int lua_test_command(struct cli *c, const struct lua_test_options *o);
 
+/* ---- remote.c: a server, and a workflow on it ---- */
+
+struct lua_server {
+    const char *url, *key; /* --server or WHARF_SERVER; WHARF_KEY */
+};
+/* False after a message. */
+bool server_find(struct lua_server *s);
+int lua_pull_command(struct cli *c, struct lua_server *s);
+int lua_push_command(struct cli *c, struct lua_server *s, bool force);
+int lua_publish_command(struct cli *c, struct lua_server *s, const char *note);
+
+struct lua_run_options {
+    const char *trigger, *input, *stubs;
+    bool live;
+};
+int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_server *s);
+
+/* A value as people read it: two spaces for each level, members as they come. */
+wharf_str json_pretty(struct arena *a, const struct wharf_json *v);
+
 /* Every wrong call ends so. */
 int lua_usage(const char *fmt, ...) WHARF_PRINTF(1, 2);
 /* The samples of tests, of the modules of the settings; NULL after a message. */

@@ -31,11 +31,16 @@ const struct engine *lua_engine(struct cli *c)
 
 int command_lua(int argc, char **argv)
 {
+    const char *name, *note = NULL;
+    bool force = false;
     struct lua_test_options t = {.update = false};
+    struct lua_run_options r = {.live = false};
+    struct lua_server server = {.url = NULL};
     const struct cli_option opts[] = {{"--filter", &t.filter, NULL}, {"--seed", &t.seed, NULL},
         {"--format", &t.format, NULL}, {"--coverage", &t.coverage, NULL}, {"--jobs", &t.jobs, NULL},
-        {"--update", NULL, &t.update}};
-    const char *name;
+        {"--update", NULL, &t.update}, {"--trigger", &r.trigger, NULL}, {"--input", &r.input, NULL},
+        {"--stubs", &r.stubs, NULL}, {"--live", NULL, &r.live}, {"--server", &server.url, NULL},
+        {"--note", &note, NULL}, {"--force", NULL, &force}};
     struct cli c;
 
     if (!cli_parse(&c, argc, argv, opts, sizeof(opts) / sizeof(opts[0])))
@@ -47,5 +52,13 @@ int command_lua(int argc, char **argv)
         return lua_check_command(&c);
     if (!strcmp(name, "doc"))
         return lua_doc_command(&c);
-    return lua_usage("wharf lua check|test|doc …; `wharf help` tells more");
+    if (!strcmp(name, "run"))
+        return lua_run_command(&c, &r, &server);
+    if (!strcmp(name, "pull"))
+        return lua_pull_command(&c, &server);
+    if (!strcmp(name, "push"))
+        return lua_push_command(&c, &server, force);
+    if (!strcmp(name, "publish"))
+        return lua_publish_command(&c, &server, note);
+    return lua_usage("wharf lua check|test|run|pull|push|publish|doc …; `wharf help` tells more");
 }

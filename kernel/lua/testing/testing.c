@@ -194,8 +194,8 @@ static size_t files_of_run(struct world *w, const struct wharf_json *replaced)
 static void add_hooks(struct world *w, size_t *n)
 {
     const struct testing *t = w->t;
-    size_t stem = strlen(t->test) - 5;
-    bool one = is_file(t, t->test, stem);
+    size_t stem = t->test && testing_is_test(t->test) ? strlen(t->test) - 5 : 0;
+    bool one = stem && is_file(t, t->test, stem);
     struct buf text;
 
     buf_init(&text, TEXT_MAX);
@@ -347,8 +347,24 @@ static int is_update(lua_State *lua)
 
 static int snapshots(lua_State *lua)
 {
-    lua_pushfstring(lua, "__snapshots__.%s_snap", ((struct world *)sandbox_user(lua))->t->test);
+    const char *test = ((struct world *)sandbox_user(lua))->t->test;
+
+    lua_pushfstring(lua, "__snapshots__.%s_snap", test ? test : "run");
     return 1;
+}
+
+/* live(method, path, body) -> status, text | nothing: there is no server */
+static int live(lua_State *lua)
+{
+    const struct testing *t = ((struct world *)sandbox_user(lua))->t;
+    wharf_str body, text = {"", 0};
+
+    if (!t->live)
+        return 0;
+    body.p = luaL_optlstring(lua, 3, "", &body.n);
+    lua_pushinteger(lua, t->live(t->arg, luaL_checkstring(lua, 1), luaL_checkstring(lua, 2), body, &text));
+    lua_pushlstring(lua, text.p, text.n);
+    return 2;
 }
 
 /* ---- cases ---- */
@@ -367,7 +383,7 @@ static bool world_begin(struct world *w)
         lua_CFunction fn;
     } functions[] = {{"testing.run", run}, {"testing.serve", set_serve}, {"testing.clock", set_clock},
         {"testing.sample", sample}, {"testing.hooks", is_hooks}, {"testing.update", is_update},
-        {"testing.snapshots", snapshots}};
+        {"testing.snapshots", snapshots}, {"testing.live", live}};
     struct sandbox_config config = {.memory = CASE_MEMORY,
         .limits = {.instructions = CASE_INSTRUCTIONS},
         .seed = w->t->seed,
@@ -491,29 +507,76 @@ static bool run_file(struct world *w, struct jw *j)
     return good;
 }
 
+static struct world *world_new(const struct testing *t)
+{
+    struct world *w = t->n_files <= FILES_MAX && sandbox_prepare() ? calloc(1, sizeof(*w)) : NULL;
+
+    if (!w)
+        return NULL;
+    w->t = t;
+    w->host = (struct sandbox_host){w, case_asks, now_us, random_of, zone};
+    w->run_host = (struct sandbox_host){w, run_asks, now_us, random_of, zone};
+    snprintf(w->start, sizeof(w->start), "test = wharf.test %s%s%s return wharf.test.runner",
+        t->test ? "require(\"" : "", t->test ? t->test : "", t->test ? "\")" : "");
+    memcpy(w->files, t->files, t->n_files * sizeof(*t->files));
+    w->files[t->n_files] = (struct sandbox_file){.name = runner, .text = str_z(w->start)};
+    buf_init(&w->answer, TEXT_MAX);
+    buf_init(&w->out, TEXT_MAX);
+    return w;
+}
+
+static void world_free(struct world *w)
+{
+    buf_done(&w->answer);
+    buf_done(&w->out);
+    free(w);
+}
+
 bool testing_run(const struct testing *t, struct buf *out)
 {
-    struct world *w = calloc(1, sizeof(*w));
+    struct world *w = world_new(t);
     struct jw j;
-    bool good = w && t->n_files <= FILES_MAX && sandbox_prepare();
+    bool good;
 
-    if (good) {
-        w->t = t;
-        w->host = (struct sandbox_host){w, case_asks, now_us, random_of, zone};
-        w->run_host = (struct sandbox_host){w, run_asks, now_us, random_of, zone};
-        snprintf(w->start, sizeof(w->start), "test = wharf.test require(\"%s\") return wharf.test.runner", t->test);
-        memcpy(w->files, t->files, t->n_files * sizeof(*t->files));
-        w->files[t->n_files] = (struct sandbox_file){.name = runner, .text = str_z(w->start)};
-        buf_init(&w->answer, TEXT_MAX);
-        buf_init(&w->out, TEXT_MAX);
-        jw_init(&j, out);
-        jw_open(&j, NULL, '{');
-        jw_z(&j, "file", t->test);
-        good = run_file(w, &j);
-        jw_close(&j, '}');
-        buf_done(&w->answer);
-        buf_done(&w->out);
-    }
-    free(w);
+    if (!w)
+        return false;
+    jw_init(&j, out);
+    jw_open(&j, NULL, '{');
+    jw_z(&j, "file", t->test);
+    good = run_file(w, &j);
+    jw_close(&j, '}');
+    world_free(w);
+    return good && !out->failed;
+}
+
+bool testing_once(const struct testing *t, const char *handler, wharf_str input, struct buf *out)
+{
+    struct world *w = world_new(t);
+    struct sandbox_error e;
+    struct buf arg, result;
+    struct jw j;
+    bool good;
+
+    if (!w)
+        return false;
+    buf_init(&arg, TEXT_MAX);
+    buf_init(&result, TEXT_MAX);
+    jw_init(&j, &arg);
+    jw_open(&j, NULL, '{');
+    jw_z(&j, "handler", handler);
+    jw_raw(&j, "input", input);
+    jw_close(&j, '}');
+    jw_init(&j, out);
+    jw_open(&j, NULL, '{');
+    good = world_begin(w);
+    if (good && ask_runner(w, "once", buf_str(&arg), &result, &e))
+        jw_raw(&j, "result", buf_str(&result));
+    else if (good)
+        write_error(w, &e, &j);
+    jw_close(&j, '}');
+    world_end(w);
+    buf_done(&arg);
+    buf_done(&result);
+    world_free(w);
     return good && !out->failed;
 }

@@ -24,10 +24,17 @@ struct testing {
     bool (*zone)(void *arg, const char *name, wharf_str *ret_bytes); /* as of sandbox_host */
     void (*line)(void *arg, const char *file, int line); /* as of sandbox_config; or NULL */
     void *arg;
+    /* NULL, or: calls of the API that the case does not answer go there. path has its query; body may be empty. The status (0: no answer) and the
+     * text of the answer, which is good until the next call. */
+    int (*live)(void *arg, const char *method, const char *path, wharf_str body, wharf_str *ret_text);
 };
 
 /* Is this the name of a test file? */
 bool testing_is_test(const char *name);
+
+/* One run as a case makes it, with the answers of t->test (a file of test.api(…) and its like; NULL: none). input: JSON. Appends {"result"} as test.run
+ * gives it, or {"error"}. */
+bool testing_once(const struct testing *t, const char *handler, wharf_str input, struct buf *out);
 
 /* Appends one object: {"file", "cases": [{"name", "line", "status", "error"?}], "error"?, "snapshots"?}; status is passed, failed or skipped; the
  * outer error says why the file could not be loaded. Errors are as sandbox_error_json tells them. False: not enough memory. */

@@ -1,0 +1,123 @@
+"""`wharf lua run`, `pull`, `push` and `publish`: one run by hand, and a folder and the draft on a server (spec 08 section 8)."""
+import json
+import sys
+
+import pytest
+
+from author import ROOT, lua, write
+
+sys.path.insert(0, str(ROOT / "tests" / "api"))
+from wharf import Server, make_location  # noqa: E402
+
+MAIN = """local M = {}
+function M.on_run(input, ctx)
+  local data, err = wharf.api.get("/v1/locations", {search = input.search, limit = 5})
+  print("asked", wharf.time.iso())
+  if err then wharf.fail(err.code) end
+  return {names = wharf.table.map(data, function(l) return l.name end)}
+end
+function M.on_event(ev) return {type = ev.type} end
+return M
+"""
+
+
+@pytest.fixture(scope="module")
+def org():
+    s = Server("--modules", "org,locations,batches,events,workflows")
+    yield s.organization()
+    s.stop()
+
+
+@pytest.fixture
+def flow(tmp_path):
+    return write(tmp_path / "f", {"main.lua": MAIN, "workflow.json": '{"name": "F", "triggers": [{"type": "manual"}], "scopes": ["locations:read"]}\n',
+                                  "lib/names.lua": "return {}\n", "lib/names_test.lua": "test.case('x', function() test.ok(true) end)\n"})
+
+
+def at(org, key=None):
+    """Environment of commands that talk to the server."""
+    return {"PATH": "/usr/bin", "WHARF_SERVER": org.server.base, "WHARF_KEY": key or org.key("all")}
+
+
+def test_one_run_against_stubs(flow, tmp_path):
+    write(tmp_path, {"in.json": '{"search": "D"}', "stubs.lua": 'test.api("GET", "/v1/locations", {data = {{name = "Dock"}}})\ntest.clock("2026-01-02T03:04:05Z")\n',
+                     "ev.json": '{"type": "parcel.created"}', "no.json": "{"})
+    r = lua("run", flow, "--trigger", "manual", "--input", tmp_path / "in.json", "--stubs", tmp_path / "stubs.lua")
+    told = json.loads(r.stdout)
+    assert (r.returncode, r.stderr) == (0, "") and told["output"] == {"names": ["Dock"]} and told["status"] == "succeeded"
+    assert told["api"][0]["query"] == {"search": "D", "limit": 5} and told["logs"][0]["message"] == "asked\t2026-01-02T03:04:05.000Z" and told["http"] == []
+    assert json.loads(lua("run", flow, "--trigger", "event", "--input", tmp_path / "ev.json").stdout)["output"] == {"type": "parcel.created"}
+    r = lua("run", flow, "--trigger", "manual", "--input", tmp_path / "in.json")
+    assert r.returncode == 2 and "nothing answers GET /v1/locations" in r.stderr
+    r = lua("run", flow, "--trigger", "http")
+    assert r.returncode == 1 and "there is no function 'on_http'" in json.loads(r.stdout)["error"]["message"]
+    for args in (["--trigger", "moon"], [], ["--trigger", "manual", "--input", tmp_path / "no.json"], ["--trigger", "manual", "--input", "nowhere"],
+                 ["--trigger", "manual", "--stubs", "nowhere"], ["--trigger", "manual", "--live"]):
+        assert lua("run", flow, *args, env={"PATH": "/usr/bin"}).returncode == 3, args
+
+
+def test_one_run_of_hooks(tmp_path):
+    write(tmp_path, {"h/10-a.lua": "wharf.hook.before('location', 'create', function(c) c.input.n = 1 end)", "in.json": '{"resource": "location", "action": "create", "input": {}}'})
+    assert json.loads(lua("run", tmp_path / "h", "--trigger", "before", "--input", tmp_path / "in.json").stdout)["input"] == {"n": 1}
+
+
+def test_one_run_against_a_server(flow, org, tmp_path):
+    for name in ("Dock & Yard", "Door"):
+        make_location(org.client(), name=name)
+    write(tmp_path, {"in.json": '{"search": "dock & y"}'})
+    r = lua("run", flow, "--trigger", "manual", "--input", tmp_path / "in.json", "--live", env=at(org))
+    assert json.loads(r.stdout)["output"] == {"names": ["Dock & Yard"]}, r.stderr
+    r = lua("run", flow, "--trigger", "manual", "--input", tmp_path / "in.json", "--live", env=at(org, org.key("events:read")))
+    assert r.returncode == 1 and json.loads(r.stdout)["error"]["message"] == "scope_access"
+    r = lua("run", flow, "--trigger", "manual", "--input", tmp_path / "in.json", "--live", "--server", "http://127.0.0.1:9", env=at(org))
+    assert json.loads(r.stdout)["error"]["message"] == "unavailable"
+
+
+def test_a_folder_and_its_draft(flow, org, tmp_path):
+    env, client = at(org), org.client()
+    r = lua("push", flow, env=env)
+    assert r.returncode == 0, r.stderr
+    manifest = json.loads((flow / "workflow.json").read_text())
+    row = client.get(f"/v1/workflows/{manifest['id']}").data
+    assert r.stdout == f"{flow}: draft 1 of {row['id']}\n" and row["source"] == MAIN and set(row["files"]) == {"lib.names", "lib.names_test"}
+    assert row["scopes"] == ["locations:read"] and row["triggers"] == [{"type": "manual"}] and manifest["draft_revision"] == 1
+    r = lua("publish", flow, "--note", "one", env=env)
+    assert (r.returncode, r.stdout) == (0, f"{row['id']}: version 1 is published\n")
+    assert client.get(f"/v1/workflows/{row['id']}/versions").data[0]["note"] == "one"
+
+    other = tmp_path / "other"
+    assert lua("pull", row["id"], other, env=env).returncode == 0
+    assert {p.relative_to(other).as_posix(): p.read_text() for p in other.rglob("*") if p.is_file()} == {
+        p.relative_to(flow).as_posix(): p.read_text() for p in flow.rglob("*") if p.is_file()}
+    write(other, {"main.lua": MAIN.replace("limit = 5", "limit = 6")})
+    assert lua("push", row["id"], other, env=env).stdout == f"{other}: draft 2 of {row['id']}\n"
+    r = lua("push", flow, env=env)
+    assert r.returncode == 1 and "workflow.draft_conflict, 409" in r.stderr and "  if_revision\n" in r.stderr
+    assert lua("push", flow, "--force", env=env).returncode == 0 and client.get(f"/v1/workflows/{row['id']}").data["source"] == MAIN
+    write(flow, {"main.lua": "return {}"})
+    assert lua("push", flow, env=env).returncode == 0
+    r = lua("publish", row["id"], env=env)
+    assert r.returncode == 1 and "workflow.trigger_invalid" in r.stderr and "  f/main.lua: " in r.stderr
+
+
+def test_what_is_refused(flow, org, tmp_path):
+    env = at(org)
+    for args, told in [(("pull",), "the id begins with wkf_"), (("pull", "x"), "the id begins with wkf_"), (("push", tmp_path / "none"), "no such folder"),
+                       (("publish", flow), "has no id yet"), (("push", "a", "b", "c"), "wharf lua push [ID] [DIR]")]:
+        r = lua(*args, env=env)
+        assert r.returncode == 3 and told in r.stderr, (args, r.stderr)
+    r = lua("push", flow, env={"PATH": "/usr/bin"})
+    assert r.returncode == 3 and "WHARF_KEY" in r.stderr
+    assert "does not answer" in lua("push", flow, "--server", "http://127.0.0.1:9", env=env).stderr
+    r = lua("pull", "wkf_nothing", tmp_path / "n", env=env)
+    assert r.returncode == 1 and "not_found, 404" in r.stderr and not (tmp_path / "n").exists()
+    write(flow, {"workflow.json": '{"name": "G", "triggers": [{"type": "moon"}]}'})
+    r = lua("push", flow, env=env)
+    assert r.returncode == 1 and "workflow.trigger_invalid" in r.stderr and "  triggers.0" in r.stderr
+    write(flow, {"workflow.json": "{}"})
+    assert "needs a name" in lua("push", flow, env=env).stderr
+    write(flow, {"workflow.json": '{"name": "G"}'})
+    assert lua("push", flow, env=env).returncode == 0
+    identity = json.loads((flow / "workflow.json").read_text())["id"]
+    r = lua("pull", identity, tmp_path / "r", env=at(org, org.key("workflow:read")))
+    assert r.returncode == 1 and "workflow:write" in r.stderr
