@@ -146,8 +146,10 @@ struct wharf_req {
     wharf_str preference_applied;
 
     const struct plugin *plugin; /* whose code is running, NULL: kernel */
-    struct lua_generation *hooks; /* the operator's hooks that it runs under (lua/operator/operator.h), or NULL: not asked for yet */
+    struct lua_generation
+        *hooks; /* the operator's hooks that it runs under (lua/operator/operator.h), or NULL: not asked for yet */
     struct req_job *job; /* NULL: this is no job */
+    bool met_unique; /* a row of a set met a unique rule: others may, too */
     bool wake_jobs; /* after the outermost commit the job workers are told */
     unsigned news; /* after the outermost commit all processes are told: enum pulse_news of http/pulse.h */
     unsigned tx_depth, res_depth;

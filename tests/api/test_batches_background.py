@@ -62,7 +62,7 @@ def test_several_work_on_one_batch(fresh, server):
     """Each item once, one event each, and told in the order of the items whoever made it."""
     client, n, before = fresh.client(), 5000, helped(server)
     client.post("/v1/groups", {"name": "Crew", "resource": "contact"}, expect=201)
-    data = [{"name": f"Someone New{i % 700}", "external_id": f"s{i}", "email": f"s{i}@example.com" if i % 10 else f"no address {i}"} for i in range(n)]
+    data = [{"name": f"Someone New{i % 700}", "external_id": f"s{i}", "notes": "a\tb\\c\n\"d\\N", "email": f"s{i}@example.com" if i % 10 else f"no address {i}"} for i in range(n)]
     b = later(client, data, properties={"groups": {"add": [client.get("/v1/groups").data[0]["id"]]}})
     assert (b["status"], b["progress"], b["stats"]["created"], b["stats"]["errors"]) == ("completed", 100, n * 9 // 10, n // 10), b
     assert helped(server) > before
@@ -70,6 +70,9 @@ def test_several_work_on_one_batch(fresh, server):
     made = fresh.server.sql("SELECT external_id, id FROM contacts.contact WHERE organization_id = %s", fresh.id)
     assert sorted(x for x, _ in made) == sorted(f"s{i}" for i in good)
     assert len(fresh.told("id", "batch_id = %s AND type = 'contact.created'", b["id"])) == len(good)
+    notes = data[0]["notes"]
+    assert len(fresh.told("id", "batch_id = %s AND type = 'contact.created' AND data ->> 'notes' = %s", b["id"], notes)) == len(good)
+    assert fresh.server.sql("SELECT count(*), count(DISTINCT resource_id) FROM wharf.change_log WHERE batch_id = %s AND resource = 'contact'", b["id"]) == [(len(good), len(good))]
     told = [i for page in range(1, 6) for i in client.get(f"{BATCHES}/{b['id']}/items?limit=1000&state=done&page={page}").data]
     assert [i["index"] for i in told] == good and {(f"s{i['index']}", i["result_id"]) for i in told} == set(made)
     words = [w for (w,) in fresh.server.sql("SELECT DISTINCT token FROM contacts.word WHERE organization_id = %s", fresh.id)]
