@@ -565,6 +565,7 @@ def test_removed_printers_abort_what_waits(org):
     assert s.client.get(s.path + "?include_print_jobs_count=true").data["print_jobs_count"] == 3
     s.client.post(s.path, {"printers": [printer("B")]}, expect=200)
     assert [s.get(j)["status"] for j in (*waits, other)] == ["processing", "aborted", "queued"]
+    assert [s.get(j)["printer"]["name"] for j in (*waits, other)] == ["A", "A", "B"]  # the history of jobs names printers that are gone
     assert s.get(waits[1])["reason_code"] == "printer_removed" and s.told(waits[1])[-1] == "aborted"
     s.client.delete(s.path)
     assert s.get(other)["status"] == "aborted" and s.get(other)["reason_code"] == "station_deleted" and s.get(waits[0])["cancel_requested_at"]

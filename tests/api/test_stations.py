@@ -5,6 +5,7 @@ import pathlib
 import re
 import threading
 
+import psycopg2
 import pytest
 
 from wharf import ISO, ROOT, STATIONS, make_location, make_station, printer, station_body
@@ -110,6 +111,26 @@ def test_two_at_once_make_one(client, location):
     [t.start() for t in threads]
     [t.join() for t in threads]
     assert sorted(answers) == [201] + [400] * 7
+
+
+@pytest.mark.parametrize("field, stored, asked", [("name", "MEETS", "meets"), ("display_name", "Meets Here", "meets here")])
+def test_names_meet_in_the_database(org, client, field, stored, asked):
+    """Another write holds the name and has not ended: the one behind it waits, and is told as if it had come later."""
+    l = make_location(client, "Meets " + field)
+    kept, answers = make_station(client, l["id"], "M-1"), []
+    body = {**station_body(l["id"], "M-2", display_name="Another"), field: asked}
+    held = psycopg2.connect(org.server.conninfo)
+    with held.cursor() as c:
+        c.execute("INSERT INTO stations.print_station SELECT (jsonb_populate_record(t, %s)).* FROM stations.print_station t WHERE id = %s",
+                  (json.dumps({"id": "prnt_stn_" + os.urandom(11).hex(), "name": "M-3", "display_name": "Third", field: stored}), kept["id"]))
+        thread = threading.Thread(target=lambda: answers.append(client.__class__(client.server, client.key).post(STATIONS, body)))
+        thread.start()
+        while not answers and not org.server.sql("SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"):
+            thread.join(0.01)
+        held.commit()
+    held.close()
+    thread.join()
+    assert (answers[0].status, answers[0].code, answers[0].body["errors"]) == (400, "station.exists", [field])
 
 
 def test_cloud_printing_switch(client):
@@ -328,6 +349,7 @@ def test_jobs_of_removed_printers(org, client, location):
     assert client.get(f"{STATIONS}/{s['id']}?include_print_jobs_count=true").data["print_jobs_count"] == 3
     assert client.get(f"{STATIONS}?name=J-1&include_print_jobs_count=1").data[0]["print_jobs_count"] == 3
     update(client, s, {"printers": [printer("B")]})
+    assert org.server.sql("SELECT name, deleted_at IS NOT NULL FROM stations.printer WHERE id = %s", a) == [("A", True)]
     assert job(org, waiting)[:3] == ("aborted", "printer_removed", "printer removed")
     assert job(org, running)[0] == "processing" and job(org, other)[0] == "queued"
     assert client.get(f"{STATIONS}/{s['id']}?include_print_jobs_count=true").data["print_jobs_count"] == 2

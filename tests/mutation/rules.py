@@ -20,6 +20,7 @@ RULES = [
     ("a display name is unique at its location: station.exists", STATION, '{"index": "print_station_display_name", "error": "station.exists"', '{"index": "print_station_display_name", "error": "conflict"', S),
     ("names clash without regard to case", "modules/stations/migrations/0001_stations.sql", "location_id, lower(name))", "location_id, name)", S),
     ("display names clash without regard to case", "modules/stations/migrations/0001_stations.sql", "location_id, lower(display_name))", "location_id, display_name)", S),
+    ("both names that clash are told at once", RULES_C, 'if (row_bool(rows, 0, 1))', 'if (0)', S + " tests/api/test_print_rules.py"),
     ("station.exists is 400", "modules/stations/errors.json", '"station.exists": {"status": 400', '"station.exists": {"status": 409', S),
     ("the location must have cloud printing on", RULES_C, "if (!(flags & WHARF_LOCATION_CLOUD_PRINTING) && (flags & WHARF_LOCATION_KNOWN))", "if (0)", S),
     ("cloud_printing_disabled is 400", "modules/locations/errors.json", '"location.cloud_printing_disabled": {"status": 400', '"location.cloud_printing_disabled": {"status": 409', S),
