@@ -48,6 +48,7 @@ static const struct {
     {"events", processor_job, processor_policy},
     {"mail", mail_job, mail_job_policy},
     {"lua_hook", operator_job, operator_job_policy},
+    {"lua_schedules", operator_plan, operator_plan_policy},
     {"collect_files", file_collect_job, file_collect_policy},
     {"retention", retention_job, "{\"every\": \"15m\", \"retries\": 0, \"transaction\": \"own\"}"},
     {"forget_messages", channel_forget_job, "{\"every\": \"15m\", \"retries\": 0, \"transaction\": \"own\"}"},

@@ -1,4 +1,5 @@
 """The hooks that come with the product (lua-hooks/), as they are."""
+import datetime
 import json
 import os
 import pathlib
@@ -45,6 +46,7 @@ def server(web):
     os.chmod(folder, 0o755)
     shutil.copytree(ROOT / "lua-hooks", folder, dirs_exist_ok=True)
     (folder / "settings" / "erp.lua").write_text(f"return {{ url = {web.url('/erp')!r}, token = 'abc' }}")
+    (folder / "settings" / "waiting.lua").write_text(f"return {{ at = '15 3 * * *', timezone = 'Europe/Berlin', days = 3, url = {web.url('/waiting')!r} }}")
     (folder / "90-probe.lua").write_text(PROBE.replace("%r", repr(web.url(""))))
     s = Server("--modules", "org,locations,contacts,parcels,stations,carriers,reasons,shipments,trackers,containers,events", "--set", f"lua_hooks.dir={folder}", "--set", "workers=1",
                "--set", "net.allow=127.0.0.1", "--set", "net.allow_http=true", "--test-clock")
@@ -198,3 +200,45 @@ def test_what_is_said_stands_and_others_are_left_alone(server):
     nowhere, _ = Town(server).place(prints=False)
     assert nowhere
     town.client.refused("POST", JOBS, 400, "validation.failed", None, {"data": b64(pdf()), "resource": {"type": "note", "id": "x"}})
+
+
+def test_parcels_that_wait(server, web):
+    """A schedule: 3:15 in Berlin, once for each organization; a time that nothing looked at for a minute is missed."""
+    orgs = [server.organization() for _ in range(3)]
+    system = Client(server, server.demo_key)
+    for i, org in enumerate(orgs[:2]):
+        client = org.client()
+        place = make_location(client, "Dock", code=f"D{i}")["id"]
+        old, new = (client.post("/v1/parcels", {"name": name, "location_id": place}, expect=201).data["id"] for name in ("Old", "New"))
+        server.sql("UPDATE parcels.parcel SET created_at = '2031-01-07 02:14+00' WHERE id = %s", old)
+        server.sql("UPDATE parcels.parcel SET created_at = '2031-01-07 02:16+00' WHERE id = %s", new)
+        org.expected = (place, old)
+
+    def clock(*moment):
+        offset = (datetime.datetime(*moment, tzinfo=datetime.timezone.utc) - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
+        system.post("/v1/system/clock", {"offset_seconds": int(offset)}, expect=200)
+
+    def planned(moment):
+        return server.sql("SELECT 1 FROM wharf.hook_plan WHERE hook = '40-waiting-parcels.lua#1' AND until_at > %s", moment)
+
+    clock(2031, 1, 10, 2, 13, 30)
+    until(lambda: planned("2031-01-10 02:15+00"), "it is not planned")
+    assert "/waiting" not in web.got or not web.got["/waiting"]
+    clock(2031, 1, 10, 2, 14, 59)
+
+    def heard():
+        said = [json.loads(got.body) for got in web.got["/waiting"]]  # other tests' organizations have parcels too
+        return {org.id: [s for s in said if s["organization"] == org.id] for org in orgs}
+
+    until(lambda: all(heard()[org.id] for org in orgs[:2]), "the lists do not come")
+    for org in orgs[:2]:
+        place, old = org.expected
+        (told,) = heard()[org.id][0]["locations"]
+        assert told["location"] == place and told["n"] == 1 and [p["id"] for p in told["parcels"]] == [old] and heard()[org.id][0]["days"] == 3
+    clock(2031, 1, 10, 2, 20)
+    until(lambda: planned("2031-01-10 02:21+00"), "nothing plans any more")
+    until(lambda: not server.sql("SELECT 1 FROM wharf.job WHERE queue = 'wharf.lua_hook'"), "a hook still waits")
+    assert [len(heard()[org.id]) for org in orgs] == [1, 1, 0], "once in the cluster"
+    clock(2031, 1, 12, 4)  # a night that nobody looked at
+    until(lambda: planned("2031-01-12 04:00+00"), "nothing plans any more")
+    assert not server.sql("SELECT 1 FROM wharf.job WHERE queue = 'wharf.lua_hook'") and [len(heard()[org.id]) for org in orgs] == [1, 1, 0]

@@ -1,4 +1,4 @@
-/* after.c - after and event hooks: jobs, asked for in the transaction of their cause, one per hook, in order per row. */
+/* after.c - after and event hooks: jobs, asked for in the transaction of their cause, one per hook, in order per row; and the job, of schedules too. */
 #include "lua/operator/inside.h"
 
 #include "event/record.h"
@@ -166,6 +166,7 @@ wharf_status operator_job(struct wharf_req *req, void *arg)
     wharf_str name = json_text_or(req->body, "hook", ""), event = json_text_or(req->body, "event", "");
     const struct lua_hook *hook = g ? generation_find(g, name) : NULL;
     struct hook_call call = {.hook = hook};
+    int64_t due = json_int_or(req->body, "due_us", 0);
     wharf_status s = WHARF_OK;
 
     if (!hook) {
@@ -176,6 +177,10 @@ wharf_status operator_job(struct wharf_req *req, void *arg)
             s = run(req, g, hook, &call);
         else if (req->n_problems)
             s = WHARF_UNAVAILABLE;
+    } else if (due) {
+        call.context = operator_context(req, hook, str_z(""), str_z(""));
+        if (hook->phase == PHASE_SCHEDULE && schedule_tick(req, hook, due, &call.arg))
+            s = run(req, g, hook, &call);
     } else {
         req->depth = (int)json_int_or(req->body, "depth", 0) + 1;
         call.arg = text_of(req, json_get(req->body, "change"));

@@ -20,7 +20,8 @@ struct hook_file {
 struct hook_folder {
     struct hook_file *files; /* hook files in byte order of their names, then modules */
     size_t n;
-    uint64_t print; /* of names and texts; never 0. The same files have the same one, in every process. When it can't be read: of the
+    uint64_t
+        print; /* of names and texts; never 0. The same files have the same one, in every process. When it can't be read: of the
                        problem */
 };
 

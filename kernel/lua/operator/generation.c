@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "plugin/host.h"
 #include "supervisor/board.h"
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/service/cron.h"
 
 enum {
     STATE_MEMORY = 256 << 20,
@@ -98,6 +100,7 @@ static void note(lua_State *lua, struct hook_state *st, struct lua_hook *hook, i
         g->hooks[i] = ARENA_NEW(g->arena, struct lua_hook);
         *g->hooks[i] = *hook;
         g->hooks[i]->pattern = arena_dup_str(g->arena, hook->pattern);
+        g->hooks[i]->zone = arena_dup_str(g->arena, hook->zone);
         g->n_hooks++;
     } else if (i >= g->n_hooks || g->hooks[i]->phase != hook->phase || g->hooks[i]->res != hook->res ||
                g->hooks[i]->op != hook->op || g->hooks[i]->line != hook->line) {
@@ -161,6 +164,27 @@ static int register_event(lua_State *lua)
     return 0;
 }
 
+static int register_schedule(lua_State *lua)
+{
+    static const char *const options[] = {"timezone", "timeout_ms", NULL};
+    struct hook_state *st = loading(lua);
+    struct lua_hook hook = {.phase = PHASE_SCHEDULE, .pattern = arena_dupz(st->arena, luaL_checkstring(lua, 1))};
+    const char *problem;
+
+    if (!lua_isfunction(lua, 2))
+        sandbox_raise(lua, "the second argument is the function that is called");
+    check_options(lua, 3, options);
+    hook.timeout_us = option_int(lua, 3, "timeout_ms", LONG_US / 1000, 1, LONG_US / 1000) * 1000;
+    hook.zone = (wharf_str){"", 0};
+    if (lua_istable(lua, 3) && lua_getfield(lua, 3, "timezone") != LUA_TNIL)
+        hook.zone = arena_dupz(st->arena, luaL_checkstring(lua, -1));
+    problem = host_cron.problem(hook.pattern, hook.zone);
+    if (problem)
+        sandbox_raise(lua, "%s", problem);
+    note(lua, st, &hook, 2);
+    return 0;
+}
+
 /* ---- states ---- */
 
 static void state_free(struct hook_state *st)
@@ -208,8 +232,8 @@ static struct hook_state *state_new(struct lua_generation *g, bool first, struct
     static const struct {
         const char *path;
         lua_CFunction fn;
-    } functions[] = {
-        {"hook.before", register_before}, {"hook.after", register_after}, {"hook.on_event", register_event}};
+    } functions[] = {{"hook.before", register_before}, {"hook.after", register_after},
+        {"hook.on_event", register_event}, {"hook.schedule", register_schedule}};
     struct hook_state *st = calloc(1, sizeof(*st));
     struct sandbox_host host = hook_host;
     struct sandbox_config config = {.memory = STATE_MEMORY, .frozen = true, .host = &host, .user = st};
@@ -289,8 +313,9 @@ static void sort_hooks(struct lua_generation *g)
     g->after = ARENA_ARRAY(g->arena, struct hook_list, places + 1);
     for (size_t i = 0; i < g->n_hooks; i++) {
         struct lua_hook *h = g->hooks[i];
-        struct hook_list *list = h->phase == PHASE_EVENT
-                                     ? &g->events
+        struct hook_list *list = h->phase == PHASE_EVENT ? &g->events
+                                 : h->phase == PHASE_SCHEDULE
+                                     ? &g->schedules
                                      : &(h->phase == PHASE_BEFORE ? g->before
                                                                   : g->after)[hook_place(g->engine, h->res, h->op)];
 

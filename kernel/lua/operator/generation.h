@@ -15,13 +15,14 @@
 #include "resource/engine.h"
 
 enum { HOOKS_MAX = 1000, HOOK_OPS = 3 };
-enum hook_phase { PHASE_BEFORE, PHASE_AFTER, PHASE_EVENT };
+enum hook_phase { PHASE_BEFORE, PHASE_AFTER, PHASE_EVENT, PHASE_SCHEDULE };
 
 struct lua_hook {
     enum hook_phase phase;
     const struct resource *res; /* before, after */
     uint32_t op; /* the same: OP_CREATE … */
-    wharf_str pattern; /* of event types: "parcel.created", "parcel.*", "*" */
+    wharf_str pattern; /* of event types: "parcel.created", "parcel.*", "*"; of a schedule: its five fields */
+    wharf_str zone; /* of a schedule; empty: UTC */
     int priority;
     bool ignore; /* before: a failure is logged, and the write goes on */
     int64_t timeout_us;
@@ -67,7 +68,7 @@ struct lua_generation {
     struct lua_hook *hooks[HOOKS_MAX];
     size_t n_hooks;
     struct hook_list *before, *after; /* [resource * HOOK_OPS + place of the op] */
-    struct hook_list events;
+    struct hook_list events, schedules;
     int64_t loaded_us; /* kernel clock */
     pthread_mutex_t lock;
     struct hook_state *free;
@@ -94,8 +95,8 @@ struct hook_call {
     const char *keep; /* see sandbox_call */
 };
 /* Runs a hook for a request. ret_kept may be NULL. False: ret_error tells; a state that could not be made is told there too. */
-bool generation_call(struct lua_generation *g, struct wharf_req *req, const struct hook_call *call, struct buf *ret_kept,
-    struct sandbox_error *ret_error);
+bool generation_call(struct lua_generation *g, struct wharf_req *req, const struct hook_call *call,
+    struct buf *ret_kept, struct sandbox_error *ret_error);
 
 /* host.c: what scripts may ask for. */
 extern const struct sandbox_host hook_host; /* arg: the struct hook_state */

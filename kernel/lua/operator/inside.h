@@ -27,6 +27,8 @@ struct lua_generation *operator_current(struct operator_lua *o);
 wharf_str operator_context(struct wharf_req *req, const struct lua_hook *hook, wharf_str location, wharf_str event);
 /* A failure into the log of the operator: "10-codes.lua:3: message". */
 void operator_failed(struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e);
+/* Is the hook still due at this moment (microseconds)? Then the tick, as its argument. */
+bool schedule_tick(struct wharf_req *req, const struct lua_hook *hook, int64_t due_us, wharf_str *ret_arg);
 /* {resource, action, id, location_id, old, input, new} */
 wharf_str operator_change(struct wharf_req *req, const struct write *w, wharf_str new_row);
 

@@ -22,8 +22,8 @@ void operator_watch(struct operator_lua *o);
 void operator_stop(struct operator_lua *o); /* NULL is accepted */
 
 /* Only loads, as `wharf check` wants: how many hooks there are; or false and the problem. */
-bool operator_check(const struct engine *e, const struct config *config, size_t *ret_hooks, struct arena *a,
-    wharf_str *ret_error);
+bool operator_check(
+    const struct engine *e, const struct config *config, size_t *ret_hooks, struct arena *a, wharf_str *ret_error);
 
 /* The generation of this request: the active one when it is asked for the first time. NULL: no hooks. Given back by operator_release(), which
  * whoever ends a request calls. */
@@ -42,7 +42,10 @@ wharf_status operator_after(struct wharf_req *req, const struct write *w);
 /* Processed events: asks for the event hooks to be run. False: the transaction is lost. */
 struct event;
 bool operator_events(struct wharf_req *req, struct event *const *events, size_t n);
-/* The job that runs one after or event hook (after.c). */
+/* The job that turns schedules that are due within the next minutes into jobs of the hooks, one for each organization (schedule.c). */
+wharf_status operator_plan(struct wharf_req *req, void *arg);
+extern const char operator_plan_policy[];
+/* The job that runs one after, event or schedule hook (after.c). */
 wharf_status operator_job(struct wharf_req *req, void *arg);
 extern const char operator_job_policy[];
 

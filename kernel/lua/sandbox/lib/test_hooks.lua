@@ -35,6 +35,12 @@ function M.on_event(pattern, fn, opts)
   add("on_event", fn, { pattern = pattern, priority = 0 })
 end
 
+function M.schedule(cron, fn, opts)
+  options(opts, { timezone = true, timeout_ms = true })
+  if type(cron) ~= "string" then host.raise("the first argument is a schedule of five fields") end
+  add("on_schedule", fn, { priority = 0 })
+end
+
 local function fits(h, kind, input)
   if h.kind ~= kind then return false end
   if h.pattern then
@@ -58,7 +64,7 @@ local function call(kind, input, ctx)
   end
 end
 
-for _, kind in ipairs { "before", "after", "on_event" } do
+for _, kind in ipairs { "before", "after", "on_event", "on_schedule" } do
   M.handlers[kind] = function(input, ctx) call(kind, input, ctx) end
 end
 
