@@ -51,7 +51,18 @@ uint32_t http_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_
     return answer;
 }
 
-/* Whoever cancels the run need not wait for its end. */
+/* Whoever cancels the run need not wait for the end of what it waits for. */
+static bool stopped(wharf_req *req, struct asked *a)
+{
+    a->stopped = a->stopped || (a->stop && a->stop(req, a));
+    return a->stopped;
+}
+
+static uint32_t end_of_run(wharf_req *req, wharf_str *ret_text)
+{
+    return refuse_op(req, WHARF_LUA_ENDED, "workflow.canceled", "the run was stopped", ret_text);
+}
+
 uint32_t sleep_answer(wharf_req *req, struct asked *a, const wharf_json *args, wharf_str *ret_text)
 {
     int64_t ms = number(args, "ms", 0, INT32_MAX);
@@ -63,8 +74,8 @@ uint32_t sleep_answer(wharf_req *req, struct asked *a, const wharf_json *args, w
     a->slept_ms += ms;
     for (ms = ms < left_ms(a) ? ms : left_ms(a); ms > 0; ms -= NAP_MS) {
         nap(ms < NAP_MS ? ms : NAP_MS);
-        if (a->stop && a->stop(req, a))
-            break;
+        if (stopped(req, a))
+            return end_of_run(req, ret_text);
     }
     return WHARF_LUA_GIVEN;
 }
@@ -95,7 +106,9 @@ static uint32_t take(wharf_req *req, struct asked *a, const wharf_json *args, wh
             *ret_text = W->mem->format(req, "{\"token\":\"%s\"}", token.p);
             return WHARF_LUA_GIVEN;
         }
-        if (wait <= 0 || (a->stop && a->stop(req, a)))
+        if (stopped(req, a))
+            return end_of_run(req, ret_text);
+        if (wait <= 0)
             return refuse_op(req, WHARF_LUA_REFUSED, "lock.busy", "another run holds the lock", ret_text);
         nap(wait < STEP_MS ? wait : STEP_MS);
     }

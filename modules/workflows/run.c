@@ -171,6 +171,8 @@ wharf_status run_execute(wharf_req *req, struct run *r)
     r->outcome = (wharf_lua_outcome){.head = WHARF_HEAD(wharf_lua_outcome)};
     W->json->open(r->asked.logs, NULL, '[');
     s = flow_lua->run(req, &spec, &r->outcome);
+    if (r->asked.stopped)
+        r->outcome.end = WHARF_LUA_STOPPED;
     W->json->close(r->asked.logs);
     if (s == WHARF_OK && r->asked.secrets)
         hide(req, r);

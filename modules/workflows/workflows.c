@@ -85,6 +85,17 @@ static const char kv_clear_doc[] = "{\"summary\": \"Clear the workflow's key-val
 static const char kv_delete_doc[] = "{\"summary\": \"Delete a stored value\", " TAG
                                     "\"location\": \"row\", \"response\": " GONE "}";
 
+static const char sync_doc[] =
+    "{\"summary\": \"All that a device needs of workflows, or what changed\", " TAG
+    "\"location\": \"none\", \"query\": {\"location_id\": {\"type\": \"string\", \"description\": \"Comma list.\"}, "
+    "\"status\": {\"type\": \"string\", \"enum\": [\"published\", \"draft\"]}, \"since\": {\"type\": \"string\", "
+    "\"description\": \"sync_token of the answer before; without it everything is told.\"}}, \"response\": {\"type\": "
+    "\"object\", \"required\": [\"workflows\", \"deleted\", \"sync_token\"], \"properties\": {\"workflows\": "
+    "{\"type\": "
+    "\"array\", \"items\": {\"type\": \"object\", \"required\": [\"id\", \"name\", \"version\", \"sha256\"]}}, "
+    "\"deleted\": "
+    "{\"type\": \"array\", \"items\": {\"type\": \"string\"}}, \"sync_token\": {\"type\": \"string\"}}}}";
+
 #define SECRET "{\"type\": \"object\", \"required\": [\"object\", \"id\", \"key\"]}"
 static const char secret_set_doc[] = "{\"summary\": \"Set or replace a secret\", " TAG
                                      "\"location\": \"row\", \"statuses\": [200, 201], \"body\": {\"type\": "
@@ -104,6 +115,8 @@ static const char secret_delete_doc[] = "{\"summary\": \"Remove a secret\", " TA
 static const wharf_route routes[] = {
     {WHARF_HEAD(wharf_route), "POST", "/v1/workflows/check", "workflow:write", TEXT(check_doc), check_route, NULL,
         WHARF_R_NO_TX, 0},
+    {WHARF_HEAD(wharf_route), "GET", "/v1/workflows/sync", "workflow:read", TEXT(sync_doc), sync_route, NULL,
+        WHARF_R_READONLY, 0},
     {WHARF_HEAD(wharf_route), "POST", "/v1/workflows/:workflow/publish", "workflow:write", TEXT(publish_doc),
         publish_route, NULL, WHARF_R_NO_TX, 0},
     {WHARF_HEAD(wharf_route), "GET", "/v1/workflows/:workflow/versions", "workflow:read", TEXT(versions_doc),

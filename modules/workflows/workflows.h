@@ -81,6 +81,7 @@ struct asked {
     size_t log_bytes;
     struct work *work; /* of the job that does it; for run.stop */
     bool canceled; /* somebody said so while it ran */
+    bool stopped; /* it ended because stop() said so while it waited */
 };
 wharf_lua_answer_fn asked_answer;
 
@@ -159,6 +160,9 @@ wharf_status schedule_set(wharf_req *req, wharf_str workflow_id, const wharf_jso
 wharf_status schedule_clear(wharf_req *req, wharf_str workflow_id);
 wharf_status schedule_begin(wharf_req *req, wharf_str workflow_id);
 wharf_handler schedule_tick;
+
+/* sync.c */
+wharf_handler sync_route;
 
 /* triggers.c */
 /* No members but type, name, enabled and these. told: these, for the message. */

@@ -250,3 +250,50 @@ end}""", [{"type": "manual"}], concurrency={"max": 5})
     world.server.sql("UPDATE workflows.lock SET expires_at = wharf.now() WHERE workflow_id = %s", id)
     assert ended(later())["status"] == "succeeded"
     assert world.server.sql("SELECT count(*) FROM workflows.lock WHERE workflow_id = %s", id) == [(0,)]
+
+
+def test_sync(world):
+    def sync(caller=world.client, **query):
+        return caller.get(f"{FLOWS}/sync?" + "&".join(f"{k}={v}" for k, v in query.items())).data
+
+    def ids(told):
+        return [w["id"] for w in told["workflows"]]
+    here, there = make_location(world.client, "S here")["id"], make_location(world.client, "S there")["id"]
+    source = "return {on_run = function() end, on_schedule = function() end}"
+    wide = world.flow(source, [{"type": "manual", "name": "go"}, {"type": "schedule", "cron": "@yearly"}], "Wide", settings={"a": 1})
+    near = world.flow(source, [{"type": "manual"}], "Near", allowed_locations=[here])
+    draft = world.client.post(FLOWS, {"name": "Draft", "source": source}, expect=201).data["id"]
+    first = sync()
+    assert ids(first) == sorted([wide, near]) and first["deleted"] == []
+    item = next(w for w in first["workflows"] if w["id"] == wide)
+    assert set(item) == {"id", "name", "description", "allowed_locations", "version", "enabled", "triggers", "settings", "updated_at", "sha256"}
+    assert item["triggers"] == [{"type": "manual", "name": "go"}] and item["settings"] == {"a": 1} and item["allowed_locations"] is None and len(item["sha256"]) == 64
+    assert ids(sync(status="draft")) == [draft] and ids(sync(location_id=there)) == [wide] and ids(sync(location_id=f"{there},{here}")) == sorted([wide, near])
+    far = world.org.client("workflow:read", locations=[there])
+    assert ids(sync(far)) == [wide]
+    far.refused("GET", f"{FLOWS}/sync?location_id={here}", 403, "location_access")
+    # nothing changed, also not by a run
+    token = first["sync_token"]
+    asked(world.client, wide, {})
+    until(lambda: world.client.get(f"{FLOWS}/{wide}").data["last_run"])
+    assert sync(since=token) == {"workflows": [], "deleted": [], "sync_token": token}
+    # a draft is none of the published ones' affairs, but its row changed: it is told as it is
+    world.client.post(f"{FLOWS}/{wide}", {"settings": {"a": 2}}, expect=200)
+    changed = sync(since=token)
+    assert ids(changed) == [wide] and changed["workflows"][0]["settings"] == {"a": 1} and ids(sync(status="draft")) == sorted([wide, draft])
+    world.client.post(f"{FLOWS}/{wide}/publish", {}, expect=200)
+    changed = sync(since=token)
+    assert ids(changed) == [wide] and changed["workflows"][0]["settings"] == {"a": 2} and changed["workflows"][0]["version"] == 2
+    token = changed["sync_token"]
+    world.client.post(f"{FLOWS}/{wide}", {"enabled": False}, expect=200)
+    world.client.post(f"{FLOWS}/{near}", {"allowed_locations": [there]}, expect=200)
+    left, came = sync(since=token), sync(far, since=token)
+    assert ids(left) == [near] and left["deleted"] == [wide] and ids(came) == [near] and came["deleted"] == [wide]
+    world.client.delete(f"{FLOWS}/{near}")
+    assert sync(since=left["sync_token"])["deleted"] == [near] and ids(sync()) == []
+    change, day = left["sync_token"].split("-")[1:]
+    for bad in ("x", "w1", "w1-1", f"w1-{change}-{int(day) - 31}", f"w1-{change}-{int(day) + 9}", f"w1-{10 ** 15}-{day}", f"w1-{change}-{day}x", "w1--1-1", f"w2-{change}-{day}"):
+        world.client.refused("GET", f"{FLOWS}/sync?since={bad}", 400, "workflow.sync_token")
+    world.client.refused("GET", f"{FLOWS}/sync?status=all", 400, "param.invalid")
+    r = world.client.request("GET", f"{FLOWS}/sync")
+    assert world.client.request("GET", f"{FLOWS}/sync", headers={"If-None-Match": r.headers["ETag"]}).status == 304

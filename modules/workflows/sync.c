@@ -1,0 +1,143 @@
+/* sync.c - GET /v1/workflows/sync: everything that a device needs of workflows, or what changed since it asked last (section 2). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workflows.h"
+
+enum { ITEMS_MAX = 2000, TOKEN_DAYS = 30, DAY_US_PER_S = 1000000 };
+
+struct asked_for {
+    bool draft, since;
+    int64_t change; /* of the token */
+    const wharf_json *places; /* location_id, or NULL */
+};
+
+/* "w1-CHANGE-DAY". Which day: tokens are good for a month. */
+static wharf_status read_token(wharf_req *req, wharf_str text, struct asked_for *a)
+{
+    long long change = -1, day = -1;
+    int64_t today = W->req->now_us(req) / DAY_US_PER_S / 86400;
+    int used = 0;
+
+    if (sscanf(text.p, "w1-%18lld-%9lld%n", &change, &day, &used) != 2 || (size_t)used != text.n || change < 0 ||
+        day > today + 1 || day < today - TOKEN_DAYS)
+        return W->err->fail(req, "workflow.sync_token", "since", NULL);
+    a->since = true;
+    a->change = change;
+    return WHARF_OK;
+}
+
+static wharf_status read_places(wharf_req *req, wharf_str list, struct asked_for *a)
+{
+    wharf_out *out = W->json->writer(req);
+
+    W->json->open(out, NULL, '[');
+    for (const char *p = list.p; *p;) {
+        size_t n = strcspn(p, ",");
+        wharf_str id = W->mem->format(req, "%.*s", (int)n, p);
+
+        if (W->req->need_location(req, id) != WHARF_OK)
+            return W->err->current(req);
+        W->json->put(out, NULL, val_text(id));
+        p += n + (p[n] == ',');
+    }
+    W->json->close(out);
+    return W->json->result(req, out, &a->places);
+}
+
+static wharf_status read_query(wharf_req *req, struct asked_for *a)
+{
+    wharf_str text;
+    wharf_status s = WHARF_OK;
+
+    if (W->req->param(req, "status", &text) && text.n) {
+        if (!is(text, "draft") && !is(text, "published"))
+            return W->err->fail(req, "param.invalid", "status", "status is published or draft");
+        a->draft = is(text, "draft");
+    }
+    if (W->req->param(req, "since", &text))
+        s = read_token(req, text, a);
+    if (s == WHARF_OK && W->req->param(req, "location_id", &text) && text.n)
+        s = read_places(req, text, a);
+    return s;
+}
+
+/* $1 organization, $2 drafts, $3 change of the token or null, $4 locations of the caller or null: all, $5 locations that are asked for or null. Rows in
+ * the caller's view first, then those that changed and are not in it. */
+static const char list_sql[] =
+    "SELECT w.id, w.name, w.description, NULLIF(w.allowed_locations, '[]'), w.published_version, w.enabled, "
+    "jsonb_path_query_array(CASE WHEN $2::boolean THEN w.triggers ELSE v.triggers END, '$[*] ? (@.type == \"http\" || "
+    "@.type == \"manual\")'), CASE WHEN $2::boolean THEN w.settings ELSE v.settings END, w.updated_at, CASE WHEN "
+    "$2::boolean THEN encode(sha256(convert_to(w.source || w.files::text, 'UTF8')), 'hex') ELSE v.sha256 END, s.seen "
+    "FROM workflows.workflow w LEFT JOIN workflows.version v ON v.organization_id = w.organization_id AND "
+    "v.workflow_id = w.id AND v.number = w.published_version CROSS JOIN LATERAL (SELECT w.deleted_at IS NULL AND CASE "
+    "WHEN $2::boolean THEN w.published_revision IS DISTINCT FROM w.draft_revision ELSE v.number IS NOT NULL AND "
+    "w.enabled END AND (COALESCE(w.allowed_locations, '[]') = '[]' OR (($4::jsonb IS NULL OR EXISTS (SELECT FROM "
+    "jsonb_array_elements_text($4::jsonb) AS c(id) WHERE w.allowed_locations ? c.id)) AND ($5::jsonb IS NULL OR EXISTS "
+    "(SELECT FROM jsonb_array_elements_text($5::jsonb) AS c(id) WHERE w.allowed_locations ? c.id)))) AS seen) s WHERE "
+    "w.organization_id = $1::text AND (s.seen OR $3::bigint IS NOT NULL) AND ($3::bigint IS NULL OR w.change > "
+    "$3::bigint) ORDER BY s.seen DESC, w.id LIMIT 2001";
+
+static void put_item(wharf_out *out, const wharf_rows *rows, size_t i)
+{
+    static const char *const members[] = {"id", "name", "description", "allowed_locations", "version", "enabled",
+        "triggers", "settings", "updated_at", "sha256"};
+    static const uint32_t types[] = {WHARF_V_TEXT, WHARF_V_TEXT, WHARF_V_TEXT, WHARF_V_JSON, WHARF_V_INT, WHARF_V_BOOL,
+        WHARF_V_JSON, WHARF_V_JSON, WHARF_V_TIME_US, WHARF_V_TEXT};
+    wharf_val v;
+
+    W->json->open(out, NULL, '{');
+    for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++)
+        W->json->put(out, members[k], W->db->value(rows, i, k, types[k], &v) ? v : val_null());
+    W->json->close(out);
+}
+
+static wharf_status answer(wharf_req *req, const struct asked_for *a, const wharf_rows *rows, int64_t change)
+{
+    size_t n = W->db->count(rows), seen = 0;
+    wharf_out *out;
+
+    while (seen < n && row_bool(rows, seen, 10))
+        seen++;
+    if (n > ITEMS_MAX)
+        return W->err->fail(req, "param.invalid", a->since ? "since" : "location_id",
+            a->since ? "Too much changed since then; leave since out"
+                     : "These are more than 2,000 workflows; say a location_id");
+    out = W->req->respond(req, 200, "Workflows retrieved");
+    W->json->open(out, NULL, '{');
+    W->json->open(out, "workflows", '[');
+    for (size_t i = 0; i < seen; i++)
+        put_item(out, rows, i);
+    W->json->close(out);
+    W->json->open(out, "deleted", '[');
+    for (size_t i = seen; i < n; i++)
+        W->json->put(out, NULL, val_text(row_text(rows, i, 0)));
+    W->json->close(out);
+    W->json->put(out, "sync_token",
+        val_text(W->mem->format(
+            req, "w1-%lld-%lld", (long long)change, (long long)(W->req->now_us(req) / DAY_US_PER_S / 86400))));
+    W->json->close(out);
+    return WHARF_OK;
+}
+
+wharf_status sync_route(wharf_req *req, void *arg)
+{
+    static const char last_sql[] =
+        "SELECT COALESCE(max(change), 0) FROM workflows.workflow WHERE organization_id = $1::text";
+    struct asked_for a = {0};
+    const wharf_val organization = val_text(W->req->organization(req));
+    const wharf_json *reach = run_reach(req);
+    const wharf_rows *last, *rows;
+    wharf_status s = read_query(req, &a);
+
+    if (s == WHARF_OK) /* first: what is committed in between comes again the next time */
+        s = W->db->query(req, last_sql, &organization, 1, &last);
+    if (s == WHARF_OK && a.since && a.change > row_int(last, 0, 0))
+        s = W->err->fail(req, "workflow.sync_token", "since", NULL);
+    const wharf_val args[] = {organization, val_bool(a.draft), a.since ? val_int(a.change) : val_null(),
+        reach ? val_json(reach) : val_null(), a.places ? val_json(a.places) : val_null()};
+    if (s == WHARF_OK)
+        s = W->db->query(req, list_sql, args, sizeof(args) / sizeof(args[0]), &rows);
+    return s == WHARF_OK ? answer(req, &a, rows, row_int(last, 0, 0)) : s;
+}
