@@ -175,7 +175,7 @@ static wharf_status fire(wharf_req *req, struct due *d)
     return s == WHARF_OK ? ask_at(req, next) : s;
 }
 
-wharf_status schedule_tick(wharf_req *req, void *arg)
+wharf_status schedule_due(wharf_req *req, void *arg)
 {
     static const char sql[] =
         "SELECT s.workflow_id, s.place, s.next_at, v.triggers -> s.place::integer, v.options FROM workflows.schedule s "

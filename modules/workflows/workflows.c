@@ -170,7 +170,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     if (events)
         events->step(d, &step);
     api->job(d, "work", queue_work, NULL, WHARF_S(WORK_POLICY));
-    api->job(d, "tick", schedule_tick, NULL,
+    api->job(d, "tick", schedule_due, NULL,
         WHARF_S("{\"retries\": 100, \"crashes\": 100, \"backoff\": {\"first\": \"200ms\", \"max\": \"5s\"}}"));
     api->job(d, "expire", runs_expire, NULL, WHARF_S("{\"every\": \"15m\", \"transaction\": \"own\"}"));
     api->job(d, "sweep", run_queue_sweep, NULL, WHARF_S("{\"every\": \"1m\", \"transaction\": \"own\"}"));

@@ -159,7 +159,7 @@ wharf_status schedule_check(wharf_req *req, const wharf_json *t, const char *pat
 wharf_status schedule_set(wharf_req *req, wharf_str workflow_id, const wharf_json *triggers);
 wharf_status schedule_clear(wharf_req *req, wharf_str workflow_id);
 wharf_status schedule_begin(wharf_req *req, wharf_str workflow_id);
-wharf_handler schedule_tick;
+wharf_handler schedule_due;
 
 /* sync.c */
 wharf_handler sync_route;
