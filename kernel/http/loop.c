@@ -109,21 +109,24 @@ static struct MHD_Daemon *start_daemon(struct server *s, int listen_fd, const st
     struct MHD_OptionItem secure[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, tls->certificate},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, tls->key}, {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)tls_priorities},
         {MHD_OPTION_END, 0, NULL}};
+    struct MHD_OptionItem socket[] = {{MHD_OPTION_LISTEN_SOCKET, listen_fd, NULL}, {MHD_OPTION_END, 0, NULL}};
 
     if (tls->key)
         flags |= MHD_USE_TLS;
     else
         secure[0] = secure[3];
 
-    if (listen_fd < 0) /* a second job worker, or no admin listener: it would make a socket of its own */
+    if (listen_fd < 0) { /* a second job worker, or no admin listener: it would make a socket of its own */
         flags |= MHD_USE_NO_LISTEN_SOCKET;
+        socket[0] = socket[1]; /* the option is refused beside that flag */
+    }
     return MHD_start_daemon(flags, 0, NULL, NULL, exchange_handle, s, MHD_OPTION_EXTERNAL_LOGGER, mhd_says, s,
-        MHD_OPTION_LISTEN_SOCKET, listen_fd, MHD_OPTION_URI_LOG_CALLBACK, uri_seen, s, MHD_OPTION_NOTIFY_COMPLETED,
-        completed, s, MHD_OPTION_NOTIFY_CONNECTION, peer_event, s, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)s->config->connection_limit, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)KEEP_ALIVE_S,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
-        (size_t)8 * 1024, MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY,
-        secure, MHD_OPTION_END);
+        MHD_OPTION_ARRAY, socket, MHD_OPTION_URI_LOG_CALLBACK, uri_seen, s, MHD_OPTION_NOTIFY_COMPLETED, completed, s,
+        MHD_OPTION_NOTIFY_CONNECTION, peer_event, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->config->connection_limit,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)KEEP_ALIVE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)8 * 1024,
+        MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, secure,
+        MHD_OPTION_END);
 }
 
 /* ---- epoll ---- */

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 
+import pytest
 import requests
 
 from wharf import BUILD, PROGRAM, Client, Server, address
@@ -261,6 +262,22 @@ def test_a_web_worker_per_core_that_may_be_used():
         os.sched_setaffinity(0, allowed)
     try:
         assert sum(line.startswith("web ") for line in server.command("ps").splitlines()) == 1
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("admin", ["127.0.0.1:0", ""])
+def test_several_job_workers(admin):
+    """Only the first of them has the listener for metrics, if there is one at all."""
+    server = Server("--modules", "org,locations,events", "--set", "jobs.workers=2", "--set", f"admin.listen={admin}")
+    try:
+        assert len(server.workers("job")) == 2 and bool(server.admin) == bool(admin)
+        org = server.organization()
+        made = org.client().post("/v1/locations", {"name": "Two", "address": address()}, expect=201).data["id"]
+        assert until(lambda: [t for t, *_ in org.events(made)] == ["location.created"])
+        for pid in server.workers("job"):
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: len(server.workers("job")) == 2 and ready(org.client()))
     finally:
         server.stop()
 
