@@ -14,7 +14,7 @@ enum {
     CLAIM_MOST = 128,
     WAITS_MOST = 32,
 };
-static const int64_t slice_us = 250000, claim_us = 80000; /* of a job; of what one claim brought */
+static const int64_t slice_us = 250000, claim_us = 160000; /* of a job; of what one claim brought */
 
 /* ---- adding ---- */
 
