@@ -173,7 +173,7 @@ static wharf_status insert_alone(struct wharf_req *req, struct set_row *row)
 /* All of them; looking out for unique rules, which takes a sixth of the time, only when one was met. NULL: problems were told. */
 static PGresult *insert_rows(struct wharf_req *req, const struct write_set *set)
 {
-    struct db_error e;
+    struct db_error e = {.status = DB_FAILED, .message = "the statement could not be built"};
     struct sql s;
     PGresult *r = NULL;
 
