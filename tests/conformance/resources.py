@@ -45,7 +45,7 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "export": {"resource", "options", "formats", "csv_field_options"},
            "print_job": {"name", "print_station_id", "printer_name", "printer_id", "document_id", "raw", "resource", "configuration", "custom_dimensions", "status", "reason",
                          "reason_code", "stage", "confidence", "progress", "printer_state_reasons", "attempt", "device_job_id", "max_attempts"},
-           "workflow": {"source", "files", "triggers", "scopes", "settings", "if_revision"},
+           "workflow": {"source", "files", "triggers", "scopes", "settings", "if_revision", "http_hosts"},
            "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
 # Bodies that the module judges as a whole before the schema does: their own tests prove what is refused.
 BY_MODULE = {"event_subscriber"}
