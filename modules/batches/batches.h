@@ -33,7 +33,7 @@ extern const wharf_org_directory_api *batches_org;
 #include "wharf/inline.h"
 
 enum {
-    CHUNK_ITEMS = 500,
+    CHUNK_ITEMS = 200,
     CHUNK_BYTES = 1 << 20,
     ITEM_BYTES = 256 * 1024,
     ITEM_DEPTH = 16,
@@ -86,6 +86,9 @@ struct batch {
     int tries; /* how often its run was begun and did not end, while it is parsed */
     uint32_t steps;
     bool in_request, helper; /* helper: works on chunks of a batch that another one leads */
+    bool crowded; /* the machine has nothing to spare for helpers */
+    int64_t ticks_us;
+    uint64_t ticks, idle_ticks; /* of its processors, at that moment */
     bool lost, stopping, timed_out; /* another has taken it over; the worker ends; it ran too long */
     bool revoked; /* the key is no longer good */
     int64_t asked_us, noted_us; /* monotonic: when the key was last asked about, when the row was last written */

@@ -6,11 +6,13 @@
  * what others hold, which waits for those that live and does the work of those that do not. Then come the chunks that killed their
  * workers or always lost a race, one by one, when nobody else is at work.
  */
+#include <stdio.h>
 #include <time.h>
 
 #include "batches.h"
 
 enum { SECOND_US = 1000000, REVOKED_CHECK_US = 5 * 1000000, TURN_US = 2 * 1000000, HELPERS = 2, HELPED_CHUNKS = 5 };
+enum { LOOK_US = 200000, IDLE_PERCENT = 8, AWAY_US = 2 * 1000000 };
 
 int64_t monotonic_us(void)
 {
@@ -109,6 +111,43 @@ static bool interrupted(struct batch *b)
     return b->stopping || b->timed_out || b->cancel_asked || b->revoked;
 }
 
+/* ---- helpers: when they go ---- */
+
+/* Ticks of all processors since the machine began, and those without work; false: nobody tells. */
+static bool read_ticks(uint64_t *ret_all, uint64_t *ret_idle)
+{
+    unsigned long long t[8] = {0};
+    FILE *f = fopen("/proc/stat", "re");
+    bool good = f && fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5],
+                         &t[6], &t[7]) == 8;
+
+    if (f)
+        fclose(f);
+    *ret_all = *ret_idle = 0;
+    for (size_t i = 0; i < 8; i++)
+        *ret_all += t[i];
+    *ret_idle = t[3] + t[4];
+    return good;
+}
+
+/* Helpers use what nobody else does: when the processors had next to nothing left for some time, they go. */
+static bool is_crowded(struct batch *b)
+{
+    uint64_t all, idle, passed;
+    bool crowded;
+
+    if (!b->helper || monotonic_us() < b->ticks_us + LOOK_US || !read_ticks(&all, &idle))
+        return false;
+    passed = all - b->ticks;
+    crowded = b->ticks_us && (idle - b->idle_ticks) * 100 < passed * IDLE_PERCENT;
+    b->ticks_us = monotonic_us();
+    b->ticks = all;
+    b->idle_ticks = idle;
+    return crowded;
+}
+
+/* ---- a chunk that was taken ---- */
+
 /* One that always loses its race is left for the end, when the others are no longer at work. */
 static wharf_status run_taken(struct batch *b, enum phase_name phase, struct taken *t)
 {
@@ -152,16 +191,17 @@ static wharf_status chunks(
     while (s == WHARF_OK && t.number >= 0 && !*ret_rest) {
         wharf_scope *scope = W->mem->scope_begin(b->req);
 
-        *ret_rest = interrupted(b) || (until_us && monotonic_us() > until_us);
+        b->crowded = is_crowded(b);
+        *ret_rest = interrupted(b) || b->crowded || (until_us && monotonic_us() > until_us);
         s = *ret_rest ? leave(b, &t, t.tries - 1) : run(b, phase, &t);
         W->mem->scope_end(b->req, scope);
     }
     return s;
 }
 
-/* ---- helpers ---- */
+/* ---- helpers: how they come ---- */
 
-static wharf_status ask_for_help(struct batch *b, enum phase_name phase)
+static wharf_status ask_for_help(struct batch *b, enum phase_name phase, int64_t at_us)
 {
     const wharf_json *args;
     wharf_status s = W->json->parse(b->req,
@@ -169,10 +209,10 @@ static wharf_status ask_for_help(struct batch *b, enum phase_name phase)
             (long long)b->lease, phase_word(phase)),
         &args);
 
-    return s == WHARF_OK ? W->event->enqueue(b->req, "help", WHARF_S(""), args, 0) : s;
+    return s == WHARF_OK ? W->event->enqueue(b->req, "help", WHARF_S(""), args, at_us) : s;
 }
 
-/* Where no item minds the order, and there is enough to do. */
+/* Where no item minds the order, and there is enough to do. What is only tried out is worth no memory and locks of others. */
 static wharf_status helpers_for(struct batch *b, enum phase_name phase)
 {
     static const char sql[] = "SELECT count(*) FROM (SELECT FROM batches.chunk WHERE organization_id = $2::text"
@@ -182,11 +222,11 @@ static wharf_status helpers_for(struct batch *b, enum phase_name phase)
     const wharf_rows *rows;
     wharf_status s;
 
-    if (!json_truth(block_member(b->block, "unordered")))
+    if (!json_truth(block_member(b->block, "unordered")) || b->validate_only)
         return WHARF_OK;
     s = W->db->query(b->req, sql, args, 4, &rows);
     for (int i = 0; s == WHARF_OK && row_int(rows, 0, 0) == HELPED_CHUNKS && i < HELPERS; i++)
-        s = ask_for_help(b, phase);
+        s = ask_for_help(b, phase, 0);
     return s;
 }
 
@@ -239,13 +279,13 @@ static wharf_status help_begin(
     return s;
 }
 
-/* Somebody else's turn; one of us comes again. */
+/* Somebody else's turn; one of us comes again, after a while when there was no room. */
 static wharf_status help_again(struct batch *b, enum phase_name phase)
 {
     wharf_status s = W->db->begin(b->req);
 
     if (s == WHARF_OK)
-        s = ask_for_help(b, phase);
+        s = ask_for_help(b, phase, b->crowded ? W->req->now_us(b->req) + AWAY_US : 0);
     if (s == WHARF_OK)
         return W->db->commit(b->req);
     W->db->rollback(b->req);
@@ -268,7 +308,8 @@ wharf_status batches_help(wharf_req *req, void *arg)
         s = batch_act(b, &b->revoked);
     if (s != WHARF_OK || !on || b->revoked)
         return s;
-    b->asked_us = monotonic_us();
+    b->asked_us = b->ticks_us = monotonic_us();
+    read_ticks(&b->ticks, &b->idle_ticks);
     batches_events->cause(req, b->id, 0, b->quiet);
     s = chunks(b, phase, chunk_take, run_taken, monotonic_us() + TURN_US, &rest);
     if (b->lost) {
