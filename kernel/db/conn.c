@@ -453,8 +453,14 @@ PGresult *copy_run(PGconn *pg, const char *sql, wharf_str rows)
     }
     PQputCopyEnd(pg, NULL);
     r = PQgetResult(pg);
-    while ((next = PQgetResult(pg)) != NULL)
+    while ((next = PQgetResult(pg)) != NULL) {
+        bool endless = PQresultStatus(next) ==
+                       PGRES_COPY_IN; /* the end could not be said: libpq asks for it again and again */
+
         PQclear(next);
+        if (endless)
+            break;
+    }
     return r;
 }
 
