@@ -77,23 +77,23 @@ static int term_descriptor(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static bool schema_current(struct engine *e, struct registry *r, const char *database, wharf_str *ret_error)
+/* *ret_lost: the database went away meanwhile, which says nothing of its schema, also when it is back by now. */
+static bool schema_current(
+    struct engine *e, struct registry *r, const char *database, bool *ret_lost, wharf_str *ret_error)
 {
     PGconn *pg = PQconnectdb(database);
     const struct plugin_migration *list;
     struct buf out;
+    bool ok = false;
     size_t n;
-    bool ok;
 
-    if (PQstatus(pg) != CONNECTION_OK) {
-        *ret_error = arena_dupz(e->arena, PQerrorMessage(pg));
-        PQfinish(pg);
-        return false;
+    if (PQstatus(pg) == CONNECTION_OK) {
+        list = registry_migrations(r, &n);
+        buf_init(&out, 1 << 20);
+        ok = migrate_run(pg, list, n, MIGRATE_CHECK, false, &out, e->arena, ret_error);
+        buf_done(&out);
     }
-    list = registry_migrations(r, &n);
-    buf_init(&out, 1 << 20);
-    ok = migrate_run(pg, list, n, MIGRATE_CHECK, false, &out, e->arena, ret_error);
-    buf_done(&out);
+    *ret_lost = PQstatus(pg) != CONNECTION_OK;
     PQfinish(pg);
     return ok;
 }
@@ -177,7 +177,7 @@ static void count_routes(struct engine *e, struct board *b)
 }
 
 static bool start_plugins(
-    struct engine *e, const struct config *config, const struct worker_boot *boot, wharf_str *ret_error)
+    struct engine *e, const struct config *config, const struct worker_boot *boot, bool *ret_lost, wharf_str *ret_error)
 {
     struct thread_ctx ctx = {.db = db_open(boot->database, config->database_prepared, config->statement_timeout_ms),
         .crumb = &boot->board->workers[boot->slot].crumbs[0]};
@@ -191,6 +191,7 @@ static bool start_plugins(
         if (WHARF_HAS(wharf_plugin_desc, d, start) && d->start(e->plugins[i].handle, &req) != WHARF_OK) {
             *ret_error = arena_printf(e->arena, "plugin %s did not start: %s", e->plugins[i].name,
                 req.n_problems ? req.problems[0].text.p : "it gave no reason");
+            *ret_lost = req.n_problems && !strcmp(req.problems[0].code, "overloaded"); /* req_database_problem() */
             ok = false;
         }
         crumb_leave(ctx.crumb);
@@ -287,6 +288,7 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     struct engine *e;
     struct pulse *pulse;
     wharf_str why = {"", 0};
+    bool lost = false;
     int term_fd = term_descriptor(); /* before any thread, so that all of them leave these signals to it */
 
     r = registry_load(config, boot->quarantined, a, &why);
@@ -309,8 +311,8 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     crash_thread(&boot->board->workers[boot->slot].crumbs[0]);
     if (!database_answers(boot->database))
         return no_database(boot);
-    if (!schema_current(e, r, boot->database, &why))
-        return database_answers(boot->database) ? not_ready(boot, why) : no_database(boot);
+    if (!schema_current(e, r, boot->database, &lost, &why))
+        return lost ? no_database(boot) : not_ready(boot, why);
     if (!secret_load(config, a, &why))
         return not_ready(boot, why);
     if (!read_cursor_key(e, boot->database) || !check_master_key(boot->database))
@@ -324,7 +326,7 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     e->operator_lua = operator_start(e, config, boot, &why);
     if (!e->operator_lua)
         return not_ready(boot, why);
-    if (!start_plugins(e, config, boot, &why))
-        return database_answers(boot->database) ? not_ready(boot, why) : no_database(boot);
+    if (!start_plugins(e, config, boot, &lost, &why))
+        return lost || !database_answers(boot->database) ? no_database(boot) : not_ready(boot, why);
     return serve(e, config, boot, pulse, term_fd);
 }

@@ -5,6 +5,7 @@ The short form runs in ./test; the long one by hand: pytest tests/chaos/test_job
 """
 import os
 import random
+import re
 import signal
 import threading
 import time
@@ -106,3 +107,24 @@ def test_jobs_under_kills(request):
     finally:
         second.stop()
         first.stop()
+
+
+def test_workers_that_start_while_the_database_dies(request):
+    """Whatever of its start a worker was at: it is no fault of its settings, so another one is started."""
+    steps = 60 if request.config.getoption("--long") else 15
+    server = Server("--modules", "org,locations,events")
+    try:
+        for i in range(steps):
+            end = time.monotonic() + 60
+            before = workers(server, "job")
+            os.kill(before[0], signal.SIGKILL)
+            time.sleep(0.36 * i / steps)
+            os.kill(postmaster(server), signal.SIGKILL)
+            while True:
+                now = [p for p in workers(server, "job") if p not in before]
+                if now and rows(server, "SELECT 1") and any(re.match(rf"job 0 +{now[0]} ready", line) for line in server.command("ps").splitlines()):
+                    break
+                assert time.monotonic() < end, server.command("ps")
+                time.sleep(0.05)
+    finally:
+        server.stop()
