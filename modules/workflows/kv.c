@@ -92,8 +92,7 @@ static uint32_t give(const struct ask *k, const char *member, wharf_val v)
 
 static uint32_t away(const struct ask *k)
 {
-    return refuse_op(
-        k->req, WHARF_LUA_ENDED, "workflow.failed", "the store can't be reached at the moment", k->ret_text);
+    return refuse_op(k->req, WHARF_LUA_ENDED, "overloaded", "the store can't be reached at the moment", k->ret_text);
 }
 
 static uint32_t mistake(const struct ask *k, const char *code, const char *message)

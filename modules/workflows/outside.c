@@ -100,7 +100,7 @@ static uint32_t take(wharf_req *req, struct asked *a, const wharf_json *args, wh
     for (;; wait -= STEP_MS) {
         if (query_alone(req, take_sql, values, 5, &rows) != WHARF_OK) {
             W->err->clear(req);
-            return refuse_op(req, WHARF_LUA_ENDED, "workflow.failed", "locks can't be reached at the moment", ret_text);
+            return refuse_op(req, WHARF_LUA_ENDED, "overloaded", "locks can't be reached at the moment", ret_text);
         }
         if (W->db->count(rows)) {
             *ret_text = W->mem->format(req, "{\"token\":\"%s\"}", token.p);

@@ -232,7 +232,7 @@ static int64_t retry_wait(const struct run *r, int64_t retries)
     const wharf_lua_outcome *o = &r->outcome;
     const wharf_json *rule = r->code.options ? W->json->get(r->code.options, "retry") : NULL, *max, *waits, *one;
     bool again = o->end == WHARF_LUA_RAISED || o->end == WHARF_LUA_DIED ||
-                 (o->end == WHARF_LUA_OVER && is(o->code, "workflow.budget_time")) ||
+                 (o->end == WHARF_LUA_OVER && (is(o->code, "workflow.budget_time") || is(o->code, "overloaded"))) ||
                  (o->end == WHARF_LUA_FAILED && o->retry == 1);
     int64_t most = 3, wait = waits_s[retries < 3 ? retries : 2];
 

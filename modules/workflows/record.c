@@ -13,8 +13,8 @@ const char *run_status(const wharf_lua_outcome *o)
 
 const char *run_code(const wharf_lua_outcome *o)
 {
-    static const char *const known[] = {
-        "workflow.budget_instructions", "workflow.budget_memory", "workflow.budget_time", "workflow.budget_calls"};
+    static const char *const known[] = {"workflow.budget_instructions", "workflow.budget_memory",
+        "workflow.budget_time", "workflow.budget_calls", "overloaded"};
 
     if (o->end == WHARF_LUA_REJECTED)
         return "workflow.rejected";
