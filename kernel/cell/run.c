@@ -18,8 +18,8 @@
 #include "util/id.h"
 #include "util/time.h"
 
-/* For a process that closed its socket to be gone: on a busy machine it takes a while, but not longer than the run may. */
-enum { LEAVE_MS = 50, LEAVE_MOST_MS = 1000 };
+/* For a process that closed its socket to be gone, and for one that was killed then. */
+enum { LEAVE_MS = 50, KILLED_MS = 1000 };
 
 struct cell_run {
     struct cell_pool *pool;
@@ -51,21 +51,17 @@ int64_t cell_run_due_us(const struct cell_run *r)
     return r->deadline_us && r->deadline_us < quiet ? r->deadline_us : quiet;
 }
 
-static int leave_ms(const struct cell_run *r)
-{
-    int64_t left_ms = (cell_run_due_us(r) - clock_monotonic_us()) / 1000;
-
-    if (left_ms < LEAVE_MS)
-        return LEAVE_MS;
-    return left_ms < LEAVE_MOST_MS ? (int)left_ms : LEAVE_MOST_MS;
-}
-
 /* The other end is closed: how did it come to that? */
 static void closed(struct cell_run *r)
 {
     int code = 0, status = 0;
-    bool gone = cell_wait_end(r->cell, leave_ms(r), &code, &status);
+    bool gone = cell_wait_end(r->cell, LEAVE_MS, &code, &status);
 
+    if (!gone) {
+        /* On a busy machine a process that was ended may take longer to be gone: then that was its end, and not our signal. */
+        cell_kill(r->cell);
+        gone = cell_wait_end(r->cell, KILLED_MS, &code, &status) && (code != CLD_KILLED || status != SIGKILL);
+    }
     if (atomic_load(&r->canceled)) {
         finish(r, CELL_CANCELED, "the run was canceled");
     } else if (!gone) {
