@@ -270,6 +270,16 @@ static bool prepare(struct db_conn *c, const char *sql, uint64_t hash, struct db
     return ok;
 }
 
+/* What libpq wants to have of a statement's parameters, and its name. False: it is not prepared, and goes by its text. */
+static bool bind(const struct db_conn *c, uint64_t hash, const struct sql_arg *args, size_t n_args,
+    const char *ret_values[static PARAMS_MAX], char ret_name[static 18])
+{
+    for (size_t i = 0; i < n_args; i++)
+        ret_values[i] = args[i].p;
+    db_statement_name(hash, ret_name);
+    return c->prepared && statement_known(&c->known, hash);
+}
+
 static PGresult *run_once(
     struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *e)
 {
@@ -280,12 +290,8 @@ static PGresult *run_once(
 
     if (!params_fit(n_args, e) || !prepare(c, sql, hash, e))
         return NULL;
-    for (size_t i = 0; i < n_args; i++)
-        values[i] = args[i].p;
-    db_statement_name(hash, name);
-    r = c->prepared && statement_known(&c->known, hash)
-            ? PQexecPrepared(c->pg, name, (int)n_args, values, NULL, NULL, 0)
-            : PQexecParams(c->pg, sql, (int)n_args, NULL, values, NULL, NULL, 0);
+    r = bind(c, hash, args, n_args, values, name) ? PQexecPrepared(c->pg, name, (int)n_args, values, NULL, NULL, 0)
+                                                  : PQexecParams(c->pg, sql, (int)n_args, NULL, values, NULL, NULL, 0);
     if (good(r))
         return r;
     db_error_from(r, c->pg, e);
@@ -343,14 +349,10 @@ PGresult *db_run(
 
 static bool send_one(struct db_conn *c, const struct db_statement *s)
 {
-    uint64_t hash = statement_hash(s->sql);
     const char *values[PARAMS_MAX];
     char name[18];
 
-    for (size_t i = 0; i < s->n_args; i++)
-        values[i] = s->args[i].p;
-    db_statement_name(hash, name);
-    if (c->prepared && statement_known(&c->known, hash))
+    if (bind(c, statement_hash(s->sql), s->args, s->n_args, values, name))
         return PQsendQueryPrepared(c->pg, name, (int)s->n_args, values, NULL, NULL, 0);
     return PQsendQueryParams(c->pg, s->sql, (int)s->n_args, NULL, values, NULL, NULL, 0);
 }
@@ -424,7 +426,7 @@ PGresult *db_run_whole(struct db_conn *c, const struct db_statement *statements,
 
     db_meter_busy(&c->counted, true);
     r = run_whole(c, statements, n, ret_error);
-    for (size_t i = 0; !r && i < n && ret_error->status == DB_CONFLICT && stale(ret_error); i++)
+    for (size_t i = 0; !r && i < n && stale(ret_error); i++)
         r = run_whole(c, statements, n, ret_error); /* nothing of it ran, and the set knows one more */
     db_meter_statement(clock_monotonic_us() - start_us);
     db_meter_busy(&c->counted, false);
