@@ -203,6 +203,8 @@ wharf_status run_in_request(struct batch *b, bool *ret_rest);
 struct taken { /* a chunk that is to be run; number -1: there is none */
     int number, tries;
 };
+/* The stage a chunk has when the phase is over for it. */
+int stage_after(enum phase_name phase);
 /* One chunk, in a transaction; only: one item of it, or -1. A race that was lost is run again some times. next, or NULL: takes the next one. */
 wharf_status run_chunk(struct batch *b, int number, enum phase_name phase, int only, struct taken *next);
 /* One that crashed its worker, or always loses its race: each item in a transaction, so that the one to blame is alone. */

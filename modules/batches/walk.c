@@ -70,7 +70,7 @@ static wharf_status take_alone(struct batch *b, take_fn *fn, enum phase_name pha
 
     if (s != WHARF_OK)
         return s;
-    s = fn(b, phase == VALIDATING ? 1 : 2, after, ret);
+    s = fn(b, stage_after(phase), after, ret);
     if (s == WHARF_OK)
         return W->db->commit(b->req);
     W->db->rollback(b->req);
@@ -217,8 +217,8 @@ static wharf_status helpers_for(struct batch *b, enum phase_name phase)
 {
     static const char sql[] = "SELECT count(*) FROM (SELECT FROM batches.chunk WHERE organization_id = $2::text"
                               " AND batch_id = $1::text AND stage < $3::smallint LIMIT $4::integer) x";
-    wharf_val args[4] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(phase == VALIDATING ? 1 : 2),
-        val_int(HELPED_CHUNKS)};
+    wharf_val args[4] = {
+        val_text(b->id), val_text(W->req->organization(b->req)), val_int(stage_after(phase)), val_int(HELPED_CHUNKS)};
     const wharf_rows *rows;
     wharf_status s;
 
