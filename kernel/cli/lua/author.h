@@ -104,7 +104,7 @@ int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_s
 wharf_str json_pretty(struct arena *a, const struct wharf_json *v);
 
 /* Every wrong call ends so. */
-int lua_usage(const char *fmt, ...) WHARF_PRINTF(1, 2);
+#define lua_usage(...) (cli_fail(__VA_ARGS__), LUA_USAGE)
 /* The samples of tests, of the modules of the settings; NULL after a message. */
 struct engine;
 const struct engine *lua_engine(struct cli *c);

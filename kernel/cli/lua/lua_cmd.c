@@ -1,22 +1,8 @@
 /* lua_cmd.c - `wharf lua`: finds the command; what several of them need. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/lua/author.h"
 #include "plugin/registry.h"
-
-int lua_usage(const char *fmt, ...)
-{
-    va_list ap;
-
-    fputs("wharf: ", stderr);
-    va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
-    va_end(ap);
-    fputc('\n', stderr);
-    return LUA_USAGE;
-}
 
 const struct engine *lua_engine(struct cli *c)
 {
