@@ -5,7 +5,10 @@
 #include "book.h"
 #include "child.h"
 
-enum { ROOM = 4 * ZIP_BLOCK }; /* a plain element is shorter */
+enum {
+    ROOM = 4 * ZIP_BLOCK, /* a plain element is shorter */
+    TAG_MAX = 1 << 20, /* what is not whole is looked at again with every block: a long comment would cost its square */
+};
 
 void xml_fail(struct xml *x, const char *code, const char *text)
 {
@@ -74,6 +77,8 @@ static bool feed(struct xml *x, const char *p, size_t n, bool last)
             cell_out_of_memory();
         return zip_fail(&x->book->zip, "file.xlsx_invalid", XML_ErrorString(XML_GetErrorCode(x->parser)));
     }
+    if (!last && x->fed - (long long)XML_GetCurrentByteIndex(x->parser) > TAG_MAX)
+        return zip_fail(&x->book->zip, "file.too_complex", "a tag or comment of the spreadsheet is longer than 1 MiB");
     /* anything between the tag and here may be the beginning of something that is not whole yet */
     x->clear = x->clear && x->clear_at == x->fed;
     return true;

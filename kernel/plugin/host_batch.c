@@ -332,26 +332,15 @@ static const struct list_query *read_filters(
     return req->n_problems ? NULL : q;
 }
 
-static wharf_status b_resolve(wharf_req *req, const char *resource, const wharf_json *filters, size_t most,
-    const wharf_str **ret_ids, size_t *ret_n)
+static wharf_status read_ids(wharf_req *req, const struct resource *res, const struct list_query *q,
+    const struct narrowing *narrow, const wharf_str **ret_ids, size_t *ret_n)
 {
-    const struct resource *res = find(req, resource);
-    const struct list_query *q = res ? read_filters(req, res, filters, most) : NULL;
-    struct narrowing narrow;
     wharf_str *ids;
     struct sql s;
     PGresult *r;
 
-    *ret_n = 0;
-    if (!q)
-        return WHARF_INVALID;
-    if (!most)
-        return WHARF_OK;
-    if (!narrow_rows_of(req, res, str_z(""), &narrow) ||
-        (q->n_terms && !search_found(req, res, (struct list_query *)q)))
-        return WHARF_UNAVAILABLE;
     sql_init(&s, req->arena);
-    query_page_sql(&s, res->def, q, &req->who->access, narrow_extra, &narrow);
+    query_page_sql(&s, res->def, q, &req->who->access, narrow_extra, (void *)narrow);
     r = req_query_sql(req, &s);
     if (!r)
         return WHARF_UNAVAILABLE;
@@ -362,33 +351,87 @@ static wharf_status b_resolve(wharf_req *req, const char *resource, const wharf_
     return WHARF_OK;
 }
 
+static wharf_status b_resolve(wharf_req *req, const char *resource, const wharf_json *filters, size_t most,
+    const wharf_str **ret_ids, size_t *ret_n)
+{
+    const struct resource *res = find(req, resource);
+    const struct list_query *q = res ? read_filters(req, res, filters, most) : NULL;
+    struct narrowing narrow;
+
+    *ret_n = 0;
+    if (!q)
+        return WHARF_INVALID;
+    if (!most)
+        return WHARF_OK;
+    if (!narrow_rows_of(req, res, str_z(""), &narrow) ||
+        (q->n_terms && !search_found(req, res, (struct list_query *)q)))
+        return WHARF_UNAVAILABLE;
+    return read_ids(req, res, q, &narrow, ret_ids, ret_n);
+}
+
+static wharf_status b_below(wharf_req *req, const char *resource, wharf_str parent_id, size_t most,
+    const wharf_str **ret_ids, size_t *ret_n)
+{
+    const struct resource *res = find(req, resource);
+    struct list_query q = {.columns = "t.id", .page = 1, .limit = (int64_t)most};
+    struct narrowing narrow;
+
+    *ret_n = 0;
+    if (!res || !res->def->parent)
+        return res ? req_fail(req, "internal", NULL, "%s has no parent", resource) : WHARF_UNAVAILABLE;
+    q.order = res->def->list.order;
+    if (!narrow_rows_of(req, res, parent_id, &narrow))
+        return WHARF_UNAVAILABLE;
+    return read_ids(req, res, &q, &narrow, ret_ids, ret_n);
+}
+
+/* The first row of a query without limits of its own; one more is looked for, to know whether it is the only one. */
+static wharf_status find_row(wharf_req *req, const struct resource *res, const struct condition *conditions, size_t n,
+    wharf_str *ret_id, bool *ret_several)
+{
+    struct list_query q = {
+        .columns = "t.id", .conditions = conditions, .n_conditions = n, .page = 1, .limit = 1, .order = definition_field(res->def, "id")};
+    struct narrowing narrow;
+    struct sql s;
+    PGresult *r;
+
+    if (!narrow_rows_of(req, res, str_z(""), &narrow))
+        return WHARF_UNAVAILABLE;
+    sql_init(&s, req->arena);
+    query_page_sql(&s, res->def, &q, &req->who->access, narrow_extra, &narrow);
+    r = req_query_sql(req, &s);
+    if (!r)
+        return WHARF_UNAVAILABLE;
+    *ret_id = PQntuples(r) ? str_z(PQgetvalue(r, 0, 0)) : str_z("");
+    *ret_several = PQntuples(r) > 1;
+    return WHARF_OK;
+}
+
+static wharf_status b_find(wharf_req *req, const char *resource, const char *const *filters, const wharf_str *values,
+    size_t n, wharf_str *ret_id, bool *ret_several)
+{
+    const struct resource *res = find(req, resource);
+    const struct filter **named = ARENA_ARRAY(req->arena, const struct filter *, n + 1);
+    const struct condition *all;
+
+    if (!res)
+        return WHARF_UNAVAILABLE;
+    for (size_t i = 0; i < n; i++)
+        named[i] = definition_filter(res->def, str_z(filters[i]));
+    all = query_equal(req->arena, named, values, n);
+    if (!all)
+        return req_fail(req, "internal", NULL, "%s has no such filters of single values", resource);
+    return find_row(req, res, all, n, ret_id, ret_several);
+}
+
 static wharf_status b_match(wharf_req *req, const char *resource, const char *filter, const wharf_str *values, size_t n,
     wharf_str *ret_ids, bool *ret_several)
 {
-    const struct resource *res = find(req, resource);
-    const struct filter *f = res ? definition_filter(res->def, str_z(filter)) : NULL;
-    struct list_query q = {.columns = "t.id", .n_conditions = 1, .page = 1, .limit = 1};
-    struct narrowing narrow;
+    wharf_status s = WHARF_OK;
 
-    if (!f || !narrow_rows_of(req, res, str_z(""), &narrow))
-        return f ? WHARF_UNAVAILABLE : req_fail(req, "internal", NULL, "%s has no filter %s", resource, filter);
-    q.order = definition_field(res->def, "id");
-    for (size_t i = 0; i < n; i++) {
-        struct sql s;
-        PGresult *r;
-
-        q.conditions = query_equal(req->arena, f, values[i]);
-        if (!q.conditions)
-            return req_fail(req, "internal", NULL, "the filter %s of %s compares no single values", filter, resource);
-        sql_init(&s, req->arena);
-        query_page_sql(&s, res->def, &q, &req->who->access, narrow_extra, &narrow);
-        r = req_query_sql(req, &s);
-        if (!r)
-            return WHARF_UNAVAILABLE;
-        ret_ids[i] = PQntuples(r) ? str_z(PQgetvalue(r, 0, 0)) : str_z("");
-        ret_several[i] = PQntuples(r) > 1;
-    }
-    return WHARF_OK;
+    for (size_t i = 0; i < n && s == WHARF_OK; i++)
+        s = b_find(req, resource, &filter, &values[i], 1, &ret_ids[i], &ret_several[i]);
+    return s;
 }
 
 /* ---- showing ---- */
@@ -455,4 +498,4 @@ static size_t b_events(wharf_req *req)
 }
 
 const wharf_batch_api host_batch = {WHARF_HEAD(wharf_batch_api), b_definition, b_act_as, b_check, b_apply, b_operation,
-    b_rule, b_done, b_resolve, b_match, b_show, b_events};
+    b_rule, b_done, b_resolve, b_match, b_show, b_events, b_find, b_below};

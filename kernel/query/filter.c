@@ -141,9 +141,8 @@ const char *filter_parse(struct arena *a, const struct filter_pair *p, struct co
     return "can not be filtered by";
 }
 
-const struct condition *query_equal(struct arena *a, const struct filter *f, wharf_str value)
+static bool equal(struct arena *a, const struct filter *f, wharf_str value, struct condition *c)
 {
-    struct condition *c = ARENA_NEW(a, struct condition);
     struct item *item = ARENA_NEW(a, struct item);
     wharf_str *one = ARENA_NEW(a, wharf_str);
 
@@ -155,8 +154,18 @@ const struct condition *query_equal(struct arena *a, const struct filter *f, wha
         c->any = true;
         c->items = item;
         c->n_items = 1;
-    } else if (f->type != FILTER_TEXT && f->type != FILTER_ID) {
-        return NULL;
     }
-    return c;
+    return f->type == FILTER_ARRAY || f->type == FILTER_TEXT || f->type == FILTER_ID || f->type == FILTER_ENUM;
+}
+
+const struct condition *query_equal(
+    struct arena *a, const struct filter *const *filters, const wharf_str *values, size_t n)
+{
+    struct condition *all = ARENA_ARRAY(a, struct condition, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        if (!filters[i] || !equal(a, filters[i], values[i], &all[i]))
+            return NULL;
+    }
+    return all;
 }

@@ -167,9 +167,9 @@ enum { QUERY_COUNT_CAP = 10000, QUERY_RANKED_MAX = 10000 /* rows of a search who
 void query_estimate_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
     query_extra_fn *extra, void *arg);
 int64_t query_estimate(struct arena *a, wharf_str plan);
-/* The rows of which the filter is this value, as a list would find them; for list_query.conditions. NULL: the filter compares no single
- * values. */
-const struct condition *query_equal(struct arena *a, const struct filter *f, wharf_str value);
+/* Conditions of one query: each filter, of texts, ids, enumerated words or arrays of them, has the value. NULL: one of them is no such filter, or NULL. */
+const struct condition *query_equal(
+    struct arena *a, const struct filter *const *filters, const wharf_str *values, size_t n);
 /* "SELECT t.col, ..." in the order of definition.columns, no FROM. */
 void query_columns(struct sql *s, const struct definition *d);
 /* The signed cursor after a row: value = text of the sort column as PostgreSQL wrote it (p NULL: null). */

@@ -95,10 +95,34 @@ static void check_group(struct compile *c, const struct wharf_json *x, const str
     opt_need(c, group, &at, "into");
 }
 
+/* {"groups": {"of": "group", "where": {"resource": "contact"}}, "group_contacts.children": {"by": "resource"}} */
+static void check_names(struct compile *c, const struct wharf_json *x, const struct place *up)
+{
+    static const char *const keys[] = {"of", "by", "where", NULL};
+    const struct wharf_json *names = json_get(x, "names");
+    struct place at = place_key(up, WHARF_S("names"));
+
+    if (names && !json_is(names, JSON_OBJECT))
+        opt_problem(c, &at, "this is an object of paths to {of} or {by}");
+    for (const struct wharf_json *m = json_is(names, JSON_OBJECT) ? names->child : NULL; m; m = m->next) {
+        struct place m_at = place_key(&at, m->key);
+        const struct wharf_json *where = json_get(m, "where");
+
+        if (!opt_object(c, m, &m_at, keys))
+            continue;
+        find_field(c, &m_at, arena_dup(c->arena, m->key.p, strcspn(m->key.p, ".")).p);
+        opt_field(c, m, &m_at, "by");
+        if ((json_get(m, "of") == NULL) == (json_get(m, "by") == NULL))
+            opt_problem(c, &m_at, "this has either of or by");
+        if (where && !json_is(where, JSON_OBJECT))
+            opt_member_problem(c, &m_at, "where", "this is an object of filters to texts");
+    }
+}
+
 void batch_compile(struct compile *c, const struct wharf_json *x, const struct place *up)
 {
     static const char *const keys[] = {"actions", "filters", "need_id", "match_by", "duplicates", "compare", "keep",
-        "group", "own_shape", "unordered", "columns", NULL};
+        "group", "own_shape", "unordered", "columns", "names", NULL};
     const struct wharf_json *batch = json_get(x, "batch"), *actions = json_get(batch, "actions");
     struct place at = place_key(up, WHARF_S("batch")), a_at = place_key(&at, WHARF_S("actions")),
                  m_at = place_key(&at, WHARF_S("match_by")), c_at = place_key(&at, WHARF_S("compare"));
@@ -120,6 +144,7 @@ void batch_compile(struct compile *c, const struct wharf_json *x, const struct p
     check_keys(c, batch, &at);
     check_compare(c, json_get(batch, "compare"), &c_at);
     check_group(c, batch, &at);
+    check_names(c, batch, &at);
     opt_bool(c, batch, &at, "own_shape", false);
     opt_bool(c, batch, &at, "unordered", false);
     opt_texts(c, batch, &at, "columns", &n);

@@ -115,7 +115,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     (void)req;
-    batches_kernel = W->service(self, "wharf.batch", 1, 0);
+    batches_kernel = W->service(self, "wharf.batch", 1, 1);
     batches_many = W->service(self, "wharf.many", 1, 0);
     batches_events = W->service(self, "wharf.events", 1, 0);
     batches_keys = W->service(self, "wharf.keys", 1, 0);

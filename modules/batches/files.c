@@ -6,6 +6,8 @@
 static const char *const KINDS[] = {"upload_csv", "upload_json", "errors_csv", "errors_json", "result_json"};
 enum kind { UPLOAD_CSV, UPLOAD_JSON, ERRORS_CSV, ERRORS_JSON, RESULT_JSON, KIND_COUNT };
 
+enum { MEMBERS_MAX = 10000 };
+
 struct files {
     wharf_str ids[KIND_COUNT];
 };
@@ -264,6 +266,70 @@ static wharf_status show_some(struct batch *b, struct list *l, const struct chun
     return s;
 }
 
+/* ---- results of items that stand for several records ---- */
+
+/* {"location_id": ..., "layouts": [...]}: what there is now; of a delete what the item named. */
+static wharf_status put_members(struct batch *b, wharf_out *out, const struct chunk *c, int i, wharf_str into)
+{
+    const wharf_json *named = W->json->get(item_at(c, i), into.p);
+    const wharf_str *ids;
+    wharf_out **outs;
+    size_t n = 0;
+    wharf_status s, why;
+
+    for (const wharf_json *e = c->states[i] == 'd' && named ? W->json->at(named, 0) : NULL; e; e = W->json->next(e)) {
+        W->json->open(out, NULL, '{');
+        W->json->put(out, "id", val_text(json_text(e, "id")));
+        W->json->put(out, "deleted", val_bool(true));
+        W->json->close(out);
+    }
+    if (c->states[i] == 'd')
+        return WHARF_OK;
+    s = batches_kernel->below(b->req, b->resource.p, c->ids[i], MEMBERS_MAX, &ids, &n);
+    why = W->err->current(b->req);
+    if (why == WHARF_NOT_FOUND || why == WHARF_DENIED) { /* gone, or no longer the caller's to see */
+        W->err->clear(b->req);
+        return WHARF_OK;
+    }
+    outs = W->mem->alloc(b->req, (n + 1) * sizeof(*outs));
+    for (size_t k = 0; k < n; k++)
+        outs[k] = W->json->writer(b->req);
+    if (s == WHARF_OK)
+        s = batches_kernel->show(b->req, b->resource.p, ids, n, b->dates.p, outs);
+    for (size_t k = 0; k < n && s == WHARF_OK; k++) {
+        const wharf_json *row;
+
+        s = W->json->result(b->req, outs[k], &row);
+        if (s == WHARF_OK)
+            W->json->put(out, NULL, val_json(row));
+    }
+    return s;
+}
+
+static wharf_status grouped_results(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
+{
+    const wharf_json *group = block_member(b->block, "group");
+    wharf_str by = json_text(group, "by"), into = json_text(group, "into");
+    wharf_status s = WHARF_OK;
+
+    (void)lines;
+    for (int i = 0; i < c->size && s == WHARF_OK; i++) {
+        wharf_out *out = W->json->writer(b->req);
+
+        if (!c->ids[i].n)
+            continue;
+        W->json->open(out, NULL, '{');
+        W->json->put(out, by.p, val_text(c->ids[i]));
+        W->json->open(out, into.p, '[');
+        s = put_members(b, out, c, i, into);
+        W->json->close(out);
+        W->json->close(out);
+        if (s == WHARF_OK)
+            put_json(arg, W->json->result_text(out));
+    }
+    return s;
+}
+
 static wharf_status results(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
 {
     int *of = W->mem->alloc(b->req, ((size_t)c->size + 1) * sizeof(*of));
@@ -283,7 +349,7 @@ static wharf_status make_results(struct batch *b, struct files *f)
     wharf_status s = text_begin(b, &l->text);
 
     if (s == WHARF_OK)
-        s = each_chunk(b, false, results, l);
+        s = each_chunk(b, false, block_member(b->block, "group") ? grouped_results : results, l);
     close_list(l);
     return s == WHARF_OK ? text_end(b, &l->text, "result.json", "application/json", &f->ids[RESULT_JSON]) : s;
 }

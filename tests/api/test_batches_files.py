@@ -102,6 +102,38 @@ def test_cells_empty_null_and_lists(client):
     assert lines(b, "index", "row", "phase", "code", "errors") == [(2, 4, "parsing", "reference.not_found", ["groups"])]
 
 
+def test_names_in_cells_of_each_resource_that_takes_them(fresh):
+    """spec 10 section 9.1: groups, locations, children and primary by id, by a name, code or e-mail that one record has, or by name:::email."""
+    client = fresh.client()
+    people = ids(run(client, [{"name": "Ann Lee", "email": "ann@n.example"}, {"name": "Ann Lee", "email": "lee@n.example"}, {"name": "Bo", "email": "bo@n.example"}]))
+    places = [client.post("/v1/locations", {"name": n, "code": c, "address": {"formatted_address": "1 Main St, Springfield, IL 62701, US"}}, expect=201).data["id"]
+              for n, c in (("North dock", "ND"), ("South dock", "SD"))]
+    kinds = {k: client.post("/v1/groups", {"name": "Crew", "resource": k}, expect=201).data["id"] for k in ("contact", "location")}
+
+    def members(b, i=0):
+        return client.get(f"/v1/groups/{ids(b)[i]}").data["group_contacts"]
+
+    # a name that groups of both kinds have means the one of the field's kind
+    b = run(client, data_url(table([["name", "groups", "locations"], ["By name", "crew", "north dock; SD"]])))
+    row = client.get(f"/v1/contacts/{ids(b)[0]}").data
+    assert [g["id"] for g in row["groups"]] == [kinds["contact"]] and {x["id"] for x in row["locations"]} == set(places)
+    b = run(client, data_url(table([["name", "address", "groups"], ["East dock", "1 Main St, Springfield, IL 62701, US", "CREW"]])), resource="location")
+    assert [g["id"] for g in client.get(f"/v1/locations/{ids(b)[0]}").data["groups"]] == [kinds["location"]], b["errors"]
+    # children and primary are of the row's kind, by name, code, e-mail, or both
+    b = run(client, data_url(table([["name", "type", "children", "primary"], ["People", "contact", "bo; lee@n.example; Ann Lee:::ann@n.example", "BO"],
+                                    ["Places", "location", "ND," + places[1], "ND"], ["Several", "contact", "Ann Lee", ""], ["Nobody", "contact", "Bo:::ann@n.example", ""],
+                                    ["Of the other kind", "location", "Bo", ""]])), resource="group")
+    assert lines(b, "index", "row", "phase", "code", "errors") == [(i, i + 2, "parsing", code, ["group_contacts.children"]) for i, code in (
+        (2, "reference.ambiguous"), (3, "reference.not_found"), (4, "reference.not_found"))]
+    assert members(b) == {"children": [people[2], people[1], people[0]], "primary": [people[2]]} and members(b, 1) == {"children": places, "primary": [places[0]]}
+    # a row that does not say its kind names whoever there is
+    b = run(client, data_url(table([["id", "members"], [ids(b)[0], "Bo"]])), resource="group")
+    assert members(b)["children"] == [people[2]], b["errors"]
+    # in JSON files they stand in lists, and in what is set, added or removed
+    b = run(client, data_url(json.dumps([{"name": "From JSON", "groups": {"add": ["Crew"]}}, {"name": "Not there", "groups": {"add": ["Nobody's"]}}]), "application/json"))
+    assert [g["id"] for g in client.get(f"/v1/contacts/{ids(b)[0]}").data["groups"]] == [kinds["contact"]] and lines(b, "index", "code") == [(1, "reference.not_found")]
+
+
 def test_rows_with_too_many_cells(client):
     b = run(client, data_url("name\nA\nB,extra\n"))
     assert lines(b, "index", "row", "phase", "code") == [(1, 3, "parsing", "row.too_many_columns")]

@@ -3,7 +3,7 @@ import pytest
 
 from test_batches import BATCHES, ids, lines, run
 from test_batches_background import later, wait
-from test_batches_files import data_url, table
+from test_batches_files import data_url, fetch, links, table
 from wharf import make_location
 
 MODES = ("sync", "mixed", "async")
@@ -204,6 +204,18 @@ def test_layout_errors_leave_everything_as_it_was(client):
     assert lines(b, "code") == [("layout.default_protected",)]
     b = run(client, [{"location_id": place, "layouts": []}, {"layouts": [{"name": "x"}]}, {"location_id": other}], resource="layout")
     assert len(b["errors"]) == 3
+
+
+def test_result_file_of_layouts(client):
+    """An item is a location with its layouts: so is its result; a delete has those that it named."""
+    place, other = make_location(client)["id"], make_location(client)["id"]
+    items = [{"location_id": place, "layouts": [{"id": "lay_rf1", "name": "One"}, {"name": "Two", "path": "lay_rf1"}]}, {"location_id": other, "layouts": [{"name": "x" * 200}]}]
+    b = run(client, items, resource="layout", save_result=True, save_result_date_format="epoch")
+    told = fetch(client, links(client, b, "result_json")[0]).json()
+    assert [t["location_id"] for t in told] == [place] and {r["id"] for r in told[0]["layouts"]} == set(layouts(client, place))
+    assert {r["nested_name"] for r in told[0]["layouts"]} == {"Default", "One", "One / Two"} and all(type(r["created_at"]) is int and r["object"] == "layout" for r in told[0]["layouts"])
+    b = run(client, [{"location_id": place, "layouts": [{"id": "lay_rf1"}]}], resource="layout", action="delete", save_result=True)
+    assert fetch(client, links(client, b, "result_json")[0]).json() == [{"location_id": place, "layouts": [{"id": "lay_rf1", "deleted": True}]}]
 
 
 def test_layout_rows_of_a_file_are_one_item_for_each_location(client):

@@ -1,4 +1,5 @@
 """Spreadsheets made to do harm: each is refused with the code of docs/spec/10-batches.md section 9, quickly and in bounded memory."""
+import functools
 import io
 import struct
 import zipfile
@@ -87,13 +88,14 @@ def other_method():
     return out.getvalue()
 
 
+@functools.cache
 def bomb(mebibytes):
     return zipped(parts(HEAD + row(2, text("A2", "x")) + " " * (mebibytes << 20)))
 
 
 def lying_bomb():
     """The header says that the part is small."""
-    data = bomb(600)
+    data = bytearray(bomb(600))
     struct.pack_into("<I", data, central(data, SHEET) + 24, 1000)
     return data
 
@@ -103,6 +105,26 @@ def laughs(where):
     entries = parts(GOOD, strings="<si><t>x</t></si>")
     entries[where] = f'<?xml version="1.0"?>{dtd}<x>&u;</x>'
     return zipped(entries)
+
+
+def markup(text):
+    """Something before the rows that a parser which is fed by blocks has to look at again with each of them."""
+    entries = parts(GOOD)
+    entries[SHEET] = entries[SHEET].replace("<sheetData>", text + "<sheetData>", 1)
+    return zipped(entries)
+
+
+def noise(mebibytes):
+    import random
+    return random.Random(1).randbytes(mebibytes << 19).hex()
+
+
+def quadratic_entity():
+    return zipped({**parts(GOOD), SHEET: '<!DOCTYPE x [<!ENTITY a "' + "a" * 50000 + '">]><x>' + "&a;" * 20000 + "</x>"})
+
+
+def outside_entity(declared):
+    return zipped({**parts(GOOD), SHEET: f"<!DOCTYPE x [{declared}]><x>&a;</x>"})
 
 
 def external():
@@ -150,6 +172,11 @@ HOSTILE = {
     "bomb_ratio": (lambda: bomb(40), C), "bomb_size": (lambda: bomb(600), C), "lying_bomb": (lying_bomb, C),
     "laughs_sheet": (lambda: laughs(SHEET), X), "laughs_strings": (lambda: laughs("xl/sharedStrings.xml"), X),
     "laughs_workbook": (lambda: laughs("xl/workbook.xml"), X), "laughs_relations": (lambda: laughs("_rels/.rels"), X),
+    "quadratic_entity": (quadratic_entity, X), "outside_entity": (lambda: outside_entity('<!ENTITY a SYSTEM "file:///etc/passwd">'), X),
+    "parameter_entity": (lambda: outside_entity('<!ENTITY % b SYSTEM "http://127.0.0.1/b"> %b;'), X),
+    "long_comment": (lambda: markup(f"<!--{noise(4)}-->"), C), "long_attribute": (lambda: markup(f'<x a="{noise(4)}"/>'), C),
+    "long_instruction": (lambda: markup(f"<?x {noise(4)}?>"), C), "same_attribute": (lambda: markup('<x a="1" a="1"/>'), X),
+    "many_attributes": (lambda: markup("<x " + " ".join(f'a{i}="1"' for i in range(200000)) + "/>"), C),
     "external": (external, X), "climbing_target": (climbing, X), "many_entries": (many_entries, C), "many_strings": (many_strings, C),
     "huge_strings": (huge_strings, C),
     "deep": (lambda: zipped(parts(HEAD + row(2, "<c><is>" + "<r>" * 100 + "</r>" * 100 + "</is></c>"))), C),

@@ -1,4 +1,4 @@
-/* wharf/service/batch.h - items of batches: what the module batches runs on, and what hooks batch_item answer with: service "wharf.batch", version 1.0
+/* wharf/service/batch.h - items of batches: what the module batches runs on, and what hooks batch_item answer with: service "wharf.batch", version 1.1
  * (docs/batches.md).
  *
  * An item becomes a create, an update or a delete of a declared resource, by the same pipeline as any other write. Which resources take
@@ -51,6 +51,13 @@ typedef struct wharf_batch_api {
     wharf_status (*show)(wharf_req *req, const char *resource, const wharf_str *ids, size_t n, const char *format, wharf_out *const *outs);
     /* Events that the open transaction has written so far. */
     size_t (*events)(wharf_req *req);
+
+    /* The row for which all of these list filters, of texts, ids or enumerated words, have these values: *ret_id is "" when there is none, *ret_several: there
+     * are more. Only those the caller may see. Since 1.1. */
+    wharf_status (*find)(wharf_req *req, const char *resource, const char *const *filters, const wharf_str *values, size_t n,
+        wharf_str *ret_id, bool *ret_several);
+    /* Ids of the rows below a row of the resource's parent ("parent" of its definition), in the list's own order, at most `most` + 1. Since 1.1. */
+    wharf_status (*below)(wharf_req *req, const char *resource, wharf_str parent_id, size_t most, const wharf_str **ret_ids, size_t *ret_n);
 } wharf_batch_api;
 
 #ifdef __cplusplus
