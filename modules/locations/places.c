@@ -264,6 +264,26 @@ static wharf_status known_location(wharf_req *req, wharf_str id)
     return W->res->fetch(req, "location", id, 0, &rec); /* with access to it */
 }
 
+/* Siblings may share a name, but of two new ones in one item nobody could tell which was meant twice. */
+static wharf_status check_repeats(wharf_req *req, const wharf_json *layouts)
+{
+    size_t i = 0;
+
+    for (const wharf_json *e = W->json->at(layouts, 0); e && i <= BATCH_MAX; e = W->json->next(e), i++) {
+        size_t k = 0;
+
+        for (const wharf_json *f = W->json->at(layouts, 0); f != e; f = W->json->next(f), k++) {
+            if (json_text(e, "id").n || json_text(f, "id").n || !json_text(e, "name").n ||
+                !same(json_text(e, "name"), json_text(f, "name")) || !same(json_text(e, "path"), json_text(f, "path")))
+                continue;
+            W->err->add(req, "validation.failed", W->mem->format(req, "layouts.%zu.name", i).p,
+                "The layout %zu has the same name at the same place; give both an id, or send one of them", k);
+            break;
+        }
+    }
+    return W->err->current(req);
+}
+
 wharf_status layouts_batch_item(wharf_req *req, const char *action, const wharf_json *item)
 {
     wharf_str location = json_text(item, "location_id");
@@ -272,6 +292,8 @@ wharf_status layouts_batch_item(wharf_req *req, const char *action, const wharf_
 
     if (s == WHARF_OK && (!layouts || W->json->type(layouts) != WHARF_J_ARRAY))
         return W->err->fail(req, "validation.failed", "layouts", "layouts must be an array");
+    if (s == WHARF_OK && strcmp(action, "delete") != 0)
+        s = check_repeats(req, layouts);
     if (s != WHARF_OK)
         return s;
     s = strcmp(action, "delete") == 0      ? remove_listed(req, location, layouts)

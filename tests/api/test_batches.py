@@ -166,6 +166,40 @@ def test_properties_set_and_add(client):
                    {"resource": "contact", "action": "merge", "data": [{"name": "x"}], "properties": {"notes": 7}})
 
 
+def test_locations_are_set_and_added_as_groups_are(client):
+    """spec 10 section 5 [S]: the same for both."""
+    places = [make_location(client)["id"] for _ in range(2)]
+    one = client.post("/v1/contacts", {"name": "One", "locations": places[:1]}, expect=201).data["id"]
+    for value, left in (({"add": places[1:]}, places), ({"set": places[1:]}, places[1:]), ({"set": []}, [])):
+        run(client, [{"id": one}], properties={"locations": value})
+        assert {x["id"] for x in client.get(f"/v1/contacts/{one}").data["locations"]} == set(left)
+    for value, code in (({"set": [], "add": []}, "batch.set_add_exclusive"), ({"remove": places}, "batch.set_add_exclusive"), ({"add": places[:1] * 2}, "batch.duplicate_ids"),
+                        ({"set": ["loc_0000000000000000000000"]}, "batch.unknown_ids")):
+        client.refused("POST", BATCHES, 400, code, ["properties.locations"], {"resource": "contact", "action": "merge", "data": [{"id": one}], "properties": {"locations": value}})
+
+
+def test_defaults_of_a_request(client):
+    """spec 10 section 2, and how much of what was wrong an answer tells."""
+    b = client.post(BATCHES, {"resource": "contact", "action": "merge", "data": [{"name": "D"}] + [{}] * 1500}, expect=201).data
+    assert {k: b[k] for k in ("mode", "duplicate_handling", "match_by", "save_upload", "save_result", "save_result_date_format", "validate_only", "disable_webhooks", "location_id",
+                              "properties", "filters", "name", "column_mapping", "parent_batch_id", "file", "warnings")} == {
+        "mode": "mixed", "duplicate_handling": "ignore_all", "match_by": "id", "save_upload": False, "save_result": False, "save_result_date_format": "iso_8601",
+        "validate_only": False, "disable_webhooks": False, "location_id": None, "properties": None, "filters": None, "name": None, "column_mapping": None, "parent_batch_id": None,
+        "file": None, "warnings": []}
+    assert b["stats"]["errors"] == 1500 and [e["index"] for e in b["errors"]] == list(range(1, 1001)) and len(b["results"]) == 1
+
+
+def test_events_of_batches_tell_the_record_alone(client, org):
+    """spec 10 section 12 'Batch events': without links, results or error lines."""
+    b = run(client, [{"name": "E"}, {}], save_result=True)
+    shown = client.get(f"{BATCHES}/{b['id']}").data
+    told = {e[0]: e[1] for e in org.events(b["id"])}
+    assert set(told) == {"batch.created", "batch.completed"}
+    assert {k: v for k, v in told["batch.completed"].items() if not k.startswith("_")} == {k: v for k, v in shown.items() if not k.startswith("_")}
+    for data in told.values():
+        assert not {"results", "errors"} & set(data) and not any(v for k, v in data.items() if k.endswith("_url"))
+
+
 def test_what_is_no_item(client):
     deep = "x"
     for _ in range(17):

@@ -1,6 +1,7 @@
 """Batches from files (spec 10 sections 9 and 10): the same rows in every form, references by name, files of errors, results and uploads."""
 import base64
 import csv
+import hashlib
 import io
 import json
 import zipfile
@@ -191,7 +192,7 @@ def test_result_file_in_its_date_format(client, format, kind):
 def test_uploads_are_kept_when_asked_for(client):
     text = table([["name", "metadata.k"], ["A", "1"], ["B", ""]])
     b = run(client, data_url(text, more=";name=people.csv"), save_upload=True)
-    assert b["file"]["name"] == "people.csv" and b["file"]["size"] == len(text)
+    assert b["file"]["name"] == "people.csv" and b["file"]["size"] == len(text) and b["checksum"] == hashlib.sha256(text.encode()).hexdigest()
     as_csv, as_json = (fetch(client, u) for u in links(client, b, "upload_csv", "upload_json"))
     assert as_csv.content == text.encode() and as_json.json() == [{"name": "A", "metadata": {"k": "1"}}, {"name": "B", "metadata": {}}] or as_json.json()[1] == {"name": "B"}
     b = later(client, [{"name": "C", "metadata": {"k": "2"}}], save_upload=True)

@@ -93,6 +93,51 @@ def test_groups_with_their_children(client):
     assert [r["index"] for r in b["results"]] == [0] and b["errors"][0]["index"] == 1
 
 
+# what two items of one batch can't share: the later of each pair repeats the first one
+REPEATS = [("group", [{"name": "R1", "resource": "contact"}, {"name": " R1 ", "resource": "contact"}, {"name": "R1", "resource": "location"}], {}),
+           ("tracker", [{"tracking_number": "RPT 100"}, {"tracking_number": "rpt100"}, {"tracking_number": "RPT101"}], {}),
+           ("shipment", [{"tracking_number": "RPT 200"}, {"tracking_number": "rpt200"}, {"tracking_number": "RPT201"}], {}),
+           ("location", [{"name": "R2", "code": "r2"}, {"name": "Other", "code": "r2"}, {"name": "R2"}], {}),
+           ("location", [{"name": "R3"}, {"name": "R3 "}, {"name": "R4"}], {}),
+           ("parcel", [{"name": "a", "tracking_number": "RPT 300"}, {"name": "b", "tracking_number": "rpt300"}, {"name": "c"}], {}),
+           ("container", [{"name": "a", "tracking_number": "RPT 400"}, {"name": "b", "tracking_number": "rpt400"}, {"name": "c"}], {}),
+           ("contact", [{"name": "a", "email": "R@b.example", "phone": "2175550181"}, {"name": "b", "email": "r@b.example"}, {"name": "c", "phone": "2175550181"}], {}),
+           ("contact", [{"name": "a", "phone": "217 555 0191"}, {"name": "b", "phone": "+1 217-555-0191"}, {"name": "c"}], {}),
+           ("contact", [{"name": "a", "external_id": "r5"}, {"name": "b", "external_id": " r5"}, {"name": "c", "external_id": "R5"}], {"match_by": "external_id"}),
+           ("contact", [{"id": "ctct_0000000000000000000000", "name": "a"}, {"id": "ctct_0000000000000000000000", "name": "b"}, {"name": "c"}], {}),
+           ("layout", [{"location_id": "loc_1", "layouts": [{"name": "a"}]}, {"location_id": "loc_1", "layouts": [{"name": "b"}]}, {"location_id": "loc_2", "layouts": [{"name": "c"}]}], {})]
+
+
+@pytest.mark.parametrize("how, ignored", [("use_first", [1]), ("ignore_all", [0, 1])])
+def test_what_repeats_another_item_of_its_batch(client, how, ignored):
+    """spec 10 section 6, line by line."""
+    for resource, items, more in REPEATS:
+        b = run(client, items, resource=resource, validate_only=True, duplicate_handling=how, **more)
+        told = [(e["index"], e["duplicate_of"]) for e in b["errors"] if e["code"] == "batch.duplicate"]
+        assert told == [(i, 1 - i) for i in ignored] and b["stats"]["ignored"] == len(ignored), (resource, items, b["errors"])
+
+
+def test_overwrite_leaves_states(client):
+    """spec 10 section 3: what a record has become is no field of an item."""
+    place = make_location(client)["id"]
+    box = client.post("/v1/containers", {"name": "Full", "location_id": place, "metadata": {"a": "1"}}, expect=201).data["id"]
+    client.post(f"/v1/containers/{box}", {"status": "in_transit"}, expect=200)
+    b = run(client, [{"id": box, "name": "Renamed", "location_id": place}], resource="container", action="overwrite")
+    row = client.get(f"/v1/containers/{box}").data
+    assert [r["operation"] for r in b["results"]] == ["overwritten"] and (row["name"], row["status"], row["metadata"]) == ("Renamed", "in_transit", {})
+
+
+def test_the_location_of_a_batch_is_that_of_items_without_one(client):
+    """spec 10 section 5: item, properties, the batch, in this order; changes keep theirs."""
+    a, b, c = (make_location(client)["id"] for _ in range(3))
+    made = run(client, [{"name": "own", "location_id": a}, {"name": "batch"}], resource="parcel", location_id=c)
+    assert made["location_id"] == c and [client.get(f"/v1/parcels/{i}").data["location_id"] for i in ids(made)] == [a, c]
+    some = run(client, [{"name": "own", "location_id": a}, {"name": "properties"}], resource="container", location_id=c, properties={"location_id": b})
+    assert [client.get(f"/v1/containers/{i}").data["location_id"] for i in ids(some)] == [a, b]
+    run(client, [{"id": ids(made)[0], "metadata": {"k": "v"}}], resource="parcel", location_id=c)
+    assert client.get(f"/v1/parcels/{ids(made)[0]}").data["location_id"] == a
+
+
 PARTY = {"name": "Ann", "email": "ann@b.example", "phone": "2175550100", "address": "1 Main St, Springfield, IL 62701, US"}
 
 
@@ -200,8 +245,15 @@ def test_layout_errors_leave_everything_as_it_was(client):
     wrong("layout.parent_not_found", ["layouts.1.path"], [{"name": "A"}, {"name": "B", "path": "lay_nowhere"}])
     wrong("layout.wrong_location", ["layouts.0.id"], [{"id": "lay_e1", "name": "One"}], other)
     wrong("layout.too_many", ["layouts"], [{"name": f"N{i}"} for i in range(401)])
+    wrong("validation.failed", ["layouts.1.id"], [{"id": "lay_e3", "name": "A"}, {"id": "lay_e3", "name": "B"}])
+    wrong("validation.failed", ["layouts.2.name"], [{"name": "A"}, {"name": "A", "path": "lay_e1"}, {"name": "A"}], action="merge")
+    wrong("layout.default_protected", ["layouts.0.path"], [{"id": default_of(place), "path": "lay_e1"}], action="merge")
+    client.post("/v1/locations/" + place, {"settings": {"layouts": {"locked": True}}}, expect=200)
+    wrong("layout.locked", [], [{"name": "A"}])
+    client.post("/v1/locations/" + place, {"settings": {"layouts": {"locked": False}}}, expect=200)
     b = run(client, [{"location_id": place, "layouts": [{"id": default_of(place)}]}], resource="layout", action="delete")
     assert lines(b, "code") == [("layout.default_protected",)]
+    client.refused("POST", BATCHES, 400, "batch.action_unsupported", ["filters"], {"resource": "layout", "action": "merge", "data": [], "filters": {"id": ["lay_e1"]}})
     b = run(client, [{"location_id": place, "layouts": []}, {"layouts": [{"name": "x"}]}, {"location_id": other}], resource="layout")
     assert len(b["errors"]) == 3
 
