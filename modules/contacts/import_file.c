@@ -50,12 +50,18 @@ wharf_import *file_rows(struct reading *r)
     return contacts_files->open(r->req, "contact", r->fd, r->bytes, NULL);
 }
 
+/* JSON has no columns: batches take it. */
+static bool is_json(wharf_import *in)
+{
+    return wharf_same(contacts_files->info(in, "format"), WHARF_S("json"));
+}
+
 /* What is wrong with the file as a whole. */
 static wharf_status file_problem(struct reading *r, wharf_import *in)
 {
     wharf_str code, message;
 
-    if (!contacts_files->problem(in, &code, &message))
+    if (is_json(in) || !contacts_files->problem(in, &code, &message))
         return W->err->fail(r->req, "file.unsupported_type", "csv_url", NULL);
     if (wharf_same(code, WHARF_S("batch.header_missing")))
         return W->err->fail(r->req, code.p, "Name", "%s", message.p);
@@ -452,11 +458,8 @@ wharf_status file_judge(struct reading *r)
     r->issues = W->mem->alloc(r->req, ROWS_MAX * sizeof(*r->issues));
     in = file_rows(r);
     for (bool first = true; (event = contacts_files->next(in)) == WHARF_IMPORT_ROW; first = false) {
-        if (first) {
-            if (wharf_same(contacts_files->info(in, "format"), WHARF_S("json")))
-                return W->err->fail(r->req, "file.unsupported_type", "csv_url", NULL);
-            s = read_columns(r, in);
-        }
+        if (first)
+            s = is_json(in) ? file_problem(r, in) : read_columns(r, in);
         if (s != WHARF_OK)
             return s;
         if (r->n_rows == ROWS_MAX)
