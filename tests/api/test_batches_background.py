@@ -1,10 +1,9 @@
 """Batches that run in the background (spec 10 sections 4 and 12): queued, canceled, tried again, by filters, by upload."""
-import io
-import json
+import base64
 import re
 import time
-import zipfile
 
+import psycopg2
 import pytest
 import requests
 
@@ -183,6 +182,47 @@ def test_filters_reach_what_the_key_reaches(fresh):
     b = wait(limited, filtered(limited, {"created_at": {"lte": "2100-01-01T00:00:00Z"}}, properties={"notes": "seen"}).data["id"])
     assert b["stats"]["updated"] == 3
     assert [admin.get(f"/v1/contacts/{i}").data["notes"] for i in made] == ["seen", None] * 3
+
+
+def test_filters_mean_the_records_of_one_moment(fresh):
+    """spec 10 section 7, 4: later ones are not touched; those that are gone or out of reach when their turn comes are errors of their items."""
+    admin = fresh.client()
+    places = [make_location(admin, n)["id"] for n in "AB"]
+    made = sorted(ids(run(admin, [{"name": f"M{i}", "locations": places[:1]} for i in range(250)])))
+    limited = fresh.client(locations=places[:1])
+    held = psycopg2.connect(fresh.server.conninfo)
+    with held.cursor() as c:
+        c.execute("SELECT 1 FROM contacts.contact WHERE id = %s FOR UPDATE", (made[0],))  # the first chunk waits for it
+        b = filtered(limited, {"created_at": {"lte": "2100-01-01T00:00:00Z"}}, properties={"notes": "seen"}).data
+        end = time.monotonic() + 20
+        while limited.get(f"{BATCHES}/{b['id']}").data["phases"][-1]["status"] != "running":
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        admin.delete(f"/v1/contacts/{made[240]}")
+        admin.post(f"/v1/contacts/{made[241]}", {"locations": {"set": places[1:]}}, expect=200)
+        late = admin.post("/v1/contacts", {"name": "Late", "locations": places[:1]}, expect=201).data["id"]
+    held.rollback()
+    held.close()
+    b = wait(limited, b["id"])
+    wrong = items(admin, b, state="error")
+    assert [(i["index"], i["phase"], i["code"]) for i in wrong] == [(240, "processing", "not_found"), (241, "processing", "location_access")]
+    assert b["stats"]["updated"] == 248 and [i["result_id"] for i in items(admin, b, state="done")] == [m for k, m in enumerate(made) if k not in (240, 241)]
+    assert admin.get(f"/v1/contacts/{late}").data["notes"] is None
+
+
+def test_progress_never_goes_back(client):
+    """spec 10 section 10, for a batch whose phases all run in the background."""
+    text = "name,email\n" + "".join(f"P{i},{f'no{i}' if i % 7 == 0 else f'p{i}@b.example'}\n" for i in range(3000))
+    b = run(client, "data:text/csv;base64," + base64.b64encode(text.encode()).decode(), mode="async", expect=202)
+    seen = []
+    while b["status"] in ("queued", "processing"):
+        b = client.get(f"{BATCHES}/{b['id']}").data
+        seen.append((b["progress"], sum(p["processed"] for p in b["phases"])))
+        for p in b["phases"]:
+            assert p["processed"] == p["success"] + p["error"] + p["ignored"] <= p["total"], p
+    assert seen == sorted(seen) and seen[-1][0] == 100 and all(type(s[0]) is int for s in seen)
+    s = b["stats"]
+    assert s["created"] + s["errors"] == 3000 and s["errors"] == 429
 
 
 def test_a_revoked_key_stops_its_batches(fresh, server):

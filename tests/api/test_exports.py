@@ -98,6 +98,18 @@ def test_formulas_are_set_aside(fresh):
     assert sorted(c["name"] for c in json.loads(fetch(client, row["_json_url"]).text)) == sorted(bad + good)
 
 
+def test_what_makes_a_cell_a_formula(fresh):
+    """Every first character of spec 01 section 15, in any column; the rest of a row that is set aside stays as it is."""
+    client = fresh.client()
+    cells = {"\t1": True, "\r1": True, "=1": True, "@1": True, "+1x": True, "-x": True, "+(0) 1.5-2": False, "-": False, "'=1": False, " =1": False, "1=": False}
+    made = {c: client.post("/v1/contacts", {"name": "Somebody", "metadata": {"cell": c}}, expect=201).data["id"] for c in cells}
+    row = export(client, formats=["csv"], csv_field_options={"nested": "flatten", "columns": {"id": True, "metadata": True, "name": True}})
+    assert {r[0]: r[1] for r in table(client, row["_csv_url"])[1:]} == {made[c]: c for c, bad in cells.items() if not bad}
+    aside = table(client, row["_csv_sanitized_url"])
+    assert aside[0] == ["id", "metadata.cell", "name"] and {r[0]: r[1:] for r in aside[1:]} == {made[c]: ["'" + c, "Somebody"] for c, bad in cells.items() if bad}
+    assert (row["total_rows"], row["exported_rows"], row["sanitized_rows"], row["error_rows"]) == (11, 11, 6, 0)
+
+
 def test_options_are_the_list_s(fresh):
     client = fresh.client()
     made = contacts(client, "Ann", "Bob", "Cid")
