@@ -369,8 +369,8 @@ static wharf_status b_resolve(wharf_req *req, const char *resource, const wharf_
     return read_ids(req, res, q, &narrow, ret_ids, ret_n);
 }
 
-static wharf_status b_below(wharf_req *req, const char *resource, wharf_str parent_id, size_t most,
-    const wharf_str **ret_ids, size_t *ret_n)
+static wharf_status b_below(
+    wharf_req *req, const char *resource, wharf_str parent_id, size_t most, const wharf_str **ret_ids, size_t *ret_n)
 {
     const struct resource *res = find(req, resource);
     struct list_query q = {.columns = "t.id", .page = 1, .limit = (int64_t)most};
@@ -389,8 +389,12 @@ static wharf_status b_below(wharf_req *req, const char *resource, wharf_str pare
 static wharf_status find_row(wharf_req *req, const struct resource *res, const struct condition *conditions, size_t n,
     wharf_str *ret_id, bool *ret_several)
 {
-    struct list_query q = {
-        .columns = "t.id", .conditions = conditions, .n_conditions = n, .page = 1, .limit = 1, .order = definition_field(res->def, "id")};
+    struct list_query q = {.columns = "t.id",
+        .conditions = conditions,
+        .n_conditions = n,
+        .page = 1,
+        .limit = 1,
+        .order = definition_field(res->def, "id")};
     struct narrowing narrow;
     struct sql s;
     PGresult *r;

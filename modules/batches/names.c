@@ -99,7 +99,8 @@ static void add_link(struct naming *n, wharf_str path, const wharf_json *says, w
 
 static void find_links(struct naming *n)
 {
-    const wharf_json *properties = W->json->get(n->b->definition, "properties"), *names = block_member(n->b->block, "names");
+    const wharf_json *properties = W->json->get(n->b->definition, "properties"),
+                     *names = block_member(n->b->block, "names");
 
     for (const wharf_json *m = names ? W->json->at(names, 0) : NULL; m; m = W->json->next(m))
         add_link(n, W->json->key(m), m, json_text(m, "of"));
@@ -253,7 +254,8 @@ static bool needs_names(const wharf_json *value, const struct link *l)
 /* ---- an item ---- */
 
 /* The object with one member made anew. */
-static wharf_status put_object(struct naming *n, const wharf_json *object, wharf_str member, wharf_str inner, const wharf_json **ret)
+static wharf_status put_object(
+    struct naming *n, const wharf_json *object, wharf_str member, wharf_str inner, const wharf_json **ret)
 {
     wharf_out *out = W->json->writer(n->b->req);
     wharf_status s = WHARF_OK;
