@@ -68,6 +68,12 @@ static void cors_headers(const struct exchange *x, struct MHD_Response *r)
     }
 }
 
+static void hooks_headers(const struct wharf_req *req, struct MHD_Response *r)
+{
+    for (size_t i = 0; i < req->n_added; i++)
+        add(r, req->added[i].name.p, req->added[i].value.p);
+}
+
 static const char *const datetime_headers[] = {"iso_8601;type=string;precision=milliseconds",
     "epoch;type=integer;precision=seconds", "epoch_millis;type=integer;precision=milliseconds"};
 
@@ -116,6 +122,7 @@ static void common_headers(const struct exchange *x, struct MHD_Response *r, int
     if (x->deprecated)
         deprecation_headers(x->deprecated, r);
     cors_headers(x, r);
+    hooks_headers(req, r);
 }
 
 static struct MHD_Response *empty_response(struct exchange *x, int status)

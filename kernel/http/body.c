@@ -57,10 +57,18 @@ static enum MHD_Result keep_line(void *cls, enum MHD_ValueKind kind, const char 
 }
 
 /* Copied: a handler may go on when its connection is gone. */
-static void keep_lines(struct exchange *x)
+void keep_request(struct exchange *x)
 {
     int n = MHD_get_connection_values(x->connection, MHD_HEADER_KIND, NULL, NULL);
+    char text[IP_TEXT];
+    struct ip ip;
 
+    if (x->req.lines)
+        return;
+    if (client_ip(x, &ip)) {
+        ip_text(&ip, text);
+        x->req.remote_addr = arena_dupz(x->req.arena, text);
+    }
     x->req.lines = ARENA_ARRAY(x->req.arena, struct header_line, (size_t)n + 1);
     MHD_get_connection_values(x->connection, MHD_HEADER_KIND, keep_line, &x->req);
 }
@@ -73,8 +81,8 @@ static bool parse_body(struct exchange *x, wharf_str text)
 
     req->body = &empty_object;
     req->body_text = text;
-    if (raw_body(req->route))
-        keep_lines(x);
+    if (raw_body(req->route) || req->route->shows_request)
+        keep_request(x);
     if (raw_body(req->route) || !text.n)
         return true;
     req->body = json_parse(req->arena, req->body_text, &e);

@@ -5,6 +5,7 @@
 #include "http/deprecation.h"
 #include "http/exchange.h"
 #include "http/stream.h"
+#include "lua/operator/operator.h"
 #include "plugin/absent.h"
 #include "plugin/manifest.h"
 #include "supervisor/board.h"
@@ -200,7 +201,7 @@ static bool find_route(struct exchange *x, const char *method)
     struct wharf_req *req = &x->req;
     wharf_str allow = {NULL, 0};
 
-    switch (engine_route(req->engine, method, req->path, req->arena, &req->route, req->params, &allow)) {
+    switch (operator_find_route(req, &allow)) {
     case ROUTE_FOUND:
         return true;
     case ROUTE_METHOD:
@@ -231,13 +232,18 @@ static bool in_service(struct exchange *x)
     return false;
 }
 
-bool check_before_key(struct exchange *x, const char *method)
+bool check_form(struct exchange *x)
 {
     read_identity(x);
     read_origin(x);
     read_accept_encoding(x);
     x->expects = header(x, "Expect") != NULL;
-    return sizes_ok(x) && well_formed(x) && find_route(x, method) && in_service(x) && !deprecation_gone(&x->req);
+    return sizes_ok(x) && well_formed(x);
+}
+
+bool check_route(struct exchange *x)
+{
+    return find_route(x, x->req.method) && in_service(x) && !deprecation_gone(&x->req);
 }
 
 /* ---- key, scope ---- */

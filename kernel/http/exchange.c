@@ -8,6 +8,7 @@
 #include "supervisor/board.h"
 #include "util/id.h"
 #include "util/log.h"
+#include "lua/operator/operator.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -83,6 +84,7 @@ void exchange_release(struct exchange *x)
     count_flight(s, -1);
     for (size_t i = 0; i < PLAN_STATEMENTS; i++)
         PQclear(x->results[i]);
+    operator_release(&x->req);
     limit_done(x);
     upload_drop(x);
     stream_forget(&x->req);
@@ -129,6 +131,9 @@ static void shrink(struct exchange *x)
         req->params[i] = arena_dup_str(a, req->params[i]);
     req->pairs = NULL;
     req->n_pairs = 0;
+    req->lines = req->added = NULL;
+    req->n_lines = req->n_added = 0;
+    req->remote_addr = str_z("");
     req->body = NULL;
     req->traceparent = req->last_event_id = req->message = req->pagination = req->location_header = str_z("");
     req->problems = NULL;
@@ -155,6 +160,8 @@ static enum MHD_Result queue_answer(struct exchange *x)
     x->state = X_QUEUED;
     if (x->streams)
         shrink(x);
+    if (!operator_route_is(x->req.route)) /* the access line asks for the route */
+        operator_release(&x->req);
     return ok;
 }
 
@@ -164,10 +171,34 @@ static void suspend(struct exchange *x)
     MHD_suspend_connection(x->connection);
 }
 
+/* Hooks run on a thread. False: there is no room for it. */
+static bool to_hooks(struct exchange *x, enum exchange_stage stage)
+{
+    enum exchange_state before = x->state;
+
+    keep_request(x);
+    x->stage = stage;
+    x->state = X_ON_THREAD;
+    if (threads_push(x->server->threads, x)) {
+        suspend(x);
+        return true;
+    }
+    x->state = before;
+    return false;
+}
+
+/* Ready to be answered, but for the response hooks. An answer that no thread has room for goes without them. */
+static enum MHD_Result answer(struct exchange *x)
+{
+    if (x->stage != STAGE_RESPONSE && operator_asks_response(&x->req) && to_hooks(x, STAGE_RESPONSE))
+        return MHD_YES;
+    return queue_answer(x);
+}
+
 void exchange_resume(struct exchange *x)
 {
     if (x->abandoned || !x->connection) {
-        if (x->state == X_ANSWER || x->state == X_BODY)
+        if (x->state == X_ANSWER || x->state == X_BODY || x->state == X_ASKED)
             exchange_release(x);
         return;
     }
@@ -232,7 +263,7 @@ static enum MHD_Result after_headers(struct exchange *x, bool known_good)
     /* Whoever asks before sending gets the refusal now; a body that is on its way is drained first. */
     if (!good && (x->expects || x->close_after)) {
         x->close_after = true;
-        return queue_answer(x);
+        return answer(x);
     }
     if (!good && beyond_drain(x) && x->peer)
         exchange_cut(x);
@@ -242,6 +273,7 @@ static enum MHD_Result after_headers(struct exchange *x, bool known_good)
 static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, const char *method)
 {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    bool good;
 
     x->connection = c;
     x->peer = info ? info->socket_context : NULL;
@@ -250,7 +282,15 @@ static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, 
     x->head_only = !strcmp(method, "HEAD");
     x->req.method = arena_dupz(x->req.arena, method).p;
     split_uri(x);
-    return after_headers(x, check_before_key(x, x->req.method));
+    good = check_form(x);
+    if (good && operator_asks_request(&x->req)) {
+        if (to_hooks(x, STAGE_REQUEST))
+            return MHD_YES;
+        x->req.retry_after = 1;
+        req_fail(&x->req, "overloaded", NULL, NULL);
+        good = false;
+    }
+    return after_headers(x, good && check_route(x));
 }
 
 static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *size)
@@ -290,6 +330,8 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char 
         return MHD_NO;
     if (x->state == X_NEW)
         return first_call(x, c, method);
+    if (x->state == X_ASKED) /* resumed: request hooks have run */
+        return after_headers(x, !x->req.n_problems && check_route(x));
     if (x->state == X_KEYED) /* resumed: the key is known */
         return after_headers(x, x->req.n_problems == 0);
     if (x->state == X_QUEUED) {
@@ -301,10 +343,10 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char 
     if (x->state == X_CUT)
         return MHD_NO; /* the body is over: so is the connection */
     if (x->state == X_REFUSED || x->state == X_ANSWER)
-        return queue_answer(x);
+        return answer(x);
     if (x->state == X_BODY) {
         if (dispatch(x))
-            return queue_answer(x);
+            return answer(x);
         suspend(x);
     }
     return MHD_YES;

@@ -37,6 +37,7 @@ enum {
 
 enum exchange_state {
     X_NEW, /* headers not looked at */
+    X_ASKED, /* request hooks have seen it */
     X_AUTH, /* waiting for the key's row */
     X_KEYED, /* the key's row has come */
     X_BODY, /* headers are good, body is being read */
@@ -47,6 +48,12 @@ enum exchange_state {
     X_ANSWER, /* ready to be answered */
     X_QUEUED, /* the answer was given to libmicrohttpd */
     X_CUT, /* the answer was written to the socket while the body was still coming; the rest is dropped */
+};
+
+enum exchange_stage { /* what a worker thread is asked for, or was asked for last */
+    STAGE_RUN,
+    STAGE_REQUEST, /* request hooks */
+    STAGE_RESPONSE /* response hooks; also after the handler */
 };
 
 struct server;
@@ -71,6 +78,7 @@ struct exchange {
     struct MHD_Connection *connection;
     struct peer *peer;
     enum exchange_state state;
+    enum exchange_stage stage;
     const char *raw_uri; /* as libmicrohttpd holds it */
     const char *uri; /* raw, of the request line */
     size_t uri_len;
@@ -152,12 +160,14 @@ void exchange_resume(struct exchange *x); /* from the loop: the state is X_ANSWE
 /* check.c: checks 1 to 6 of 01 section 2.1 on the headers. False: a problem is on the request. wait: the key must be
  * read first. */
 bool takes_body(const struct exchange *x);
-bool check_before_key(struct exchange *x, const char *method);
+bool check_form(struct exchange *x);
+bool check_route(struct exchange *x);
 bool check_key(struct exchange *x, bool *ret_wait);
 bool check_after_key(struct exchange *x);
 bool address_allowed(struct exchange *x); /* may the key be used from there? */
 
 bool raw_body(const struct route *r); /* any media type; the handler gets {} */
+void keep_request(struct exchange *x); /* headers and address, for who is shown them */
 /* body.c: decoded and parsed body, query pairs. False: problem. */
 bool read_body(struct exchange *x);
 

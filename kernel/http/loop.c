@@ -194,6 +194,14 @@ static void take_finished(struct server *s)
 
     for (; x; x = next) {
         next = x->next_done;
+        if (x->stage == STAGE_REQUEST && x->state == X_ON_THREAD) {
+            x->stage = STAGE_RUN;
+            x->state = X_ASKED;
+            if (x->detached) { /* its client was told of the time limit: it goes no further */
+                x->state = X_ANSWER;
+                req_fail(&x->req, "timeout", NULL, NULL);
+            }
+        }
         x->detached = false;
         if (x->state == X_ON_THREAD && x->req.parked && !x->req.n_problems && !x->abandoned && s->streams) {
             x->state = X_PARKED;

@@ -60,7 +60,7 @@ static void write_ms(struct wharf_req *req, const char *key, const struct lua_ho
 
 static void write_hook(struct wharf_req *req, const struct lua_hook *h)
 {
-    static const char *const phases[] = {"before", "after", "event"};
+    static const char *const phases[] = {"before", "after", "event", "schedule", "route", "request", "response"};
     struct jw *w = &req->w;
 
     jw_open(w, NULL, '{');
@@ -69,7 +69,7 @@ static void write_hook(struct wharf_req *req, const struct lua_hook *h)
     jw_z(w, "phase", phases[h->phase]);
     jw_z(w, "resource", h->res ? h->res->def->name : NULL);
     jw_z(w, "action", !h->res ? NULL : h->op == OP_CREATE ? "create" : h->op == OP_UPDATE ? "update" : "delete");
-    jw_z(w, "pattern", h->phase == PHASE_EVENT ? h->pattern.p : NULL);
+    jw_z(w, "pattern", h->pattern.n ? h->pattern.p : NULL);
     jw_int(w, "calls", h->stats ? (int64_t)atomic_load(&h->stats->calls) : 0);
     jw_int(w, "errors", errors_of(h));
     write_ms(req, "p50_ms", h, 0.5);
@@ -124,6 +124,7 @@ static wharf_status show(struct wharf_req *req, void *arg)
 static wharf_status reload(struct wharf_req *req, void *arg)
 {
     operator_reload(req->engine->operator_lua, RELOAD_WAIT_US);
+    operator_release(req); /* what came of it is told, not what this request began with */
     return show(req, arg);
 }
 

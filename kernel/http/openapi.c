@@ -285,6 +285,8 @@ static void success(struct writer *o, const struct route *r)
         if (json_int(s, &status))
             success_status(o, r, status);
     }
+    if (json_bool_or(r->definition, "nothing", false))
+        jw_raw(&o->w, "204", WHARF_S("{\"description\":\"Done, and nothing to tell\"}"));
 }
 
 /* What every operation may answer beside its success. */
@@ -464,7 +466,9 @@ static void operation(struct writer *o, const struct route *r)
     }
     parameters(o, r);
     request_body(o, r);
-    if (r->kind == ROUTE_KERNEL || r->event_stream) {
+    if (json_get(r->definition, "content_type")) {
+        plain_success(o, json_text_or(r->definition, "content_type", "").p);
+    } else if (r->kind == ROUTE_KERNEL || r->event_stream) {
         plain_success(o, r->stream_tokens || r->event_stream ? "text/event-stream"
                          : strstr(r->pattern, "json")        ? "application/json"
                                                              : "text/plain");
@@ -545,6 +549,10 @@ static void head(struct writer *o)
     jw_z(w, "name", "wharf");
     jw_z(w, "description", "The kernel");
     jw_close(w, '}');
+    jw_open(w, NULL, '{');
+    jw_z(w, "name", "lua-hooks");
+    jw_z(w, "description", "Routes of the operator's own");
+    jw_close(w, '}');
     jw_close(w, ']');
 }
 
@@ -562,6 +570,33 @@ wharf_str openapi_build(const struct engine *e)
     openapi_components(&o.w, e);
     jw_close(&o.w, '}');
     s = arena_dup_str(e->arena, buf_str(&b));
+    buf_done(&b);
+    return s;
+}
+
+wharf_str openapi_with(const struct engine *more, wharf_str document)
+{
+    static const char begin[] = "\"paths\":{";
+    const char *at = strstr(document.p, begin);
+    struct writer o = {.e = more};
+    struct buf b;
+    wharf_str s;
+    size_t head;
+
+    if (!at)
+        return document;
+    head = (size_t)(at - document.p) + sizeof(begin) - 1;
+    buf_init(&b, 64 << 20);
+    buf_add(&b, document.p, head);
+    b.n -= sizeof(begin) - 1; /* paths() writes it again */
+    jw_init(&o.w, &b);
+    jw_open(&o.w, NULL, '{');
+    b.n--;
+    paths(&o);
+    b.n--; /* the document's own paths go on behind a comma */
+    buf_addc(&b, ',');
+    buf_add(&b, document.p + head, document.n - head);
+    s = arena_dup_str(more->arena, buf_str(&b));
     buf_done(&b);
     return s;
 }

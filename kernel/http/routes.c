@@ -4,6 +4,8 @@
 #include "event/catalogue.h"
 #include "http/files.h"
 
+#include "lua/operator/generation.h"
+#include "lua/operator/operator.h"
 #include "plugin/absent.h"
 #include "plugin/manifest.h"
 #include "supervisor/board.h"
@@ -76,7 +78,9 @@ static void run_metrics(struct wharf_req *req)
 
 static void run_openapi(struct wharf_req *req)
 {
-    raw(req, 200, "application/json; charset=utf-8", req->engine->openapi);
+    const struct lua_generation *g = operator_hold(req);
+
+    raw(req, 200, "application/json; charset=utf-8", g && g->openapi.n ? g->openapi : req->engine->openapi);
 }
 
 static void run_event_schema(struct wharf_req *req)

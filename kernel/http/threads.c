@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "http/exchange.h"
+#include "lua/operator/operator.h"
 #include "plugin/host.h"
 #include "supervisor/board.h"
 #include "supervisor/crash.h"
@@ -84,14 +85,36 @@ static void stop_plugins(struct threads *t, struct thread_ctx *ctx)
     free(ctx->plugin_states);
 }
 
-static void run_exchange(struct thread_ctx *ctx, struct exchange *x)
+static void run_handler(struct exchange *x)
 {
-    crumb_enter(ctx->crumb, "wharf", x->req.route->pattern, x->req.request_id, x->req.deadline_us);
-    x->req.thread = ctx;
     if (clock_monotonic_us() > x->req.deadline_us)
         req_fail(&x->req, "timeout", NULL, NULL);
     else
         request_run(&x->req);
+    if (x->req.parked || !operator_asks_response(&x->req))
+        return;
+    x->stage = STAGE_RESPONSE;
+    operator_response(&x->req);
+}
+
+static void run_exchange(struct thread_ctx *ctx, struct exchange *x)
+{
+    static const char *const names[] = {"", "request hooks", "response hooks"};
+
+    crumb_enter(ctx->crumb, "wharf", x->stage == STAGE_RUN ? x->req.route->pattern : names[x->stage], x->req.request_id,
+        x->req.deadline_us);
+    x->req.thread = ctx;
+    switch (x->stage) {
+    case STAGE_RUN:
+        run_handler(x);
+        break;
+    case STAGE_REQUEST:
+        operator_request(&x->req);
+        break;
+    case STAGE_RESPONSE:
+        operator_response(&x->req);
+        break;
+    }
     x->req.thread = NULL;
     crumb_leave(ctx->crumb);
 }

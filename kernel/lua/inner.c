@@ -125,7 +125,7 @@ static bool checked(struct wharf_req *req)
     wharf_str allow = {NULL, 0}, bad;
     const char *missing;
 
-    switch (engine_route(req->engine, req->method, req->path, req->arena, &req->route, req->params, &allow)) {
+    switch (operator_find_route(req, &allow)) {
     case ROUTE_FOUND:
         break;
     case ROUTE_METHOD:

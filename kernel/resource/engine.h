@@ -66,6 +66,7 @@ struct route {
     const char *stream_tokens; /* the live stream (http/stream.h): kind of token that opens it; NULL: another route */
     bool event_stream; /* answers with Server-Sent Events */
     bool silent; /* not in the access log */
+    bool shows_request; /* its handler is shown headers and the client's address */
     int64_t per_minute; /* requests of one organization; 0: no limit of its own */
     int64_t per_second, burst; /* requests of one key; 0: no limit of its own */
     const struct resource *resource;

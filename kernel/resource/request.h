@@ -84,8 +84,11 @@ struct wharf_req {
     const struct query_pair *pairs;
     size_t n_pairs;
     wharf_str body_text;
-    struct header_line *lines; /* of routes with a raw body */
+    struct header_line *lines; /* of routes with a raw body, and of those that operators' hooks see */
     size_t n_lines;
+    wharf_str remote_addr; /* set with them; or empty */
+    struct header_line *added; /* to the answer, by hooks */
+    size_t n_added;
     const struct wharf_json *body; /* never NULL once parsed: {} when empty */
     bool strict; /* Prefer: handling=strict */
     bool problem_details; /* Accept ranks application/problem+json first */

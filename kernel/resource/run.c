@@ -184,5 +184,4 @@ void request_run(struct wharf_req *req)
         run_route(req);
     while (req->tx_depth)
         req_rollback(req);
-    operator_release(req);
 }

@@ -296,6 +296,31 @@ def test_stock_hooks():
     assert {p.stem[:-5] for p in (ROOT / "lua-hooks").glob("*_test.lua")} == hooks
 
 
+def test_routes_and_what_runs_around(tmp_path):
+    write(tmp_path, {"10-a.lua": """
+wharf.hook.route("GET", "/v1/x/a/:id", {scope = "any", location = "none"}, function(r) return { id = r.params.id } end)
+wharf.hook.route("GET", "/v1/x/a/all", {scope = "any", location = "none", list = true, filters = {size = "number", color = "string"}}, function(r, ctx)
+  return { ctx.page.offset, ctx.page.take, ctx.filters, ctx.organization_id ~= nil }
+end)
+wharf.hook.request(function(r) if r.path == "/robots" then wharf.reject("robots") end return { headers = { A = "1", B = "1" } } end)
+wharf.hook.request(function() error("x") end, {on_error = "ignore"})
+wharf.hook.response(function(a) return { headers = { B = a.status } } end, {priority = 1})
+""", "10-a_test.lua": """
+test.case("routes", function()
+  test.same(test.run("route", test.request{method = "GET", path = "/v1/x/a/7"}).output, {id = "7"})
+  test.same(test.run("route", test.request{method = "GET", path = "/v1/x/a/all", query = {page = "2", limit = "5", ["size[gt]"] = "3", color = "red,blue"}}).output,
+    {5, 6, {{path = "color", op = "in", value = {"red", "blue"}}, {path = "size", op = "gt", value = 3}}, true})
+  test.match(test.run("route", test.request{method = "POST", path = "/v1/x/a/7"}).error.message, "no route of these files")
+end)
+test.case("around", function()
+  test.same(test.run("request", test.request{path = "/"}).output, {headers = {A = "1", B = "1"}})
+  test.eq(test.run("request", test.request{path = "/robots"}).rejected.code, "robots")
+  test.eq(test.run("response", test.request{status = 404}).output.headers.B, 404)
+end)
+"""})
+    assert {n: c.get("error", {}).get("message") for n, c in cases(tmp_path).items()} == {"routes": None, "around": None}
+
+
 def test_hooks_of_a_folder(tmp_path):
     write(tmp_path, {"10-a.lua": "wharf.hook.before('location', 'create', function(c) c.input.n = c.input.n .. 'a' end)\n"
                                  "wharf.hook.on_event('parcel.*', function(e) print(e.type) end)\nG = 1\nwharf.hook.schedule('@daily', function(t) print(t.at) end)",

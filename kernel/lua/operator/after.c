@@ -162,7 +162,7 @@ static wharf_status run(
 
 wharf_status operator_job(struct wharf_req *req, void *arg)
 {
-    struct lua_generation *g = req->engine->operator_lua ? operator_current(req->engine->operator_lua) : NULL;
+    struct lua_generation *g = operator_hold(req); /* what it writes has the hooks of this one too */
     wharf_str name = json_text_or(req->body, "hook", ""), event = json_text_or(req->body, "event", "");
     const struct lua_hook *hook = g ? generation_find(g, name) : NULL;
     struct hook_call call = {.hook = hook};
@@ -187,6 +187,5 @@ wharf_status operator_job(struct wharf_req *req, void *arg)
         call.context = text_of(req, json_get(req->body, "context"));
         s = run(req, g, hook, &call);
     }
-    generation_unref(g);
     return s;
 }

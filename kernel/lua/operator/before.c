@@ -149,7 +149,7 @@ void operator_failed(struct wharf_req *req, const struct lua_hook *hook, const s
         e->end == SANDBOX_OVER ? ": " : "", e->end == SANDBOX_OVER ? e->code : "", hook->line);
 }
 
-static wharf_status rejected(struct wharf_req *req, const struct sandbox_error *e)
+wharf_status operator_rejected(struct wharf_req *req, const struct sandbox_error *e)
 {
     wharf_str custom = arena_printf(req->arena, "custom.%s", e->code);
     wharf_str message = arena_dupz(req->arena, e->message);
@@ -163,7 +163,7 @@ static wharf_status rejected(struct wharf_req *req, const struct sandbox_error *
 static wharf_status not_good(struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e)
 {
     if (e->end == SANDBOX_REJECTED)
-        return rejected(req, e);
+        return operator_rejected(req, e);
     operator_failed(req, hook, e);
     if (hook->ignore)
         return WHARF_OK;

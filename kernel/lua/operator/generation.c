@@ -1,189 +1,21 @@
 /* generation.c - see generation.h. */
-#include "lua/operator/generation.h"
+#include "lua/operator/inside.h"
 
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plugin/host.h"
 #include "supervisor/board.h"
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
-#include "wharf/service/cron.h"
 
 enum {
     STATE_MEMORY = 256 << 20,
     LOAD_INSTRUCTIONS = 20000000,
     LOAD_US = 10000000,
     CALL_INSTRUCTIONS = 200000000,
-    BEFORE_US = 250000,
-    LONG_US = 60000000,
-    PRIORITY_MAX = 1000,
 };
-
-/* ---- registering ---- */
-
-static struct hook_state *loading(lua_State *lua)
-{
-    struct hook_state *st = sandbox_user(lua);
-
-    if (st->req || st->n_functions == HOOKS_MAX)
-        sandbox_raise(lua, st->req ? "hooks are registered while their file is loaded, not later"
-                                   : "a folder may register 1000 hooks");
-    return st;
-}
-
-static int64_t option_int(lua_State *lua, int at, const char *name, int64_t fallback, int64_t least, int64_t most)
-{
-    int64_t v = fallback;
-    int whole = 1;
-
-    if (!lua_istable(lua, at))
-        return fallback;
-    if (lua_getfield(lua, at, name) != LUA_TNIL)
-        v = lua_tointegerx(lua, -1, &whole);
-    lua_pop(lua, 1);
-    if (!whole || v < least || v > most)
-        sandbox_raise(lua, "%s is a whole number from %lld to %lld", name, (long long)least, (long long)most);
-    return v;
-}
-
-static void check_options(lua_State *lua, int at, const char *const *known)
-{
-    if (lua_isnoneornil(lua, at))
-        return;
-    if (!lua_istable(lua, at))
-        sandbox_raise(lua, "options are a table");
-    lua_pushnil(lua);
-    while (lua_next(lua, at)) {
-        const char *name = lua_type(lua, -2) == LUA_TSTRING ? lua_tostring(lua, -2) : "?";
-        size_t i = 0;
-
-        while (known[i] && strcmp(known[i], name) != 0)
-            i++;
-        if (!known[i])
-            sandbox_raise(lua, "there is no option '%s' here", name);
-        lua_pop(lua, 1);
-    }
-}
-
-static bool option_ignore(lua_State *lua, int at)
-{
-    bool ignore = false;
-    const char *v;
-
-    if (!lua_istable(lua, at))
-        return false;
-    if (lua_getfield(lua, at, "on_error") != LUA_TNIL) {
-        v = lua_tostring(lua, -1);
-        ignore = v && !strcmp(v, "ignore");
-        if (!v || (!ignore && strcmp(v, "reject") != 0))
-            sandbox_raise(lua, "on_error is 'reject' or 'ignore'");
-    }
-    lua_pop(lua, 1);
-    return ignore;
-}
-
-/* Of the first state the hooks are noted; those of the others must be the same. */
-static void note(lua_State *lua, struct hook_state *st, struct lua_hook *hook, int function)
-{
-    struct lua_generation *g = st->gen;
-    size_t nth = 1, i = st->n_functions;
-
-    sandbox_where(lua, hook->file, &hook->line);
-    for (size_t k = 0; k < i; k++)
-        nth += !strcmp(g->hooks[k]->file, hook->file);
-    snprintf(hook->name, sizeof(hook->name), "%s#%zu", hook->file, nth);
-    hook->index = i;
-    if (i == g->n_hooks && st->first) {
-        g->hooks[i] = ARENA_NEW(g->arena, struct lua_hook);
-        *g->hooks[i] = *hook;
-        g->hooks[i]->pattern = arena_dup_str(g->arena, hook->pattern);
-        g->hooks[i]->zone = arena_dup_str(g->arena, hook->zone);
-        g->n_hooks++;
-    } else if (i >= g->n_hooks || g->hooks[i]->phase != hook->phase || g->hooks[i]->res != hook->res ||
-               g->hooks[i]->op != hook->op || g->hooks[i]->line != hook->line) {
-        sandbox_raise(lua, "a file must register the same hooks each time it is loaded");
-    }
-    lua_pushvalue(lua, function);
-    st->functions[st->n_functions++] = luaL_ref(lua, LUA_REGISTRYINDEX);
-}
-
-static int register_write(lua_State *lua, enum hook_phase phase)
-{
-    static const char *const options[] = {"priority", "timeout_ms", "on_error", NULL};
-    struct hook_state *st = loading(lua);
-    const char *resource = luaL_checkstring(lua, 1), *action = luaL_checkstring(lua, 2);
-    struct lua_hook hook = {.phase = phase, .res = engine_resource(st->gen->engine, resource), .pattern = {"", 0}};
-    int64_t longest = phase == PHASE_BEFORE ? BEFORE_US : LONG_US;
-
-    if (!hook.res)
-        sandbox_raise(lua, "there is no resource '%s' in the modules that are enabled", resource);
-    hook.op = !strcmp(action, "create")   ? OP_CREATE
-              : !strcmp(action, "update") ? OP_UPDATE
-              : !strcmp(action, "delete") ? OP_DELETE
-                                          : 0;
-    if (!hook.op)
-        sandbox_raise(lua, "the action is 'create', 'update' or 'delete'");
-    if (!lua_isfunction(lua, 3))
-        sandbox_raise(lua, "the third argument is the function that is called");
-    check_options(lua, 4, options);
-    hook.priority = (int)option_int(lua, 4, "priority", 0, -PRIORITY_MAX, PRIORITY_MAX);
-    hook.timeout_us = option_int(lua, 4, "timeout_ms", longest / 1000, 1, longest / 1000) * 1000;
-    hook.ignore = option_ignore(lua, 4);
-    note(lua, st, &hook, 3);
-    return 0;
-}
-
-static int register_before(lua_State *lua)
-{
-    return register_write(lua, PHASE_BEFORE);
-}
-
-static int register_after(lua_State *lua)
-{
-    return register_write(lua, PHASE_AFTER);
-}
-
-static int register_event(lua_State *lua)
-{
-    static const char *const options[] = {"timeout_ms", NULL};
-    struct hook_state *st = loading(lua);
-    const char *pattern = luaL_checkstring(lua, 1);
-    struct lua_hook hook = {.phase = PHASE_EVENT, .pattern = arena_dupz(st->arena, pattern)};
-    size_t n = strspn(pattern, "abcdefghijklmnopqrstuvwxyz0123456789_.");
-
-    if (!pattern[0] || (pattern[n] && (strcmp(pattern + n, "*") != 0 || (n && pattern[n - 1] != '.'))))
-        sandbox_raise(lua, "the first argument is the type of an event: 'parcel.created', 'parcel.*' or '*'");
-    if (!lua_isfunction(lua, 2))
-        sandbox_raise(lua, "the second argument is the function that is called");
-    check_options(lua, 3, options);
-    hook.timeout_us = option_int(lua, 3, "timeout_ms", LONG_US / 1000, 1, LONG_US / 1000) * 1000;
-    note(lua, st, &hook, 2);
-    return 0;
-}
-
-static int register_schedule(lua_State *lua)
-{
-    static const char *const options[] = {"timezone", "timeout_ms", NULL};
-    struct hook_state *st = loading(lua);
-    struct lua_hook hook = {.phase = PHASE_SCHEDULE, .pattern = arena_dupz(st->arena, luaL_checkstring(lua, 1))};
-    const char *problem;
-
-    if (!lua_isfunction(lua, 2))
-        sandbox_raise(lua, "the second argument is the function that is called");
-    check_options(lua, 3, options);
-    hook.timeout_us = option_int(lua, 3, "timeout_ms", LONG_US / 1000, 1, LONG_US / 1000) * 1000;
-    hook.zone = (wharf_str){"", 0};
-    if (lua_istable(lua, 3) && lua_getfield(lua, 3, "timezone") != LUA_TNIL)
-        hook.zone = arena_dupz(st->arena, luaL_checkstring(lua, -1));
-    problem = host_cron.problem(hook.pattern, hook.zone);
-    if (problem)
-        sandbox_raise(lua, "%s", problem);
-    note(lua, st, &hook, 2);
-    return 0;
-}
 
 /* ---- states ---- */
 
@@ -229,11 +61,6 @@ static bool load_files(struct hook_state *st, struct hook_problem *ret_problem)
 
 static struct hook_state *state_new(struct lua_generation *g, bool first, struct hook_problem *ret_problem)
 {
-    static const struct {
-        const char *path;
-        lua_CFunction fn;
-    } functions[] = {{"hook.before", register_before}, {"hook.after", register_after},
-        {"hook.on_event", register_event}, {"hook.schedule", register_schedule}};
     struct hook_state *st = calloc(1, sizeof(*st));
     struct sandbox_host host = hook_host;
     struct sandbox_config config = {.memory = STATE_MEMORY, .frozen = true, .host = &host, .user = st};
@@ -251,9 +78,7 @@ static struct hook_state *state_new(struct lua_generation *g, bool first, struct
         .instructions = LOAD_INSTRUCTIONS, .deadline_us = clock_monotonic_us() + LOAD_US};
     st->functions = calloc(HOOKS_MAX, sizeof(*st->functions));
     st->sb = st->functions && sandbox_prepare() ? sandbox_new(&config) : NULL;
-    good = st->sb && host_define(st);
-    for (size_t i = 0; good && i < sizeof(functions) / sizeof(functions[0]); i++)
-        good = sandbox_define(st->sb, functions[i].path, functions[i].fn);
+    good = st->sb && host_define(st) && register_define(st);
     if (good) {
         sandbox_files(st->sb, g->files, g->folder.n);
         good = load_files(st, ret_problem) && sandbox_freeze(st->sb);
@@ -305,6 +130,33 @@ static void add_to(struct arena *a, struct hook_list *list, struct lua_hook *hoo
     list->items[list->n++] = hook;
 }
 
+static struct hook_list *list_of(struct lua_generation *g, const struct lua_hook *h)
+{
+    switch (h->phase) {
+    case PHASE_BEFORE:
+        return &g->before[hook_place(g->engine, h->res, h->op)];
+    case PHASE_AFTER:
+        return &g->after[hook_place(g->engine, h->res, h->op)];
+    case PHASE_EVENT:
+        return &g->events;
+    case PHASE_SCHEDULE:
+        return &g->schedules;
+    case PHASE_ROUTE:
+        return &g->routes;
+    case PHASE_REQUEST:
+        return &g->requests;
+    case PHASE_RESPONSE:
+        break;
+    }
+    return &g->responses;
+}
+
+static void by_order(struct hook_list *list)
+{
+    if (list->n > 1)
+        qsort(list->items, list->n, sizeof(struct lua_hook *), by_priority);
+}
+
 static void sort_hooks(struct lua_generation *g)
 {
     size_t places = g->engine->n_resources * HOOK_OPS;
@@ -313,22 +165,17 @@ static void sort_hooks(struct lua_generation *g)
     g->after = ARENA_ARRAY(g->arena, struct hook_list, places + 1);
     for (size_t i = 0; i < g->n_hooks; i++) {
         struct lua_hook *h = g->hooks[i];
-        struct hook_list *list = h->phase == PHASE_EVENT ? &g->events
-                                 : h->phase == PHASE_SCHEDULE
-                                     ? &g->schedules
-                                     : &(h->phase == PHASE_BEFORE ? g->before
-                                                                  : g->after)[hook_place(g->engine, h->res, h->op)];
 
-        add_to(g->arena, list, h, g->n_hooks);
+        add_to(g->arena, list_of(g, h), h, g->n_hooks);
         if (g->engine->board)
             h->stats = board_hook(g->engine->board, h->name);
     }
     for (size_t i = 0; i < places; i++) {
-        if (g->before[i].n > 1)
-            qsort(g->before[i].items, g->before[i].n, sizeof(struct lua_hook *), by_priority);
-        if (g->after[i].n > 1)
-            qsort(g->after[i].items, g->after[i].n, sizeof(struct lua_hook *), by_priority);
+        by_order(&g->before[i]);
+        by_order(&g->after[i]);
     }
+    by_order(&g->requests);
+    by_order(&g->responses);
 }
 
 const struct lua_hook *generation_find(const struct lua_generation *g, wharf_str name)
@@ -367,6 +214,7 @@ struct lua_generation *generation_load(const struct engine *e, struct arena *a, 
         give_back(g, st);
     }
     sort_hooks(g);
+    routes_link(g);
     return g;
 }
 
@@ -418,11 +266,13 @@ bool generation_call(struct lua_generation *g, struct wharf_req *req, const stru
     st->hook = call->hook;
     st->http_calls = 0;
     st->deadline_us = started_us + call->hook->timeout_us;
-    sandbox_begin(st->sb, &(struct sandbox_limits){.instructions = CALL_INSTRUCTIONS, .deadline_us = st->deadline_us});
+    sandbox_begin(
+        st->sb, &(struct sandbox_limits){
+                    .instructions = CALL_INSTRUCTIONS, .deadline_us = st->deadline_us, .cpu_us = call->hook->cpu_us});
     good = sandbox_call(st->sb,
         &(struct sandbox_call){
             .ref = st->functions[call->hook->index], .arg = call->arg, .context = call->context, .keep = call->keep},
-        NULL, ret_kept, ret_error);
+        call->result, ret_kept, ret_error);
     give_back(g, st);
     if (call->hook->stats)
         board_hook_count(

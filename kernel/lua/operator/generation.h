@@ -15,17 +15,22 @@
 #include "resource/engine.h"
 
 enum { HOOKS_MAX = 1000, HOOK_OPS = 3 };
-enum hook_phase { PHASE_BEFORE, PHASE_AFTER, PHASE_EVENT, PHASE_SCHEDULE };
+enum hook_phase { PHASE_BEFORE, PHASE_AFTER, PHASE_EVENT, PHASE_SCHEDULE, PHASE_ROUTE, PHASE_REQUEST, PHASE_RESPONSE };
+
+struct hook_route; /* of a route: route.c */
 
 struct lua_hook {
     enum hook_phase phase;
     const struct resource *res; /* before, after */
     uint32_t op; /* the same: OP_CREATE … */
-    wharf_str pattern; /* of event types: "parcel.created", "parcel.*", "*"; of a schedule: its five fields */
+    wharf_str
+        pattern; /* of event types: "parcel.created", "parcel.*", "*"; of a schedule: its five fields; of a route: "GET /v1/x/…" */
     wharf_str zone; /* of a schedule; empty: UTC */
     int priority;
     bool ignore; /* before: a failure is logged, and the write goes on */
     int64_t timeout_us;
+    int64_t cpu_us; /* of the processor; 0: not counted */
+    struct hook_route *route; /* in the generation's arena, or NULL */
     char file[64]; /* "10-codes.lua" */
     int line;
     char name[80]; /* "10-codes.lua#1": its first one. What jobs know it by */
@@ -68,7 +73,9 @@ struct lua_generation {
     struct lua_hook *hooks[HOOKS_MAX];
     size_t n_hooks;
     struct hook_list *before, *after; /* [resource * HOOK_OPS + place of the op] */
-    struct hook_list events, schedules;
+    struct hook_list events, schedules, routes, requests, responses;
+    struct engine view; /* its own routes, for engine_route(); tree is NULL when there are none */
+    wharf_str openapi; /* the document with them; empty: the server's own */
     int64_t loaded_us; /* kernel clock */
     pthread_mutex_t lock;
     struct hook_state *free;
@@ -92,6 +99,7 @@ const struct lua_hook *generation_find(const struct lua_generation *g, wharf_str
 struct hook_call {
     const struct lua_hook *hook;
     wharf_str arg, context; /* JSON */
+    struct buf *result; /* JSON of what it returned, empty for nil; or NULL */
     const char *keep; /* see sandbox_call */
 };
 /* Runs a hook for a request. ret_kept may be NULL. False: ret_error tells; a state that could not be made is told there too. */

@@ -79,6 +79,10 @@ static enum sandbox_answer api_op(
         .idempotency_key = json_text_or(args, "idempotency_key", ""),
         .who = st->req->who};
 
+    if (!st->req->who)
+        return host_mistake(ret_text,
+            "{\"code\":\"op.unknown\",\"message\":\"a request without a key has no organization whose API could be "
+            "called\"}");
     if (st->req->tx_depth)
         return host_mistake(ret_text,
             "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API "
@@ -91,12 +95,23 @@ static enum sandbox_answer api_op(
     return inner_request(st->req, &call, ret_text) ? SANDBOX_GIVEN : SANDBOX_REFUSED;
 }
 
+/* Why this hook can't ask for anything outside now; or NULL. */
+static const char *outside_problem(const struct hook_state *st)
+{
+    if (!st->req)
+        return "this can't be done while the file is loaded";
+    if (st->hook->phase == PHASE_REQUEST || st->hook->phase == PHASE_RESPONSE)
+        return "request and response hooks have five milliseconds and can't wait for anything";
+    return NULL;
+}
+
 static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wharf_str *ret_text)
 {
     struct hook_state *st = arg;
     struct arena *a = st->req ? st->req->arena : st->arena;
     struct json_error bad;
     const struct wharf_json *args = json_parse(a, arena_dup_str(a, text), &bad);
+    const char *problem;
 
     *ret_text = str_z("");
     if (!args)
@@ -105,14 +120,14 @@ static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wha
         log_op(st, args);
         return SANDBOX_GIVEN;
     }
-    if (!st->req)
-        return host_mistake(
-            ret_text, "{\"code\":\"op.unknown\",\"message\":\"this can't be done while the file is loaded\"}");
-    if (!strcmp(name, "budget")) {
+    if (st->req && !strcmp(name, "budget")) {
         *ret_text = arena_printf(
             a, "{\"deadline_ms\":%lld}", (long long)((st->deadline_us - clock_monotonic_us()) / 1000));
         return SANDBOX_GIVEN;
     }
+    problem = outside_problem(st);
+    if (problem)
+        return host_mistake(ret_text, arena_printf(a, "{\"code\":\"op.unknown\",\"message\":\"%s\"}", problem).p);
     if (!strcmp(name, "http.request") || !strcmp(name, "http.all"))
         return http_op(st, !strcmp(name, "http.all"), args, ret_text);
     if (!strncmp(name, "api.", 4))
@@ -255,8 +270,11 @@ static int db_query(lua_State *lua)
     struct sql_arg *args;
     wharf_str rows;
 
-    if (!st->req || !st->req->thread)
-        sandbox_raise(lua, "the database can't be asked while the file is loaded");
+    problem = outside_problem(st);
+    if (!problem && !st->req->who)
+        problem = "a request without a key has no organization whose rows could be read";
+    if (problem)
+        sandbox_raise(lua, "wharf.db.query: %s", problem);
     if (n > PARAMS)
         sandbox_raise(lua, "a query has at most %d parameters", PARAMS);
     args = ARENA_ARRAY(st->req->arena, struct sql_arg, (size_t)n + 1);

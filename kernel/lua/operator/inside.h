@@ -29,7 +29,38 @@ wharf_str operator_context(struct wharf_req *req, const struct lua_hook *hook, w
 void operator_failed(struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e);
 /* Is the hook still due at this moment (microseconds)? Then the tick, as its argument. */
 bool schedule_tick(struct wharf_req *req, const struct lua_hook *hook, int64_t due_us, wharf_str *ret_arg);
+/* Refused by its author: 400 workflow.rejected. */
+wharf_status operator_rejected(struct wharf_req *req, const struct sandbox_error *e);
 /* {resource, action, id, location_id, old, input, new} */
 wharf_str operator_change(struct wharf_req *req, const struct write *w, wharf_str new_row);
+
+/* register.c: wharf.hook */
+bool register_define(struct hook_state *st);
+
+/* route.c */
+struct hook_route {
+    struct route route;
+    wharf_route declared;
+    const struct lua_hook *hook;
+    bool rows, named; /* location policies "row" and "body" */
+    bool list; /* page and limit are read, pagination is told */
+    const struct wharf_json *filters; /* name to type; or NULL */
+    const char *content_type; /* NULL: of what is returned */
+};
+struct route_wish {
+    const char *method, *path;
+    wharf_str options; /* JSON */
+    bool left_out; /* its module is not there */
+};
+extern const char *const route_options[];
+/* Checks; in the first state the route is made in the generation's arena. NULL, or what is wrong. */
+const char *route_read(struct hook_state *st, struct route_wish *wish, struct hook_route **ret_route);
+/* The routes of the generation can be found, and are in its document. */
+void routes_link(struct lua_generation *g);
+
+/* around.c: {Name: value} as lines of the answer. NULL, or what is wrong. */
+const char *operator_headers(struct wharf_req *req, const struct wharf_json *headers);
+/* "method", "path", "query", "headers", "remote_addr", "request_id" of a request. */
+void operator_shown(struct wharf_req *req, struct jw *w);
 
 #endif

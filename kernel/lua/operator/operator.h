@@ -32,6 +32,18 @@ void operator_release(struct wharf_req *req);
 /* A request inside of another one has the generation of that one. */
 void operator_share(const struct wharf_req *outer, struct wharf_req *inner);
 
+/* Where a request goes: the routes of the modules, then those of hooks (engine_route()). */
+enum route_result operator_find_route(struct wharf_req *req, wharf_str *ret_allow);
+/* Is it a hook's? Then it lives as long as the generation that the request holds. */
+bool operator_route_is(const struct route *r);
+
+/* Are there request or response hooks for this one? It holds its generation from here on. [loop] */
+bool operator_asks_request(struct wharf_req *req);
+bool operator_asks_response(struct wharf_req *req);
+/* Run them, on a worker thread; req->lines and req->remote_addr are set. Refusals are problems, headers are in req->added. */
+void operator_request(struct wharf_req *req);
+void operator_response(struct wharf_req *req);
+
 /* Has a write of this kind hooks? What answers by other ways than the pipeline asks first. [any] */
 bool operator_wants(const struct engine *e, const struct resource *res, uint32_t op);
 /* The before hooks, with the body checked, references looked at and (but on create) the old row locked. ret_changed: they changed w->body.

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "lua/sandbox/inside.h"
 #include "util/time.h"
@@ -33,6 +34,14 @@ _Noreturn void budget_end(lua_State *lua, enum sandbox_end end, const char *code
     budget_raise(lua);
 }
 
+int64_t budget_cpu_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
 static void look(lua_State *lua, struct sandbox *sb)
 {
     if (sb->dead)
@@ -40,7 +49,8 @@ static void look(lua_State *lua, struct sandbox *sb)
     if (sb->limits.instructions && sb->spent > sb->limits.instructions)
         budget_end(lua, SANDBOX_OVER, "workflow.budget_instructions",
             "the run took more instructions than it may; do less, or in several runs");
-    if (sb->limits.deadline_us && clock_monotonic_us() >= sb->limits.deadline_us)
+    if ((sb->limits.deadline_us && clock_monotonic_us() >= sb->limits.deadline_us) ||
+        (sb->limits.cpu_us && budget_cpu_us() - sb->cpu_us >= sb->limits.cpu_us))
         budget_end(lua, SANDBOX_OVER, "workflow.budget_time", "the run took more time than it may");
 }
 

@@ -60,6 +60,7 @@ void *sandbox_allocate(void *ud, void *p, size_t old_size, size_t size);
 
 /* ---- budget.c ---- */
 void budget_hook(lua_State *lua, lua_Debug *ar);
+int64_t budget_cpu_us(void); /* of this thread */
 void budget_watch(lua_State *thread); /* counts what this thread runs */
 void budget_spend(lua_State *lua, uint64_t instructions);
 /* After a protected call: raises again when the run is over. status as of lua_pcallk. */

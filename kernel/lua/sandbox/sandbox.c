@@ -37,14 +37,6 @@ bool sandbox_deterministic(const struct sandbox *sb)
     return sb->seeded;
 }
 
-static int64_t thread_cpu_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 /* ---- life ---- */
 
 static int open_all(lua_State *lua)
@@ -118,7 +110,7 @@ void sandbox_begin(struct sandbox *sb, const struct sandbox_limits *limits)
     sb->limits = *limits;
     sb->spent = 0;
     sb->dead = false;
-    sb->cpu_us = thread_cpu_us();
+    sb->cpu_us = budget_cpu_us();
     budget_watch(sb->lua);
 }
 

@@ -52,6 +52,7 @@ struct sandbox_limits {
     uint64_t instructions; /* counted by the thousand; 0: any number */
     int64_t
         deadline_us; /* clock_monotonic_us(); looked at each 1,000 instructions and after each call of the host; 0: none */
+    int64_t cpu_us; /* of the processor, looked at in the same places: what a busy machine can't take away; 0: any */
 };
 
 /* What stands in `wharf` beside the library of section 5. */

@@ -28,24 +28,30 @@ function M.delete(path, opts)
   return ask("api.delete", { path = path_of(path), idempotency_key = opts and opts.idempotency_key })
 end
 
+-- Pages by cursor; what is searched by relevance, and lists that know none (their answers tell no next_cursor), by number.
 function M.list(path, query, opts)
   local max = opts and opts.max or 1000
   if math.type(max) ~= "integer" or max < 1 or max > 10000 then host.raise("opts.max is 1 to 10000") end
-  local page, at, given, cursor, done = {}, 0, 0, nil, false
+  local page, at, given, done = {}, 0, 0, false
+  local q = {}
+  for k, v in pairs(query or {}) do q[k] = v end
+  q.limit = q.limit or 100
+  if not q.page and (q.order_by or not q.search) then q.cursor = "start" end
   return function()
     if given >= max then return nil end
     at = at + 1
     if at > #page then
       if done then return nil end
-      local q = {}
-      for k, v in pairs(query or {}) do q[k] = v end
-      q.limit = q.limit or 100
-      q.starting_after = cursor
       local data, err, meta = M.get(path, q)
       if err then host.raise(string.format("%s: %s (%s)", path, err.message, err.code)) end
+      local told = meta.pagination
       page, at = data, 1
-      done = not (meta.pagination and meta.pagination.has_more) or #page == 0
-      cursor = #page > 0 and page[#page].id or nil
+      done = not (told and told.has_more) or #page == 0
+      if told and type(told.next_cursor) == "string" then
+        q.cursor = told.next_cursor
+      else
+        q.page, q.cursor = (told and math.tointeger(told.page) or 1) + 1, nil
+      end
       if #page == 0 then return nil end
     end
     given = given + 1

@@ -1,0 +1,345 @@
+"""Operators' own routes, and what runs around every request (spec 08 section 9, docs/lua-hooks.md): wharf.hook.route, request, response."""
+import json
+import os
+import re
+import socket
+import threading
+
+import jsonschema
+import pytest
+
+from test_lua_hooks import HOOKS, Folder, lines, place, system_of, until  # noqa: F401  (place is a fixture)
+from wharf import Client, Server, make_location
+
+
+@pytest.fixture(scope="module")
+def server(place):
+    s = Server("--modules", "org,locations,contacts", "--set", f"lua_hooks.dir={place}", "--set", "workers=2")
+    yield s
+    s.stop()
+
+
+@pytest.fixture(scope="module")
+def system(server, org):
+    return system_of(server, org)
+
+
+@pytest.fixture
+def hooks(place, server, system):
+    f = Folder(place, server)
+    f.system = system
+    return f
+
+
+def raw(client, method, path, body=None, key=True, **headers):
+    """Answers that have no envelope."""
+    h = {"SVC-API-KEY": client.key} if key else {}
+    r = client.http.request(method, client.server.base + path, data=body, headers={**h, **headers}, timeout=30)
+    return r
+
+
+ROUTES = """
+wharf.hook.route("GET", "/v1/x/docks/:dock", { scope = "locations:read", location = "none", summary = "One dock", response = { type = "object", required = { "dock" } } },
+  function(request, ctx)
+    return { dock = request.params.dock, method = request.method, path = request.path, color = request.query.color, agent = request.headers["user-agent"] ~= nil,
+      secret = request.headers["svc-api-key"] or "none", key = request.key.id, address = request.remote_addr, organization = ctx.organization_id, body = request.body }
+  end)
+wharf.hook.route("POST", "/v1/x/docks", { scope = "locations:write", location = "none", body = { type = "object", required = { "name" }, properties = { name = { type = "string", maxLength = 5 } } } },
+  function(request)
+    if request.json.name == "no" then wharf.reject("dock_taken", "There is one", "name") end
+    if request.json.name == "err" then error({ code = "dock_wet", message = "It is under water", status = 409 }) end
+    if request.json.name == "void" then return nil end
+    return { status = 201, headers = { ["X-Dock"] = "1" }, body = { made = request.json.name } }
+  end)
+wharf.hook.route("PUT", "/v1/x/docks/:dock/file", { scope = "any", location = "none", raw = true, content_type = "text/csv; charset=utf-8", max_body = 1000 },
+  function(request) return { status = 202, body = request.params.dock .. "," .. #request.body .. "\\n" } end)
+wharf.hook.route("DELETE", "/v1/x/docks/:dock", { scope = "locations:write", location = "none" }, function() end)
+wharf.hook.route("GET", "/v1/x/open", { scope = "public", location = "none" }, function(request, ctx)
+  local _, api = pcall(wharf.api.get, "/v1/contacts")
+  local _, db = pcall(wharf.db.query, "SELECT 1")
+  return { key = request.key == nil, organization = ctx.organization_id == nil, api = api, db = db }
+end)
+"""
+
+
+def test_what_a_route_is_shown_and_answers(hooks, client, org):
+    hooks.load({"10-docks.lua": ROUTES})
+    seen = client.get("/v1/x/docks/north?color=red&color=blue").data
+    assert seen == {"dock": "north", "method": "GET", "path": "/v1/x/docks/north", "color": "blue", "agent": True, "secret": "none", "key": seen["key"],
+                    "address": "127.0.0.1", "organization": org.id, "body": ""}
+    assert client.request("HEAD", "/v1/x/docks/north", expect=200)
+    r = raw(client, "POST", "/v1/x/docks", b'{"name": "north"}', **{"Content-Type": "application/json"})
+    assert (r.status_code, r.json(), r.headers["X-Dock"], r.headers["Content-Type"]) == (201, {"made": "north"}, "1", "application/json; charset=utf-8")
+    assert client.post("/v1/x/docks", {"name": "void"}).status == 204
+    assert client.delete("/v1/x/docks/north", expect=204)
+    r = raw(client, "PUT", "/v1/x/docks/north/file", b"a;b;c", **{"Content-Type": "text/plain"})
+    assert (r.status_code, r.text, r.headers["Content-Type"]) == (202, "north,5\n", "text/csv; charset=utf-8")
+    assert raw(client, "PUT", "/v1/x/docks/north/file", b"a" * 1001).status_code == 413
+    seen = raw(client, "GET", "/v1/x/open", key=False).json()["data"]
+    assert seen["key"] and seen["organization"] and "has no organization" in seen["api"] and "has no organization" in seen["db"], seen
+
+
+def test_what_is_refused_before_the_function_runs(hooks, client, org):
+    hooks.load({"10-docks.lua": ROUTES})
+    client.refused("POST", "/v1/x/docks", 400, "validation.failed", ["name"], {})
+    client.refused("POST", "/v1/x/docks", 400, "validation.failed", ["name"], {"name": "too long"})
+    client.refused("POST", "/v1/x/docks", 400, "body.malformed", None, data=b"[", headers={"Content-Type": "application/json"})
+    client.refused("POST", "/v1/x/docks", 400, "param.invalid", ["Idempotency-Key"], {"name": "a"}, headers={"Idempotency-Key": "k1"})
+    client.refused("DELETE", "/v1/x/docks", 405, "method.not_allowed", None)
+    client.refused("GET", "/v1/x/nothing", 404, "route.not_found", None)
+    client.refused("GET", "/v1/x/docks/a/b/c", 404, "route.not_found", None)
+    client.refused("GET", "/v1/x/docks/a", 401, "api_key.missing", None, key=False)
+    reader = org.client("locations:read")
+    assert reader.get("/v1/x/docks/a").data["dock"] == "a"
+    reader.refused("POST", "/v1/x/docks", 403, "scope_access", ["locations:write"], {"name": "a"})
+    r = client.refused("POST", "/v1/x/docks", 400, "workflow.rejected", ["name", "custom.dock_taken"], {"name": "no"})
+    assert r.message == "There is one"
+    client.refused("POST", "/v1/x/docks", 400, "workflow.rejected", ["custom.dock_wet"], {"name": "err"})
+
+
+def test_routes_are_in_the_document_and_the_logs(hooks, client, server):
+    hooks.load({})
+    plain = server.http.get(server.base + "/v1/openapi.json").json()
+    hooks.load({"10-docks.lua": ROUTES, "20-list.lua": LISTS})
+    document = server.http.get(server.base + "/v1/openapi.json").json()
+    assert set(document["paths"]) - set(plain["paths"]) == {"/v1/x/docks/{dock}", "/v1/x/docks", "/v1/x/docks/{dock}/file", "/v1/x/open", "/v1/x/people", "/v1/x/here"}
+    assert {k: v for k, v in document["paths"].items() if not k.startswith("/v1/x/")} == plain["paths"]
+    get = document["paths"]["/v1/x/docks/{dock}"]["get"]
+    assert (get["summary"], get["x-scope"], get["x-location-policy"]) == ("One dock", "locations:read", "none") and "Needs the scope `locations:read`" in get["description"]
+    assert document["paths"]["/v1/x/docks"]["post"]["requestBody"]["content"]["application/json"]["schema"]["required"] == ["name"]
+    assert document["paths"]["/v1/x/open"]["get"]["security"] == []
+    assert {p["name"] for p in document["paths"]["/v1/x/people"]["get"]["parameters"]} == {"page", "limit", "name", "size", "since"}
+    body = client.get("/v1/x/docks/a").body
+    jsonschema.Draft202012Validator(get["responses"]["200"]["content"]["application/json"]["schema"], resolver=jsonschema.RefResolver("", document)).validate(body)
+    until(lambda: '"/v1/x/docks/:dock"' in (server.folder / "access.log").read_text() if (server.folder / "access.log").exists() else True, "the route is not in the access log")
+    text = server.http.get(server.admin + "/metrics").text
+    assert 'http_requests_total{route="/v1/x/docks/:dock",method="GET",status="2xx",module="lua-hooks"}' in text
+    told = hooks.system.get(HOOKS).data["hooks"]
+    assert [(h["phase"], h["pattern"]) for h in told][:2] == [("route", "GET /v1/x/docks/:dock"), ("route", "POST /v1/x/docks")] and told[0]["calls"] >= 1
+    hooks.load({})
+    assert server.http.get(server.base + "/v1/openapi.json").json() == plain
+    client.refused("GET", "/v1/x/docks/a", 404, "route.not_found", None)
+
+
+LISTS = """
+local rows = {}
+for i = 1, 25 do rows[i] = { id = "p" .. i, name = i % 2 == 0 and "even" or "odd", size = i, since = wharf.time.iso(i * 86400) } end
+wharf.hook.route("GET", "/v1/x/people", { scope = "contacts:read", location = "none", list = true, filters = { name = "string", size = "number", since = "date" } },
+  function(request, ctx)
+    local found = wharf.table.filter(rows, function(r) return wharf.filter.match(ctx.filters, r) end)
+    return { table.unpack(found, ctx.page.offset + 1, math.min(#found, ctx.page.offset + ctx.page.take)) }
+  end)
+wharf.hook.route("GET", "/v1/x/here", { scope = "locations:read", location = "row", list = true }, function(request, ctx)
+  local list = wharf.json.array {}
+  for l in wharf.api.list("/v1/locations", { limit = 2 }) do list[#list + 1] = { location_id = l.id, name = l.name } end
+  for _, r in ipairs(wharf.db.query("SELECT id, name FROM locations.location WHERE deleted_at IS NULL ORDER BY id")) do list[#list + 1] = { location_id = r.id, name = r.name .. "!" } end
+  return list
+end)
+"""
+
+
+def test_lists_have_pages_and_filters(hooks, client):
+    hooks.load({"20-list.lua": LISTS})
+    def ids(query):
+        a = client.get("/v1/x/people" + query)
+        return [int(r["id"][1:]) for r in a.data], a.pagination
+    assert ids("") == (list(range(1, 21)), {"page": 1, "limit": 20, "has_more": True})
+    assert ids("?page=2") == (list(range(21, 26)), {"page": 2, "limit": 20, "has_more": False})
+    assert ids("?name=even&limit=3&page=2") == ([8, 10, 12], {"page": 2, "limit": 3, "has_more": True})
+    assert ids("?size[gte]=23&name=odd")[0] == [23, 25] and ids("?size=3,7")[0] == [3, 7] and ids("?size[!in]=1,2&size[lt]=5")[0] == [3, 4]
+    assert ids("?since[gt]=1970-01-25T00:00:00Z")[0] == [25]
+    for wrong, name in (("size=big", "size"), ("size[near]=1", "size"), ("since=yesterday", "since"), ("name=", "name"), ("size=1,", "size"), ("page=0", "page"), ("limit=1001", "limit")):
+        client.refused("GET", f"/v1/x/people?{wrong}", 400, "param.invalid", [name])
+
+
+def test_locations_of_routes(hooks, client, org):
+    mine, other = make_location(client, name="Mine")["id"], make_location(client, name="Other")["id"]
+    hooks.load({"20-list.lua": LISTS, "30-one.lua": """
+wharf.hook.route("GET", "/v1/x/row/:id", { scope = "locations:read", location = "row" }, function(request, ctx)
+  return { location_id = request.params.id, reach = ctx.locations and #ctx.locations or "all" }
+end)
+wharf.hook.route("POST", "/v1/x/say", { scope = "locations:write", location = "body" }, function(request, ctx) return { at = ctx.location_id } end)
+wharf.hook.route("GET", "/v1/x/say", { scope = "locations:read", location = "body" }, function(request, ctx) return { at = ctx.location_id } end)
+"""})
+    few = org.client(locations=[mine])
+    assert {r["name"] for r in few.get("/v1/x/here").data} == {"Mine", "Mine!"}
+    assert {r["name"] for r in client.get("/v1/x/here?limit=all").data} >= {"Mine", "Mine!", "Other", "Other!"}
+    assert few.get(f"/v1/x/row/{mine}").data["reach"] == 1 and client.get(f"/v1/x/row/{other}").data["reach"] == "all"
+    few.refused("GET", f"/v1/x/row/{other}", 403, "location_access", [other])
+    assert few.post("/v1/x/say", {"location_id": mine}, expect=200).data == {"at": mine} and few.get(f"/v1/x/say?location_id={mine}").data == {"at": mine}
+    few.refused("POST", "/v1/x/say", 403, "location_access", [other], {"location_id": other})
+    client.refused("POST", "/v1/x/say", 400, "validation.failed", ["location_id"], {"location_id": "loc_0000000000000000000000"})
+    client.refused("POST", "/v1/x/say", 400, "validation.failed", ["location_id"], {})
+
+
+def test_a_route_that_breaks(hooks, client, server):
+    hooks.load({"10-bad.lua": """
+local answers = { error = function() local t = nil return t.x end, status = { status = 99 }, header = { status = 200, headers = { ["Set-Cookie"] = "a=b" } },
+  line = { status = 200, headers = { ["X-A"] = "a\\nb" } } }
+wharf.hook.route("GET", "/v1/x/bad/:how", { scope = "any", location = "none", timeout_ms = 200 }, function(request)
+  if request.params.how == "loop" then while true do pcall(error) end end
+  local a = answers[request.params.how]
+  return type(a) == "function" and a() or a
+end)
+wharf.hook.route("GET", "/v1/x/rows", { scope = "any", location = "none", list = true }, function() return { a = 1 } end)
+"""})
+    r = client.refused("GET", "/v1/x/bad/error", 500, "internal", None)
+    assert r.headers["Request-Id"] in r.message and "10-bad" not in r.message
+    until(lambda: any("10-bad.lua:2: attempt to index a nil value" in m for m in lines(server, "lua.hook_failed")), "the place is not in the log")
+    client.refused("GET", "/v1/x/bad/loop", 504, "timeout", None)
+    for how, says in (("bad/status", "200 to 599"), ("bad/header", "Set-Cookie is the server's own"), ("bad/line", "printable"), ("rows", "an array of rows")):
+        client.refused("GET", "/v1/x/" + how, 500, "internal", None)
+        until(lambda: any(says in m for m in lines(server, "lua.hook_failed")), says)
+
+
+REFUSED = [
+    ("route('GET', '/v1/contacts2', {scope = 'any', location = 'none'}, print)", "begins with /v1/x/"),
+    ("route('GET', '/v1/x/A', {scope = 'any', location = 'none'}, print)", "segments"),
+    ("route('GET', '/v1/x/:a/:b/:c/:d/:e', {scope = 'any', location = 'none'}, print)", "at most four"),
+    ("route('PATCH', '/v1/x/a', {scope = 'any', location = 'none'}, print)", "GET, POST, PUT or DELETE"),
+    ("route('GET', '/v1/x/a', {location = 'none'}, print)", "scope is"),
+    ("route('GET', '/v1/x/a', {scope = 'parsels:read', location = 'none'}, print)", "no such scope"),
+    ("route('GET', '/v1/x/a', {scope = 'any'}, print)", "location is"),
+    ("route('GET', '/v1/x/a', {scope = 'public', location = 'row'}, print)", "public route"),
+    ("route('GET', '/v1/x/a', {scope = 'any', location = 'none', tags = 1}, print)", "no option 'tags'"),
+    ("route('GET', '/v1/x/a', {scope = 'any', location = 'none', filters = {a = 'color'}}, print)", "filters are"),
+    ("route('GET', '/v1/x/a', {scope = 'any', location = 'none', body = {type = 'object'}}, print)", "has no body"),
+    ("route('POST', '/v1/x/a', {scope = 'any', location = 'none', body = {type = 'thing'}}, print)", "body, at"),
+    ("route('GET', '/v1/x/a', {scope = 'any', location = 'none', timeout_ms = 30001}, print)", "timeout_ms is"),
+    ("route('GET', '/v1/x/a', {scope = 'any', location = 'none'})", "fourth argument"),
+    ("route('GET', '/v1/x/seen/:other', {scope = 'any', location = 'none'}, print)", "10-a.lua:1 registers this route already"),
+    ("request()", "first argument"),
+    ("request(print, {timeout_ms = 6})", "timeout_ms is"),
+    ("response(print, {on_error = 'no'})", "on_error is"),
+]
+
+
+def test_registrations_that_are_refused(hooks, client):
+    """All in one folder: each is told at its line, and one that nobody catches refuses the folder."""
+    first = "wharf.hook.route('GET', '/v1/x/seen/:which', {scope = 'any', location = 'none'}, function() return SEEN end)\n"
+    told = hooks.load({"10-a.lua": first + "SEEN = {}\nlocal function see(f, ...) local ok, err = pcall(f, ...) SEEN[#SEEN + 1] = ok and 'it went' or err end\n"
+                       + "\n".join(re.sub(r"^(\w+)\((.*)\)$", lambda m: f"see(wharf.hook.{m[1]}{', ' + m[2] if m[2] else ''})", text) for text, _ in REFUSED)})
+    assert len(told["hooks"]) == 1
+    for (text, says), seen in zip(REFUSED, client.get("/v1/x/seen/all").data, strict=True):
+        assert says in seen and seen.startswith("10-a.lua:"), (text, seen)
+    told = hooks.load({"10-a.lua": "\n" + first + "wharf.hook.request()"}, good=False)
+    assert told["last_error"]["file"] == "10-a.lua" and told["last_error"]["line"] == 3, told["last_error"]
+    assert len(told["hooks"]) == 1
+
+
+def test_a_route_of_a_module_that_is_not_there(hooks, client):
+    told = hooks.load({"10-a.lua": "wharf.hook.route('GET', '/v1/x/a', {scope = 'any', location = 'none', module = 'parcels'}, print)\n"
+                                   "wharf.hook.route('GET', '/v1/x/b', {scope = 'any', location = 'none', module = 'contacts'}, function() return 1 end)"})
+    assert [h["pattern"] for h in told["hooks"]] == ["GET /v1/x/b"]
+    client.refused("GET", "/v1/x/a", 404, "route.not_found", None)
+    assert client.get("/v1/x/b").data == 1
+
+
+AROUND = """
+wharf.hook.request(function(request, ctx)
+  if request.headers["x-robot"] == "yes" then wharf.reject("robots", "Robots use the batch interface") end
+  if request.query.slow then while true do end end
+  if request.query.broken then error("broken") end
+  if request.query.ask then wharf.api.get("/v1/contacts") end
+  return { headers = { ["X-Seen"] = request.method .. " " .. request.path .. " " .. (request.remote_addr or "-") .. " " .. (request.headers["svc-api-key"] or "no key") } }
+end)
+wharf.hook.response(function(answer, ctx)
+  if answer.query.hide then wharf.reject("hidden", "This is not shown") end
+  if answer.query.late then error("late") end
+  return { headers = { ["X-Told"] = answer.status .. " " .. (answer.code or "-") .. " " .. (answer.route or "-") .. " " .. (ctx.organization_id and "org" or "none") } }
+end)
+"""
+
+
+def test_what_runs_around_every_request(hooks, client, server):
+    hooks.load({"10-around.lua": AROUND})
+    r = client.get("/v1/contacts?limit=1")  # answered by the event loop
+    assert r.headers["X-Seen"] == "GET /v1/contacts 127.0.0.1 no key" and r.headers["X-Told"] == "200 - /v1/contacts org"
+    r = client.post("/v1/contacts", {"name": "A"}, expect=201)  # by a thread
+    assert r.headers["X-Seen"].startswith("POST /v1/contacts ") and r.headers["X-Told"] == "201 - /v1/contacts org"
+    r = client.refused("GET", "/v1/nothing", 404, "route.not_found", None)
+    assert r.headers["X-Told"] == "404 route.not_found - none" and r.headers["X-Seen"].startswith("GET /v1/nothing")
+    r = client.refused("GET", "/v1/contacts", 401, "api_key.missing", None, key=False)
+    assert r.headers["X-Told"] == "401 api_key.missing /v1/contacts none"
+    r = client.refused("GET", "/v1/contacts", 400, "workflow.rejected", ["custom.robots"], headers={"X-Robot": "yes"})
+    assert r.message == "Robots use the batch interface" and r.headers["X-Told"] == "400 workflow.rejected - none"
+    tag = client.get("/v1/contacts?limit=1").headers["ETag"]
+    assert client.request("GET", "/v1/contacts?limit=1", expect=304, headers={"If-None-Match": tag}).headers["X-Told"] == "200 - /v1/contacts org"
+    assert "X-Seen" not in server.http.get(server.base + "/livez").headers and "X-Told" not in server.http.get(server.admin + "/metrics").headers
+    assert client.request("OPTIONS", "/v1/contacts", expect=204, check=False).headers["X-Told"].startswith("204")
+    assert hooks.load({})["hooks"] == [] and "X-Seen" not in client.get("/v1/contacts?limit=1").headers
+
+
+def test_response_hooks_refuse_reads_only(hooks, client, server):
+    hooks.load({"10-around.lua": AROUND})
+    client.refused("GET", "/v1/contacts?hide=1", 400, "workflow.rejected", ["custom.hidden"])
+    client.refused("GET", "/v1/contacts?late=1", 400, "workflow.hook_failed", [])
+    assert client.post("/v1/contacts?hide=1", {"name": "Kept"}, expect=201).data["name"] == "Kept"
+    client.refused("GET", "/v1/contacts/ctct_0000000000000000000000?hide=1", 404, "not_found", None)
+    until(lambda: any("This is not shown" in m for m in lines(server, "lua.hook_failed")), "the refusal of a write is not in the log")
+    hooks.load({"10-around.lua": "wharf.hook.response(function() return { headers = { Server = 'x' } } end, { on_error = 'ignore' })"})
+    client.get("/v1/contacts?limit=1")
+    until(lambda: any("the header Server is the server's own" in m for m in lines(server, "lua.hook_failed")), "a wrong header is not in the log")
+
+
+def test_request_hooks_that_break(hooks, client, server):
+    hooks.load({"10-around.lua": AROUND})
+    client.refused("GET", "/v1/contacts?broken=1", 400, "workflow.hook_failed", [])
+    client.refused("GET", "/v1/contacts?slow=1", 400, "workflow.hook_failed", [])
+    until(lambda: any("10-around.lua:4" in m and "workflow.budget_time" in m for m in lines(server, "lua.hook_failed")), "the limit is not in the log")
+    client.refused("GET", "/v1/contacts?ask=1", 400, "workflow.hook_failed", [])
+    until(lambda: any("can't wait for anything" in m for m in lines(server, "lua.hook_failed")), "what it may not do is not in the log")
+    hooks.load({"10-around.lua": "wharf.hook.request(function() error('no') end, { on_error = 'ignore' })\n"
+                                 "wharf.hook.request(function() return { headers = { ['X-Order'] = 'second' } } end, { priority = 2 })\n"
+                                 "wharf.hook.request(function() return { headers = { ['X-Order'] = 'first', ['X-Other'] = 1 } } end, { priority = 1 })"})
+    r = client.get("/v1/contacts?limit=1")
+    assert (r.headers["X-Order"], r.headers["X-Other"]) == ("second", "1")
+
+
+def test_bodies_that_are_refused_while_they_come(hooks, client, server):
+    """The answer of a body that is too large, and of one whose sender waits to be asked for it."""
+    hooks.load({"10-around.lua": AROUND})
+    host, port = server.base[7:].split(":")
+    head = f"POST /v1/contacts HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: {client.key}\r\nContent-Type: application/json\r\n"
+    status, headers, _ = client.raw((head + "Expect: 100-continue\r\nX-Robot: yes\r\nContent-Length: 20\r\n\r\n").encode())
+    assert status == 400 and headers["X-Told"].startswith("400 workflow.rejected")
+    status, _, body = client.raw_upload((head + f"X-Robot: yes\r\nContent-Length: {1 << 20}\r\n\r\n").encode(), [b" " * 65536] * 16)
+    assert status == 400 and json.loads(body)["code"] == "workflow.rejected"
+    with socket.create_connection((host, int(port))) as s:  # gone before the hooks are done
+        s.sendall((head + "Content-Length: 5\r\n\r\n").encode())
+    assert client.post("/v1/contacts", {"name": "B"}, expect=201)
+
+
+def test_no_request_sees_two_generations(hooks, client, server, org):
+    """The request hook, the route or before hook, and the response hook are of one folder, while it changes under load."""
+    def files(letter):
+        return {"10.lua": f"wharf.hook.request(function() return {{ headers = {{ ['X-A'] = '{letter}' }} }} end)\n"
+                          f"wharf.hook.before('contact', 'create', function(c) c.input.name = '{letter}' end)\n"
+                          f"wharf.hook.route('GET', '/v1/x/letter', {{ scope = 'any', location = 'none' }}, function() return '{letter}' end)\n"
+                          f"wharf.hook.response(function() return {{ headers = {{ ['X-B'] = '{letter}' }} }} end)"}
+    def load(letter):  # in one step: what is seen half written would be a generation too
+        (hooks.path / ".new").write_text(files(letter)["10.lua"])
+        os.replace(hooks.path / ".new", hooks.path / "10.lua")
+        assert hooks.system.post(HOOKS + "/reload", {}, expect=200).data["last_error"] is None
+    hooks.load(files("a"))
+    seen, wrong, stop = set(), [], threading.Event()
+
+    def ask():
+        mine = Client(server, org.key())
+        while not stop.is_set():
+            r = mine.request("POST", "/v1/contacts", {"name": "-"}, check=False)
+            letters = {r.headers.get("X-A"), r.headers.get("X-B"), r.data["name"] if r.status == 201 else repr(r)}
+            r = mine.request("GET", "/v1/x/letter", check=False)
+            more = {r.headers.get("X-A"), r.headers.get("X-B"), r.data if r.status == 200 else repr(r)}
+            (wrong if len(letters) > 1 or len(more) > 1 else []).append((letters, more))
+            seen.update(letters | more)
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for letter in "bcd":
+        load(letter)
+    stop.set()
+    for t in threads:
+        t.join()
+    assert not wrong, wrong[:3]
+    assert seen == set("abcd") or seen == set("bcd"), seen
