@@ -20,6 +20,7 @@ struct db_conn {
     int64_t retry_after_us; /* no new attempt to connect before */
     bool open; /* a transaction was begun and not ended: it must not go on on another connection */
     bool counted; /* as busy (meter.h) */
+    unsigned epoch;
     struct statement_set known;
 };
 
@@ -184,6 +185,7 @@ static bool connect_now(struct db_conn *c)
         c->retry_after_us = clock_monotonic_us() + 50000;
         return false;
     }
+    c->epoch++;
     PQsetNoticeReceiver(c->pg, notices_to_debug_log, NULL);
     snprintf(setup, sizeof(setup),
         "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET statement_timeout=%lld; SET lock_timeout=5000",
@@ -215,6 +217,11 @@ bool db_ready(struct db_conn *c)
         nanosleep(&nap, NULL);
     }
     return true;
+}
+
+unsigned db_epoch(const struct db_conn *c)
+{
+    return c->epoch;
 }
 
 bool db_in_transaction(const struct db_conn *c)

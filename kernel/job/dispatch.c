@@ -241,6 +241,11 @@ static bool take_turn(struct runner *r, struct job_list *list, bool woken, const
         return false;
     if (poll && !poll_clock(r, now))
         return false;
+    if (db_epoch(r->db) != r->epoch) {
+        freed = true;
+        if (!queue_reconcile(r))
+            return false;
+    }
     for (size_t i = 0; i < CREWS; i++) {
         struct crew *crew = &r->crews[i];
 

@@ -242,7 +242,9 @@ static void execute(struct executor *x, struct leased *j)
         .guard = p->own_transactions ? check_fence : NULL,
         .progress = note_progress,
         .stop = told_to_stop};
-    if (j->cancel_first) {
+    if (atomic_load(&j->lost)) {
+        j->outcome = OUT_LOST;
+    } else if (j->cancel_first) {
         j->outcome = OUT_CANCELED;
     } else if (prepare(x, &run, &req)) {
         crumb_enter(x->ctx.crumb, run.job.plugin, run.job.doing, req.request_id, req.deadline_us);

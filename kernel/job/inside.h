@@ -102,6 +102,7 @@ struct runner {
     int64_t drain_until_us;
     /* the dispatcher's own */
     bool registered, planned;
+    unsigned epoch; /* of the connection by which it was last made sure who holds what */
     wharf_str queues, crash_limits; /* PostgreSQL arrays, one element per kind of job of all crews */
     int64_t next_beat_us, next_sweep_us, next_watch_us, next_poll_us, next_metrics_us;
     bool swept;
@@ -116,6 +117,8 @@ bool queue_beat(struct runner *r); /* the lease */
 bool queue_watch(struct runner *r); /* progress and cancellations of what runs */
 bool queue_lease(struct runner *r, struct crew *crew, size_t want, struct job_list *ret);
 bool queue_settle(struct runner *r, const struct job_list *list);
+/* After the connection was lost: what the rows say is made what this worker holds, or the other way round. */
+bool queue_reconcile(struct runner *r);
 bool queue_fire(struct runner *r);
 bool queue_next(struct runner *r, int64_t *ret_wait_us); /* until something is due by time; a day when nothing is */
 bool queue_metrics(struct runner *r);

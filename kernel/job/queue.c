@@ -270,6 +270,74 @@ static struct leased *read_leased(const struct runner *r, const PGresult *result
     return j;
 }
 
+/* ---- who holds what, after the connection was lost ---- */
+
+static void put_held(struct jw *w, const struct leased *j)
+{
+    jw_open(w, NULL, '{');
+    jw_str(w, "o", j->organization);
+    jw_int(w, "id", j->id);
+    jw_int(w, "f", j->fence);
+    jw_close(w, '}');
+}
+
+/* Everything that was leased and is not settled. */
+static void put_all_held(struct runner *r, struct buf *b)
+{
+    struct jw w;
+
+    jw_init(&w, b);
+    jw_open(&w, NULL, '[');
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->n_executors; i++) {
+        if (r->executors[i].job)
+            put_held(&w, r->executors[i].job);
+    }
+    for (size_t i = 0; i < CREWS; i++) {
+        for (const struct leased *j = r->crews[i].waiting.n ? r->crews[i].waiting.first : NULL; j; j = j->next)
+            put_held(&w, j);
+    }
+    for (const struct leased *j = r->finished.n ? r->finished.first : NULL; j; j = j->next)
+        put_held(&w, j);
+    pthread_mutex_unlock(&r->lock);
+    jw_close(&w, ']');
+}
+
+static void mark_lost(struct runner *r, int64_t id)
+{
+    pthread_mutex_lock(&r->lock);
+    for (size_t i = 0; i < r->n_executors; i++) {
+        if (r->executors[i].job && r->executors[i].job->id == id)
+            atomic_store(&r->executors[i].job->lost, 1);
+    }
+    for (size_t i = 0; i < CREWS; i++) {
+        for (struct leased *j = r->crews[i].waiting.n ? r->crews[i].waiting.first : NULL; j; j = j->next) {
+            if (j->id == id)
+                atomic_store(&j->lost, 1);
+        }
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+bool queue_reconcile(struct runner *r)
+{
+    struct sql_arg args[2] = {text(r->worker), {NULL, 0}};
+    PGresult *result;
+    struct buf held;
+
+    buf_init(&held, 1 << 20);
+    put_all_held(r, &held);
+    args[1] = (struct sql_arg){held.p, held.n};
+    result = ask(r, "SELECT wharf.job_reconcile($1, $2::json)", args, 2);
+    for (int i = 0; result && i < PQntuples(result); i++)
+        mark_lost(r, number(result, i, 0));
+    if (result)
+        r->epoch = db_epoch(r->db); /* the one it was said on */
+    PQclear(result);
+    buf_done(&held);
+    return result != NULL;
+}
+
 bool queue_lease(struct runner *r, struct crew *crew, size_t want, struct job_list *ret)
 {
     char most[24];
@@ -287,6 +355,10 @@ bool queue_lease(struct runner *r, struct crew *crew, size_t want, struct job_li
         mark_running(r, true, NULL);
     if (!result)
         return false;
+    if (db_epoch(r->db) != r->epoch) { /* it was asked a second time: first it is made sure who holds what */
+        PQclear(result);
+        return false;
+    }
     for (int i = 0; i < PQntuples(result); i++) {
         struct leased *j = read_leased(r, result, i);
 

@@ -387,6 +387,28 @@ def test_a_worker_that_stood_still_lost_its_lease(server, org):
     assert len(effects(org, "end")) == 1
 
 
+DISPATCHERS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%%wharf.job\\_%%' AND pid <> pg_backend_pid()"
+
+
+def test_a_lease_whose_answer_was_lost(server, org):
+    """The row says that a living worker runs it, which knows nothing of it: by a lost answer, or an end that a crash of the database took back."""
+    ask(org, "count", value=1, delay_ms=3600_000)
+    org.server.sql("UPDATE wharf.job SET state = 'running', fence = fence + 1, worker = (SELECT id FROM wharf.job_worker WHERE NOT lost LIMIT 1) WHERE organization_id = %s", org.id)
+    server.sql(DISPATCHERS)
+    idle(org)
+    assert [e[2] for e in effects(org)] == [1] and past(org) == []
+
+
+def test_a_lease_that_a_crash_of_the_database_took_back(server, org):
+    """It is leased a second time, maybe by the same worker, while the first run goes on: that one's work is refused from then on."""
+    ask(org, "in_pieces", value=2, sleep_ms=1500)
+    until(lambda: effects(org, "begin"))
+    org.server.sql("WITH u AS (UPDATE wharf.job SET state = 'ready', fence = fence - 1, worker = NULL, leased_at = NULL WHERE organization_id = %s) " + DISPATCHERS, org.id)
+    idle(org)
+    time.sleep(1.5)
+    assert len(effects(org, "begin")) == 2 and len(effects(org, "end")) == 1 and past(org) == []
+
+
 def test_a_drain_gives_back_what_does_not_end(org):
     """A server that ends tells its jobs to stop; another one runs them to the end."""
     other = Server("--modules", MODULES, beside=org.server)
