@@ -1,6 +1,7 @@
 /* answer.c - the envelope, problem details, headers, gzip (docs/spec/01-platform.md sections 1 and 2.4). */
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <zlib.h>
 
@@ -86,6 +87,26 @@ static const char *cache_control(const struct wharf_req *req, bool good_read)
     return good_read ? "private, no-cache" : "no-store";
 }
 
+static bool is_added(const struct wharf_req *req, const char *name)
+{
+    for (size_t i = 0; i < req->n_added; i++) {
+        if (!strcasecmp(req->added[i].name.p, name))
+            return true;
+    }
+    return false;
+}
+
+/* The request's own identity, and what the answer may be kept for. */
+static void identity_headers(const struct wharf_req *req, struct MHD_Response *r, bool good_read)
+{
+    add(r, "Request-Id", req->request_id);
+    add(r, "X-Content-Type-Options", "nosniff");
+    if (!is_added(req, "Cache-Control"))
+        add(r, "Cache-Control", cache_control(req, good_read));
+    if (req->foreign && !req->n_problems) /* it may run nothing in the name of this server */
+        add(r, "Content-Security-Policy", "sandbox");
+}
+
 static void common_headers(const struct exchange *x, struct MHD_Response *r, int status)
 {
     const struct wharf_req *req = &x->req;
@@ -93,9 +114,7 @@ static void common_headers(const struct exchange *x, struct MHD_Response *r, int
     bool fine = status == 200 || status == 304;
     char text[16];
 
-    add(r, "Request-Id", req->request_id);
-    add(r, "X-Content-Type-Options", "nosniff");
-    add(r, "Cache-Control", cache_control(req, read && fine));
+    identity_headers(req, r, read && fine);
     if (req->replayed)
         add(r, "Idempotent-Replayed", "true");
     if (req->client_request_id.n)
@@ -206,9 +225,13 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
 struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
 {
     struct wharf_req *req = &x->req;
-    int status = req->n_problems ? code_status(req->engine, req->problems[0].code) : req->status;
+    int status = req->status;
     struct MHD_Response *r;
 
+    if (req->offer_missed)
+        offer_missed(x);
+    if (req->n_problems)
+        status = code_status(req->engine, req->problems[0].code);
     if (!req->n_problems && (req->out.failed || !status)) {
         req_fail(req, "internal", NULL, NULL);
         status = 500;

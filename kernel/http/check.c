@@ -177,7 +177,7 @@ static bool acceptable(struct exchange *x)
     if (json < 0)
         json = wide;
     x->req.problem_details = problem > 0 && problem > json;
-    if (json > 0 || problem > 0)
+    if (json > 0 || problem > 0 || x->req.route->any_answer)
         return true;
     req_fail(&x->req, "not_acceptable", NULL, NULL);
     return false;
@@ -274,45 +274,92 @@ static bool refuse_key(struct exchange *x, const char *code)
     return false;
 }
 
-/* The key is good, but only from some addresses. */
-bool address_allowed(struct exchange *x)
+static bool address_good(struct exchange *x)
 {
     const struct principal *who = x->req.who;
     struct ip ip;
 
-    if (!who->n_networks)
-        return true;
-    for (size_t i = 0; client_ip(x, &ip) && i < who->n_networks; i++) {
+    for (size_t i = 0; who->n_networks && client_ip(x, &ip) && i < who->n_networks; i++) {
         if (network_has(&who->networks[i], &ip))
             return true;
     }
+    return !who->n_networks;
+}
+
+/* The key is good, but only from some addresses. */
+bool address_allowed(struct exchange *x)
+{
+    if (address_good(x))
+        return true;
     count_refusal(x, refusal_kind("ip_access"));
     req_fail(&x->req, "ip_access", NULL, NULL);
     return false;
 }
 
+void offer_missed(struct exchange *x)
+{
+    struct wharf_req *req = &x->req;
+
+    req_clear_problems(req);
+    refuse_key(x, req->offer_refused);
+}
+
+/* The principal of the key; NULL: *ret_wait, it must be read first, or *ret_code says why there is none. */
+static struct principal *find_principal(struct exchange *x, bool *ret_wait, const char **ret_code)
+{
+    struct auth_headers h = {header(x, "SVC-API-KEY"), header(x, "X-API-KEY"), header(x, "Authorization")};
+    struct wharf_req *req = &x->req;
+
+    if (!req->who) {
+        if (!auth_key_hash(&h, x->server->config->auth_pepper, x->key_hash, ret_code))
+            return NULL;
+        req->who = auth_cache_get(req->engine->auth, x->key_hash, x->server->turn_us);
+        *ret_wait = !req->who;
+        if (!req->who)
+            return NULL;
+    }
+    *ret_code = req->who->refusal;
+    if (!*ret_code && req->who->expires_at_us <= req->now_us)
+        *ret_code = "api_key.expired";
+    return *ret_code ? NULL : req->who;
+}
+
+/* The handler will say whether the key counts (offered_key() in exchange.h); until then it is put aside. */
+static bool offer(struct exchange *x, const char *code)
+{
+    struct wharf_req *req = &x->req;
+
+    if (!code && !address_good(x))
+        code = "ip_access";
+    req->offer_refused = code;
+    if (!code) {
+        auth_used(req->engine->auth, req->who);
+        if (!limit_request(x))
+            return false;
+        req->offered = req->who;
+    } else {
+        principal_unref(req->who);
+    }
+    req->who = NULL;
+    return true;
+}
+
 bool check_key(struct exchange *x, bool *ret_wait)
 {
     struct wharf_req *req = &x->req;
-    struct auth_headers h = {header(x, "SVC-API-KEY"), header(x, "X-API-KEY"), header(x, "Authorization")};
-    const char *code;
+    const char *code = NULL;
+    bool good;
 
     *ret_wait = false;
-    if (req->route->public_route || stream_by_token(req))
+    if ((req->route->public_route && !req->route->optional_key) || stream_by_token(req))
         return true;
-    if (!req->who) {
-        if (!auth_key_hash(&h, x->server->config->auth_pepper, x->key_hash, &code))
-            return refuse_key(x, code);
-        req->who = auth_cache_get(req->engine->auth, x->key_hash, x->server->turn_us);
-        if (!req->who) {
-            *ret_wait = true;
-            return true;
-        }
-    }
-    if (req->who->refusal)
-        return refuse_key(x, req->who->refusal);
-    if (req->who->expires_at_us <= req->now_us)
-        return refuse_key(x, "api_key.expired");
+    good = find_principal(x, ret_wait, &code) != NULL;
+    if (*ret_wait)
+        return true;
+    if (req->route->optional_key)
+        return offer(x, code);
+    if (!good)
+        return refuse_key(x, code);
     if (!address_allowed(x))
         return false;
     auth_used(req->engine->auth, req->who);
@@ -362,7 +409,9 @@ static bool json_media_type(const char *type)
 /* Of the others it is read and dropped. */
 bool takes_body(const struct exchange *x)
 {
-    return !strcmp(x->req.method, "POST") || x->req.route->body_schema;
+    const struct route *r = x->req.route;
+
+    return !strcmp(x->req.method, "POST") || r->body_schema || (raw_body(r) && !takes_file(r));
 }
 
 static bool body_headers_ok(struct exchange *x)
@@ -409,7 +458,8 @@ static bool read_idempotency_key(struct exchange *x)
     bool quoted = n >= 2 && sent[0] == '"' && sent[n - 1] == '"', good = true;
     char *key;
 
-    if (!sent || (strcmp(x->req.method, "POST") != 0 && strcmp(x->req.method, "DELETE") != 0))
+    if (!sent || x->req.route->any_answer ||
+        (strcmp(x->req.method, "POST") != 0 && strcmp(x->req.method, "DELETE") != 0))
         return true;
     key = arena_alloc(x->req.arena, n + 1);
     for (size_t i = quoted; i < n - quoted; i++) {

@@ -90,6 +90,7 @@ void exchange_release(struct exchange *x)
     stream_forget(&x->req);
     free(x->req.parked);
     principal_unref(x->req.who);
+    principal_unref(x->req.offered);
     buf_done(&x->req.out);
     buf_done(&x->body);
     give_arena(s, x->req.arena);
@@ -232,11 +233,9 @@ void exchange_cut(struct exchange *x)
     x->drained = 0;
 }
 
-/* The kernel's own route of uploads: the body is a file, whose link is looked up before it is read. */
-static bool takes_file(const struct exchange *x)
+/* Whose link is looked up before it is read. */
+bool takes_file(const struct route *r)
 {
-    const struct route *r = x->req.route;
-
     return r->declared && (r->declared->flags & WHARF_R_RAW_BODY) && !strcmp(r->plugin->name, "wharf");
 }
 
@@ -251,7 +250,7 @@ static enum MHD_Result after_headers(struct exchange *x, bool known_good)
         dispatch_auth(x);
         return MHD_YES;
     }
-    if (good && !x->upload && takes_file(x)) {
+    if (good && !x->upload && takes_file(x->req.route)) {
         x->state = X_AUTH;
         suspend(x);
         upload_begin(x);

@@ -168,6 +168,9 @@ bool address_allowed(struct exchange *x); /* may the key be used from there? */
 
 bool raw_body(const struct route *r); /* any media type; the handler gets {} */
 void keep_request(struct exchange *x); /* headers and address, for who is shown them */
+bool takes_file(const struct route *r); /* the kernel's own route of uploads: the body is a file */
+/* The handler wanted a key where none is needed, and there was no good one: refused as everywhere. */
+void offer_missed(struct exchange *x);
 /* body.c: decoded and parsed body, query pairs. False: problem. */
 bool read_body(struct exchange *x);
 

@@ -13,14 +13,14 @@ struct writer {
     struct jw w;
 };
 
-/* "/v1/locations/:location/layouts" to "/v1/locations/{location}/layouts" */
+/* "/v1/locations/:location/layouts" to "/v1/locations/{location}/layouts"; "*path" too, which the description has no word for */
 static wharf_str template_of(struct arena *a, const char *pattern)
 {
     char *out = arena_alloc(a, strlen(pattern) * 2 + 1);
     size_t n = 0;
 
     for (const char *p = pattern; *p;) {
-        if (*p != ':') {
+        if (*p != ':' && *p != '*') {
             out[n++] = *p++;
             continue;
         }
@@ -301,6 +301,18 @@ static void failure(struct jw *w)
     }
 }
 
+/* Of routes that let somebody else answer. */
+static void whatever(struct jw *w)
+{
+    static const char *const statuses[] = {"2XX", "3XX", "5XX"};
+
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+        jw_open(w, statuses[i], '{');
+        jw_z(w, "description", "What the other side answers, of any type");
+        jw_close(w, '}');
+    }
+}
+
 static void plain_success(struct writer *o, const char *type)
 {
     struct jw *w = &o->w;
@@ -341,22 +353,38 @@ static const char *verb_of(const struct route *r)
     return "";
 }
 
+static const char *method_key(const char *method)
+{
+    static const char *const names[][2] = {
+        {"GET", "get"}, {"POST", "post"}, {"DELETE", "delete"}, {"PUT", "put"}, {"PATCH", "patch"}};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (!strcmp(method, names[i][0]))
+            return names[i][1];
+    }
+    return "get";
+}
+
 static wharf_str operation_id(struct arena *a, const struct route *r)
 {
     char *p;
     wharf_str s;
 
-    if (r->resource)
+    /* each method of such a path is told apart by its own name; elsewhere a PUT stands alone, and its name is an old one */
+    if (r->any_answer)
+        s = arena_printf(a, "%s%s", method_key(r->method), r->pattern);
+    else if (r->resource)
         return arena_printf(a, "%s%s_%s", verb_of(r),
             r->n_params || r->pattern == r->resource->def->collection ? "" : "_own", r->resource->def->name);
-    s = arena_printf(a, "%s%s",
-        !strcmp(r->method, "GET")    ? "get"
-        : !strcmp(r->method, "POST") ? "post"
-                                     : "delete",
-        r->pattern);
+    else
+        s = arena_printf(a, "%s%s",
+            !strcmp(r->method, "GET")    ? "get"
+            : !strcmp(r->method, "POST") ? "post"
+                                         : "delete",
+            r->pattern);
     p = (char *)s.p;
     for (size_t i = 0; i < s.n; i++) {
-        if (p[i] == '/' || p[i] == ':' || p[i] == '-' || p[i] == '.')
+        if (p[i] == '/' || p[i] == ':' || p[i] == '-' || p[i] == '.' || p[i] == '*')
             p[i] = '_';
     }
     return s;
@@ -368,7 +396,9 @@ static void description(struct writer *o, const struct route *r, wharf_str title
     wharf_str text = json_text_or(r->definition, "description", "");
     const char *who = "Any API key may call it.";
 
-    if (r->public_route)
+    if (r->optional_key)
+        who = "";
+    else if (r->public_route)
         who = "No API key is needed.";
     else if (r->area >= 0)
         who = arena_printf(o->e->arena, "Needs the scope `%s:%s`.", o->e->areas.names[r->area],
@@ -446,13 +476,8 @@ static void extensions(struct writer *o, const struct route *r)
 static void operation(struct writer *o, const struct route *r)
 {
     struct jw *w = &o->w;
-    static const char *const keys[] = {"get", "post", "delete", "put"};
-    const char *key = !strcmp(r->method, "GET")    ? keys[0]
-                      : !strcmp(r->method, "POST") ? keys[1]
-                      : !strcmp(r->method, "PUT")  ? keys[3]
-                                                   : keys[2];
 
-    jw_open(w, key, '{');
+    jw_open(w, method_key(r->method), '{');
     if (r->deprecated)
         jw_bool(w, "deprecated", true);
     jw_str(w, "operationId", operation_id(o->e->arena, r));
@@ -462,6 +487,8 @@ static void operation(struct writer *o, const struct route *r)
     summary(o, r);
     if (r->public_route) {
         jw_open(w, "security", '[');
+        if (r->optional_key)
+            jw_raw(w, NULL, str_z("{},{\"ApiKey\":[]}"));
         jw_close(w, ']');
     }
     parameters(o, r);
@@ -475,6 +502,8 @@ static void operation(struct writer *o, const struct route *r)
     } else {
         jw_open(w, "responses", '{');
         success(o, r);
+        if (r->any_answer)
+            whatever(w);
         failure(w);
         jw_close(w, '}');
     }

@@ -40,7 +40,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.text", 1, 1}, &host_text},
     {{"wharf.token", 1, 2}, &host_token},
     {{"wharf.crypto", 1, 2}, &host_crypto},
-    {{"wharf.http", 1, 0}, &host_http},
+    {{"wharf.http", 1, 1}, &host_http},
     {{"wharf.events", 1, 1}, &host_events},
     {{"wharf.many", 1, 0}, &host_many},
     {{"wharf.batch", 1, 1}, &host_batch},

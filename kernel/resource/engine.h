@@ -53,13 +53,15 @@ enum route_kind { ROUTE_LIST, ROUTE_CREATE, ROUTE_RETRIEVE, ROUTE_UPDATE, ROUTE_
 
 struct route {
     enum route_kind kind;
-    const char *method; /* "GET", "POST", "DELETE" */
-    const char *pattern; /* "/v1/locations/:location/layouts" */
+    const char *method; /* "GET", "POST", "DELETE", "PUT", "PATCH" */
+    const char *pattern; /* "/v1/locations/:location/layouts"; "*path" at the end: all that is left */
     const char *param_names[4];
     size_t n_params;
     int area; /* -1: public or any key */
     enum scope_level level;
     bool public_route; /* no key needed */
+    bool optional_key; /* public; a key that is sent is read, and the handler says whether it counts (wharf/service/http.h) */
+    bool any_answer; /* the handler answers whatever it likes: no Accept, no Idempotency-Key, no entity tags of ours */
     bool array_body; /* top level may be an array */
     bool large_body; /* 64 MiB */
     int64_t max_body; /* bytes; 0: http.body_limit */

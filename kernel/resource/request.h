@@ -87,7 +87,7 @@ struct wharf_req {
     struct header_line *lines; /* of routes with a raw body, and of those that operators' hooks see */
     size_t n_lines;
     wharf_str remote_addr; /* set with them; or empty */
-    struct header_line *added; /* to the answer, by hooks */
+    struct header_line *added; /* to the answer, by hooks and handlers; their texts end with a zero */
     size_t n_added;
     const struct wharf_json *body; /* never NULL once parsed: {} when empty */
     bool strict; /* Prefer: handling=strict */
@@ -113,6 +113,9 @@ struct wharf_req {
     struct event_note **emitted_of; /* EVENT_BUCKETS of them by row, or NULL */
 
     struct principal *who; /* NULL on public routes */
+    struct principal *offered; /* of routes with an optional key: whose key was sent, counted; or NULL */
+    const char *offer_refused; /* of these routes: why there is none ("api_key.missing") */
+    bool offer_missed; /* the handler wanted it */
     struct principal *acting; /* whom a job acts for (plugin/host_batch.c), counted; or NULL */
     int64_t start_us; /* monotonic */
     int64_t deadline_us; /* monotonic */
@@ -128,6 +131,7 @@ struct wharf_req {
     const char *success_code;
     bool page; /* raw: HTML for people */
     const char *raw_type; /* media type: `out` is the whole body, no envelope */
+    bool foreign; /* the answer is somebody's who is not to be trusted */
     struct buf out; /* the JSON of "data" */
     struct jw w;
     uint64_t data_open; /* respond() was called: data is being written */

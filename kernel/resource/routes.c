@@ -4,20 +4,23 @@
 #include "resource/engine.h"
 #include "util/str.h"
 
+enum { METHODS = 5 };
+
 struct route_node {
-    wharf_str segment; /* "" for a parameter */
-    struct route_node *first_child; /* static segments first, the parameter last */
+    wharf_str segment; /* "" for a parameter, and for the rest of a path */
+    bool rest; /* "*path": all that is left, of one segment or more */
+    struct route_node *first_child; /* static segments first, then the parameter, the rest last */
     struct route_node *next;
-    const struct route *routes[4]; /* GET POST DELETE PUT */
+    const struct route *routes[METHODS]; /* in the order of methods */
 };
 
-static const char *const methods[4] = {"GET", "POST", "DELETE", "PUT"};
+static const char *const methods[METHODS] = {"GET", "POST", "DELETE", "PUT", "PATCH"};
 
 static int method_index(const char *method)
 {
     if (!strcmp(method, "HEAD"))
         method = "GET";
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < METHODS; i++) {
         if (!strcmp(methods[i], method))
             return i;
     }
@@ -35,19 +38,20 @@ static wharf_str next_segment(const char **p)
 
 static struct route_node *child_for(struct engine *e, struct route_node *node, wharf_str segment)
 {
-    bool param = segment.n && segment.p[0] == ':';
+    bool rest = segment.n && segment.p[0] == '*', param = rest || (segment.n && segment.p[0] == ':');
     wharf_str name = param ? (wharf_str){"", 0} : arena_dup_str(e->arena, segment);
     struct route_node **at = &node->first_child;
 
     while (*at) {
-        if (str_eq((*at)->segment, name))
+        if (str_eq((*at)->segment, name) && (*at)->rest == rest)
             return *at;
-        if (!(*at)->segment.n)
-            break; /* the parameter stays last */
+        if ((*at)->rest || (!(*at)->segment.n && !rest))
+            break; /* these stay last */
         at = &(*at)->next;
     }
     struct route_node *made = ARENA_NEW(e->arena, struct route_node);
     made->segment = name;
+    made->rest = rest;
     made->next = *at;
     *at = made;
     return made;
@@ -62,15 +66,15 @@ static bool add_route(struct engine *e, struct route *r, struct buf *problems)
     while (*p) {
         wharf_str s = next_segment(&p);
 
-        if (s.n && s.p[0] == ':' && r->n_params < 4)
+        if (s.n && (s.p[0] == ':' || s.p[0] == '*') && r->n_params < 4)
             r->param_names[r->n_params++] = arena_dup(e->arena, s.p + 1, s.n - 1).p;
         node = child_for(e, node, s);
     }
     if (r->absent && (m < 0 || node->routes[m]))
         return true; /* another module has it now */
     if (m < 0 || node->routes[m]) {
-        buf_addf(problems, "route %s %s is declared twice, or its method is not GET, POST, DELETE or PUT\n", r->method,
-            r->pattern);
+        buf_addf(problems, "route %s %s is declared twice, or its method is not GET, POST, DELETE, PUT or PATCH\n",
+            r->method, r->pattern);
         return false;
     }
     node->routes[m] = r;
@@ -95,18 +99,32 @@ bool route_tree_build(struct engine *e, struct buf *problems)
     return ok;
 }
 
+static bool ends_here(const struct route_node *node)
+{
+    for (int i = 0; i < METHODS; i++) {
+        if (node->routes[i])
+            return true;
+    }
+    return false;
+}
+
 static const struct route_node *walk(const struct route_node *node, const char *p, wharf_str params[4], size_t n)
 {
+    const char *from = p + (*p == '/');
     wharf_str s;
 
     if (!*p)
-        return node->routes[0] || node->routes[1] || node->routes[2] || node->routes[3] ? node : NULL;
+        return ends_here(node) ? node : NULL;
     s = next_segment(&p);
     if (!s.n)
         return NULL;
     for (const struct route_node *c = node->first_child; c; c = c->next) {
         const struct route_node *found = NULL;
 
+        if (c->rest && n < 4) {
+            params[n] = str_z(from);
+            return c;
+        }
         if (c->segment.n ? str_eq(c->segment, s) : n < 4) {
             if (!c->segment.n)
                 params[n] = s;
@@ -120,8 +138,8 @@ static const struct route_node *walk(const struct route_node *node, const char *
 
 static wharf_str allow_of(const struct route_node *node, struct arena *a)
 {
-    return arena_printf(a, "%s%s%s%sOPTIONS", node->routes[0] ? "GET, HEAD, " : "", node->routes[1] ? "POST, " : "",
-        node->routes[2] ? "DELETE, " : "", node->routes[3] ? "PUT, " : "");
+    return arena_printf(a, "%s%s%s%s%sOPTIONS", node->routes[0] ? "GET, HEAD, " : "", node->routes[1] ? "POST, " : "",
+        node->routes[2] ? "DELETE, " : "", node->routes[3] ? "PUT, " : "", node->routes[4] ? "PATCH, " : "");
 }
 
 enum route_result engine_route(const struct engine *e, const char *method, wharf_str path, struct arena *a,

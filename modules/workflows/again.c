@@ -55,9 +55,11 @@ static wharf_status check_again(wharf_req *req, const wharf_rec *workflow, const
 
     if (!is(status, "failed") && !is(status, "rejected") && !is(status, "canceled") && !is(status, "skipped"))
         return W->err->fail(req, "workflow.run_not_failed", NULL, NULL);
-    if (is(field_text(run, WORKFLOW_RUN_TRIGGER_TYPE), "manual") && !flow_keys->caller(req)->all_locations)
+    if ((is(field_text(run, WORKFLOW_RUN_TRIGGER_TYPE), "manual") ||
+            is(field_text(run, WORKFLOW_RUN_TRIGGER_TYPE), "http")) &&
+        !flow_keys->caller(req)->all_locations)
         return W->err->fail(req, "location_access", NULL,
-            "A manual run may do what its caller may; start a new one instead of doing this one again");
+            "Such a run may do what its caller may; start a new one instead of doing this one again");
     if (field_text(run, WORKFLOW_RUN_LOCATION_ID).n &&
         W->req->need_location(req, field_text(run, WORKFLOW_RUN_LOCATION_ID)) != WHARF_OK)
         return W->err->current(req);

@@ -13,6 +13,12 @@ const struct budget sync_budget = {.instructions = 20000000,
     .result_max = 1 << 20,
     .api_calls = 50,
     .http_calls = 10};
+const struct budget public_budget = {.instructions = 5000000,
+    .memory = 16 << 20,
+    .wall_us = 5000000,
+    .result_max = 1 << 20,
+    .api_calls = 20,
+    .http_calls = 5};
 const struct budget queued_budget = {.instructions = 100000000,
     .memory = 64 << 20,
     .wall_us = 60000000,
@@ -81,6 +87,37 @@ wharf_status version_read(wharf_req *req, const wharf_rec *rec, int64_t number, 
         .publisher_key = row_text(rows, 0, 6),
         .options = row_json(rows, 0, 7),
         .locations = field_json(rec, WORKFLOW_ALLOWED_LOCATIONS)};
+    return WHARF_OK;
+}
+
+wharf_status code_load(
+    wharf_req *req, wharf_str workflow_id, int64_t number, struct code *ret_code, bool *ret_enabled, bool *ret_found)
+{
+    static const char sql[] =
+        "SELECT w.name, w.allowed_locations, v.source, v.files, v.triggers, v.scopes, v.settings, v.publisher_key, "
+        "v.options, v.number, w.enabled FROM workflows.workflow w JOIN workflows.version v ON v.organization_id = "
+        "w.organization_id AND v.workflow_id = w.id WHERE w.organization_id = $1::text AND w.id = $2::text AND "
+        "v.number = COALESCE($3::bigint, w.published_version) AND ($3::bigint IS NOT NULL OR w.deleted_at IS NULL)";
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(workflow_id), number ? val_int(number) : val_null()};
+    const wharf_rows *rows;
+    wharf_status s = query_alone(req, sql, args, 3, &rows);
+
+    *ret_found = s == WHARF_OK && W->db->count(rows) > 0;
+    if (!*ret_found)
+        return s;
+    *ret_enabled = row_bool(rows, 0, 10);
+    *ret_code = (struct code){.workflow_id = workflow_id,
+        .version = row_int(rows, 0, 9),
+        .name = row_text(rows, 0, 0),
+        .locations = row_json(rows, 0, 1),
+        .source = row_text(rows, 0, 2),
+        .files = row_json(rows, 0, 3),
+        .triggers = row_json(rows, 0, 4),
+        .scopes = row_json(rows, 0, 5),
+        .settings = row_json(rows, 0, 6),
+        .publisher_key = row_text(rows, 0, 7),
+        .options = row_json(rows, 0, 8)};
     return WHARF_OK;
 }
 

@@ -123,6 +123,8 @@ static wharf_status store(wharf_req *req, const struct code *c, int64_t revision
     if (s == WHARF_OK && field_int(rec, WORKFLOW_ENABLED))
         s = schedule_set(req, c->workflow_id, c->triggers);
     if (s == WHARF_OK)
+        s = http_name(req, c->workflow_id, trigger_has(c->triggers, "http"));
+    if (s == WHARF_OK)
         s = drop_old(req, c->workflow_id, number);
     return s == WHARF_OK ? W->event->emit(req, "workflow.published", "workflow", c->workflow_id, NULL) : s;
 }

@@ -74,7 +74,7 @@ static wharf_status check_triggers(wharf_req *req, const wharf_json *triggers)
     }
     if (s == WHARF_OK && manual > 1)
         s = W->err->fail(req, "workflow.trigger_invalid", "triggers", "A workflow has one manual trigger at most");
-    return s;
+    return s == WHARF_OK ? http_check_paths(req, triggers) : s;
 }
 
 /* ---- scopes ---- */
@@ -241,6 +241,8 @@ static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_re
 
     if (off || op == WHARF_DELETE)
         s = schedule_clear(req, W->res->id(old_rec));
+    if (s == WHARF_OK && op == WHARF_DELETE)
+        s = http_name(req, W->res->id(old_rec), false);
     if (s == WHARF_OK && (off || op == WHARF_DELETE))
         s = query_about(req, sqls[op == WHARF_DELETE], W->res->id(old_rec), &none);
     return s == WHARF_OK && op == WHARF_DELETE ? query_about(req, secrets_sql, W->res->id(old_rec), NULL) : s;

@@ -6,20 +6,19 @@
 
 /* ---- what is asked for ---- */
 
-static wharf_status check_location(wharf_req *req, const struct run *r)
+wharf_status run_check_location(wharf_req *req, const struct run *r, bool callers)
 {
     const wharf_json *allowed = r->code.locations;
+    bool may = !allowed || !W->json->count(allowed);
     wharf_str id;
 
     if (!r->location_id.n)
         return WHARF_OK;
-    for (const wharf_json *e = allowed ? W->json->at(allowed, 0) : NULL; e; e = W->json->next(e)) {
-        if (W->json->text(e, &id) && same(id, r->location_id))
-            return W->req->need_location(req, r->location_id);
-    }
-    if (allowed && W->json->count(allowed))
+    for (const wharf_json *e = may ? NULL : W->json->at(allowed, 0); e && !may; e = W->json->next(e))
+        may = W->json->text(e, &id) && same(id, r->location_id);
+    if (!may)
         return W->err->fail(req, "location_access", "location_id", "The workflow may not run for this location");
-    return W->req->need_location(req, r->location_id);
+    return callers ? W->req->need_location(req, r->location_id) : WHARF_OK;
 }
 
 /* The version that is wanted, with whose rights it runs. */
@@ -57,7 +56,7 @@ static wharf_status prepare(wharf_req *req, const wharf_json *body, struct run *
     r->location_id = json_text(body, "location_id");
     s = find_code(req, body, r);
     if (s == WHARF_OK)
-        s = check_location(req, r);
+        s = run_check_location(req, r, true);
     if (s == WHARF_OK)
         s = run_actor(req, &r->code, true, &r->asked.actor);
     if (s == WHARF_OK && !r->asked.actor)
@@ -193,7 +192,7 @@ static wharf_str input_text(wharf_req *req, const wharf_json *body)
 }
 
 /* Runs count for their workflow, however they were started. */
-static wharf_status tally(wharf_req *req, const struct run *r)
+static wharf_status tally(wharf_req *req, const struct run *r, bool kept)
 {
     static const char sql[] = "SELECT workflow_id, streak, tell, run_id FROM workflows.tally($1::text, $2::json)";
     wharf_out *out = W->json->writer(req);
@@ -204,7 +203,7 @@ static wharf_status tally(wharf_req *req, const struct run *r)
     W->json->open(out, NULL, '{');
     W->json->put(out, "i", val_text(r->id));
     W->json->put(out, "w", val_text(r->code.workflow_id));
-    W->json->put(out, "s", val_text(z(run_status(&r->outcome))));
+    W->json->put(out, "s", val_text(z(kept ? run_status(&r->outcome) : "forgotten")));
     W->json->close(out);
     W->json->close(out);
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(W->json->result_text(out))};
@@ -212,41 +211,43 @@ static wharf_status tally(wharf_req *req, const struct run *r)
     return s == WHARF_OK ? run_failures(req, rows, r->depth) : s;
 }
 
-static wharf_status record(wharf_req *req, struct run *r, const wharf_json *body)
+static wharf_status insert(wharf_req *req, const struct run *r, const char *type, const wharf_json *input)
 {
-    static const char sql[] = "INSERT INTO workflows.run (organization_id, id, workflow_id, workflow_version, trigger, "
-                              "trigger_type, status, key, attempt, location_id, "
-                              "on_behalf_of, depth, seed, started_at, finished_at, duration_ms, queued_ms, usage, "
-                              "input, input_truncated, output, output_truncated, "
-                              "logs, error, created_at, updated_at, created_by, updated_by) VALUES ($1::text, "
-                              "$2::text, $3::text, $4::bigint, '{\"type\": \"manual\"}', "
-                              "'manual', $5::text, $2::text, 1, $6::text, $7::text, $8::bigint, $9::text, "
-                              "$10::timestamptz, $11::timestamptz, $12::bigint, 0, "
-                              "$13::jsonb, $14::jsonb, $15::boolean, $16::jsonb, $17::boolean, $18::jsonb, $19::jsonb, "
-                              "$10::timestamptz, $11::timestamptz, $7::text, "
-                              "$7::text)";
+    static const char sql[] =
+        "INSERT INTO workflows.run (organization_id, id, workflow_id, workflow_version, trigger, trigger_type, status, "
+        "key, attempt, location_id, on_behalf_of, depth, seed, started_at, finished_at, duration_ms, queued_ms, usage, "
+        "input, input_truncated, output, output_truncated, logs, error, created_at, updated_at, created_by, "
+        "updated_by) VALUES ($1::text, $2::text, $3::text, $4::bigint, $20::jsonb, $21::text, $5::text, $2::text, 1, "
+        "$6::text, $7::text, $8::bigint, $9::text, $10::timestamptz, $11::timestamptz, $12::bigint, 0, $13::jsonb, "
+        "$14::jsonb, $15::boolean, $16::jsonb, $17::boolean, $18::jsonb, $19::jsonb, $10::timestamptz, "
+        "$11::timestamptz, $7::text, $7::text)";
     const wharf_lua_outcome *o = &r->outcome;
-    const wharf_json *sent = W->json->get(body, "input");
     bool cut_input, cut_output = false;
-    wharf_val input = run_recorded(req, "value", val_json(sent), &cut_input),
+    wharf_val kept = run_recorded(req, "value", val_json(input), &cut_input),
               output = o->result ? run_recorded(req, "value", val_json(o->result), &cut_output) : val_null();
-    int64_t now = r->started_us + o->duration_us;
-    const wharf_rows *rows;
-    wharf_status s;
-
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(r->id), val_text(r->code.workflow_id),
         r->code.version ? val_int(r->code.version) : val_null(), val_text(z(run_status(o))),
-        val_text_or_null(r->location_id), val_text(W->req->actor(req)), val_int(o->depth),
-        val_text(W->mem->format(req, "%llu", (unsigned long long)r->seed)), val_time(r->started_us), val_time(now),
-        val_int(o->duration_us / 1000), run_usage(req, r), input, val_bool(cut_input), output, val_bool(cut_output),
-        val_text(W->json->result_text(r->asked.logs)), run_error(req, r)};
+        val_text_or_null(r->location_id), val_text_or_null(r->actor), val_int(o->depth),
+        val_text(W->mem->format(req, "%llu", (unsigned long long)r->seed)), val_time(r->started_us),
+        val_time(r->started_us + o->duration_us), val_int(o->duration_us / 1000), run_usage(req, r), kept,
+        val_bool(cut_input), output, val_bool(cut_output), val_text(W->json->result_text(r->asked.logs)),
+        run_error(req, r), val_text(r->trigger), val_text(z(type))};
 
-    s = W->db->begin(req);
+    return W->db->exec(req, sql, args, sizeof(args) / sizeof(args[0]), NULL);
+}
+
+wharf_status run_record(wharf_req *req, struct run *r, const char *type, const wharf_json *input)
+{
+    const wharf_json *rule = r->code.options ? W->json->get(r->code.options, "record") : NULL;
+    bool kept = r->outcome.end != WHARF_LUA_OK || !strcmp(type, "manual") || !is(json_text(rule, "runs"), "errors");
+    wharf_status s = W->db->begin(req);
+
     if (s != WHARF_OK)
         return s;
-    s = W->db->query(req, sql, args, sizeof(args) / sizeof(args[0]), &rows);
+    if (kept)
+        s = insert(req, r, type, secrets_hide_json(req, r->asked.secrets, input));
     if (s == WHARF_OK && r->code.version) /* drafts are tried */
-        s = tally(req, r);
+        s = tally(req, r, kept);
     if (s == WHARF_OK)
         return W->db->commit(req);
     W->db->rollback(req);
@@ -256,7 +257,7 @@ static wharf_status record(wharf_req *req, struct run *r, const wharf_json *body
 /* ---- the answer ---- */
 
 /* Where it went wrong is for those who may read the source. */
-static wharf_status answer_problem(wharf_req *req, const struct run *r)
+wharf_status run_problem(wharf_req *req, const struct run *r)
 {
     const wharf_lua_outcome *o = &r->outcome;
     bool author = flow_keys->level(req, WHARF_S("workflow")) == WHARF_LEVEL_WRITE,
@@ -300,68 +301,72 @@ const wharf_json *run_reach(wharf_req *req)
     return W->json->result(req, out, &v) == WHARF_OK ? v : NULL;
 }
 
-/* The caller does not wait for it. */
-static wharf_status queue_run(wharf_req *req, const wharf_json *body, const struct run *r)
+wharf_status run_queue(
+    wharf_req *req, const struct run *r, const char *type, const wharf_json *reach, wharf_str *ret_id)
 {
     struct queued q = {.workflow_id = r->code.workflow_id,
-        .type = "manual",
+        .type = type,
         .location_id = r->location_id,
-        .actor = W->req->actor(req),
+        .actor = r->actor,
         .order_key = queue_order_key(req, r->code.options, WHARF_S(""), WHARF_S("")),
-        .input = input_text(req, body),
-        .reach = run_reach(req)};
+        .input = r->input,
+        .reach = reach};
     wharf_out *rows = W->json->writer(req);
-    wharf_str id;
-    wharf_status s;
+    wharf_status s = W->json->parse(req, r->trigger, &q.trigger);
 
-    if (!r->code.version)
-        return W->err->fail(req, "validation.failed", "wait", "A draft is run while its caller waits");
-    s = W->json->parse(req, WHARF_S("{\"type\":\"manual\"}"), &q.trigger);
     W->json->open(rows, NULL, '[');
-    run_queue_put(req, rows, &q, &id);
+    run_queue_put(req, rows, &q, ret_id);
     if (s == WHARF_OK)
         s = W->db->begin(req);
     if (s != WHARF_OK)
         return s;
     s = queue_commit(req, rows, 1);
-    if (s != WHARF_OK) {
-        W->db->rollback(req);
-        return s;
-    }
-    s = W->db->commit(req);
-    return s == WHARF_OK ? show(req, id, 202, "Workflow run is queued") : s;
+    if (s == WHARF_OK)
+        return W->db->commit(req);
+    W->db->rollback(req);
+    return s;
+}
+
+wharf_status run_begin(wharf_req *req, struct run *r)
+{
+    wharf_status s;
+
+    r->id = W->req->new_id(req, "wkf_run");
+    r->seed = run_seed(r->id);
+    r->attempt = 1;
+    r->started_us = W->req->now_us(req);
+    s = run_execute(req, r);
+    if (s == WHARF_OK && r->outcome.end == WHARF_LUA_NO_CELL)
+        s = W->err->fail(req, "overloaded", NULL, "%s", r->outcome.message.p);
+    return s;
 }
 
 wharf_status run_route(wharf_req *req, void *arg)
 {
-    struct run r = {.event_id = {"", 0}};
-    const wharf_json *body;
+    struct run r = {.handler = "on_run", .budget = &sync_budget, .trigger = WHARF_S("{\"type\":\"manual\"}")};
+    const wharf_json *body, *wait;
+    wharf_str id;
     wharf_status s = W->req->body(req, &body);
 
     if (s == WHARF_OK)
         s = prepare(req, body, &r);
     if (s != WHARF_OK)
         return s;
-    if (W->json->get(body, "wait") && !json_truth(W->json->get(body, "wait")))
-        return queue_run(req, body, &r);
-    r.id = W->req->new_id(req, "wkf_run");
-    r.seed = run_seed(r.id);
-    r.handler = "on_run";
-    r.trigger = WHARF_S("{\"type\":\"manual\"}");
     r.input = input_text(req, body);
     r.actor = W->req->actor(req);
-    r.attempt = 1;
-    r.budget = &sync_budget;
-    r.started_us = W->req->now_us(req);
-    s = run_execute(req, &r);
+    wait = W->json->get(body, "wait");
+    if (wait && !json_truth(wait)) {
+        if (!r.code.version)
+            return W->err->fail(req, "validation.failed", "wait", "A draft is run while its caller waits");
+        s = run_queue(req, &r, "manual", run_reach(req), &id);
+        return s == WHARF_OK ? show(req, id, 202, "Workflow run is queued") : s;
+    }
+    s = run_begin(req, &r);
+    if (s == WHARF_OK)
+        s = run_record(req, &r, "manual", W->json->get(body, "input"));
     if (s != WHARF_OK)
         return s;
-    if (r.outcome.end == WHARF_LUA_NO_CELL)
-        return W->err->fail(req, "overloaded", NULL, "%s", r.outcome.message.p);
-    s = record(req, &r, body);
-    if (s != WHARF_OK)
-        return s;
-    return r.outcome.end == WHARF_LUA_OK ? show(req, r.id, 200, "Workflow run") : answer_problem(req, &r);
+    return r.outcome.end == WHARF_LUA_OK ? show(req, r.id, 200, "Workflow run") : run_problem(req, &r);
 }
 
 wharf_status run_show_route(wharf_req *req, void *arg)

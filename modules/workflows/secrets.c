@@ -14,7 +14,7 @@ struct secret {
 
 /* ---- set, shown, removed ---- */
 
-static bool good_key(wharf_str s)
+bool secret_key_good(wharf_str s)
 {
     for (size_t i = 0; i < s.n; i++) {
         bool letter = s.p[i] >= 'A' && s.p[i] <= 'Z';
@@ -94,7 +94,7 @@ wharf_status secret_set_route(wharf_req *req, void *arg)
         return s;
     key = json_text(body, "key");
     value = json_text(body, "value");
-    if (!good_key(key))
+    if (!secret_key_good(key))
         return W->err->fail(req, "workflow.secret_key", "key", NULL);
     if (!value.n)
         return W->err->fail(req, "workflow.secret_value", "value", NULL);
@@ -213,22 +213,28 @@ wharf_status secrets_load(wharf_req *req, wharf_str workflow_id, struct secret *
     return s;
 }
 
+wharf_str secret_of(const struct secret *list, wharf_str key)
+{
+    for (const struct secret *s = list; s; s = s->next) {
+        if (same(s->key, key))
+            return s->value;
+    }
+    return WHARF_S("");
+}
+
 uint32_t secret_answer(wharf_req *req, const struct asked *a, const wharf_json *args, wharf_str *ret_text)
 {
-    wharf_str key = json_text(args, "key");
+    wharf_str value = secret_of(a->secrets, json_text(args, "key"));
     wharf_out *out;
 
-    for (const struct secret *s = a->secrets; s; s = s->next) {
-        if (!same(s->key, key))
-            continue;
-        out = W->json->writer(req);
-        W->json->open(out, NULL, '{');
-        W->json->put(out, "value", val_text(s->value));
-        W->json->close(out);
-        *ret_text = W->json->result_text(out);
-        return WHARF_LUA_GIVEN;
-    }
-    return refuse_op(req, WHARF_LUA_MISTAKE, "secret.missing", "the workflow has no such secret", ret_text);
+    if (!value.n)
+        return refuse_op(req, WHARF_LUA_MISTAKE, "secret.missing", "the workflow has no such secret", ret_text);
+    out = W->json->writer(req);
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "value", val_text(value));
+    W->json->close(out);
+    *ret_text = W->json->result_text(out);
+    return WHARF_LUA_GIVEN;
 }
 
 /* ---- taken out ---- */

@@ -7,7 +7,7 @@
 
 static const struct {
     const char *type, *handler;
-} kinds[] = {{"manual", "on_run"}, {"event", "on_event"}, {"schedule", "on_schedule"}};
+} kinds[] = {{"manual", "on_run"}, {"event", "on_event"}, {"schedule", "on_schedule"}, {"http", "on_http"}};
 
 const char *trigger_handler(wharf_str type)
 {
@@ -90,22 +90,22 @@ static wharf_status check_event(wharf_req *req, const wharf_json *t, const char 
 
 wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i)
 {
-    static const char *const later[] = {"http", "hook"}, *const none[] = {NULL};
+    static const char *const none[] = {NULL};
     wharf_str type = json_text(t, "type");
     const char *path = W->mem->format(req, "triggers.%zu", i).p;
 
-    for (size_t k = 0; k < sizeof(later) / sizeof(later[0]); k++) {
-        if (is(type, later[k]))
-            return W->err->fail(req, "workflow.trigger_invalid", path,
-                "Triggers of type %s are not available on this server yet; event, schedule and manual are", later[k]);
-    }
+    if (is(type, "hook"))
+        return W->err->fail(req, "workflow.trigger_invalid", path,
+            "Triggers of type hook are not available on this server yet; event, http, schedule and manual are");
     if (is(type, "event"))
         return check_event(req, t, path);
     if (is(type, "schedule"))
         return schedule_check(req, t, path);
+    if (is(type, "http"))
+        return http_check(req, t, path);
     if (!is(type, "manual"))
         return W->err->fail(
-            req, "workflow.trigger_invalid", path, "The type of a trigger is event, schedule or manual");
+            req, "workflow.trigger_invalid", path, "The type of a trigger is event, http, schedule or manual");
     return trigger_members(req, t, path, none, "");
 }
 

@@ -9,8 +9,12 @@ const wharf_keys_api *flow_keys;
 const wharf_crypto_api *flow_crypto;
 const wharf_cron_api *flow_cron;
 const wharf_events_api *flow_events;
+const wharf_http_api *flow_http;
+const wharf_token_api *flow_tokens;
+const wharf_text_api *flow_text;
 const wharf_webhooks_rules_api *flow_rules;
 wharf_plugin *flow_self;
+uint32_t flow_public_rate = 60;
 
 /* A run that crashes servers is given up by the sweep; the job that had it must not be parked before. */
 #define WORK_POLICY                                                                                                    \
@@ -107,6 +111,18 @@ static const char secret_delete_doc[] = "{\"summary\": \"Remove a secret\", " TA
                                         "\"location\": \"row\", \"response\": {\"type\": \"object\", \"required\": "
                                         "[\"key\", \"deleted\"]}}";
 
+#define HTTP_DOC(name, verb)                                                                                           \
+    static const char name[] =                                                                                         \
+        "{\"summary\": \"" verb " a path of a workflow\", " TAG                                                        \
+        "\"description\": \"The published workflow's trigger says who may ask, and its code what is answered; async "  \
+        "triggers answer 202. Of a plain table the envelope is made.\", \"location\": \"none\", \"key\": "             \
+        "\"optional\", \"any_answer\": true, \"max_body\": 1048576, \"statuses\": [200, 202]}"
+HTTP_DOC(http_get_doc, "Get");
+HTTP_DOC(http_post_doc, "Post to");
+HTTP_DOC(http_put_doc, "Put to");
+HTTP_DOC(http_patch_doc, "Patch");
+HTTP_DOC(http_delete_doc, "Delete");
+
 #define TEXT(doc)                                                                                                      \
     {                                                                                                                  \
         doc, sizeof(doc) - 1                                                                                           \
@@ -145,6 +161,16 @@ static const wharf_route routes[] = {
         run_again_route, NULL, 0, 0},
     {WHARF_HEAD(wharf_route), "GET", "/v1/workflows/runs/:run", "workflow:read", TEXT(show_doc), run_show_route, NULL,
         WHARF_R_READONLY, 0},
+#define HTTP(method, doc)                                                                                              \
+    {                                                                                                                  \
+        WHARF_HEAD(wharf_route), method, "/v1/workflows/:workflow/http/*path", "public", TEXT(doc), http_route,        \
+            (void *)(method), WHARF_R_PUBLIC | WHARF_R_RAW_BODY | WHARF_R_NO_TX | WHARF_R_LONG, 0                      \
+    }
+    HTTP("GET", http_get_doc),
+    HTTP("POST", http_post_doc),
+    HTTP("PUT", http_put_doc),
+    HTTP("PATCH", http_patch_doc),
+    HTTP("DELETE", http_delete_doc),
 };
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
@@ -191,7 +217,12 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     flow_rules = W->service(self, "webhooks.rules", 1, 0);
     flow_crypto = W->service(self, "wharf.crypto", 1, 1);
     flow_cron = W->service(self, "wharf.cron", 1, 0);
-    return flow_lua && flow_keys && flow_events && flow_crypto && flow_cron ? WHARF_OK : WHARF_UNAVAILABLE;
+    flow_http = W->service(self, "wharf.http", 1, 1);
+    flow_tokens = W->service(self, "wharf.token", 1, 2);
+    flow_text = W->service(self, "wharf.text", 1, 1);
+    return flow_lua && flow_keys && flow_events && flow_crypto && flow_cron && flow_http && flow_tokens && flow_text
+               ? WHARF_OK
+               : WHARF_UNAVAILABLE;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

@@ -7,8 +7,11 @@
 #include "wharf/service/cron.h"
 #include "wharf/service/crypto.h"
 #include "wharf/service/events.h"
+#include "wharf/service/http.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/lua.h"
+#include "wharf/service/text.h"
+#include "wharf/service/token.h"
 
 #define W flow_host
 extern const wharf_host *flow_host; /* these are set once, before anything of this module runs */
@@ -17,8 +20,12 @@ extern const wharf_keys_api *flow_keys;
 extern const wharf_crypto_api *flow_crypto;
 extern const wharf_cron_api *flow_cron;
 extern const wharf_events_api *flow_events;
+extern const wharf_http_api *flow_http;
+extern const wharf_token_api *flow_tokens;
+extern const wharf_text_api *flow_text;
 extern const wharf_webhooks_rules_api *flow_rules; /* NULL: the module webhooks is not loaded; no event triggers then */
 extern wharf_plugin *flow_self;
+extern uint32_t flow_public_rate; /* requests of a public path, per minute and address */
 
 #include "wharf/inline.h"
 
@@ -42,7 +49,7 @@ struct budget {
     uint32_t api_calls, http_calls;
     int64_t sleep_ms; /* in all; 0: it may not */
 };
-extern const struct budget sync_budget, queued_budget, check_budget;
+extern const struct budget sync_budget, public_budget, queued_budget, check_budget;
 
 /* rules.c */
 extern const wharf_hooks workflow_hooks;
@@ -54,6 +61,8 @@ wharf_status code_check(wharf_req *req, const struct code *c);
 wharf_status draft_read(wharf_req *req, const wharf_rec **ret_rec, struct code *ret_code);
 /* A version of it; number 0: the current one. *ret_found false: there is none. */
 wharf_status version_read(wharf_req *req, const wharf_rec *rec, int64_t number, struct code *ret_code, bool *ret_found);
+/* The same by its id, whoever asks, and whether it is enabled; number 0: the current one of a workflow that is not deleted. */
+wharf_status code_load(wharf_req *req, wharf_str workflow_id, int64_t number, struct code *ret_code, bool *ret_enabled, bool *ret_found);
 /* Files of the spec: main and the others. */
 void spec_files(wharf_req *req, const struct code *c, wharf_lua_spec *spec);
 /* Compiles, loads, looks for the handlers. Problems are those of publishing (section 4). */
@@ -93,6 +102,9 @@ uint32_t lock_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_
 
 /* secrets.c */
 wharf_handler secret_set_route, secret_delete_route;
+bool secret_key_good(wharf_str key);
+/* The value; empty: there is none. */
+wharf_str secret_of(const struct secret *list, wharf_str key);
 /* All of the workflow, opened. */
 wharf_status secrets_load(wharf_req *req, wharf_str workflow_id, struct secret **ret);
 uint32_t secret_answer(wharf_req *req, const struct asked *a, const wharf_json *args, wharf_str *ret_text);
@@ -118,6 +130,16 @@ uint64_t run_seed(wharf_str id);
 /* The rights of its calls of the API, of the publisher as it is now; callers: those of the request's caller as well. NULL: the publisher is gone. */
 wharf_status run_actor(wharf_req *req, const struct code *c, bool callers, wharf_lua_actor **ret_actor);
 wharf_status run_execute(wharf_req *req, struct run *r);
+/* May it be for its location? callers: the request's caller must reach it too. */
+wharf_status run_check_location(wharf_req *req, const struct run *r, bool callers);
+/* While somebody waits: gives it an id, and executes it. Problem: overloaded. */
+wharf_status run_begin(wharf_req *req, struct run *r);
+/* Its row, and what it counts for, in a transaction of its own. input may be NULL. */
+wharf_status run_record(wharf_req *req, struct run *r, const char *type, const wharf_json *input);
+/* What is told to who waits for a run that did not succeed. */
+wharf_status run_problem(wharf_req *req, const struct run *r);
+/* The run of r's trigger and input is queued, in a transaction of its own; reach: see struct queued. */
+wharf_status run_queue(wharf_req *req, const struct run *r, const char *type, const wharf_json *reach, wharf_str *ret_id);
 /* The locations of the request's caller for struct queued; NULL: all. */
 const wharf_json *run_reach(wharf_req *req);
 wharf_handler run_route, run_show_route;
@@ -160,6 +182,12 @@ wharf_status schedule_set(wharf_req *req, wharf_str workflow_id, const wharf_jso
 wharf_status schedule_clear(wharf_req *req, wharf_str workflow_id);
 wharf_status schedule_begin(wharf_req *req, wharf_str workflow_id);
 wharf_handler schedule_due;
+
+/* http.c */
+wharf_status http_check(wharf_req *req, const wharf_json *t, const char *path);
+wharf_status http_check_paths(wharf_req *req, const wharf_json *triggers); /* no path twice */
+wharf_status http_name(wharf_req *req, wharf_str workflow_id, bool there);
+wharf_handler http_route; /* with the method */
 
 /* sync.c */
 wharf_handler sync_route;
