@@ -193,21 +193,24 @@ static void release_rest(wharf_req *req, struct work *w)
     W->err->clear(req);
 }
 
+/* Tells that it goes on, and hears whether it is to. A run that is somebody else's by now ends, and what is said of it counts for nothing. */
 static bool stop(wharf_req *req, void *arg)
 {
-    static const char sql[] = "SELECT cancel FROM workflows.run WHERE organization_id = $1::text AND id = $2::text";
+    static const char sql[] = "SELECT workflows.renew($1::text, $2::text, $3::text)";
     struct asked *a = arg;
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->work->worker), val_text(a->run_key)};
+    const wharf_rows *rows;
+    bool lost = false;
 
     release_rest(req, a->work);
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->run_key)};
-    const wharf_rows *rows;
-
     if (W->req->cancelled(req))
         return true;
-    if (query_alone(req, sql, args, 2, &rows) == WHARF_OK)
-        a->canceled = W->db->count(rows) > 0 && row_bool(rows, 0, 0);
+    if (query_alone(req, sql, args, 3, &rows) == WHARF_OK) {
+        a->canceled = is(row_text(rows, 0, 0), "cancel");
+        lost = is(row_text(rows, 0, 0), "lost");
+    }
     W->err->clear(req);
-    return a->canceled;
+    return a->canceled || lost;
 }
 
 /* The wait before the next attempt; -1: there is none. */

@@ -199,7 +199,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->job(d, "tick", schedule_due, NULL,
         WHARF_S("{\"retries\": 100, \"crashes\": 100, \"backoff\": {\"first\": \"200ms\", \"max\": \"5s\"}}"));
     api->job(d, "expire", runs_expire, NULL, WHARF_S("{\"every\": \"15m\", \"transaction\": \"own\"}"));
-    api->job(d, "sweep", run_queue_sweep, NULL, WHARF_S("{\"every\": \"1m\", \"transaction\": \"own\"}"));
+    api->job(d, "sweep", run_queue_sweep, NULL, WHARF_S("{\"every\": \"30s\", \"transaction\": \"own\"}"));
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &workflow);
     api->resource(d, &run);

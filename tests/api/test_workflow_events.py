@@ -256,6 +256,22 @@ def test_old_runs_end(fresh, mine):
     assert [r["id"] for r in runs(mine, id)] == [young["id"]]
 
 
+def test_a_run_is_its_workers_for_a_minute(fresh, mine):
+    """Who runs it says again and again that it goes on; once it is somebody else's, what is said of it counts for nothing."""
+    id = flow(mine, "if ctx.run.attempt == 1 and ev.data.name == 'Long' then wharf.sleep(9000) end return ctx.run.attempt")
+    make_location(mine, "Long")
+    (run,) = until(lambda: runs(mine, id, "&status=running"))
+    lease = "SELECT lease_until - wharf.now() > interval '30 seconds' FROM workflows.run WHERE id = %s"
+    assert fresh.server.sql(lease, run["id"]) == [(True,)]
+    assert fresh.server.sql("UPDATE workflows.run SET lease_until = wharf.now() + interval '5 seconds' WHERE id = %s AND status = 'running' RETURNING id", run["id"])
+    until(lambda: fresh.server.sql(lease, run["id"]) == [(True,)])
+    # as the sweep does when the minute is over
+    fresh.server.sql("UPDATE workflows.run SET status = 'waiting', worker = NULL, lease_until = NULL, due_at = wharf.now() WHERE id = %s", run["id"])
+    make_location(mine, "Short")
+    done = {r["id"]: r for r in over(mine, id, 2)}[run["id"]]
+    assert done["status"] == "succeeded" and done["attempt"] == 2 and done["output"] == {"value": 2} and len(done["attempts"]) == 1
+
+
 def test_a_killed_worker_loses_nothing(fresh, mine):
     """Each run is done, and what it writes is written once."""
     place = make_location(mine, "Ledger")["id"]

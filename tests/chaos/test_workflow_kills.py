@@ -2,7 +2,7 @@
 done, what it writes by the API is written once, and a time of a schedule starts one run.
 
 The short form runs in ./test; the long one by hand: pytest tests/chaos/test_workflow_kills.py --long -s. Where a worker
-died right after the database, some tries took as long as a lease of runs (three minutes); so in the short form PostgreSQL dies last.
+died right after the database, some tries took as long as a lease of runs (a minute); so in the short form PostgreSQL dies last.
 """
 import os
 import pathlib
