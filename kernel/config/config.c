@@ -71,8 +71,8 @@ static wharf_str module_name(const char *module)
 
 static bool is_module(const struct config *c, const char *name)
 {
-    /* tables of modules that ship with the server may stay in the file while the module is switched off */
-    if (module_is_shipped(name))
+    /* tables of modules that ship with the server may stay in the file while the module is switched off; two are the operator's hooks' */
+    if (module_is_shipped(name) || !strcmp(name, "hook_settings") || !strcmp(name, "hook_secrets"))
         return true;
     for (size_t i = 0; i < c->modules.count; i++)
         if (str_eqz(module_name(c->modules.items[i]), name))

@@ -84,6 +84,8 @@ struct config {
     const char *cell_dir; /* cell.dir = "": where cell_find_dir (cell/cell.h) finds them */
     const char *lua_hooks_dir; /* lua_hooks.dir = "": /etc/wharf/lua-hooks */
     bool lua_hooks_strict; /* lua_hooks.strict = true: a server with a broken folder does not start */
+    bool lua_hooks_allow_write; /* lua_hooks.allow_write = false: wharf.db.exec is refused */
+    bool lua_hooks_unsafe; /* lua_hooks.unsafe = false: hooks have no io, debug, os.execute … */
     bool test_clock; /* --test-clock */
     bool safe_mode; /* --safe-mode: in-tree plugins only, no Lua */
     const struct wharf_json *module_settings; /* object: module name -> its table, as JSON (plugin/module_settings.c checks) */

@@ -136,6 +136,8 @@ static const struct setting table[] = {
     TEXT("lua_hooks.dir", lua_hooks_dir, "", "folder of the operator's hooks; empty: /etc/wharf/lua-hooks"),
     BOOL("lua_hooks.strict", lua_hooks_strict, "true",
         "false: the server starts without hooks when they can't be loaded"),
+    BOOL("lua_hooks.allow_write", lua_hooks_allow_write, "false", "hooks may write rows past all rules: wharf.db.exec"),
+    BOOL("lua_hooks.unsafe", lua_hooks_unsafe, "false", "hooks have io, debug and all of os: files and programs"),
     BOOL("test_clock", test_clock, "false", "POST /v1/system/clock exists; for tests only"),
     BOOL("safe_mode", safe_mode, "false", "load the modules shipped with the server only, and no Lua"),
 };

@@ -196,7 +196,10 @@ bool inner_request(struct wharf_req *outer, const struct inner_call *call, wharf
     bool good;
 
     begin(&req, outer, call);
-    if (checked(&req))
+    good = checked(&req);
+    if (good && call->key_is_ours && req.route->declared && req.route->declared->flags & WHARF_R_NO_TX)
+        req.idempotency_key = str_z("");
+    if (good)
         request_run(&req);
     if (!req.n_problems && (req.parked || req.served || req.stream || req.raw_type))
         req_fail(&req, "route.not_found", NULL, "This answer is not available to workflows");

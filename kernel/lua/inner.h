@@ -14,6 +14,7 @@ struct inner_call {
     const struct wharf_json *query; /* object of scalars and arrays of scalars; or NULL */
     const struct wharf_json *body; /* or NULL */
     wharf_str idempotency_key; /* or empty */
+    bool key_is_ours; /* nobody asked for it: routes that take none go without */
     struct principal *who;
 };
 

@@ -1,5 +1,6 @@
 /* board.c - see board.h. Atomic counters only; leaves to others: who scrapes them, and blaming (blame.c). */
 #include "supervisor/board.h"
+#include "supervisor/board_rows.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +11,6 @@
 #include "util/id.h"
 #include "util/time.h"
 #include "wharf_version.h"
-
-enum { ROW_FREE, ROW_BEING_WRITTEN, ROW_READY, ROW_DOUBLE };
-enum { WAITS = 2000 }; /* of 50 microseconds: for a row whose writer may have been put aside, or may have died */
 
 static const int bucket_ms[BOARD_BUCKETS - 1] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000};
 
@@ -117,13 +115,6 @@ struct board_route *board_route(struct board *b, const char *method, const char 
     return first;
 }
 
-/* A row that somebody is writing at this moment is waited for. */
-static void wait_written(const _Atomic int *used)
-{
-    for (int n = 0; atomic_load(used) == ROW_BEING_WRITTEN && n < WAITS; n++)
-        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
-}
-
 /* Few, and made by job workers only, one after the other. */
 struct board_job *board_job(struct board *b, const char *queue)
 {
@@ -136,7 +127,7 @@ struct board_job *board_job(struct board *b, const char *queue)
             atomic_store(&j->used, ROW_READY);
             return j;
         }
-        wait_written(&j->used);
+        board_wait_written(&j->used);
         if (atomic_load(&j->used) == ROW_READY && strncmp(j->queue, queue, sizeof(j->queue) - 1) == 0)
             return j;
     }
@@ -154,7 +145,7 @@ struct board_hook *board_hook(struct board *b, const char *name)
             atomic_store(&h->used, ROW_READY);
             return h;
         }
-        wait_written(&h->used);
+        board_wait_written(&h->used);
         if (atomic_load(&h->used) == ROW_READY && strncmp(h->name, name, sizeof(h->name) - 1) == 0)
             return h;
     }
@@ -169,6 +160,7 @@ void board_hook_count(struct board_hook *h, bool good, int64_t us)
         i++;
     atomic_fetch_add_explicit(&h->buckets[i], 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&h->calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&h->sum_us, (uint64_t)us, memory_order_relaxed);
     if (!good)
         atomic_fetch_add_explicit(&h->errors, 1, memory_order_relaxed);
 }
@@ -355,6 +347,7 @@ void board_metrics(const struct board *b, struct buf *out)
     head(out, "db_query_duration_seconds", "histogram", "Time of a statement, as its sender saw it.");
     histogram(out, "db_query_duration_seconds", "", b->db_buckets, get(&b->db_sum_us));
     job_metrics(b, out);
+    board_hook_metrics(b, out);
     process_metrics(b, out);
     head(out, "build_info", "gauge", "Version of the server.");
     buf_addf(out, "build_info{version=\"%s\"} 1\n", b->version);

@@ -144,8 +144,10 @@ wharf_str operator_context(struct wharf_req *req, const struct lua_hook *hook, w
 
 void operator_failed(struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e)
 {
+    wharf_str message = asked_hidden(req->engine->config, req->arena, arena_dupz(req->arena, e->message));
+
     log_write(WHARF_LOG_ERROR, "lua-hooks", req->request_id, "lua.hook_failed", "%s:%d: %s%s%s (hook of line %d)",
-        e->file[0] ? e->file : hook->file, e->file[0] ? e->line : hook->line, e->message,
+        e->file[0] ? e->file : hook->file, e->file[0] ? e->line : hook->line, message.p,
         e->end == SANDBOX_OVER ? ": " : "", e->end == SANDBOX_OVER ? e->code : "", hook->line);
 }
 

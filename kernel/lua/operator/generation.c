@@ -63,7 +63,11 @@ static struct hook_state *state_new(struct lua_generation *g, bool first, struct
 {
     struct hook_state *st = calloc(1, sizeof(*st));
     struct sandbox_host host = hook_host;
-    struct sandbox_config config = {.memory = STATE_MEMORY, .frozen = true, .host = &host, .user = st};
+    struct sandbox_config config = {.memory = STATE_MEMORY,
+        .frozen = true,
+        .unsafe = g->engine->config && g->engine->config->lua_hooks_unsafe,
+        .host = &host,
+        .user = st};
     bool good = st != NULL;
 
     *ret_problem = (struct hook_problem){.message = "there is not enough memory to load the hooks"};
@@ -264,7 +268,8 @@ bool generation_call(struct lua_generation *g, struct wharf_req *req, const stru
     }
     st->req = req;
     st->hook = call->hook;
-    st->http_calls = 0;
+    st->http_calls = st->api_calls = st->api_writes = 0;
+    st->slept_ms = 0;
     st->deadline_us = started_us + call->hook->timeout_us;
     sandbox_begin(
         st->sb, &(struct sandbox_limits){

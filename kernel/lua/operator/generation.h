@@ -52,7 +52,8 @@ struct hook_state {
     struct wharf_req *req; /* whose call runs; NULL while files are loaded */
     const struct lua_hook *hook; /* that runs */
     int64_t deadline_us;
-    unsigned http_calls; /* of this call */
+    unsigned http_calls, api_calls, api_writes; /* of this call */
+    int64_t slept_ms;
     int *functions; /* by index of the hook */
     size_t n_functions;
 };

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lua/inner.h"
+#include "config/config.h"
 #include "lua/http.h"
 #include "lua/operator/hosted.h"
+#include "lua/operator/inside.h"
 #include "util/id.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -37,7 +38,7 @@ enum sandbox_answer host_mistake(wharf_str *ret_text, const char *text)
     return SANDBOX_MISTAKE;
 }
 
-static void log_op(const struct hook_state *st, const struct wharf_json *args)
+static void log_op(const struct hook_state *st, struct arena *a, const struct wharf_json *args)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
     static const uint32_t levels[] = {WHARF_LOG_ERROR, WHARF_LOG_WARN, WHARF_LOG_INFO, WHARF_LOG_DEBUG};
@@ -53,8 +54,9 @@ static void log_op(const struct hook_state *st, const struct wharf_json *args)
     for (size_t i = 0; i < 4; i++) {
         if (str_eqz(level, names[i]))
             log_write(levels[i], "lua-hooks", st->req ? st->req->request_id : NULL, "lua.log", "%s:%d: %s%s%s", file.p,
-                (int)json_int_or(args, "line", 0), json_text_or(args, "message", "").p, more.n ? " " : "",
-                buf_str(&more).p);
+                (int)json_int_or(args, "line", 0),
+                asked_hidden(st->gen->engine->config, a, json_text_or(args, "message", "")).p, more.n ? " " : "",
+                more.n ? asked_hidden(st->gen->engine->config, a, buf_str(&more)).p : "");
     }
     buf_done(&more);
 }
@@ -68,33 +70,6 @@ static enum sandbox_answer http_op(struct hook_state *st, bool all, const struct
     return answer;
 }
 
-static enum sandbox_answer api_op(
-    const struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text)
-{
-    struct inner_call call = {.method = str_eqz(op, "api.get")    ? "GET"
-                                        : str_eqz(op, "api.post") ? "POST"
-                                                                  : "DELETE",
-        .path = json_text_or(args, "path", ""),
-        .query = json_get(args, "query"),
-        .idempotency_key = json_text_or(args, "idempotency_key", ""),
-        .who = st->req->who};
-
-    if (!st->req->who)
-        return host_mistake(ret_text,
-            "{\"code\":\"op.unknown\",\"message\":\"a request without a key has no organization whose API could be "
-            "called\"}");
-    if (st->req->tx_depth)
-        return host_mistake(ret_text,
-            "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API "
-            "can't be called; use wharf.db.query\"}");
-    if (!str_starts(call.path, "/v1/"))
-        return host_mistake(
-            ret_text, "{\"code\":\"param.invalid\",\"message\":\"a path of the API begins with /v1/\"}");
-    if (str_eqz(op, "api.post"))
-        call.body = json_get(args, "body");
-    return inner_request(st->req, &call, ret_text) ? SANDBOX_GIVEN : SANDBOX_REFUSED;
-}
-
 /* Why this hook can't ask for anything outside now; or NULL. */
 static const char *outside_problem(const struct hook_state *st)
 {
@@ -105,35 +80,62 @@ static const char *outside_problem(const struct hook_state *st)
     return NULL;
 }
 
+/* What waits for nothing: any hook, and files while they are loaded, may ask it. */
+static bool at_once(struct hook_state *st, struct arena *a, const char *op, const struct wharf_json *args,
+    wharf_str *ret_text, enum sandbox_answer *ret_answer)
+{
+    if (!strcmp(op, "log"))
+        log_op(st, a, args);
+    else if (!strcmp(op, "config"))
+        *ret_answer = asked_config(st, a, args, ret_text);
+    else if (!strcmp(op, "secret"))
+        *ret_answer = asked_secret(st, a, args, ret_text);
+    else if (!strcmp(op, "metric"))
+        *ret_answer = asked_metric(st, args, ret_text);
+    else if (st->req && !strcmp(op, "budget"))
+        *ret_text = arena_printf(
+            a, "{\"deadline_ms\":%lld}", (long long)((st->deadline_us - clock_monotonic_us()) / 1000));
+    else
+        return false;
+    return true;
+}
+
+static enum sandbox_answer outside(
+    struct hook_state *st, const char *op, const struct wharf_json *args, wharf_str *ret_text)
+{
+    const char *problem = outside_problem(st);
+    bool store = !strncmp(op, "kv.", 3) || !strncmp(op, "lock.", 5);
+
+    if (!problem && store && !st->req->who)
+        problem = "a request without a key has no organization, and so no store";
+    if (problem)
+        return host_mistake(ret_text,
+            arena_printf(st->req ? st->req->arena : st->arena, "{\"code\":\"op.unknown\",\"message\":\"%s\"}", problem)
+                .p);
+    if (!strcmp(op, "http.request") || !strcmp(op, "http.all"))
+        return http_op(st, !strcmp(op, "http.all"), args, ret_text);
+    if (!strncmp(op, "api.", 4))
+        return asked_api(st, str_z(op), args, ret_text);
+    if (store)
+        return *op == 'k' ? asked_kv(st, str_z(op), args, ret_text) : asked_lock(st, str_z(op), args, ret_text);
+    if (!strcmp(op, "sleep"))
+        return asked_sleep(st, args, ret_text);
+    return host_mistake(
+        ret_text, "{\"code\":\"op.unknown\",\"message\":\"this function is not there for hooks of the server\"}");
+}
+
 static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wharf_str *ret_text)
 {
     struct hook_state *st = arg;
     struct arena *a = st->req ? st->req->arena : st->arena;
     struct json_error bad;
     const struct wharf_json *args = json_parse(a, arena_dup_str(a, text), &bad);
-    const char *problem;
+    enum sandbox_answer answer = SANDBOX_GIVEN;
 
     *ret_text = str_z("");
     if (!args)
         return host_mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"the arguments are no JSON\"}");
-    if (!strcmp(name, "log")) {
-        log_op(st, args);
-        return SANDBOX_GIVEN;
-    }
-    if (st->req && !strcmp(name, "budget")) {
-        *ret_text = arena_printf(
-            a, "{\"deadline_ms\":%lld}", (long long)((st->deadline_us - clock_monotonic_us()) / 1000));
-        return SANDBOX_GIVEN;
-    }
-    problem = outside_problem(st);
-    if (problem)
-        return host_mistake(ret_text, arena_printf(a, "{\"code\":\"op.unknown\",\"message\":\"%s\"}", problem).p);
-    if (!strcmp(name, "http.request") || !strcmp(name, "http.all"))
-        return http_op(st, !strcmp(name, "http.all"), args, ret_text);
-    if (!strncmp(name, "api.", 4))
-        return api_op(st, str_z(name), args, ret_text);
-    return host_mistake(
-        ret_text, "{\"code\":\"op.unknown\",\"message\":\"this function is not there for hooks of the server\"}");
+    return at_once(st, a, name, args, ret_text, &answer) ? answer : outside(st, name, args, ret_text);
 }
 
 static int64_t now_us(void *arg)
@@ -160,7 +162,7 @@ static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
 
 const struct sandbox_host hook_host = {.call = call, .now_us = now_us, .random = random_of, .zone = zone};
 
-/* ---- wharf.db.query ---- */
+/* ---- wharf.db ---- */
 
 static void add_value(struct jw *w, const PGresult *r, int row, int column)
 {
@@ -223,19 +225,18 @@ static const char *first_line(struct arena *a, const struct db_error *e)
     return arena_printf(a, "%.*s (%s)", (int)strcspn(text, "\n"), text, e->sqlstate).p;
 }
 
-/* In a savepoint that is taken back: read-only, with its own time limit, as the role that sees the request's organization only. */
-static wharf_str query(
-    const struct hook_state *st, const char *sql, const struct sql_arg *args, size_t n, const char **ret_problem)
+/* In a savepoint, with its own time limit, as the role that sees the request's organization only. Read-only and taken back, but for exec. */
+static wharf_str ask_rows(const struct hook_state *st, const char *sql, bool exec, const struct sql_arg *args, size_t n,
+    const char **ret_problem)
 {
     struct wharf_req *req = st->req;
     int64_t left_ms = (st->deadline_us - clock_monotonic_us()) / 1000;
-    const char *limits = arena_printf(req->arena,
-        "SET LOCAL transaction_read_only = on; SET LOCAL statement_timeout = %d",
+    const char *limits = arena_printf(req->arena, "%sSET LOCAL statement_timeout = %d",
+        exec ? "" : "SET LOCAL transaction_read_only = on; ",
         (int)(left_ms < 1          ? 1
               : left_ms > QUERY_MS ? QUERY_MS
                                    : left_ms))
                              .p;
-    const char *wrapped = arena_printf(req->arena, "SELECT * FROM (%s\n) q LIMIT %d", sql, ROWS_MAX + 1).p;
     wharf_str rows = {NULL, 0};
     size_t problems = req->n_problems;
     struct db_error e = {.status = DB_OK};
@@ -245,39 +246,31 @@ static wharf_str query(
     if (req_begin(req) != WHARF_OK)
         goto out;
     if (req_plugin_role(req) == WHARF_OK && db_do(req->thread->db, limits, &e) == DB_OK)
-        r = db_run(req->thread->db, wrapped, args, n, &e);
+        r = db_run(req->thread->db, sql, args, n, &e);
     if (r && PQntuples(r) > ROWS_MAX)
         *ret_problem = "the query has more than 10,000 rows; narrow it";
     else if (r)
-        rows = rows_json(req->arena, r);
+        rows = exec ? arena_printf(req->arena, "[%s,%s]", *PQcmdTuples(r) ? PQcmdTuples(r) : "0",
+                          PQnfields(r) ? rows_json(req->arena, r).p : "[]")
+                    : rows_json(req->arena, r);
     else if (e.status != DB_OK)
         *ret_problem = first_line(req->arena, &e);
     if (r && !rows.p && PQntuples(r) <= ROWS_MAX)
         *ret_problem = "the rows are larger than 64 MiB";
     PQclear(r);
-    req_rollback(req);
+    if (!exec || !rows.p)
+        req_rollback(req);
+    else if (req_commit(req) != WHARF_OK)
+        rows.p = NULL;
 out:
     req->n_problems = problems; /* told to the script */
     return rows;
 }
 
-/* query(sql, ...): array of rows. */
-static int db_query(lua_State *lua)
+static struct sql_arg *values_of(lua_State *lua, struct arena *a, int n)
 {
-    struct hook_state *st = sandbox_user(lua);
-    const char *sql = luaL_checkstring(lua, 1), *problem;
-    int n = lua_gettop(lua) - 1;
-    struct sql_arg *args;
-    wharf_str rows;
+    struct sql_arg *args = ARENA_ARRAY(a, struct sql_arg, (size_t)n + 1);
 
-    problem = outside_problem(st);
-    if (!problem && !st->req->who)
-        problem = "a request without a key has no organization whose rows could be read";
-    if (problem)
-        sandbox_raise(lua, "wharf.db.query: %s", problem);
-    if (n > PARAMS)
-        sandbox_raise(lua, "a query has at most %d parameters", PARAMS);
-    args = ARENA_ARRAY(st->req->arena, struct sql_arg, (size_t)n + 1);
     for (int i = 0; i < n; i++) {
         size_t length;
         const char *p;
@@ -294,17 +287,53 @@ static int db_query(lua_State *lua)
             lua_pushvalue(lua, i + 2);
         }
         p = lua_tolstring(lua, -1, &length);
-        args[i] = (struct sql_arg){arena_dup(st->req->arena, p, length).p, length};
+        args[i] = (struct sql_arg){arena_dup(a, p, length).p, length};
         lua_pop(lua, 1);
     }
-    rows = query(st, sql, args, (size_t)n, &problem);
+    return args;
+}
+
+/* Leaves what the statement gave on the stack. */
+static void statement(lua_State *lua, const char *name, bool exec)
+{
+    struct hook_state *st = sandbox_user(lua);
+    const char *sql = luaL_checkstring(lua, 1), *problem = outside_problem(st);
+    int n = lua_gettop(lua) - 1;
+    wharf_str rows;
+
+    if (!problem && !st->req->who)
+        problem = "a request without a key has no organization whose rows could be read";
+    if (!problem && exec && !(st->gen->engine->config && st->gen->engine->config->lua_hooks_allow_write))
+        problem = "the server's configuration has to say lua_hooks.allow_write = true";
+    if (problem)
+        sandbox_raise(lua, "wharf.%s: %s", name, problem);
+    if (n > PARAMS)
+        sandbox_raise(lua, "a query has at most %d parameters", PARAMS);
+    if (!exec)
+        sql = arena_printf(st->req->arena, "SELECT * FROM (%s\n) q LIMIT %d", sql, ROWS_MAX + 1).p;
+    rows = ask_rows(st, sql, exec, values_of(lua, st->req->arena, n), (size_t)n, &problem);
     if (!rows.p)
-        sandbox_raise(lua, "wharf.db.query: %s", problem);
+        sandbox_raise(lua, "wharf.%s: %s", name, problem);
     sandbox_push_json(lua, rows);
+}
+
+/* query(sql, ...): array of rows. */
+static int db_query(lua_State *lua)
+{
+    statement(lua, "db.query", false);
     return 1;
+}
+
+/* exec(sql, ...): how many rows it wrote, and those that it returned. */
+static int db_exec(lua_State *lua)
+{
+    statement(lua, "db.exec", true);
+    lua_rawgeti(lua, -1, 1);
+    lua_rawgeti(lua, -2, 2);
+    return 2;
 }
 
 bool host_define(struct hook_state *st)
 {
-    return sandbox_define(st->sb, "db.query", db_query);
+    return sandbox_define(st->sb, "db.query", db_query) && sandbox_define(st->sb, "db.exec", db_exec);
 }

@@ -7,4 +7,17 @@
 /* host.c: the author's mistake, as {"code", "message"}. */
 enum sandbox_answer host_mistake(wharf_str *ret_text, const char *text);
 
+/* asked.c */
+enum sandbox_answer asked_api(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text);
+enum sandbox_answer asked_config(
+    const struct hook_state *st, struct arena *a, const struct wharf_json *args, wharf_str *ret_text);
+enum sandbox_answer asked_secret(
+    const struct hook_state *st, struct arena *a, const struct wharf_json *args, wharf_str *ret_text);
+enum sandbox_answer asked_metric(const struct hook_state *st, const struct wharf_json *args, wharf_str *ret_text);
+enum sandbox_answer asked_sleep(struct hook_state *st, const struct wharf_json *args, wharf_str *ret_text);
+
+/* store.c */
+enum sandbox_answer asked_kv(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text);
+enum sandbox_answer asked_lock(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text);
+
 #endif

@@ -34,6 +34,11 @@ wharf_status operator_rejected(struct wharf_req *req, const struct sandbox_error
 /* {resource, action, id, location_id, old, input, new} */
 wharf_str operator_change(struct wharf_req *req, const struct write *w, wharf_str new_row);
 
+/* asked.c: the text with the values of hook_secrets taken out, for the log. */
+wharf_str asked_hidden(const struct config *c, struct arena *a, wharf_str text);
+/* store.c: what expired goes. False: the transaction is lost. */
+bool store_expire(struct wharf_req *req);
+
 /* register.c: wharf.hook */
 bool register_define(struct hook_state *st);
 

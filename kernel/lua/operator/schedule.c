@@ -104,5 +104,6 @@ wharf_status operator_plan(struct wharf_req *req, void *arg)
     generation_unref(g);
     if (good)
         good = req_query(req, "DELETE FROM wharf.hook_plan WHERE until_at < wharf.now() - interval '1 day'", NULL, 0);
+    good = good && store_expire(req);
     return good ? WHARF_OK : WHARF_UNAVAILABLE;
 }

@@ -14,6 +14,7 @@ struct sandbox {
     lua_State *lua;
     struct sandbox_host host;
     void *user;
+    bool unsafe;
     bool frozen_kind, frozen; /* config.frozen; sandbox_freeze was called */
     bool seeded; /* the hash seed was set */
     uint64_t seed;

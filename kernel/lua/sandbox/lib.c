@@ -16,7 +16,8 @@ static const struct {
     {"mail", "mail", true}, {"csv", "csv", true}, {"text", "text", true}, {"url", "url", true},
     {"crypto", "crypto", true}, {"table", "table", true}, {"filter", "filter", true}, {"secret", "run", false},
     {"lock", "run", false}, {"emit", "run", false}, {"reject", "run", false}, {"fail", "run", false},
-    {"sleep", "run", false}, {"test", "test", true, SANDBOX_TESTS}, {"hook", "test_hooks", true, SANDBOX_HOOK_TESTS},
+    {"sleep", "run", false}, {"config", "run", false}, {"metrics", "metrics", true},
+    {"test", "test", true, SANDBOX_TESTS}, {"hook", "test_hooks", true, SANDBOX_HOOK_TESTS},
     {"db", "test_db", true, SANDBOX_HOOK_TESTS}};
 
 static struct buf compiled[lib_files_count]; /* written once, by sandbox_prepare */

@@ -71,6 +71,7 @@ struct sandbox *sandbox_new(const struct sandbox_config *config)
     sb->seed = config->seed;
     sb->memory_max = config->memory;
     sb->frozen_kind = config->frozen;
+    sb->unsafe = config->unsafe;
     sb->role = config->role;
     sb->line = config->line;
     sb->line_arg = config->line_arg;

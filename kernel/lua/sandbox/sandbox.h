@@ -67,6 +67,7 @@ struct sandbox_config {
     size_t memory; /* bytes the state may hold, all of it counted; 0: any number */
     struct sandbox_limits limits; /* until the first sandbox_begin */
     uint64_t seed; /* of math.random and of the hashes of strings: the same seed gives the same order of pairs() */
+    bool unsafe; /* the author is the operator: io, debug and all of os are there */
     bool frozen; /* globals and library tables can't be written; globals may be set until sandbox_freeze */
     const struct sandbox_host *host; /* must outlive the sandbox */
     void *user; /* whatever the functions of sandbox_define need: sandbox_user */

@@ -1,6 +1,7 @@
--- wharf.api: the public API, asked by the host with the rights of the workflow (ops api.get, api.post, api.delete).
+-- wharf.api: the public API, asked by the host with the rights of the workflow (ops api.get, api.post, api.delete). wharf.api.as(organization_id)
+-- is the same for another organization: of operators' hooks only, the host decides (op api.as).
 local host = ...
-local M = {}
+local make
 
 local function path_of(path)
   if type(path) ~= "string" or path:sub(1, 4) ~= "/v1/" then
@@ -16,47 +17,59 @@ local function ask(op, args)
   return r.data, nil, { status = r.status, message = r.message, pagination = r.pagination }
 end
 
-function M.get(path, query)
-  return ask("api.get", { path = path_of(path), query = query })
-end
+function make(organization)
+  local M = {}
 
-function M.post(path, body, opts)
-  return ask("api.post", { path = path_of(path), body = body, idempotency_key = opts and opts.idempotency_key })
-end
-
-function M.delete(path, opts)
-  return ask("api.delete", { path = path_of(path), idempotency_key = opts and opts.idempotency_key })
-end
-
--- Pages by cursor; what is searched by relevance, and lists that know none (their answers tell no next_cursor), by number.
-function M.list(path, query, opts)
-  local max = opts and opts.max or 1000
-  if math.type(max) ~= "integer" or max < 1 or max > 10000 then host.raise("opts.max is 1 to 10000") end
-  local page, at, given, done = {}, 0, 0, false
-  local q = {}
-  for k, v in pairs(query or {}) do q[k] = v end
-  q.limit = q.limit or 100
-  if not q.page and (q.order_by or not q.search) then q.cursor = "start" end
-  return function()
-    if given >= max then return nil end
-    at = at + 1
-    if at > #page then
-      if done then return nil end
-      local data, err, meta = M.get(path, q)
-      if err then host.raise(string.format("%s: %s (%s)", path, err.message, err.code)) end
-      local told = meta.pagination
-      page, at = data, 1
-      done = not (told and told.has_more) or #page == 0
-      if told and type(told.next_cursor) == "string" then
-        q.cursor = told.next_cursor
-      else
-        q.page, q.cursor = (told and math.tointeger(told.page) or 1) + 1, nil
-      end
-      if #page == 0 then return nil end
-    end
-    given = given + 1
-    return page[at]
+  function M.get(path, query)
+    return ask("api.get", { path = path_of(path), query = query, organization = organization })
   end
+
+  function M.post(path, body, opts)
+    return ask("api.post", { path = path_of(path), body = body, idempotency_key = opts and opts.idempotency_key, organization = organization })
+  end
+
+  function M.delete(path, opts)
+    return ask("api.delete", { path = path_of(path), idempotency_key = opts and opts.idempotency_key, organization = organization })
+  end
+
+  -- Pages by cursor; what is searched by relevance, and lists that know none (their answers tell no next_cursor), by number.
+  function M.list(path, query, opts)
+    local max = opts and opts.max or 1000
+    if math.type(max) ~= "integer" or max < 1 or max > 10000 then host.raise("opts.max is 1 to 10000") end
+    local page, at, given, done = {}, 0, 0, false
+    local q = {}
+    for k, v in pairs(query or {}) do q[k] = v end
+    q.limit = q.limit or 100
+    if not q.page and (q.order_by or not q.search) then q.cursor = "start" end
+    return function()
+      if given >= max then return nil end
+      at = at + 1
+      if at > #page then
+        if done then return nil end
+        local data, err, meta = M.get(path, q)
+        if err then host.raise(string.format("%s: %s (%s)", path, err.message, err.code)) end
+        local told = meta.pagination
+        page, at = data, 1
+        done = not (told and told.has_more) or #page == 0
+        if told and type(told.next_cursor) == "string" then
+          q.cursor = told.next_cursor
+        else
+          q.page, q.cursor = (told and math.tointeger(told.page) or 1) + 1, nil
+        end
+        if #page == 0 then return nil end
+      end
+      given = given + 1
+      return page[at]
+    end
+  end
+
+  function M.as(id)
+    if type(id) ~= "string" then host.raise("wharf.api.as takes the id of an organization") end
+    host.call("api.as", { organization = id })
+    return make(id)
+  end
+
+  return M
 end
 
-return M
+return make()

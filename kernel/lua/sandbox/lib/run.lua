@@ -1,10 +1,16 @@
--- Functions that stand in wharf itself: secret, lock, emit, reject, fail, sleep.
+-- Functions that stand in wharf itself: secret, lock, emit, reject, fail, sleep, and config of operators' hooks.
 local host = ...
 local M = {}
 
 function M.secret(key)
   if type(key) ~= "string" then host.raise("wharf.secret takes the key of a secret") end
   return host.call("secret", { key = key }).value
+end
+
+function M.config(key)
+  if type(key) ~= "string" then host.raise("wharf.config takes the name of a setting: 'erp.url'") end
+  local r = host.call("config", { key = key })
+  return r and r.value
 end
 
 function M.emit(name, data, opts)

@@ -229,7 +229,8 @@ end
 local function api(op, args)
   local method = op:sub(5):upper()
   if over("api", "api") or (record and record.class.reads and method ~= "GET") then return budget("calls") end
-  local call = note("api", { method = method, path = args.path, query = args.query, body = args.body, idempotency_key = args.idempotency_key })
+  local call = note("api", { method = method, path = args.path, query = args.query, body = args.body, idempotency_key = args.idempotency_key,
+    organization = args.organization })
   if record and method ~= "GET" then
     record.writes = record.writes + 1
     call.idempotency_key = call.idempotency_key or record.key .. ":" .. record.writes
@@ -253,6 +254,7 @@ local function api(op, args)
   return "given", { status = call.status, message = reply.message or "OK", data = reply.data, pagination = reply.pagination }
 end
 
+serve["api.as"] = function(_, args) return args.organization ~= "" and "given" or "mistake", {} end
 serve["api.get"], serve["api.post"], serve["api.delete"] = api, api, api
 
 local HTTP_FAULTS = { timeout = "http.timeout", blocked = "http.blocked" }

@@ -7,4 +7,10 @@ function M.query(sql, ...)
   return host.call("db.query", { sql = sql, values = { ... } })
 end
 
+function M.exec(sql, ...)
+  if type(sql) ~= "string" then host.raise("wharf.db.exec takes a statement and its values") end
+  local rows = host.call("db.query", { sql = sql, values = { ... } })
+  return #rows, rows
+end
+
 return M

@@ -1,0 +1,231 @@
+/* asked.c - ops of hooks that are asked of the API, the configuration and the metrics: api.*, config, secret, metric, sleep (sandbox/ops.md). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "config/config.h"
+#include "lua/inner.h"
+#include "lua/operator/hosted.h"
+#include "lua/operator/inside.h"
+#include "supervisor/board.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum { API_CALLS_MAX = 1000, SLEEP_MAX_MS = 10000, LABELS_TEXT = 160 /* of struct board_series */ };
+
+/* ---- wharf.api ---- */
+
+/* The installation's own hand in another organization, or NULL: there is none of this id. */
+static struct principal *other_organization(struct wharf_req *req, wharf_str id)
+{
+    static const char sql[] = "SELECT COALESCE(live_organization_id, id) FROM org.organization WHERE organization_id = "
+                              "$1::text AND id = $1::text AND deleted_at IS NULL";
+    struct sql_arg arg = {id.p, id.n};
+    size_t problems = req->n_problems;
+    PGresult *r = id.n ? req_query(req, sql, &arg, 1) : NULL;
+    struct principal *who;
+
+    req->n_problems = problems;
+    if (!r || !PQntuples(r))
+        return NULL;
+    who = principal_system(req->arena, arena_dup_str(req->arena, id));
+    who->access.live_organization = arena_dupz(req->arena, PQgetvalue(r, 0, 0));
+    who->test_mode = !str_eq(who->access.live_organization, who->organization);
+    return who;
+}
+
+static const char *api_problem(const struct hook_state *st, wharf_str organization)
+{
+    if (st->req->tx_depth)
+        return "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API can't be called; use "
+               "wharf.db.query\"}";
+    if (!st->req->who && !organization.n)
+        return "{\"code\":\"op.unknown\",\"message\":\"a request without a key has no organization whose API could be "
+               "called; use wharf.api.as\"}";
+    return NULL;
+}
+
+/* What a job writes again when it is tried again has the same key; its id is the request's. */
+static wharf_str write_key(struct hook_state *st, const struct wharf_json *args)
+{
+    wharf_str key = json_text_or(args, "idempotency_key", "");
+
+    if (key.n || !st->req->job)
+        return key;
+    return arena_printf(st->req->arena, "%s:%u", st->req->request_id, ++st->api_writes);
+}
+
+enum sandbox_answer asked_api(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text)
+{
+    wharf_str organization = json_text_or(args, "organization", "");
+    const char *problem = api_problem(st, organization);
+    struct inner_call call = {.method = str_eqz(op, "api.get")    ? "GET"
+                                        : str_eqz(op, "api.post") ? "POST"
+                                                                  : "DELETE",
+        .path = json_text_or(args, "path", ""),
+        .query = json_get(args, "query"),
+        .key_is_ours = !json_text_or(args, "idempotency_key", "").n,
+        .who = st->req->who};
+
+    if (problem)
+        return host_mistake(ret_text, problem);
+    if (organization.n)
+        call.who = other_organization(st->req, organization);
+    if (!call.who)
+        return host_mistake(ret_text, "{\"code\":\"not_found\",\"message\":\"there is no organization of this id\"}");
+    if (str_eqz(op, "api.as"))
+        return SANDBOX_GIVEN;
+    if (!str_starts(call.path, "/v1/"))
+        return host_mistake(
+            ret_text, "{\"code\":\"param.invalid\",\"message\":\"a path of the API begins with /v1/\"}");
+    if (st->api_calls++ == API_CALLS_MAX) {
+        *ret_text = WHARF_S(
+            "{\"code\":\"workflow.budget_calls\",\"message\":\"a hook calls the API 1,000 times at most\"}");
+        return SANDBOX_ENDED;
+    }
+    if (!str_eqz(op, "api.get"))
+        call.idempotency_key = write_key(st, args);
+    if (str_eqz(op, "api.post"))
+        call.body = json_get(args, "body");
+    return inner_request(st->req, &call, ret_text) ? SANDBOX_GIVEN : SANDBOX_REFUSED;
+}
+
+/* ---- configuration ---- */
+
+static enum sandbox_answer give_value(struct arena *a, const struct wharf_json *v, wharf_str *ret_text)
+{
+    struct buf out;
+    struct jw w;
+
+    if (!v)
+        return SANDBOX_GIVEN;
+    buf_init(&out, 4 << 20);
+    jw_init(&w, &out);
+    jw_open(&w, NULL, '{');
+    jw_value(&w, "value", v);
+    jw_close(&w, '}');
+    *ret_text = arena_dup_str(a, buf_str(&out));
+    buf_done(&out);
+    return SANDBOX_GIVEN;
+}
+
+static const struct wharf_json *table_of(const struct config *c, const char *name)
+{
+    return c ? json_get(c->module_settings, name) : NULL;
+}
+
+enum sandbox_answer asked_config(
+    const struct hook_state *st, struct arena *a, const struct wharf_json *args, wharf_str *ret_text)
+{
+    const struct wharf_json *v = table_of(st->gen->engine->config, "hook_settings");
+    wharf_str path = json_text_or(args, "key", "");
+
+    while (v && path.n) {
+        const char *dot = memchr(path.p, '.', path.n);
+        size_t n = dot ? (size_t)(dot - path.p) : path.n;
+
+        v = json_get_n(v, (wharf_str){path.p, n});
+        path = dot ? (wharf_str){dot + 1, path.n - n - 1} : str_z("");
+    }
+    return give_value(a, v, ret_text);
+}
+
+/* Names are compared without regard to case: the environment has them in capitals, the file as one likes. */
+enum sandbox_answer asked_secret(
+    const struct hook_state *st, struct arena *a, const struct wharf_json *args, wharf_str *ret_text)
+{
+    const struct wharf_json *all = table_of(st->gen->engine->config, "hook_secrets");
+    wharf_str key = json_text_or(args, "key", "");
+
+    for (const struct wharf_json *s = all ? all->child : NULL; s; s = s->next) {
+        if (s->key.n == key.n && !strncasecmp(s->key.p, key.p, key.n) && s->type == JSON_STRING)
+            return give_value(a, s, ret_text);
+    }
+    return host_mistake(
+        ret_text, "{\"code\":\"secret.missing\",\"message\":\"there is no such secret in hook_secrets\"}");
+}
+
+wharf_str asked_hidden(const struct config *c, struct arena *a, wharf_str text)
+{
+    const struct wharf_json *all = table_of(c, "hook_secrets");
+
+    for (const struct wharf_json *s = all ? all->child : NULL; s; s = s->next) {
+        const char *at;
+
+        while (s->type == JSON_STRING && s->text.n >= 6 && (at = memmem(text.p, text.n, s->text.p, s->text.n)))
+            text = arena_printf(a, "%.*s[secret:%.*s]%.*s", (int)(at - text.p), text.p, STR_ARG(s->key),
+                (int)(text.p + text.n - at - s->text.n), at + s->text.n);
+    }
+    return text;
+}
+
+/* ---- metrics ---- */
+
+static void add_label(struct buf *b, const struct wharf_json *l)
+{
+    buf_addf(b, "%.*s=\"", STR_ARG(l->key));
+    for (size_t i = 0; i < l->text.n; i++) {
+        char c = l->text.p[i];
+
+        if (c == '"' || c == '\\')
+            buf_addc(b, '\\');
+        buf_addc(b, c < ' ' && c >= 0 ? ' ' : c);
+    }
+    buf_addz(b, "\",");
+}
+
+/* In the order of their names, so that the same labels are the same series. */
+static void add_labels(struct buf *b, const struct wharf_json *labels)
+{
+    const struct wharf_json *last = NULL, *next;
+
+    do {
+        next = NULL;
+        for (const struct wharf_json *l = labels ? labels->child : NULL; l; l = l->next) {
+            if ((!last || strcmp(l->key.p, last->key.p) > 0) && (!next || strcmp(l->key.p, next->key.p) < 0))
+                next = l;
+        }
+        if (next)
+            add_label(b, next);
+        last = next;
+    } while (next);
+}
+
+enum sandbox_answer asked_metric(const struct hook_state *st, const struct wharf_json *args, wharf_str *ret_text)
+{
+    struct board *b = st->gen->engine->board;
+    bool observed = str_eqz(json_text_or(args, "kind", ""), "observe"), good;
+    struct buf labels;
+
+    buf_init(&labels, LABELS_TEXT);
+    add_labels(&labels, json_get(args, "labels"));
+    buf_addc(&labels, 0);
+    good = !labels.failed && b &&
+           board_series_add(b, observed, json_text_or(args, "name", "").p, labels.p, json_double(json_get(args, "n")));
+    buf_done(&labels);
+    return good ? SANDBOX_GIVEN
+                : host_mistake(ret_text,
+                      "{\"code\":\"metric.refused\",\"message\":\"a metric is counted or observed, its "
+                      "labels have 150 letters at most, and there are 512 series in all\"}");
+}
+
+/* ---- time ---- */
+
+enum sandbox_answer asked_sleep(struct hook_state *st, const struct wharf_json *args, wharf_str *ret_text)
+{
+    int64_t ms = json_int_or(args, "ms", 0), left_ms = (st->deadline_us - clock_monotonic_us()) / 1000;
+
+    if (!st->req->job)
+        return host_mistake(
+            ret_text, "{\"code\":\"op.unknown\",\"message\":\"only after, event and schedule hooks can sleep\"}");
+    if (ms < 0 || ms > SLEEP_MAX_MS - st->slept_ms)
+        return host_mistake(
+            ret_text, "{\"code\":\"workflow.budget_calls\",\"message\":\"a hook sleeps 10 s in all at most\"}");
+    st->slept_ms += ms;
+    if (ms > left_ms)
+        ms = left_ms > 0 ? left_ms : 0; /* its time is over then */
+    usleep((useconds_t)ms * 1000);
+    return SANDBOX_GIVEN;
+}
