@@ -72,6 +72,21 @@ struct counts {
     int64_t events, validated, valid_before; /* items of chunks that were validated; those of them that were good */
 };
 
+/* Of the processors that this process may use, since the machine began. */
+struct ticks {
+    uint64_t all, idle;
+    int processors;
+};
+
+/* Of a helper: which one it is, and whether there is room for it. */
+struct help {
+    int64_t nth, away_us; /* away: how long it stayed away before; 0: it did not */
+    int64_t looked_us; /* monotonic: at the processors, the last time */
+    struct ticks ticks; /* as they were then */
+    int crowded_looks; /* in a row */
+    bool crowded; /* nothing is to spare for it */
+};
+
 /* A batch in work. Texts live as long as the request. */
 struct batch {
     wharf_req *req;
@@ -86,9 +101,7 @@ struct batch {
     int tries; /* how often its run was begun and did not end, while it is parsed */
     uint32_t steps;
     bool in_request, helper; /* helper: works on chunks of a batch that another one leads */
-    bool crowded; /* the machine has nothing to spare for helpers */
-    int64_t ticks_us;
-    uint64_t ticks, idle_ticks; /* of its processors, at that moment */
+    struct help help;
     bool lost, stopping, timed_out; /* another has taken it over; the worker ends; it ran too long */
     bool revoked; /* the key is no longer good */
     int64_t asked_us, noted_us; /* monotonic: when the key was last asked about, when the row was last written */
@@ -216,7 +229,11 @@ int64_t monotonic_us(void);
 wharf_status chunk_take(struct batch *b, int stage, int after, struct taken *ret);
 /* All chunks of a phase, in the background. *ret_rest: some are left, for a reason that b tells. */
 wharf_status walk(struct batch *b, enum phase_name phase, bool *ret_rest);
-wharf_handler batches_help; /* arguments {"batch": id, "lease": number, "phase": word} */
+wharf_handler batches_help; /* arguments {"batch": id, "lease": number, "phase": word, "nth": number, "away_us": number} */
+
+/* ---- spare.c ---- */
+/* How many processors had nothing to do since *since was read, which becomes now; false: nobody tells. */
+bool processors_spare(struct ticks *since, double *ret_spare);
 
 /* ---- job.c ---- */
 wharf_handler batches_run; /* arguments {"batch": id} */

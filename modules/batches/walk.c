@@ -6,13 +6,16 @@
  * what others hold, which waits for those that live and does the work of those that do not. Then come the chunks that killed their
  * workers or always lost a race, one by one, when nobody else is at work.
  */
-#include <stdio.h>
 #include <time.h>
 
 #include "batches.h"
 
 enum { SECOND_US = 1000000, REVOKED_CHECK_US = 5 * 1000000, TURN_US = 2 * 1000000, HELPERS = 2, HELPED_CHUNKS = 5 };
-enum { LOOK_US = 200000, IDLE_PERCENT = 8, AWAY_US = 2 * 1000000 };
+enum { LOOK_US = 200000, AWAY_US = 2 * 1000000, AWAY_MAX_US = 32 * 1000000, PATIENT_LOOKS = 3 };
+
+/* In processors. */
+#define SPARE_TO_STAY 0.25
+#define SPARE_TO_COME 0.85
 
 int64_t monotonic_us(void)
 {
@@ -113,37 +116,28 @@ static bool interrupted(struct batch *b)
 
 /* ---- helpers: when they go ---- */
 
-/* Ticks of all processors since the machine began, and those without work; false: nobody tells. */
-static bool read_ticks(uint64_t *ret_all, uint64_t *ret_idle)
-{
-    unsigned long long t[8] = {0};
-    FILE *f = fopen("/proc/stat", "re");
-    bool good = f && fscanf(f, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3], &t[4], &t[5],
-                         &t[6], &t[7]) == 8;
-
-    if (f)
-        fclose(f);
-    *ret_all = *ret_idle = 0;
-    for (size_t i = 0; i < 8; i++)
-        *ret_all += t[i];
-    *ret_idle = t[3] + t[4];
-    return good;
-}
-
-/* Helpers use what nobody else does: when the processors had next to nothing left for some time, they go. */
+/* Helpers use what nobody else does: when the processors had next to nothing left for some time, they go; the first one last, after the others made room. */
 static bool is_crowded(struct batch *b)
 {
-    uint64_t all, idle, passed;
-    bool crowded;
+    double spare;
 
-    if (!b->helper || monotonic_us() < b->ticks_us + LOOK_US || !read_ticks(&all, &idle))
+    if (!b->helper || monotonic_us() < b->help.looked_us + LOOK_US || !processors_spare(&b->help.ticks, &spare))
         return false;
-    passed = all - b->ticks;
-    crowded = b->ticks_us && (idle - b->idle_ticks) * 100 < passed * IDLE_PERCENT;
-    b->ticks_us = monotonic_us();
-    b->ticks = all;
-    b->idle_ticks = idle;
-    return crowded;
+    b->help.looked_us = monotonic_us();
+    b->help.crowded_looks = spare < SPARE_TO_STAY ? b->help.crowded_looks + 1 : 0;
+    return b->help.crowded_looks >= (b->help.nth ? 1 : PATIENT_LOOKS);
+}
+
+/* And they come when one more has a processor to itself. A look takes a moment in which nothing is held. */
+static bool has_room(struct batch *b)
+{
+    const struct timespec moment = {0, LOOK_US * 500L};
+    double spare;
+
+    processors_spare(&b->help.ticks, &spare);
+    nanosleep(&moment, NULL);
+    b->help.looked_us = monotonic_us();
+    return !processors_spare(&b->help.ticks, &spare) || spare >= SPARE_TO_COME;
 }
 
 /* ---- a chunk that was taken ---- */
@@ -191,8 +185,8 @@ static wharf_status chunks(
     while (s == WHARF_OK && t.number >= 0 && !*ret_rest) {
         wharf_scope *scope = W->mem->scope_begin(b->req);
 
-        b->crowded = is_crowded(b);
-        *ret_rest = interrupted(b) || b->crowded || (until_us && monotonic_us() > until_us);
+        b->help.crowded = is_crowded(b);
+        *ret_rest = interrupted(b) || b->help.crowded || (until_us && monotonic_us() > until_us);
         s = *ret_rest ? leave(b, &t, t.tries - 1) : run(b, phase, &t);
         W->mem->scope_end(b->req, scope);
     }
@@ -201,15 +195,24 @@ static wharf_status chunks(
 
 /* ---- helpers: how they come ---- */
 
-static wharf_status ask_for_help(struct batch *b, enum phase_name phase, int64_t at_us)
+/* The nth helper comes at once, or after having been away for so long. */
+static wharf_status ask_for_help(struct batch *b, enum phase_name phase, int64_t nth, int64_t away_us)
 {
+    wharf_out *out = W->json->writer(b->req);
     const wharf_json *args;
-    wharf_status s = W->json->parse(b->req,
-        W->mem->format(b->req, "{\"batch\": \"%s\", \"lease\": \"%lld\", \"phase\": \"%s\"}", b->id.p,
-            (long long)b->lease, phase_word(phase)),
-        &args);
+    wharf_status s;
 
-    return s == WHARF_OK ? W->event->enqueue(b->req, "help", WHARF_S(""), args, at_us) : s;
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "batch", val_text(b->id));
+    W->json->put(out, "lease", val_int(b->lease));
+    W->json->put(out, "phase", val_text(z(phase_word(phase))));
+    W->json->put(out, "nth", val_int(nth));
+    W->json->put(out, "away_us", val_int(away_us));
+    W->json->close(out);
+    s = W->json->result(b->req, out, &args);
+    if (s != WHARF_OK)
+        return s;
+    return W->event->enqueue(b->req, "help", WHARF_S(""), args, away_us ? W->req->now_us(b->req) + away_us : 0);
 }
 
 /* Where no item minds the order, and there is enough to do. What is only tried out is worth no memory and locks of others. */
@@ -226,7 +229,7 @@ static wharf_status helpers_for(struct batch *b, enum phase_name phase)
         return WHARF_OK;
     s = W->db->query(b->req, sql, args, 4, &rows);
     for (int i = 0; s == WHARF_OK && row_int(rows, 0, 0) == HELPED_CHUNKS && i < HELPERS; i++)
-        s = ask_for_help(b, phase, 0);
+        s = ask_for_help(b, phase, i, 0);
     return s;
 }
 
@@ -262,34 +265,60 @@ wharf_status walk(struct batch *b, enum phase_name phase, bool *ret_rest)
     return s;
 }
 
+static int64_t number(const wharf_json *object, const char *key)
+{
+    const wharf_json *v = W->json->get(object, key);
+    int64_t n = 0;
+
+    if (v)
+        W->json->integer(v, &n);
+    return n;
+}
+
 /* Is the batch still where it was when help was asked for? */
 static wharf_status help_begin(
     wharf_req *req, const wharf_json *args, struct batch *b, enum phase_name *ret, bool *ret_on)
 {
-    wharf_str phase = json_text(args, "phase");
     wharf_status s = W->db->begin(req);
 
-    *ret = is(phase, phase_word(VALIDATING)) ? VALIDATING : PROCESSING;
+    *ret = is(json_text(args, "phase"), phase_word(VALIDATING)) ? VALIDATING : PROCESSING;
     if (s == WHARF_OK)
         s = batch_load(req, json_text(args, "batch"), b);
     W->db->rollback(req);
     *ret_on = s == WHARF_OK && is(b->status, "processing") && b->phases[*ret].status == PHASE_RUNNING &&
-              is(json_text(args, "lease"), W->mem->format(req, "%lld", (long long)b->lease).p);
+              number(args, "lease") == b->lease;
     b->helper = true;
+    b->help = (struct help){.nth = number(args, "nth"), .away_us = number(args, "away_us")};
     return s;
 }
 
-/* Somebody else's turn; one of us comes again, after a while when there was no room. */
+/* Somebody else's turn; one of us comes again, after a while when there was no room, each time a longer one: coming and going costs others
+ * something too. */
 static wharf_status help_again(struct batch *b, enum phase_name phase)
 {
+    int64_t longer = b->help.away_us ? 2 * b->help.away_us : AWAY_US;
     wharf_status s = W->db->begin(b->req);
 
     if (s == WHARF_OK)
-        s = ask_for_help(b, phase, b->crowded ? W->req->now_us(b->req) + AWAY_US : 0);
+        s = ask_for_help(b, phase, b->help.nth, !b->help.crowded ? 0 : longer < AWAY_MAX_US ? longer : AWAY_MAX_US);
     if (s == WHARF_OK)
         return W->db->commit(b->req);
     W->db->rollback(b->req);
     return s;
+}
+
+/* One that was sent away before looks first. */
+static wharf_status help(struct batch *b, enum phase_name phase, bool *ret_rest)
+{
+    double spare;
+
+    b->asked_us = b->help.looked_us = monotonic_us();
+    processors_spare(&b->help.ticks, &spare);
+    *ret_rest = b->help.crowded = b->help.away_us && !has_room(b);
+    if (b->help.crowded)
+        return WHARF_OK;
+    batches_events->cause(b->req, b->id, 0, b->quiet);
+    return chunks(b, phase, chunk_take, run_taken, monotonic_us() + TURN_US, ret_rest);
 }
 
 wharf_status batches_help(wharf_req *req, void *arg)
@@ -308,10 +337,7 @@ wharf_status batches_help(wharf_req *req, void *arg)
         s = batch_act(b, &b->revoked);
     if (s != WHARF_OK || !on || b->revoked)
         return s;
-    b->asked_us = b->ticks_us = monotonic_us();
-    read_ticks(&b->ticks, &b->idle_ticks);
-    batches_events->cause(req, b->id, 0, b->quiet);
-    s = chunks(b, phase, chunk_take, run_taken, monotonic_us() + TURN_US, &rest);
+    s = help(b, phase, &rest);
     if (b->lost) {
         W->err->clear(req);
         return WHARF_OK;
