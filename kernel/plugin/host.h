@@ -47,6 +47,7 @@ extern const struct wharf_keys_api host_keys; /* wharf/service/keys.h */
 extern const struct wharf_cron_api host_cron; /* wharf/service/cron.h */
 extern const struct wharf_lua_api host_lua; /* wharf/service/lua.h */
 extern const struct wharf_mail_api host_mail; /* wharf/service/mail.h */
+extern const struct wharf_metrics_api host_metrics; /* wharf/service/metrics.h */
 extern const struct wharf_many_api host_many; /* wharf/service/many.h */
 extern const struct wharf_batch_api host_batch; /* wharf/service/batch.h */
 extern const struct wharf_walk_api host_walk; /* wharf/service/walk.h */

@@ -15,6 +15,7 @@
 #include "wharf/service/logs.h"
 #include "wharf/service/lua.h"
 #include "wharf/service/mail.h"
+#include "wharf/service/metrics.h"
 #include "wharf/service/many.h"
 #include "wharf/service/render.h"
 #include "wharf/service/text.h"
@@ -49,5 +50,6 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.channel", 1, 0}, &host_channel},
     {{"wharf.lua", 1, 3}, &host_lua},
     {{"wharf.cron", 1, 0}, &host_cron},
+    {{"wharf.metrics", 1, 0}, &host_metrics},
 };
 const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

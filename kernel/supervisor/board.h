@@ -26,7 +26,7 @@ enum {
     BOARD_JOBS = 128, /* kinds of jobs */
     BOARD_HOOKS = 256, /* operators' hooks that are counted */
     BOARD_HOOK_BUCKETS = 28, /* of their times: up to 1 us, 2, 4 ... 2^27 */
-    BOARD_SERIES = 512, /* of metrics that hooks count themselves */
+    BOARD_SERIES = 512, /* of metrics that hooks and modules count themselves */
     BOARD_SERIES_BUCKETS = 12, /* 0.001 0.005 0.01 0.05 0.1 0.5 1 5 10 100 1000, +Inf */
     BOARD_BUCKETS = 12, /* of the duration histogram: 1 2 5 10 20 50 100 200 500 1000 5000 ms, +Inf */
 };
@@ -73,10 +73,10 @@ struct board_hook { /* an operator's hook, by its name, whatever generation it i
     _Atomic uint64_t sum_us;
 };
 
-struct board_series { /* a metric of hooks with its labels */
+struct board_series { /* a metric of hooks or modules with its labels */
     _Atomic int used;
     int observed; /* a histogram; else a counter */
-    char name[64], labels[160]; /* "parcels_seen"; "" or "carrier=\"ups\"," */
+    char name[64], labels[160]; /* "lua_parcels_seen"; "" or "carrier=\"ups\"," */
     _Atomic uint64_t sum; /* a double's bits */
     _Atomic uint64_t buckets[BOARD_SERIES_BUCKETS];
 };
@@ -132,7 +132,7 @@ struct board_job *board_job(struct board *b, const char *queue);
 /* The same of an operator's hook. */
 struct board_hook *board_hook(struct board *b, const char *name);
 void board_hook_count(struct board_hook *h, bool good, int64_t us);
-/* A metric of hooks: n is added to a counter, or observed. False: the table is full, or the name is one of the other kind. */
+/* A metric of hooks (lua_*) or modules: n is added to a counter, or observed. False: the table is full, or the name is one of the other kind. */
 bool board_series_add(struct board *b, bool observed, const char *name, const char *labels, double n);
 /* The time that so large a part of its calls took at most; 0: none yet. */
 int64_t board_hook_us(const struct board_hook *h, double part);

@@ -1,4 +1,4 @@
-/* board_hooks.c - what is counted of operators' hooks, and what they count themselves. See board.h. */
+/* board_hooks.c - what is counted of operators' hooks, and what they and modules count themselves. See board.h. */
 #include "supervisor/board.h"
 #include "supervisor/board_rows.h"
 
@@ -96,20 +96,18 @@ static void write_series(const struct board_series *s, struct buf *out)
 
     memcpy(&sum, &bits, sizeof(sum));
     if (!s->observed) {
-        buf_addf(
-            out, n ? "lua_%s_total{%.*s} %.15g\n" : "lua_%s_total%.*s %.15g\n", s->name, n ? n - 1 : 0, s->labels, sum);
+        buf_addf(out, n ? "%s_total{%.*s} %.15g\n" : "%s_total%.*s %.15g\n", s->name, n ? n - 1 : 0, s->labels, sum);
         return;
     }
     for (size_t i = 0; i < BOARD_SERIES_BUCKETS; i++) {
         count += get(&s->buckets[i]);
         if (i + 1 < BOARD_SERIES_BUCKETS)
-            buf_addf(out, "lua_%s_bucket{%sle=\"%g\"} %llu\n", s->name, s->labels, series_bounds[i], count);
+            buf_addf(out, "%s_bucket{%sle=\"%g\"} %llu\n", s->name, s->labels, series_bounds[i], count);
         else
-            buf_addf(out, "lua_%s_bucket{%sle=\"+Inf\"} %llu\n", s->name, s->labels, count);
+            buf_addf(out, "%s_bucket{%sle=\"+Inf\"} %llu\n", s->name, s->labels, count);
     }
-    buf_addf(out, n ? "lua_%s_sum{%.*s} %.15g\n" : "lua_%s_sum%.*s %.15g\n", s->name, n ? n - 1 : 0, s->labels, sum);
-    buf_addf(
-        out, n ? "lua_%s_count{%.*s} %llu\n" : "lua_%s_count%.*s %llu\n", s->name, n ? n - 1 : 0, s->labels, count);
+    buf_addf(out, n ? "%s_sum{%.*s} %.15g\n" : "%s_sum%.*s %.15g\n", s->name, n ? n - 1 : 0, s->labels, sum);
+    buf_addf(out, n ? "%s_count{%.*s} %llu\n" : "%s_count%.*s %llu\n", s->name, n ? n - 1 : 0, s->labels, count);
 }
 
 static bool ready(const struct board_series *s)
@@ -126,8 +124,9 @@ static void write_metric(const struct board *b, size_t first, struct buf *out)
         if (ready(&b->series[i]) && !strcmp(b->series[i].name, s->name))
             return;
     }
-    buf_addf(out, "# HELP lua_%s%s Told by the operator's hooks.\n# TYPE lua_%s%s %s\n", s->name,
-        s->observed ? "" : "_total", s->name, s->observed ? "" : "_total", s->observed ? "histogram" : "counter");
+    buf_addf(out, "# HELP %s%s Told by %s.\n# TYPE %s%s %s\n", s->name, s->observed ? "" : "_total",
+        strncmp(s->name, "lua_", 4) ? "a module" : "the operator's hooks", s->name, s->observed ? "" : "_total",
+        s->observed ? "histogram" : "counter");
     for (size_t i = first; i < BOARD_SERIES; i++) {
         if (ready(&b->series[i]) && !strcmp(b->series[i].name, s->name))
             write_series(&b->series[i], out);

@@ -80,6 +80,14 @@ static void put_answer(wharf_out *out, const struct result *r)
     W->json->put(out, "rtr", truth(r->truncated));
 }
 
+static void count(wharf_req *req, const struct result *r)
+{
+    static const wharf_str labels[] = {
+        WHARF_S("result=\"success\""), WHARF_S("result=\"failure\""), WHARF_S("result=\"rate_limited\"")};
+
+    hooks_metrics->count(req, WHARF_S("event_delivery"), labels[r->outcome], 1);
+}
+
 void job_report(wharf_req *req, struct job *j, const struct result *r)
 {
     wharf_out *out = W->json->writer(req);
@@ -103,6 +111,7 @@ void job_report(wharf_req *req, struct job *j, const struct result *r)
     j->report_bytes = report.n;
     j->failed = r->outcome == OUT_FAILURE && !is(j->trigger, "manual") && j->body.n && !j->unsigned_here;
     j->disable = r->disable;
+    count(req, r);
     free((char *)(j->request.n ? j->request.p : NULL));
     j->request = WHARF_S("");
 }

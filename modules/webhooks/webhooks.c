@@ -9,6 +9,7 @@ const wharf_crypto_api *hooks_crypto;
 const wharf_keys_api *hooks_keys;
 const wharf_logs_api *hooks_logs;
 const wharf_text_api *hooks_text;
+const wharf_metrics_api *hooks_metrics;
 const wharf_events_api *hooks_events;
 wharf_plugin *hooks_self;
 
@@ -125,10 +126,11 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     hooks_fetch = hooks_host->service(self, "wharf.fetch", 1, 1);
     hooks_crypto = hooks_host->service(self, "wharf.crypto", 1, 1);
     hooks_text = hooks_host->service(self, "wharf.text", 1, 1);
+    hooks_metrics = hooks_host->service(self, "wharf.metrics", 1, 0);
     hooks_keys = hooks_host->service(self, "wharf.keys", 1, 0);
     hooks_logs = hooks_host->service(self, "wharf.logs", 1, 1);
     hooks_events = hooks_host->service(self, "wharf.events", 1, 1);
-    return hooks_fetch && hooks_crypto && hooks_keys && hooks_logs && hooks_text && hooks_events ? WHARF_OK
+    return hooks_fetch && hooks_crypto && hooks_keys && hooks_logs && hooks_text && hooks_metrics && hooks_events ? WHARF_OK
                                                                                                  : WHARF_UNAVAILABLE;
 }
 

@@ -11,6 +11,7 @@
 #include "wharf/service/fetch.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
+#include "wharf/service/metrics.h"
 #include "wharf/service/text.h"
 
 enum {
@@ -31,6 +32,7 @@ extern const wharf_keys_api *hooks_keys;
 extern const wharf_events_api *hooks_events;
 extern const wharf_logs_api *hooks_logs;
 extern const wharf_text_api *hooks_text;
+extern const wharf_metrics_api *hooks_metrics;
 extern wharf_plugin *hooks_self;
 
 extern const wharf_hooks webhook_hooks;

@@ -310,3 +310,16 @@ def test_resources_of_plugins():
         assert row["status"] == "canceled" and row["_csv_url"] is None and row["progress"] < 100 and s.sql("SELECT count(*) FROM wharf.file") == files
     finally:
         s.stop()
+
+
+def test_ten_a_minute():
+    s = Server("--modules", "org,locations,exports", limits=True)
+    try:
+        c = s.organization().client()
+        for _ in range(10):
+            c.post(EXPORTS, {"resource": "location", "options": {}}, expect=201)
+        a = c.refused("POST", EXPORTS, 429, "rate_limited", ["endpoint"], body={"resource": "location", "options": {}})
+        assert int(a.headers["Retry-After"]) >= 1
+        c.get(EXPORTS)
+    finally:
+        s.stop()

@@ -1,9 +1,12 @@
 """Delivery of events to webhooks (spec 07 sections 4, 7 and 8)."""
 import json
+import re
+import subprocess
 import threading
 import time
 
 import pytest
+import requests
 
 from receivers import WEBHOOK_SERVER, Hook, World, attempts, make, ok, rename, signature, slow, status, until
 from wharf import Server
@@ -65,6 +68,19 @@ def test_thin(world, client):
     e = h.wait(1)[0].event
     assert e["data"] == {"id": id, "object": "location", "location_id": id} and "previous_attributes" not in e
     assert h.got[0]["webhook-signature"] == signature(h.secret, h.got[0])
+
+
+def test_attempts_are_counted(world, client):
+    def told():
+        found = re.findall(r'^event_delivery_total\{result="(\w+)"\} (\d+)$', requests.get(world.server.admin + "/metrics", timeout=5).text, re.M)
+        return {result: int(n) for result, n in found}
+    before = told()
+    for answer in (ok, status(500), status(429)):
+        Hook(world, client, answer=[answer])
+    make(client)
+    until(lambda: {r: n - before.get(r, 0) for r, n in told().items()} == {"success": 1, "failure": 1, "rate_limited": 1})
+    checked = subprocess.run(["promtool", "check", "metrics"], input=requests.get(world.server.admin + "/metrics", timeout=5).text, capture_output=True, text=True, timeout=20)
+    assert checked.returncode == 0 and not checked.stdout + checked.stderr, checked.stdout + checked.stderr
 
 
 def test_every_attempt_sends_the_same_bytes(world, client):

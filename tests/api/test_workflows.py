@@ -172,3 +172,16 @@ def test_locations(fresh):
     client.post(f"{FLOWS}/{mine}/publish", {}, expect=200)
     assert asked(client, mine, {"input": {"name": "x"}, "location_id": here}).data["location_id"] == here
     client.refused("POST", f"{FLOWS}/{mine}/run", 403, "location_access", body={"location_id": there})
+
+
+def test_answers_of_over_a_mebibyte(fresh):
+    """They have no ETag; an Idempotency-Key keeps the row's id and reads it again (spec 01 section 8)."""
+    mine, long = fresh.client(), "\n" * 262_130
+    body = {"name": "Large", "source": "return {} " + long, "files": {"more.lua": long + "\n" * 14}}
+    key = {"Idempotency-Key": "large"}
+    first = mine.post("/v1/workflows", body, headers=key, expect=201)
+    assert len(first.raw.content) > 1 << 20
+    where = f"/v1/workflows/{first.data['id']}"
+    assert "ETag" not in mine.get(where).headers and "ETag" in mine.get("/v1/workflows").headers
+    again = mine.post("/v1/workflows", body, headers=key, expect=201)
+    assert again.headers["Idempotent-Replayed"] == "true" and again.data == first.data

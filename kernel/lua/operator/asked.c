@@ -13,7 +13,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { API_CALLS_MAX = 1000, SLEEP_MAX_MS = 10000, LABELS_TEXT = 160 /* of struct board_series */ };
+enum { API_CALLS_MAX = 1000, SLEEP_MAX_MS = 10000, LABELS_TEXT = 160, NAME_TEXT = 64 /* of struct board_series */ };
 
 /* ---- wharf.api ---- */
 
@@ -197,13 +197,17 @@ enum sandbox_answer asked_metric(const struct hook_state *st, const struct wharf
 {
     struct board *b = st->gen->engine->board;
     bool observed = str_eqz(json_text_or(args, "kind", ""), "observe"), good;
-    struct buf labels;
+    struct buf labels, name;
 
     buf_init(&labels, LABELS_TEXT);
+    buf_init(&name, NAME_TEXT);
     add_labels(&labels, json_get(args, "labels"));
     buf_addc(&labels, 0);
-    good = !labels.failed && b &&
-           board_series_add(b, observed, json_text_or(args, "name", "").p, labels.p, json_double(json_get(args, "n")));
+    buf_addf(&name, "lua_%s", json_text_or(args, "name", "").p);
+    buf_addc(&name, 0);
+    good = !labels.failed && !name.failed && b &&
+           board_series_add(b, observed, name.p, labels.p, json_double(json_get(args, "n")));
+    buf_done(&name);
     buf_done(&labels);
     return good ? SANDBOX_GIVEN
                 : host_mistake(ret_text,
