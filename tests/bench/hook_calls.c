@@ -1,5 +1,5 @@
-/* hook_calls.c - what operators' hooks cost inside of a worker, without HTTP and database: asking whether there are any, and calling one with three
- * comparisons on a change of usual size. Prints figures; asserts nothing. */
+/* hook_calls.c - what operators' hooks cost inside of a worker, without HTTP and database: asking whether there are any, calling one with three
+ * comparisons on a change of usual size, and loading a folder of fifty files. Prints figures; asserts nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { LOOKS = 5000000, CALLS = 20000 };
+enum { LOOKS = 5000000, CALLS = 20000, LOADS = 50, FILES = 50, STATES = 4 /* as database.pool */ };
 
 static const char rule[] = "wharf.hook.before('thing', 'update', function(change, ctx)\n"
                            "  if change.input.name == '' or change.new.name == 'nobody' or change.old.version == 0 "
@@ -70,6 +70,32 @@ static void calls(const struct engine *e, struct wharf_req *req)
     (void)e;
 }
 
+static void loads(const struct engine *e)
+{
+    static int64_t took[LOADS];
+    size_t wrong = 0;
+
+    for (int i = 0; i < LOADS; i++) {
+        int64_t begun = clock_monotonic_us();
+        struct arena *a = arena_new(0);
+        struct hook_folder folder = {
+            .files = ARENA_ARRAY(a, struct hook_file, FILES), .n = FILES, .print = (uint64_t)i + 1};
+        struct hook_problem problem;
+        struct lua_generation *g;
+
+        for (int k = 0; k < FILES; k++)
+            folder.files[k] = (struct hook_file){
+                .name = arena_printf(a, "%02d-part", k).p, .text = arena_printf(a, "-- %d\n%s", i, rule)};
+        g = generation_load(e, a, &folder, STATES, &problem);
+        took[i] = clock_monotonic_us() - begun;
+        wrong += !g;
+        generation_unref(g);
+    }
+    qsort(took, LOADS, sizeof(took[0]), by_size);
+    printf("loading a folder of %d files for %d threads: p50 %.1f ms, most %.1f ms (%zu failed)\n", FILES, STATES,
+        (double)took[LOADS / 2] / 1000, (double)took[LOADS - 1] / 1000, wrong);
+}
+
 int main(void)
 {
     char dir[] = "/tmp/wharf-hook-calls-XXXXXX", file[64];
@@ -96,6 +122,7 @@ int main(void)
     if (e.operator_lua) {
         looks(&e);
         calls(&e, &req);
+        loads(&e);
     } else {
         printf("%s\n", problem.p);
     }
