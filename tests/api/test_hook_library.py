@@ -1,13 +1,17 @@
 """What operators' hooks may ask for (spec 08 sections 5 and 9, docs/lua-hooks.md): settings, secrets, the store, locks, metrics, other organizations, writing SQL."""
+import os
+import pathlib
 import re
+import shutil
 import subprocess
+import tempfile
 import threading
 
 import pytest
 import requests
 
 from test_lua_hooks import HOOKS, Folder, lines, place, system_of, until  # noqa: F401  (place is a fixture)
-from wharf import Server, make_location
+from wharf import BUILD, Server, make_location
 
 SECRET = "s3cret-t0ken"
 
@@ -208,3 +212,36 @@ def test_what_has_no_organization(hooks, client):
     run = Runner(hooks, client, {"kv": "return (select(2, pcall(wharf.kv.get, 'a')))", "lock": "return (select(2, pcall(wharf.lock, 'a', print)))",
                                  "exec": "return (select(2, pcall(wharf.db.exec, 'SELECT 1')))"})
     assert "no store" in run("kv", public=True) and "no store" in run("lock", public=True) and "no organization" in run("exec", public=True)
+
+
+def test_hooks_of_a_plugin(place):
+    """They stand beside its file, run behind the operator's, and are watched as those are."""
+    plugins = pathlib.Path(tempfile.mkdtemp(prefix="wharf-plugins-", dir=os.environ.get("WHARF_TEST_PLACE")))
+    os.chmod(plugins, 0o755)
+    shutil.copy(f"{BUILD}/tests/plugins/filterbench.so", plugins)
+    own = plugins / "filterbench.hooks"
+    (own / "lib").mkdir(parents=True)
+    (own / "lib" / "mark.lua").write_text("return 'plugin'")
+    (own / "10-mark.lua").write_text("local mark = require('filterbench.lib.mark')\nwharf.hook.before('location', 'create', function(c) c.input.name = c.input.name .. ' ' .. mark end)")
+    for old in place.iterdir():
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
+    (place / "10-mark.lua").write_text("wharf.hook.before('location', 'create', function(c) c.input.name = c.input.name .. ' operator' end)")
+    s = Server("--modules", f"org,locations,{plugins}/filterbench.so", "--set", f"lua_hooks.dir={place}", "--set", "workers=1")
+    try:
+        org = s.organization()
+        client, system = org.client(), system_of(s, org)
+        assert make_location(client, name="A")["name"] == "A operator plugin"
+        assert [f["name"] for f in system.get(HOOKS).data["files"]] == ["10-mark.lua", "filterbench.10-mark.lua", "filterbench.lib.mark.lua"]
+        (own / "lib" / "mark.lua").write_text("return 'changed'")
+        assert system.post(HOOKS + "/reload", {}, expect=200).data["last_error"] is None and make_location(client, name="B")["name"] == "B operator changed"
+        (own / "10-mark.lua").write_text("x = = 1")
+        told = system.post(HOOKS + "/reload", {}, expect=200).data["last_error"]
+        assert (told["file"], told["line"]) == ("filterbench.10-mark.lua", 1) and make_location(client, name="C")["name"] == "C operator changed"
+        (own / "10-mark.lua").unlink()
+        (place / "filterbench" / "lib").mkdir(parents=True)
+        (place / "filterbench" / "lib" / "mark.lua").write_text("return 'mine'")
+        assert "there twice" in system.post(HOOKS + "/reload", {}, expect=200).data["last_error"]["message"]
+    finally:
+        s.stop()
+        shutil.rmtree(plugins)
+        shutil.rmtree(place / "filterbench", ignore_errors=True)

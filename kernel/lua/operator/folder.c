@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 
 #include "lua/sandbox/sandbox.h"
+#include "plugin/manifest.h"
+#include "resource/engine.h"
 #include "util/file.h"
 #include "util/json.h"
 #include "util/str.h"
@@ -163,12 +165,45 @@ static void print_of(struct hook_folder *f)
     f->print |= 1;
 }
 
-bool folder_read(struct arena *a, const char *dir, struct hook_folder *ret, wharf_str *ret_problem)
+struct hook_places folder_places(struct arena *a, const struct engine *e, const char *dir)
+{
+    struct hook_place *items = ARENA_ARRAY(a, struct hook_place, e->n_plugins + 1);
+    size_t n = 1;
+
+    items[0] = (struct hook_place){dir, ""};
+    for (size_t i = 0; i < e->n_plugins; i++) {
+        const char *file = e->plugins[i].manifest->file,
+                   *slash = strrchr(file, '/'); /* none: linked into the program */
+
+        if (slash)
+            items[n++] = (struct hook_place){
+                arena_printf(a, "%.*s/%s.hooks", (int)(slash - file), file, e->plugins[i].name).p,
+                arena_printf(a, "%s/", e->plugins[i].name).p};
+    }
+    return (struct hook_places){items, n};
+}
+
+/* A folder of the operator's may be called as a plugin is. */
+static bool names_once(struct reading *r)
+{
+    for (size_t i = 0; i < r->f->n; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (!strcmp(r->f->files[i].name, r->f->files[k].name))
+                return refuse(r, r->f->files[i].name, "is there twice, from a plugin and from the operator");
+        }
+    }
+    return true;
+}
+
+bool folder_read(struct arena *a, const struct hook_places *places, struct hook_folder *ret, wharf_str *ret_problem)
 {
     struct reading r = {a, ret, {"", 0}};
+    bool good = true;
 
     *ret = (struct hook_folder){.files = ARENA_ARRAY(a, struct hook_file, HOOK_FILES_MAX + 1)};
-    if (!read_dir(&r, dir, "", 0)) {
+    for (size_t i = 0; good && i < places->n; i++)
+        good = read_dir(&r, places->items[i].dir, places->items[i].prefix, 0);
+    if (!good || (places->n > 1 && !names_once(&r))) {
         *ret_problem = r.problem;
         ret->print = print_text(r.problem);
         return false;

@@ -9,6 +9,7 @@ struct operator_lua {
     const struct engine *engine;
     struct board *board;
     unsigned slot;
+    struct hook_places places; /* the first is dir */
     const char *dir, *kept_file, *poke_file; /* lua_hooks.dir; DATA/lua-hooks.json, DATA/lua-hooks.reload */
     bool strict, off; /* off: safe mode, nothing is ever loaded */
     size_t states; /* of a generation that is loaded: as many as there are threads */

@@ -85,7 +85,7 @@ static bool load_folder(struct operator_lua *o, bool kept, struct arena *a, stru
         return text.p && folder_unpack(a, text, ret) && ret->print == atomic_load(&o->board->hooks_active);
     }
     o->trouble = (struct hook_problem){.line = 0};
-    if (folder_read(a, o->dir, ret, &problem))
+    if (folder_read(a, &o->places, ret, &problem))
         return true;
     snprintf(o->trouble.message, sizeof(o->trouble.message), "%s", problem.p);
     return false;
@@ -150,6 +150,7 @@ struct operator_lua *operator_start(
     o->slot = boot->slot;
     o->strict = config->lua_hooks_strict;
     o->dir = folder_of(config);
+    o->places = folder_places(a, e, o->dir);
     o->kept_file = arena_printf(a, "%s/lua-hooks.json", config->data).p;
     o->poke_file = arena_printf(a, "%s/lua-hooks.reload", config->data).p;
     o->states = (size_t)(boot->kind == WORKER_JOB ? config->jobs_threads : config->database_pool);
@@ -182,9 +183,11 @@ bool operator_check(
     struct hook_problem problem = {.line = 0};
     struct lua_generation *g;
     struct hook_folder folder;
+    struct hook_places places;
     bool good;
 
-    if (!folder_read(own, dir, &folder, ret_error)) {
+    places = folder_places(own, e, dir);
+    if (!folder_read(own, &places, &folder, ret_error)) {
         *ret_error = arena_printf(a, "the hooks of %s can't be loaded: %s", dir, ret_error->p);
         arena_free(own);
         return false;

@@ -144,7 +144,7 @@ static void look(struct operator_lua *o, uint64_t *last, int fd)
     struct lua_generation *g;
     wharf_str text = {"", 0};
 
-    if (!folder_read(a, o->dir, &folder, &text)) {
+    if (!folder_read(a, &o->places, &folder, &text)) {
         snprintf(problem.message, sizeof(problem.message), "%s", text.p);
         refuse(o, folder.print, &problem);
         *last = folder.print;
@@ -193,7 +193,8 @@ static int watch_all(const struct operator_lua *o)
     struct arena *a = arena_new(0);
 
     if (fd >= 0) {
-        watch_tree(fd, o->dir, 0, a);
+        for (size_t i = 0; i < o->places.n; i++)
+            watch_tree(fd, o->places.items[i].dir, 0, a);
         inotify_add_watch(fd, o->poke_file, IN_CLOSE_WRITE);
     }
     arena_free(a);
@@ -264,7 +265,7 @@ void operator_reload(struct operator_lua *o, int64_t wait_us)
 
     if (o->off)
         until = 0;
-    folder_read(a, o->dir, &folder, &problem);
+    folder_read(a, &o->places, &folder, &problem);
     wanted = folder.print;
     if (fd >= 0)
         close(fd); /* what the watchers wait for */
