@@ -64,6 +64,9 @@ const char *route_read(struct hook_state *st, struct route_wish *wish, struct ho
 /* The routes of the generation can be found, and are in its document. */
 void routes_link(struct lua_generation *g);
 
+/* route_call.c: the handler of them all; arg: the struct hook_route. */
+wharf_status route_run(wharf_req *req, void *arg);
+
 /* around.c: {Name: value} as lines of the answer. NULL, or what is wrong. */
 const char *operator_headers(struct wharf_req *req, const struct wharf_json *headers);
 /* "method", "path", "query", "headers", "remote_addr", "request_id" of a request. */
