@@ -19,7 +19,8 @@ ENV = {**os.environ, "NO_COLOR": "1", "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPR
 
 @pytest.fixture(scope="module")
 def server():
-    s = Server("--test-clock")
+    s = Server("--test-clock", "--set", f"lua_hooks.dir={HERE / 'hooks'}")
+    assert "/v1/x/docks/{dock}/table" in s.openapi["paths"]
     yield s
     s.stop()
 
