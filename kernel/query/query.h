@@ -69,6 +69,7 @@ struct list_query { /* everything a list was asked for, checked */
     bool ranked; /* what matches, and how well, is in found instead */
     const struct hit *found;
     size_t n_found;
+    size_t n_all_found; /* more than n_found: found is sorted, and the page looks at the best of them only */
     const struct condition *conditions;
     size_t n_conditions;
     const wharf_str

@@ -334,6 +334,61 @@ static bool take_similar(struct wharf_req *req, const struct list_query *q, bool
     return ret_results[0] && (!count || ret_results[1]);
 }
 
+/* ---- what a search rule found ---- */
+
+static int by_score(const void *a, const void *b)
+{
+    const struct hit *x = a, *y = b;
+
+    return (x->score < y->score) - (x->score > y->score);
+}
+
+/* The page needs the best of what was found: each row is looked for by itself, and these are a tenth of them. Ties stay whole; scores are compared
+ * with four digits. */
+static void lead(struct list_query *q)
+{
+    enum { MORE = 10 }; /* some may be gone or not for the caller */
+    struct hit *found = (struct hit *)q->found;
+    size_t n = (size_t)(q->page * q->limit) + MORE;
+    double least;
+
+    if (!q->ranked || !q->relevance || q->cursor || q->n_conditions || q->total != TOTAL_NONE || q->n_found <= 2 * n)
+        return;
+    qsort(found, q->n_found, sizeof(*found), by_score);
+    least = found[n - 1].score - 0.0002;
+    while (n < q->n_found && found[n].score >= least)
+        n++;
+    q->n_all_found = q->n_found;
+    q->n_found = n;
+}
+
+/* The best were not enough for the page. False: problems. */
+static bool take_all_found(struct wharf_req *req, const struct list_query **q, PGresult **ret_rows)
+{
+    struct list_query *all = ARENA_NEW(req->arena, struct list_query);
+    struct narrowing narrow;
+
+    *all = **q;
+    all->n_found = all->n_all_found;
+    *q = all;
+    if (!narrow_rows(req, req->route->resource, &narrow))
+        return false;
+    *ret_rows = query_list(req, all, &narrow, false);
+    return *ret_rows != NULL;
+}
+
+/* What the first question left open is asked now. False: problems. */
+static bool take_more(struct wharf_req *req, const struct list_query **q, bool count, PGresult *ret_results[])
+{
+    const struct list_query *asked = *q;
+
+    if (may_be_similar(req, asked, ret_results[0]))
+        return take_similar(req, asked, count, ret_results);
+    if (asked->n_all_found > asked->n_found && PQntuples(ret_results[0]) <= asked->limit)
+        return take_all_found(req, q, &ret_results[0]);
+    return true;
+}
+
 static bool finish_list(
     struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
 {
@@ -352,7 +407,7 @@ static bool finish_list(
     }
     if (!req->thread && (beyond_count(q, got[1]) || may_be_similar(req, q, got[0])))
         return false;
-    if (may_be_similar(req, q, got[0]) && !take_similar(req, q, plan->n_statements > 1, got))
+    if (!take_more(req, &q, plan->n_statements > 1, got))
         return true;
     n = PQntuples(got[0]);
     shown = n > q->limit ? (int)q->limit : n;
@@ -477,6 +532,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
     }
     if (q->n_terms && !search_found(req, res, q))
         return false;
+    lead(q);
     q->columns = q->includes ? res->columns_full : res->columns_list;
     plan->list = q;
     plan->view = (struct view){.in = IN_LIST,

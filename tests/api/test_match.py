@@ -189,3 +189,21 @@ def test_of_equal_weight_the_rarer_word_is_looked_at(client, label, frequent, ra
     client.post("/v1/contacts", {"csv_url": "data:text/csv;base64," + base64.b64encode(text.encode()).decode()}, expect=200)
     add(client, rare, locations=[place])
     assert match(client, name=label, location_id=place)["matches"][0]["name"] == rare
+
+
+def test_pages_of_what_was_found_are_those_of_all_of_it(fresh):
+    """The page looks at the best of what the search found; a list that counts looks at all. Also where the best are gone, or not for the caller."""
+    client = fresh.client()
+    place = make_location(client)["id"]
+    other = make_location(client)["id"]
+    made = [client.post("/v1/contacts", {"name": f"Marlene {'Dietrich' if i < 30 else 'Dietz' if i % 2 else 'Meyer'}", "locations": [place if i < 30 else other]}, expect=201).data["id"]
+            for i in range(70)]
+    for id in made[:3]:
+        client.delete(f"/v1/contacts/{id}")
+    for asks in (client, fresh.client(locations=[other])):
+        for limit, pages in ((2, 30), (7, 3)):
+            for page in range(1, pages + 1):
+                query = f"/v1/contacts?search=marlene+dietrich&order_by=_relevance&limit={limit}&page={page}"
+                some, all = asks.get(query), asks.get(query + "&include_total_count=true")
+                assert some.data == all.data and some.pagination["has_more"] == all.pagination["has_more"], (limit, page)
+    assert len(client.get("/v1/contacts?search=marlene+dietrich&limit=100").data) == 67 and len(asks.get("/v1/contacts?search=marlene+dietrich&limit=100").data) == 40
