@@ -241,7 +241,7 @@ bool check_form(struct exchange *x)
     return sizes_ok(x) && well_formed(x);
 }
 
-bool check_route(struct exchange *x)
+bool check_its_route(struct exchange *x)
 {
     return find_route(x, x->req.method) && in_service(x) && !deprecation_gone(&x->req);
 }

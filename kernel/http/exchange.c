@@ -289,7 +289,7 @@ static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, 
         req_fail(&x->req, "overloaded", NULL, NULL);
         good = false;
     }
-    return after_headers(x, good && check_route(x));
+    return after_headers(x, good && check_its_route(x));
 }
 
 static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *size)
@@ -330,7 +330,7 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char 
     if (x->state == X_NEW)
         return first_call(x, c, method);
     if (x->state == X_ASKED) /* resumed: request hooks have run */
-        return after_headers(x, !x->req.n_problems && check_route(x));
+        return after_headers(x, !x->req.n_problems && check_its_route(x));
     if (x->state == X_KEYED) /* resumed: the key is known */
         return after_headers(x, x->req.n_problems == 0);
     if (x->state == X_QUEUED) {

@@ -161,7 +161,7 @@ void exchange_resume(struct exchange *x); /* from the loop: the state is X_ANSWE
  * read first. */
 bool takes_body(const struct exchange *x);
 bool check_form(struct exchange *x);
-bool check_route(struct exchange *x);
+bool check_its_route(struct exchange *x);
 bool check_key(struct exchange *x, bool *ret_wait);
 bool check_after_key(struct exchange *x);
 bool address_allowed(struct exchange *x); /* may the key be used from there? */

@@ -62,7 +62,7 @@ def to_ms(text):
 def busy(url, key, seconds):
     out = subprocess.run(["wrk", "-t1", f"-c{BUSY}", f"-d{seconds}s", "--latency", "-H", f"SVC-API-KEY: {key}", url], capture_output=True, text=True, check=True).stdout
     odd = re.search(r"(Non-2xx.*|Socket errors.*)", out)
-    return {"p50_ms": to_ms(re.search(r"50%\s+(\S+)", out).group(1)), "p99_ms": to_ms(re.search(r"99%\s+(\S+)", out).group(1)),
+    return {"p50_ms": to_ms(re.search(r"^ +50% +(\S+)", out, re.M).group(1)), "p99_ms": to_ms(re.search(r"^ +99% +(\S+)", out, re.M).group(1)),
             "per_second": float(re.search(r"Requests/sec:\s+(\S+)", out).group(1)), "odd": odd.group(1) if odd else ""}
 
 
