@@ -31,7 +31,9 @@
                                         "k.ip_allowlist, o.id, COALESCE(t.settings, o.settings) #>> "                  \
                                         "'{api,datetime_format}', "                                                    \
                                         "wharf.log_days(o.settings, 'retain_days', 365), "                             \
-                                        "wharf.log_days(o.settings, 'request_retain_days', 14) " from                  \
+                                        "wharf.log_days(o.settings, 'request_retain_days', 14), "                      \
+                                        "(SELECT string_agg(h.what, ' ') FROM wharf.hook h WHERE h.organization_id = " \
+                                        "COALESCE(t.id, o.id)) " from                                                  \
                                         "JOIN org.organization o ON o.organization_id = k.organization_id AND o.id = " \
                                         "k.organization_id "                                                           \
                                         "LEFT JOIN org.organization t ON k.mode = 'test' AND t.organization_id = "     \
@@ -83,6 +85,7 @@ enum {
     C_DATETIME,
     C_LOG_DAYS,
     C_REQUEST_LOG_DAYS,
+    C_HOOKS,
 };
 
 void principal_ref(struct principal *p)
@@ -258,6 +261,7 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
     p->access.live_organization = text(p, r, C_LIVE);
     p->access.log_days = (int)strtol(PQgetvalue(r, 0, C_LOG_DAYS), NULL, 10);
     p->access.request_log_days = (int)strtol(PQgetvalue(r, 0, C_REQUEST_LOG_DAYS), NULL, 10);
+    p->hooks = text(p, r, C_HOOKS);
     p->key_id = text(p, r, C_KEY);
     p->key_name = text(p, r, C_KEY_NAME);
     p->last4 = text(p, r, C_LAST4);

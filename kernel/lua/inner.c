@@ -189,6 +189,39 @@ static bool answer(struct wharf_req *req, struct buf *out)
     return good;
 }
 
+static void run_alone(struct wharf_req *req, const struct inner_call *call)
+{
+    if (!checked(req))
+        return;
+    if (call->key_is_ours && req->route->declared && req->route->declared->flags & WHARF_R_NO_TX)
+        req->idempotency_key = str_z("");
+    request_run(req);
+}
+
+/* A read in the outer one's transaction, behind a savepoint: a statement that fails takes nothing else along. */
+static void run_inside(struct wharf_req *req, struct wharf_req *outer)
+{
+    struct db_error e;
+
+    if (req_begin(outer) != WHARF_OK) {
+        req_fail(req, "overloaded", NULL, NULL);
+        return;
+    }
+    if (outer->plugin_role && db_do(outer->thread->db, "RESET ROLE", &e) == DB_OK)
+        outer->plugin_role = false;
+    req->tx_depth = req->tx_floor = outer->tx_depth;
+    if (checked(req) && (req->route->kind == ROUTE_LIST || req->route->kind == ROUTE_RETRIEVE ||
+                            (req->route->declared && req->route->declared->flags & WHARF_R_READONLY)))
+        request_run(req);
+    else if (!req->n_problems)
+        req_fail(req, "route.not_found", NULL, "This path is not available inside of a transaction");
+    outer->plugin_role = outer->plugin_role || req->plugin_role;
+    if (req->n_problems)
+        req_rollback(outer);
+    else
+        req_commit(outer);
+}
+
 bool inner_request(struct wharf_req *outer, const struct inner_call *call, wharf_str *ret_text)
 {
     struct wharf_req req = {0};
@@ -196,11 +229,10 @@ bool inner_request(struct wharf_req *outer, const struct inner_call *call, wharf
     bool good;
 
     begin(&req, outer, call);
-    good = checked(&req);
-    if (good && call->key_is_ours && req.route->declared && req.route->declared->flags & WHARF_R_NO_TX)
-        req.idempotency_key = str_z("");
-    if (good)
-        request_run(&req);
+    if (outer->tx_depth)
+        run_inside(&req, outer);
+    else
+        run_alone(&req, call);
     if (!req.n_problems && (req.parked || req.served || req.stream || req.raw_type))
         req_fail(&req, "route.not_found", NULL, "This answer is not available to workflows");
     buf_init(&out, ARENA);

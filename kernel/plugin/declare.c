@@ -378,6 +378,24 @@ static void attach_hooks(struct wharf_decl *d, struct resource *res)
     res->n_hooks = n;
 }
 
+/* Names in manifests are those of the plugin's own resources. */
+static void check_hookable(struct wharf_decl *d)
+{
+    for (size_t i = 0; i < d->engine->n_plugins; i++) {
+        const struct plugin *p = &d->engine->plugins[i];
+        const struct wharf_json *list = p->manifest->hookable;
+
+        for (const struct wharf_json *e = list ? list->child : NULL; e; e = e->next) {
+            const struct resource *res = e->type == JSON_STRING ? engine_resource(d->engine, e->text.p) : NULL;
+
+            d->plugin = p;
+            if (!res || res->plugin != p || !res->def->scope)
+                problem(d, "plugin.json: hookable names \"%s\", which is no resource of this plugin with a scope",
+                    e->type == JSON_STRING ? e->text.p : "");
+        }
+    }
+}
+
 void declare_finish(struct wharf_decl *d)
 {
     struct engine *e = d->engine;
@@ -388,6 +406,7 @@ void declare_finish(struct wharf_decl *d)
         attach_hooks(d, &e->resources[i]);
         add_resource_routes(d, &e->resources[i]);
     }
+    check_hookable(d);
     e->routes = d->routes.items;
     e->n_routes = d->routes.n;
     e->codes = d->codes.items;

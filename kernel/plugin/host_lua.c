@@ -4,7 +4,8 @@
 #include "lua/http.h"
 #include "lua/inner.h"
 #include "lua/run.h"
-#include "plugin/host.h"
+#include "plugin/declare.h"
+#include "plugin/manifest.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -16,7 +17,7 @@ static wharf_status l_run(wharf_req *req, const wharf_lua_spec *spec, wharf_lua_
 {
     wharf_lua_outcome o = {.head = ret_outcome->head};
 
-    if (req->tx_depth)
+    if (req->tx_depth && spec->wall_us > WHARF_LUA_HOOK_US)
         return req_fail(req, "internal", NULL, "a run inside of a transaction would hold it as long as it likes");
     if (!lua_run(req, spec, &o))
         return req_fail(req, "overloaded", NULL, "workflows can't be run here: the program wharf-cell-lua is missing");
@@ -178,8 +179,10 @@ static uint32_t l_call(wharf_req *req, wharf_lua_actor *actor, wharf_str op, con
         return mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"this function is not available here\"}");
     if (!str_starts(call.path, "/v1/"))
         return mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"a path of the API begins with /v1/\"}");
-    if (req->tx_depth)
-        return mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"the API can't be called here\"}");
+    if (req->tx_depth && !get)
+        return mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API is "
+                                 "only read; do it in an "
+                                 "after hook\"}");
     if (!get)
         call.idempotency_key = json_get(args, "idempotency_key") ? json_text_or(args, "idempotency_key", "")
                                                                  : default_key;
@@ -201,4 +204,51 @@ static uint32_t l_http(
     return answer;
 }
 
-const wharf_lua_api host_lua = {WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call, l_http};
+/* ---- hooks of organizations ---- */
+
+static void l_hooks(wharf_decl *d, const wharf_lua_hooks *hooks)
+{
+    d->engine->tenant_hooks = hooks;
+    d->engine->tenant_plugin = d->plugin;
+}
+
+static bool l_hookable(const wharf_plugin *self, wharf_str resource, wharf_str action, wharf_str *ret_area)
+{
+    const struct resource *res = engine_resource(self->engine, resource.p);
+    const struct wharf_json *list = res ? res->plugin->manifest->hookable : NULL;
+    /* also what has no route of its own: rules of modules write such rows */
+    bool known = str_eqz(action, "create") || str_eqz(action, "update") || str_eqz(action, "delete");
+
+    for (const struct wharf_json *e = list && known ? list->child : NULL; e; e = e->next) {
+        if (e->type == JSON_STRING && str_eq(e->text, resource)) {
+            *ret_area = str_z(res->def->scope);
+            return true;
+        }
+    }
+    return false;
+}
+
+static wharf_status l_hooked(wharf_req *req, wharf_str owner, const wharf_str *writes, size_t n)
+{
+    struct sql_arg args[3] = {{req->who->organization.p, req->who->organization.n}, {owner.p, owner.n}};
+    PGresult *gone = req_query(
+        req, "DELETE FROM wharf.hook WHERE organization_id = $1 AND owner = $2 RETURNING 1", args, 2);
+    bool any = n > 0;
+
+    if (!gone)
+        return WHARF_UNAVAILABLE;
+    any = any || PQntuples(gone) > 0;
+    for (size_t i = 0; i < n; i++) {
+        args[2] = (struct sql_arg){writes[i].p, writes[i].n};
+        if (!req_query(req,
+                "INSERT INTO wharf.hook (organization_id, owner, what) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+                args, 3))
+            return WHARF_UNAVAILABLE;
+    }
+    if (any)
+        host_req.access_changed(req); /* keys carry it */
+    return WHARF_OK;
+}
+
+const wharf_lua_api host_lua = {
+    WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call, l_http, l_hooks, l_hookable, l_hooked, req_at_end};

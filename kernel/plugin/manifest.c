@@ -222,6 +222,7 @@ static bool known_keys_only(struct reader *r)
         "settings",
         "scopes",
         "events",
+        "hookable",
         "license",
         "homepage",
         "description",
@@ -256,6 +257,9 @@ static bool read_members(struct reader *r)
     m->events = json_get(r->root, "events");
     if (m->events && !json_is(m->events, JSON_OBJECT))
         return refuse(r, "events", "must be an object of event types");
+    m->hookable = json_get(r->root, "hookable");
+    if (m->hookable && !json_is(m->hookable, JSON_ARRAY))
+        return refuse(r, "hookable", "must be a list of names of resources");
     m->settings = json_get(r->root, "settings");
     if (m->settings && !json_is(m->settings, JSON_OBJECT))
         return refuse(r, "settings", "must be an object of JSON Schemas");

@@ -25,6 +25,7 @@ struct manifest {
     size_t n_scopes;
     const struct wharf_json *settings; /* properties it adds to the settings of organizations, or NULL */
     const struct wharf_json *events; /* types of events it emits beside those of its definitions, or NULL (docs/events.md) */
+    const struct wharf_json *hookable; /* names of its resources that tenants' workflows may have hooks on, or NULL */
     const struct wharf_json *config; /* JSON Schema of its settings, or NULL */
     bool third_party; /* not one of the modules shipped with the server */
 };

@@ -48,7 +48,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.walk", 1, 0}, &host_walk},
     {{"wharf.render", 1, 0}, &host_render},
     {{"wharf.channel", 1, 0}, &host_channel},
-    {{"wharf.lua", 1, 3}, &host_lua},
+    {{"wharf.lua", 1, 4}, &host_lua},
     {{"wharf.cron", 1, 0}, &host_cron},
     {{"wharf.metrics", 1, 0}, &host_metrics},
 };

@@ -110,6 +110,8 @@ struct engine {
     struct auth_cache *auth;
     struct net_client *net; /* outgoing requests of this process */
     struct blob_store *blobs; /* big bytes */
+    const struct wharf_lua_hooks *tenant_hooks; /* who runs hooks of organizations (lua/tenant.h), or NULL */
+    const struct plugin *tenant_plugin; /* whose these are */
     struct operator_lua *operator_lua; /* the operator's hooks, or NULL (lua/operator/operator.h) */
     struct areas areas;
     const struct plugin *plugins;

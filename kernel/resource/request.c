@@ -9,6 +9,7 @@
 #include "lua/operator/operator.h"
 #include "plugin/manifest.h"
 #include "resource/engine.h"
+#include "resource/hooks.h"
 #include "util/log.h"
 #include "util/str.h"
 
@@ -163,6 +164,65 @@ void req_after_commit(struct wharf_req *req, void (*fn)(struct wharf_req *req, v
     req->committed[req->n_committed++] = (struct committed_fn){fn, arg, req->tx_depth};
 }
 
+/* ---- what is done behind a transaction ---- */
+
+struct ending {
+    struct ending *next;
+    const struct plugin *plugin;
+    wharf_handler *fn;
+    char text[];
+};
+
+void req_at_end(struct wharf_req *req, wharf_handler *fn, wharf_str text)
+{
+    struct ending *e = malloc(sizeof(*e) + text.n + 1), **last = &req->endings;
+
+    if (!e)
+        return;
+    *e = (struct ending){.plugin = req->plugin, .fn = fn};
+    memcpy(e->text, text.p, text.n);
+    e->text[text.n] = 0;
+    while (*last)
+        last = &(*last)->next;
+    *last = e;
+}
+
+static void run_ending(struct wharf_req *req, struct ending *e)
+{
+    const struct plugin *before;
+    wharf_status s;
+
+    if (req_begin(req) != WHARF_OK)
+        return;
+    before = plugin_enter(req, e->plugin, "what is behind a transaction");
+    s = e->fn(req, e->text);
+    plugin_leave(req, before);
+    if (s == WHARF_OK && !req->n_problems)
+        req_commit(req);
+    else
+        req_rollback(req);
+}
+
+/* The transaction is over. Problems of the request stay what they are. */
+static void run_endings(struct wharf_req *req)
+{
+    struct problem *problems = req->problems;
+    size_t n = req->n_problems, cap = req->cap_problems;
+
+    while (req->endings && !req->tx_depth) {
+        struct ending *e = req->endings;
+
+        req->endings = e->next;
+        req->problems = NULL;
+        req->n_problems = req->cap_problems = 0;
+        run_ending(req, e);
+        free(e);
+    }
+    req->problems = problems;
+    req->n_problems = n;
+    req->cap_problems = cap;
+}
+
 static wharf_status begin_level(struct wharf_req *req)
 {
     struct db_error e;
@@ -260,7 +320,9 @@ wharf_status req_commit(struct wharf_req *req)
         req->news = 0;
         if (!req->tx_depth)
             forget_transaction(req);
-        return req_database_problem(req, &e);
+        req_database_problem(req, &e);
+        run_endings(req);
+        return WHARF_UNAVAILABLE;
     }
     if (!req->tx_depth) {
         for (size_t i = 0; i < req->n_committed; i++)
@@ -272,6 +334,7 @@ wharf_status req_commit(struct wharf_req *req)
         if (req->news && req->engine->pulse)
             pulse_tell(req->engine->pulse, req->news);
         req->news = 0;
+        run_endings(req);
     }
     return WHARF_OK;
 }
@@ -297,6 +360,7 @@ void req_rollback(struct wharf_req *req)
         snprintf(sql, sizeof(sql), "ROLLBACK");
     if (db_in_transaction(req->thread->db))
         db_do(req->thread->db, sql, &e);
+    run_endings(req);
 }
 
 static void clear_result(void *arg)

@@ -159,6 +159,8 @@ struct wharf_req {
     bool met_unique; /* a row of a set met a unique rule: others may, too */
     bool wake_jobs; /* after the outermost commit the job workers are told */
     unsigned news; /* after the outermost commit all processes are told: enum pulse_news of http/pulse.h */
+    struct ending *endings; /* what is done when the open transaction is over (req_at_end), or NULL */
+    unsigned tx_floor; /* levels of the transaction that are somebody else's: a request inside of another one's */
     unsigned tx_depth, res_depth;
     bool plugin_role; /* the transaction runs as wharf_plugin at the moment */
     struct committed_fn *committed; /* run after the outermost commit */
@@ -199,6 +201,9 @@ wharf_status req_join(struct wharf_req *req);
 void req_rollback(struct wharf_req *req);
 /* fn runs once the outermost transaction was committed; never when it is rolled back. */
 void req_after_commit(struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg);
+/* fn, of the plugin that runs now, in a transaction of its own once the open one is over, however it ended. arg is a copy of text (a
+ * const char *). Its problems are nobody's. */
+void req_at_end(struct wharf_req *req, wharf_handler *fn, wharf_str text);
 /* NULL after a problem was added. The result is cleared with the arena. */
 PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args);
 PGresult *req_query_sql(struct wharf_req *req, struct sql *s);

@@ -3,6 +3,7 @@
 #include "resource/write.h"
 
 #include "lua/operator/operator.h"
+#include "lua/tenant.h"
 #include "util/str.h"
 
 bool plan_on_loop(const struct wharf_req *req)
@@ -14,7 +15,8 @@ bool plan_on_loop(const struct wharf_req *req)
     case ROUTE_RETRIEVE:
         return res->plain_read;
     case ROUTE_CREATE:
-        return res->plain_create && !req->idempotency_key.n && !operator_wants(req->engine, res, OP_CREATE);
+        return res->plain_create && !req->idempotency_key.n && !operator_wants(req->engine, res, OP_CREATE) &&
+               !tenant_wants(req, res, OP_CREATE);
     case ROUTE_UPDATE:
     case ROUTE_DELETE:
     case ROUTE_PLUGIN:
@@ -182,6 +184,6 @@ void request_run(struct wharf_req *req)
         idempotent_run(req, run_route);
     else
         run_route(req);
-    while (req->tx_depth)
+    while (req->tx_depth > req->tx_floor)
         req_rollback(req);
 }

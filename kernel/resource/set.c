@@ -2,6 +2,7 @@
 #include "resource/set.h"
 
 #include "lua/operator/operator.h"
+#include "lua/tenant.h"
 #include "util/str.h"
 
 /* ---- whose problem it is ---- */
@@ -102,7 +103,8 @@ static bool as_a_set(const struct wharf_req *req, const struct write_set *set)
     const struct resource *res = set->res;
     const struct definition *d = res->def;
 
-    if (set->n < 2 || set->op == OP_UPDATE || d->parent || operator_wants(req->engine, res, set->op))
+    if (set->n < 2 || set->op == OP_UPDATE || d->parent || operator_wants(req->engine, res, set->op) ||
+        tenant_wants(req, res, set->op))
         return false;
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].kind == FIELD_CHILDREN)
@@ -203,7 +205,7 @@ static wharf_status delete_set(struct wharf_req *req, struct write_set *set)
 /* The rules before the write, for all rows or, where one of them has no form for sets or can't judge these, row by row. */
 static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
 {
-    bool singly = operator_wants(req->engine, set->res, set->op);
+    bool singly = operator_wants(req->engine, set->res, set->op) || tenant_wants(req, set->res, set->op);
     wharf_status s = WHARF_OK;
 
     for (size_t i = 0; i < set->res->n_hooks; i++)

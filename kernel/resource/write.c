@@ -3,6 +3,7 @@
 
 #include "event/history.h"
 #include "lua/operator/operator.h"
+#include "lua/tenant.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -199,22 +200,28 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
     const struct definition *d = w->res->def;
     bool event = w->op == OP_CREATE ? d->events.created : d->events.updated;
     struct change c;
+    wharf_status s;
 
     if (event && w->op != OP_DELETE && !compute_for_event(req, w->res, w->new_rec))
         return WHARF_INTERNAL;
     write_change(req, w, changes, previous, &c);
-    return history_write(req, &c) == WHARF_OK ? operator_after(req, w) : WHARF_UNAVAILABLE;
+    if (history_write(req, &c) != WHARF_OK)
+        return WHARF_UNAVAILABLE;
+    s = operator_after(req, w);
+    return s == WHARF_OK ? tenant_after(req, w) : s;
 }
 
 /* ---- operators' hooks ---- */
 
-/* What they made of the body is held to the same rules as what was sent. */
+/* And those of organizations behind them. What they made of the body is held to the same rules as what was sent. */
 wharf_status write_operators_rules(struct wharf_req *req, struct write *w)
 {
-    bool changed;
+    bool changed, tenants = false;
     wharf_status s = operator_before(req, w, &changed);
 
-    if (s != WHARF_OK || !changed)
+    if (s == WHARF_OK)
+        s = tenant_before(req, w, &tenants);
+    if (s != WHARF_OK || !(changed || tenants))
         return s;
     if (w->op == OP_UPDATE)
         s = write_settle(req, w);

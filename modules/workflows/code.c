@@ -13,6 +13,8 @@ const struct budget sync_budget = {.instructions = 20000000,
     .result_max = 1 << 20,
     .api_calls = 50,
     .http_calls = 10};
+const struct budget before_budget = {
+    .instructions = 500000, .memory = 8 << 20, .wall_us = 100000, .result_max = 64 << 10, .api_calls = 10};
 const struct budget public_budget = {.instructions = 5000000,
     .memory = 16 << 20,
     .wall_us = 5000000,
@@ -38,6 +40,8 @@ static const wharf_json *options_of(wharf_req *req, const wharf_rec *rec)
     W->json->put(out, "concurrency", val_json(field_json(rec, WORKFLOW_CONCURRENCY)));
     W->json->put(out, "record", val_json(field_json(rec, WORKFLOW_RECORD)));
     W->json->put(out, "http_hosts", val_json(field_json(rec, WORKFLOW_HTTP_HOSTS)));
+    W->json->put(out, "priority", val_int(field_int(rec, WORKFLOW_PRIORITY)));
+    W->json->put(out, "on_error", val_text(field_text(rec, WORKFLOW_ON_ERROR)));
     W->json->close(out);
     return W->json->result(req, out, &v) == WHARF_OK ? v : NULL;
 }
@@ -196,7 +200,7 @@ static uint32_t handlers_of(const wharf_json *triggers, wharf_str ret[TRIGGERS_M
     uint32_t n = 0;
 
     for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t && n < TRIGGERS_MAX; t = W->json->next(t))
-        ret[n++] = z(trigger_handler(json_text(t, "type")));
+        ret[n++] = is(json_text(t, "phase"), "before") ? WHARF_S("before") : z(trigger_handler(json_text(t, "type")));
     return n;
 }
 

@@ -120,6 +120,9 @@ uint32_t lock_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_
         val_text(W->req->organization(req)), val_text(a->code->workflow_id), val_text(json_text(args, "token"))};
     const wharf_rows *none;
 
+    if (a->budget == &before_budget)
+        return refuse_op(req, WHARF_LUA_MISTAKE, "op.unknown",
+            "before a change nothing is waited for; lock in an after hook", ret_text);
     if (is(op, "lock.take"))
         return take(req, a, args, ret_text);
     if (query_alone(req, give_sql, values, 3, &none) != WHARF_OK)

@@ -81,14 +81,15 @@ static wharf_status make_current(wharf_req *req, const struct code *c, int64_t n
 {
     static const char sql[] =
         "UPDATE workflows.workflow SET published_version = $3::bigint, published_revision = $4::bigint, "
-        "event_triggers = $7::boolean, published_at = $5::timestamptz, published_by = $6::text, updated_at = "
+        "event_triggers = $7::boolean, hook_triggers = $8::boolean, published_at = $5::timestamptz, published_by = "
+        "$6::text, updated_at = "
         "$5::timestamptz, updated_by = $6::text, "
         "version = version + 1 WHERE organization_id = $1::text AND id = $2::text";
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(c->workflow_id), val_int(number),
         revision ? val_int(revision) : val_null(), val_time(W->req->now_us(req)), val_text(W->req->actor(req)),
-        val_bool(trigger_has(c->triggers, "event"))};
+        val_bool(trigger_has(c->triggers, "event")), val_bool(trigger_has(c->triggers, "hook"))};
 
-    return W->db->exec(req, sql, args, 7, NULL);
+    return W->db->exec(req, sql, args, 8, NULL);
 }
 
 static wharf_status last_number(wharf_req *req, wharf_str workflow_id, int64_t *ret)
@@ -122,6 +123,8 @@ static wharf_status store(wharf_req *req, const struct code *c, int64_t revision
         s = make_current(req, c, number, c->version ? 0 : revision);
     if (s == WHARF_OK && field_int(rec, WORKFLOW_ENABLED))
         s = schedule_set(req, c->workflow_id, c->triggers);
+    if (s == WHARF_OK)
+        s = hooks_tell(req, c->workflow_id);
     if (s == WHARF_OK)
         s = http_name(req, c->workflow_id, trigger_has(c->triggers, "http"));
     if (s == WHARF_OK)
@@ -182,6 +185,8 @@ wharf_status publish_route(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = check_held(req, c.scopes);
     if (s == WHARF_OK)
+        s = hooks_held(req, c.triggers);
+    if (s == WHARF_OK)
         s = tests_pass(req, &c, body);
     if (s == WHARF_OK)
         s = stored(req, &c, revision, body);
@@ -196,7 +201,7 @@ wharf_status publish_route(wharf_req *req, void *arg)
 
 static wharf_status put_back(wharf_req *req, const struct code *c)
 {
-    static const char *const options[] = {"retry", "concurrency", "record"};
+    static const char *const options[] = {"retry", "concurrency", "record", "priority", "on_error"};
     static const char sql[] = "UPDATE workflows.workflow SET published_revision = draft_revision WHERE organization_id "
                               "= $2::text AND id = $1::text";
     wharf_out *out = W->json->writer(req);

@@ -13,6 +13,7 @@ enum {
     CLAIM_FIRST = 8,
     CLAIM_MOST = 128,
     WAITS_MOST = 32,
+    MILLISECOND_US = 1000, /* due times are kept in milliseconds, rounded */
 };
 static const int64_t slice_us = 250000, claim_us = 160000; /* of a job; of what one claim brought */
 
@@ -416,6 +417,19 @@ static wharf_status do_runs(wharf_req *req, struct work *w)
 
 /* ---- the job ---- */
 
+/* Jobs for those that wait, at moments of the database's clock, read behind settle(): a job that comes before what it is for finds nothing, and
+ * nobody else comes until the sweep. */
+static wharf_status ask_for_waiting(wharf_req *req, const struct work *w)
+{
+    static const char sql[] = "SELECT workflows.clock_us()";
+    const wharf_rows *rows;
+    wharf_status s = w->n_waits ? W->db->query(req, sql, NULL, 0, &rows) : WHARF_OK;
+
+    for (size_t i = 0; i < w->n_waits && s == WHARF_OK; i++)
+        s = ask_for_jobs(req, 1, row_int(rows, 0, 0) + w->waits_ms[i] * 1000 + MILLISECOND_US);
+    return s;
+}
+
 static wharf_status settle(wharf_req *req, struct work *w)
 {
     static const char sql[] =
@@ -431,8 +445,8 @@ static wharf_status settle(wharf_req *req, struct work *w)
     s = W->db->query(req, sql, args, 3, &rows);
     if (s == WHARF_OK)
         s = run_failures(req, rows, w->depth);
-    for (size_t i = 0; i < w->n_waits && s == WHARF_OK; i++)
-        s = ask_for_jobs(req, 1, W->req->now_us(req) + w->waits_ms[i] * 1000);
+    if (s == WHARF_OK)
+        s = ask_for_waiting(req, w);
     if (s == WHARF_OK && w->released)
         s = ask_for_jobs(req, w->released, 0);
     if (s == WHARF_OK)

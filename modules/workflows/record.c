@@ -91,6 +91,8 @@ static wharf_status disable(wharf_req *req, wharf_str workflow_id)
     s = query_about(req, drop_sql, workflow_id, &rows);
     if (s == WHARF_OK)
         s = schedule_clear(req, workflow_id);
+    if (s == WHARF_OK)
+        s = hooks_tell(req, workflow_id);
     return s == WHARF_OK ? W->event->emit(req, "workflow.disabled", "workflow", workflow_id, NULL) : s;
 }
 

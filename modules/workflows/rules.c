@@ -133,7 +133,7 @@ static bool draft_changed(const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const wharf_field of_draft[] = {WORKFLOW_NAME, WORKFLOW_DESCRIPTION, WORKFLOW_SOURCE, WORKFLOW_FILES,
         WORKFLOW_TRIGGERS, WORKFLOW_SCOPES, WORKFLOW_SETTINGS, WORKFLOW_RETRY, WORKFLOW_CONCURRENCY, WORKFLOW_RECORD,
-        WORKFLOW_HTTP_HOSTS};
+        WORKFLOW_HTTP_HOSTS, WORKFLOW_PRIORITY, WORKFLOW_ON_ERROR};
 
     for (size_t i = 0; i < sizeof(of_draft) / sizeof(of_draft[0]); i++) {
         if (W->res->changed(old_rec, new_rec, of_draft[i]))
@@ -243,6 +243,8 @@ static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_re
         s = schedule_clear(req, W->res->id(old_rec));
     if (s == WHARF_OK && op == WHARF_DELETE)
         s = http_name(req, W->res->id(old_rec), false);
+    if (s == WHARF_OK && (on || off || op == WHARF_DELETE))
+        s = hooks_tell(req, W->res->id(old_rec));
     if (s == WHARF_OK && (off || op == WHARF_DELETE))
         s = query_about(req, sqls[op == WHARF_DELETE], W->res->id(old_rec), &none);
     return s == WHARF_OK && op == WHARF_DELETE ? query_about(req, secrets_sql, W->res->id(old_rec), NULL) : s;

@@ -148,6 +148,7 @@ wharf_status run_execute(wharf_req *req, struct run *r)
         .handler = z(r->handler),
         .arg = r->input,
         .context = context(req, r),
+        .keep = r->keep ? z(r->keep) : WHARF_S(""),
         .instructions = r->budget->instructions,
         .memory = r->budget->memory,
         .wall_us = r->budget->wall_us,

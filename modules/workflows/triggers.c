@@ -7,7 +7,8 @@
 
 static const struct {
     const char *type, *handler;
-} kinds[] = {{"manual", "on_run"}, {"event", "on_event"}, {"schedule", "on_schedule"}, {"http", "on_http"}};
+} kinds[] = {
+    {"manual", "on_run"}, {"event", "on_event"}, {"schedule", "on_schedule"}, {"http", "on_http"}, {"hook", "after"}};
 
 const char *trigger_handler(wharf_str type)
 {
@@ -94,18 +95,17 @@ wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i)
     wharf_str type = json_text(t, "type");
     const char *path = W->mem->format(req, "triggers.%zu", i).p;
 
-    if (is(type, "hook"))
-        return W->err->fail(req, "workflow.trigger_invalid", path,
-            "Triggers of type hook are not available on this server yet; event, http, schedule and manual are");
     if (is(type, "event"))
         return check_event(req, t, path);
     if (is(type, "schedule"))
         return schedule_check(req, t, path);
     if (is(type, "http"))
         return http_check(req, t, path);
+    if (is(type, "hook"))
+        return hook_check(req, t, path);
     if (!is(type, "manual"))
         return W->err->fail(
-            req, "workflow.trigger_invalid", path, "The type of a trigger is event, http, schedule or manual");
+            req, "workflow.trigger_invalid", path, "The type of a trigger is event, http, schedule, hook or manual");
     return trigger_members(req, t, path, none, "");
 }
 
@@ -141,13 +141,13 @@ static wharf_status read_listeners(wharf_req *req, struct listener **ret, size_t
 }
 
 /* A workflow for some locations takes nothing that has none. */
-static bool reaches(const struct listener *l, wharf_str location_id)
+bool trigger_reaches(const wharf_json *locations, wharf_str location_id)
 {
     wharf_str id;
 
-    if (!l->locations || !W->json->count(l->locations))
+    if (!locations || !W->json->count(locations))
         return true;
-    for (const wharf_json *e = W->json->at(l->locations, 0); e; e = W->json->next(e)) {
+    for (const wharf_json *e = W->json->at(locations, 0); e; e = W->json->next(e)) {
         if (location_id.n && W->json->text(e, &id) && same(id, location_id))
             return true;
     }
@@ -161,7 +161,7 @@ static wharf_status wanted(wharf_req *req, const struct listener *l, const wharf
     wharf_status s = WHARF_OK;
 
     *ret = NULL;
-    if (!reaches(l, e->location_id))
+    if (!trigger_reaches(l->locations, e->location_id))
         return WHARF_OK;
     for (const wharf_json *t = W->json->at(l->triggers, 0); t && s == WHARF_OK; t = W->json->next(t)) {
         const wharf_json *filter = W->json->get(t, "filter");

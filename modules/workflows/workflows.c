@@ -190,11 +190,14 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .definition = WORKFLOW_RUN_DEFINITION};
 
     const wharf_events_api *events = W->service(self, "wharf.events", 1, 1);
+    const wharf_lua_api *lua = W->service(self, "wharf.lua", 1, 4);
     const wharf_event_step step = {.head = WHARF_HEAD(wharf_event_step), .name = "workflows_list", .fn = event_step};
 
     MIGRATIONS(api, d);
     if (events)
         events->step(d, &step);
+    if (lua)
+        lua->hooks(d, &flow_hooks);
     api->job(d, "work", queue_work, NULL, WHARF_S(WORK_POLICY));
     api->job(d, "tick", schedule_due, NULL,
         WHARF_S("{\"retries\": 100, \"crashes\": 100, \"backoff\": {\"first\": \"200ms\", \"max\": \"5s\"}}"));
@@ -211,7 +214,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     flow_self = self;
-    flow_lua = W->service(self, "wharf.lua", 1, 3);
+    flow_lua = W->service(self, "wharf.lua", 1, 4);
     flow_keys = W->service(self, "wharf.keys", 1, 0);
     flow_events = W->service(self, "wharf.events", 1, 1);
     flow_rules = W->service(self, "webhooks.rules", 1, 0);

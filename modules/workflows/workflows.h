@@ -49,7 +49,7 @@ struct budget {
     uint32_t api_calls, http_calls;
     int64_t sleep_ms; /* in all; 0: it may not */
 };
-extern const struct budget sync_budget, public_budget, queued_budget, check_budget;
+extern const struct budget before_budget, sync_budget, public_budget, queued_budget, check_budget;
 
 /* rules.c */
 extern const wharf_hooks workflow_hooks;
@@ -117,7 +117,7 @@ struct run {
     struct code code;
     struct asked asked;
     const struct budget *budget;
-    const char *handler;
+    const char *handler, *keep; /* keep: member of the argument that is given back, or NULL */
     wharf_str id, location_id, event_id, actor;
     wharf_str trigger, input; /* JSON: of the run's trigger; what the handler gets */
     uint64_t seed;
@@ -189,6 +189,14 @@ wharf_status http_check_paths(wharf_req *req, const wharf_json *triggers); /* no
 wharf_status http_name(wharf_req *req, wharf_str workflow_id, bool there);
 wharf_handler http_route; /* with the method */
 
+/* hooks.c */
+wharf_status hook_check(wharf_req *req, const wharf_json *t, const char *path);
+/* Who publishes before hooks may write such resources itself, who publishes after hooks may read them. */
+wharf_status hooks_held(wharf_req *req, const wharf_json *triggers);
+/* In a transaction, after anything that makes a published workflow run or not: the server is told for which writes it has hooks. */
+wharf_status hooks_tell(wharf_req *req, wharf_str workflow_id);
+extern const wharf_lua_hooks flow_hooks;
+
 /* sync.c */
 wharf_handler sync_route;
 
@@ -199,6 +207,8 @@ wharf_status trigger_members(
 wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i);
 bool trigger_enabled(const wharf_json *t);
 bool trigger_has(const wharf_json *triggers, const char *type); /* an enabled one */
+/* A workflow for some locations takes nothing that has none. */
+bool trigger_reaches(const wharf_json *locations, wharf_str location_id);
 const char *trigger_handler(wharf_str type);
 wharf_status event_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
 

@@ -8,8 +8,8 @@
 3. beside hostile runs: reads of a location while 8 callers start runs that never end by themselves.
 4. event runs: N events whose runs wait, then are let go; how many runs are done and recorded per second, and the CPU of each process meanwhile. With hostile
    runs of one organization in the queue (1,000, that end at their limit): when the runs of another one start, and its reads before and meanwhile.
-4. operators' hooks: updates of a contact without hooks, with a hook for another resource, and with a before hook of three comparisons; one caller, the three
-   kinds in turns, so that the machine's moods meet all. --hooks: nothing else.
+5. operators' hooks: updates of a contact without hooks, with a hook for another resource, and with a before hook of three comparisons; one caller, the three
+   kinds in turns, so that the machine's moods meet all. Then the same with a before hook of a workflow. --hooks: nothing else.
 """
 import argparse
 import os
@@ -95,6 +95,35 @@ def operators_hooks(seconds):
         shutil.rmtree(folder)
 
 
+def tenants_hooks(seconds):
+    """The same three comparisons in a workflow, in its process; keys are new ones after each change, as they carry which writes have hooks."""
+    server = Server("--modules", "org,locations,contacts,workflows")
+    try:
+        org = server.organization()
+        client = org.client()
+        id = client.post("/v1/contacts", {"name": "A"}, expect=201).data["id"]
+        flow = client.post(FLOWS, {"name": "Rule", "triggers": [{"type": "hook", "resource": "contact", "action": "update", "phase": "before"}], "source": """return {before = function(change)
+  if change.input.name == "" or change.new.name == "nobody" or change.old.version == 0 then wharf.reject("no", "No") end end}"""}, expect=201).data["id"]
+        client.post(f"{FLOWS}/{flow}/publish", {}, expect=200)
+        times, n, refused = {False: [], True: []}, 0, 0
+        for _ in range(max(2, int(seconds))):
+            for on in times:
+                client.post(f"{FLOWS}/{flow}", {"enabled": on}, expect=200)
+                caller = org.client()
+                for i in range(420):
+                    n += 1
+                    t = time.monotonic()
+                    r = caller.request("POST", f"/v1/contacts/{id}", {"name": f"N{n}"}, check=False)
+                    refused += r.status != 200
+                    if i >= 20 and r.status == 200:
+                        times[on].append(time.monotonic() - t)
+        for on, v in times.items():
+            print(f"update of a contact, {'a before hook of a workflow' if on else 'none'}: {len(v)} writes, {quantiles(v)}")
+        print(f"added: p50 {(statistics.median(times[True]) - statistics.median(times[False])) * 1e6:.0f} us; refused {refused}")
+    finally:
+        server.end()
+
+
 def listen(client, name, body):
     row = client.post(FLOWS, {"name": name, "source": f"return {{on_event = function(ev, ctx) {body} end}}", "triggers": [{"type": "event", "events": ["location.updated"]}],
                               "concurrency": {"max": 50}}, expect=201).data
@@ -170,6 +199,7 @@ def main():
     args = parser.parse_args()
     seconds = args.seconds
     operators_hooks(seconds)
+    tenants_hooks(seconds)
     if args.hooks:
         return
     server = Server("--modules", "org,locations,events,webhooks,workflows")

@@ -9,7 +9,7 @@ enum { INPUT_BYTES = 64 << 20 };
 
 /* ---- what is shown ---- */
 
-static const char *action_of(uint32_t op)
+const char *write_action(uint32_t op)
 {
     return op == OP_CREATE ? "create" : op == OP_UPDATE ? "update" : "delete";
 }
@@ -29,7 +29,7 @@ static wharf_str body_text(struct arena *a, const struct wharf_json *v)
 }
 
 /* The row as the write would leave it: the old one with what the body says. Children are as they were sent, without ids. */
-static wharf_str row_to_be(struct wharf_req *req, const struct write *w)
+wharf_str write_row_to_be(struct wharf_req *req, const struct write *w)
 {
     const struct definition *d = w->res->def;
     struct view view = {.in = IN_RETRIEVE};
@@ -65,7 +65,7 @@ static wharf_str row_to_be(struct wharf_req *req, const struct write *w)
     return record_json(req->arena, &rec, &view);
 }
 
-static wharf_str location_of(const struct write *w)
+wharf_str write_location(const struct write *w)
 {
     const struct field *f = w->res->def->location;
     const struct value *v = f && w->values && f->kind == FIELD_COLUMN ? &w->values[f->index] : NULL;
@@ -94,9 +94,9 @@ wharf_str operator_change(struct wharf_req *req, const struct write *w, wharf_st
     jw_init(&jw, &out);
     jw_open(&jw, NULL, '{');
     jw_z(&jw, "resource", w->res->def->name);
-    jw_z(&jw, "action", action_of(w->op));
+    jw_z(&jw, "action", write_action(w->op));
     jw_str(&jw, "id", w->id);
-    text_if_any(&jw, "location_id", location_of(w));
+    text_if_any(&jw, "location_id", write_location(w));
     if (w->old_rec)
         jw_raw(&jw, "old", record_json(req->arena, w->old_rec, &view));
     if (w->body && w->op != OP_DELETE)
@@ -177,7 +177,7 @@ static wharf_status not_good(struct wharf_req *req, const struct lua_hook *hook,
 static wharf_status run_one(
     struct wharf_req *req, struct lua_generation *g, struct write *w, const struct lua_hook *hook, bool *ret_changed)
 {
-    wharf_str location = location_of(w), row = w->op == OP_DELETE ? str_z("") : row_to_be(req, w);
+    wharf_str location = write_location(w), row = w->op == OP_DELETE ? str_z("") : write_row_to_be(req, w);
     struct hook_call call = {.hook = hook,
         .arg = operator_change(req, w, row),
         .context = operator_context(req, hook, location, str_z("")),

@@ -32,9 +32,6 @@ void operator_failed(struct wharf_req *req, const struct lua_hook *hook, const s
 bool schedule_tick(struct wharf_req *req, const struct lua_hook *hook, int64_t due_us, wharf_str *ret_arg);
 /* Refused by its author: 400 workflow.rejected. */
 wharf_status operator_rejected(struct wharf_req *req, const struct sandbox_error *e);
-/* {resource, action, id, location_id, old, input, new} */
-wharf_str operator_change(struct wharf_req *req, const struct write *w, wharf_str new_row);
-
 /* asked.c: the text with the values of hook_secrets taken out, for the log. */
 wharf_str asked_hidden(const struct config *c, struct arena *a, wharf_str text);
 /* store.c: what expired goes. False: the transaction is lost. */

@@ -51,6 +51,13 @@ bool operator_wants(const struct engine *e, const struct resource *res, uint32_t
 wharf_status operator_before(struct wharf_req *req, struct write *w, bool *ret_changed);
 /* After the write, in its transaction: asks for the after hooks to be run. */
 wharf_status operator_after(struct wharf_req *req, const struct write *w);
+/* What hooks are shown of a write, for hooks of organizations too (lua/tenant.h): {resource, action, id, location_id, old, input, new}; new_row empty:
+ * without new. */
+wharf_str operator_change(struct wharf_req *req, const struct write *w, wharf_str new_row);
+wharf_str write_row_to_be(struct wharf_req *req, const struct write *w); /* the row as the write would leave it */
+wharf_str write_location(const struct write *w); /* or empty */
+const char *write_action(uint32_t op); /* "create", "update", "delete" */
+
 /* Processed events: asks for the event hooks to be run. False: the transaction is lost. */
 struct event;
 bool operator_events(struct wharf_req *req, struct event *const *events, size_t n);

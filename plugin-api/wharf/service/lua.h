@@ -1,4 +1,4 @@
-/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.3 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
+/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.4 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
  *
  * A run is done in a sandboxed process (docs/cells.md) that no other run has, or only such that may share it; the process asks for everything that is outside of it: the answer function of the
  * caller decides. Whatever the code does, run() comes back by the wall clock of its limits and 50 ms. Rules of this header: wharf/plugin.h. All
@@ -101,9 +101,31 @@ typedef struct wharf_lua_outside {
     const wharf_json *hosts;            /* array of names, "api.example.com" or "*.example.com"; NULL: all */
 } wharf_lua_outside;
 
+/* 1.4: a write of a declared resource, as hooks of organizations see it. */
+typedef struct wharf_lua_change {
+    wharf_head head;
+    const char *resource, *action;      /* "location"; "create", "update", "delete" */
+    wharf_str id, location_id;          /* location_id may be empty */
+    wharf_str text;                     /* JSON: {resource, action, id, location_id, old, input, new} */
+    uint32_t depth, reserved;           /* runs that it is inside of */
+} wharf_lua_change;
+
+/* 1.4: who runs hooks of organizations. Called in the transaction of the write, for organizations that hooked() told of, and for those of which that is
+ * not known. */
+typedef struct wharf_lua_hooks {
+    wharf_head head;
+    /* Before it: how many hooks there are; text is empty. */
+    wharf_status (*list)(wharf_req *req, const wharf_lua_change *c, void **ret_list, size_t *ret_n);
+    /* The i-th of them: a problem refuses the write. ret_input: what is to be written instead of the input; NULL: the same. */
+    wharf_status (*before)(wharf_req *req, void *list, size_t i, const wharf_lua_change *c, const wharf_json **ret_input);
+    wharf_status (*after)(wharf_req *req, const wharf_lua_change *c);
+} wharf_lua_hooks;
+
+enum { WHARF_LUA_HOOK_US = 250000 };    /* the longest wall clock of a run inside of a transaction */
+
 typedef struct wharf_lua_api {
     wharf_head head;
-    /* Not inside of a transaction. The outcome's head is set by the caller; members that its size does not reach are left out. WHARF_OK however
+    /* Inside of a transaction only with a wall clock of WHARF_LUA_HOOK_US or less. The outcome's head is set by the caller; members that its size does not reach are left out. WHARF_OK however
      * the run ends; else a problem of the server's was told. */
     wharf_status (*run)(wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *ret_outcome);
     /* NULL in *ret_actor: the publisher's key is gone, revoked or of somebody who is disabled. */
@@ -112,6 +134,14 @@ typedef struct wharf_lua_api {
     uint32_t (*call)(wharf_req *req, wharf_lua_actor *actor, wharf_str op, const wharf_json *args, wharf_str default_key, wharf_str *ret_text);
     /* 1.3: answers "http.request" and "http.all". Not inside of a transaction. */
     uint32_t (*http)(wharf_req *req, wharf_lua_outside *limits, wharf_str op, const wharf_json *args, wharf_str *ret_text);
+    /* ---- 1.4 ---- */
+    void (*hooks)(wharf_decl *d, const wharf_lua_hooks *hooks);         /* [declare] one plugin; the table is static */
+    /* May there be hooks on such writes? Then the area of the resource's scope. [any] */
+    bool (*hookable)(const wharf_plugin *self, wharf_str resource, wharf_str action, wharf_str *ret_area);
+    /* In a transaction: from its commit on these are the writes ("location:create") for which the owner, one of the organization's, has hooks. */
+    wharf_status (*hooked)(wharf_req *req, wharf_str owner, const wharf_str *writes, size_t n);
+    /* fn in a transaction of its own when the open one is over, however it ended; its arg is a copy of text (const char *). Its problems are nobody's. */
+    void (*at_end)(wharf_req *req, wharf_handler *fn, wharf_str text);
 } wharf_lua_api;
 
 #ifdef __cplusplus
