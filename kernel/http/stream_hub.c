@@ -57,10 +57,12 @@ static ssize_t read_stream(void *arg, uint64_t pos, char *to, size_t max)
 {
     struct stream *st = arg;
     struct stream_hub *h = st->hub;
+    bool over;
     size_t n;
 
     (void)pos;
     pthread_mutex_lock(&h->lock);
+    over = st->ending;
     n = st->out.n - st->sent;
     n = n < max ? n : max;
     if (n) {
@@ -74,7 +76,7 @@ static ssize_t read_stream(void *arg, uint64_t pos, char *to, size_t max)
             h->news = true; /* there is room for more of what is made up for */
             pthread_cond_signal(&h->more);
         }
-    } else if (!st->ending) {
+    } else if (!over) {
         st->asleep = true;
         if (st->uri)
             stream_give_back_zeros(st->uri);
@@ -84,7 +86,7 @@ static ssize_t read_stream(void *arg, uint64_t pos, char *to, size_t max)
     pthread_mutex_unlock(&h->lock);
     if (n)
         return (ssize_t)n;
-    return st->ending ? MHD_CONTENT_READER_END_OF_STREAM : 0;
+    return over ? MHD_CONTENT_READER_END_OF_STREAM : 0;
 }
 
 /* The connection is over. */
