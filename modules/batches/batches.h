@@ -135,6 +135,8 @@ wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b);
 wharf_status batch_counts(const struct batch *b, struct counts *ret);
 /* A transaction of the work. In the background it ends by itself, with its locks, when its worker sleeps in the middle of it. Not durable: its
  * commit does not wait for the disk. What a crash of the database takes back of it, effects and marks, is done again. */
+wharf_status begin_briefly(wharf_req *req, bool durable);
+/* The same, or within a request one of the usual kind. */
 wharf_status batch_begin(struct batch *b, bool durable);
 /* Phases, stats and progress as they are now. Fails with conflict when another has taken the batch over. */
 wharf_status batch_note(struct batch *b);

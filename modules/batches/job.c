@@ -38,7 +38,7 @@ static wharf_status claim(wharf_req *req, wharf_str id, struct batch *b, bool *r
     wharf_val args[4] = {
         val_text(id), val_text(W->req->organization(req)), val_time(W->req->now_us(req)), val_int(failed_runs(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->begin(req);
+    wharf_status s = begin_briefly(req, true);
 
     *ret_mine = false;
     if (s != WHARF_OK)
@@ -63,7 +63,7 @@ static wharf_status end(struct batch *b, const char *status, wharf_str reason)
 
     W->err->clear(b->req);
     W->db->rollback(b->req); /* nothing but what the end says */
-    s = W->db->begin(b->req);
+    s = batch_begin(b, true);
     if (s == WHARF_OK)
         s = batch_end(b, status, reason);
     if (s == WHARF_OK)
@@ -76,7 +76,7 @@ static wharf_status end(struct batch *b, const char *status, wharf_str reason)
 static wharf_status give_back(struct batch *b)
 {
     b->tries = 0;
-    if (W->db->begin(b->req) == WHARF_OK) {
+    if (batch_begin(b, true) == WHARF_OK) {
         if (batch_note(b) == WHARF_OK)
             W->db->commit(b->req);
         else

@@ -266,15 +266,20 @@ static wharf_status note(struct batch *b, const char *status, wharf_str reason, 
     return s;
 }
 
-wharf_status batch_begin(struct batch *b, bool durable)
+wharf_status begin_briefly(wharf_req *req, bool durable)
 {
     static const char sql[] = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true)",
                       soon_sql[] = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true),"
                                    " set_config('synchronous_commit', 'off', true)";
     const wharf_rows *rows;
-    wharf_status s = W->db->begin(b->req);
+    wharf_status s = W->db->begin(req);
 
-    return s == WHARF_OK && !b->in_request ? W->db->query(b->req, durable ? sql : soon_sql, NULL, 0, &rows) : s;
+    return s == WHARF_OK ? W->db->query(req, durable ? sql : soon_sql, NULL, 0, &rows) : s;
+}
+
+wharf_status batch_begin(struct batch *b, bool durable)
+{
+    return b->in_request ? W->db->begin(b->req) : begin_briefly(b->req, durable);
 }
 
 wharf_status batch_note(struct batch *b)

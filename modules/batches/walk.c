@@ -235,7 +235,7 @@ static wharf_status helpers_for(struct batch *b, enum phase_name phase)
 
 static wharf_status begin(struct batch *b, enum phase_name phase)
 {
-    wharf_status s = W->db->begin(b->req);
+    wharf_status s = batch_begin(b, true);
 
     if (s != WHARF_OK)
         return s;
@@ -279,7 +279,7 @@ static int64_t number(const wharf_json *object, const char *key)
 static wharf_status help_begin(
     wharf_req *req, const wharf_json *args, struct batch *b, enum phase_name *ret, bool *ret_on)
 {
-    wharf_status s = W->db->begin(req);
+    wharf_status s = begin_briefly(req, false);
 
     *ret = is(json_text(args, "phase"), phase_word(VALIDATING)) ? VALIDATING : PROCESSING;
     if (s == WHARF_OK)
@@ -297,7 +297,7 @@ static wharf_status help_begin(
 static wharf_status help_again(struct batch *b, enum phase_name phase)
 {
     int64_t longer = b->help.away_us ? 2 * b->help.away_us : AWAY_US;
-    wharf_status s = W->db->begin(b->req);
+    wharf_status s = batch_begin(b, true);
 
     if (s == WHARF_OK)
         s = ask_for_help(b, phase, b->help.nth, !b->help.crowded ? 0 : longer < AWAY_MAX_US ? longer : AWAY_MAX_US);
