@@ -236,6 +236,37 @@ static void abort_hung(struct supervisor *s, struct proc *p, const struct crumb 
     kill(p->pid, SIGABRT);
 }
 
+/* What the main thread has run and waited for a processor; zeros where the system does not tell. */
+static void processor_time(const struct proc *p, int64_t *ret_ran_ns, int64_t *ret_waited_ns)
+{
+    char path[64], text[96] = "";
+    long long ran = 0, waited = 0;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)p->pid, (int)p->pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        if (read(fd, text, sizeof(text) - 1) < 0 || sscanf(text, "%lld %lld", &ran, &waited) != 2)
+            ran = waited = 0;
+        close(fd);
+    }
+    *ret_ran_ns = ran;
+    *ret_waited_ns = waited;
+}
+
+/* A loop that never ends, a call that never returns, or a machine that is too busy: the three look alike but for this. */
+static void abort_silent(struct supervisor *s, struct proc *p, int64_t now)
+{
+    char why[160];
+    int64_t ran_ns, waited_ns;
+
+    processor_time(p, &ran_ns, &waited_ns);
+    snprintf(why, sizeof(why),
+        "gave no sign of life for 10 s, in which it ran for %.1f s and waited for a processor for %.1f s",
+        (double)(ran_ns - p->ran_ns) / 1e9, (double)(waited_ns - p->waited_ns) / 1e9);
+    abort_hung(s, p, NULL, now, why);
+}
+
 static void watch_ready(struct supervisor *s, struct proc *p, int64_t now)
 {
     struct board_worker *w = &s->board->workers[p - s->procs];
@@ -250,8 +281,12 @@ static void watch_ready(struct supervisor *s, struct proc *p, int64_t now)
             return;
         }
     }
+    if (beat != p->beat_us) {
+        p->beat_us = beat;
+        processor_time(p, &p->ran_ns, &p->waited_ns);
+    }
     if (now - (beat > p->started_us ? beat : p->started_us) > (int64_t)BEAT_LIMIT_S * SECOND)
-        abort_hung(s, p, NULL, now, "gave no sign of life for 10 s");
+        abort_silent(s, p, now);
 }
 
 void proc_watch(struct supervisor *s, int64_t now)

@@ -30,6 +30,7 @@ struct proc {
     int64_t started_us, kill_at_us; /* kill_at 0: not asked to end */
     bool asked; /* its end is our doing */
     bool hung; /* stopped by the watchdog, which noted: */
+    int64_t beat_us, ran_ns, waited_ns; /* when its last beat was seen: what its main thread had run, and waited for a processor */
     char hung_plugin[PLUGIN_NAME], hung_what[BOARD_TEXT], hung_request[32];
     char line[REASON_MAX]; /* what it said */
     size_t line_n;

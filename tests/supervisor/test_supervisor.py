@@ -189,6 +189,15 @@ def test_a_hung_worker_is_ended(server):
     assert server.get()
 
 
+def test_a_silent_worker_is_ended(server):
+    """A loop without end, or a call that does not return: what it ran meanwhile tells which."""
+    silent = server.workers()["job 0"][0]
+    os.kill(silent, signal.SIGSTOP)
+    hung = until(lambda: server.events("worker.hung"), 20)[0]
+    assert f"pid {silent}" in hung["message"] and "gave no sign of life" in hung["message"] and "it ran for 0.0 s" in hung["message"], hung
+    until(lambda: (now := server.workers().get("job 0")) and now[0] != silent and now[1] == "ready", 20)
+
+
 def test_reload(server):
     before = server.workers()
     out = server.command("reload")
