@@ -144,11 +144,13 @@ static void configure(struct run *r, uint32_t limit_ms)
 
     lua_host(&r->host, &r->clock);
     r->clock.offset_us = json_int_or(r->call, "now_us", 0) - now;
+    r->clock.record = json_bool_or(r->call, "record", false);
     if (limit_ms)
         r->clock.end_us = now + (int64_t)(limit_ms > LUA_GRACE_MS ? limit_ms - LUA_GRACE_MS : 1) * 1000;
     r->config = (struct sandbox_config){.memory = (size_t)json_int_or(r->call, "memory", 0),
         .limits = {.instructions = (uint64_t)json_int_or(r->call, "instructions", 0), .deadline_us = r->clock.end_us},
         .seed = (uint64_t)json_int_or(r->call, "seed", 0),
+        .repeatable = r->clock.record,
         .host = &r->host};
 }
 

@@ -15,6 +15,8 @@ bool cell_lua_more(struct sandbox *sb);
 struct lua_clock {
     int64_t end_us; /* clock_monotonic_us() at which the run must be over; 0: none */
     int64_t offset_us; /* from the monotonic clock to the server's */
+    bool record; /* the parent is told of what it gives */
+    unsigned notes; /* that were told */
 };
 /* host.c: what is outside of the sandbox, asked for over the socket. The clock must live as long as the host. */
 void lua_host(struct sandbox_host *host, struct lua_clock *clock);

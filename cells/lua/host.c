@@ -1,5 +1,6 @@
-/* host.c - the host of the sandbox inside of a cell: everything but clock and randomness is asked of the parent. */
+/* host.c - the host of the sandbox inside of a cell: everything but clock and randomness is asked of the parent; of those it is told where it records. */
 #include <sodium.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,16 +14,35 @@ static wharf_str text_of(const char *p, size_t n)
     return (wharf_str){p, n};
 }
 
-static enum sandbox_answer budget(int64_t end_us, wharf_str told, wharf_str *ret_text)
+enum { NOTES_MAX = 20000, RANDOM_MAX = 1024 };
+
+/* What the run gets and never asked for, for who records it. */
+__attribute__((format(printf, 2, 3))) static void note(struct lua_clock *clock, const char *fmt, ...)
+{
+    char text[RANDOM_MAX * 2 + 64];
+    va_list args;
+    int n;
+
+    if (!clock->record || clock->notes > NOTES_MAX)
+        return;
+    va_start(args, fmt);
+    n = clock->notes++ == NOTES_MAX ? snprintf(text, sizeof(text), "{\"note\":\"full\"}")
+                                    : vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    cell_data(text, (size_t)n);
+}
+
+static enum sandbox_answer budget(struct lua_clock *clock, wharf_str told, wharf_str *ret_text)
 {
     static char text[256]; /* the process has one thread */
-    int64_t left = end_us ? (end_us - clock_monotonic_us()) / 1000 : 0;
+    int64_t left = clock->end_us ? (clock->end_us - clock_monotonic_us()) / 1000 : 0;
     int n = snprintf(text, sizeof(text), "{\"deadline_ms\":%lld", (long long)(left > 0 ? left : 0));
 
     if (told.n > 2 && told.n < 128) /* {"api_calls":…}: its members follow */
         n += snprintf(text + n, sizeof(text) - (size_t)n, ",%.*s", (int)(told.n - 1), told.p + 1);
     else
         n += snprintf(text + n, sizeof(text) - (size_t)n, "}");
+    note(clock, "{\"note\":\"deadline\",\"value\":%lld}", (long long)(left > 0 ? left : 0));
     *ret_text = text_of(text, (size_t)n);
     return SANDBOX_GIVEN;
 }
@@ -52,7 +72,7 @@ static enum sandbox_answer call(void *arg, const char *op, wharf_str args, wharf
     }
     *ret_text = text_of(answer + 1, n - 1);
     if (!strcmp(op, "budget"))
-        return budget(((struct lua_clock *)arg)->end_us, *ret_text, ret_text);
+        return budget(arg, *ret_text, ret_text);
     switch (answer[0]) {
     case LUA_GIVEN:
         return SANDBOX_GIVEN;
@@ -66,13 +86,21 @@ static enum sandbox_answer call(void *arg, const char *op, wharf_str args, wharf
 
 static int64_t now_us(void *arg)
 {
-    return clock_monotonic_us() + ((struct lua_clock *)arg)->offset_us;
+    struct lua_clock *clock = arg;
+    int64_t now = clock_monotonic_us() + clock->offset_us;
+
+    note(clock, "{\"note\":\"now\",\"value\":%lld}", (long long)now);
+    return now;
 }
 
 static void random_of(void *arg, void *p, size_t n)
 {
-    (void)arg;
+    char hex[RANDOM_MAX * 2 + 1];
+
     randombytes_buf(p, n);
+    if (((struct lua_clock *)arg)->record)
+        note(arg, "{\"note\":\"random\",\"hex\":\"%s\"}",
+            sodium_bin2hex(hex, sizeof(hex), p, n < RANDOM_MAX ? n : RANDOM_MAX));
 }
 
 static bool zone(void *arg, const char *name, wharf_str *ret_bytes)

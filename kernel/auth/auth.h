@@ -40,7 +40,9 @@ struct principal { /* immutable once made; counted */
     size_t n_networks;
     int64_t expires_at_us; /* kernel clock; INT64_MAX: never */
     int event_days; /* settings.events.expire_after of the organization */
-    wharf_str hooks; /* "location:create shipment:update": writes with hooks of the organization (lua/tenant.h); p NULL: not known */
+    /* "location:create 815 shipment:update 815": writes with hooks of the organization (lua/tenant.h), each with the transaction that wrote it;
+     * p NULL: not known */
+    wharf_str hooks;
     uint8_t datetime_format; /* settings.api.datetime_format: enum datetime_format of resource/request.h */
     _Atomic bool noted; /* its use was put on the list of auth_used() */
     const char *refusal; /* NULL, or the code every request gets: "api_key.revoked" ... */

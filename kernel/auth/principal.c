@@ -32,7 +32,8 @@
                                         "'{api,datetime_format}', "                                                    \
                                         "wharf.log_days(o.settings, 'retain_days', 365), "                             \
                                         "wharf.log_days(o.settings, 'request_retain_days', 14), "                      \
-                                        "(SELECT string_agg(h.what, ' ') FROM wharf.hook h WHERE h.organization_id = " \
+                                        "(SELECT string_agg(h.what || ' ' || h.xmin, ' ' ORDER BY h.owner, h.what) "   \
+                                        "FROM wharf.hook h WHERE h.organization_id = "                                 \
                                         "COALESCE(t.id, o.id)) " from                                                  \
                                         "JOIN org.organization o ON o.organization_id = k.organization_id AND o.id = " \
                                         "k.organization_id "                                                           \

@@ -80,6 +80,8 @@ static const char help[] =
     "                                run its *_test.lua\n"
     "  wharf lua run DIR --trigger event|http|schedule|manual|before|after [--input FILE] [--stubs FILE] [--live]\n"
     "                                one run, against stubs; with --live the API is the server's\n"
+    "  wharf lua replay RUN|FILE [--dir DIR] [--secrets FILE]\n"
+    "                                a recorded run once more, without a server\n"
     "  wharf lua pull ID [DIR]       a workflow's draft into a folder; push [DIR] the other way, publish [ID|DIR] "
     "[--note TEXT]\n"
     "                                the server: --server URL or WHARF_SERVER; the key: WHARF_KEY\n"

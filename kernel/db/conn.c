@@ -2,11 +2,13 @@
 #include "db/conn.h"
 #include "db/meter.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "util/id.h"
 #include "util/log.h"
 #include "util/time.h"
 
@@ -172,9 +174,25 @@ static void notices_to_debug_log(void *arg, const PGresult *result)
     log_debug("database.notice", "%s", PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY));
 }
 
+static char process_name[ID_MAX];
+
+static void make_process_name(void)
+{
+    id_new("wharf_worker", clock_now_us(), process_name);
+}
+
+/* All connections of this process have this name, and no others: whoever finds that it stands still can end them (db/migrations/0015). */
+static const char *our_name(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, make_process_name);
+    return process_name;
+}
+
 static bool connect_now(struct db_conn *c)
 {
-    char setup[160];
+    char setup[240];
     PGresult *r;
     bool ok;
 
@@ -188,8 +206,10 @@ static bool connect_now(struct db_conn *c)
     c->epoch++;
     PQsetNoticeReceiver(c->pg, notices_to_debug_log, NULL);
     snprintf(setup, sizeof(setup),
-        "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET statement_timeout=%lld; SET lock_timeout=5000",
-        (long long)c->statement_timeout_ms);
+        "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET application_name='%s'; SET statement_timeout=%lld; "
+        "SET "
+        "lock_timeout=5000",
+        our_name(), (long long)c->statement_timeout_ms);
     r = PQexec(c->pg, setup);
     ok = PQresultStatus(r) == PGRES_COMMAND_OK;
     PQclear(r);

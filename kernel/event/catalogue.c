@@ -34,6 +34,14 @@ static void add(struct collecting *c, struct event_type t)
     c->list[c->n++] = t;
 }
 
+/* What workflows emit; nobody says before what there will be. */
+static const struct event_type custom_type = {.type = "custom.*",
+    .description = "What a workflow or a hook of the operator emits",
+    .resource_type = "workflow",
+    .module = "wharf",
+    .schema_path = "/v1/schemas/events/custom",
+    .example_text = {"{}", 2}};
+
 static bool good_name(const char *type)
 {
     size_t words = 0;
@@ -62,6 +70,8 @@ static void check_name(struct collecting *c, const struct plugin *p, const char 
     else if (p->manifest->third_party && (strncmp(type, p->name, n) != 0 || type[n] != '.'))
         buf_addf(c->problems, "%s: event type \"%s\" must begin with the plugin's name: \"%s.%s\"\n", p->name, type,
             p->name, type);
+    else if (event_type_custom(str_z(type)))
+        buf_addf(c->problems, "%s: event type \"%s\": what begins with custom. is for workflows\n", p->name, type);
 }
 
 /* ---- what definitions emit ---- */
@@ -237,27 +247,43 @@ static int key_of(const void *key, const void *entry)
     return order ? order : -(other[name->n] != 0);
 }
 
-const struct event_type *event_type_find(const struct engine *e, wharf_str type)
+bool event_type_custom(wharf_str type)
 {
-    return bsearch(&type, e->event_types, e->n_event_types, sizeof(*e->event_types), key_of);
+    char name[EVENT_CUSTOM_MAX + 1];
+
+    if (type.n > EVENT_CUSTOM_MAX || !str_starts(type, "custom.") || memchr(type.p, 0, type.n))
+        return false;
+    memcpy(name, type.p, type.n);
+    name[type.n] = 0;
+    return good_name(name);
 }
 
-bool event_matches(const struct event_type *t, wharf_str pattern)
+const struct event_type *event_type_find(const struct engine *e, wharf_str type)
+{
+    const struct event_type *t = bsearch(&type, e->event_types, e->n_event_types, sizeof(*e->event_types), key_of);
+
+    return t || !event_type_custom(type) ? t : &custom_type;
+}
+
+bool event_matches(const struct event_type *t, wharf_str name, wharf_str pattern)
 {
     if (str_eqz(pattern, "*"))
         return !t->system;
     if (str_ends(pattern, ".*"))
-        return !t->system && strncmp(t->type, pattern.p, pattern.n - 1) == 0;
-    return str_eqz(pattern, t->type);
+        return !t->system && name.n >= pattern.n && memcmp(name.p, pattern.p, pattern.n - 1) == 0;
+    return str_eq(pattern, name);
 }
 
 bool event_pattern_known(const struct engine *e, wharf_str pattern)
 {
-    if (str_eqz(pattern, "*"))
+    bool all = str_ends(pattern, ".*");
+
+    if (str_eqz(pattern, "*") || str_eqz(pattern, "custom.*") ||
+        event_type_custom((wharf_str){pattern.p, pattern.n - (all ? 2 : 0)}))
         return true;
     for (size_t i = 0; i < e->n_event_types; i++) {
-        if (str_ends(pattern, ".*") ? strncmp(e->event_types[i].type, pattern.p, pattern.n - 1) == 0
-                                    : str_eqz(pattern, e->event_types[i].type))
+        if (all ? strncmp(e->event_types[i].type, pattern.p, pattern.n - 1) == 0
+                : str_eqz(pattern, e->event_types[i].type))
             return true;
     }
     return false;
@@ -268,6 +294,7 @@ bool event_pattern_known(const struct engine *e, wharf_str pattern)
 /* Only the outermost object says what must be there: data that was too large is reduced to three members. */
 wharf_str event_schema(struct arena *a, const struct event_type *t)
 {
+    bool known = t != &custom_type; /* else its members are the author's */
     wharf_str text;
     struct buf b;
     struct jw w;
@@ -283,15 +310,16 @@ wharf_str event_schema(struct arena *a, const struct event_type *t)
     jw_open(&w, "properties", '{');
     if (t->resource)
         schema_event_properties(&w, t->resource);
-    else
+    else if (known)
         jw_raw(&w, "object", WHARF_S("{\"type\":\"string\"}"));
     for (const struct wharf_json *m = t->members ? t->members->child : NULL; m; m = m->next)
         schema_copy(&w, m->key.p, m);
     jw_close(&w, '}');
     jw_open(&w, "required", '[');
-    jw_z(&w, NULL, "object");
+    if (known)
+        jw_z(&w, NULL, "object");
     jw_close(&w, ']');
-    jw_bool(&w, "additionalProperties", false);
+    jw_bool(&w, "additionalProperties", !known);
     jw_close(&w, '}');
     text = arena_dup_str(a, buf_str(&b));
     buf_done(&b);

@@ -9,7 +9,7 @@
 #include "resource/engine.h"
 
 struct event_type {
-    const char *type; /* "shipment.updated" */
+    const char *type; /* "shipment.updated"; "custom.*" of those that nobody declares */
     const char *description, *resource_type, *module;
     bool system; /* no wildcard takes it */
     bool supersedable; /* a newer one says all that an older one said */
@@ -24,10 +24,15 @@ struct event_type {
 
 /* Fills e->event_types, sorted by name. Problems are told one per line. */
 void event_catalogue_link(struct engine *e, struct buf *problems);
-const struct event_type *event_type_find(const struct engine *e, wharf_str type); /* or NULL */
-/* Does the pattern (a type, "shipment.*", "*") take this type? The last two take no system type. */
-bool event_matches(const struct event_type *type, wharf_str pattern);
-/* Is it a type, "*", or "object.*" of at least one type? */
+/* Types of workflows and operators' hooks ("custom.order.packed") are in no catalogue: all of them are one, whose type is "custom.*". NULL: there is
+ * no such type. */
+const struct event_type *event_type_find(const struct engine *e, wharf_str type);
+/* Is it "custom." and words of a-z, 0-9 and _ with single dots between, EVENT_CUSTOM_MAX bytes at most? */
+bool event_type_custom(wharf_str type);
+enum { EVENT_CUSTOM_MAX = 100 };
+/* Does the pattern (a type, "shipment.*", "*") take this type, whose name is given? The last two take no system type. */
+bool event_matches(const struct event_type *type, wharf_str name, wharf_str pattern);
+/* Is it a type, "*", "object.*" of at least one type, or of types of workflows? */
 bool event_pattern_known(const struct engine *e, wharf_str pattern);
 
 /* JSON Schema 2020-12 of the type's data, as text in a. */

@@ -374,13 +374,14 @@ static bool merge(struct wharf_req *req, const struct change *c, struct event_no
     return req_query(req, sql, values, 7) != NULL;
 }
 
-wharf_status history_write(struct wharf_req *req, const struct change *c)
+wharf_status history_write_event(struct wharf_req *req, const struct change *c, wharf_str *ret_event_id)
 {
     struct sql_arg args[HISTORY_PARAMS];
     struct event_note *before;
     struct buf sql;
     PGresult *r;
 
+    *ret_event_id = str_z("");
     if (!c->log && !c->event)
         return WHARF_OK;
     history_args(req, c, args);
@@ -389,6 +390,7 @@ wharf_status history_write(struct wharf_req *req, const struct change *c)
         args[P_EVENT_ID] = text(before->id);
         if (!merge(req, c, before, args))
             return WHARF_UNAVAILABLE;
+        *ret_event_id = before->id;
         if (!c->log)
             return WHARF_OK;
     }
@@ -400,8 +402,16 @@ wharf_status history_write(struct wharf_req *req, const struct change *c)
     if (r && c->event && !before) {
         note(req, c, args);
         event_wake(req);
+        *ret_event_id = arg_str(&args[P_EVENT_ID]);
     }
     return r ? WHARF_OK : WHARF_UNAVAILABLE;
+}
+
+wharf_status history_write(struct wharf_req *req, const struct change *c)
+{
+    wharf_str id;
+
+    return history_write_event(req, c, &id);
 }
 
 /* ---- many rows ---- */

@@ -40,6 +40,8 @@ void history_args(struct wharf_req *req, const struct change *c, struct sql_arg 
 /* Writes both rows as a statement of its own in the request's transaction. One event per type, row and transaction: a second one is merged
  * into the first (docs/spec/07-events-and-webhooks.md section 2.7). */
 wharf_status history_write(struct wharf_req *req, const struct change *c);
+/* The same; the id of the event, also of one that was there before. */
+wharf_status history_write_event(struct wharf_req *req, const struct change *c, wharf_str *ret_event_id);
 
 /* The same for many rows of one resource, of which one thing happened to all: one statement for those that nothing merges with. */
 wharf_status history_write_many(struct wharf_req *req, const struct change *changes, size_t n);

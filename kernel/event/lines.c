@@ -1,6 +1,8 @@
 /* lines.c - see lines.h. */
 #include "event/lines.h"
 
+#include <stdlib.h>
+
 #include "query/query.h"
 #include "util/id.h"
 #include "util/json.h"
@@ -61,6 +63,71 @@ wharf_status log_add(wharf_req *req, const wharf_log_line *line)
     args[14] = bound(who->actor_name);
     args[15] = bound(str_z(req->request_id));
     return req_query(req, sql, args, 16) ? WHARF_OK : WHARF_UNAVAILABLE;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(((const wharf_str *)a)->p, ((const wharf_str *)b)->p);
+}
+
+/* Ids of one moment, whose order is that of the lines: lists show rows of one moment by it. */
+static wharf_str *new_ids(struct wharf_req *req, size_t n)
+{
+    wharf_str *ids = ARENA_ARRAY(req->arena, wharf_str, n);
+
+    for (size_t i = 0; i < n; i++) {
+        char *p = arena_alloc(req->arena, ID_MAX);
+
+        ids[i] = (wharf_str){p, id_new("log", req->now_us, p)};
+    }
+    qsort(ids, n, sizeof(*ids), by_bytes);
+    return ids;
+}
+
+enum { COLUMNS = 5 };
+
+wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_id, wharf_str actor_name,
+    const wharf_log_line *lines, size_t n)
+{
+    char *now = arena_alloc(req->arena, ISO_MS_LEN + 1);
+    wharf_str *columns[COLUMNS];
+    struct sql s;
+
+    if (!n)
+        return WHARF_OK;
+    time_format_iso(req->now_us, now);
+    columns[0] = new_ids(req, n);
+    for (size_t k = 1; k < COLUMNS; k++)
+        columns[k] = ARENA_ARRAY(req->arena, wharf_str, n);
+    for (size_t i = 0; i < n; i++) {
+        columns[1][i] = lines[i].resource_id;
+        columns[2][i] = lines[i].parent_id;
+        columns[3][i] = lines[i].location_id;
+        columns[4][i] = lines[i].message;
+    }
+    const wharf_str same[] = {req->who->organization, str_z(now), str_z(lines->resource), str_z(lines->action),
+        actor_type, actor_id, actor_name, str_z(req->request_id)};
+
+    sql_init(&s, req->arena);
+    sql_add(&s, "WITH c AS MATERIALIZED (SELECT ");
+    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+        sql_add(&s, i ? ", " : "");
+        sql_bind(&s, same[i]);
+        sql_addf(&s, "::text AS s%zu", i);
+    }
+    sql_add(&s,
+        "), l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, parent_id, "
+        "location_id, action, changes, message, images, visibility, actor_type, actor_id, actor_name, request_id) "
+        "SELECT c.s0, u.i, c.s1::timestamptz, c.s2, u.r, NULLIF(u.p, ''), NULLIF(u.l, ''), c.s3, '[]', u.m, '[]', "
+        "'internal', c.s4, c.s5, c.s6, c.s7 FROM c, unnest(");
+    for (size_t k = 0; k < COLUMNS; k++) {
+        sql_add(&s, k ? ", " : "");
+        sql_bind_array(&s, columns[k], n);
+        sql_add(&s, "::text[]");
+    }
+    sql_add(&s, ") u(i, r, p, l, m) RETURNING organization_id, created_at, id) INSERT INTO wharf.outbox "
+                "(organization_id, created_at, log_id) SELECT * FROM l ORDER BY l.id");
+    return req_query_sql(req, &s) ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
 /* Some of these ids' rows, taken in one order and shown in one, as a JSON array. */

@@ -7,6 +7,8 @@
 #include "wharf/service/logs.h"
 
 wharf_status log_add(wharf_req *req, const wharf_log_line *line);
+wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_id, wharf_str actor_name,
+    const wharf_log_line *lines, size_t n);
 wharf_status log_recent(
     wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility, size_t limit, const wharf_json **ret_rows);
 wharf_status log_page(wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility, bool newest, int64_t skip,

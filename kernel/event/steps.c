@@ -168,7 +168,7 @@ bool steps_enqueue_handlers(struct wharf_req *req, struct event *const *events, 
             const struct event_handler *h = &engine->handlers[k];
             wharf_str key = events[i]->pub.resource_id;
 
-            if (!events[i]->type || !event_matches(events[i]->type, h->pattern))
+            if (!events[i]->type || !event_matches(events[i]->type, events[i]->pub.type, h->pattern))
                 continue;
             if (key.n > JOB_KEY_MAX)
                 key.n = JOB_KEY_MAX;

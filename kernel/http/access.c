@@ -151,7 +151,7 @@ void access_line(struct exchange *x)
     jw_z(&w, "route", req->route ? req->route->pattern : NULL);
     jw_int(&w, "status", x->answer_status);
     jw_z(&w, "code", req->n_problems ? req->problems[0].code : NULL);
-    jw_int(&w, "us", us);
+    jw_raw(&w, "ms", arena_printf(req->arena, "%lld.%03lld", (long long)us / 1000, (long long)us % 1000));
     jw_int(&w, "bytes", (int64_t)x->answer_bytes);
     if (req->who && req->who->key_id.n)
         jw_str(&w, "key", req->who->key_id);

@@ -452,6 +452,48 @@ static void x_filters(struct writer *o, const struct definition *d)
     jw_close(w, ']');
 }
 
+static bool serves(const struct plugin *p, const struct manifest_service *asked, size_t n)
+{
+    for (size_t i = 0; i < n * p->manifest->n_provides; i++) {
+        if (!strcmp(asked[i % n].name, p->manifest->provides[i / n].name))
+            return true;
+    }
+    return false;
+}
+
+/* Whether code of p runs in it: p's own route, a write of a resource that it has rules on, or a service that one of these asks. */
+static bool takes_part(const struct route *r, const struct plugin *p)
+{
+    const struct resource *res = r->resource;
+    size_t n = res ? res->n_hooks : 0;
+
+    for (size_t i = 0; i <= n; i++) {
+        const struct plugin *one = i < n ? res->hooks[i].plugin : r->plugin;
+
+        if (one && one->manifest &&
+            (!strcmp(one->name, p->name) || serves(p, one->manifest->needs, one->manifest->n_needs) ||
+                serves(p, one->manifest->wants, one->manifest->n_wants)))
+            return true;
+    }
+    return false;
+}
+
+/* Codes of modules that an operation may answer with, beside those of the platform, which any may (head()). Declared reads run no code of
+ * modules. */
+static void x_errors(struct writer *o, const struct route *r)
+{
+    const struct engine *e = o->e;
+
+    jw_open(&o->w, "x-errors", '[');
+    for (size_t i = 0; r->kind != ROUTE_LIST && r->kind != ROUTE_RETRIEVE && i < e->n_codes; i++) {
+        for (size_t k = 0; e->codes[i].plugin && k < e->n_plugins; k++) {
+            if (!strcmp(e->plugins[k].name, e->codes[i].plugin) && takes_part(r, &e->plugins[k]))
+                jw_z(&o->w, NULL, e->codes[i].code);
+        }
+    }
+    jw_close(&o->w, ']');
+}
+
 static void extensions(struct writer *o, const struct route *r)
 {
     struct jw *w = &o->w;
@@ -467,10 +509,7 @@ static void extensions(struct writer *o, const struct route *r)
         jw_z(w, "x-resource", d->name);
     if (d && r->kind == ROUTE_LIST)
         x_filters(o, d);
-    jw_open(w, "x-errors", '[');
-    for (size_t i = 0; d && i < d->n_uniques; i++)
-        jw_z(w, NULL, d->uniques[i].code);
-    jw_close(w, ']');
+    x_errors(o, r);
 }
 
 static void operation(struct writer *o, const struct route *r)
@@ -543,6 +582,12 @@ static void head(struct writer *o)
     struct jw *w = &o->w;
 
     jw_z(w, "openapi", "3.1.0");
+    jw_open(w, "x-errors", '[');
+    for (size_t i = 0; i < o->e->n_codes; i++) {
+        if (!o->e->codes[i].plugin)
+            jw_z(w, NULL, o->e->codes[i].code);
+    }
+    jw_close(w, ']');
     jw_open(w, "info", '{');
     jw_z(w, "title", "Wharf");
     jw_z(w, "version", "1");

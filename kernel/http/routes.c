@@ -94,7 +94,7 @@ static void run_event_schema(struct wharf_req *req)
         req_problem(req, "not_found", req->params[0], NULL, str_z(""));
 }
 
-static void add(struct wharf_decl *d, const char *pattern, void (*run)(struct wharf_req *req), bool silent)
+static struct route *add(struct wharf_decl *d, const char *pattern, void (*run)(struct wharf_req *req), bool silent)
 {
     struct route *r = vector_add(d->arena, &d->routes);
 
@@ -105,6 +105,7 @@ static void add(struct wharf_decl *d, const char *pattern, void (*run)(struct wh
         .public_route = true,
         .silent = silent,
         .run = run};
+    return r;
 }
 
 void kernel_routes_add(struct wharf_decl *d)
@@ -117,7 +118,7 @@ void kernel_routes_add(struct wharf_decl *d)
     add(d, "/livez", run_livez, true);
     add(d, "/readyz", run_readyz, true);
     add(d, "/healthz", run_readyz, true);
-    add(d, "/v1/openapi.json", run_openapi, false);
+    add(d, "/v1/openapi.json", run_openapi, false)->public_route = !d->engine->config->openapi_require_key;
     add(d, "/v1/schemas/events/:type", run_event_schema, false);
     add(d, "/metrics", run_metrics, true);
 }

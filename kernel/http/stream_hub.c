@@ -241,7 +241,7 @@ static bool wanted(const struct stream *st, const struct event *e)
     bool type = false;
 
     for (size_t i = 0; e->type && i < st->n_types && !type; i++)
-        type = event_matches(e->type, st->types[i]);
+        type = event_matches(e->type, p->type, st->types[i]);
     return type && (!st->resource_type.n || str_eq(st->resource_type, p->resource_type)) &&
            (!st->resource_id.n || str_eq(st->resource_id, p->resource_id)) &&
            one_of(st->locations, st->n_locations, p->location_id) &&

@@ -90,6 +90,21 @@ bool queue_register(struct runner *r)
     return r->registered;
 }
 
+/* The job and the number of its lease; whoever opens it closes it. */
+static void open_held(struct jw *w, const struct leased *j)
+{
+    jw_open(w, NULL, '{');
+    jw_str(w, "o", j->organization);
+    jw_int(w, "id", j->id);
+    jw_int(w, "f", j->fence);
+}
+
+static void put_held(struct jw *w, const struct leased *j)
+{
+    open_held(w, j);
+    jw_close(w, '}');
+}
+
 /* Progress of what runs, when it moved: [{"o","id","f","d","t"}]. */
 static size_t put_progress(struct runner *r, struct buf *b)
 {
@@ -107,10 +122,7 @@ static size_t put_progress(struct runner *r, struct buf *b)
             continue;
         j->done_written = done;
         n++;
-        jw_open(&w, NULL, '{');
-        jw_str(&w, "o", j->organization);
-        jw_int(&w, "id", j->id);
-        jw_int(&w, "f", j->fence);
+        open_held(&w, j);
         jw_int(&w, "d", done);
         jw_int(&w, "t", atomic_load(&j->total));
         jw_close(&w, '}');
@@ -271,15 +283,6 @@ static struct leased *read_leased(const struct runner *r, const PGresult *result
 }
 
 /* ---- who holds what, after the connection was lost ---- */
-
-static void put_held(struct jw *w, const struct leased *j)
-{
-    jw_open(w, NULL, '{');
-    jw_str(w, "o", j->organization);
-    jw_int(w, "id", j->id);
-    jw_int(w, "f", j->fence);
-    jw_close(w, '}');
-}
 
 /* Everything that was leased and is not settled. */
 static void put_all_held(struct runner *r, struct buf *b)

@@ -9,6 +9,7 @@
 #include "cell/shared.h"
 #include "config/config.h"
 #include "lua/samples.h"
+#include "lua/share.h"
 #include "lua/wire.h"
 #include "resource/engine.h"
 #include "util/str.h"
@@ -23,14 +24,12 @@ enum {
     CPU_S = 70,
     STOP_US = 500000,
     SHARE_MAX = 96,
-    SHARED_RUNS = 200,
+    SHARED_RUNS = 1000,
     SHORT_US = 50000, /* runs in a process that is kept; with SHARED_RUNS far below CPU_S */
     SMALL = 16 << 20,
 };
 
 static const struct cell_kind lua_kind = {.name = "lua",
-    .min = 4,
-    .max = 16,
     .calls = 1, /* code of one tenant never meets a process that ran another's */
     .owned_calls = SHARED_RUNS,
     .memory_mib = 256,
@@ -70,6 +69,8 @@ static void write_call(struct wharf_req *req, struct buf *out, const wharf_lua_s
     jw_int(&w, "result_max", (int64_t)s->result_max);
     jw_int(&w, "now_us", req->now_us);
     jw_bool(&w, "kept", share);
+    if (WHARF_HAS(wharf_lua_spec, s, record) && s->record)
+        jw_bool(&w, "record", true);
     if (is_test(s)) {
         jw_bool(&w, "tests", true);
         jw_raw(&w, "samples", lua_samples(req->arena, req->engine));
@@ -127,10 +128,10 @@ static void log_line(struct wharf_req *req, const wharf_lua_spec *spec, wharf_st
 {
     struct json_error bad;
     const struct wharf_json *args = json_parse(req->arena, arena_dup_str(req->arena, said), &bad);
-    wharf_str none = str_z("");
+    wharf_str none = str_z(""), note = json_text_or(args, "note", ""), op = note.n ? str_z("note") : str_z("log");
 
-    if (json_is(args, JSON_OBJECT))
-        spec->answer(req, spec->answer_arg, str_z("log"), args, &none);
+    if (json_is(args, JSON_OBJECT) && (!note.n || (WHARF_HAS(wharf_lua_spec, spec, record) && spec->record)))
+        spec->answer(req, spec->answer_arg, op, args, &none);
 }
 
 /* ---- the end ---- */
@@ -271,13 +272,30 @@ static void run_in(struct wharf_req *req, struct cell_pool *pool, const wharf_lu
     cell_run_end(run);
     o->depth = (uint32_t)req->depth;
     o->duration_us = clock_monotonic_us() - started_us;
+    if (o->end != WHARF_LUA_NO_CELL) /* of a process that was killed nobody told what it took */
+        share_spend(req, o->cpu_us > 0 ? o->cpu_us : o->duration_us);
+}
+
+/* Jobs ask before they claim runs; a write is not refused because its organization computed too much elsewhere. */
+static bool has_share(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *o)
+{
+    int64_t wait = spec->handler.n && !req->job && !req->tx_depth ? share_wait_us(req) : 0;
+
+    if (!wait)
+        return true;
+    over(o, WHARF_LUA_NO_CELL, "workflow.quota", "the organization's runs took their share of the processor; wait");
+    req->retry_after = (int)(wait / 1000000) + 1;
+    return false;
 }
 
 bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *o)
 {
-    struct cell_pool *pool = cell_shared_pool(&cells, &lua_kind, req->engine->config->cell_dir);
+    struct cell_kind kind = lua_kind;
+    struct cell_pool *pool;
     int most = (int)req->engine->config->database_pool / 2;
 
+    share_cells(req->engine->config, &kind.min, &kind.max);
+    pool = cell_shared_pool(&cells, &kind, req->engine->config->cell_dir);
     if (!pool)
         return false;
     *o = (wharf_lua_outcome){.head = o->head,
@@ -286,6 +304,8 @@ bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcom
         .code = WHARF_S(""),
         .message = WHARF_S(""),
         .field = WHARF_S("")};
+    if (!has_share(req, spec, o))
+        return true;
     if (req->job) { /* jobs have threads for it, and are as many */
         run_in(req, pool, spec, o);
         return true;

@@ -39,7 +39,7 @@ static wharf_status b_act_as(wharf_req *req, wharf_str key_id, wharf_str *ret_re
     struct principal *p;
 
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     p = auth_principal(&req->engine->areas, r, req->now_us);
     *ret_refused = str_z(p->refusal ? p->refusal : "");
     if (!p->refusal && !str_eq(p->organization, req->who->organization))
@@ -143,7 +143,7 @@ static wharf_status item_by_hooks(wharf_req *req, struct write_set *one, const c
     const char *operation;
 
     if (req_begin(req) != WHARF_OK)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     one->live = &row;
     one->n_live = 1;
     one->outer = req->set;
@@ -157,7 +157,7 @@ static wharf_status item_by_hooks(wharf_req *req, struct write_set *one, const c
     *ret_left = !operation && !row->failed && !one->broken;
     if (one->broken || row->failed) {
         req_rollback(req);
-        return one->broken ? WHARF_UNAVAILABLE : WHARF_OK;
+        return one->broken ? req_failed(req) : WHARF_OK;
     }
     if (operation) {
         row->w.id = req->item.id;
@@ -169,7 +169,7 @@ static wharf_status item_by_hooks(wharf_req *req, struct write_set *one, const c
 
 static wharf_status write_alone(wharf_req *req, struct write_set *one, const char *action)
 {
-    bool left;
+    bool left = false;
     wharf_status s = item_by_hooks(req, one, action, &left);
 
     return s == WHARF_OK && left ? write_set(req, one) : s;
@@ -202,7 +202,7 @@ static wharf_status try_items(wharf_req *req, struct wharf_many *m, const char *
     wharf_status s;
 
     if (req_begin(req) != WHARF_OK)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     s = write_items(req, m, action);
     req_rollback(req);
     return s;
@@ -246,10 +246,10 @@ static wharf_status b_apply(wharf_req *req, const char *resource, const char *ac
     wharf_status s;
 
     if (!res || req->n_problems)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     m = new_items(req, res, action, ids, bodies, n);
     if (req_begin(req) != WHARF_OK)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     s = write_items(req, m, action);
     if (s != WHARF_OK) {
         req_rollback(req);
@@ -343,7 +343,7 @@ static wharf_status read_ids(wharf_req *req, const struct resource *res, const s
     query_page_sql(&s, res->def, q, &req->who->access, narrow_extra, (void *)narrow);
     r = req_query_sql(req, &s);
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     *ret_n = (size_t)PQntuples(r);
     *ret_ids = ids = ARENA_ARRAY(req->arena, wharf_str, *ret_n + 1);
     for (size_t i = 0; i < *ret_n; i++)
@@ -365,7 +365,7 @@ static wharf_status b_resolve(wharf_req *req, const char *resource, const wharf_
         return WHARF_OK;
     if (!narrow_rows_of(req, res, str_z(""), &narrow) ||
         (q->n_terms && !search_found(req, res, (struct list_query *)q)))
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     return read_ids(req, res, q, &narrow, ret_ids, ret_n);
 }
 
@@ -381,7 +381,7 @@ static wharf_status b_below(
         return res ? req_fail(req, "internal", NULL, "%s has no parent", resource) : WHARF_UNAVAILABLE;
     q.order = res->def->list.order;
     if (!narrow_rows_of(req, res, parent_id, &narrow))
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     return read_ids(req, res, &q, &narrow, ret_ids, ret_n);
 }
 
@@ -400,12 +400,12 @@ static wharf_status find_row(wharf_req *req, const struct resource *res, const s
     PGresult *r;
 
     if (!narrow_rows_of(req, res, str_z(""), &narrow))
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     sql_init(&s, req->arena);
     query_page_sql(&s, res->def, &q, &req->who->access, narrow_extra, &narrow);
     r = req_query_sql(req, &s);
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     *ret_id = PQntuples(r) ? str_z(PQgetvalue(r, 0, 0)) : str_z("");
     *ret_several = PQntuples(r) > 1;
     return WHARF_OK;
@@ -475,7 +475,7 @@ static wharf_status b_show(
     wharf_status s;
 
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     rows = (size_t)PQntuples(r);
     recs = ARENA_ARRAY(req->arena, struct wharf_rec *, rows + 1);
     for (size_t i = 0; i < rows; i++)

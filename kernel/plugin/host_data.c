@@ -70,7 +70,7 @@ static wharf_status d_query(
     PGresult *r = run(req, sql, args, n_args);
 
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     *ret_rows = host_rows(req, r);
     return WHARF_OK;
 }
@@ -80,7 +80,7 @@ static wharf_status d_exec(wharf_req *req, const char *sql, const wharf_val *arg
     PGresult *r = run(req, sql, args, n_args);
 
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     if (ret_n)
         *ret_n = strtoull(PQcmdTuples(r), NULL, 10);
     PQclear(r);
@@ -131,10 +131,10 @@ static wharf_status d_lock(wharf_req *req, const char *space, wharf_str key)
     struct sql_arg args[2] = {{space, strlen(space)}, {key.p, key.n}};
 
     if (req_join(req) != WHARF_OK || (!req->tx_depth && req_begin(req) != WHARF_OK))
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     return req_query(req, "SELECT pg_advisory_xact_lock(hashtextextended($1::text || ':' || $2::text, 0))", args, 2)
                ? WHARF_OK
-               : WHARF_UNAVAILABLE;
+               : req_failed(req);
 }
 
 const wharf_db_api host_db = {
@@ -174,7 +174,7 @@ static wharf_status s_fetch(
         sql_add(&s, " FOR UPDATE OF t");
     r = req_query_sql(req, &s);
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     if (!PQntuples(r))
         return req_problem(req, "not_found", id, NULL, str_z(""));
     rec = record_from_result(req->arena, res, r, 0);
@@ -219,7 +219,7 @@ static wharf_status s_list(
     query_page_sql(&s, res->def, q, &req->who->access, NULL, NULL);
     r = req_query_sql(req, &s);
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     *ret_n = (size_t)PQntuples(r) > (size_t)q->limit ? (size_t)q->limit : (size_t)PQntuples(r);
     recs = ARENA_ARRAY(req->arena, const wharf_rec *, *ret_n + 1);
     for (size_t i = 0; i < *ret_n; i++)
@@ -458,7 +458,7 @@ static wharf_status e_emit(
     jw_close(&w, '}');
     c.data = arena_dup_str(req->arena, buf_str(&b));
     buf_done(&b);
-    return ok ? history_write(req, &c) : WHARF_UNAVAILABLE;
+    return ok ? history_write(req, &c) : req_failed(req);
 }
 
 static wharf_status e_enqueue(wharf_req *req, const char *job, wharf_str key, const wharf_json *args, int64_t run_at_us)

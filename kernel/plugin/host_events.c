@@ -24,7 +24,7 @@ static wharf_status ev_read(wharf_req *req, const wharf_str *ids, size_t n, cons
     struct event **list = ARENA_ARRAY(req->arena, struct event *, n + 1);
 
     if (!event_read(req, ids, n, list))
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     *ret_events = (const wharf_event *const *)list;
     return WHARF_OK;
 }
@@ -35,7 +35,7 @@ static wharf_status ev_range(wharf_req *req, int64_t since_us, int64_t until_us,
     struct event **list;
 
     if (!event_range(req, since_us, until_us, after_sequence, most, &list, ret_n))
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     *ret_events = (const wharf_event *const *)list;
     return WHARF_OK;
 }
@@ -84,7 +84,7 @@ static bool ev_matches(const wharf_plugin *self, wharf_str pattern, wharf_str ty
 {
     const struct event_type *t = event_type_find(self->engine, type);
 
-    return t && event_matches(t, pattern);
+    return t && event_matches(t, type, pattern);
 }
 
 static bool ev_pattern_known(const wharf_plugin *self, wharf_str pattern)
@@ -120,7 +120,7 @@ static wharf_status ev_act_for(wharf_req *req, wharf_str organization)
     if (organization.n) {
         r = req_query(req, sql, &arg, 1);
         if (!r)
-            return WHARF_UNAVAILABLE;
+            return req_failed(req);
         if (!PQntuples(r))
             return req_problem(req, "not_found", organization, NULL, str_z(""));
         snprintf(job->acting_live, ID_MAX, "%s", PQgetvalue(r, 0, 0));

@@ -89,7 +89,7 @@ static wharf_status k_issue(wharf_req *req, wharf_str key_id, bool test, wharf_s
     for (size_t i = 0; i < KEYTEXT_HASH; i++)
         snprintf(hex + 2 + 2 * i, 3, "%02x", hash[i]);
     if (!req_query(req, sql, args, 3))
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     *ret_text = arena_dup(req->arena, text, KEYTEXT_LEN);
     *ret_last4 = arena_dup(req->arena, text + KEYTEXT_LEN - LAST, LAST);
     return WHARF_OK;
@@ -108,7 +108,7 @@ static wharf_status k_test_organization(wharf_req *req, wharf_str *ret_id)
     }
     r = req_query(req, "SELECT org.test_twin($1, $2)", args, 2);
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     if (PQgetisnull(r, 0, 0))
         return req_fail(req, "internal", NULL, "the organization of the request is gone");
     *ret_id = arena_dupz(req->arena, PQgetvalue(r, 0, 0));
@@ -147,7 +147,7 @@ static wharf_status k_known_locations(wharf_req *req, bool test, const wharf_str
     sql_add(&s, "::text[])");
     r = req_query_sql(req, &s);
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     for (int row = 0; row < PQntuples(r); row++) {
         for (size_t i = 0; i < n; i++)
             ret_known[i] = ret_known[i] || str_eqz(ids[i], PQgetvalue(r, row, 0));
@@ -175,7 +175,7 @@ static wharf_status k_other_locations(wharf_req *req, bool test, const wharf_str
     sql_addf(&s, "::text[]) ORDER BY t.id LIMIT %d", OTHERS_MAX);
     r = req_query_sql(req, &s);
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     *ret_ids = ids = ARENA_ARRAY(req->arena, wharf_str, (size_t)PQntuples(r) + 1);
     for (int row = 0; row < PQntuples(r); row++)
         ids[(*ret_n)++] = arena_dupz(req->arena, PQgetvalue(r, row, 0));

@@ -3,7 +3,10 @@
 
 #include "lua/http.h"
 #include "lua/inner.h"
+#include "lua/kept.h"
 #include "lua/run.h"
+#include "lua/share.h"
+#include "lua/tell.h"
 #include "plugin/declare.h"
 #include "plugin/manifest.h"
 #include "util/str.h"
@@ -21,7 +24,7 @@ static wharf_status l_run(wharf_req *req, const wharf_lua_spec *spec, wharf_lua_
         return req_fail(req, "internal", NULL, "a run inside of a transaction would hold it as long as it likes");
     if (!lua_run(req, spec, &o))
         return req_fail(req, "overloaded", NULL, "workflows can't be run here: the program wharf-cell-lua is missing");
-    if (o.end == WHARF_LUA_NO_CELL)
+    if (o.end == WHARF_LUA_NO_CELL && !req->retry_after)
         req->retry_after = 1;
     memcpy(ret_outcome, &o, ret_outcome->head.size < sizeof(o) ? ret_outcome->head.size : sizeof(o));
     return WHARF_OK;
@@ -44,7 +47,7 @@ static wharf_status read_publisher(wharf_req *req, wharf_str key_id, const struc
 
     *ret = NULL;
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     p = auth_principal(&req->engine->areas, r, req->now_us);
     arena_on_release(req->arena, release, p);
     if (!p->refusal && str_eq(p->organization, req->who->organization))
@@ -204,6 +207,19 @@ static uint32_t l_http(
     return answer;
 }
 
+static uint32_t l_tell(wharf_req *req, wharf_lua_actor *actor, const wharf_lua_sender *given, wharf_str op,
+    const wharf_json *args, wharf_str *ret_text)
+{
+    const struct lua_sender sender = {
+        &actor->who, given->resource_type, given->resource_id, given->location_id, given->key};
+
+    if (str_eqz(op, "emit"))
+        return lua_emit(req, &sender, args, ret_text);
+    if (str_eqz(op, "mail.send"))
+        return lua_mail(req, &sender, args, ret_text);
+    return mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"this function is not available here\"}");
+}
+
 /* ---- hooks of organizations ---- */
 
 static void l_hooks(wharf_decl *d, const wharf_lua_hooks *hooks)
@@ -236,19 +252,19 @@ static wharf_status l_hooked(wharf_req *req, wharf_str owner, const wharf_str *w
     bool any = n > 0;
 
     if (!gone)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     any = any || PQntuples(gone) > 0;
     for (size_t i = 0; i < n; i++) {
         args[2] = (struct sql_arg){writes[i].p, writes[i].n};
         if (!req_query(req,
                 "INSERT INTO wharf.hook (organization_id, owner, what) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
                 args, 3))
-            return WHARF_UNAVAILABLE;
+            return req_failed(req);
     }
     if (any)
         host_req.access_changed(req); /* keys carry it */
     return WHARF_OK;
 }
 
-const wharf_lua_api host_lua = {
-    WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call, l_http, l_hooks, l_hookable, l_hooked, req_at_end};
+const wharf_lua_api host_lua = {WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call, l_http, l_hooks, l_hookable,
+    l_hooked, req_at_end, l_tell, lua_kept, share_wait_us};

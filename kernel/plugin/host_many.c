@@ -34,7 +34,7 @@ static wharf_status m_create(wharf_req *req, const char *resource, const wharf_j
     struct wharf_many *m = new_set(req, resource, OP_CREATE, n, flags);
 
     if (!m)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     for (size_t i = 0; i < n; i++) {
         struct write *w = &m->set.rows[i].w;
 
@@ -51,7 +51,7 @@ static wharf_status m_update(wharf_req *req, const char *resource, const wharf_s
     struct wharf_many *m = new_set(req, resource, OP_UPDATE, n, flags);
 
     if (!m)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     for (size_t i = 0; i < n; i++) {
         m->set.rows[i].w.id = ids[i];
         m->set.rows[i].w.body = bodies[i];
@@ -65,7 +65,7 @@ static wharf_status m_remove(
     struct wharf_many *m = new_set(req, resource, OP_DELETE, n, flags);
 
     if (!m)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     for (size_t i = 0; i < n; i++)
         m->set.rows[i].w.id = ids[i];
     return write_it(req, m, ret_many);

@@ -51,7 +51,7 @@ static wharf_status keep(wharf_req *req, const char *kind, wharf_str text, wharf
                " VALUES ($1::bytea, $2, $3, $4, $5::timestamptz, $6::timestamptz)",
                args, 6)
                ? WHARF_OK
-               : WHARF_UNAVAILABLE;
+               : req_failed(req);
 }
 
 static wharf_status t_name(wharf_req *req, const char *kind, wharf_str name, wharf_str id)
@@ -109,7 +109,7 @@ static wharf_status t_enter(wharf_req *req, const char *kind, wharf_str token, w
         " o.deleted_at IS NULL",
         args, 3);
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     if (!PQntuples(r))
         return req_fail(req, "not_found", NULL, NULL);
     req->who = bearer(PQgetvalue(r, 0, 0), PQgetvalue(r, 0, 3), PQgetvalue(r, 0, 2));
@@ -126,7 +126,7 @@ static wharf_status t_revoke(wharf_req *req, const char *kind, wharf_str id)
                "NULL",
                args, 3)
                ? WHARF_OK
-               : WHARF_UNAVAILABLE;
+               : req_failed(req);
 }
 
 static void escaped(struct buf *out, wharf_str s)

@@ -61,9 +61,11 @@ static void option_problem(void *arg, const char *code, wharf_str param, wharf_s
     req_problem(a->req, code, arena_printf(a->req->arena, "%s%.*s", a->base, STR_ARG(param)), NULL, message);
 }
 
+enum { ALL = 0 }; /* no limit was asked for */
+
 static bool read_limit(const struct query_pair *p, int64_t most, int64_t *ret)
 {
-    *ret = most;
+    *ret = ALL;
     return !p->broken && (str_eqz(p->value, "all") || (query_whole(p->value, ret) && *ret <= most));
 }
 
@@ -72,7 +74,7 @@ static bool take_limit(struct asked *a, struct query_pair *pairs, size_t *n, int
 {
     size_t kept = 0, problems = a->req->n_problems;
 
-    *ret_limit = most;
+    *ret_limit = ALL;
     for (size_t i = 0; i < *n; i++) {
         if (str_eqz(pairs[i].key, "page") || str_eqz(pairs[i].key, "cursor") || str_eqz(pairs[i].key, "cache") ||
             str_starts(pairs[i].key, "include_total"))
@@ -102,7 +104,6 @@ static struct list_query *read_options(struct wharf_req *req, const struct resou
     size_t n = 0;
     bool good;
 
-    *ret_limit = most;
     if (options)
         query_from_json(req->arena, res->def, options, &given, &n);
     pairs = ARENA_ARRAY(req->arena, struct query_pair, n + 1);
@@ -125,7 +126,7 @@ static struct list_query *read_options(struct wharf_req *req, const struct resou
     }
     q->hits = q->cursor = false;
     q->page = 1;
-    q->limit = *ret_limit;
+    q->limit = *ret_limit ? *ret_limit : most;
     q->columns = q->includes ? res->columns_full : res->columns_list;
     req->pairs = pairs; /* search rules read their word there */
     req->n_pairs = n;
@@ -269,8 +270,8 @@ static wharf_status k_begin(wharf_req *req, const char *resource, const wharf_js
     s = start(req, w, ret_total);
     if (s != WHARF_OK)
         return s;
-    w->left = limit;
-    if (limit<most && * ret_total> limit)
+    w->left = w->q->limit;
+    if (limit && *ret_total > limit)
         *ret_total = limit;
     *ret_walk = w;
     return WHARF_OK;

@@ -36,7 +36,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.fetch", 1, 1}, &host_fetch},
     {{"wharf.mail", 1, 1}, &host_mail},
     {{"wharf.keys", 1, 0}, &host_keys},
-    {{"wharf.logs", 1, 2}, &host_logs},
+    {{"wharf.logs", 1, 3}, &host_logs},
     {{"wharf.config", 1, 1}, &host_config},
     {{"wharf.text", 1, 1}, &host_text},
     {{"wharf.token", 1, 2}, &host_token},
@@ -48,7 +48,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.walk", 1, 0}, &host_walk},
     {{"wharf.render", 1, 0}, &host_render},
     {{"wharf.channel", 1, 0}, &host_channel},
-    {{"wharf.lua", 1, 4}, &host_lua},
+    {{"wharf.lua", 1, 7}, &host_lua},
     {{"wharf.cron", 1, 0}, &host_cron},
     {{"wharf.metrics", 1, 0}, &host_metrics},
 };

@@ -152,7 +152,7 @@ static wharf_status insert_item(struct children *c, const struct child_item *ite
     }
     sql_add(&s, ")");
     c->changed = true;
-    return req_query_sql(c->req, &s) ? WHARF_OK : WHARF_UNAVAILABLE;
+    return req_query_sql(c->req, &s) ? WHARF_OK : req_failed(c->req);
 }
 
 static struct cell stored(const struct live_row *row, size_t column)
@@ -188,7 +188,7 @@ static wharf_status update_item(struct children *c, const struct live_row *row, 
         return WHARF_OK;
     c->changed = true;
     where_row(c, &s, row->id);
-    return req_query_sql(c->req, &s) ? WHARF_OK : WHARF_UNAVAILABLE;
+    return req_query_sql(c->req, &s) ? WHARF_OK : req_failed(c->req);
 }
 
 static wharf_status remove_row(struct children *c, wharf_str id)
@@ -205,7 +205,7 @@ static wharf_status remove_row(struct children *c, wharf_str id)
     }
     where_row(c, &s, id);
     c->changed = true;
-    return req_query_sql(c->req, &s) ? WHARF_OK : WHARF_UNAVAILABLE;
+    return req_query_sql(c->req, &s) ? WHARF_OK : req_failed(c->req);
 }
 
 /* Rows whose unique value changes stand aside under their id, so that values may be swapped. */
@@ -227,7 +227,7 @@ static wharf_status park_changing(struct children *c, const struct value *v, str
         sql_addf(&s, "UPDATE %s SET %s = id", c->set->table, f->column);
         where_row(c, &s, rows[i]->id);
         if (!req_query_sql(c->req, &s))
-            return WHARF_UNAVAILABLE;
+            return req_failed(c->req);
     }
     return WHARF_OK;
 }
@@ -240,7 +240,7 @@ wharf_status children_write(struct wharf_req *req, const struct write *w, const 
     wharf_status s = WHARF_OK;
 
     if (w->op == OP_UPDATE && !read_live(&c))
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     if (w->op == OP_UPDATE)
         match_items(&c, v, rows);
     if (req->n_problems)
@@ -264,7 +264,7 @@ wharf_status children_delete(struct wharf_req *req, const struct write *w, const
     wharf_status s = WHARF_OK;
 
     if (!read_live(&c))
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     for (size_t i = 0; i < c.n_live && s == WHARF_OK; i++)
         s = remove_row(&c, c.live[i].id);
     return s;

@@ -7,7 +7,7 @@
 
 #include "util/str.h"
 
-enum { VALUE_MAX = 16000 };
+enum { VALUE_MAX = 16000 }; /* code points */
 
 struct diff {
     struct arena *arena;
@@ -33,21 +33,36 @@ static wharf_str json_text(struct arena *a, const struct wharf_json *v)
     return s;
 }
 
-/* Cuts long values at a code point; the whole then stands as a string. */
+/* Bytes of the first VALUE_MAX code points. */
+static size_t beginning(wharf_str text)
+{
+    size_t n = 0, points = 0;
+
+    if (text.n <= VALUE_MAX)
+        return text.n;
+    while (n < text.n) {
+        bool starts = ((unsigned char)text.p[n] & 0xC0) != 0x80;
+
+        if (starts && points++ == VALUE_MAX)
+            break;
+        n++;
+    }
+    return n;
+}
+
+/* Cuts long values; the whole then stands as a string. */
 static bool write_value(struct diff *d, const char *key, const struct wharf_json *v)
 {
     wharf_str text = v && v->type == JSON_STRING ? v->text : json_text(d->arena, v);
-    size_t n = VALUE_MAX;
+    size_t n = beginning(text);
 
-    if (text.n <= VALUE_MAX) {
+    if (n == text.n) {
         if (v)
             jw_value(&d->changes, key, v);
         else
             jw_null(&d->changes, key);
         return false;
     }
-    while (n && ((unsigned char)text.p[n] & 0xC0) == 0x80)
-        n--;
     jw_str(&d->changes, key, arena_dup(d->arena, text.p, n));
     return true;
 }

@@ -538,6 +538,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
     plan->view = (struct view){.in = IN_LIST,
         .datetime = req->datetime_format,
         .who = &req->who->access,
+        .writer = req_may_write(req, res),
         .only = q->only,
         .n_only = q->n_only,
         .includes = q->includes};

@@ -211,7 +211,7 @@ wharf_status references_check(struct wharf_req *req, const struct write *w)
     struct named refused;
 
     if (!check_all(req, &w, NULL, 1, &refused))
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     return req->n_problems ? WHARF_INVALID : tell_refused(req, &refused);
 }
 
@@ -223,12 +223,12 @@ wharf_status references_check_set(struct wharf_req *req, struct write_set *set)
     for (size_t i = 0; i < set->n_live; i++)
         writes[i] = &set->live[i]->w;
     if (set->n_live && !check_all(req, writes, set->live, set->n_live, refused))
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     for (size_t i = 0; i < set->n_live && !set->broken; i++) {
         set_at(req, set->live[i]);
         if (!set->live[i]->failed)
             tell_refused(req, &refused[i]);
     }
     set_sift(req, set);
-    return set->broken ? WHARF_UNAVAILABLE : WHARF_OK;
+    return set->broken ? req_failed(req) : WHARF_OK;
 }

@@ -99,6 +99,11 @@ bool req_lost_a_race(const struct wharf_req *req)
     return req->n_problems == 1 && !strcmp(req->problems[0].code, "conflict");
 }
 
+wharf_status req_failed(const struct wharf_req *req)
+{
+    return req->n_problems ? status_kind(code_status(req->engine, req->problems[0].code)) : WHARF_UNAVAILABLE;
+}
+
 void req_clear_problems(struct wharf_req *req)
 {
     req->n_problems = 0;
@@ -245,7 +250,7 @@ wharf_status req_join(struct wharf_req *req)
 
 wharf_status req_begin(struct wharf_req *req)
 {
-    return req_join(req) == WHARF_OK ? begin_level(req) : WHARF_UNAVAILABLE;
+    return req_join(req) == WHARF_OK ? begin_level(req) : req_failed(req);
 }
 
 struct arena *req_tx_memory(struct wharf_req *req)
@@ -322,7 +327,7 @@ wharf_status req_commit(struct wharf_req *req)
             forget_transaction(req);
         req_database_problem(req, &e);
         run_endings(req);
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     }
     if (!req->tx_depth) {
         for (size_t i = 0; i < req->n_committed; i++)
@@ -390,7 +395,7 @@ wharf_status req_plugin_role(struct wharf_req *req)
         organizations[1] = (struct sql_arg){who->live_organization.p, who->live_organization.n};
 
     if (!req->tx_depth && begin_level(req) != WHARF_OK)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     if (req->plugin_role)
         return WHARF_OK;
     r = db_run(req->thread->db, plugin_role_sql, organizations, 2, &e);

@@ -158,6 +158,7 @@ struct wharf_req {
     struct req_job *job; /* NULL: this is no job */
     bool met_unique; /* a row of a set met a unique rule: others may, too */
     bool wake_jobs; /* after the outermost commit the job workers are told */
+    bool access_changed; /* it told so of rights or hooks: what it reads of them is its own until its commit */
     unsigned news; /* after the outermost commit all processes are told: enum pulse_news of http/pulse.h */
     struct ending *endings; /* what is done when the open transaction is over (req_at_end), or NULL */
     unsigned tx_floor; /* levels of the transaction that are somebody else's: a request inside of another one's */
@@ -172,6 +173,8 @@ struct wharf_req {
 wharf_status req_fail(struct wharf_req *req, const char *code, const char *path, const char *fmt, ...)
     WHARF_PRINTF(4, 5);
 wharf_status req_problem(struct wharf_req *req, const char *code, wharf_str path, const char *rule, wharf_str text);
+/* The kind of the problem that was told first; WHARF_UNAVAILABLE: none was told, what was asked for just did not work. */
+wharf_status req_failed(const struct wharf_req *req);
 void req_clear_problems(struct wharf_req *req);
 /* The transaction failed only because another one was first: whoever began it may try again, RACE_TRIES times in all
  * (docs/spec/01-platform.md section 3.1 'conflict'). */

@@ -228,7 +228,7 @@ static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
         set_at(req, NULL);
     }
     set_sift(req, set);
-    return set->broken ? WHARF_UNAVAILABLE : WHARF_OK;
+    return set->broken ? req_failed(req) : WHARF_OK;
 }
 
 static wharf_status check_live(struct wharf_req *req, struct write_set *set)
@@ -247,7 +247,7 @@ static wharf_status check_live(struct wharf_req *req, struct write_set *set)
     if (s == WHARF_OK && !set->broken && set->op != OP_DELETE)
         s = references_check_set(req, set);
     if (s != WHARF_OK || set->broken || set->part)
-        return s == WHARF_OK && set->broken ? WHARF_UNAVAILABLE : s;
+        return s == WHARF_OK && set->broken ? req_failed(req) : s;
     if (set->op != OP_DELETE)
         new_rows(req, set);
     return check_rules(req, set);
@@ -260,7 +260,7 @@ wharf_status check_set(struct wharf_req *req, struct write_set *set)
     if (req->n_problems)
         return WHARF_INVALID;
     if (req_begin(req) != WHARF_OK)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     set->outer = req->set;
     req->set = set;
     s = set->n_live ? check_live(req, set) : WHARF_OK;
@@ -281,7 +281,7 @@ static wharf_status each_row(struct wharf_req *req, struct write_set *set)
         row->stored = !req->n_problems;
         set_at(req, NULL);
         if (set->broken)
-            return WHARF_UNAVAILABLE;
+            return req_failed(req);
         if (refused(set))
             break;
     }
@@ -311,13 +311,13 @@ static wharf_status run(struct wharf_req *req, struct write_set *set)
     start_over(set, start);
     if (as_a_set(req, set)) {
         if (req_begin(req) != WHARF_OK)
-            return WHARF_UNAVAILABLE;
+            return req_failed(req);
         s = set->op == OP_CREATE ? create_set(req, set) : delete_set(req, set);
         if (s == WHARF_OK && !set->broken && !refused(set))
             return req_commit(req);
         req_rollback(req);
         if (set->broken || !set->singly)
-            return s == WHARF_OK && set->broken ? WHARF_UNAVAILABLE : s;
+            return s == WHARF_OK && set->broken ? req_failed(req) : s;
         req_clear_problems(req);
         start_over(set, start);
     }
@@ -335,7 +335,7 @@ wharf_status write_set(struct wharf_req *req, struct write_set *set)
     if (set->res->def->live == LIVE_READ && req->who->test_mode)
         return write_live_refused(req, set->res);
     if (req_begin(req) != WHARF_OK)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     set->outer = req->set;
     req->set = set;
     req->res_depth++;

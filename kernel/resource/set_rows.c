@@ -91,7 +91,7 @@ wharf_status set_read(struct wharf_req *req, struct write_set *set)
     sql_addf(&s, " AND y.id = x.id OFFSET 0) t%s", d->soft_delete ? " WHERE t.deleted_at IS NULL" : "");
     r = req_query_sql(req, &s);
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     for (size_t i = 0; i < set->n_live; i++)
         set->live[i]->w.new_rec = NULL;
     take_rows(req, set, sorted, r);
@@ -160,7 +160,7 @@ static wharf_status insert_alone(struct wharf_req *req, struct set_row *row)
 
     set_at(req, row);
     if (req_begin(req) != WHARF_OK)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     s = write_insert(req, &row->w);
     if (s == WHARF_OK) {
         row->stored = true;
@@ -201,7 +201,7 @@ wharf_status set_insert(struct wharf_req *req, struct write_set *set)
     PGresult *r = insert_rows(req, set);
 
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     take_rows(req, set, sorted, r);
     for (size_t i = 0; i < set->n_live; i++) {
         struct set_row *row = set->live[i];
@@ -210,12 +210,12 @@ wharf_status set_insert(struct wharf_req *req, struct write_set *set)
         if (row->stored)
             continue;
         if (insert_alone(req, row) != WHARF_OK)
-            return WHARF_UNAVAILABLE;
+            return req_failed(req);
         alone |= row->stored;
     }
     set_sift(req, set);
     if (set->broken)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     return alone && set->n_live ? set_read(req, set) : WHARF_OK;
 }
 
@@ -247,7 +247,7 @@ static wharf_status find(struct wharf_req *req, struct write_set *set, struct se
     size_t n = set->n_live;
 
     if (!r)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     for (int i = 0; i < PQntuples(r); i++) {
         struct wharf_rec *rec = record_from_result(req->arena, set->res, r, i);
 
@@ -315,7 +315,7 @@ wharf_status set_delete(struct wharf_req *req, struct write_set *set)
     sql_add(&s, ") x(id) WHERE t.id = x.id AND t.organization_id = ");
     sql_bind(&s, organization_of(&req->who->access, d));
     if (!req_query_sql(req, &s))
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     for (size_t i = 0; i < set->n_live; i++)
         set->live[i]->stored = true;
     return WHARF_OK;

@@ -206,7 +206,7 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
         return WHARF_INTERNAL;
     write_change(req, w, changes, previous, &c);
     if (history_write(req, &c) != WHARF_OK)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     s = operator_after(req, w);
     return s == WHARF_OK ? tenant_after(req, w) : s;
 }
@@ -351,14 +351,14 @@ static wharf_status run_create(struct wharf_req *req, struct write *w)
         return s;
     w->new_rec = read_again(req, w);
     if (!w->new_rec)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     w->new_rec->values = w->values;
     s = run_hooks(req, w->res, HOOK_WRITTEN, WHARF_CREATE, NULL, w->new_rec);
     if (s != WHARF_OK)
         return s;
     w->new_rec = read_again(req, w);
     if (!w->new_rec)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     queue_committed(req, w->res, WHARF_CREATE, NULL, w->new_rec);
     s = leave_history(req, w, str_z(""), str_z(""));
     show_created(req, w);
@@ -434,14 +434,14 @@ static wharf_status finish_update(struct wharf_req *req, struct write *w)
 
     w->new_rec = read_again(req, w);
     if (!w->new_rec)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     w->new_rec->values = w->values;
     s = run_hooks(req, w->res, HOOK_WRITTEN, WHARF_UPDATE, w->old_rec, w->new_rec);
     if (s != WHARF_OK)
         return s;
     w->new_rec = read_again(req, w);
     if (!w->new_rec)
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     if (!rows_differ(req, w->old_rec, w->new_rec, &changes, &previous)) {
         w->unchanged = true;
         return WHARF_OK;
@@ -530,7 +530,7 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
     sql_add(&sql, " AND id = ");
     sql_bind(&sql, w->id);
     if (!req_query_sql(req, &sql))
-        return WHARF_UNAVAILABLE;
+        return req_failed(req);
     s = run_hooks(req, w->res, HOOK_WRITTEN, WHARF_DELETE, w->old_rec, NULL);
     if (s != WHARF_OK)
         return s;

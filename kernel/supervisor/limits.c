@@ -49,6 +49,25 @@ int64_t limit_take(struct limits *l, uint64_t owner, const struct limit_rate *r,
     return (depth - (next - now_us)) / each;
 }
 
+void limit_spend(struct limits *l, uint64_t owner, int64_t cost_us, int64_t now_us)
+{
+    struct limit_bucket *b = find_bucket(l, owner, now_us);
+    int64_t full = b ? atomic_load_explicit(&b->full_us, memory_order_relaxed) : 0, next;
+
+    do {
+        next = (full > now_us ? full : now_us) + cost_us;
+    } while (b && !atomic_compare_exchange_weak_explicit(
+                      &b->full_us, &full, next, memory_order_relaxed, memory_order_relaxed));
+}
+
+int64_t limit_spent(struct limits *l, uint64_t owner, int64_t now_us)
+{
+    struct limit_bucket *b = find_bucket(l, owner, 0);
+    int64_t full = b ? atomic_load_explicit(&b->full_us, memory_order_relaxed) : 0;
+
+    return full > now_us ? full - now_us : 0;
+}
+
 void limit_return(struct limits *l, uint64_t owner, const struct limit_rate *r)
 {
     struct limit_bucket *b = find_bucket(l, owner, 0);

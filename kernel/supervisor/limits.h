@@ -36,8 +36,11 @@ struct limit_rate {
 
 /* Takes a token of the owner's bucket. Tokens left, or -1 when there was none; *ret_wait_us: until there is one, else until the
  * bucket is full. owner is a hash, not 0; one that is both kind and id. */
-int64_t limit_take(
-    struct limits *l, uint64_t owner, const struct limit_rate *r, int64_t now_us, int64_t *ret_wait_us);
+int64_t limit_take(struct limits *l, uint64_t owner, const struct limit_rate *r, int64_t now_us, int64_t *ret_wait_us);
+/* The owner used so much, whatever is left: its bucket is full again that much later. */
+void limit_spend(struct limits *l, uint64_t owner, int64_t cost_us, int64_t now_us);
+/* How long until it is full. */
+int64_t limit_spent(struct limits *l, uint64_t owner, int64_t now_us);
 /* Gives one back that was taken. */
 void limit_return(struct limits *l, uint64_t owner, const struct limit_rate *r);
 /* One more request of the owner in this worker, at most max over all workers. False: there are that many. */

@@ -11,6 +11,7 @@
 #include "wharf/plugin.h"
 #include "wharf/service/batch.h"
 #include "wharf/service/blob.h"
+#include "wharf/service/config.h"
 #include "wharf/service/events.h"
 #include "wharf/service/fetch.h"
 #include "wharf/service/import.h"
@@ -29,6 +30,7 @@ extern const wharf_fetch_api *batches_web;
 extern const wharf_blob_api *batches_blob;
 extern const wharf_text_api *batches_text;
 extern const wharf_org_directory_api *batches_org;
+extern const wharf_config_api *batches_config;
 
 #include "wharf/inline.h"
 
@@ -37,23 +39,24 @@ enum {
     CHUNK_BYTES = 1 << 20,
     ITEM_BYTES = 256 * 1024,
     ITEM_DEPTH = 16,
-    ARRAY_MAX = 10000, /* items of one batch: of an array, */
-    ITEMS_MAX = 250000, /* of a file or of filters */
-    SYNC_MAX = 500,
-    MIXED_MAX = 100, /* processed in the request */
-    IN_REQUEST_SECONDS = 20,
     INLINE_PARSE_BYTES = 10 * 1024 * 1024, /* mixed: a larger file is parsed in the background */
-    DATA_URL_BYTES = 45 * 1024 * 1024,
-    FILE_BYTES = 100 * 1024 * 1024,
-    QUEUED_MAX = 100,
-    RUN_HOURS = 6,
     UPLOAD_HOURS = 24,
     SHOWN_MAX = 1000, /* results and errors in an answer */
     LINK_SECONDS = 900,
-    KEEP_DAYS = 30,
-    RECORD_DAYS = 400,
     CHUNK_TRIES = 2, /* then its items run one by one */
 };
+
+/* What the operator may set (spec 10 section 13); plugin.json says within which bounds. Read when the worker starts. */
+struct limits {
+    int64_t array_items, items; /* of one batch: of an array; of a file or of filters */
+    int64_t sync_items, mixed_items; /* taken in a request; processed in one */
+    int64_t request_seconds; /* of work in a request: what is left then goes on in the background */
+    int64_t queued; /* batches of an organization that wait */
+    int64_t data_url_mib, file_mib;
+    int64_t run_hours;
+    int64_t keep_days, record_days; /* items and files; the batch itself */
+};
+extern struct limits batches_limits;
 
 enum phase_name { FETCHING, RESOLVING, PARSING, VALIDATING, PROCESSING, PHASES };
 enum phase_status { PHASE_PENDING, PHASE_RUNNING, PHASE_COMPLETED, PHASE_FAILED, PHASE_SKIPPED };
@@ -111,6 +114,9 @@ struct batch {
     wharf_str bytes; /* of the file, when it came with the request */
     const wharf_json *array; /* data of the request */
 };
+
+/* ---- limits.c ---- */
+void batches_limits_read(wharf_plugin *self);
 
 /* ---- batches.c ---- */
 wharf_val json_null_or(const wharf_json *v);

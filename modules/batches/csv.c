@@ -34,8 +34,8 @@ wharf_status text_end(struct batch *b, struct text *t, const char *name, const c
     flush(t);
     if (t->status != WHARF_OK)
         return t->status;
-    return batches_blob->finish(
-        b->req, t->writer, z(name), z(type), W->req->now_us(b->req) + KEEP_DAYS * 86400LL * 1000000, ret_id);
+    return batches_blob->finish(b->req, t->writer, z(name), z(type),
+        W->req->now_us(b->req) + batches_limits.keep_days * 86400LL * 1000000, ret_id);
 }
 
 /* A spreadsheet would take it for a formula. A sign before nothing but a number or phone does no harm. */

@@ -3,13 +3,13 @@
 
 #include "batches.h"
 
-enum { PIECE = 256 * 1024 };
+enum { PIECE = 256 * 1024, MIB = 1024 * 1024 };
 
 /* ---- keeping ---- */
 
 static int64_t keep_until(const struct batch *b)
 {
-    return W->req->now_us(b->req) + KEEP_DAYS * 86400LL * 1000000;
+    return W->req->now_us(b->req) + batches_limits.keep_days * 86400LL * 1000000;
 }
 
 static wharf_status remember(struct batch *b, wharf_str id)
@@ -27,7 +27,7 @@ wharf_status upload_keep_bytes(struct batch *b)
 {
     wharf_blob_writer *w;
     wharf_str id = WHARF_S("");
-    wharf_status s = batches_blob->begin(b->req, FILE_BYTES, &w);
+    wharf_status s = batches_blob->begin(b->req, batches_limits.file_mib * MIB, &w);
 
     if (s == WHARF_OK)
         s = batches_blob->write(b->req, w, b->bytes.p, b->bytes.n);
@@ -45,7 +45,7 @@ static wharf_status keep_file(struct batch *b, int fd)
     wharf_str id = WHARF_S("");
     off_t at = 0;
     ssize_t n = 0;
-    wharf_status s = batches_blob->begin(b->req, FILE_BYTES, &w);
+    wharf_status s = batches_blob->begin(b->req, batches_limits.file_mib * MIB, &w);
 
     (void)scope;
     while (s == WHARF_OK && (n = pread(fd, piece, PIECE, at)) > 0) {
@@ -69,7 +69,7 @@ static wharf_fetch_request ask_for(wharf_str url)
         .url = url,
         .flags = WHARF_FETCH_TO_FILE,
         .redirects = 3,
-        .max_bytes = FILE_BYTES,
+        .max_bytes = batches_limits.file_mib * MIB,
         .total_ms = 60000};
 }
 
@@ -114,7 +114,7 @@ wharf_status source_fetch(struct batch *b)
 wharf_status upload_await(struct batch *b)
 {
     wharf_str id = WHARF_S("");
-    wharf_status s = batches_blob->await(b->req, WHARF_S("upload"), WHARF_S(""), -1, FILE_BYTES,
+    wharf_status s = batches_blob->await(b->req, WHARF_S("upload"), WHARF_S(""), -1, batches_limits.file_mib * MIB,
         W->req->now_us(b->req) + UPLOAD_HOURS * 3600LL * 1000000, &id);
 
     if (s == WHARF_OK)
@@ -163,9 +163,9 @@ wharf_status upload_take_data_url(struct batch *b, wharf_str url)
 
     if (!batches_text->data_url(b->req, url, &type, &b->bytes))
         return W->err->fail(b->req, "batch.base64_invalid", "data", NULL);
-    if (b->bytes.n > DATA_URL_BYTES)
-        return W->err->fail(
-            b->req, "file.too_large", "data", "A file inside the request has at most 45 MiB; send a URL");
+    if ((int64_t)b->bytes.n > batches_limits.data_url_mib * MIB)
+        return W->err->fail(b->req, "file.too_large", "data",
+            "A file inside the request has at most %lld MiB; send a URL", (long long)batches_limits.data_url_mib);
     if (!b->bytes.n)
         return W->err->fail(b->req, "batch.data_empty", "data", "The file is empty");
     b->file_name = parameter(b, url, "name");

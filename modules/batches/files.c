@@ -498,6 +498,21 @@ static wharf_status put_link(wharf_req *req, wharf_out *out, wharf_str file, uin
     return s;
 }
 
+/* What the files hold are records: whoever asks for a link must be allowed to read them. */
+static wharf_status check_reader(wharf_req *req, const wharf_rec *rec)
+{
+    const wharf_json *definition, *block;
+    wharf_str area;
+    wharf_status s = resource_find(req, field_text(rec, BATCH_RESOURCE), &definition, &block);
+
+    if (s != WHARF_OK) { /* its module is gone: nobody reads them */
+        W->err->clear(req);
+        return WHARF_NOT_FOUND;
+    }
+    area = json_text(definition_x(definition), "scope");
+    return W->req->need_scope(req, W->mem->format(req, "%s:read", area.p).p);
+}
+
 static wharf_status compute_one(wharf_req *req, const wharf_rec *rec, wharf_field f, wharf_out *out)
 {
     static const wharf_field fields[KIND_COUNT] = {BATCH__UPLOAD_CSV_URL, BATCH__UPLOAD_JSON_URL, BATCH__ERRORS_CSV_URL,
@@ -510,9 +525,13 @@ static wharf_status compute_one(wharf_req *req, const wharf_rec *rec, wharf_fiel
             WHARF_BLOB_PUT);
     for (int i = 0; i < KIND_COUNT; i++) {
         bool asked = f == fields[i] && param_truth(req, W->mem->format(req, "include_%s", KINDS[i]).p);
+        wharf_status s = asked && files ? check_reader(req, rec) : WHARF_OK;
 
+        if (s == WHARF_DENIED)
+            return s;
         if (f == fields[i])
-            return put_link(req, out, asked && files ? json_text(files, KINDS[i]) : WHARF_S(""), WHARF_BLOB_GET);
+            return put_link(
+                req, out, asked && files && s == WHARF_OK ? json_text(files, KINDS[i]) : WHARF_S(""), WHARF_BLOB_GET);
     }
     return WHARF_OK;
 }

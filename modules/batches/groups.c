@@ -85,7 +85,7 @@ wharf_status groups_take(struct batch *b, struct intake *in, wharf_import *file,
         const wharf_json *row;
 
         s = batches_files->object(b->req, file, &row);
-        if (s == WHARF_OK && ++rows > ITEMS_MAX)
+        if (s == WHARF_OK && ++rows > (size_t)batches_limits.items)
             s = source_wrong(b, "batch.too_many_items", "data", WHARF_S("The file has too many rows"));
         if (s == WHARF_OK)
             add_row(b, &g, row, (int64_t)batches_files->row(file));

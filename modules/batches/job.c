@@ -246,7 +246,7 @@ static wharf_status expire_uploads(wharf_req *req)
     return s;
 }
 
-/* Items go after 30 days, the batch itself after 400. Files end by themselves. */
+/* Items go first, the batch itself later. Files end by themselves. */
 static wharf_status forget(wharf_req *req)
 {
     static const char *const sqls[] = {
@@ -260,7 +260,7 @@ static wharf_status forget(wharf_req *req)
     wharf_status s = WHARF_OK;
 
     for (size_t i = 0; i < sizeof(sqls) / sizeof(*sqls) && s == WHARF_OK; i++) {
-        int64_t days = i == 3 ? RECORD_DAYS : KEEP_DAYS;
+        int64_t days = i == 3 ? batches_limits.record_days : batches_limits.keep_days;
         wharf_val args[2] = {
             val_text(W->req->organization(req)), val_time(W->req->now_us(req) - days * 86400LL * 1000000)};
 

@@ -210,7 +210,7 @@ static wharf_status make_row(struct batch *b, const wharf_json *body, const whar
 
 /* ---- the request ---- */
 
-/* QUEUED_MAX may wait in one organization; most: with this one, or beside it. */
+/* Only so many may wait in one organization; most: with this one, or beside it. */
 static wharf_status check_queue(struct batch *b, int64_t most)
 {
     static const char sql[] =
@@ -222,8 +222,8 @@ static wharf_status check_queue(struct batch *b, int64_t most)
 
     s = W->db->query(b->req, sql, &organization, 1, &rows);
     if (s == WHARF_OK && row_int(rows, 0, 0) > most)
-        return W->err->fail(
-            b->req, "rate_limited", "endpoint", "%d batches wait already; let some of them end", QUEUED_MAX);
+        return W->err->fail(b->req, "rate_limited", "endpoint", "%lld batches wait already; let some of them end",
+            (long long)batches_limits.queued);
     return s;
 }
 
@@ -247,7 +247,7 @@ static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_r
     wharf_str url = b->source_url;
     const wharf_json *options = b->file_options;
     const wharf_rec *rec;
-    wharf_status s = is(b->mode, "async") ? check_queue(b, QUEUED_MAX - 1) : WHARF_OK;
+    wharf_status s = is(b->mode, "async") ? check_queue(b, batches_limits.queued - 1) : WHARF_OK;
 
     plan_phases(b);
     if (s == WHARF_OK)
@@ -263,7 +263,7 @@ static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_r
     if (s == WHARF_OK)
         s = run_in_request(b, ret_rest);
     /* What is mixed waits only when it is much: then nothing was done yet. */
-    return s == WHARF_OK && *ret_rest && is(b->mode, "mixed") ? check_queue(b, QUEUED_MAX) : s;
+    return s == WHARF_OK && *ret_rest && is(b->mode, "mixed") ? check_queue(b, batches_limits.queued) : s;
 }
 
 wharf_status batches_post(wharf_req *req, void *arg)

@@ -191,9 +191,10 @@ static wharf_status fits_request(struct batch *b, enum phase_name before, bool *
     struct counts c;
     wharf_status s = batch_counts(b, &c);
 
-    if (s == WHARF_OK && is(b->mode, "sync") && c.total > SYNC_MAX)
-        return W->err->fail(b->req, "batch.too_many_items_sync", "data", NULL);
-    *ret_rest = before == PROCESSING && is(b->mode, "mixed") && c.pending > MIXED_MAX;
+    if (s == WHARF_OK && is(b->mode, "sync") && c.total > batches_limits.sync_items)
+        return W->err->fail(b->req, "batch.too_many_items_sync", "data",
+            "A batch of mode sync has at most %lld items; use mixed or async", (long long)batches_limits.sync_items);
+    *ret_rest = before == PROCESSING && is(b->mode, "mixed") && c.pending > batches_limits.mixed_items;
     return s;
 }
 
@@ -235,7 +236,7 @@ wharf_status run_in_request(struct batch *b, bool *ret_rest)
     wharf_status s = WHARF_OK;
 
     *ret_rest = is(b->mode, "async");
-    b->deadline_us = monotonic_us() + IN_REQUEST_SECONDS * SECOND_US;
+    b->deadline_us = monotonic_us() + batches_limits.request_seconds * SECOND_US;
     batches_events->cause(b->req, b->id, 0, b->quiet);
     if (b->phases[FETCHING].there && !*ret_rest) {
         phase_begin(b, FETCHING);

@@ -17,10 +17,10 @@ wharf_status source_wrong(struct batch *b, const char *code, const char *path, w
     return W->err->fail(b->req, "conflict", NULL, "%s: %s", code, message.p);
 }
 
-static wharf_status too_many(struct batch *b, size_t most)
+static wharf_status too_many(struct batch *b, int64_t most)
 {
     return source_wrong(b, "batch.too_many_items", b->filters ? "filters" : "data",
-        W->mem->format(b->req, "A batch has at most %zu items in this form", most));
+        W->mem->format(b->req, "A batch has at most %lld items in this form", (long long)most));
 }
 
 /* ---- groups of items ---- */
@@ -62,7 +62,9 @@ static wharf_status group_close(struct batch *b, struct group *g)
 static wharf_status take_array(struct batch *b, struct group *g)
 {
     const wharf_str none = WHARF_S("");
-    wharf_status s = W->json->count(b->array) > ARRAY_MAX ? too_many(b, ARRAY_MAX) : WHARF_OK;
+    wharf_status s = (int64_t)W->json->count(b->array) > batches_limits.array_items
+                         ? too_many(b, batches_limits.array_items)
+                         : WHARF_OK;
 
     for (const wharf_json *e = W->json->at(b->array, 0); e && s == WHARF_OK; e = W->json->next(e)) {
         group_open(b, g);
@@ -176,8 +178,8 @@ static wharf_status take_rows(struct batch *b, struct group *g, struct rows *row
 
     for (size_t i = 0; i < rows->n && s == WHARF_OK; i++) {
         s = intake_add(g->in, rows->items[i], rows->lines[i], rows->codes[i], rows->paths[i], rows->messages[i]);
-        if (s == WHARF_OK && intake_count(g->in) > ITEMS_MAX)
-            s = too_many(b, ITEMS_MAX);
+        if (s == WHARF_OK && (int64_t)intake_count(g->in) > batches_limits.items)
+            s = too_many(b, batches_limits.items);
         if (s == WHARF_OK && intake_full(g->in) && i + 1 < rows->n)
             s = intake_flush(g->in);
     }
@@ -272,9 +274,9 @@ wharf_status source_resolve(struct batch *b)
     wharf_status s = g.in ? start_over(b) : WHARF_UNAVAILABLE;
 
     if (s == WHARF_OK)
-        s = batches_kernel->resolve(b->req, b->resource.p, b->filters, ITEMS_MAX, &ids, &n);
-    if (s == WHARF_OK && n > ITEMS_MAX)
-        s = too_many(b, ITEMS_MAX);
+        s = batches_kernel->resolve(b->req, b->resource.p, b->filters, (size_t)batches_limits.items, &ids, &n);
+    if (s == WHARF_OK && (int64_t)n > batches_limits.items)
+        s = too_many(b, batches_limits.items);
     for (size_t i = 0; i < n && s == WHARF_OK; i++) {
         wharf_out *out;
         const wharf_json *item;

@@ -110,7 +110,7 @@ static bool interrupted(struct batch *b)
         if (batch_act(b, &b->revoked) != WHARF_OK)
             return b->stopping = true;
     }
-    b->timed_out = W->req->now_us(b->req) - b->started_us > RUN_HOURS * 3600LL * SECOND_US;
+    b->timed_out = W->req->now_us(b->req) - b->started_us > batches_limits.run_hours * 3600 * SECOND_US;
     return b->stopping || b->timed_out || b->cancel_asked || b->revoked;
 }
 

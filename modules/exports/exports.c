@@ -9,6 +9,7 @@ const wharf_walk_api *exports_walk;
 const wharf_batch_api *exports_kernel;
 const wharf_blob_api *exports_blob;
 const wharf_keys_api *exports_keys;
+int64_t exports_rows_most = 1000000;
 
 static const char delete_doc[] =
     "{\"summary\": \"Cancel an export, or remove one that is over\", \"tag\": \"Exports\", \"location\": \"none\","
@@ -42,13 +43,18 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
+    const wharf_config_api *config = W->service(self, "wharf.config", 1, 0);
+    wharf_str rows;
+
     (void)req;
+    if (config && config->text(self, "rows", &rows))
+        exports_rows_most = strtoll(rows.p, NULL, 10);
     exports_self = self;
     exports_walk = W->service(self, "wharf.walk", 1, 0);
     exports_kernel = W->service(self, "wharf.batch", 1, 0);
     exports_blob = W->service(self, "wharf.blob", 1, 0);
     exports_keys = W->service(self, "wharf.keys", 1, 0);
-    return exports_walk && exports_kernel && exports_blob && exports_keys ? WHARF_OK : WHARF_UNAVAILABLE;
+    return config && exports_walk && exports_kernel && exports_blob && exports_keys ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

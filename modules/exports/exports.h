@@ -7,6 +7,7 @@
 
 #include "wharf/service/batch.h"
 #include "wharf/service/blob.h"
+#include "wharf/service/config.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/walk.h"
 
@@ -20,7 +21,8 @@ extern const wharf_keys_api *exports_keys;
 
 #include "wharf/inline.h"
 
-enum { ROWS_MOST = 1000000, COLUMNS_MOST = 2000, PART = 500 };
+enum { COLUMNS_MOST = 2000, PART = 500 };
+extern int64_t exports_rows_most; /* rows of one export: setting exports.rows */
 #define OPTIONS "options."
 
 /* rules.c */

@@ -115,7 +115,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         return W->err->current(req);
     s = W->req->need_scope(req, W->mem->format(req, "%.*s:read", (int)area.n, area.p).p);
     if (s == WHARF_OK)
-        s = exports_walk->check(req, resource.p, field_json(rec, EXPORT_OPTIONS), ROWS_MOST, OPTIONS, &names, &n);
+        s = exports_walk->check(
+            req, resource.p, field_json(rec, EXPORT_OPTIONS), (uint64_t)exports_rows_most, OPTIONS, &names, &n);
     if (s == WHARF_OK && csv && W->json->type(csv) == WHARF_J_OBJECT)
         s = check_csv(req, csv, names, n);
     keep_columns(req, rec, csv);

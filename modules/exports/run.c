@@ -211,7 +211,7 @@ static wharf_status make_table(struct run *r)
         .schema = exports_kernel->definition(r->req, r->resource.p)};
     const wharf_str *names;
     size_t n;
-    wharf_status s = exports_walk->check(r->req, r->resource.p, r->options, ROWS_MOST, OPTIONS, &names, &n);
+    wharf_status s = exports_walk->check(r->req, r->resource.p, r->options, exports_rows_most, OPTIONS, &names, &n);
 
     if (s != WHARF_OK)
         return s;
@@ -442,7 +442,7 @@ static wharf_status begin_walk(struct run *r, wharf_walk **ret_walk, const char 
     s = area.n ? W->req->need_scope(r->req, W->mem->format(r->req, "%.*s:read", (int)area.n, area.p).p)
                : W->err->current(r->req);
     if (s == WHARF_OK)
-        s = exports_walk->begin(r->req, r->resource.p, r->options, ROWS_MOST, OPTIONS, ret_walk, &r->total);
+        s = exports_walk->begin(r->req, r->resource.p, r->options, exports_rows_most, OPTIONS, ret_walk, &r->total);
     if (s == WHARF_DENIED) {
         *ret_code = "location_access";
         *ret_message = "The key that created the export may not see these rows any more";
@@ -453,9 +453,12 @@ static wharf_status begin_walk(struct run *r, wharf_walk **ret_walk, const char 
         *ret_message = "The list does not take these options any more";
         return WHARF_OK;
     }
-    if (s == WHARF_OK && r->total > ROWS_MOST) {
+    if (s == WHARF_OK && r->total > exports_rows_most) {
         *ret_code = "export.too_large";
-        *ret_message = "The list has more than 1,000,000 rows; narrow the options";
+        *ret_message = W->mem
+                           ->format(r->req, "The list has more than %lld rows; narrow the options",
+                               (long long)exports_rows_most)
+                           .p;
     }
     return s;
 }

@@ -56,27 +56,22 @@ static const struct {
         {incoming_doc, sizeof(incoming_doc) - 1}, incoming_retry, 0},
 };
 
-#define RESOURCE(r, NAME, its_hooks)                                                                                   \
-    (wharf_resource)                                                                                                   \
-    {                                                                                                                  \
-        .head = WHARF_HEAD(wharf_resource), .name = (r), .definition_hash = NAME##_DEFINITION_HASH,                    \
-        .definition = NAME##_DEFINITION, .hooks = (its_hooks)                                                          \
-    }
-
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     const wharf_events_api *events = int_host->service(self, "wharf.events", 1, 0);
     const wharf_event_step step = {
         .head = WHARF_HEAD(wharf_event_step), .name = "integrations_list", .fn = outgoing_step};
-    const wharf_resource resources[] = {RESOURCE("integration", INTEGRATION, &integration_hooks),
-        RESOURCE("integration_secret", INTEGRATION_SECRET, NULL),
-        RESOURCE("outgoing_integration", OUTGOING_INTEGRATION, NULL),
-        RESOURCE("incoming_webhook", INCOMING_WEBHOOK, NULL)};
 
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-        api->resource(d, &resources[i]);
+    declare_resource(
+        d, api, "integration", (wharf_str)INTEGRATION_DEFINITION, INTEGRATION_DEFINITION_HASH, &integration_hooks);
+    declare_resource(d, api, "integration_secret", (wharf_str)INTEGRATION_SECRET_DEFINITION,
+        INTEGRATION_SECRET_DEFINITION_HASH, NULL);
+    declare_resource(d, api, "outgoing_integration", (wharf_str)OUTGOING_INTEGRATION_DEFINITION,
+        OUTGOING_INTEGRATION_DEFINITION_HASH, NULL);
+    declare_resource(
+        d, api, "incoming_webhook", (wharf_str)INCOMING_WEBHOOK_DEFINITION, INCOMING_WEBHOOK_DEFINITION_HASH, NULL);
     for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
         const wharf_route route = {.head = WHARF_HEAD(wharf_route),
             .method = routes[i].method,

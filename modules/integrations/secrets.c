@@ -2,6 +2,8 @@
 #include "integrations.gen.h"
 #include "integrations.h"
 
+#include "wharf/secrets.h"
+
 wharf_status secret_value(wharf_req *req, wharf_str integration_id, wharf_str key, wharf_str *ret_value)
 {
     static const char sql[] = "SELECT id, value FROM integrations.secret WHERE organization_id = $1::text AND "
@@ -35,45 +37,18 @@ static wharf_status find_integration(wharf_req *req, const wharf_rec **ret, whar
                : s;
 }
 
-/* *ret_id: of the secret of this key, empty when there is none. *ret_n: how many there are in all. */
-static wharf_status find_secret(
-    wharf_req *req, wharf_str integration_id, wharf_str key, wharf_str *ret_id, int64_t *ret_n)
-{
-    static const char sql[] =
-        "SELECT count(*), COALESCE(max(id) FILTER (WHERE key = $3::text), '') FROM integrations.secret WHERE "
-        "organization_id = $1::text AND integration_id = $2::text AND deleted_at IS NULL";
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(integration_id), val_text(key)};
-    const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 3, &rows);
-
-    if (s != WHARF_OK)
-        return s;
-    *ret_n = row_int(rows, 0, 0);
-    *ret_id = row_text(rows, 0, 1);
-    return WHARF_OK;
-}
-
-static wharf_status secret_body(
-    wharf_req *req, wharf_str integration_id, wharf_str key, wharf_str value, bool anew, const wharf_json **ret)
-{
-    wharf_out *out = W->json->writer(req);
-
-    W->json->open(out, NULL, '{');
-    if (anew) {
-        W->json->put(out, "integration_id", val_text(integration_id));
-        W->json->put(out, "key", val_text(key));
-    }
-    W->json->put(out, "value", val_text(value));
-    W->json->close(out);
-    return W->json->result(req, out, ret);
-}
+static const struct secrets_kind kind = {.resource = "integration_secret",
+    .parent = "integration_id",
+    .sql = "SELECT count(*), max(id) FILTER (WHERE key = $3::text) FROM integrations.secret WHERE organization_id = "
+           "$1::text AND integration_id = $2::text AND deleted_at IS NULL",
+    .too_many = "integration.too_many_secrets",
+    .most = SECRETS_MAX};
 
 wharf_status secret_put(wharf_req *req, void *arg)
 {
-    const wharf_json *body, *auth, *given;
-    wharf_str integration, id, key, value;
+    const wharf_json *body, *auth;
+    wharf_str integration, key, value;
     const wharf_rec *rec;
-    int64_t n = 0;
     wharf_status s = find_integration(req, &rec, &integration);
 
     (void)arg;
@@ -87,43 +62,15 @@ wharf_status secret_put(wharf_req *req, void *arg)
     if (is(json_text(auth, "type"), "standard_webhooks") && same(json_text(auth, "secret"), key) &&
         !int_crypto->secret_valid(value))
         return W->err->fail(req, "integration.secret_invalid", "value", NULL);
-    s = find_secret(req, integration, key, &id, &n);
-    if (s == WHARF_OK && !id.n && n >= SECRETS_MAX)
-        return W->err->fail(req, "integration.too_many_secrets", NULL, NULL);
-    if (s == WHARF_OK)
-        s = secret_body(req, integration, key, value, !id.n, &given);
-    if (s == WHARF_OK)
-        s = id.n ? W->res->update(req, "integration_secret", id, given, &rec)
-                 : W->res->create(req, "integration_secret", given, &rec);
-    if (s == WHARF_OK)
-        W->res->encode(
-            req, W->req->respond(req, id.n ? 200 : 201, id.n ? "Secret replaced" : "Secret created"), NULL, rec);
-    return s;
+    return secrets_set(req, &kind, integration, key, value);
 }
 
 wharf_status secret_remove(wharf_req *req, void *arg)
 {
-    wharf_str integration, id, key = WHARF_S("");
+    wharf_str integration;
     const wharf_rec *rec;
-    wharf_out *out;
-    int64_t n;
     wharf_status s = find_integration(req, &rec, &integration);
 
     (void)arg;
-    W->req->param(req, "key", &key);
-    if (s == WHARF_OK)
-        s = find_secret(req, integration, key, &id, &n);
-    if (s == WHARF_OK && !id.n)
-        return W->err->fail(req, "not_found", key.p, NULL);
-    if (s == WHARF_OK)
-        s = W->res->remove(req, "integration_secret", id);
-    if (s != WHARF_OK)
-        return s;
-    out = W->req->respond(req, 200, "Secret deleted");
-    W->json->open(out, NULL, '{');
-    W->json->put(out, "id", val_text(id));
-    W->json->put(out, "object", val_text(WHARF_S("integration_secret")));
-    W->json->put(out, "deleted", val_bool(true));
-    W->json->close(out);
-    return WHARF_OK;
+    return s == WHARF_OK ? secrets_remove(req, &kind, integration) : s;
 }

@@ -50,21 +50,10 @@ static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_resource location = {.head = WHARF_HEAD(wharf_resource),
-        .name = "location",
-        .definition_hash = LOCATION_DEFINITION_HASH,
-        .definition = LOCATION_DEFINITION,
-        .hooks = &location_hooks};
-    const wharf_resource layout = {.head = WHARF_HEAD(wharf_resource),
-        .name = "layout",
-        .definition_hash = LAYOUT_DEFINITION_HASH,
-        .definition = LAYOUT_DEFINITION,
-        .hooks = &layout_hooks};
-
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    api->resource(d, &location);
-    api->resource(d, &layout);
+    declare_resource(d, api, "location", (wharf_str)LOCATION_DEFINITION, LOCATION_DEFINITION_HASH, &location_hooks);
+    declare_resource(d, api, "layout", (wharf_str)LAYOUT_DEFINITION, LAYOUT_DEFINITION_HASH, &layout_hooks);
     declare_routes(d, api);
     api->provide(d, "locations.directory", 1, 2, &directory);
     api->provide(d, "locations.layouts", 1, 1, &layouts_service);

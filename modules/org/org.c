@@ -118,23 +118,18 @@ static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
     api->route(d, &revoke);
 }
 
-#define RESOURCE(r, NAME, its_hooks)                                                                                   \
-    (wharf_resource)                                                                                                   \
-    {                                                                                                                  \
-        .head = WHARF_HEAD(wharf_resource), .name = (r), .definition_hash = NAME##_DEFINITION_HASH,                    \
-        .definition = NAME##_DEFINITION, .hooks = (its_hooks)                                                          \
-    }
-
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_resource resources[] = {RESOURCE("api_key", API_KEY, &key_hooks), RESOURCE("user", USER, &user_hooks),
-        RESOURCE("device", DEVICE, &device_hooks), RESOURCE("role", ROLE, &role_hooks),
-        RESOURCE("organization", ORGANIZATION, &organization_hooks), RESOURCE("outbox_message", OUTBOX_MESSAGE, NULL)};
-
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-        api->resource(d, &resources[i]);
+    declare_resource(d, api, "api_key", (wharf_str)API_KEY_DEFINITION, API_KEY_DEFINITION_HASH, &key_hooks);
+    declare_resource(d, api, "user", (wharf_str)USER_DEFINITION, USER_DEFINITION_HASH, &user_hooks);
+    declare_resource(d, api, "device", (wharf_str)DEVICE_DEFINITION, DEVICE_DEFINITION_HASH, &device_hooks);
+    declare_resource(d, api, "role", (wharf_str)ROLE_DEFINITION, ROLE_DEFINITION_HASH, &role_hooks);
+    declare_resource(
+        d, api, "organization", (wharf_str)ORGANIZATION_DEFINITION, ORGANIZATION_DEFINITION_HASH, &organization_hooks);
+    declare_resource(
+        d, api, "outbox_message", (wharf_str)OUTBOX_MESSAGE_DEFINITION, OUTBOX_MESSAGE_DEFINITION_HASH, NULL);
     declare_routes(d, api);
     declare_members(d, api);
     api->provide(d, "org.directory", 1, 4, &org_directory);

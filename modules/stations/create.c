@@ -313,20 +313,48 @@ static wharf_status choose(wharf_req *req, struct plan *p)
     return W->err->current(req);
 }
 
-static wharf_status check_room(wharf_req *req, const wharf_rec *job, const struct plan *p)
+static wharf_status count_waiting(wharf_req *req, wharf_str station_id, int64_t *ret_n)
 {
     static const char sql[] = "SELECT count(*) FROM (SELECT 1 FROM stations.print_job WHERE organization_id = $2::text "
                               "AND print_station_id = $1::text"
                               " AND status = 'queued' AND deleted_at IS NULL LIMIT 10000) q";
     const wharf_rows *rows;
+    wharf_status s = query_about(req, sql, station_id, &rows);
+
+    *ret_n = s == WHARF_OK ? row_int(rows, 0, 0) : 0;
+    return s;
+}
+
+static wharf_status queue_full(wharf_req *req)
+{
+    return W->err->fail(req, "print_station.queue_full", NULL, NULL);
+}
+
+static wharf_status check_room(wharf_req *req, const wharf_rec *job, const struct plan *p)
+{
+    wharf_str station = p->printer->station_id;
     wharf_status s;
+    int64_t n;
 
     if (field_int(job, PRINT_JOB_REQUIRE_ONLINE) && !printer_reachable(p->printer))
         return W->err->fail(req, "print_station.offline", NULL, NULL);
-    s = query_about(req, sql, p->printer->station_id, &rows);
-    if (s == WHARF_OK && row_int(rows, 0, 0) >= QUEUE_MAX)
-        return W->err->fail(req, "print_station.queue_full", NULL, NULL);
-    return s;
+    s = count_waiting(req, station, &n);
+    return s == WHARF_OK && n >= QUEUE_MAX ? queue_full(req) : s;
+}
+
+/* Jobs that others are making meanwhile were not counted. So when little room is left, those of a station are counted and made one after the
+ * other; before, there is more room than jobs can be on their way. */
+static wharf_status hold_room(wharf_req *req, wharf_str station)
+{
+    int64_t n;
+    wharf_status s = count_waiting(req, station, &n);
+
+    if (s != WHARF_OK || n < QUEUE_NEAR)
+        return s;
+    s = W->db->lock(req, "print_room", station);
+    if (s == WHARF_OK)
+        s = count_waiting(req, station, &n);
+    return s == WHARF_OK && n >= QUEUE_MAX ? queue_full(req) : s;
 }
 
 /* ---- the prepared document ---- */
@@ -546,7 +574,7 @@ static wharf_status choose_in_turn(wharf_req *req, const wharf_rec *job, struct 
         if (s == WHARF_OK && gone && p->named)
             return wrong(req, "printer_name", "The printer was removed from the print station");
     }
-    return s;
+    return s == WHARF_OK ? hold_room(req, p->printer->station_id) : s;
 }
 
 static wharf_status set_all(wharf_req *req, wharf_rec *job, struct plan *p)

@@ -21,6 +21,7 @@ enum {
     DOCUMENT_MAX = 25 << 20,
     IMAGE_MAX = 10000000,
     QUEUE_MAX = 10000,
+    QUEUE_NEAR = QUEUE_MAX - 1000,
     LEASE_S = 120,
     HEARTBEAT_S = 30,
     LATE_S = 86400,

@@ -136,21 +136,11 @@ static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_resource station = {.head = WHARF_HEAD(wharf_resource),
-        .name = "print_station",
-        .definition_hash = PRINT_STATION_DEFINITION_HASH,
-        .definition = PRINT_STATION_DEFINITION,
-        .hooks = &station_hooks};
-    const wharf_resource job = {.head = WHARF_HEAD(wharf_resource),
-        .name = "print_job",
-        .definition_hash = PRINT_JOB_DEFINITION_HASH,
-        .definition = PRINT_JOB_DEFINITION,
-        .hooks = &print_job_hooks};
-
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    api->resource(d, &station);
-    api->resource(d, &job);
+    declare_resource(
+        d, api, "print_station", (wharf_str)PRINT_STATION_DEFINITION, PRINT_STATION_DEFINITION_HASH, &station_hooks);
+    declare_resource(d, api, "print_job", (wharf_str)PRINT_JOB_DEFINITION, PRINT_JOB_DEFINITION_HASH, &print_job_hooks);
     declare_routes(d, api);
     api->hook(d, "location", &station_location_hooks, 0);
     api->hook(d, "user", &station_user_hooks, 0);

@@ -91,8 +91,10 @@ static wharf_status erase_bytes(wharf_req *req, wharf_str id)
     for (size_t c = 0; s == WHARF_OK && c < 2 && W->db->count(rows); c++) {
         wharf_str file = row_text(rows, 0, c);
 
-        if (file.n && print_blob->remove(req, file) == WHARF_UNAVAILABLE)
-            s = WHARF_UNAVAILABLE;
+        wharf_status gone = file.n ? print_blob->remove(req, file) : WHARF_OK;
+
+        if (gone != WHARF_OK && gone != WHARF_NOT_FOUND)
+            s = gone;
     }
     return s;
 }

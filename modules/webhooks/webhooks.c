@@ -92,25 +92,30 @@ static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
     }
 }
 
-#define RESOURCE(r, NAME, its_hooks)                                                                                   \
-    (wharf_resource)                                                                                                   \
-    {                                                                                                                  \
-        .head = WHARF_HEAD(wharf_resource), .name = (r), .definition_hash = NAME##_DEFINITION_HASH,                    \
-        .definition = NAME##_DEFINITION, .hooks = (its_hooks)                                                          \
-    }
-
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     const wharf_events_api *events = hooks_host->service(self, "wharf.events", 1, 0);
     const wharf_event_step step = {.head = WHARF_HEAD(wharf_event_step), .name = "webhooks_list", .fn = delivery_step};
-    const wharf_resource resources[] = {RESOURCE("webhook", WEBHOOK, &webhook_hooks),
-        RESOURCE("delivery", DELIVERY, NULL), RESOURCE("outgoing_webhook", OUTGOING_WEBHOOK, NULL)};
+    const wharf_resource webhook = {.head = WHARF_HEAD(wharf_resource),
+        .name = "webhook",
+        .definition_hash = WEBHOOK_DEFINITION_HASH,
+        .definition = WEBHOOK_DEFINITION,
+        .hooks = &webhook_hooks};
+    const wharf_resource of_webhook = {.head = WHARF_HEAD(wharf_resource),
+        .name = "delivery",
+        .definition_hash = DELIVERY_DEFINITION_HASH,
+        .definition = DELIVERY_DEFINITION};
+    const wharf_resource of_event = {.head = WHARF_HEAD(wharf_resource),
+        .name = "outgoing_webhook",
+        .definition_hash = OUTGOING_WEBHOOK_DEFINITION_HASH,
+        .definition = OUTGOING_WEBHOOK_DEFINITION};
 
     MIGRATIONS(api, d);
     api->provide(d, "webhooks.rules", 1, 0, &webhooks_rules);
     api->errors(d, (wharf_str)ERRORS);
-    for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-        api->resource(d, &resources[i]);
+    api->resource(d, &webhook);
+    api->resource(d, &of_webhook);
+    api->resource(d, &of_event);
     declare_routes(d, api);
     if (events)
         events->step(d, &step);

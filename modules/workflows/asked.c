@@ -1,4 +1,4 @@
-/* asked.c - what a run asks for, and what it is told: the API with its rights, its log; kv.c has the store. */
+/* asked.c - what a run asks for, and what it is told: the API with its rights, its log, events and mail; kv.c has the store. */
 #include <string.h>
 
 #include "workflows.h"
@@ -55,12 +55,26 @@ static uint32_t api(wharf_req *req, struct asked *a, wharf_str op, const wharf_j
     return flow_lua->call(req, a->actor, op, args, key, ret_text);
 }
 
-uint32_t asked_answer(wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+/* Events and mail: the workflow's, about itself unless it says otherwise. */
+static uint32_t tell(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
-    struct asked *a = arg;
+    bool mail = is(op, "mail.send");
+    uint32_t *used = mail ? &a->mails : &a->emits, most = mail ? a->budget->mails : a->budget->emits;
+    const wharf_lua_sender sender = {.head = WHARF_HEAD(wharf_lua_sender),
+        .resource_type = WHARF_S("workflow"),
+        .resource_id = a->code->workflow_id,
+        .location_id = a->location_id,
+        .key = W->mem->format(req, "%s.%u", a->run_key.p, a->mails + 1)};
 
-    if (is(op, "log"))
-        return log_line(req, a, args);
+    if (*used >= most)
+        return refuse_op(req, WHARF_LUA_ENDED, "workflow.budget_calls",
+            mail ? "the run sent more mails than it may" : "the run emitted more events than it may", ret_text);
+    ++*used;
+    return flow_lua->tell(req, a->actor, &sender, op, args, ret_text);
+}
+
+static uint32_t answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+{
     if (is(op, "api.get") || is(op, "api.post") || is(op, "api.delete"))
         return api(req, a, op, args, ret_text);
     if (op.n > 3 && !memcmp(op.p, "kv.", 3))
@@ -71,6 +85,8 @@ uint32_t asked_answer(wharf_req *req, void *arg, wharf_str op, const wharf_json 
         return sleep_answer(req, a, args, ret_text);
     if (is(op, "lock.take") || is(op, "lock.give"))
         return lock_answer(req, a, op, args, ret_text);
+    if (is(op, "emit") || is(op, "mail.send"))
+        return tell(req, a, op, args, ret_text);
     if (is(op, "secret"))
         return secret_answer(req, a, args, ret_text);
     if (is(op, "budget")) {
@@ -80,4 +96,18 @@ uint32_t asked_answer(wharf_req *req, void *arg, wharf_str op, const wharf_json 
     }
     return refuse_op(
         req, WHARF_LUA_MISTAKE, "op.unknown", "this function is not available on this server yet", ret_text);
+}
+
+uint32_t asked_answer(wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+{
+    struct asked *a = arg;
+    uint32_t how = WHARF_LUA_GIVEN;
+
+    if (is(op, "log"))
+        return log_line(req, a, args);
+    if (!is(op, "note"))
+        how = answer(req, a, op, args, ret_text);
+    if (a->io)
+        recording_add(req, a, op, args, how, *ret_text);
+    return how;
 }

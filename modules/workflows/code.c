@@ -12,7 +12,9 @@ const struct budget sync_budget = {.instructions = 20000000,
     .wall_us = 10000000,
     .result_max = 1 << 20,
     .api_calls = 50,
-    .http_calls = 10};
+    .http_calls = 10,
+    .mails = 5,
+    .emits = 20};
 const struct budget before_budget = {
     .instructions = 500000, .memory = 8 << 20, .wall_us = 100000, .result_max = 64 << 10, .api_calls = 10};
 const struct budget public_budget = {.instructions = 5000000,
@@ -20,13 +22,16 @@ const struct budget public_budget = {.instructions = 5000000,
     .wall_us = 5000000,
     .result_max = 1 << 20,
     .api_calls = 20,
-    .http_calls = 5};
+    .http_calls = 5,
+    .emits = 5};
 const struct budget queued_budget = {.instructions = 100000000,
     .memory = 64 << 20,
     .wall_us = 60000000,
     .result_max = 64 << 10,
     .api_calls = 500,
     .http_calls = 50,
+    .mails = 10,
+    .emits = 100,
     .sleep_ms = 10000};
 
 /* What else says how published code runs, as versions keep it. */

@@ -59,7 +59,13 @@ wharf_status hooks_tell(wharf_req *req, wharf_str workflow_id)
 struct hook {
     struct code code;
     const wharf_json *trigger;
+    wharf_lua_actor *actor; /* NULL: the publisher is gone, or it has no before hook */
     bool secrets; /* the workflow has some */
+};
+
+struct hooks { /* of an organization */
+    struct hook *list;
+    size_t n;
 };
 
 /* The first trigger of the workflow for such a change, as for events; NULL: none. */
@@ -73,8 +79,17 @@ static const wharf_json *wanted(const wharf_json *triggers, const wharf_lua_chan
     return NULL;
 }
 
-static wharf_status find(
-    wharf_req *req, const wharf_lua_change *c, const char *phase, struct hook **ret_list, size_t *ret_n)
+static bool has_before(const wharf_json *triggers)
+{
+    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t; t = W->json->next(t)) {
+        if (is(json_text(t, "phase"), "before"))
+            return true;
+    }
+    return false;
+}
+
+/* All that hooks of writes of the organization need, but for secrets. */
+static wharf_status read_hooks(wharf_req *req, void **ret)
 {
     static const char sql[] =
         "SELECT w.id, w.name, w.allowed_locations, v.number, v.source, v.files, v.triggers, v.scopes, v.settings, "
@@ -85,18 +100,21 @@ static wharf_status find(
         "w.deleted_at IS NULL ORDER BY COALESCE((v.options ->> 'priority')::bigint, 0), w.id";
     const wharf_val organization = val_text(W->req->organization(req));
     const wharf_rows *rows;
+    struct hooks *all;
     wharf_status s = W->db->query(req, sql, &organization, 1, &rows);
 
-    *ret_n = 0;
-    *ret_list = s == WHARF_OK ? W->mem->alloc(req, (W->db->count(rows) + 1) * sizeof(**ret_list)) : NULL;
-    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
-        struct hook *h = &(*ret_list)[*ret_n];
+    if (s != WHARF_OK)
+        return s;
+    all = W->mem->alloc(req, sizeof(*all));
+    *all = (struct hooks){W->mem->alloc(req, (W->db->count(rows) + 1) * sizeof(*all->list)), W->db->count(rows)};
+    for (size_t i = 0; s == WHARF_OK && i < all->n; i++) {
+        struct hook *h = &all->list[i];
 
         *h = (struct hook){.code = {.workflow_id = row_text(rows, i, 0),
                                .name = row_text(rows, i, 1),
                                .locations = row_json(rows, i, 2),
                                .version = row_int(rows, i, 3),
-                               .source = row_text(rows, i, 4),
+                               .source = W->mem->dup(req, row_text(rows, i, 4).p, row_text(rows, i, 4).n),
                                .files = row_json(rows, i, 5),
                                .triggers = row_json(rows, i, 6),
                                .scopes = row_json(rows, i, 7),
@@ -104,11 +122,33 @@ static wharf_status find(
                                .publisher_key = row_text(rows, i, 9),
                                .options = row_json(rows, i, 10)},
             .secrets = row_bool(rows, i, 11)};
-        h->trigger = wanted(h->code.triggers, c, phase);
-        if (h->trigger && trigger_reaches(h->code.locations, c->location_id))
-            (*ret_n)++;
+        if (has_before(h->code.triggers))
+            s = run_actor(req, &h->code, false, &h->actor);
     }
+    *ret = all;
     return s;
+}
+
+static wharf_status find(
+    wharf_req *req, const wharf_lua_change *c, const char *phase, struct hook **ret_list, size_t *ret_n)
+{
+    const void *kept = NULL;
+    wharf_status s = flow_lua->kept(req, read_hooks, &kept);
+    const struct hooks *all = kept;
+
+    *ret_n = 0;
+    if (s != WHARF_OK)
+        return s;
+    *ret_list = W->mem->alloc(req, (all->n + 1) * sizeof(**ret_list));
+    for (size_t i = 0; i < all->n; i++) {
+        const wharf_json *trigger = wanted(all->list[i].code.triggers, c, phase);
+
+        if (!trigger || !trigger_reaches(all->list[i].code.locations, c->location_id))
+            continue;
+        (*ret_list)[*ret_n] = all->list[i];
+        (*ret_list)[(*ret_n)++].trigger = trigger;
+    }
+    return WHARF_OK;
 }
 
 static wharf_status list(wharf_req *req, const wharf_lua_change *c, void **ret_list, size_t *ret_n)
@@ -145,8 +185,23 @@ static wharf_status note(wharf_req *req, void *arg)
     static const char sql[] = "SELECT workflow_id, streak, tell, run_id FROM workflows.note_hook($1::text, $2::json)";
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(z(arg))};
     const wharf_rows *rows;
+    const wharf_json *given = NULL;
     wharf_status s = W->db->query(req, sql, args, 2, &rows);
 
+    if (s == WHARF_OK)
+        s = W->json->parse(req, z(arg), &given);
+    if (s == WHARF_OK && W->json->get(given, "rec")) {
+        wharf_out *out = W->json->writer(req);
+
+        W->json->put(out, NULL, val_json(W->json->get(given, "rec")));
+        s = recordings_keep(req, W->json->result_text(out));
+    }
+    if (s == WHARF_OK && W->json->count(W->json->get(given, "ln"))) {
+        wharf_out *out = W->json->writer(req);
+
+        W->json->put(out, NULL, val_json(W->json->get(given, "ln")));
+        s = run_lines_keep(req, W->json->result_text(out));
+    }
     return s == WHARF_OK ? run_failures(req, rows, 0) : s;
 }
 
@@ -161,6 +216,7 @@ static const wharf_json *parsed(wharf_req *req, wharf_val text)
 
 static void keep_record(wharf_req *req, const struct run *r)
 {
+    size_t lines = 0;
     bool cut = false;
     const wharf_json *input = secrets_hide_json(req, r->asked.secrets, parsed(req, val_text(r->input)));
     wharf_val kept = run_recorded(req, "value", val_json(input), &cut);
@@ -183,6 +239,14 @@ static void keep_record(wharf_req *req, const struct run *r)
     W->json->put(out, "nt", val_bool(cut));
     W->json->put(out, "lg", val_json(parsed(req, val_text(W->json->result_text(r->asked.logs)))));
     W->json->put(out, "e", val_json(parsed(req, run_error(req, r))));
+    W->json->open(out, "ln", '[');
+    run_lines_put(req, r, out, &lines);
+    W->json->close(out);
+    if (r->recording.n) {
+        W->json->open(out, "rec", '[');
+        recording_put(req, r, out);
+        W->json->close(out);
+    }
     W->json->close(out);
     flow_lua->at_end(req, note, W->json->result_text(out));
 }
@@ -217,10 +281,9 @@ static void gone(struct run *r)
 
 static wharf_status run_hook(wharf_req *req, const struct hook *h, struct run *r)
 {
-    wharf_status s = run_actor(req, &r->code, false, &r->asked.actor);
+    wharf_status s = h->secrets ? secrets_load(req, r->code.workflow_id, &r->asked.secrets) : WHARF_OK;
 
-    if (s == WHARF_OK && h->secrets)
-        s = secrets_load(req, r->code.workflow_id, &r->asked.secrets);
+    r->asked.actor = h->actor;
     if (s != WHARF_OK)
         return s;
     if (r->asked.actor)

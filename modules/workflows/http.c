@@ -466,7 +466,8 @@ static bool is_answer(const wharf_json *v)
         !W->json->integer(W->json->get(v, "status"), &status))
         return false;
     for (const wharf_json *m = W->json->at(v, 0); m; m = W->json->next(m)) {
-        if (!is(W->json->key(m), "status") && !is(W->json->key(m), "headers") && !is(W->json->key(m), "body"))
+        if (!is(W->json->key(m), "status") && !is(W->json->key(m), "headers") && !is(W->json->key(m), "body") &&
+            !is(W->json->key(m), "body_base64"))
             return false;
     }
     return true;
@@ -475,9 +476,12 @@ static bool is_answer(const wharf_json *v)
 /* "": nothing is wrong with it. */
 static wharf_str answer_fault(wharf_req *req, const wharf_json *v)
 {
-    const wharf_json *headers = W->json->get(v, "headers");
+    const wharf_json *headers = W->json->get(v, "headers"), *base64 = W->json->get(v, "body_base64");
     int64_t status = 0;
+    wharf_str text;
 
+    if (base64 && (W->json->get(v, "body") || !W->json->text(base64, &text) || !bytes_of_base64(req, text).p))
+        return WHARF_S("body_base64 is the base64 of the body's bytes, and stands alone: without body");
     W->json->integer(W->json->get(v, "status"), &status);
     if (status < 200 || status > 599)
         return WHARF_S("the status of an answer is 200 to 599");
@@ -504,6 +508,10 @@ static void send_answer(wharf_req *req, const wharf_json *v)
         W->json->put(out, NULL, val_json(body));
         text = W->json->result_text(out);
         type = WHARF_S("application/json; charset=utf-8");
+    }
+    if (W->json->get(v, "body_base64")) {
+        text = bytes_of_base64(req, json_text(v, "body_base64"));
+        type = WHARF_S("application/octet-stream");
     }
     for (const wharf_json *h = headers ? W->json->at(headers, 0) : NULL; h; h = W->json->next(h)) {
         if (!W->json->text(h, &value))

@@ -163,7 +163,9 @@ static wharf_status narrow(wharf_req *req, struct run *r, const wharf_json *reac
 
 struct work { /* what one claim brought */
     const wharf_rows *rows;
-    wharf_out *ends; /* for workflows.settle: an open array */
+    wharf_out *ends, *recordings,
+        *lines; /* for workflows.settle, recordings_keep() and run_lines_keep(): open arrays */
+    size_t n_recordings, n_lines;
     struct loaded *loaded;
     wharf_str worker;
     int64_t began_us;
@@ -375,6 +377,11 @@ static wharf_status do_run(wharf_req *req, struct work *w, struct loaded *l, siz
     if (s != WHARF_OK)
         return s;
     W->json->put(w->ends, "q", val_int((r.started_us - row_int(w->rows, i, 13)) / 1000));
+    if (r.recording.n) {
+        recording_put(req, &r, w->recordings);
+        w->n_recordings++;
+    }
+    run_lines_put(req, &r, w->lines, &w->n_lines);
     judge(req, w, &r, row_int(w->rows, i, 4));
     return WHARF_OK;
 }
@@ -443,6 +450,12 @@ static wharf_status settle(wharf_req *req, struct work *w)
     const wharf_val args[] = {
         val_text(W->req->organization(req)), val_text(w->worker), val_text(W->json->result_text(w->ends))};
     s = W->db->query(req, sql, args, 3, &rows);
+    W->json->close(w->recordings);
+    if (s == WHARF_OK && w->n_recordings)
+        s = recordings_keep(req, W->json->result_text(w->recordings));
+    W->json->close(w->lines);
+    if (s == WHARF_OK && w->n_lines)
+        s = run_lines_keep(req, W->json->result_text(w->lines));
     if (s == WHARF_OK)
         s = run_failures(req, rows, w->depth);
     if (s == WHARF_OK)
@@ -481,6 +494,10 @@ static wharf_status work_once(wharf_req *req, wharf_str worker, int64_t *most, u
         return s;
     w.ends = W->json->writer(req);
     W->json->open(w.ends, NULL, '[');
+    w.recordings = W->json->writer(req);
+    W->json->open(w.recordings, NULL, '[');
+    w.lines = W->json->writer(req);
+    W->json->open(w.lines, NULL, '[');
     s = do_runs(req, &w);
     *done = w.done;
     *most = next_claim(*most, *ret_n - w.released, W->req->now_us(req) - w.began_us);
@@ -506,7 +523,11 @@ wharf_status queue_work(wharf_req *req, void *arg)
 
     W->req->param(req, "job_id", &worker);
     s = give_back(req, worker); /* of a run of this job that did not end */
+    /* who took their share waits for the sweep, which asks again */
     while (s == WHARF_OK && n && W->req->now_us(req) < until && !W->event->progress(req, ++done, 0)) {
+        if (flow_lua->wait_us(req) > 0)
+            return WHARF_OK;
+
         wharf_scope *scope = W->mem->scope_begin(req);
 
         s = work_once(req, worker, &most, &done, &n);

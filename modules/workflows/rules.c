@@ -227,6 +227,14 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     return s == WHARF_OK && op == WHARF_UPDATE ? count_revision(req, old_rec, new_rec) : s;
 }
 
+/* What its hooks are called and where they run, which is kept with them. */
+static bool shown_changed(const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    return old_rec && new_rec &&
+           (W->res->changed(old_rec, new_rec, WORKFLOW_NAME) ||
+               W->res->changed(old_rec, new_rec, WORKFLOW_ALLOWED_LOCATIONS));
+}
+
 /* What waits of a workflow that is no more, or not to run. */
 static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
@@ -243,7 +251,7 @@ static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_re
         s = schedule_clear(req, W->res->id(old_rec));
     if (s == WHARF_OK && op == WHARF_DELETE)
         s = http_name(req, W->res->id(old_rec), false);
-    if (s == WHARF_OK && (on || off || op == WHARF_DELETE))
+    if (s == WHARF_OK && (on || off || op == WHARF_DELETE || shown_changed(old_rec, new_rec)))
         s = hooks_tell(req, W->res->id(old_rec));
     if (s == WHARF_OK && (off || op == WHARF_DELETE))
         s = query_about(req, sqls[op == WHARF_DELETE], W->res->id(old_rec), &none);

@@ -147,7 +147,7 @@ wharf_status run_execute(wharf_req *req, struct run *r)
     wharf_lua_spec spec = {.head = WHARF_HEAD(wharf_lua_spec),
         .handler = z(r->handler),
         .arg = r->input,
-        .context = context(req, r),
+        .context = r->context = context(req, r),
         .keep = r->keep ? z(r->keep) : WHARF_S(""),
         .instructions = r->budget->instructions,
         .memory = r->budget->memory,
@@ -165,17 +165,27 @@ wharf_status run_execute(wharf_req *req, struct run *r)
     r->asked.code = &r->code;
     r->asked.budget = r->budget;
     r->asked.run_key = r->id;
+    r->asked.location_id = r->location_id;
     r->asked.until_us = run_clock_us() + r->budget->wall_us;
     r->asked.stop = r->stop;
     r->asked.logs = W->json->writer(req);
+    if (recording_wanted(&r->code)) {
+        r->asked.io = W->json->writer(req);
+        W->json->open(r->asked.io, NULL, '[');
+        spec.record = 1;
+    }
     r->outcome = (wharf_lua_outcome){.head = WHARF_HEAD(wharf_lua_outcome)};
     W->json->open(r->asked.logs, NULL, '[');
     s = flow_lua->run(req, &spec, &r->outcome);
     if (r->asked.stopped)
         r->outcome.end = WHARF_LUA_STOPPED;
     W->json->close(r->asked.logs);
+    if (r->asked.io)
+        W->json->close(r->asked.io);
     if (s == WHARF_OK && r->asked.secrets)
         hide(req, r);
+    if (s == WHARF_OK && r->asked.io)
+        recording_end(req, r);
     return s;
 }
 
@@ -234,7 +244,26 @@ static wharf_status insert(wharf_req *req, const struct run *r, const char *type
         val_bool(cut_input), output, val_bool(cut_output), val_text(W->json->result_text(r->asked.logs)),
         run_error(req, r), val_text(r->trigger), val_text(z(type))};
 
-    return W->db->exec(req, sql, args, sizeof(args) / sizeof(args[0]), NULL);
+    wharf_status s = W->db->exec(req, sql, args, sizeof(args) / sizeof(args[0]), NULL);
+
+    if (s != WHARF_OK || !r->recording.n)
+        return s;
+    wharf_out *out = W->json->writer(req);
+    W->json->open(out, NULL, '[');
+    recording_put(req, r, out);
+    W->json->close(out);
+    return recordings_keep(req, W->json->result_text(out));
+}
+
+static wharf_status add_lines(wharf_req *req, const struct run *r)
+{
+    wharf_out *out = W->json->writer(req);
+    size_t n = 0;
+
+    W->json->open(out, NULL, '[');
+    run_lines_put(req, r, out, &n);
+    W->json->close(out);
+    return n ? run_lines_keep(req, W->json->result_text(out)) : WHARF_OK;
 }
 
 wharf_status run_record(wharf_req *req, struct run *r, const char *type, const wharf_json *input)
@@ -247,6 +276,8 @@ wharf_status run_record(wharf_req *req, struct run *r, const char *type, const w
         return s;
     if (kept)
         s = insert(req, r, type, secrets_hide_json(req, r->asked.secrets, input));
+    if (s == WHARF_OK)
+        s = add_lines(req, r);
     if (s == WHARF_OK && r->code.version) /* drafts are tried */
         s = tally(req, r, kept);
     if (s == WHARF_OK)
@@ -338,7 +369,8 @@ wharf_status run_begin(wharf_req *req, struct run *r)
     r->started_us = W->req->now_us(req);
     s = run_execute(req, r);
     if (s == WHARF_OK && r->outcome.end == WHARF_LUA_NO_CELL)
-        s = W->err->fail(req, "overloaded", NULL, "%s", r->outcome.message.p);
+        s = W->err->fail(req, is(r->outcome.code, "workflow.quota") ? "workflow.quota" : "overloaded", NULL, "%s",
+            r->outcome.message.p);
     return s;
 }
 

@@ -4,6 +4,8 @@
 
 #include "workflows.h"
 
+#include "wharf/secrets.h"
+
 enum { SECRETS_MAX = 50, HIDDEN_MIN = 6, FORMS = 6 };
 
 struct secret {
@@ -25,20 +27,13 @@ bool secret_key_good(wharf_str s)
     return s.n && s.n <= 64;
 }
 
-static wharf_status find(wharf_req *req, wharf_str workflow_id, wharf_str key, wharf_str *ret_id, int64_t *ret_n)
-{
-    static const char sql[] = "SELECT count(*), max(id) FILTER (WHERE key = $3::text) FROM workflows.secret WHERE "
-                              "organization_id = $1::text AND workflow_id = $2::text AND deleted_at IS NULL";
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(workflow_id), val_text(key)};
-    const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 3, &rows);
-
-    if (s == WHARF_OK) {
-        *ret_n = row_int(rows, 0, 0);
-        *ret_id = row_text(rows, 0, 1);
-    }
-    return s;
-}
+static const struct secrets_kind kind = {.resource = "workflow_secret",
+    .parent = "workflow_id",
+    .sql =
+        "SELECT count(*), max(id) FILTER (WHERE key = $3::text) FROM workflows.secret WHERE organization_id = $1::text "
+        "AND workflow_id = $2::text AND deleted_at IS NULL",
+    .too_many = "workflow.limit",
+    .most = SECRETS_MAX};
 
 static wharf_status of_path(wharf_req *req, wharf_str *ret_id)
 {
@@ -50,42 +45,10 @@ static wharf_status of_path(wharf_req *req, wharf_str *ret_id)
     return s;
 }
 
-static wharf_status write_secret(
-    wharf_req *req, wharf_str workflow_id, wharf_str key, wharf_str value, bool *ret_new, const wharf_rec **ret_rec)
-{
-    wharf_out *out = W->json->writer(req);
-    const wharf_json *body;
-    wharf_str id;
-    int64_t n;
-    wharf_status s = W->db->lock(req, "workflows.secrets", workflow_id);
-
-    if (s == WHARF_OK)
-        s = find(req, workflow_id, key, &id, &n);
-    if (s != WHARF_OK)
-        return s;
-    *ret_new = !id.n;
-    if (!id.n && n >= SECRETS_MAX)
-        return W->err->fail(req, "workflow.limit", "key", "A workflow has at most %d secrets", SECRETS_MAX);
-    W->json->open(out, NULL, '{');
-    if (!id.n) {
-        W->json->put(out, "workflow_id", val_text(workflow_id));
-        W->json->put(out, "key", val_text(key));
-    }
-    W->json->put(out, "value", val_text(value));
-    W->json->close(out);
-    s = W->json->result(req, out, &body);
-    if (s == WHARF_OK)
-        s = id.n ? W->res->update(req, "workflow_secret", id, body, ret_rec)
-                 : W->res->create(req, "workflow_secret", body, ret_rec);
-    return s;
-}
-
 wharf_status secret_set_route(wharf_req *req, void *arg)
 {
     const wharf_json *body;
-    const wharf_rec *rec = NULL;
     wharf_str id, key, value;
-    bool made = false;
     wharf_status s = of_path(req, &id);
 
     if (s == WHARF_OK)
@@ -98,35 +61,16 @@ wharf_status secret_set_route(wharf_req *req, void *arg)
         return W->err->fail(req, "workflow.secret_key", "key", NULL);
     if (!value.n)
         return W->err->fail(req, "workflow.secret_value", "value", NULL);
-    s = write_secret(req, id, key, value, &made, &rec);
-    if (s == WHARF_OK)
-        W->res->encode(
-            req, W->req->respond(req, made ? 201 : 200, made ? "Secret created" : "Secret replaced"), NULL, rec);
-    return s;
+    s = secrets_set(req, &kind, id, key, value);
+    return s == WHARF_OK ? hooks_tell(req, id) : s; /* where there were none, they are not looked for */
 }
 
 wharf_status secret_delete_route(wharf_req *req, void *arg)
 {
-    wharf_str workflow_id, id = {"", 0}, key = {"", 0};
-    int64_t n = 0;
-    wharf_out *out;
-    wharf_status s = of_path(req, &workflow_id);
+    wharf_str id;
+    wharf_status s = of_path(req, &id);
 
-    W->req->param(req, "key", &key);
-    if (s == WHARF_OK)
-        s = find(req, workflow_id, key, &id, &n);
-    if (s == WHARF_OK && !id.n)
-        s = W->err->fail(req, "not_found", NULL, "The workflow has no secret %s", key.p);
-    if (s == WHARF_OK)
-        s = W->res->remove(req, "workflow_secret", id);
-    if (s != WHARF_OK)
-        return s;
-    out = W->req->respond(req, 200, "Secret deleted");
-    W->json->open(out, NULL, '{');
-    W->json->put(out, "key", val_text(key));
-    W->json->put(out, "deleted", val_bool(true));
-    W->json->close(out);
-    return WHARF_OK;
+    return s == WHARF_OK ? secrets_remove(req, &kind, id) : s;
 }
 
 /* ---- given to runs ---- */

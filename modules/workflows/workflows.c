@@ -1,4 +1,6 @@
 /* workflows.c - the module workflows (docs/spec/08-workflows-and-lua.md): what it declares. */
+#include <stdlib.h>
+
 #include "workflows.h"
 
 #include "workflows.gen.h"
@@ -12,6 +14,8 @@ const wharf_events_api *flow_events;
 const wharf_http_api *flow_http;
 const wharf_token_api *flow_tokens;
 const wharf_text_api *flow_text;
+const wharf_logs_api *flow_logs;
+const wharf_config_api *flow_config;
 const wharf_webhooks_rules_api *flow_rules;
 wharf_plugin *flow_self;
 uint32_t flow_public_rate = 60;
@@ -61,6 +65,10 @@ static const char run_doc[] =
     "\"wait\": {\"type\": \"boolean\", \"description\": \"Default: true, the answer comes when the run is over. "
     "false: it is queued, 202.\"}}}, "
     "\"statuses\": [200, 202], \"response\": " RUN "}";
+static const char recording_doc[] = "{\"summary\": \"What a run asked for and got, for wharf lua replay\", " TAG
+                                    "\"location\": \"via\", \"response\": {\"type\": \"object\", \"required\": "
+                                    "[\"object\", \"run_id\", \"handler\", \"input\", "
+                                    "\"context\", \"exchanges\", \"outcome\"]}}";
 static const char show_doc[] = "{\"summary\": \"A run\", " TAG "\"location\": \"via\", \"response\": " RUN "}";
 
 static const char cancel_doc[] = "{\"summary\": \"Cancel a run that waits or runs\", " TAG
@@ -109,7 +117,7 @@ static const char secret_set_doc[] = "{\"summary\": \"Set or replace a secret\",
                                      "\"maxLength\": 8192}}}, \"response\": " SECRET "}";
 static const char secret_delete_doc[] = "{\"summary\": \"Remove a secret\", " TAG
                                         "\"location\": \"row\", \"response\": {\"type\": \"object\", \"required\": "
-                                        "[\"key\", \"deleted\"]}}";
+                                        "[\"id\", \"object\", \"deleted\"]}}";
 
 #define HTTP_DOC(name, verb)                                                                                           \
     static const char name[] =                                                                                         \
@@ -159,6 +167,8 @@ static const wharf_route routes[] = {
         run_cancel_route, NULL, 0, 0},
     {WHARF_HEAD(wharf_route), "POST", "/v1/workflows/runs/:run/retry", "workflow:write", TEXT(again_doc),
         run_again_route, NULL, 0, 0},
+    {WHARF_HEAD(wharf_route), "GET", "/v1/workflows/runs/:run/recording", "workflow:write", TEXT(recording_doc),
+        recording_route, NULL, WHARF_R_READONLY, 0},
     {WHARF_HEAD(wharf_route), "GET", "/v1/workflows/runs/:run", "workflow:read", TEXT(show_doc), run_show_route, NULL,
         WHARF_R_READONLY, 0},
 #define HTTP(method, doc)                                                                                              \
@@ -175,22 +185,8 @@ static const wharf_route routes[] = {
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_resource workflow = {.head = WHARF_HEAD(wharf_resource),
-        .name = "workflow",
-        .definition_hash = WORKFLOW_DEFINITION_HASH,
-        .definition = WORKFLOW_DEFINITION,
-        .hooks = &workflow_hooks};
-    const wharf_resource secret = {.head = WHARF_HEAD(wharf_resource),
-        .name = "workflow_secret",
-        .definition_hash = WORKFLOW_SECRET_DEFINITION_HASH,
-        .definition = WORKFLOW_SECRET_DEFINITION};
-    const wharf_resource run = {.head = WHARF_HEAD(wharf_resource),
-        .name = "workflow_run",
-        .definition_hash = WORKFLOW_RUN_DEFINITION_HASH,
-        .definition = WORKFLOW_RUN_DEFINITION};
-
     const wharf_events_api *events = W->service(self, "wharf.events", 1, 1);
-    const wharf_lua_api *lua = W->service(self, "wharf.lua", 1, 4);
+    const wharf_lua_api *lua = W->service(self, "wharf.lua", 1, 5);
     const wharf_event_step step = {.head = WHARF_HEAD(wharf_event_step), .name = "workflows_list", .fn = event_step};
 
     MIGRATIONS(api, d);
@@ -204,17 +200,26 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->job(d, "expire", runs_expire, NULL, WHARF_S("{\"every\": \"15m\", \"transaction\": \"own\"}"));
     api->job(d, "sweep", run_queue_sweep, NULL, WHARF_S("{\"every\": \"30s\", \"transaction\": \"own\"}"));
     api->errors(d, (wharf_str)ERRORS);
-    api->resource(d, &workflow);
-    api->resource(d, &run);
-    api->resource(d, &secret);
+    declare_resource(d, api, "workflow", (wharf_str)WORKFLOW_DEFINITION, WORKFLOW_DEFINITION_HASH, &workflow_hooks);
+    declare_resource(d, api, "workflow_run", (wharf_str)WORKFLOW_RUN_DEFINITION, WORKFLOW_RUN_DEFINITION_HASH, NULL);
+    declare_resource(
+        d, api, "workflow_secret", (wharf_str)WORKFLOW_SECRET_DEFINITION, WORKFLOW_SECRET_DEFINITION_HASH, NULL);
     for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
         api->route(d, &routes[i]);
+}
+
+/* A number of the configuration's table, which its schema has looked at. */
+static int64_t setting(const char *name, int64_t otherwise)
+{
+    wharf_str text;
+
+    return flow_config->text(flow_self, name, &text) ? strtoll(text.p, NULL, 10) : otherwise;
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     flow_self = self;
-    flow_lua = W->service(self, "wharf.lua", 1, 4);
+    flow_lua = W->service(self, "wharf.lua", 1, 5);
     flow_keys = W->service(self, "wharf.keys", 1, 0);
     flow_events = W->service(self, "wharf.events", 1, 1);
     flow_rules = W->service(self, "webhooks.rules", 1, 0);
@@ -223,6 +228,11 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     flow_http = W->service(self, "wharf.http", 1, 1);
     flow_tokens = W->service(self, "wharf.token", 1, 2);
     flow_text = W->service(self, "wharf.text", 1, 1);
+    flow_logs = W->service(self, "wharf.logs", 1, 3);
+    flow_config = W->service(self, "wharf.config", 1, 1);
+    if (!flow_logs || !flow_config)
+        return WHARF_UNAVAILABLE;
+    flow_public_rate = (uint32_t)setting("public_per_minute", 60);
     return flow_lua && flow_keys && flow_events && flow_crypto && flow_cron && flow_http && flow_tokens && flow_text
                ? WHARF_OK
                : WHARF_UNAVAILABLE;

@@ -8,7 +8,9 @@
 #include "wharf/service/crypto.h"
 #include "wharf/service/events.h"
 #include "wharf/service/http.h"
+#include "wharf/service/config.h"
 #include "wharf/service/keys.h"
+#include "wharf/service/logs.h"
 #include "wharf/service/lua.h"
 #include "wharf/service/text.h"
 #include "wharf/service/token.h"
@@ -23,15 +25,29 @@ extern const wharf_events_api *flow_events;
 extern const wharf_http_api *flow_http;
 extern const wharf_token_api *flow_tokens;
 extern const wharf_text_api *flow_text;
+extern const wharf_logs_api *flow_logs;
+extern const wharf_config_api *flow_config;
 extern const wharf_webhooks_rules_api *flow_rules; /* NULL: the module webhooks is not loaded; no event triggers then */
 extern wharf_plugin *flow_self;
-extern uint32_t flow_public_rate; /* requests of a public path, per minute and address */
+extern uint32_t flow_public_rate; /* requests of a public path, per minute and address: workflows.public_per_minute */
 
 #include "wharf/inline.h"
 
 enum {
-    WORKFLOWS_MAX = 200, TRIGGERS_MAX = 20, VERSIONS_KEPT = 100, FILES_MAX = 20, SOURCE_MAX = 256 << 10, FILES_BYTES = 512 << 10, FILE_NAME_MAX = 50,
-    DEPTH_MAX = 5, FAILURES_MAX = 20, SETTINGS_MAX = 64 << 10, RECORD_MAX = 64 << 10, KEY_MAX = 200, VALUE_MAX = 64 << 10, STORE_MAX = 10 << 20
+    WORKFLOWS_MAX = 200,
+    TRIGGERS_MAX = 20,
+    VERSIONS_KEPT = 100,
+    FILES_MAX = 20,
+    SOURCE_MAX = 256 << 10,
+    FILES_BYTES = 512 << 10,
+    FILE_NAME_MAX = 50,
+    DEPTH_MAX = 5,
+    FAILURES_MAX = 20,
+    SETTINGS_MAX = 64 << 10,
+    RECORD_MAX = 64 << 10,
+    KEY_MAX = 200,
+    VALUE_MAX = 64 << 10,
+    STORE_MAX = 10 << 20
 };
 
 /* What is run: of a version or of a draft. All JSON members may be NULL: none. */
@@ -46,7 +62,7 @@ struct code {
 struct budget {
     uint64_t instructions, memory, result_max;
     int64_t wall_us;
-    uint32_t api_calls, http_calls;
+    uint32_t api_calls, http_calls, mails, emits;
     int64_t sleep_ms; /* in all; 0: it may not */
 };
 extern const struct budget before_budget, sync_budget, public_budget, queued_budget, check_budget;
@@ -62,7 +78,8 @@ wharf_status draft_read(wharf_req *req, const wharf_rec **ret_rec, struct code *
 /* A version of it; number 0: the current one. *ret_found false: there is none. */
 wharf_status version_read(wharf_req *req, const wharf_rec *rec, int64_t number, struct code *ret_code, bool *ret_found);
 /* The same by its id, whoever asks, and whether it is enabled; number 0: the current one of a workflow that is not deleted. */
-wharf_status code_load(wharf_req *req, wharf_str workflow_id, int64_t number, struct code *ret_code, bool *ret_enabled, bool *ret_found);
+wharf_status code_load(
+    wharf_req *req, wharf_str workflow_id, int64_t number, struct code *ret_code, bool *ret_enabled, bool *ret_found);
 /* Files of the spec: main and the others. */
 void spec_files(wharf_req *req, const struct code *c, wharf_lua_spec *spec);
 /* Compiles, loads, looks for the handlers. Problems are those of publishing (section 4). */
@@ -82,12 +99,15 @@ struct asked {
     const struct budget *budget;
     wharf_lua_actor *actor;
     struct secret *secrets; /* of the workflow */
-    wharf_str run_key;
-    uint32_t api_calls, http_calls, writes;
+    wharf_str run_key, location_id; /* of the run */
+    uint32_t api_calls, http_calls, writes, mails, emits;
     int64_t until_us, slept_ms; /* run_clock_us() at which its time is over */
     bool (*stop)(wharf_req *req, void *asked); /* or NULL: is it to end? */
     wharf_out *logs; /* an open array */
     size_t log_bytes;
+    wharf_out *io; /* an open array of what it asked for and got; NULL: it is not recorded */
+    size_t io_bytes;
+    bool io_lost; /* not all of it could be kept */
     struct work *work; /* of the job that does it; for run.stop */
     bool canceled; /* somebody said so while it ran */
     bool stopped; /* it ended because stop() said so while it waited */
@@ -119,12 +139,14 @@ struct run {
     const struct budget *budget;
     const char *handler, *keep; /* keep: member of the argument that is given back, or NULL */
     wharf_str id, location_id, event_id, actor;
-    wharf_str trigger, input; /* JSON: of the run's trigger; what the handler gets */
+    wharf_str trigger, input, context; /* JSON: of the run's trigger; what the handler gets; ctx */
     uint64_t seed;
     int64_t attempt, started_us;
     uint32_t depth;
     bool (*stop)(wharf_req *req, void *asked); /* or NULL */
     wharf_lua_outcome outcome;
+    wharf_str recording; /* JSON, when it is recorded */
+    bool replayable;
 };
 uint64_t run_seed(wharf_str id);
 /* The rights of its calls of the API, of the publisher as it is now; callers: those of the request's caller as well. NULL: the publisher is gone. */
@@ -139,7 +161,8 @@ wharf_status run_record(wharf_req *req, struct run *r, const char *type, const w
 /* What is told to who waits for a run that did not succeed. */
 wharf_status run_problem(wharf_req *req, const struct run *r);
 /* The run of r's trigger and input is queued, in a transaction of its own; reach: see struct queued. */
-wharf_status run_queue(wharf_req *req, const struct run *r, const char *type, const wharf_json *reach, wharf_str *ret_id);
+wharf_status run_queue(
+    wharf_req *req, const struct run *r, const char *type, const wharf_json *reach, wharf_str *ret_id);
 /* The locations of the request's caller for struct queued; NULL: all. */
 const wharf_json *run_reach(wharf_req *req);
 wharf_handler run_route, run_show_route;
@@ -153,6 +176,26 @@ wharf_val run_error(wharf_req *req, const struct run *r); /* as JSON text, or nu
 wharf_val run_recorded(wharf_req *req, const char *name, wharf_val v, bool *ret_truncated);
 /* Rows of workflows.tally and workflows.settle, in the transaction that asked for them: failures are told, who fails too often is disabled. */
 wharf_status run_failures(wharf_req *req, const wharf_rows *rows, uint32_t depth);
+
+/* recording.c: what it asked for and got (record.io) */
+bool recording_wanted(const struct code *c);
+void recording_add(
+    wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, uint32_t how, wharf_str answer);
+/* The run is over: its recording is what it is now. */
+void recording_end(wharf_req *req, struct run *r);
+/* As an entry of recordings_keep(), into an array. */
+void recording_put(wharf_req *req, const struct run *r, wharf_out *out);
+/* In a transaction, behind the rows of the runs; given: JSON array of such entries. */
+wharf_status recordings_keep(wharf_req *req, wharf_str given);
+wharf_handler recording_route;
+/* NULL: it is no base64 with its padding. */
+wharf_str bytes_of_base64(wharf_req *req, wharf_str s);
+
+/* lines.c: log lines of runs in the change log */
+/* Those of the run into an open array, for run_lines_keep(); *n counts them. */
+void run_lines_put(wharf_req *req, const struct run *r, wharf_out *out, size_t *n);
+/* In a transaction; given: JSON array of what run_lines_put() wrote, of one workflow. */
+wharf_status run_lines_keep(wharf_req *req, wharf_str given);
 
 /* queue.c: runs that wait, and the job that does them */
 struct queued {

@@ -54,6 +54,22 @@ WHARF_INLINE wharf_val val_text_or_null(wharf_str s)
     return wharf_text_or_null(s);
 }
 
+/* Declares a resource by the constants that wharf-gen made of its definition. hooks: NULL for none. */
+WHARF_INLINE void declare_resource(wharf_decl *d, const wharf_decl_api *api, const char *name, wharf_str definition,
+    uint64_t definition_hash, const wharf_hooks *hooks)
+{
+    const wharf_head head = WHARF_HEAD(wharf_resource);
+    wharf_resource r;
+
+    memset(&r, 0, sizeof(r));
+    r.head = head;
+    r.name = name;
+    r.definition = definition;
+    r.definition_hash = definition_hash;
+    r.hooks = hooks;
+    api->resource(d, &r);
+}
+
 #ifdef W
 /* The text of a field as it is or will be; empty: null. */
 WHARF_INLINE wharf_str field_text(const wharf_rec *rec, wharf_field f)

@@ -8,24 +8,33 @@ import pytest
 
 from wharf import STATIONS, make_location, make_station
 
+REALM = 'ApiKey realm="api"'
+
+
+DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
+
+
+def check_digits(body):
+    """The last six characters of a key."""
+    n, check = zlib.crc32(body.encode()), ""
+    for _ in range(6):
+        check = DIGITS[n % 62] + check
+        n //= 62
+    return check
+
 
 def key_text(mode="live"):
     """A well-formed key that nobody was given."""
-    digits = string.digits + string.ascii_uppercase + string.ascii_lowercase
-    body = f"wh_{mode}_" + "".join(random.choice(digits) for _ in range(32))
-    n, check = zlib.crc32(body.encode()), ""
-    for _ in range(6):
-        check = digits[n % 62] + check
-        n //= 62
-    return body + check
+    body = f"wh_{mode}_" + "".join(random.choice(DIGITS) for _ in range(32))
+    return body + check_digits(body)
 
 
 def test_missing_and_invalid(client):
     a = client.refused("GET", "/v1/locations", 401, "api_key.missing", [], key=None)
-    assert a.headers["WWW-Authenticate"] == 'ApiKey realm="api"'
+    assert a.headers["WWW-Authenticate"] == REALM
     for bad in ("x", "wh_live_", client.key[:-1], client.key[:-1] + ("A" if client.key[-1] != "A" else "B"), key_text(), client.key.lower()):
         a = client.refused("GET", "/v1/locations", 401, "api_key.invalid", [], key=bad)
-        assert a.headers["WWW-Authenticate"] == 'ApiKey realm="api"'
+        assert a.headers["WWW-Authenticate"] == REALM
     client.refused("GET", "/v1/locations?api_key=" + client.key, 401, "api_key.missing", key=None)
 
 
@@ -87,7 +96,7 @@ def test_disabled_users(fresh, server):
     server.sql("UPDATE org.user SET status = 'disabled' WHERE id = %s", user)
     server.sql("NOTIFY wharf_auth")
     until(lambda: c.request("GET", "/v1/locations").code == "principal.disabled")
-    c.refused("GET", "/v1/locations", 401, "principal.disabled", [])
+    assert c.refused("GET", "/v1/locations", 401, "principal.disabled", []).headers["WWW-Authenticate"] == REALM
 
 
 def test_revoked_and_expired_keys(fresh, server):
@@ -96,8 +105,9 @@ def test_revoked_and_expired_keys(fresh, server):
     server.sql("UPDATE org.api_key SET expires_at = now() - interval '1 minute' WHERE organization_id = %s AND last4 = %s", fresh.id, b.key[-4:])
     server.sql("NOTIFY wharf_auth")
     until(lambda: a.request("GET", "/v1/locations").status == 401 and b.request("GET", "/v1/locations").status == 401)
-    a.refused("GET", "/v1/locations", 401, "api_key.revoked", [])
-    b.refused("GET", "/v1/locations", 401, "api_key.expired", [])
+    assert a.refused("GET", "/v1/locations", 401, "api_key.revoked", []).headers["WWW-Authenticate"] == REALM
+    assert b.refused("GET", "/v1/locations", 401, "api_key.expired", []).headers["WWW-Authenticate"] == REALM
+    assert "WWW-Authenticate" not in fresh.client("users:read").refused("GET", "/v1/locations", 403, "scope_access").headers
 
 
 def until(what, seconds=2.0):

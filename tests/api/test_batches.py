@@ -244,6 +244,7 @@ def test_scopes_and_locations(org, client):
     limited = org.client(locations=places[:1])
     limited.refused("POST", BATCHES, 403, "location_access", [places[1]], {**body, "location_id": places[1]})
     mine, other = (run(client, [{"name": "x"}], location_id=p)["id"] for p in places)
+    assert client.get(f"{BATCHES}?location_id={places[0]}").ids == [mine]
     seen = limited.get(BATCHES + "?limit=1000").ids
     assert mine in seen and other not in seen
     limited.refused("GET", f"{BATCHES}/{other}", 403, "location_access")
@@ -266,6 +267,8 @@ def test_another_organization_finds_nothing(server, client):
     other = server.organization().client()
     for path in (f"{BATCHES}/{b['id']}", f"{BATCHES}/{b['id']}/items"):
         other.refused("GET", path, 404, "not_found")
+    for action in ("cancel", "retry"):
+        other.refused("POST", f"{BATCHES}/{b['id']}/{action}", 404, "not_found", body={})
 
 
 def test_validate_only_writes_nothing_and_tells_the_same(fresh):
@@ -294,6 +297,11 @@ def test_an_idempotency_key_answers_the_same_batch(client):
     body = {"resource": "contact", "action": "merge", "mode": "sync", "data": [{"name": "Once"}]}
     first, again = (client.post(BATCHES, body, expect=201, headers=key).data for _ in range(2))
     assert first["id"] == again["id"]
+
+
+def test_names_in_two_halves(client):
+    b = run(client, [{"first_name": "Ann", "last_name": "Lee"}, {"name": "Whole", "first_name": "Ann"}])
+    assert [client.get(f"/v1/contacts/{i}").data["name"] for i in ids(b)] == ["Ann Lee", "Whole"]
 
 
 def test_codes_keep_their_zeros(client):

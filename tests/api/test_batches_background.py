@@ -10,7 +10,7 @@ import pytest
 import requests
 
 from test_batches import BATCHES, ids, lines, run
-from wharf import make_location
+from wharf import Server, make_location
 
 
 def wait(client, id, *wanted, seconds=30):
@@ -52,6 +52,32 @@ def test_async_does_what_sync_does(fresh):
     assert len(told) == 406 and {t[1] for t in told} == {b["created_by"]} and told[-1][0] == "batch.completed"
 
 
+TOLD = """CREATE TABLE public.said (what text, xact bigint, durable text);
+CREATE FUNCTION public.say() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+    BEGIN INSERT INTO public.said VALUES (TG_TABLE_NAME, txid_current(), current_setting('synchronous_commit')); RETURN NULL; END $$;
+CREATE TRIGGER say AFTER INSERT ON contacts.contact FOR EACH ROW EXECUTE FUNCTION public.say();
+CREATE TRIGGER say AFTER INSERT ON wharf.outbox FOR EACH ROW EXECUTE FUNCTION public.say();
+CREATE TRIGGER say AFTER UPDATE ON batches.chunk FOR EACH ROW WHEN (OLD.states IS DISTINCT FROM NEW.states) EXECUTE FUNCTION public.say();
+CREATE TRIGGER say AFTER UPDATE ON batches.batch FOR EACH ROW
+    WHEN ((OLD.status, OLD.progress, OLD.stats::text) IS DISTINCT FROM (NEW.status, NEW.progress, NEW.stats::text)) EXECUTE FUNCTION public.say()"""
+SILENT = "DROP FUNCTION public.say() CASCADE; DROP TABLE public.said"
+
+
+def test_chunks_do_not_wait_for_the_disk_and_what_is_told_does(fresh, server):
+    """docs/decisions.md 201: effects, events and marks of a chunk are one transaction, which waits only when it tells status and progress too."""
+    server.sql(TOLD)
+    try:
+        b = later(fresh.client(), [{"name": f"D{i}"} for i in range(2000)])
+        assert b["stats"]["created"] == 2000
+        said = {what: {x: durable for w, x, durable in server.sql("SELECT DISTINCT what, xact, durable FROM public.said") if w == what}
+                for what in ("contact", "outbox", "chunk", "batch")}
+    finally:
+        server.sql(SILENT)
+    assert set(said["contact"]) <= set(said["chunk"]) & set(said["outbox"])
+    assert {durable for x, durable in said["contact"].items() if x not in said["batch"]} <= {"off"}
+    assert said["batch"] and set(said["batch"].values()) == {"on"}
+
+
 def helped(server):
     """How often somebody came to help with a batch."""
     text = requests.get(server.admin + "/metrics", timeout=10).text
@@ -80,6 +106,17 @@ def test_several_work_on_one_batch(fresh, server):
     assert {f"new{i % 700}" for i in good} <= set(words)
     assert client.get("/v1/groups").data[0]["children_count"] == len(made)
     assert fresh.server.sql("SELECT 1 FROM batches.chunk WHERE batch_id = %s AND (lease > 0 OR tries > 0 OR stage < 2)", b["id"]) == []
+
+
+def test_a_batch_that_was_accepted_is_accepted_once(fresh):
+    """202 is kept for its Idempotency-Key as 200 and 201 are."""
+    client, key = fresh.client(), {"Idempotency-Key": "accepted"}
+    body = {"resource": "contact", "action": "merge", "mode": "async", "data": [{"name": "Once"}]}
+    first = client.post(BATCHES, body, headers=key, expect=202)
+    wait(client, first.data["id"])
+    again = client.post(BATCHES, body, headers=key, expect=202)
+    assert again.headers["Idempotent-Replayed"] == "true" and again.raw.content == first.raw.content
+    assert len(client.get(BATCHES).data) == len(client.get("/v1/contacts").data) == 1
 
 
 def test_mixed_processes_what_is_little_at_once(client):
@@ -172,7 +209,17 @@ def test_filters_are_judged_at_once(client):
     for key in ("page", "limit", "cursor", "order_by", "direction", "fields", "include_documents"):
         refused("param.invalid", [f"filters.{key}"], {key: "1"})
     refused("batch.properties_required", ["properties"], {"external_id": "x"}, properties={})
+    refused("batch.properties_required", ["properties"], {"external_id": "x"}, action="overwrite")
     refused("batch.properties_invalid", ["properties"], {"external_id": "x"}, action="delete", properties={"notes": "x"})
+
+
+def test_overwritten_matches_need_what_is_required(fresh):
+    """spec 10 section 7, 3: a required field that properties do not have is the item's error."""
+    client = fresh.client()
+    run(client, [{"name": f"O{i}", "notes": "kept"} for i in range(3)])
+    b = wait(client, filtered(client, {"created_at": {"lte": "2100-01-01T00:00:00Z"}}, action="overwrite", properties={"notes": "new"}).data["id"])
+    assert b["status"] == "completed" and [(i["state"], i["phase"], i["code"], i["errors"]) for i in items(client, b)] == [("error", "validating", "validation.failed", ["name"])] * 3
+    assert {c["notes"] for c in client.get("/v1/contacts").data} == {"kept"}
 
 
 def test_filters_reach_what_the_key_reaches(fresh):
@@ -249,6 +296,28 @@ def test_order_of_an_organization_and_turns_between_organizations(server):
     for id in large:
         busy.post(f"{BATCHES}/{id}/cancel", {})
         wait(busy, id)
+
+
+LOSER = """CREATE SEQUENCE public.losses; GRANT ALL ON SEQUENCE public.losses TO PUBLIC;
+CREATE FUNCTION public.lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF NEW.name = 'Loser' OR NEW.name = 'Late' AND nextval('public.losses') <= 3 THEN RAISE EXCEPTION 'lost' USING ERRCODE = '40001'; END IF;
+    RETURN NEW; END $$;
+CREATE TRIGGER lose BEFORE INSERT ON contacts.contact FOR EACH ROW EXECUTE FUNCTION public.lose()"""
+
+
+def test_an_item_that_always_loses_its_race_is_a_conflict():
+    """spec 10 section 12, 11: tried again, then an error of its own; the others are not held up, and one that wins in the end is done."""
+    server = Server("--modules", "org,locations,contacts,batches")
+    try:
+        server.sql(LOSER)
+        client = server.organization().client()
+        b = later(client, [{"name": "Loser" if i == 7 else "Late" if i == 350 else f"W{i}"} for i in range(450)])
+        wrong = items(client, b, state="error")
+        assert [(i["index"], i["phase"], i["code"]) for i in wrong] == [(7, "processing", "conflict")]
+        assert (b["status"], b["stats"]["created"], b["stats"]["events"], b["stats"]["errors"]) == ("completed", 449, 449, 1)
+        assert server.sql("SELECT count(*), count(DISTINCT name) FROM contacts.contact") == [(449, 449)]
+    finally:
+        server.stop()
 
 
 # ---- uploads ----

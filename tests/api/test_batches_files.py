@@ -299,3 +299,48 @@ def test_limits_of_files(client):
     assert b["status"] == "queued" and b["file"] is None or b["file"]["size"] == len(large)
     b = wait(client, b["id"])
     assert [(p["name"], p["mode"]) for p in b["phases"]] == [("parsing", "async"), ("validating", "async")] and b["stats"]["errors"] == 0
+
+
+# ---- more of the files' rules ----
+
+def test_links_need_the_scope_of_what_the_files_hold(org, client):
+    b = run(client, [{"name": "Good"}, {}], save_upload=True, save_result=True)
+    short = org.client("batches:read,locations:read")
+    for kind in ("upload_csv", "upload_json", "errors_csv", "errors_json", "result_json"):
+        short.refused("GET", f"{BATCHES}/{b['id']}?include_{kind}=true", 403, "scope_access", ["contacts:read"])
+        assert links(org.client("batches:read,contacts:read"), b, kind)[0]
+    assert short.get(f"{BATCHES}/{b['id']}").data["stats"] == b["stats"]
+
+
+def test_uploads_of_other_forms_are_converted(client):
+    """spec 10 section 10: the form that was sent byte by byte, the other one made of it."""
+    rows = [["name", "notes"], ["Ann", "x"], ["Bob", ""]]
+    objects = [{"name": "Ann", "notes": "x"}, {"name": "Bob"}]
+    for data, same in ((data_url(json.dumps(objects, indent=1), "application/json"), "upload_json"), (data_url(sheet(rows), "application/vnd.ms-excel"), None),
+                       (data_url(table(rows, ";")), "upload_csv")):
+        b = run(client, data, save_upload=True, validate_only=True)
+        found = {kind: fetch(client, links(client, b, kind)[0]) for kind in ("upload_csv", "upload_json")}
+        assert same is None or found[same].content == base64.b64decode(data.split(",", 1)[1])
+        assert [{k: v for k, v in o.items() if v} for o in found["upload_json"].json()] == objects
+        assert [r[:2] for r in csv.reader(io.StringIO(found["upload_csv"].text), delimiter=";" if same == "upload_csv" else ",")] == rows
+
+
+def test_which_sheet_and_which_row_is_the_head(client):
+    import xlsxwriter
+    out = io.BytesIO()
+    book = xlsxwriter.Workbook(out, {"in_memory": True})
+    for name, rows in (("First", [["other"], ["x"]]), ("People", [["A list of people"], [], ["name"], ["Ann"]])):
+        page = book.add_worksheet(name)
+        for r, row in enumerate(rows):
+            page.write_row(r, 0, row)
+    book.close()
+    body = data_url(out.getvalue(), "application/vnd.ms-excel")
+    for which in ("People", 2):
+        b = run(client, body, file={"sheet": which, "header_row": 3})
+        assert (b["file"]["sheet"], b["stats"]["created"]) == ("People", 1), b["file"]
+    wrong = {"resource": "contact", "action": "merge", "mode": "sync", "data": body}
+    client.refused("POST", BATCHES, 400, "batch.header_missing", ["data"], {**wrong, "file": {"sheet": "First"}})
+    for which in ("Nobody", 3):
+        assert client.post(BATCHES, {**wrong, "file": {"sheet": which}}).status == 400
+    b = run(client, data_url("note\nname|email\nAnn|ann@b.example\n"), file={"format": "csv", "delimiter": "|", "header_row": 2})
+    assert b["stats"]["created"] == 1 and b["file"]["delimiter"] == "|"

@@ -1,11 +1,17 @@
 """Batches and time, and how many there may be (spec 10 sections 4, 10 and 13): the limit of waiting ones, six hours, retention, slow hosts; and test keys."""
+import os
+import signal
+import threading
 import time
 
+import psycopg2
 import pytest
+import requests
 
 from outside import Authority, NameServer, Web
-from test_batches import BATCHES, run
+from test_batches import BATCHES, ids, run
 from test_batches_background import wait
+from test_batches_files import data_url
 from wharf import Client, Server
 
 HOST, DAY = "files.example.test", 86400
@@ -51,6 +57,20 @@ def world(tmp_path_factory):
     w.server.stop()
     w.names.close()
     w.web.shutdown()
+
+
+def test_sixty_a_minute():
+    s = Server("--modules", "org,locations,contacts,batches", "--set", "rate_limit.key=0", "--set", "rate_limit.write=0", limits=True)
+    try:
+        client = s.organization().client()
+        answers, begun = [], time.monotonic()
+        while not answers or answers[-1].status != 429:
+            answers.append(client.request("POST", BATCHES, body={"resource": "nothing"}))  # refused: a limit counts requests
+        assert 60 <= len(answers) - 1 <= 61 + time.monotonic() - begun and {a.status for a in answers[:-1]} == {400}
+        assert (answers[-1].code, answers[-1].errors) == ("rate_limited", ["endpoint"]) and int(answers[-1].headers["Retry-After"]) >= 1
+        client.get(BATCHES)
+    finally:
+        s.stop()
 
 
 def test_a_hundred_wait(world):
@@ -123,3 +143,92 @@ def test_batches_of_a_test_key(world):
     assert {c["name"] for c in test.get("/v1/contacts").data} == {"Only a test", "Later"}
     assert live.get("/v1/contacts").data == [] and live.get(BATCHES).data == []
     live.refused("GET", f"{BATCHES}/{b['id']}", 404, "not_found", [b["id"]])
+
+
+# ---- limits as an operator sets them ----
+
+@pytest.fixture(scope="module")
+def small():
+    limits = {"array_items": 60, "items": 90, "sync_items": 50, "mixed_items": 5, "queued": 2, "data_url_mib": 1, "file_mib": 1}
+    s = Server("--modules", "org,locations,contacts,batches", *(x for k, v in limits.items() for x in ("--set", f"batches.{k}={v}")))
+    yield s
+    s.stop()
+
+
+def test_more_matches_than_a_batch_may_have(small):
+    """spec 10 section 7, 5: nothing is written."""
+    client = small.organization().client()
+    for i in range(2):
+        run(client, [{"name": f"M{i}.{k}"} for k in range(46)])
+    filters = {"created_at": {"lte": "2100-01-01T00:00:00Z"}}
+    b = wait(client, client.post(BATCHES, {"resource": "contact", "action": "delete", "data": [], "filters": filters}, expect=202).data["id"])
+    assert (b["status"], b["reason"], b["stats"]["deleted"]) == ("failed", "batch.too_many_items", 0)
+    assert len(client.get("/v1/contacts?limit=1000").data) == 92
+    client.delete("/v1/contacts/" + client.get("/v1/contacts").data[0]["id"])
+    client.delete("/v1/contacts/" + client.get("/v1/contacts").data[0]["id"])
+    b = wait(client, client.post(BATCHES, {"resource": "contact", "action": "delete", "data": [], "filters": filters}, expect=202).data["id"])
+    assert (b["status"], b["stats"]["deleted"]) == ("completed", 90)
+
+
+def test_limits_are_the_operator_s(small):
+    client = small.organization().client()
+    body = {"resource": "contact", "action": "merge"}
+    client.refused("POST", BATCHES, 400, "batch.too_many_items", ["data"], {**body, "mode": "async", "data": [{}] * 61})
+    client.refused("POST", BATCHES, 400, "batch.too_many_items", ["data"], {**body, "mode": "sync", "data": data_url("name\n" + "x\n" * 91)})
+    a = client.refused("POST", BATCHES, 400, "batch.too_many_items_sync", ["data"], {**body, "mode": "sync", "data": [{}] * 51})
+    assert "50 items" in a.body["message"]
+    b = run(client, [{"name": "x"}] * 6, mode="mixed", expect=202)
+    assert [p["mode"] for p in wait(client, b["id"])["phases"]] == ["sync", "sync", "async"]
+    a = client.refused("POST", BATCHES, 400, "file.too_large", ["data"], {**body, "mode": "sync", "data": data_url(b"name\n" + b"\n" * (1 << 20))})
+    assert "1 MiB" in a.body["message"]
+
+
+def test_uploads_have_a_size_and_come_once(small):
+    client = small.organization().client()
+    b = client.post(BATCHES, {"resource": "contact", "action": "merge", "mode": "async", "data": None}, expect=202).data
+    put = lambda url, body: requests.put(client.server.base + url if url.startswith("/") else url, data=body, timeout=10)  # noqa: E731
+    r = put(b["_upload_url"], b"name\n" + b"\n" * (1 << 20))
+    assert (r.status_code, r.json()["code"]) == (400, "file.too_large"), r.text
+    url = client.get(f"{BATCHES}/{b['id']}").data["_upload_url"]
+    worker, = small.workers("job")
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        assert put(url, b"name\nAnn\n").status_code == 200
+        r = put(url, b"name\nBob\n")
+        assert (r.status_code, r.json()["code"]) == (409, "file.already_uploaded"), r.text
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    assert wait(client, b["id"])["stats"]["created"] == 1
+    assert put(url, b"name\nBob\n").status_code == 404  # what is not kept is gone with the batch's end
+    assert [c["name"] for c in client.get("/v1/contacts").data] == ["Ann"]
+
+
+def test_what_takes_too_long_for_a_request_goes_on_without_it():
+    """spec 10 section 4: the answer is 202 then; nothing is lost or done twice."""
+    server = Server("--modules", "org,locations,contacts,batches", "--set", "batches.request_seconds=1")
+    try:
+        org = server.organization()
+        client = org.client()
+        made = ids(run(client, [{"name": f"S{i}"} for i in range(450)]))
+        held = psycopg2.connect(server.conninfo)
+        with held.cursor() as c:
+            c.execute("SELECT 1 FROM contacts.contact WHERE id = %s FOR UPDATE", (made[250],))  # the second chunk waits for it
+            answer = []
+            t = threading.Thread(target=lambda: answer.append(run(client, [{"id": i, "notes": "late"} for i in made], expect=202)))
+            t.start()
+            time.sleep(1.5)
+        held.rollback()
+        t.join()
+        b, = answer
+        assert b["status"] == "queued" and "results" not in b
+        b = wait(client, b["id"])
+        assert (b["status"], b["mode"], b["stats"]["updated"], b["stats"]["events"]) == ("completed", "sync", 450, 450)
+        told = server.sql("SELECT count(*), count(DISTINCT resource_id) FROM wharf.change_log WHERE batch_id = %s AND resource = 'contact'", b["id"])
+        assert told == [(450, 450)] and {c["notes"] for c in client.get("/v1/contacts?limit=1000").data} == {"late"}
+    finally:
+        server.stop()
+
+
+def test_bodies_of_more_than_64_mib(small):
+    r = requests.post(small.base + BATCHES, data=b'{"data":"' + b"x" * (64 << 20) + b'"}', headers={"SVC-API-KEY": small.organization().key(), "Content-Type": "application/json"}, timeout=60)
+    assert (r.status_code, r.json()["code"]) == (413, "body.too_large")

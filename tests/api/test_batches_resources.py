@@ -196,6 +196,47 @@ def test_locations(client):
     assert lines(run(client, [{"name": "no id"}], resource="location", action="delete"), "code", "errors") == [("validation.failed", ["id"])]
 
 
+# ---- header names ----
+
+HEADERS = {  # spec 10 section 9.1: every header name of the table, and where its cell goes
+    "contact": ("name", {"full name": "name", "e-mail": "email", "E_Mail": "email", "email address": "email", "phone number": "phone", "mobile": "phone",
+                         "notes": "notes", "address": "address.formatted_address", "contact id": "id", "metadata.any key": "metadata.any key"}),
+    "group": ("name", {"type": "resource", "group id": "id"}),
+    "shipment": ("tracking number", {"tracking": "tracking_number", "Tracking No": "tracking_number", "awb": "tracking_number", "recipient": "recipient.name",
+                                     "recipient email": "recipient.email", "recipient phone": "recipient.phone", "recipient address": "recipient.address",
+                                     "recipient address line2": "recipient.address_line2", "sender": "sender.name", "sender email": "sender.email",
+                                     "sender phone": "sender.phone", "sender address": "sender.address", "sender address line2": "sender.address_line2",
+                                     "length": "parcels.0.length", "width": "parcels.0.width", "height": "parcels.0.height", "weight": "parcels.0.weight", "shipment id": "id"}),
+    "tracker": ("tracking number", {"tracking": "tracking_number", "tracking no": "tracking_number", "awb": "tracking_number", "carrier": "provider_id", "provider": "provider_id"}),
+    "location": ("name", {"address": "address.formatted_address", "location id": "id"}),
+    "parcel": ("name", {"parcel id": "id", "tracking number": "tracking_number"}),
+    "container": ("name", {"container id": "id", "location id": "location_id"}),
+}
+LISTS = {"contact": (("groups", "group"), ("locations", "location")), "group": (("group_contacts.children", "children", "members"), ("group_contacts.primary", "primary"))}
+
+
+def at(item, path):
+    for step in path.split(".", 1) if path.startswith("metadata.") else path.split("."):
+        item = item[int(step)] if isinstance(item, list) else item[step]
+    return item
+
+
+@pytest.mark.parametrize("resource", HEADERS)
+def test_header_names_of_each_resource(client, resource):
+    required, names = HEADERS[resource]
+    for header, path in names.items():
+        cell = "12" if path.startswith("parcels") else "Some text"
+        head, row = ([header], [cell]) if path == required.replace(" ", "_") else ([required, header], ["R", cell])
+        b = run(client, data_url(table([head, row])), resource=resource, validate_only=True, save_upload=True)
+        assert b["file"]["unmapped_headers"] == [], (header, b["file"])
+        item, = fetch(client, links(client, b, "upload_json")[0]).json()
+        assert str(at(item, path)) == cell, (header, item)
+    for path, *headers in LISTS.get(resource, ()):
+        for header in headers:
+            b = run(client, data_url(table([[required, header], ["R", "Nobody's; other"]])), resource=resource, validate_only=True)
+            assert (b["file"]["unmapped_headers"], lines(b, "code", "errors")) == ([], [("reference.not_found", [path])]), header
+
+
 # ---- layouts ----
 
 def layouts(client, place):

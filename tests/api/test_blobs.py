@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from s3 import Store
-from wharf import BUILD, Client, Server
+from wharf import BUILD, KEYS, Client, Server
 
 FILES = "/v1/outside/files"
 
@@ -59,6 +59,7 @@ def world(request):
 
 def refused(r, status, code):
     assert (r.status_code, r.json()["code"]) == (status, code), (r.status_code, r.text)
+    assert list(r.json()) == KEYS and (r.json()["errors"] == [] or not code.startswith("signature.")), r.text
 
 
 def upload_link(world, **more):
@@ -96,6 +97,9 @@ def test_store_and_read(world):
 def test_signed_link(world):
     f = world.store("linked").data
     url = world.link(f["id"])
+    form = re.fullmatch(re.escape(world.server.base) + r"/v1/files/" + f["id"] + r"\?op=get&exp=(\d+)&sig=[A-Za-z0-9_-]{43}", url)
+    assert form and abs(int(form[1]) - time.time() - 900) < 60
+    assert re.search(r"/v1/files/file_[0-9A-Za-z]{22}\?op=put&exp=\d+&sig=[A-Za-z0-9_-]{43}$", upload_link(world)[1])
     r = requests.get(url, timeout=10)
     assert (r.status_code, r.content) == (200, b"linked")
     assert r.headers["Content-Type"] == "text/plain; charset=utf-8" and r.headers["X-Content-Type-Options"] == "nosniff"

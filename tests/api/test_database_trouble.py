@@ -7,6 +7,7 @@ import time
 import psycopg2
 import pytest
 
+from test_auth import key_text
 from wharf import Server, address, make_location
 
 
@@ -60,6 +61,8 @@ def rival(server):
             IF NEW.name = 'Loser' OR (NEW.name = 'Third time lucky' AND nextval('public.tries') %% 4 <> 0) THEN
                 PERFORM CASE NEW.name WHEN 'Loser' THEN nextval('public.tries') END;
                 RAISE 'could not serialize access' USING ERRCODE = '40001';
+            ELSIF NEW.name = 'Broken' THEN
+                RAISE 'SELECT secret FROM /var/lib/inside' USING ERRCODE = 'XX000', DETAIL = 'a detail', HINT = 'a hint';
             END IF;
             RETURN NEW;
         END $$""")
@@ -86,6 +89,36 @@ def test_conflict_after_three_retries(server, client, rival, how):
     assert rival() == begun + 8
 
 
+def says_nothing(r):
+    """`internal`: the message carries the Request-Id, and nothing of what went wrong."""
+    assert (r.code, r.errors, r.data) == ("internal", [], None) and r.headers["Request-Id"] in r.message
+    assert not any(word in r.raw.text for word in ("SELECT", "secret", "/var/lib", "detail", "hint", "column", "bay", "rival", "locations.location", "XX000", "42703", ".c:")), r.raw.text
+
+
+def test_internal(server, client, rival):
+    place = make_location(client)
+    where = f"/v1/locations/{place['id']}"
+    for path, more in (("/v1/locations", {"address": address()}), (where, {}), (where + "/layouts", {})):
+        says_nothing(client.post(path, {"name": "Broken", **more}, expect=500))
+    assert client.get(where).data["name"] == place["name"]
+    server.sql("ALTER TABLE locations.location RENAME COLUMN code TO bay")
+    try:
+        for path in ("/v1/locations", where, "/v1/locations?code=x"):
+            says_nothing(client.get(path, expect=500))
+    finally:
+        server.sql("ALTER TABLE locations.location RENAME COLUMN bay TO code")
+    assert client.get(where).data == place
+
+
+def test_a_malformed_key_is_not_looked_up(server, client):
+    """Its check digits are wrong: it is refused while the database can tell of no key at all."""
+    good = key_text()
+    with locked(server, "LOCK TABLE wharf.token IN ACCESS EXCLUSIVE MODE"):
+        for bad in (good[:-1] + ("A" if good[-1] != "A" else "B"), good[:-1], "nonsense"):
+            client.refused("GET", "/v1/locations", 401, "api_key.invalid", [], key=bad)
+        assert client.request("GET", "/v1/locations", key=good).status in (503, 504)
+
+
 def test_overloaded_without_the_database():
     with_base = Server()
     server = Server(beside=with_base)
@@ -97,7 +130,7 @@ def test_overloaded_without_the_database():
         for ask in (("GET", "/v1/locations"), ("GET", f"/v1/locations/{place['id']}"), ("POST", "/v1/locations", {"name": "x", "address": address()}),
                     ("POST", f"/v1/locations/{place['id']}", {"name": "x"})):
             r = client.request(*ask, expect=503)
-            assert r.code == "overloaded" and int(r.headers["Retry-After"]) >= 1
+            assert r.code == "overloaded" and r.errors == [] and int(r.headers["Retry-After"]) >= 1
     finally:
         os.kill(with_base.process.pid, signal.SIGCONT)
         server.stop()

@@ -1,4 +1,6 @@
 """Devices: spec 01 section 6.2."""
+import time
+
 import pytest
 
 from test_keys import KEYS, soon, with_key
@@ -93,6 +95,36 @@ def test_disabled_and_deleted(fresh, admin):
     admin.delete(f"{DEVICES}/{row['id']}")
     soon(lambda: c.refused("GET", "/v1/auth", 401, "api_key.revoked", []))
     assert [e[0] for e in fresh.events(row["id"])] == ["device.created", "device.updated", "device.deleted"]
+
+
+def test_limits_of_fields(admin):
+    assert device(admin, name="n" * 191)["name"] == "n" * 191
+    for bad, path in (({"name": "n" * 192}, "name"), ({"name": None}, "name"), ({"platform": "amiga"}, "platform"), ({"status": "away"}, "status")):
+        admin.refused("POST", DEVICES, 400, "validation.failed", [path], body={"name": "x", **bad})
+    for platform in ("android", "ios", "windows", "macos", "linux", "other"):
+        assert device(admin, platform=platform)["platform"] == platform
+    assert admin.post(f"{DEVICES}/{device(admin)['id']}", {"last_seen_at": 0}, expect=200).data["last_seen_at"] is None
+
+
+def test_last_seen_at(fresh, admin):
+    """With last_used_at of its key, and as quietly: no new version, no event."""
+    row, other = device(admin, issue_key=True), device(admin)
+    assert row["last_seen_at"] is None
+    with_key(admin, row["api_key"]).get("/v1/auth")
+    end = time.monotonic() + 10
+    while not (now := admin.get(f"{DEVICES}/{row['id']}").data)["last_seen_at"]:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert now["updated_at"] == row["updated_at"] and len(fresh.events(row["id"])) == 1
+    assert now["last_seen_at"] == admin.get(f"{KEYS}?device_id={row['id']}").data[0]["last_used_at"]
+    assert admin.get(f"{DEVICES}/{other['id']}").data["last_seen_at"] is None
+
+
+def test_of_the_role_user(fresh, admin):
+    """Scopes null: those of role user, whatever its key was given."""
+    row = device(admin)
+    key = admin.post(KEYS, {"device_id": row["id"], "scopes": {"locations": 2, "webhooks": 2, "contacts": 2}}, expect=201).data
+    assert with_key(admin, key["api_key"]).get("/v1/auth").data["scopes"] == {"contacts": 2, "locations": 1}
 
 
 def test_limit(fresh, admin):

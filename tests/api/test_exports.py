@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 
+import psycopg2
 import pytest
 import requests
 
@@ -308,6 +309,108 @@ def test_resources_of_plugins():
             time.sleep(0.02)
         row = client.get(f"{EXPORTS}/{row['id']}?include_csv=true").data
         assert row["status"] == "canceled" and row["_csv_url"] is None and row["progress"] < 100 and s.sql("SELECT count(*) FROM wharf.file") == files
+    finally:
+        s.stop()
+
+
+def test_every_resource_gives_what_its_list_gives(server):
+    """The resources of spec 01 section 15 that have a module here."""
+    client = server.organization().client()
+    place = make_location(client)["id"]
+    made = {"contact": ("/v1/contacts", {"name": "Ann"}), "group": ("/v1/groups", {"name": "G", "resource": "contact"}), "location": ("/v1/locations", None),
+            "parcel": ("/v1/parcels", {"name": "P", "location_id": place}), "container": ("/v1/containers", {"name": "C", "location_id": place}),
+            "shipment": ("/v1/shipments", {"tracking_number": "EXPORT1"}), "tracker": ("/v1/trackers", {"tracking_number": "EXPORT2"}), "log": ("/v1/logs", None)}
+    missing = {"fulfillment", "item", "manifest", "shipping_label_inference", "asset", "audit", "document"}
+    here = {m.split("/")[-1] for m in MODULES.split(",")}
+    for resource, (path, body) in made.items():
+        if body:
+            a = client.post(path, body)
+            if a.status == 404:  # its module is not among those of this run
+                missing.add(resource)
+                continue
+            assert a.status == 201, a
+        if resource == "log" and "logs" not in here:
+            continue
+        row = export(client, resource=resource, formats=["json"])
+        told, listed = json.loads(fetch(client, row["_json_url"]).text), client.get(path + "?limit=100").data
+        assert told and ({r["id"] for r in told} <= {r["id"] for r in listed} if resource == "log" else told == listed), resource
+    for resource in missing:
+        client.refused("POST", EXPORTS, 400, "export.resource_unavailable", ["resource"], body={"resource": resource, "options": {}})
+
+
+def test_who_and_when_in_the_list(fresh):
+    client, other = fresh.client(), fresh.client()
+    mine, others = export(client, formats=["json"]), export(other, formats=["json"])
+    assert mine["created_by"] != others["created_by"]
+    assert [e["id"] for e in client.get(f"{EXPORTS}?created_by={others['created_by']}").data] == [others["id"]]
+    assert [e["id"] for e in client.get(f"{EXPORTS}?created_at[gt]={mine['created_at']}").data] == [others["id"]]
+
+
+def test_a_location_that_the_key_lost_meanwhile(server):
+    fresh = server.organization()
+    client = fresh.client()
+    here, there = make_location(client, "Here"), make_location(client, "There")
+    contacts(client, "Ann", locations=[here["id"]])
+    short = fresh.client("exports:write,contacts:read", locations=[here["id"]])
+    key = client.get("/v1/api-keys?order_by=created_at&direction=desc").data[0]["id"]
+    with Stopped(server):
+        row = short.post(EXPORTS, {"resource": "contact", "options": {"locations": [here["id"]]}}, expect=201).data
+        client.post("/v1/api-keys/" + key, {"location_ids": [there["id"]]}, expect=200)
+    row = done(client, row)
+    assert (row["status"], row["error"]["code"], row["_json_url"]) == ("failed", "location_access", None)
+
+
+def test_more_values_than_a_table_has_columns(fresh):
+    """The row is in the JSON file, and told of in the error file."""
+    client = fresh.client()
+    for i in range(85):
+        contacts(client, f"Wide {i}", metadata={f"k{i}_{k}": "v" for k in range(25)})
+    row = export(client, csv_field_options={"nested": "flatten", "columns": {"id": True, "metadata": True}})
+    assert row["total_rows"] == row["exported_rows"] + row["error_rows"] == 85 and row["error_rows"] >= 1
+    shown = json.loads(fetch(client, row["_json_url"]).text)
+    wrong = table(client, row["_csv_error_url"])[1:]
+    good = table(client, row["_csv_url"])
+    assert len(shown) == 85 and len(good[0]) == 2000 and len(good) - 1 + len(wrong) == 85
+    assert {w[0] for w in wrong} | {g[0] for g in good[1:]} == {r["id"] for r in shown} and {w[1] for w in wrong} == {"export.too_large"}
+
+
+def test_as_many_rows_as_the_operator_allows():
+    s = Server("--modules", "org,locations,contacts,exports", "--set", "exports.rows=5")
+    try:
+        client = s.organization().client()
+        contacts(client, *(f"R{i}" for i in range(6)))
+        row = done(client, client.post(EXPORTS, {"resource": "contact", "options": {}}, expect=201).data)
+        assert (row["status"], row["error"]["code"], row["_csv_url"]) == ("failed", "export.too_large", None) and "5 rows" in row["error"]["message"]
+        row = export(client, options={"limit": 5})
+        assert row["total_rows"] == 5
+        client.refused("POST", EXPORTS, 400, "param.invalid", ["options.limit"], body={"resource": "contact", "options": {"limit": 6}})
+    finally:
+        s.stop()
+
+
+def test_five_run_and_others_wait():
+    """Of one organization; another one's runs meanwhile."""
+    s = Server("--modules", "org,locations,contacts,exports", "--set", "jobs.threads=8")
+    try:
+        client, other = s.organization().client(), s.organization().client()
+        for c in (client, other):
+            contacts(c, "Ann")
+        held = psycopg2.connect(s.conninfo)
+        with held.cursor() as c:
+            c.execute("LOCK contacts.contact IN ACCESS EXCLUSIVE MODE")  # none gets further than its begin
+            many = [client.post(EXPORTS, {"resource": "contact", "options": {}}, expect=201).data for _ in range(7)]
+            end = time.monotonic() + 20
+            while [client.get(f"{EXPORTS}/{e['id']}").data["status"] for e in many].count("processing") < 5:
+                assert time.monotonic() < end
+                time.sleep(0.02)
+            apart = other.post(EXPORTS, {"resource": "contact", "options": {}}, expect=201).data
+            while other.get(f"{EXPORTS}/{apart['id']}").data["status"] != "processing":
+                assert time.monotonic() < end
+                time.sleep(0.02)
+            assert sorted(client.get(f"{EXPORTS}/{e['id']}").data["status"] for e in many) == ["processing"] * 5 + ["queued"] * 2
+        held.rollback()
+        held.close()
+        assert [done(client, e)["status"] for e in many] == ["completed"] * 7 and done(other, apart)["status"] == "completed"
     finally:
         s.stop()
 

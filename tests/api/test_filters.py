@@ -73,6 +73,23 @@ def test_all_problems_are_collected(bench):
     assert status == 400 and sorted(body["errors"]) == ["limit", "location_id", "metadata", "page", "qty", "status"]
 
 
+@pytest.mark.parametrize("query, rows", [
+    ("status=open, failed ,open", "R1 R3 R4"), ("errors=duplicate&errors=no_matches", "R3"), ("tags=b&tags=!\\!x", "R4"), ("qty[gt]=0&qty[lt]=5", "R2"),
+    ("location_id=loc_0000000000000000000000", ""), ("location_id=!eq:loc_0000000000000000000000", "R1 R2 R3 R4"), ("id=smp_0000000000000000000000", ""),
+    ("metadata=color:", ""), ("search=", "R1 R2 R3 R4"), ("name=DOCK 1&is_active=true", "R1")])
+def test_meaning(bench, query, rows):
+    """Rows of section 11.3 that no worked example shows: spaces and repeats in lists, repeats that are conditions, unknown ids, empty values."""
+    c, ids, a = bench
+    assert c.get("/v1/samples?" + prepared(query, a) + "&order_by=created_at&direction=asc").ids == [ids[r] for r in rows.split()]
+
+
+@pytest.mark.parametrize("query", ["location_id=nonsense", "location_id=loc_1", "id=loc_0000000000000000000000", "name=", "qty=", "is_active=", "tags=", "id=", "name=null,x&qty=x"])
+def test_refused_too(bench, query):
+    c, _, a = bench
+    wanted = "qty" if "qty=x" in query else query.split("=")[0]
+    c.refused("GET", "/v1/samples?" + prepared(query, a), 400, "param.invalid", [wanted])
+
+
 def test_encoded_keys(bench):
     c, ids, _ = bench
     assert c.get("/v1/samples?created_at%5Bgte%5D=" + quote("2024-01-03T00:00:00+00:00")).ids == [ids["R4"]]

@@ -10,7 +10,7 @@ import threading
 import pytest
 import requests
 
-from test_lua_hooks import HOOKS, Folder, lines, place, system_of, until  # noqa: F401  (place is a fixture)
+from hook_folder import HOOKS, hooks, lines, place, system, system_of, until  # noqa: F401  (fixtures among them)
 from wharf import BUILD, Server, make_location
 
 SECRET = "s3cret-t0ken"
@@ -23,18 +23,6 @@ def server(place):
                "--set", f"hook_secrets.erp_token={SECRET}", env={"WHARF_HOOK_SECRETS_OTHER": "from the environment"})
     yield s
     s.stop()
-
-
-@pytest.fixture(scope="module")
-def system(server, org):
-    return system_of(server, org)
-
-
-@pytest.fixture
-def hooks(place, server, system):
-    f = Folder(place, server)
-    f.system = system
-    return f
 
 
 # A route that runs what it is sent, so that one load serves many cases; the names of the library have to be in its text.
@@ -68,7 +56,7 @@ def test_settings_and_secrets(hooks, client, server):
     told = run("secret")
     assert told[:3] == [SECRET, SECRET, "from the environment"] and "secret.missing" in told[3]
     run("log")
-    client.refused("POST", "/v1/x/run/raise", 500, "internal", None, {})
+    client.refused("POST", "/v1/x/run/raise", 500, "internal", [], {})
     until(lambda: any("the token is [secret:erp_token]" in m and '"again":"[secret:erp_token]"' in m for m in lines(server, "lua.log")), "the line is not in the log")
     until(lambda: any("no [secret:erp_token]" in m for m in lines(server, "lua.hook_failed")), "the failure is not in the log")
     assert SECRET not in (server.folder / "wharf.log").read_text()

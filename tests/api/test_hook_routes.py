@@ -8,7 +8,7 @@ import threading
 import jsonschema
 import pytest
 
-from test_lua_hooks import HOOKS, Folder, lines, place, system_of, until  # noqa: F401  (place is a fixture)
+from hook_folder import HOOKS, hooks, lines, place, system, until  # noqa: F401  (fixtures among them)
 from wharf import Client, Server, make_location
 
 
@@ -17,18 +17,6 @@ def server(place):
     s = Server("--modules", "org,locations,contacts", "--set", f"lua_hooks.dir={place}", "--set", "workers=2")
     yield s
     s.stop()
-
-
-@pytest.fixture(scope="module")
-def system(server, org):
-    return system_of(server, org)
-
-
-@pytest.fixture
-def hooks(place, server, system):
-    f = Folder(place, server)
-    f.system = system
-    return f
 
 
 def raw(client, method, path, body=None, key=True, **headers):
@@ -183,12 +171,12 @@ wharf.hook.route("GET", "/v1/x/bad/:how", { scope = "any", location = "none", ti
 end)
 wharf.hook.route("GET", "/v1/x/rows", { scope = "any", location = "none", list = true }, function() return { a = 1 } end)
 """})
-    r = client.refused("GET", "/v1/x/bad/error", 500, "internal", None)
+    r = client.refused("GET", "/v1/x/bad/error", 500, "internal", [])
     assert r.headers["Request-Id"] in r.message and "10-bad" not in r.message
     until(lambda: any("10-bad.lua:2: attempt to index a nil value" in m for m in lines(server, "lua.hook_failed")), "the place is not in the log")
-    client.refused("GET", "/v1/x/bad/loop", 504, "timeout", None)
+    client.refused("GET", "/v1/x/bad/loop", 504, "timeout", [])
     for how, says in (("bad/status", "200 to 599"), ("bad/header", "Set-Cookie is the server's own"), ("bad/line", "printable"), ("rows", "an array of rows")):
-        client.refused("GET", "/v1/x/" + how, 500, "internal", None)
+        client.refused("GET", "/v1/x/" + how, 500, "internal", [])
         until(lambda: any(says in m for m in lines(server, "lua.hook_failed")), says)
 
 

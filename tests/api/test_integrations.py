@@ -149,7 +149,7 @@ def test_secrets(world, org, client):
     client.refused("DELETE", path + "/token", 404, "not_found")
     for i in range(20):
         client.post(path, {"key": f"k{i}", "value": "v"}, expect=201)
-    client.refused("POST", path, 400, "integration.too_many_secrets", body={"key": "k20", "value": "v"})
+    client.refused("POST", path, 400, "integration.too_many_secrets", ["key"], body={"key": "k20", "value": "v"})
     client.post(path, {"key": "k19", "value": "w"}, expect=200)
     client.refused("GET", "/v1/integrations/int_0000000000000000000000/secrets", 404, "not_found")
 

@@ -8,6 +8,7 @@ import re
 import signal
 import time
 
+import psycopg2
 import pytest
 import requests
 
@@ -434,3 +435,28 @@ def test_metrics(server, org):
     text = until(depth)
     assert re.search(r'^job_age_seconds\{queue="jobbench.count"\} \d', text, re.M)
     assert re.search(r'^job_runs_total\{queue="jobbench.count",outcome="done"\} [1-9]', text, re.M)
+
+
+def test_connections_of_a_worker_that_stands_still_are_ended(server):
+    """Whoever sees that its lease is over ends them, and no others: locks of a process that sleeps would outlive it."""
+    names = ("wharf_worker_0asleep", "wharf_worker_0awake", "psql")
+    held = {n: psycopg2.connect(server.conninfo, application_name=n) for n in names}
+    for c in held.values():
+        c.cursor().execute("SELECT 1")
+    try:
+        for name, lease in ((names[0], "-1 minute"), (names[1], "1 minute"), (names[2], "-1 minute")):
+            server.sql("INSERT INTO wharf.job_worker (id, host, pid, started_us, crash_dir, lease_until, client) VALUES (%s, 'elsewhere', 1, 1, '/', now() + %s::interval, %s)",
+                       "jobw_" + name, lease, name)
+        end = time.monotonic() + 20
+        while server.sql("SELECT 1 FROM pg_stat_activity WHERE application_name = %s", names[0]):
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        assert sorted(server.sql("SELECT application_name FROM pg_stat_activity WHERE application_name = ANY (%s)", list(names))) == [(names[2],), (names[1],)]
+        assert server.sql("SELECT id, lost FROM wharf.job_worker WHERE host = 'elsewhere' ORDER BY id") == [
+            ("jobw_psql", True), ("jobw_" + names[0], True), ("jobw_" + names[1], False)]
+        workers = server.sql("SELECT client FROM wharf.job_worker WHERE host <> 'elsewhere'")
+        assert workers and all(c.startswith("wharf_worker_") for c, in workers) and len(set(workers)) == len(workers)
+    finally:
+        server.sql("DELETE FROM wharf.job_worker WHERE host = 'elsewhere'")
+        for c in held.values():
+            c.close()

@@ -1,11 +1,14 @@
 """API keys: spec 01 section 5."""
+import hashlib
+import hmac
 import os
 import re
 import time
 
 import pytest
 
-from wharf import Server, make_location
+from test_auth import check_digits
+from wharf import Client, Server, make_location
 
 KEYS = "/v1/api-keys"
 FIELDS = ["object", "id", "name", "api_key", "last4", "mode", "type", "system_generated", "scopes", "scope_list", "user_id", "device_id",
@@ -51,6 +54,7 @@ def test_create_shows_the_text_once(admin):
     row = a.data
     assert list(row) == FIELDS
     assert re.fullmatch(r"wh_live_[0-9A-Za-z]{38}", row["api_key"]) and row["last4"] == row["api_key"][-4:]
+    assert re.fullmatch(r"key_[0-9A-Za-z]{22}", row["id"]) and row["object"] == "api_key" and check_digits(row["api_key"][:-6]) == row["api_key"][-6:]
     assert row["mode"] == "live" and row["type"] == "user" and row["system_generated"] is False and row["status"] == "active"
     assert row["scopes"] == {"items": 1, "locations": 2} and row["scope_list"] == ["items:read", "locations:write"]
     assert row["allow_all_locations"] is True and row["location_ids"] == [] and row["limit_to_location"] is None
@@ -61,6 +65,16 @@ def test_create_shows_the_text_once(admin):
     c = with_key(admin, row["api_key"])
     c.get("/v1/locations")
     c.refused("GET", "/v1/users", 403, "scope_access", ["users:read"])
+
+
+def test_limits_of_fields(admin):
+    """The largest that is taken, and the first that is not."""
+    assert make(admin, name="n" * 191)["name"] == "n" * 191
+    admin.refused("POST", KEYS, 400, "validation.failed", ["name"], body={"name": "n" * 192})
+    assert len(make(admin, ip_allowlist=[f"192.0.2.{i}" for i in range(50)])["ip_allowlist"]) == 50
+    many = [f"loc_{i:022d}" for i in range(1001)]
+    assert "location_ids.0" in admin.refused("POST", KEYS, 400, "validation.failed", body={"location_ids": many[:1000]}).errors
+    admin.refused("POST", KEYS, 400, "validation.failed", ["location_ids"], body={"location_ids": many})
 
 
 def test_scopes_default_to_none(admin):
@@ -124,7 +138,6 @@ def test_locations(fresh, admin):
     admin.refused("POST", KEYS, 400, "validation.failed", ["location_ids.1"], body={"location_ids": [a, unknown]})
     admin.refused("POST", KEYS, 400, "validation.failed", ["location_ids.0"], body={"limit_to_location": unknown})
     admin.refused("POST", KEYS, 400, "validation.failed", ["limit_to_location"], body={"limit_to_location": 5})
-    admin.refused("POST", KEYS, 400, "validation.failed", ["location_ids"], body={"location_ids": [f"loc_{i:022d}" for i in range(1001)]})
 
 
 def test_nobody_grants_locations_he_lacks(fresh, admin):
@@ -224,6 +237,11 @@ def test_expires_at(admin):
     admin.refused("POST", f"{KEYS}/{row['id']}", 400, "validation.failed", ["expires_at"], body={"expires_at": in_days(-1)})
 
 
+def ends_in(client, key, seconds):
+    answer = client.get(f"{KEYS}/{key}", headers={"SVC-Datetime-Format": "epoch"})
+    assert abs(answer.data["expires_at"] - time.time() - seconds) < 60
+
+
 def test_rotate(fresh, admin):
     old = make(admin, name="CI", scopes={"locations": 2}, ip_allowlist=["127.0.0.1"])
     a = admin.post(f"{KEYS}/{old['id']}/rotate", {"overlap_seconds": 3600}, expect=201)
@@ -232,6 +250,7 @@ def test_rotate(fresh, admin):
     for field in ("name", "scopes", "ip_allowlist", "mode", "allow_all_locations"):
         assert new[field] == old[field]
     was = admin.get(f"{KEYS}/{old['id']}").data
+    ends_in(admin, old["id"], 3600)
     assert was["replaced_by"] == new["id"] and was["status"] == "active" and was["expires_at"]
     for row in (old, new):
         with_key(admin, row["api_key"]).get("/v1/locations")
@@ -242,6 +261,11 @@ def test_rotate(fresh, admin):
     admin.post(f"{KEYS}/{new['id']}/rotate", {"overlap_seconds": 0}, expect=201)
     soon(lambda: with_key(admin, new["api_key"]).refused("GET", "/v1/locations", 401, "api_key.expired", []))
     admin.refused("POST", f"{KEYS}/{new['id']}/rotate", 409, "api_key.inactive", [], body={})
+    assert admin.get(f"{KEYS}/{new['id']}").data["status"] == "expired" and admin.get(KEYS + "?status=expired").ids == [new["id"]]
+    for overlap, seconds in (({}, 86400), ({"overlap_seconds": 604800}, 604800)):
+        other = make(admin)["id"]
+        admin.post(f"{KEYS}/{other}/rotate", overlap, expect=201)
+        ends_in(admin, other, seconds)
     for bad in (-1, 604801, "5", 1.5):
         admin.refused("POST", f"{KEYS}/{old['id']}/rotate", 400, "validation.failed", ["overlap_seconds"], body={"overlap_seconds": bad})
     admin.refused("POST", f"{KEYS}/key_0000000000000000000000/rotate", 404, "not_found", body={})
@@ -404,6 +428,31 @@ def test_limit(fresh, admin):
     make(admin)
 
 
+def wait(what, seconds=20):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_with_a_pepper_its_hash_is_an_hmac(client):
+    """What is stored of a key is SHA-256 of its text; with auth.pepper nobody can compute it who has the database alone."""
+    text = client.key.encode()
+    assert client.server.sql("SELECT 1 FROM wharf.token WHERE hash = %s", hashlib.sha256(text).digest())
+    pepper = ("--set", "auth.pepper=not in the database")
+    s = Server("--modules", "org", *pepper)
+    try:
+        text = re.search(r"wh_live_\w{38}", s.command("key", "create", "--org", s.organization().id, "--scopes", "all", *pepper)).group(0)
+        admin = Client(s, text)
+        for key in (text, make(admin)["api_key"]):
+            Client(s, key).get("/v1/auth")
+            found = [bool(s.sql("SELECT 1 FROM wharf.token WHERE hash = %s", h)) for h in
+                     (hmac.digest(b"not in the database", key.encode(), "sha256"), hashlib.sha256(key.encode()).digest())]
+            assert found == [True, False]
+    finally:
+        s.stop()
+
+
 def test_expired_keys_are_purged(server):
     s = Server("--modules", "org", "--test-clock")
     try:
@@ -414,13 +463,16 @@ def test_expired_keys_are_purged(server):
         gone = make(admin)
         admin.delete(f"{KEYS}/{gone['id']}")
         c = with_key(admin, row["api_key"])
+        used = lambda: admin.get(f"{KEYS}/{row['id']}").data["last_used_at"]
+        c.get("/v1/auth")
+        wait(used)
+        first = used()
+        system.post("/v1/system/clock", {"offset_seconds": 61}, expect=200)
+        wait(lambda: c.get("/v1/auth") and used() > first)  # a worker may hear of the other time a moment later
         for days, code in ((2, "api_key.expired"), (30, "api_key.expired"), (32, "api_key.invalid")):
             system.post("/v1/system/clock", {"offset_seconds": days * 86400}, expect=200)
             soon(lambda: c.refused("GET", "/v1/auth", 401, code, []))
-        end = time.monotonic() + 20
-        while s.sql("SELECT 1 FROM org.api_key WHERE id IN (%s, %s)", row["id"], gone["id"]):
-            assert time.monotonic() < end
-            time.sleep(0.2)
+        wait(lambda: not s.sql("SELECT 1 FROM org.api_key WHERE id IN (%s, %s)", row["id"], gone["id"]))
         assert s.sql("SELECT 1 FROM wharf.token WHERE id = %s", row["id"]) == []
         c.refused("GET", "/v1/auth", 401, "api_key.invalid", [])
         with_key(admin, gone["api_key"]).refused("GET", "/v1/auth", 401, "api_key.invalid", [])

@@ -25,17 +25,85 @@ def statuses(client, n, method="GET", path="/v1/locations", **more):
     return [client.request(method, path, check=False, **more) for _ in range(n)]
 
 
-def test_defaults():
-    s = Server(limits=True)
+@pytest.fixture(scope="module")
+def installed():
+    """As it is installed, behind a proxy."""
+    s = Server("--set", "http.trusted_proxies=127.0.0.0/8", limits=True)
+    yield s
+    s.stop()
+
+
+def told(answer):
+    """The bucket that answers: (name, rate, what is left); the plain headers say the same."""
+    policy, limit = (re.fullmatch(pattern, answer.headers[name]) for name, pattern in
+                     (("RateLimit-Policy", r'"(\w+)";q=(\d+);w=1'), ("RateLimit", r'"(\w+)";r=(\d+);t=(\d+)')))
+    assert policy[1] == limit[1]
+    assert [answer.headers["RateLimit-" + n] for n in ("Limit", "Remaining", "Reset")] == [policy[2], limit[2], limit[3]] and int(limit[3]) >= 1
+    return policy[1], int(policy[2]), int(limit[2])
+
+
+def test_defaults(installed):
+    org = installed.organization()
+    assert told(org.client().get("/v1/locations")) == ("key", 100, 199)
+    assert told(org.client().post("/v1/locations", {}, expect=400)) == ("write", 50, 99)
+    assert told(org.client(test=True).get("/v1/locations")) == ("key", 25, 49)
+    assert told(org.client(test=True).post("/v1/locations", {}, expect=400)) == ("key", 25, 49)
+    assert "RateLimit" not in org.client().request("GET", "/v1/locations", key="nonsense", expect=401).headers
+
+
+def test_default_of_organizations():
+    """Of its buckets the emptiest answers; the keys' are off here."""
+    s = Server("--set", "rate_limit.key=0", "--set", "rate_limit.write=0", limits=True)
     try:
-        c = s.organization().client()
-        a = c.get("/v1/locations")
-        assert a.headers["RateLimit-Policy"] == '"key";q=100;w=1'
-        left = int(re.fullmatch(r'"key";r=(\d+);t=1', a.headers["RateLimit"]).group(1))
-        assert left == 199 and a.headers["RateLimit-Limit"] == "100" and a.headers["RateLimit-Remaining"] == "199" and a.headers["RateLimit-Reset"] == "1"
-        assert c.post("/v1/locations", {}, expect=400).headers["RateLimit-Policy"] == '"write";q=50;w=1'
+        assert told(s.organization().client().get("/v1/locations")) == ("organization", 500, 999)
     finally:
         s.stop()
+
+
+def test_default_of_addresses(installed):
+    """20, and one more every three seconds."""
+    begun = time.monotonic()
+    codes = [failing(installed, "192.0.2.99").status_code for _ in range(30)]
+    more = int((time.monotonic() - begun) / 3) + 1
+    assert codes[:20] == [401] * 20 and 20 <= codes.count(401) <= 20 + more
+
+
+def test_default_of_requests_in_flight(installed):
+    """64 wait for a lock; the others are told at once."""
+    org = installed.organization()
+    c = org.client()
+    where, results, go = "/v1/locations/" + make_location(c)["id"], [], threading.Barrier(70)
+
+    def write():
+        mine = Client(installed, c.key)
+        go.wait()
+        results.append(mine.request("POST", where, body={"name": "n"}, check=False))
+
+    installed.db.autocommit = False
+    threads = [threading.Thread(target=write) for _ in range(70)]
+    try:
+        with installed.db.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM locations.location WHERE id = %s FOR UPDATE", (where.rsplit("/", 1)[1],))
+        [t.start() for t in threads]
+        end = time.monotonic() + 20
+        while len(results) < 6 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert [(r.status, r.errors) for r in results] == [(429, ["concurrency"])] * 6
+    finally:
+        installed.db.rollback()
+        installed.db.autocommit = True
+        [t.join() for t in threads]
+    assert [r.status for r in results[6:]] == [200] * 64
+
+
+def test_allow_lists_behind_a_proxy(installed, server):
+    """An allow-list (spec 01 section 5) is compared with whom a trusted proxy saw; where there is none, with who is connected."""
+    for s, trusted in ((installed, True), (server, False)):
+        c = s.organization().client()
+        s.sql("UPDATE org.api_key SET ip_allowlist = '[\"192.0.2.7\"]' WHERE last4 = %s", c.key[-4:])  # before the key is read
+        for sent, good in (("192.0.2.7", True), ("192.0.2.8", False), ("192.0.2.7, 192.0.2.8", False), ("192.0.2.8, 192.0.2.7", True), ("", False)):
+            a = c.request("GET", "/v1/locations", headers={"X-Forwarded-For": sent})
+            assert (a.status, a.code) == ((200, None) if good and trusted else (403, "ip_access")), sent
 
 
 def test_a_key_runs_out(server):
@@ -120,6 +188,8 @@ def test_failed_keys_per_address(guarded):
     assert r.json()["errors"] == ["ip"] and r.json()["code"] == "rate_limited" and int(r.headers["Retry-After"]) >= 1
     assert failing(guarded, "192.0.2.2").status_code == 401  # another address
     assert guarded.organization().client().get("/v1/locations", headers={"X-Forwarded-For": "192.0.2.1"}).status == 200  # a good key goes on
+    for path in ("/livez", "/readyz", "/healthz") * 10:  # probes have no key and no limit
+        assert requests.get(guarded.base + path, headers={"X-Forwarded-For": "192.0.2.1"}, timeout=10).status_code == 200
 
 
 def test_an_ipv6_network_is_one_address(guarded):

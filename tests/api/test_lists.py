@@ -70,7 +70,7 @@ def test_defaults(filled):
     c, rows = filled
     a = c.get("/v1/samples")
     assert a.pagination == {"page": 1, "limit": 25, "has_more": True} and len(a.data) == 25
-    assert a.ids == sorted((r["id"] for r in rows), reverse=True)[:25] or a.data[0]["created_at"] >= a.data[-1]["created_at"]
+    assert a.ids == [r["id"] for r in sorted(rows, key=lambda r: (r["created_at"], r["id"]), reverse=True)][:25]
     assert a.message == "25 samples retrieved"
     assert c.get("/v1/samples?limit=1").message == "1 sample retrieved"
     beyond = c.get("/v1/samples?page=99")
@@ -78,6 +78,21 @@ def test_defaults(filled):
     assert c.get("/v1/samples?limit=all").pagination["limit"] == 1000
     exact = c.get(f"/v1/samples?limit={COUNT}")
     assert exact.pagination["has_more"] is False and len(exact.data) == COUNT
+
+
+# Of spec 01 section 10, row 'limit', and 07 section 1: (default, most).
+PAGES = {"/v1/containers": (25, 1000), "/v1/shipments": (25, 1000), "/v1/locations": (25, 1000), "/v1/users": (25, 1000), "/v1/api-keys": (25, 1000),
+         "/v1/cloud-printing/stations": (20, 100), "/v1/contacts": (10, 1000), "/v1/groups": (10, 1000), "/v1/logs": (10, 1000),
+         "/v1/request-logs": (10, 1000), "/v1/events": (20, 100)}
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_sizes_of_pages(client, path):
+    default, most = PAGES[path]
+    told = [client.get(path + q).pagination["limit"] for q in ("", "?limit=all", f"?limit={most}")]
+    assert told == [default, most, most]
+    a = client.request("GET", f"{path}?limit={most + 1}", expect=400)
+    assert (a.code, a.errors) == ("validation.failed" if path == "/v1/containers" else "param.invalid", ["limit"])
 
 
 @pytest.mark.parametrize("query", ["page=0", "page=-1", "page=1.5", "page=x", "page=", "limit=0", "limit=none", "limit=1001", "limit=5.0",
@@ -181,6 +196,8 @@ def test_search(fresh):
     assert c.get("/v1/samples?search=table&limit=7").pagination["limit"] == 7
     c.refused("GET", "/v1/samples?search=" + "x" * 257, 400, "param.invalid", ["search"])
     c.get("/v1/samples?search=" + "%C3%A9" * 256)
+    alike = sorted(c.post("/v1/samples", {"status": "open", "name": "alike"}, expect=201).data["id"] for _ in range(5))
+    assert get("search=alike") == alike, "of equal relevance: by id, ascending"
     pages = [c.get(f"/v1/samples?search=table&limit=1&page={i}").ids[0] for i in (1, 2, 3)]
     assert pages == get("search=table")
 

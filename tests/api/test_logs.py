@@ -1,6 +1,8 @@
 """The change log as a resource, and its seal (spec 01 section 13). Some tests move the clock: the server is their own."""
 import hashlib
 import json
+import os
+import signal
 import time
 
 import pytest
@@ -61,6 +63,19 @@ def test_a_row(client, fresh):
     got = client.get("/v1/logs/" + row["id"]).data
     assert {**got, "hash": 0, "prev_hash": 0} == {**row, "hash": 0, "prev_hash": 0}
     assert "hunter" not in json.dumps(client.get("/v1/logs?limit=all").body)
+
+
+def test_actors(client, fresh):
+    """Of a key by itself, a user, a device; the making of keys at the machine is the system's."""
+    user = fresh.user(role="admin")
+    fresh.client(user=user).post("/v1/samples", {"status": "open"}, expect=201)
+    device = client.post("/v1/devices", {"name": "Dock", "scopes": ["samples:write"], "issue_key": True}, expect=201).data
+    client.post("/v1/samples", {"status": "open"}, expect=201, key=device["api_key"])
+    sample(client)
+    key = client.get("/v1/auth").data["key"]
+    actors = [r["actor"] for r in client.get("/v1/logs?resource=sample").data]
+    assert [(a["type"], a["id"], a["name"]) for a in actors] == [("api_key", key["id"], key["name"]), ("device", device["id"], "Dock"), ("user", user, user)]
+    assert {r["actor"]["type"] for r in client.get("/v1/logs?resource=api_key&actor_id=null").data} <= {"system"}
 
 
 def test_newest_first_always(client):
@@ -152,6 +167,21 @@ def test_anybody_can_compute_the_chain(client, fresh):
         before = hashlib.sha256((before + canonical(row)).encode()).hexdigest()
         assert row["hash"] == before
     assert client.get("/v1/logs/verify").data == {"valid": True, "checked": 5, "first_bad_id": None, "head_hash": before}
+
+
+def test_hashes_come_with_the_seal(server, client, fresh):
+    """Until a row is sealed, which is soon, it has none; verify counts what is sealed."""
+    sample(client)
+    before = len(sealed(client, fresh))
+    workers = server.workers("job")
+    [os.kill(pid, signal.SIGSTOP) for pid in workers]
+    try:
+        sample(client)
+        row = client.get("/v1/logs").data[0]
+        assert row["hash"] is row["prev_hash"] is None and client.get("/v1/logs/verify").data["checked"] == before
+    finally:
+        [os.kill(pid, signal.SIGCONT) for pid in workers]
+    assert sealed(client, fresh)[0]["hash"] and client.get("/v1/logs/verify").data["checked"] == before + 1
 
 
 @pytest.fixture

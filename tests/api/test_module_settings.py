@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from wharf import PROGRAM
+from wharf import BUILD, PROGRAM
 
 MODULES = "org,locations,stations,carriers,shipments,support"
 
@@ -35,8 +35,18 @@ def test_what_a_manifest_refuses(setting, value, said):
     assert "plugins have problems" in a.stderr
 
 
+def test_an_area_belongs_to_one_plugin(tmp_path):
+    """Two that claim the same scope area are not loaded (spec 01 section 6.3)."""
+    one, other = BUILD / "tests/plugins/filterbench.so", tmp_path / "filterbenck.so"
+    other.write_bytes(one.read_bytes().replace(b'"name": "filterbench"', b'"name": "filterbenck"').replace(b'"name":"filterbench"', b'"name":"filterbenck"'))
+    other.chmod(0o644)
+    assert check(modules=f"org,locations,{one}").returncode == 0
+    a = check(modules=f"org,locations,{one},{other}")
+    assert a.returncode == 1 and f"{one} and {other} both claim the scope area samples; enable one of them" in a.stderr, a.stderr
+
+
 def test_the_start_refuses_them_too(tmp_path):
-    a = check("--data", tmp_path / "data", "--set", "stations.offline_after=never", command="dev")
+    a = check("--data", tmp_path / "data", "--set", "stations.offline_after=never", "--listen", "127.0.0.1:0", command="dev")
     assert a.returncode != 0 and "--set stations.offline_after: stations.offline_after must be a whole number" in a.stdout + a.stderr
 
 

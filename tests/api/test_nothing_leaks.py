@@ -7,7 +7,7 @@ import pytest
 import requests
 from aiosmtpd.controller import Controller
 
-from wharf import BUILD, STATIONS, Server, make_location, station_body
+from wharf import BUILD, ISO, STATIONS, Server, make_location, station_body
 
 TABLES = ("change_log", "request_log", "event", "idempotency", "job", "job_past")
 
@@ -78,6 +78,8 @@ def run(tmp_path_factory):
     requests.get(s.base + link.group(0) + "x", timeout=10)
     secrets |= {"upload signature": re.search("sig=([^&]+)", upload).group(1), "download signature": re.search("sig=([^&]+)", url).group(1),
                 "link token": link.group(1)}
+    for path in ("/livez", "/readyz", "/healthz"):
+        assert requests.get(s.base + path, timeout=10).status_code == 200
     last = c.post("/v1/samples", {"status": "open"}, expect=201).headers["Request-Id"]
     while not s.sql("SELECT 1 FROM wharf.request_log WHERE id = %s", last):
         assert time.monotonic() < end + 20
@@ -107,6 +109,13 @@ def test_access_log(run):
     server, secrets = run
     text = server.access.read_text()
     assert text.count("\n") > 20 and found(text, secrets) == []
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert {tuple(line) for line in lines} == {("time", "request_id", "method", "route", "status", "code", "ms", "bytes", "key", "ip")}
+    assert not {"/livez", "/readyz", "/healthz"} & {line["route"] for line in lines}, "probes are not logged"
+    made = next(line for line in lines if line["status"] == 201)
+    assert ISO.match(made["time"]) and re.fullmatch("req_[0-9A-Za-z]{22}", made["request_id"]) and made["key"].startswith("key_") and made["ip"] == "127.0.0.1"
+    assert made["method"] == "POST" and made["route"].startswith("/v1/") and made["code"] is None and 0 < made["ms"] < 60000 and made["bytes"] > 100
+    assert {line["code"] for line in lines if line["status"] == 401} == {"api_key.invalid"}
 
 
 def test_server_log(run):

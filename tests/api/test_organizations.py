@@ -44,13 +44,19 @@ def test_update(fresh, admin):
                         ({"social_media": {"x": "no url"}}, ["social_media.x"]), ({"profile": {"address": {"country_code": "usa"}}}, ["profile.address.country_code"])):
         admin.refused("POST", "/v1/org", 400, "validation.failed", errors, body=bad)
     assert [e[0] for e in fresh.events(fresh.id)] == ["organization.updated"] * 2
+    assert admin.post("/v1/org", {"name": "n" * 191}, expect=200).data["name"] == "n" * 191
+    admin.refused("POST", "/v1/org", 400, "validation.failed", ["name"], body={"name": "n" * 192})
+    kept = admin.post("/v1/org", {"active": False, "mode": "test", "live_organization_id": "org_x", "requirements": {"x": 1}}, expect=200).data
+    assert kept["active"] is True and kept["mode"] == "live" and kept["live_organization_id"] is None and kept["requirements"] == row["requirements"]
 
 
 @pytest.mark.parametrize("path, good, bad", [
     ("events.expire_after", "days_365", "days_2"), ("inferences.create_tracker_automatically", True, "yes"), ("users.default_role", "admin", "boss"),
     ("audits.approval_threshold", 2.5, -1), ("api.datetime_format", "epoch", "unix"), ("security.max_key_lifetime_days", 90, 0),
     ("security.require_ip_allowlist", True, 1), ("logs.retain_days", 30, 29), ("logs.request_retain_days", 90, 91),
-    ("notifications.administrators", ["a@b.example"], [f"a{i}@b.example" for i in range(21)])])
+    ("notifications.administrators", [f"a{i}@b.example" for i in range(20)], [f"a{i}@b.example" for i in range(21)]),
+    ("notifications.administrators", ["a@b.example"], "a@b.example"), ("audits.approval_threshold", 0.0001, "1"), ("api.datetime_format", "epoch_millis", 5),
+    ("security.max_key_lifetime_days", 1, "90"), ("logs.retain_days", 3650, 3651), ("logs.request_retain_days", 1, 0)])
 def test_settings(admin, path, good, bad):
     area, name = path.split(".")
 
@@ -70,6 +76,7 @@ def test_settings(admin, path, good, bad):
 def test_unknown_settings(admin):
     admin.refused("POST", "/v1/org", 400, "validation.failed", ["settings.zzz"], body={"settings": {"zzz": {}}})
     admin.refused("POST", "/v1/org", 400, "validation.failed", ["settings.api"], body={"settings": {"api": 5}})
+    admin.refused("POST", "/v1/org", 400, "validation.failed", ["settings.notifications.administrators.0"], body={"settings": {"notifications": {"administrators": ["nobody"]}}})
 
 
 def test_datetime_format_is_the_default(fresh, admin):
@@ -139,7 +146,8 @@ def test_end(tenants):
     make_location(test)
     owner = org.client(user=org.user(role="owner"))
     twin = test.get("/v1/org").data["id"]
-    admin.refused("DELETE", f"{ORG}/org", 403, "role_access", [], body={"confirm": "Gone soon"})
+    for other in (admin, *(org.client(user=org.user(role=role)) for role in ("developer", "admin"))):
+        other.refused("DELETE", f"{ORG}/org", 403, "role_access", [], body={"confirm": "Gone soon"})
     for body in ({"confirm": "gone"}, {}, {"confirm": 5}):
         owner.refused("DELETE", f"{ORG}/org", 400, "validation.failed", ["confirm"], body=body)
     other = tenants.organization().id

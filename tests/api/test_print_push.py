@@ -341,3 +341,15 @@ def test_what_is_missing_stops_the_start(world, more, said):
     more = {k: str(world.key) if v == "KEY" else v for k, v in more.items()}
     with pytest.raises(RuntimeError, match=said):
         Server("--modules", "org,locations,stations", *world.settings(**more)).stop()
+
+
+def test_signals_of_a_test_organization_are_delivered(world, org):
+    """spec 01 section 5 'Test mode': to whoever builds a station application; nothing of it is seen by live keys."""
+    class Test:
+        @staticmethod
+        def client():
+            return org.client(test=True)
+    s = Pushed(world, Test, "In test mode")
+    job = s.make()
+    assert len(s.wait(1)) == 1
+    org.client().refused("GET", f"{JOBS}/{job['id']}", 404, "not_found")

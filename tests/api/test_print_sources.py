@@ -114,6 +114,21 @@ def test_ten_thousand_jobs_wait_at_most(world):
     s.update(last, status="canceled")
     s.make()
     s.refuse(409, "print_station.queue_full", [])
+    # There is room for three, and twelve come at once.
+    waiting = world.server.sql("SELECT id FROM stations.print_job WHERE print_station_id = %s AND status = 'queued' AND id <> %s LIMIT 3", s.station["id"], first["id"])
+    for (id,) in waiting:
+        s.client.post(f"{JOBS}/{id}", {"status": "canceled"}, expect=200)
+    statuses, go = [], threading.Barrier(12)
+
+    def come():
+        c = Client(world.server, s.client.key)
+        go.wait()
+        statuses.append(c.post(JOBS, {"location_id": s.location["id"], "data": b64(pdf())}).status)
+
+    threads = [threading.Thread(target=come) for _ in range(12)]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert sorted(statuses) == [201] * 3 + [409] * 9
     other = Shop(world.server.organization(), "Not full")
     other.make()
 

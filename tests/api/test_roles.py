@@ -1,8 +1,10 @@
-"""Roles: spec 01 section 6.3."""
+"""Roles, and what each scope opens: spec 01 section 6.3."""
+import re
+
 import pytest
 
 from test_keys import soon
-from wharf import make_location
+from wharf import ROOT, make_location
 
 ROLES = "/v1/roles"
 BUILT_IN = ["admin", "developer", "owner", "user"]
@@ -29,6 +31,54 @@ def test_built_in_roles(fresh, admin):
     for role in ("owner", "developer"):
         may = fresh.client(user=fresh.user(role=role)).get("/v1/auth").data["scopes"]
         assert set(may.values()) == {2} and "system" not in may
+
+
+def catalogue():
+    """The table of the document: {area: (level of admin, level of user)}."""
+    text = (ROOT / "docs/spec/01-platform.md").read_text().split("### 6.3")[1].split("Roles [P]:")[0]
+    rows, levels = [[c.strip() for c in line.split("|")[1:-1]] for line in text.splitlines() if re.match(r"\| [a-z]", line)], {}
+    for areas, _, admin, user in rows:
+        areas, columns = areas.split(" / "), [[{"w": 2, "r": 1, "–": 0}[x] for x in c.split(" / ")] for c in (admin, user)]
+        for i, area in enumerate(areas):
+            levels[area] = tuple(c[i if len(c) > 1 else 0] for c in columns)
+    return levels
+
+
+def test_the_catalogue(admin):
+    levels = catalogue()
+    assert len(levels) == 33 and levels["logs"] == (1, 1) and levels["support"] == (2, 2) and levels["events"] == (2, 1) and levels["api_keys"] == (0, 0)
+    for column, role in enumerate(("admin", "user")):
+        assert admin.get(f"{ROLES}/{role}").data["scopes"] == {area: v[column] for area, v in levels.items() if v[column]}, role
+    served = {op["x-scope"].split(":")[0] for methods in admin.server.openapi["paths"].values() for op in methods.values() if "x-scope" in op}
+    assert served - {"samples", "crates"} <= set(levels)
+
+
+# What the column 'Covers' says beside the routes of a resource of the area's name.
+COVERS = {
+    "trackers:read": ["POST /v1/utils/providers/detect", "GET /v1/providers"],
+    "contacts:write": ["POST /v1/contacts", "POST /v1/contacts/{id}/merge"], "groups:write": ["POST /v1/groups"],
+    "locations:write": ["POST /v1/locations", "POST /v1/locations/{location}/layouts", "POST /v1/locations/{location}/users", "DELETE /v1/locations/{location}/users/{user}"],
+    "print_stations:write": ["POST /v1/cloud-printing/stations"], "print_jobs:write": ["POST /v1/cloud-printing/jobs", "POST /v1/cloud-printing/stations/{station_id}/claim"],
+    "reason_codes:write": ["POST /v1/reason-codes"], "batches:read": ["GET /v1/batches"], "batches:write": ["POST /v1/batches"], "exports:write": ["POST /v1/exports"],
+    "workflow:write": ["POST /v1/workflows", "POST /v1/workflows/{workflow}/secrets"], "workflow:read": ["GET /v1/workflows/sync", "POST /v1/workflows/{workflow}/run"],
+    "webhooks:write": ["POST /v1/webhooks"], "events:read": ["GET /v1/events", "GET /v1/events/{event}/outgoing-webhooks"], "events:write": ["POST /v1/events/{event}/resend"],
+    "notifications:write": ["POST /v1/events/subscribers"], None: ["GET /v1/events/types", "GET /v1/auth"],
+    "integrations:read": ["GET /v1/outgoing-integrations", "GET /v1/incoming-webhooks"], "integrations:write": ["POST /v1/integrations"],
+    "logs:read": ["GET /v1/logs", "GET /v1/request-logs", "GET /v1/logs/verify"], "support:write": ["POST /v1/support"],
+    "organizations:read": ["GET /v1/org", "GET /v1/modules", "GET /v1/test/outbox"], "organizations:write": ["POST /v1/org"],
+    "users:write": ["POST /v1/users"], "devices:write": ["POST /v1/devices"], "roles:write": ["POST /v1/roles"], "api_keys:write": ["POST /v1/api-keys"],
+    "system:read": ["GET /v1/system/lua-hooks"], "system:write": ["POST /v1/system/lua-hooks/reload"],
+    "containers:write": ["POST /v1/containers"], "shipments:write": ["POST /v1/shipments"], "parcels:write": ["POST /v1/parcels"],
+}
+
+
+@pytest.mark.parametrize("scope", COVERS)
+def test_what_a_scope_covers(fresh, scope):
+    paths, stranger = fresh.server.openapi["paths"], fresh.client("audits:read")
+    for method, path in (route.split() for route in COVERS[scope]):
+        assert paths[path][method.lower()].get("x-scope") == scope
+        if scope:
+            stranger.refused(method, re.sub("{[^}]*}", "x", path), 403, "scope_access", [scope], body={} if method == "POST" else None)
 
 
 def test_custom_role(fresh, admin):
@@ -72,6 +122,8 @@ def test_refused(fresh, admin):
     admin.refused("POST", ROLES, 403, "scope_access", ["system:write"], body={"name": "x", "scopes": {"system": 2}})
     admin.post(ROLES, {"name": "Twice"}, expect=201)
     admin.refused("POST", ROLES, 409, "role.exists", ["name"], body={"name": "twice"})
+    assert admin.post(ROLES, {"name": "r" * 191}, expect=201).data["scopes"] == {}
+    admin.refused("POST", ROLES, 400, "validation.failed", ["name"], body={"name": "r" * 192})
 
 
 def test_in_use(fresh, admin):

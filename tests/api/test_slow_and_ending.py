@@ -13,7 +13,7 @@ import pytest
 import requests
 
 import certificates
-from wharf import PROGRAM, Server, address
+from wharf import KEYS, PROGRAM, Server, address
 
 
 @pytest.fixture(params=["plain", "tls"])
@@ -47,11 +47,17 @@ def rest(s):
     return out
 
 
+def timed_out(answer):
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    body = json.loads(answer.split(b"\r\n\r\n", 1)[1])
+    assert list(body) == KEYS and (body["status"], body["code"], body["errors"], body["data"]) == (408, "request.timeout", [], None)
+
+
 def test_headers_that_never_end(quick):
     s = connect(quick)
     s.sendall(b"GET /v1/locations HTTP/1.1\r\nHost: x\r\nX-Slow: ")
     answer = rest(s)
-    assert answer.startswith(b"HTTP/1.1 408 ") and json.loads(answer.split(b"\r\n\r\n", 1)[1])["code"] == "request.timeout"
+    timed_out(answer)
 
 
 def test_a_client_that_says_nothing(quick):
@@ -67,7 +73,7 @@ def test_body_that_never_ends(quick):
     s = connect(quick)
     s.sendall(f"POST /v1/locations HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: {key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
     answer = rest(s)
-    assert answer.startswith(b"HTTP/1.1 408 ") and json.loads(answer.split(b"\r\n\r\n", 1)[1])["code"] == "request.timeout"
+    timed_out(answer)
     assert requests.get(quick.base + "/livez", timeout=5).text == "ok\n"
 
 

@@ -114,6 +114,14 @@ def test_create_and_read(client, org):
     assert [e[0] for e in org.events(d["id"])] == ["support_request.created"]
 
 
+def test_defaults(client):
+    d = ask(client).data
+    assert (d["category"], d["priority"], d["status"], d["request_id"], d["metadata"]) == ("question", "normal", "open", None, {})
+    assert [client.post("/v1/support/" + d["id"], {"priority": p}, expect=200).data["priority"] for p in ("low", "high", "normal")] == ["low", "high", "normal"]
+    for category in ("question", "bug", "billing", "feature", "other"):
+        assert ask(client, category=category).data["category"] == category
+
+
 def test_limits(client):
     for body, path in (({"subject": "x" * 192}, "subject"), ({"message": "x" * 16001}, "message"), ({"email": "nobody"}, "email"), ({"category": "x"}, "category"),
                        ({"priority": "urgent"}, "priority"), ({"request_id": "x"}, "request_id"), ({"subject": None}, "subject"),
@@ -189,7 +197,7 @@ def test_twenty_a_minute():
         for _ in range(20):
             ask(c)
         a = ask(c, expect=429)
-        assert a.code == "rate_limited" and int(a.headers["Retry-After"]) >= 1
+        assert a.code == "rate_limited" and a.errors == ["endpoint"] and int(a.headers["Retry-After"]) >= 1
         c.get("/v1/support")
     finally:
         s.stop()

@@ -31,10 +31,31 @@ def test_create(fresh, admin):
     assert list(row) == FIELDS
     assert row["id"].startswith("user_") and row["role"] == row["role_id"] == "user" and row["status"] == "active"
     assert row["allow_all_locations"] is True and row["locations"] == [] and row["requirements"] == {"email_verified": False}
+    assert row["notification_events"] == [] and row["onboarded_apps"] == [] and row["phone"] is row["profile_id"] is row["signed_in_at"] is None
     assert row["show_dock"] is True and row["dark_mode"] is row["developer_mode"] is False and row["fcm_tokens"] == []
     assert "items:write" in row["scopes"] and "locations:read" in row["scopes"] and row["scopes"] == sorted(row["scopes"])
     assert admin.get(f"{USERS}/{row['id']}").data == row
     assert [e[0] for e in fresh.events(row["id"])] == ["user.created"]
+
+
+def test_limits_of_fields(admin):
+    """The largest that is taken, and the first that is not."""
+    name, email = "n" * 191, "e" * 64 + "@" + ("x" * 59 + ".") * 3 + "y" * 9
+    assert len(email) == 254 and user(admin, email=email, name=name)["email"] == email
+    for bad, path in (({"name": name + "n"}, "name"), ({"email": email + "z"}, "email"), ({"role": None}, "role"), ({"status": "away"}, "status"),
+                      ({"allow_all_locations": "yes"}, "allow_all_locations"), ({"notification_events": "all"}, "notification_events")):
+        admin.refused("POST", USERS, 400, "validation.failed", [path], body={"name": "x", "email": "x@y.example", **bad})
+    for less in ({"name": "x"}, {"email": "x@y.example"}):
+        admin.refused("POST", USERS, 400, "validation.failed", body=less)
+    assert len(user(admin, "many", fcm_tokens=[str(i) for i in range(20)])["fcm_tokens"]) == 20
+
+
+def test_preferences_are_stored(admin):
+    sent = {"developer_mode": True, "dark_mode": True, "show_dock": False, "onboarded_apps": ["scan"], "notification_events": ["location.created"], "profile_id": "p7"}
+    row = user(admin, "pat", **sent)
+    assert {k: row[k] for k in sent} == sent
+    got = admin.post(f"{USERS}/{row['id']}", {"scopes": ["items:write"], "requirements": {"email_verified": True}, "signed_in_at": 0}, expect=200).data
+    assert got == row, "these are read-only"
 
 
 def test_email(admin):
@@ -157,7 +178,9 @@ def test_list(admin):
         user(admin, n, role="admin" if n == "bob" else "user", status="disabled" if n == "cid" else "active")
     assert [r["name"] for r in admin.get(USERS).data] == ["ann", "bob", "cid"]
     for q, names in (("role=admin", ["bob"]), ("status=disabled", ["cid"]), ("email=ANN@example.com", ["ann"]), ("name=bob", ["bob"]),
-                     ("search=cid", ["cid"]), ("order_by=email&direction=desc", ["cid", "bob", "ann"]), ("created_at=gt:1700000000&search=ann", ["ann"])):
+                     ("search=cid", ["cid"]), ("updated_at=gt:1700000000&role=admin", ["bob"]), ("updated_at=lt:1700000000", []),
+                     ("order_by=name&direction=desc", ["cid", "bob", "ann"]), ("order_by=created_at&direction=asc", ["cid", "ann", "bob"]),
+                     ("order_by=updated_at&direction=asc", ["cid", "ann", "bob"]), ("order_by=email&direction=desc", ["cid", "bob", "ann"]), ("created_at=gt:1700000000&search=ann", ["ann"])):
         assert [r["name"] for r in admin.get(f"{USERS}?{q}").data] == names, q
 
 

@@ -288,3 +288,37 @@ return err and err.code or d.id""", events=["location.updated"], scopes=["locati
     assert [r["status"] for r in done] == ["succeeded"] * 12
     copies = [r["name"] for r in mine.get("/v1/locations?search=Copy of&limit=100").data]
     assert sorted(copies) == sorted(f"Copy of N{i}" for i in range(12))
+
+
+def test_lists_by_events(mine):
+    wide, narrow = flow(mine, "return 1", "wide", events=["location.*", "workflow.created"]), flow(mine, "return 1", "narrow", events=["location.created"])
+    assert mine.get(f"{FLOWS}?event=location.created").ids == [narrow] and mine.get(f"{FLOWS}?event=location.*").ids == [wide]
+    assert mine.get(f"{FLOWS}?event=workflow.created").ids == [wide]
+
+
+def test_what_is_kept_of_runs(fresh, mine):
+    """Thirty days, and no more than 10,000 of a workflow; what is not over stays."""
+    sql = fresh.server.sql
+    old, many = flow(mine, "return 1", "old"), flow(mine, "return 1", "many")
+
+    def add(workflow, n, status, days):
+        sql("INSERT INTO workflows.run (organization_id, id, workflow_id, trigger, trigger_type, status, key, attempt, depth, seed, input_truncated, output_truncated, logs,"
+            " created_at, updated_at, due_at) SELECT %s, 'wkf_run_' || %s || i, %s, '{}', 'event', %s, 'k', 1, 0, '1', false, false, '[]', wharf.now() - %s * interval '1 day' -"
+            " i * interval '1 millisecond', wharf.now(), 'infinity' FROM generate_series(1, %s) i", fresh.id, f"{status}{days}", workflow, status, days, n)
+    add(old, 2, "succeeded", 29)
+    add(old, 3, "failed", 31)
+    add(old, 1, "waiting", 32)
+    add(many, 10007, "succeeded", 1)
+    while sql("SELECT workflows.expire(1000)") != [(0,)]:
+        pass
+    kept = dict(sql("SELECT workflow_id || ' ' || status, count(*) FROM workflows.run WHERE organization_id = %s GROUP BY 1", fresh.id))
+    assert kept == {f"{old} succeeded": 2, f"{old} waiting": 1, f"{many} succeeded": 10000}
+
+
+def test_how_long_runs_took(mine):
+    id = flow(mine, "if ev.data.name == 'Slow' then wharf.sleep(300) end return 1", "timed")
+    for name in ("Fast", "Slow"):
+        make_location(mine, name)
+    slow = max(over(mine, id, 2), key=lambda r: r["duration_ms"])
+    assert [r["id"] for r in runs(mine, id, "&duration_ms[gte]=300")] == [slow["id"]]
+    assert [r["id"] for r in mine.get(f"{FLOWS}/{id}/runs?order_by=duration_ms&direction=desc").data][0] == slow["id"]

@@ -1,4 +1,6 @@
 """Triggers of type hook (spec 08 section 3): before a change is written, and after it."""
+import time
+
 import pytest
 
 from test_workflow_events import over, runs
@@ -105,7 +107,7 @@ def test_one_that_fails(fresh, body, code, word):
     assert mine.get("/v1/locations").data[0]["name"] == "Fine" and len(mine.get("/v1/locations").data) == 1
     mine.post(f"{FLOWS}/{id}", {"on_error": "ignore"}, expect=200)
     mine.post(f"{FLOWS}/{id}/publish", {}, expect=200)
-    make_location(client, "x")  # the next write has the next version
+    make_location(anew(mine), "x")  # the next write has the next version
     assert [r["status"] for r in runs(mine, id)] == ["failed"] * 2
 
 
@@ -138,6 +140,30 @@ def test_where_it_runs(fresh, mine):
         row = anew(mine).post(f"/v1/locations/{here}", {"name": f"Again {change}", "metadata": {"seen": None}}, expect=200).data
         assert row["metadata"] == ({"seen": "yes"} if change and change["enabled"] else {}), change
     assert fresh.server.sql("SELECT count(*) FROM wharf.hook WHERE organization_id = %s", fresh.id) == [(0,)]
+
+
+def test_what_is_kept_of_them_is_renewed(mine):
+    """Processes keep an organization's hooks; nobody who comes after a change meets those of before it."""
+    here, there = make_location(mine, "Here")["id"], make_location(mine, "There")["id"]
+    other = anew(mine)
+    id = hook(other, "change.input.metadata = {by = ctx.workflow.name, secret = wharf.secret('KEY') and 'known'}", {**BEFORE, "action": "update"}, allowed_locations=[here])
+
+    def seen(client, where):
+        return client.post(f"/v1/locations/{where}", {"metadata": {"by": None, "secret": None}}, check=False)
+    r = seen(anew(mine), here)
+    assert r.status == 400 and r.code == "workflow.hook_failed"  # it has no such secret
+    mine.post(f"{FLOWS}/{id}/secrets", {"key": "KEY", "value": "a secret value"}, expect=201)
+    assert seen(anew(mine), here).data["metadata"] == {"by": "Hook", "secret": "known"}
+    mine.post(f"{FLOWS}/{id}", {"name": "Renamed", "allowed_locations": [there]}, expect=200)
+    client = anew(mine)
+    assert [seen(client, where).data["metadata"] for where in (here, there)] == [{}, {"by": "Renamed", "secret": "known"}]
+    key = next(k for k in mine.get("/v1/api-keys?limit=100&order_by=created_at&direction=asc").data if k["name"] == "anew")
+    mine.delete(f"/v1/api-keys/{key['id']}")  # the publisher's
+    end = time.monotonic() + 10
+    while seen(client, there).status == 200 and time.monotonic() < end:
+        pass
+    assert seen(client, there).code == "workflow.hook_failed"
+    assert "publish it again" in runs_error(mine, id)
 
 
 def test_a_publisher_who_is_gone(mine):

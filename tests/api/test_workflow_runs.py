@@ -63,8 +63,7 @@ def test_how_runs_end(client, org, run):
             ("wharf.reject('no_stock', 'nothing left', 'quantity')", 400, "workflow.rejected", "quantity"),
             ("wharf.fail('later')", 400, "workflow.failed", "main.lua:2: later"),
             ("return ('x'):rep(1100000)", 400, "workflow.failed", "the result is larger than 1048576 bytes"),
-            ("return print", 400, "workflow.failed", "a function can't be written as JSON"),
-            ("wharf.emit('custom.done')", 400, "workflow.failed", "not available on this server yet")):
+            ("return print", 400, "workflow.failed", "a function can't be written as JSON")):
         r = run(body, expect=status)
         assert r.code == code and any(error in e for e in r.errors), (body, r.code, r.errors)
         kept = client.get(f"{FLOWS}/{r.message.split()[-1].rstrip(')')}/runs").data[0]
@@ -236,3 +235,37 @@ def test_endless_runs_leave_room_for_others(client, location):
         codes = [r.result().code for r in runs]
     assert set(codes) == {"overloaded", "workflow.budget_time"}, codes
     client.delete(f"{FLOWS}/{flow}", expect=200)
+
+
+def test_versions_that_are_kept(server):
+    """The last hundred: what is older can not be published again."""
+    client = server.organization().client()
+    id = client.post(FLOWS, {"name": "Often", "source": "return {}"}, expect=201).data["id"]
+    for _ in range(2):
+        client.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    server.sql("UPDATE workflows.version SET number = 100 WHERE workflow_id = %s AND number = 2", id)
+    server.sql("UPDATE workflows.workflow SET published_version = 100 WHERE id = %s", id)
+    client.get(f"{FLOWS}/{id}/versions/1")
+    client.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    assert [v["version"] for v in client.get(f"{FLOWS}/{id}/versions").data] == [101, 100]
+    client.refused("GET", f"{FLOWS}/{id}/versions/1", 404, "not_found")
+    client.refused("POST", f"{FLOWS}/{id}/publish", 404, "not_found", body={"version": 1})
+
+
+def test_how_much_a_store_holds(server):
+    """10 MiB in all; what is replaced counts once, and what is deleted makes room."""
+    client = server.organization().client()
+    row = client.post(FLOWS, {"name": "Store", "triggers": [{"type": "manual"}], "source": """return {on_run = function(input)
+  local value = ("x"):rep(65000)
+  for i = input.from, input.to do wharf.kv.set("k" .. i, value) end
+  if input.drop then wharf.kv.delete(input.drop) end
+  return true
+end}"""}, expect=201).data["id"]
+    client.post(f"{FLOWS}/{row}/publish", {}, expect=200)
+    for first in range(1, 161, 40):
+        asked(client, row, {"input": {"from": first, "to": first + 39}})
+    asked(client, row, {"input": {"from": 1, "to": 1}})
+    full = asked(client, row, {"input": {"from": 161, "to": 170}}, expect=400)
+    assert "10 MiB" in full.message, full
+    asked(client, row, {"input": {"from": 1, "to": 0, "drop": "k1"}})
+    asked(client, row, {"input": {"from": 2, "to": 2}})

@@ -31,7 +31,7 @@ def test_set_replace_remove(client, org, path):
     made = client.post(path + "/secrets", {"key": "ERP_TOKEN", "value": VALUE}, expect=201).data
     assert made["key"] == "ERP_TOKEN" and made["updated_at"] and "value" not in made
     client.post(path + "/secrets", {"key": "ERP_TOKEN", "value": "another value"}, expect=200)
-    client.post(path + "/secrets", {"key": "B", "value": "b"}, expect=201)
+    other = client.post(path + "/secrets", {"key": "B", "value": "b"}, expect=201).data
     assert sorted(s["key"] for s in client.get(path + "/secrets").data) == ["B", "ERP_TOKEN"]
     stored = org.server.sql("SELECT value FROM workflows.secret WHERE organization_id = %s", org.id)
     assert len(stored) == 2 and all(v.startswith("s1.") for v, in stored)
@@ -39,14 +39,14 @@ def test_set_replace_remove(client, org, path):
                        ({"key": "ERP_TOKEN", "value": ""}, "workflow.secret_value"), ({"key": "ERP_TOKEN", "value": None}, "workflow.secret_value"),
                        ({"key": "ERP_TOKEN", "value": "x" * 8193}, "validation.failed")):
         client.refused("POST", path + "/secrets", 400, code, body=body)
-    assert client.delete(path + "/secrets/B").data == {"key": "B", "deleted": True}
-    client.refused("DELETE", path + "/secrets/B", 404, "not_found")
+    assert client.delete(path + "/secrets/B").data == {"id": other["id"], "object": "workflow_secret", "deleted": True}
+    client.refused("DELETE", path + "/secrets/B", 404, "not_found", ["B"])
     reader = org.client("workflow:read")
     reader.refused("POST", path + "/secrets", 403, "scope_access", body={"key": "A", "value": "x"})
     assert "value" not in reader.get(path + "/secrets").data[0]
     for i in range(49):
         client.post(path + "/secrets", {"key": f"S{i}", "value": "x"}, expect=201)
-    client.refused("POST", path + "/secrets", 400, "workflow.limit", body={"key": "TOO_MANY", "value": "x"})
+    client.refused("POST", path + "/secrets", 400, "workflow.limit", ["key"], body={"key": "TOO_MANY", "value": "x"})
     client.delete(path)
     assert org.server.sql("SELECT 1 FROM workflows.secret WHERE organization_id = %s", org.id) == []
 

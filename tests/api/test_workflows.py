@@ -174,6 +174,19 @@ def test_locations(fresh):
     client.refused("POST", f"{FLOWS}/{mine}/run", 403, "location_access", body={"location_id": there})
 
 
+def test_long_values_are_cut_in_the_change_log(fresh):
+    """After 16,000 characters, whatever bytes they have (spec 01 section 13)."""
+    client = fresh.client()
+    id = flow(client)["id"]
+    for n in (16000, 16001):
+        client.post(f"{FLOWS}/{id}", {"settings": {"text": "\u20ac" * n, "more": n}}, expect=200)
+    first, second = (changes for changes, in fresh.server.sql("SELECT changes FROM wharf.change_log WHERE resource_id = %s AND action = 'updated' ORDER BY created_at, id", id))
+    whole, cut = (next(c for c in changes if c["field"] == "settings.text") for changes in (first, second))
+    assert whole == {"field": "settings.text", "old": None, "new": "\u20ac" * 16000}
+    assert cut == {"field": "settings.text", "old": "\u20ac" * 16000, "new": "\u20ac" * 16000, "truncated": True}
+    assert {"field": "settings.more", "old": 16000, "new": 16001} in second
+
+
 def test_answers_of_over_a_mebibyte(fresh):
     """They have no ETag; an Idempotency-Key keeps the row's id and reads it again (spec 01 section 8)."""
     mine, long = fresh.client(), "\n" * 262_130
@@ -185,3 +198,28 @@ def test_answers_of_over_a_mebibyte(fresh):
     assert "ETag" not in mine.get(where).headers and "ETag" in mine.get("/v1/workflows").headers
     again = mine.post("/v1/workflows", body, headers=key, expect=201)
     assert again.headers["Idempotent-Replayed"] == "true" and again.data == first.data
+
+
+def test_lists_are_narrowed(server):
+    """By kinds of triggers; source only where it is asked for, by who may write."""
+    mine = server.organization()
+    client = mine.client()
+
+    def make(name, *triggers):
+        return client.post("/v1/workflows", {"name": name, "source": "return {}", "files": {"a": "return 1"}, "triggers": list(triggers)}, expect=201).data["id"]
+    by_hand, daily, both = make("hand", {"type": "manual"}), make("daily", {"type": "schedule", "cron": "@daily"}), make("both", {"type": "manual"}, {"type": "http", "path": "x"})
+    assert sorted(client.get("/v1/workflows?trigger_type=manual").ids) == sorted([by_hand, both])
+    assert client.get("/v1/workflows?trigger_type=http").ids == [both] and client.get("/v1/workflows?trigger_type=schedule").ids == [daily]
+    assert client.get("/v1/workflows?trigger_type=hook").ids == []
+    plain, full = client.get("/v1/workflows").data, client.get("/v1/workflows?include_source=true").data
+    assert all("source" not in w and "files" not in w for w in plain) and all((w["source"], w["files"]) == ("return {}", {"a": "return 1"}) for w in full)
+    assert all("source" not in w for w in mine.client(scopes="workflow:read").get("/v1/workflows?include_source=true").data)
+
+
+def test_how_many_there_may_be(server):
+    """200 in an organization; what was deleted makes room."""
+    client = server.organization().client()
+    ids = [client.post("/v1/workflows", {"name": f"Flow {i}", "source": "return {}"}, expect=201).data["id"] for i in range(200)]
+    client.refused("POST", "/v1/workflows", 400, "workflow.limit", body={"name": "One more", "source": "return {}"})
+    client.delete(f"/v1/workflows/{ids[0]}")
+    client.post("/v1/workflows", {"name": "One more", "source": "return {}"}, expect=201)

@@ -100,7 +100,7 @@ class Server:
         self.base, self.admin, self.demo_key = told["base_url"], told["admin_url"], told["api_key"]
         self.http = requests.Session()
         self.sessions = weakref.WeakSet([self.http])
-        self.openapi = self.http.get(self.base + "/v1/openapi.json", timeout=10).json()
+        self.openapi = self.http.get(self.base + "/v1/openapi.json", headers={"SVC-API-KEY": self.demo_key}, timeout=10).json()
         self.paths = [(re.compile("^" + re.sub(r"\\\{[^}]*\\\}", "[^/]+", re.escape(p)) + "$"), p) for p in
                       sorted(self.openapi["paths"], key=lambda p: p.count("{"))]
         self.resolver = jsonschema.RefResolver("", self.openapi)
@@ -397,6 +397,8 @@ class Client:
         if template and method.lower() in self.server.openapi["paths"][template] and \
                 not r.headers["SVC-Datetime-Format"].startswith("epoch") and "fields=" not in path:
             assert validator, f"OpenAPI has no answer {r.status_code} for {method} {template}"
+            told = self.server.openapi["x-errors"] + self.server.openapi["paths"][template][method.lower()]["x-errors"]
+            assert body["code"] is None or body["code"] in told, f"OpenAPI has no {body['code']} for {method} {template}"
             errors = sorted(validator.iter_errors(body), key=str)
             assert not errors, f"{method} {path}: {errors[0].message} at {list(errors[0].absolute_path)}"
         return Answer(r, body)

@@ -3,6 +3,7 @@
 
   tests/bench/lua.py [--seconds N] [--hooks]     BUILD names the build folder
 
+0. a run in a cell that waits, without HTTP and database (build/tests/bench/lua_cell).
 1. a run alone: POST /v1/workflows/:id/run of a trivial workflow and of one that reads a location, one after the other; the time inside of the cell.
 2. at once: the same from 1, 2, 4 and 8 callers; how many found no process within 50 ms.
 3. beside hostile runs: reads of a location while 8 callers start runs that never end by themselves.
@@ -17,6 +18,7 @@ import pathlib
 import re
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -24,7 +26,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "api"))
-from wharf import Client, Server, make_location  # noqa: E402
+from jobs import cpu_seconds  # noqa: E402
+from wharf import BUILD, Client, Server, make_location  # noqa: E402
 
 FLOWS = "/v1/workflows"
 
@@ -105,23 +108,41 @@ def tenants_hooks(seconds):
         flow = client.post(FLOWS, {"name": "Rule", "triggers": [{"type": "hook", "resource": "contact", "action": "update", "phase": "before"}], "source": """return {before = function(change)
   if change.input.name == "" or change.new.name == "nobody" or change.old.version == 0 then wharf.reject("no", "No") end end}"""}, expect=201).data["id"]
         client.post(f"{FLOWS}/{flow}/publish", {}, expect=200)
-        times, n, refused = {False: [], True: []}, 0, 0
+        times, cpu, n, refused = {False: [], True: []}, {False: 0, True: 0}, 0, 0
         for _ in range(max(2, int(seconds))):
             for on in times:
                 client.post(f"{FLOWS}/{flow}", {"enabled": on}, expect=200)
                 caller = org.client()
                 for i in range(420):
                     n += 1
+                    if i == 20:
+                        before = cpu_seconds(server.process.pid)
                     t = time.monotonic()
                     r = caller.request("POST", f"/v1/contacts/{id}", {"name": f"N{n}"}, check=False)
                     refused += r.status != 200
                     if i >= 20 and r.status == 200:
                         times[on].append(time.monotonic() - t)
+                cpu[on] += cpu_seconds(server.process.pid) - before
         for on, v in times.items():
-            print(f"update of a contact, {'a before hook of a workflow' if on else 'none'}: {len(v)} writes, {quantiles(v)}")
-        print(f"added: p50 {(statistics.median(times[True]) - statistics.median(times[False])) * 1e6:.0f} us; refused {refused}")
+            print(f"update of a contact, {'a before hook of a workflow' if on else 'none'}: {len(v)} writes, {quantiles(v)}, {cpu[on] / len(v) * 1e6:.0f} us of CPU, database included")
+        p50, p99 = (sorted(times[True])[int(len(times[True]) * q)] - sorted(times[False])[int(len(times[False]) * q)] for q in (0.5, 0.99))
+        print(f"added: p50 {p50 * 1e6:.0f} us, p99 {p99 * 1e6:.0f} us, {(cpu[True] / len(times[True]) - cpu[False] / len(times[False])) * 1e6:.0f} us of CPU; refused {refused}")
     finally:
         server.end()
+
+
+# One of each kind that no count of instructions ends, or not before its time.
+HOSTILE = """local kinds = {
+  function() return ('a'):rep(40000):find(('.-'):rep(8) .. 'b') end,
+  function() return string.rep('', 1 << 62) end,
+  function() table.sort(setmetatable({}, {__len = function() return 1 << 30 end, __index = rawlen, __newindex = rawequal})) end,
+  function() table.move(setmetatable({}, {__index = rawlen}), 1, 1 << 60, 1, setmetatable({}, {__newindex = rawequal})) end,
+  function() while true do xpcall(error, function() while true do end end) end end,
+  function() while true do coroutine.wrap(function() coroutine.yield() end)() end end,
+  function() local c <close> = setmetatable({}, {__close = function() while true do end end}) while true do end end,
+  function() local t = {} while true do t[#t + 1] = ('x'):rep(1e5) .. #t end end,
+}
+return kinds[ctx.run.seed % #kinds + 1]()"""
 
 
 def listen(client, name, body):
@@ -157,13 +178,13 @@ def event_runs(server, n):
     wait(server, "SELECT count(*) = 1 FROM workflows.run WHERE workflow_id = %s AND status = 'succeeded'", id)
     copies(server, id, n)
     client.post(f"/v1/locations/{place}", {"name": "Two"}, expect=200)
-    began = time.monotonic()
+    began, before = time.monotonic(), cpu_seconds(server.process.pid)
     # by the indexes of the queue: the question must not cost what is measured
     wait(server, "SET enable_seqscan = off; SELECT NOT EXISTS (SELECT FROM workflows.run WHERE organization_id = %s AND workflow_id = %s AND status IN ('queued', 'waiting'))"
                  " AND NOT EXISTS (SELECT FROM workflows.run WHERE organization_id = %s AND workflow_id = %s AND status = 'running')", org.id, id, org.id, id)
-    took = time.monotonic() - began
+    took, cpu = time.monotonic() - began, cpu_seconds(server.process.pid) - before
     by, = server.sql("SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY duration_ms), count(*) FROM workflows.run WHERE workflow_id = %s", id)
-    print(f"event runs, trivial: {n / took:.0f} recorded runs/s ({n} in {took:.1f} s), p50 of a run {by[0]} ms")
+    print(f"event runs, trivial: {n / took:.0f} recorded runs/s ({n} in {took:.1f} s), p50 of a run {by[0]} ms, {cpu / n * 1e6:.0f} us of CPU each, database included")
 
 
 def fairness(server, n):
@@ -174,7 +195,7 @@ def fairness(server, n):
         began = time.monotonic()
         good.get(f"/v1/locations/{places[1]}")
         idle.append(time.monotonic() - began)
-    hostile = listen(bad, "hostile", "return ('a'):rep(40000):find(('.-'):rep(8) .. 'b')")
+    hostile = listen(bad, "hostile", HOSTILE)
     kind = listen(good, "kind", "return 1")
     for i in range(n):
         bad.post(f"/v1/locations/{places[0]}", {"name": f"H {i}"}, expect=200)
@@ -198,13 +219,15 @@ def main():
     parser.add_argument("--hooks", action="store_true")
     args = parser.parse_args()
     seconds = args.seconds
+    subprocess.run([BUILD / "tests" / "bench" / "lua_cell"], env={**os.environ, "BUILD": str(BUILD)}, check=True)
     operators_hooks(seconds)
     tenants_hooks(seconds)
     if args.hooks:
         return
     server = Server("--modules", "org,locations,events,webhooks,workflows")
     try:
-        event_runs(server, 5000)
+        for _ in range(3):
+            event_runs(server, 5000)
         fairness(server, 1000)
         org = server.organization()
         key = org.key()

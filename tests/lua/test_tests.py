@@ -323,11 +323,14 @@ end)
 
 def test_hooks_of_a_folder(tmp_path):
     write(tmp_path, {"10-a.lua": "wharf.hook.before('location', 'create', function(c) c.input.n = c.input.n .. 'a' end)\n"
-                                 "wharf.hook.on_event('parcel.*', function(e) print(e.type) end)\nG = 1\nwharf.hook.schedule('@daily', function(t) print(t.at) end)",
+                                 "wharf.hook.on_event('parcel.*', function(e) print(e.type) end)\n"
+                                 "wharf.hook.on_event('parcel.*', function(e) print('heavy') end, {filter = {{path = 'data.weight', op = 'gt', value = 5}}})\nG = 1\nwharf.hook.schedule('@daily', function(t) print(t.at) end)",
                      "20-b.lua": "wharf.hook.before('location', 'create', function(c) c.input.n = c.input.n .. 'b' end, {priority = -1})\n"
                                  "wharf.hook.after('location', 'create', function() H = 1 end)",
                      "10-a_test.lua": "test.case('alone', function() test.eq(test.run('before', test.change{resource = 'location', input = {n = ''}}).input.n, 'a')\n"
                                       "test.eq(test.run('on_event', test.event('parcel.created')).logs[1].message, 'parcel.created')\n"
+                                      "test.eq(#test.run('on_event', test.event('parcel.created', {weight = 1})).logs, 1)\n"
+                                      "test.eq(test.run('on_event', test.event('parcel.created', {weight = 9})).logs[2].message, 'heavy')\n"
                                       "test.eq(test.run('on_schedule', {at = 'now'}).logs[1].message, 'now')\n"
                                       "test.match(test.run('on_event', test.event('shipment.created')).error.message, 'no hook') end)",
                      "all_test.lua": "test.case('in order', function() test.eq(test.run('before', test.change{resource = 'location', input = {n = ''}}).input.n, 'ba') end)\n"

@@ -306,6 +306,7 @@ def test_commands_without_a_server(folder):
     assert wharf("nonsense").returncode == 2
     assert "no option --nonsense" in wharf("ps", "--nonsense").stderr
     assert wharf("help").returncode == 0 and "net.allow" in wharf("help", "settings").stdout
+    assert re.search(r"admin\.listen.*127\.0\.0\.1:9090", wharf("help", "settings").stdout)  # metrics are for the machine alone unless somebody says else
 
 
 def test_control_socket_takes_no_nonsense(server):

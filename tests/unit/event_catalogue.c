@@ -86,6 +86,11 @@ static void found(void **state)
     buf_done(&f->problems);
 }
 
+static bool takes(const struct event_type *t, const char *pattern)
+{
+    return event_matches(t, str_z(t->type), str_z(pattern));
+}
+
 static void patterns(void **state)
 {
     struct fixture *f = link_events(*state, "doors", true, good);
@@ -93,18 +98,57 @@ static void patterns(void **state)
     const struct event_type *alarm = event_type_find(&f->engine, WHARF_S("doors.alarm"));
     const struct event_type *deep = event_type_find(&f->engine, WHARF_S("doors.a.status_changed"));
 
-    assert_true(event_matches(opened, WHARF_S("*")) && event_matches(opened, WHARF_S("doors.*")));
-    assert_true(event_matches(opened, WHARF_S("doors.opened")) && !event_matches(opened, WHARF_S("doors.open")));
-    assert_true(!event_matches(opened, WHARF_S("door.*")) && !event_matches(opened, WHARF_S("doors.opened.*")));
-    assert_true(event_matches(deep, WHARF_S("doors.*")) && event_matches(deep, WHARF_S("doors.a.*")));
+    assert_true(takes(opened, "*") && takes(opened, "doors.*"));
+    assert_true(takes(opened, "doors.opened") && !takes(opened, "doors.open"));
+    assert_true(!takes(opened, "door.*") && !takes(opened, "doors.opened.*"));
+    assert_true(takes(deep, "doors.*") && takes(deep, "doors.a.*"));
     /* a system type must be named */
-    assert_true(!event_matches(alarm, WHARF_S("*")) && !event_matches(alarm, WHARF_S("doors.*")));
-    assert_true(event_matches(alarm, WHARF_S("doors.alarm")));
+    assert_true(!takes(alarm, "*") && !takes(alarm, "doors.*"));
+    assert_true(takes(alarm, "doors.alarm"));
     assert_true(event_pattern_known(&f->engine, WHARF_S("*")) && event_pattern_known(&f->engine, WHARF_S("doors.*")));
     assert_true(event_pattern_known(&f->engine, WHARF_S("doors.alarm")));
     assert_true(!event_pattern_known(&f->engine, WHARF_S("")) && !event_pattern_known(&f->engine, WHARF_S("door.*")));
     assert_true(!event_pattern_known(&f->engine, WHARF_S("doors")) &&
                 !event_pattern_known(&f->engine, WHARF_S("doors.unheard")));
+    buf_done(&f->problems);
+}
+
+/* Types of workflows are declared by nobody. */
+static void custom(void **state)
+{
+    static const char *const none[] = {
+        "custom", "custom.", "custom..a", "custom.A", "custom.a.", "customs.a", "custom.a b", "custom.a*"};
+    struct fixture *f = link_events(*state, "doors", true, good);
+    const struct event_type *t = event_type_find(&f->engine, WHARF_S("custom.order.packed"));
+    const struct wharf_json *s;
+    struct json_error e;
+    char longest[EVENT_CUSTOM_MAX + 2] = "custom.";
+
+    assert_true(t && !t->system && !t->supersedable);
+    assert_true(event_matches(t, WHARF_S("custom.order.packed"), WHARF_S("*")));
+    assert_true(event_matches(t, WHARF_S("custom.order.packed"), WHARF_S("custom.*")));
+    assert_true(event_matches(t, WHARF_S("custom.order.packed"), WHARF_S("custom.order.*")));
+    assert_true(event_matches(t, WHARF_S("custom.order.packed"), WHARF_S("custom.order.packed")));
+    assert_false(event_matches(t, WHARF_S("custom.order.packed"), WHARF_S("custom.order")));
+    assert_false(event_matches(t, WHARF_S("custom.order.packed"), WHARF_S("custom.orders.*")));
+    assert_false(event_matches(t, WHARF_S("custom.order.packed"), WHARF_S("custom.order.packed.*")));
+    assert_true(
+        event_pattern_known(&f->engine, WHARF_S("custom.*")) && event_pattern_known(&f->engine, WHARF_S("custom.a.*")));
+    assert_true(event_pattern_known(&f->engine, WHARF_S("custom.a")));
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+        assert_null(event_type_find(&f->engine, str_z(none[i])));
+        assert_false(event_pattern_known(&f->engine, str_z(none[i])));
+    }
+    memset(longest + 7, 'a', EVENT_CUSTOM_MAX - 7);
+    assert_true(event_type_custom(str_z(longest)));
+    longest[EVENT_CUSTOM_MAX] = 'a';
+    assert_false(event_type_custom(str_z(longest)));
+    s = json_parse(*state, event_schema(*state, t), &e);
+    assert_true(json_bool_or(s, "additionalProperties", false));
+    assert_int_equal(json_get(s, "required")->count, 0);
+    buf_done(&f->problems);
+    f = link_events(*state, "custom", true, "{\"custom.a\": {\"description\": \"x\"}}");
+    assert_non_null(strstr(f->problems.p, "is for workflows"));
     buf_done(&f->problems);
 }
 
@@ -129,6 +173,7 @@ int main(void)
         UNIT(refused),
         UNIT(found),
         UNIT(patterns),
+        UNIT(custom),
         UNIT(schema),
     };
 

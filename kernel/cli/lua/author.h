@@ -90,6 +90,9 @@ struct lua_server {
 };
 /* False after a message. */
 bool server_find(struct lua_server *s);
+/* The answer's data, an object; NULL after telling what the server said. */
+const struct wharf_json *server_ask(
+    struct arena *a, const struct lua_server *s, const char *method, const char *path, wharf_str body);
 int lua_pull_command(struct cli *c, struct lua_server *s);
 int lua_push_command(struct cli *c, struct lua_server *s, bool force);
 int lua_publish_command(struct cli *c, struct lua_server *s, const char *note);
@@ -99,6 +102,11 @@ struct lua_run_options {
     bool live;
 };
 int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_server *s);
+
+struct lua_replay_options {
+    const char *dir, *secrets; /* the code, instead of the recorded one; a file of the secrets' values; or NULL */
+};
+int lua_replay_command(struct cli *c, const struct lua_replay_options *o, struct lua_server *s);
 
 /* A value as people read it: two spaces for each level, members as they come. */
 wharf_str json_pretty(struct arena *a, const struct wharf_json *v);

@@ -21,12 +21,13 @@ int command_lua(int argc, char **argv)
     bool force = false;
     struct lua_test_options t = {.update = false};
     struct lua_run_options r = {.live = false};
+    struct lua_replay_options p = {.dir = NULL};
     struct lua_server server = {.url = NULL};
     const struct cli_option opts[] = {{"--filter", &t.filter, NULL}, {"--seed", &t.seed, NULL},
         {"--format", &t.format, NULL}, {"--coverage", &t.coverage, NULL}, {"--jobs", &t.jobs, NULL},
         {"--update", NULL, &t.update}, {"--trigger", &r.trigger, NULL}, {"--input", &r.input, NULL},
         {"--stubs", &r.stubs, NULL}, {"--live", NULL, &r.live}, {"--server", &server.url, NULL},
-        {"--note", &note, NULL}, {"--force", NULL, &force}};
+        {"--note", &note, NULL}, {"--force", NULL, &force}, {"--dir", &p.dir, NULL}, {"--secrets", &p.secrets, NULL}};
     struct cli c;
 
     if (!cli_parse(&c, argc, argv, opts, sizeof(opts) / sizeof(opts[0])))
@@ -40,11 +41,13 @@ int command_lua(int argc, char **argv)
         return lua_doc_command(&c);
     if (!strcmp(name, "run"))
         return lua_run_command(&c, &r, &server);
+    if (!strcmp(name, "replay"))
+        return lua_replay_command(&c, &p, &server);
     if (!strcmp(name, "pull"))
         return lua_pull_command(&c, &server);
     if (!strcmp(name, "push"))
         return lua_push_command(&c, &server, force);
     if (!strcmp(name, "publish"))
         return lua_publish_command(&c, &server, note);
-    return lua_usage("wharf lua check|test|run|pull|push|publish|doc …; `wharf help` tells more");
+    return lua_usage("wharf lua check|test|run|replay|pull|push|publish|doc …; `wharf help` tells more");
 }

@@ -74,8 +74,7 @@ wharf_str json_pretty(struct arena *a, const struct wharf_json *v)
 
 /* ---- the server ---- */
 
-/* The answer's data; NULL after telling what the server said. */
-static const struct wharf_json *ask(
+const struct wharf_json *server_ask(
     struct arena *a, const struct lua_server *s, const char *method, const char *path, wharf_str body)
 {
     struct http_reply r = http_call_far(a, s->url, s->key, method, path, body);
@@ -220,7 +219,7 @@ int lua_pull_command(struct cli *c, struct lua_server *s)
         return lua_usage("wharf lua pull ID [DIR]: the id begins with wkf_");
     if (!server_find(s))
         return LUA_USAGE;
-    draft = ask(c->a, s, "GET", path_of(c->a, n.id, ""), str_z(""));
+    draft = server_ask(c->a, s, "GET", path_of(c->a, n.id, ""), str_z(""));
     if (!draft)
         return LUA_FAILED;
     if (!json_is(json_get(draft, "source"), JSON_STRING)) {
@@ -289,7 +288,7 @@ int lua_push_command(struct cli *c, struct lua_server *s, bool force)
     id = id_of(&n, &f);
     if (!id && !json_get(f.workflow, "name"))
         return lua_usage("%s/workflow.json: a new workflow needs a name: {\"name\": \"…\", \"triggers\": […]}", n.dir);
-    draft = ask(c->a, s, "POST", id ? path_of(c->a, id, "") : "/v1/workflows", body_of(c->a, &f, id && !force));
+    draft = server_ask(c->a, s, "POST", id ? path_of(c->a, id, "") : "/v1/workflows", body_of(c->a, &f, id && !force));
     if (!draft || !put_manifest(c->a, n.dir, draft))
         return LUA_FAILED;
     printf("%s: draft %lld of %s\n", n.dir, (long long)json_int_or(draft, "draft_revision", 0),
@@ -318,7 +317,7 @@ int lua_publish_command(struct cli *c, struct lua_server *s, const char *note)
     if (note)
         jw_z(&w, "note", note);
     jw_close(&w, '}');
-    row = ask(c->a, s, "POST", path_of(c->a, n.id, "/publish"), buf_str(&body));
+    row = server_ask(c->a, s, "POST", path_of(c->a, n.id, "/publish"), buf_str(&body));
     buf_done(&body);
     if (!row)
         return LUA_FAILED;

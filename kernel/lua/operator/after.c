@@ -78,6 +78,27 @@ wharf_status operator_after(struct wharf_req *req, const struct write *w)
     return s;
 }
 
+static unsigned lane_of(wharf_str s, int lanes)
+{
+    uint32_t h = 2166136261u;
+
+    for (size_t i = 0; i < s.n; i++)
+        h = (h ^ (unsigned char)s.p[i]) * 16777619u;
+    return h % (unsigned)lanes;
+}
+
+/* Jobs of one key run one after the other: a hook with as many keys as calls it may have at a time has never more. */
+static wharf_str event_key(struct wharf_req *req, const struct lua_hook *h, const wharf_event *e)
+{
+    wharf_str row = e->resource_id.n > JOB_KEY_MAX ? (wharf_str){e->resource_id.p, JOB_KEY_MAX} : e->resource_id;
+
+    if (h->order == ORDER_HOOK)
+        return str_z(h->name);
+    if (h->at_once)
+        return arena_printf(req->arena, "%s/%u", h->name, lane_of(h->order == ORDER_ROW ? row : e->id, h->at_once));
+    return h->order == ORDER_ROW ? row : str_z("");
+}
+
 bool operator_events(struct wharf_req *req, struct event *const *events, size_t n)
 {
     struct lua_generation *g = req->engine->operator_lua ? operator_current(req->engine->operator_lua) : NULL;
@@ -95,11 +116,12 @@ bool operator_events(struct wharf_req *req, struct event *const *events, size_t 
             const struct lua_hook *h = g->events.items[k];
             const wharf_event *e = &events[i]->pub;
 
-            if (!events[i]->type || !event_matches(events[i]->type, h->pattern) || too_deep(req, h, (int)e->depth))
+            if (!events[i]->type || !event_matches(events[i]->type, e->type, h->pattern) ||
+                too_deep(req, h, (int)e->depth))
                 continue;
             orders[n_orders++] = (struct job_order){.job = "wharf.lua_hook",
                 .organization = e->organization,
-                .key = e->resource_id.n > JOB_KEY_MAX ? (wharf_str){e->resource_id.p, JOB_KEY_MAX} : e->resource_id,
+                .key = event_key(req, h, e),
                 .args = arena_printf(req->arena, "{\"event\":\"%s\",\"hook\":\"%s\"}", e->id.p, h->name)};
         }
     }

@@ -1,4 +1,5 @@
-/* asked.c - ops of hooks that are asked of the API, the configuration and the metrics: api.*, config, secret, metric, sleep (sandbox/ops.md). */
+/* asked.c - ops of hooks that are asked of the API, the configuration and the metrics, and what they tell others: api.*, config, secret, metric, emit,
+ * mail.send, sleep (sandbox/ops.md). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +10,19 @@
 #include "lua/inner.h"
 #include "lua/operator/hosted.h"
 #include "lua/operator/inside.h"
+#include "lua/tell.h"
 #include "supervisor/board.h"
 #include "util/str.h"
 #include "util/time.h"
 
-enum { API_CALLS_MAX = 1000, SLEEP_MAX_MS = 10000, LABELS_TEXT = 160, NAME_TEXT = 64 /* of struct board_series */ };
+enum {
+    API_CALLS_MAX = 1000,
+    MAILS_MAX = 10,
+    EMITS_MAX = 100,
+    SLEEP_MAX_MS = 10000,
+    LABELS_TEXT = 160,
+    NAME_TEXT = 64 /* of struct board_series */
+};
 
 /* ---- wharf.api ---- */
 
@@ -90,6 +99,28 @@ enum sandbox_answer asked_api(struct hook_state *st, wharf_str op, const struct 
     if (str_eqz(op, "api.post"))
         call.body = json_get(args, "body");
     return inner_request(st->req, &call, ret_text) ? SANDBOX_GIVEN : SANDBOX_REFUSED;
+}
+
+/* ---- wharf.emit, wharf.mail ---- */
+
+/* Of whoever the request is, and about the organization unless the hook says otherwise. */
+enum sandbox_answer asked_tell(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text)
+{
+    struct wharf_req *req = st->req;
+    bool mail = str_eqz(op, "mail.send");
+    struct lua_sender sender = {.who = req->who,
+        .resource_type = str_z("organization"),
+        .resource_id = req->who->organization,
+        .location_id = str_z(""),
+        .key = req->job ? arena_printf(req->arena, "%s.%u", req->request_id, st->mails + 1) : str_z("")};
+
+    if (mail ? st->mails++ == MAILS_MAX : st->emits++ == EMITS_MAX) {
+        *ret_text = mail ? WHARF_S("{\"code\":\"workflow.budget_calls\",\"message\":\"a hook sends 10 mails at most\"}")
+                         : WHARF_S(
+                               "{\"code\":\"workflow.budget_calls\",\"message\":\"a hook emits 100 events at most\"}");
+        return SANDBOX_ENDED;
+    }
+    return mail ? lua_mail(req, &sender, args, ret_text) : lua_emit(req, &sender, args, ret_text);
 }
 
 /* ---- configuration ---- */

@@ -268,7 +268,7 @@ bool generation_call(struct lua_generation *g, struct wharf_req *req, const stru
     }
     st->req = req;
     st->hook = call->hook;
-    st->http_calls = st->api_calls = st->api_writes = 0;
+    st->http_calls = st->api_calls = st->api_writes = st->mails = st->emits = 0;
     st->slept_ms = 0;
     st->deadline_us = started_us + call->hook->timeout_us;
     sandbox_begin(

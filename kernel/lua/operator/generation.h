@@ -26,6 +26,8 @@ struct lua_hook {
     wharf_str
         pattern; /* of event types: "parcel.created", "parcel.*", "*"; of a schedule: its five fields; of a route: "GET /v1/x/…" */
     wharf_str zone; /* of a schedule; empty: UTC */
+    enum hook_order { ORDER_ROW, ORDER_HOOK, ORDER_NONE } order; /* of events: what comes one after the other */
+    int at_once; /* of events: calls at a time for an organization; 0: any number */
     int priority;
     bool ignore; /* before: a failure is logged, and the write goes on */
     int64_t timeout_us;
@@ -52,7 +54,7 @@ struct hook_state {
     struct wharf_req *req; /* whose call runs; NULL while files are loaded */
     const struct lua_hook *hook; /* that runs */
     int64_t deadline_us;
-    unsigned http_calls, api_calls, api_writes; /* of this call */
+    unsigned http_calls, api_calls, api_writes, mails, emits; /* of this call */
     int64_t slept_ms;
     int *functions; /* by index of the hook */
     size_t n_functions;

@@ -104,10 +104,11 @@ static enum sandbox_answer outside(
     struct hook_state *st, const char *op, const struct wharf_json *args, wharf_str *ret_text)
 {
     const char *problem = outside_problem(st);
-    bool store = !strncmp(op, "kv.", 3) || !strncmp(op, "lock.", 5);
+    bool store = !strncmp(op, "kv.", 3) || !strncmp(op, "lock.", 5),
+         tells = !strcmp(op, "emit") || !strcmp(op, "mail.send");
 
-    if (!problem && store && !st->req->who)
-        problem = "a request without a key has no organization, and so no store";
+    if (!problem && (store || tells) && !st->req->who)
+        problem = "a request without a key has no organization, and so no store, events or mail";
     if (problem)
         return host_mistake(ret_text,
             arena_printf(st->req ? st->req->arena : st->arena, "{\"code\":\"op.unknown\",\"message\":\"%s\"}", problem)
@@ -118,6 +119,8 @@ static enum sandbox_answer outside(
         return asked_api(st, str_z(op), args, ret_text);
     if (store)
         return *op == 'k' ? asked_kv(st, str_z(op), args, ret_text) : asked_lock(st, str_z(op), args, ret_text);
+    if (tells)
+        return asked_tell(st, str_z(op), args, ret_text);
     if (!strcmp(op, "sleep"))
         return asked_sleep(st, args, ret_text);
     return host_mistake(

@@ -14,6 +14,7 @@ enum sandbox_answer asked_config(
 enum sandbox_answer asked_secret(
     const struct hook_state *st, struct arena *a, const struct wharf_json *args, wharf_str *ret_text);
 enum sandbox_answer asked_metric(const struct hook_state *st, const struct wharf_json *args, wharf_str *ret_text);
+enum sandbox_answer asked_tell(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text);
 enum sandbox_answer asked_sleep(struct hook_state *st, const struct wharf_json *args, wharf_str *ret_text);
 
 /* store.c */

@@ -15,6 +15,8 @@ enum {
     ROUTE_MAX_US = 30000000,
     AROUND_MS = 5, /* of the processor */
     PRIORITY_MAX = 1000,
+    CONDITIONS_MAX = 10,
+    AT_ONCE_MAX = 50,
 };
 
 static struct hook_state *loading(lua_State *lua)
@@ -141,9 +143,108 @@ static int register_after(lua_State *lua)
     return register_write(lua, PHASE_AFTER);
 }
 
+/* What is wrong with the conditions (docs/spec/07-events-and-webhooks.md section 5); NULL: nothing. */
+static const char *filter_fault(const struct wharf_json *filter)
+{
+    static const char *const ops[] = {
+        "eq", "!eq", "in", "!in", "gt", "gte", "lt", "lte", "exists", "!exists", "changed"};
+
+    if (!json_is(filter, JSON_ARRAY) || filter->count > CONDITIONS_MAX)
+        return "filter is an array of up to 10 conditions: {{path = 'data.status', op = 'eq', value = 'delivered'}}";
+    for (const struct wharf_json *c = filter->child; c; c = c->next) {
+        wharf_str op = json_text_or(c, "op", "");
+        bool list = str_eqz(op, "in") || str_eqz(op, "!in"), bare = str_ends(op, "exists") || str_eqz(op, "changed");
+        size_t i = 0;
+
+        while (i < sizeof(ops) / sizeof(ops[0]) && !str_eqz(op, ops[i]))
+            i++;
+        if (i == sizeof(ops) / sizeof(ops[0]))
+            return "op is one of eq, !eq, in, !in, gt, gte, lt, lte, exists, !exists, changed";
+        if (!json_text_or(c, "path", "").n)
+            return "a condition has a path, such as 'data.status'";
+        if (bare ? json_get(c, "value") != NULL
+                 : !json_get(c, "value") || list != json_is(json_get(c, "value"), JSON_ARRAY))
+            return "in and !in have an array as value, exists, !exists and changed none, the others one value";
+    }
+    return NULL;
+}
+
+/* The function of a hook with a filter: upvalues are the function and the conditions. */
+static int filtered(lua_State *lua)
+{
+    lua_settop(lua, 2);
+    lua_getglobal(lua, "wharf");
+    lua_getfield(lua, -1, "filter");
+    lua_getfield(lua, -1, "match");
+    lua_pushvalue(lua, lua_upvalueindex(2));
+    lua_pushvalue(lua, 1);
+    lua_call(lua, 2, 1);
+    if (!lua_toboolean(lua, -1))
+        return 0;
+    lua_settop(lua, 2);
+    lua_pushvalue(lua, lua_upvalueindex(1));
+    lua_insert(lua, 1);
+    lua_call(lua, 2, 0);
+    return 0;
+}
+
+/* With a filter in the options the function at `function` becomes one that asks it first. */
+static void option_filter(lua_State *lua, struct hook_state *st, int at, int function)
+{
+    struct json_error bad;
+    const char *fault, *text;
+    size_t n;
+
+    if (!lua_istable(lua, at) || lua_getfield(lua, at, "filter") == LUA_TNIL) {
+        lua_settop(lua, at);
+        return;
+    }
+    lua_pushvalue(lua, -1);
+    sandbox_to_json(lua);
+    text = lua_tolstring(lua, -1, &n);
+    fault = filter_fault(json_parse(st->arena, arena_dup(st->arena, text, n), &bad));
+    if (fault)
+        sandbox_raise(lua, "%s", fault);
+    lua_pushvalue(lua, function);
+    lua_pushvalue(lua, at + 1);
+    lua_pushcclosure(lua, filtered, 2);
+    lua_replace(lua, function);
+    lua_settop(lua, at);
+}
+
+static void option_concurrency(lua_State *lua, int at, struct lua_hook *hook)
+{
+    static const char *const members[] = {"max", "key", NULL};
+    const char *key;
+
+    if (!lua_istable(lua, at) || lua_getfield(lua, at, "concurrency") == LUA_TNIL) {
+        lua_settop(lua, at);
+        return;
+    }
+    if (!lua_istable(lua, at + 1))
+        sandbox_raise(lua, "concurrency is a table of max and key");
+    check_options(lua, at + 1, members);
+    if (lua_getfield(lua, at + 1, "max") != LUA_TNIL)
+        hook->at_once = (int)option_int(lua, at + 1, "max", 0, 1, AT_ONCE_MAX);
+    lua_pop(lua, 1);
+    switch (lua_getfield(lua, at + 1, "key")) {
+    case LUA_TNIL:
+        break;
+    case LUA_TLIGHTUSERDATA: /* wharf.null */
+        hook->order = ORDER_NONE;
+        break;
+    default:
+        key = lua_tostring(lua, -1);
+        if (!key || (strcmp(key, "resource") != 0 && strcmp(key, "hook") != 0))
+            sandbox_raise(lua, "the key of concurrency is 'resource', 'hook' or wharf.null");
+        hook->order = !strcmp(key, "hook") ? ORDER_HOOK : ORDER_ROW;
+    }
+    lua_settop(lua, at);
+}
+
 static int register_event(lua_State *lua)
 {
-    static const char *const options[] = {"timeout_ms", NULL};
+    static const char *const options[] = {"timeout_ms", "filter", "concurrency", NULL};
     struct hook_state *st = loading(lua);
     const char *pattern = luaL_checkstring(lua, 1);
     struct lua_hook hook = {.phase = PHASE_EVENT, .pattern = arena_dupz(st->arena, pattern)};
@@ -155,6 +256,9 @@ static int register_event(lua_State *lua)
         sandbox_raise(lua, "the second argument is the function that is called");
     check_options(lua, 3, options);
     hook.timeout_us = option_int(lua, 3, "timeout_ms", LONG_US / 1000, 1, LONG_US / 1000) * 1000;
+    lua_settop(lua, 3);
+    option_filter(lua, st, 3, 2);
+    option_concurrency(lua, 3, &hook);
     note(lua, st, &hook, 2);
     return 0;
 }

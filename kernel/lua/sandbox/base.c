@@ -112,7 +112,7 @@ static int print_line(lua_State *lua)
 static int os_clock(lua_State *lua)
 {
     const struct sandbox *sb = sandbox_of(lua);
-    if (sb->role) { /* a test: the clock of the processor would never say the same twice */
+    if (sb->repeatable) { /* the clock of the processor would never say the same twice */
         lua_pushnumber(lua, (double)sb->spent / 1e8);
         return 1;
     }

@@ -33,6 +33,7 @@ struct sandbox {
     const char *handler; /* that was called; or NULL */
     lua_State *calling; /* whose code asks the host */
     enum sandbox_role role;
+    bool repeatable;
     void (*line)(void *arg, const char *file, int line);
     void *line_arg;
     /* files */

@@ -73,6 +73,7 @@ struct sandbox *sandbox_new(const struct sandbox_config *config)
     sb->frozen_kind = config->frozen;
     sb->unsafe = config->unsafe;
     sb->role = config->role;
+    sb->repeatable = config->repeatable || config->role != SANDBOX_RUN;
     sb->line = config->line;
     sb->line_arg = config->line_arg;
     sb->lua = lua_newstate(sandbox_allocate, sb);

@@ -68,10 +68,11 @@ struct sandbox_config {
     struct sandbox_limits limits; /* until the first sandbox_begin */
     uint64_t seed; /* of math.random and of the hashes of strings: the same seed gives the same order of pairs() */
     bool unsafe; /* the author is the operator: io, debug and all of os are there */
+    bool repeatable; /* os.clock tells instructions: the same run says the same. So it is for tests, too */
     bool frozen; /* globals and library tables can't be written; globals may be set until sandbox_freeze */
     const struct sandbox_host *host; /* must outlive the sandbox */
     void *user; /* whatever the functions of sandbox_define need: sandbox_user */
-    enum sandbox_role role; /* but for SANDBOX_RUN os.clock tells instructions: the same run says the same */
+    enum sandbox_role role;
     /* NULL, or told of each line of the author's that is reached ("main.lua"), on the sandbox's thread. */
     void (*line)(void *arg, const char *file, int line);
     void *line_arg;

@@ -1,4 +1,4 @@
-/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.4 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
+/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.7 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
  *
  * A run is done in a sandboxed process (docs/cells.md) that no other run has, or only such that may share it; the process asks for everything that is outside of it: the answer function of the
  * caller decides. Whatever the code does, run() comes back by the wall clock of its limits and 50 ms. Rules of this header: wharf/plugin.h. All
@@ -14,16 +14,17 @@ extern "C" {
 #endif
 
 enum wharf_lua_answer {
-    WHARF_LUA_GIVEN = 0,   /* the text is the JSON of the result, or empty: nothing */
+    WHARF_LUA_GIVEN = 0, /* the text is the JSON of the result, or empty: nothing */
     WHARF_LUA_REFUSED = 1, /* {"code","message","status"?,"errors"?}: the author gets nil, err */
     WHARF_LUA_MISTAKE = 2, /* {"code","message"}: raised where the author called */
-    WHARF_LUA_ENDED = 3    /* {"code","message"}: the run is over */
+    WHARF_LUA_ENDED = 3 /* {"code","message"}: the run is over */
 };
 
 /* One question of the run: an op of kernel/lua/sandbox/ops.md and its arguments. args is never NULL. Also called for "log". What
  * it allocates in the request is gone after its answer; of what was made before the run only JSON writers may be written to. Problems that it adds
  * are to be cleared. */
-typedef uint32_t wharf_lua_answer_fn(wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text);
+typedef uint32_t wharf_lua_answer_fn(
+    wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text);
 
 typedef struct wharf_lua_file {
     wharf_str name, text; /* "main", "lib.address" */
@@ -31,15 +32,16 @@ typedef struct wharf_lua_file {
 
 typedef struct wharf_lua_spec {
     wharf_head head;
-    uint32_t n_files, n_handlers;       /* at most 32 files */
-    const wharf_lua_file *files;        /* "main" among them */
-    const wharf_str *handlers;          /* with an empty handler: all files are compiled, main is loaded, and its table must have these functions */
+    uint32_t n_files, n_handlers; /* at most 32 files */
+    const wharf_lua_file *files; /* "main" among them */
+    const wharf_str *
+        handlers; /* with an empty handler: all files are compiled, main is loaded, and its table must have these functions */
     wharf_str handler;
-    wharf_str arg, context;             /* JSON */
-    wharf_str keep;                     /* member of the argument that is given back as it is afterwards; empty: none */
+    wharf_str arg, context; /* JSON */
+    wharf_str keep; /* member of the argument that is given back as it is afterwards; empty: none */
     uint64_t instructions, memory, seed;
     int64_t wall_us;
-    uint64_t result_max;                /* bytes */
+    uint64_t result_max; /* bytes */
     wharf_lua_answer_fn *answer;
     void *answer_arg;
     /* 1.1, or NULL: asked about twice a second while the code runs, with answer_arg. True ends the run: WHARF_LUA_STOPPED. */
@@ -50,31 +52,36 @@ typedef struct wharf_lua_spec {
     /* 1.2, not 0: nothing but the test files (names that end with _test) is run, and nothing is asked for. The result is an array, an entry for
      * each: {"file", "cases": [{"name", "line", "status": "passed" | "failed" | "skipped", "error"?}], "error"?}; the outer error: the file can't be
      * loaded. Errors are as in the outcome. instructions is of no meaning, result_max of the whole answer. */
-    uint32_t tests, reserved;
+    uint32_t tests;
+    /* 1.5, not 0: the answer function is also called for "note", without an answer: {"note": "now" | "deadline", "value"}, {"note": "random", "hex"}, what the run
+     * got of clock and randomness; {"note": "full"}: there was more than is told. os.clock counts instructions. */
+    uint32_t record;
 } wharf_lua_spec;
 
 enum wharf_lua_end {
     WHARF_LUA_OK = 0,
     WHARF_LUA_RAISED = 1,
-    WHARF_LUA_COMPILE = 2,  /* the text is no Lua */
+    WHARF_LUA_COMPILE = 2, /* the text is no Lua */
     WHARF_LUA_REJECTED = 3, /* wharf.reject */
-    WHARF_LUA_FAILED = 4,   /* wharf.fail */
-    WHARF_LUA_OVER = 5,     /* a limit: code is workflow.budget_… or what an answer said */
-    WHARF_LUA_DIED = 6,     /* the process did; nothing is known of why */
-    WHARF_LUA_STOPPED = 8,  /* 1.1: stop() said so */
-    WHARF_LUA_NO_CELL = 7   /* no process was free within 50 ms (5 s in jobs, and where nothing but loading is asked for); nothing was run */
+    WHARF_LUA_FAILED = 4, /* wharf.fail */
+    WHARF_LUA_OVER = 5, /* a limit: code is workflow.budget_… or what an answer said */
+    WHARF_LUA_DIED = 6, /* the process did; nothing is known of why */
+    WHARF_LUA_STOPPED = 8, /* 1.1: stop() said so */
+    WHARF_LUA_NO_CELL =
+        7 /* no process was free within 50 ms (5 s in jobs, and where nothing but loading is asked for); nothing was run */
 };
 
 typedef struct wharf_lua_outcome {
     wharf_head head;
-    uint32_t end;                       /* WHARF_LUA_* of wharf_lua_end */
-    int32_t status;                     /* of an error table; 0: none */
-    int32_t retry;                      /* wharf.fail: 1, 0; -1: not told */
-    uint32_t depth;                     /* how many runs this one is inside of */
-    int64_t after_ms;                   /* wharf.fail; -1: not told */
-    wharf_str code, message, field;     /* without file and line */
-    const wharf_json *error;            /* as docs/spec/08-workflows-and-lua.md section 7 shows it, code as above; NULL when all is well */
-    const wharf_json *result, *kept;    /* or NULL */
+    uint32_t end; /* WHARF_LUA_* of wharf_lua_end */
+    int32_t status; /* of an error table; 0: none */
+    int32_t retry; /* wharf.fail: 1, 0; -1: not told */
+    uint32_t depth; /* how many runs this one is inside of */
+    int64_t after_ms; /* wharf.fail; -1: not told */
+    wharf_str code, message, field; /* without file and line */
+    const wharf_json
+        *error; /* as docs/spec/08-workflows-and-lua.md section 7 shows it, code as above; NULL when all is well */
+    const wharf_json *result, *kept; /* or NULL */
     uint64_t instructions, memory_peak;
     int64_t cpu_us, duration_us;
 } wharf_lua_outcome;
@@ -84,30 +91,30 @@ typedef struct wharf_lua_actor wharf_lua_actor;
 
 typedef struct wharf_lua_rights {
     wharf_head head;
-    wharf_str key_id;                   /* of the publisher: no right goes beyond what it has now */
-    const wharf_json *scopes;           /* array of texts, area:read or area:write */
-    const wharf_json *locations;        /* array of ids, or NULL: all of the publisher's */
-    uint32_t callers_locations;         /* not 0: only those that the caller of this request reaches */
+    wharf_str key_id; /* of the publisher: no right goes beyond what it has now */
+    const wharf_json *scopes; /* array of texts, area:read or area:write */
+    const wharf_json *locations; /* array of ids, or NULL: all of the publisher's */
+    uint32_t callers_locations; /* not 0: only those that the caller of this request reaches */
     uint32_t reserved;
-    wharf_str actor_id, actor_name;     /* who changes what is changed: type "workflow" */
+    wharf_str actor_id, actor_name; /* who changes what is changed: type "workflow" */
 } wharf_lua_rights;
 
 /* 1.3: what wharf.http may do. */
 typedef struct wharf_lua_outside {
     wharf_head head;
-    int64_t left_us;                    /* nothing goes on for longer */
-    uint32_t calls;                     /* requests that may still be made; counted down */
+    int64_t left_us; /* nothing goes on for longer */
+    uint32_t calls; /* requests that may still be made; counted down */
     uint32_t reserved;
-    const wharf_json *hosts;            /* array of names, "api.example.com" or "*.example.com"; NULL: all */
+    const wharf_json *hosts; /* array of names, "api.example.com" or "*.example.com"; NULL: all */
 } wharf_lua_outside;
 
 /* 1.4: a write of a declared resource, as hooks of organizations see it. */
 typedef struct wharf_lua_change {
     wharf_head head;
-    const char *resource, *action;      /* "location"; "create", "update", "delete" */
-    wharf_str id, location_id;          /* location_id may be empty */
-    wharf_str text;                     /* JSON: {resource, action, id, location_id, old, input, new} */
-    uint32_t depth, reserved;           /* runs that it is inside of */
+    const char *resource, *action; /* "location"; "create", "update", "delete" */
+    wharf_str id, location_id; /* location_id may be empty */
+    wharf_str text; /* JSON: {resource, action, id, location_id, old, input, new} */
+    uint32_t depth, reserved; /* runs that it is inside of */
 } wharf_lua_change;
 
 /* 1.4: who runs hooks of organizations. Called in the transaction of the write, for organizations that hooked() told of, and for those of which that is
@@ -117,11 +124,20 @@ typedef struct wharf_lua_hooks {
     /* Before it: how many hooks there are; text is empty. */
     wharf_status (*list)(wharf_req *req, const wharf_lua_change *c, void **ret_list, size_t *ret_n);
     /* The i-th of them: a problem refuses the write. ret_input: what is to be written instead of the input; NULL: the same. */
-    wharf_status (*before)(wharf_req *req, void *list, size_t i, const wharf_lua_change *c, const wharf_json **ret_input);
+    wharf_status (*before)(
+        wharf_req *req, void *list, size_t i, const wharf_lua_change *c, const wharf_json **ret_input);
     wharf_status (*after)(wharf_req *req, const wharf_lua_change *c);
 } wharf_lua_hooks;
 
-enum { WHARF_LUA_HOOK_US = 250000 };    /* the longest wall clock of a run inside of a transaction */
+/* 1.5: what an event or a mail of a run says when its author does not. */
+typedef struct wharf_lua_sender {
+    wharf_head head;
+    wharf_str resource_type, resource_id; /* of events */
+    wharf_str location_id; /* of events; or empty */
+    wharf_str key; /* of a mail: letters, digits, _ and ".", the same when the run is tried again; or empty */
+} wharf_lua_sender;
+
+enum { WHARF_LUA_HOOK_US = 250000 }; /* the longest wall clock of a run inside of a transaction */
 
 typedef struct wharf_lua_api {
     wharf_head head;
@@ -131,17 +147,29 @@ typedef struct wharf_lua_api {
     /* NULL in *ret_actor: the publisher's key is gone, revoked or of somebody who is disabled. */
     wharf_status (*actor)(wharf_req *req, const wharf_lua_rights *rights, wharf_lua_actor **ret_actor);
     /* Answers "api.get", "api.post" and "api.delete". default_key: Idempotency-Key of a write whose args have none. */
-    uint32_t (*call)(wharf_req *req, wharf_lua_actor *actor, wharf_str op, const wharf_json *args, wharf_str default_key, wharf_str *ret_text);
+    uint32_t (*call)(wharf_req *req, wharf_lua_actor *actor, wharf_str op, const wharf_json *args,
+        wharf_str default_key, wharf_str *ret_text);
     /* 1.3: answers "http.request" and "http.all". Not inside of a transaction. */
-    uint32_t (*http)(wharf_req *req, wharf_lua_outside *limits, wharf_str op, const wharf_json *args, wharf_str *ret_text);
+    uint32_t (*http)(
+        wharf_req *req, wharf_lua_outside *limits, wharf_str op, const wharf_json *args, wharf_str *ret_text);
     /* ---- 1.4 ---- */
-    void (*hooks)(wharf_decl *d, const wharf_lua_hooks *hooks);         /* [declare] one plugin; the table is static */
+    void (*hooks)(wharf_decl *d, const wharf_lua_hooks *hooks); /* [declare] one plugin; the table is static */
     /* May there be hooks on such writes? Then the area of the resource's scope. [any] */
     bool (*hookable)(const wharf_plugin *self, wharf_str resource, wharf_str action, wharf_str *ret_area);
     /* In a transaction: from its commit on these are the writes ("location:create") for which the owner, one of the organization's, has hooks. */
     wharf_status (*hooked)(wharf_req *req, wharf_str owner, const wharf_str *writes, size_t n);
     /* fn in a transaction of its own when the open one is over, however it ended; its arg is a copy of text (const char *). Its problems are nobody's. */
     void (*at_end)(wharf_req *req, wharf_handler *fn, wharf_str text);
+    /* 1.5: answers "emit" and "mail.send" for the actor, in a transaction of its own. Who calls counts them. */
+    uint32_t (*tell)(wharf_req *req, wharf_lua_actor *actor, const wharf_lua_sender *sender, wharf_str op,
+        const wharf_json *args, wharf_str *ret_text);
+    /* 1.6: what make answers for the request's organization, kept in this process for later requests until keys or anybody's hooks change, 5 s at most.
+     * All that make allocates in the request, rows and actors too, lives as long as it is kept, and as long as this request (its scope, where one is
+     * open). Threads share it: nobody changes it, and it must not point to what was allocated before. */
+    wharf_status (*kept)(wharf_req *req, wharf_status (*make)(wharf_req *req, void **ret), const void **ret);
+    /* 1.7: how long the organization's runs have to wait, because they took their share of the processor (workflows.cpu_share); 0: not at all. Jobs ask it; other
+     * runs but those inside of a transaction end with WHARF_LUA_NO_CELL and the code workflow.quota. */
+    int64_t (*wait_us)(wharf_req *req);
 } wharf_lua_api;
 
 #ifdef __cplusplus

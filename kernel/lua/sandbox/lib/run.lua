@@ -14,9 +14,10 @@ function M.config(key)
 end
 
 function M.emit(name, data, opts)
-  if type(name) ~= "string" or not name:match("^custom%.[a-z0-9_.]+$") then
-    host.raise("the type of an event of a workflow is custom.<name>")
+  if type(name) ~= "string" or not name:match("^custom%.[a-z0-9_.]+$") or name:find("..", 1, true) or name:match("%.$") then
+    host.raise("the type of an event is custom.<name>: words of a-z, 0-9 and _ with dots between")
   end
+  if data ~= nil and type(data) ~= "table" then host.raise("the data of an event is a table of members") end
   opts = opts or {}
   local r, err = host.call("emit", { type = name, data = data, resource_type = opts.resource_type,
     resource_id = opts.resource_id, location_id = opts.location_id })

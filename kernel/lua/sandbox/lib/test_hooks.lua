@@ -30,8 +30,14 @@ for _, phase in ipairs { "before", "after" } do
 end
 
 function M.on_event(pattern, fn, opts)
-  options(opts, { timeout_ms = true })
+  local o = options(opts, { timeout_ms = true, filter = true, concurrency = true })
   if type(pattern) ~= "string" then host.raise("the first argument is the type of an event: 'parcel.created', 'parcel.*' or '*'") end
+  if type(fn) == "function" and o.filter then
+    local all = fn
+    fn = function(event, ctx)
+      if wharf.filter.match(o.filter, event) then all(event, ctx) end
+    end
+  end
   add("on_event", fn, { pattern = pattern, priority = 0 })
 end
 
