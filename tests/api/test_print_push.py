@@ -85,6 +85,15 @@ def world(tmp_path_factory):
     w.web.shutdown()
 
 
+@pytest.fixture(autouse=True)
+def answers(world):
+    """What a test lets the services say is not said to the next one, also when it fails."""
+    before = dict(world.web.answers)
+    yield
+    world.web.answers.clear()
+    world.web.answers.update(before)
+
+
 @pytest.fixture(scope="module")
 def org(world):
     return world.server.organization()
@@ -236,18 +245,22 @@ def test_retries(world, org, driver, path):
 
 
 def test_retries_end(world, org):
-    s = Pushed(world, org, "Ten minutes", "webhook")
-    world.web.answers["/hook"] = status(503)
+    s, answers = Pushed(world, org, "Ten minutes", "webhook"), (503, 500)
+    world.web.answers["/hook"] = [status(answers[n % 2]) for n in range(40)]
     job = s.make()
-    n = 1
-    while s.deliveries(job)[0]["status"] == "waiting" and n < 40:
-        until(lambda: s.deliveries(job)[0]["attempts"] >= n and s.deliveries(job)[0]["error"] or s.deliveries(job)[0]["status"] != "waiting")
-        world.ahead(60)
+    n = 0
+    while n < 40:
         n += 1
-        until(lambda: s.deliveries(job)[0]["attempts"] >= n or s.deliveries(job)[0]["status"] != "waiting")
+        # two attempts in a row are answered differently: what the one before was told stands there while the next one runs
+        until(lambda: [d for d in s.deliveries(job) if (d["attempts"] >= n and d["http_status"] == answers[(n - 1) % 2]) or d["status"] != "waiting"])
+        if s.deliveries(job)[0]["status"] != "waiting":
+            break
+        world.ahead(60)
     last, = s.deliveries(job)
-    assert (last["status"], last["http_status"], last["error"]) == ("failed", 503, "HTTP 503") and 9 <= last["attempts"] <= 12
+    answered = answers[(last["attempts"] - 1) % 2]
+    assert (last["status"], last["http_status"], last["error"]) == ("failed", answered, f"HTTP {answered}") and 9 <= last["attempts"] <= 12
     assert s.push()["status"] == "unknown"
+    world.web.answers["/hook"] = status(503)
     later = s.make()  # a date may be told as well
     s.tried(later, 1)
     world.web.answers["/hook"] = status(503, Retry_After="Fri, 31 Dec 2100 23:59:59 GMT")
