@@ -58,10 +58,17 @@ static const char *value_type(const struct condition *c)
     return c->filter->field->store == STORE_INT && whole_numbers(c) ? "bigint" : "numeric";
 }
 
+/* Equal texts are the same bytes in every collation. What can be sorted by has its index in that of sorting already (list_sql.c), and needs no
+ * second one to be found by. */
+static const char *collation(const struct condition *c)
+{
+    return c->filter->field->sort && !c->filter->child ? " COLLATE \"C\"" : "";
+}
+
 static void emit_members(struct sql *s, const char *column, const struct condition *c)
 {
     if (c->filter->type == FILTER_TEXT) {
-        sql_addf(s, "lower(%s) = ", column);
+        sql_addf(s, "lower(%s)%s = ", column, collation(c));
         if (c->n_values == 1) {
             sql_add(s, "lower(");
             sql_bind(s, c->values[0]);
