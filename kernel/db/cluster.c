@@ -40,7 +40,7 @@ struct cluster {
     pid_t pid; /* 0: not running */
 };
 
-/* What a small box wants; written once, at the end of postgresql.conf, so that the operator can change it there. */
+/* What a small box wants (docs/decisions.md 275); written once, at the end of postgresql.conf, so that the operator can change it there. */
 static const char settings[] = "\n# written by wharf when the cluster was made; change what you like\n"
                                "shared_buffers = 256MB\n"
                                "effective_cache_size = 1GB\n"
@@ -54,6 +54,7 @@ static const char settings[] = "\n# written by wharf when the cluster was made; 
                                "autovacuum_naptime = 10s\n"
                                "synchronous_commit = on\n"
                                "wal_level = replica\n"
+                               "wal_init_zero = off\n"
                                "huge_pages = off\n"
                                "recovery_init_sync_method = syncfs\n"
                                "log_checkpoints = off\n"

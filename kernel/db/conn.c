@@ -207,9 +207,8 @@ static bool connect_now(struct db_conn *c)
     PQsetNoticeReceiver(c->pg, notices_to_debug_log, NULL);
     snprintf(setup, sizeof(setup),
         "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET application_name='%s'; SET statement_timeout=%lld; "
-        "SET "
-        "lock_timeout=5000",
-        our_name(), (long long)c->statement_timeout_ms);
+        "SET lock_timeout=5000%s",
+        our_name(), (long long)c->statement_timeout_ms, c->prepared ? DB_BY_INDEX : "");
     r = PQexec(c->pg, setup);
     ok = PQresultStatus(r) == PGRES_COMMAND_OK;
     PQclear(r);

@@ -267,8 +267,8 @@ static void begin_setup(struct lane *l, int64_t now_us)
 
     PQsetnonblocking(l->pg, 1);
     snprintf(setup, sizeof(setup),
-        "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET statement_timeout=%lld; SET lock_timeout=5000",
-        (long long)l->statement_timeout_ms);
+        "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET statement_timeout=%lld; SET lock_timeout=5000%s",
+        (long long)l->statement_timeout_ms, l->prepared && l->kind != LANE_SLOW ? DB_BY_INDEX : "");
     if (!PQsendQuery(l->pg, setup)) {
         lost(l, now_us);
         return;
