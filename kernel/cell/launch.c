@@ -9,6 +9,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,6 +91,8 @@ int cell_launch(const struct cell_pool *p, struct cell *c)
         close(pair[0]);
         return e;
     }
+    if (p->kind.nice)
+        setpriority(PRIO_PROCESS, (id_t)c->pid, getpriority(PRIO_PROCESS, 0) + p->kind.nice);
     fcntl(pair[0], F_SETFL, O_NONBLOCK);
     c->sock = pair[0];
     return 0;

@@ -27,6 +27,7 @@ enum {
     SHARED_RUNS = 1000,
     SHORT_US = 50000, /* runs in a process that is kept; with SHARED_RUNS far below CPU_S */
     SMALL = 16 << 20,
+    STEP_BACK = 10, /* where nobody waits for the answer: a tenth of a processor that others want as well */
 };
 
 static const struct cell_kind lua_kind = {.name = "lua",
@@ -295,6 +296,7 @@ bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcom
     int most = (int)req->engine->config->database_pool / 2;
 
     share_cells(req->engine->config, &kind.min, &kind.max);
+    kind.nice = req->job ? STEP_BACK : 0;
     pool = cell_shared_pool(&cells, &kind, req->engine->config->cell_dir);
     if (!pool)
         return false;

@@ -157,3 +157,22 @@ def test_secrets_in_lines(mine):
     mine.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
     run = asked(mine, row["id"], {}).data["id"]
     assert lines(mine, run, 1)[0]["message"] == 's/main.lua:1: key [secret:KEY] {"k":"[secret:KEY]"}'
+
+
+def niceness(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[16])
+
+
+def test_cells_that_nobody_waits_for_step_back(server, mine):
+    """Code that computes for ever takes a tenth of a processor from those who read meanwhile."""
+    manual_id, queued = manual(mine, "return 1", "waited for"), flow(mine, "return 1", "queued")
+    until(lambda: mine.request("POST", f"{FLOWS}/{manual_id}/run", {}).status == 200)
+    make_location(mine, "Starts one")
+    over(mine, queued)
+    back = {}
+    for kind in ("web", "job"):
+        for worker in server.workers(kind):
+            for cell in " ".join(p.read_text() for p in pathlib.Path(f"/proc/{worker}/task").glob("*/children")).split():
+                if "cell-lua" in pathlib.Path(f"/proc/{cell}/cmdline").read_text():
+                    back.setdefault(kind, set()).add(niceness(cell) - niceness(worker))
+    assert back == {"web": {0}, "job": {min(10, 19 - niceness(server.workers("job")[0]))}}
