@@ -54,6 +54,7 @@ extern const struct wharf_walk_api host_walk; /* wharf/service/walk.h */
 extern const struct wharf_logs_api host_logs; /* wharf/service/logs.h */
 extern const struct wharf_crypto_api host_crypto; /* wharf/service/crypto.h */
 extern const struct wharf_render_api host_render; /* wharf/service/render.h */
+extern const struct wharf_schema_api host_schema; /* wharf/service/schema.h */
 extern const struct wharf_text_api host_text; /* wharf/service/text.h */
 extern const struct wharf_token_api host_token; /* wharf/service/token.h */
 extern const struct wharf_events_api host_events; /* wharf/service/events.h */

@@ -266,5 +266,11 @@ static wharf_status l_hooked(wharf_req *req, wharf_str owner, const wharf_str *w
     return WHARF_OK;
 }
 
+static void l_place(wharf_req *req, const wharf_json *error)
+{
+    if (req->n_problems)
+        req->problems[req->n_problems - 1].place = error;
+}
+
 const wharf_lua_api host_lua = {WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call, l_http, l_hooks, l_hookable,
-    l_hooked, req_at_end, l_tell, lua_kept, share_wait_us};
+    l_hooked, req_at_end, l_tell, lua_kept, share_wait_us, l_place};

@@ -18,6 +18,7 @@
 #include "wharf/service/metrics.h"
 #include "wharf/service/many.h"
 #include "wharf/service/render.h"
+#include "wharf/service/schema.h"
 #include "wharf/service/text.h"
 #include "wharf/service/token.h"
 #include "wharf/service/walk.h"
@@ -48,8 +49,9 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.walk", 1, 0}, &host_walk},
     {{"wharf.render", 1, 0}, &host_render},
     {{"wharf.channel", 1, 0}, &host_channel},
-    {{"wharf.lua", 1, 7}, &host_lua},
+    {{"wharf.lua", 1, 8}, &host_lua},
     {{"wharf.cron", 1, 0}, &host_cron},
     {{"wharf.metrics", 1, 0}, &host_metrics},
+    {{"wharf.schema", 1, 0}, &host_schema},
 };
 const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

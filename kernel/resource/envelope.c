@@ -70,6 +70,19 @@ void envelope_write(struct buf *out, const struct wharf_req *req, int status)
     jw_close(&w, '}');
 }
 
+/* Where in a program it lies, for editors. */
+static void write_place(struct jw *w, const struct problem *p)
+{
+    static const char *const members[] = {"file", "line", "message", "snippet"};
+
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        const struct wharf_json *v = json_get(p->place, members[i]);
+
+        if (v && v->type != JSON_NULL)
+            jw_value(w, members[i], v);
+    }
+}
+
 void problem_details_write(struct buf *out, const struct wharf_req *req, int status)
 {
     struct jw w;
@@ -90,7 +103,10 @@ void problem_details_write(struct buf *out, const struct wharf_req *req, int sta
         jw_open(&w, NULL, '{');
         jw_str(&w, "path", req->problems[i].path);
         jw_z(&w, "rule", req->problems[i].rule ? req->problems[i].rule : "format");
-        jw_str(&w, "message", req->problems[i].text);
+        if (json_get(req->problems[i].place, "message"))
+            write_place(&w, &req->problems[i]);
+        else
+            jw_str(&w, "message", req->problems[i].text);
         jw_close(&w, '}');
     }
     jw_close(&w, ']');

@@ -76,8 +76,10 @@ wharf_status req_problem(struct wharf_req *req, const char *code, wharf_str path
     }
     if (req->path_base.n && path.n && (c->plugin || !strcmp(c->code, "validation.failed")))
         path = arena_printf(req->arena, "%.*s%.*s", STR_ARG(req->path_base), STR_ARG(path));
-    req->problems[req->n_problems++] = (struct problem){
-        c->code, path.p ? arena_dup_str(req->arena, path) : path, rule, text.n ? text : str_z(c->text)};
+    req->problems[req->n_problems++] = (struct problem){.code = c->code,
+        .path = path.p ? arena_dup_str(req->arena, path) : path,
+        .rule = rule,
+        .text = text.n ? text : str_z(c->text)};
     return status_kind(c->status);
 }
 

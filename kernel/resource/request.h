@@ -25,6 +25,7 @@ struct problem {
     wharf_str path;
     const char *rule; /* for problem details; NULL: other */
     wharf_str text;
+    const struct wharf_json *place; /* in a program: {file, line, message, snippet}, for problem details; or NULL */
 };
 
 enum datetime_format { DATETIME_ISO, DATETIME_EPOCH, DATETIME_EPOCH_MILLIS };

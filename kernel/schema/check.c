@@ -16,6 +16,36 @@ enum { FEW_ITEMS = 16 };
 static bool check(
     struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at, bool whole);
 
+/* ---- work ---------------------------------------------------------------------------------------------------------- */
+
+/* False: there is no more; the value counts as refused, and nothing is told. */
+static bool spend(const struct check *c, uint64_t steps)
+{
+    if (!c->left)
+        return true;
+    *c->left = steps < (uint64_t)*c->left ? *c->left - (int64_t)steps : 0;
+    return *c->left > 0;
+}
+
+static bool spend_match(const struct check *c, const struct pattern *p, wharf_str text)
+{
+    return !c->left || spend(c, 1 + text.n / 2 + pattern_size(p) * (text.n + 1) / 4);
+}
+
+/* What looking at the value itself takes, without its parts. */
+static uint64_t work_of(const struct schema *s, const struct wharf_json *v)
+{
+    uint64_t steps = 1 + (s->members ? s->members->count : 0);
+
+    if (v->type == JSON_STRING || v->type == JSON_NUMBER)
+        steps += v->text.n / 8;
+    if (v->type == JSON_OBJECT) /* members are looked for one after the other */
+        steps += s->n_properties * (1 + v->count / 4);
+    if (v->type == JSON_ARRAY && s->unique_items)
+        steps += v->count * 8;
+    return steps;
+}
+
 /* ---- single values ----------------------------------------------------------------------------------------------- */
 
 static bool has_type(const struct schema *s, const struct wharf_json *v)
@@ -77,6 +107,8 @@ static bool check_string(struct check *c, const struct schema *s, const struct w
         if (n > s->max_length)
             ok = say_count(c, at, "max_length", "at most", s->max_length, "character");
     }
+    if (s->pattern && !spend_match(c, s->pattern, v->text))
+        return false;
     if (s->pattern && !pattern_match(s->pattern, v->text))
         ok = say_limit(c, at, "format", "%s must match the pattern %s", s->pattern_text);
     if (s->format && !format_match(s->format, v->text))
@@ -266,12 +298,15 @@ static bool check_member(
 
     if (c->flags & SCHEMA_PATCH && m->type == JSON_NULL)
         return true;
-    for (size_t i = 0; i < s->n_matching; i++)
+    for (size_t i = 0; i < s->n_matching; i++) {
+        if (!spend_match(c, s->matching[i].pattern, m->key))
+            return false;
         if (pattern_match(s->matching[i].pattern, m->key)) {
             found = true;
             if (!check(c, s->matching[i].schema, m, &inner, true))
                 ok = false;
         }
+    }
     if (!found && s->additional) {
         if (s->additional->never)
             ok = say(c, &inner, "unknown", "%s is not a known field");
@@ -421,6 +456,8 @@ static bool check(
 {
     bool ok = true;
 
+    if (c->left && !spend(c, work_of(s, v)))
+        return false;
     /* A value of the wrong kind would only repeat its problem in every part. */
     if (!check_value(c, s, v, at))
         return false;
@@ -444,4 +481,14 @@ bool schema_validate(const struct schema *s, const struct wharf_json *v, wharf_s
     struct place root = {0};
 
     return check(&c, s, v, &root, true);
+}
+
+bool schema_validate_within(const struct schema *s, const struct wharf_json *v, wharf_str base, int64_t *left,
+    struct arena *a, schema_problem_fn *fn, void *arg)
+{
+    struct check c = {.arena = a, .fn = fn, .arg = arg, .base = base, .left = left};
+    struct place root = {0};
+    bool ok = check(&c, s, v, &root, true);
+
+    return ok && *left > 0;
 }

@@ -115,6 +115,11 @@ static uint32_t next_char(const char **p, const char *end)
     return cp;
 }
 
+size_t pattern_size(const struct pattern *p)
+{
+    return p->size;
+}
+
 bool pattern_match(const struct pattern *p, wharf_str text)
 {
     const char *next = text.p, *end = text.p + text.n;

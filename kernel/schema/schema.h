@@ -36,11 +36,17 @@ enum schema_flag {
 /* True when v is valid; every problem is told. base is put before the paths. a serves for path texts. */
 bool schema_validate(const struct schema *s, const struct wharf_json *v, wharf_str base, uint32_t flags,
     struct arena *a, schema_problem_fn *fn, void *arg);
+/* The same for schemas that nobody vouches for. *left is the work that it may be, in steps of some ten nanoseconds, and what is left of it: 0 when it
+ * was too much; the value counts as refused then. fn may set it to 0 when it has heard enough. */
+bool schema_validate_within(const struct schema *s, const struct wharf_json *v, wharf_str base, int64_t *left,
+    struct arena *a, schema_problem_fn *fn, void *arg);
 
 /* A regular expression of the linear-time subset (ECMAScript's u syntax without backreferences, look-around and \p; counts
  * may multiply to 4000 steps), matched by an automaton over code points; like JSON Schema, not anchored. */
 struct pattern;
 const struct pattern *pattern_compile(struct arena *a, wharf_str source, const char **ret_error);
 bool pattern_match(const struct pattern *p, wharf_str text);
+/* A match takes at most this many steps for each character. */
+size_t pattern_size(const struct pattern *p);
 
 #endif

@@ -182,6 +182,15 @@ wharf_str place_of(wharf_req *req, const struct code *c, const wharf_lua_outcome
     return W->mem->format(req, "%s/%s: %s", folder.p, file.p, o->message.p);
 }
 
+wharf_status code_problem(wharf_req *req, const struct code *c, const wharf_lua_outcome *o, const char *code)
+{
+    wharf_str told = place_of(req, c, o);
+    wharf_status s = W->err->add(req, code, told.p, "%s", told.p);
+
+    flow_lua->place(req, o->error);
+    return s;
+}
+
 static uint32_t nothing_outside(wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
     if (is(op, "log"))
@@ -229,5 +238,5 @@ wharf_status code_try(wharf_req *req, const struct code *c)
         return s;
     if (o.end == WHARF_LUA_NO_CELL)
         return W->err->fail(req, "overloaded", NULL, NULL);
-    return W->err->fail(req, code_of_try(&o), place_of(req, c, &o).p, "%s", place_of(req, c, &o).p);
+    return code_problem(req, c, &o, code_of_try(&o));
 }

@@ -386,6 +386,9 @@ wharf_status run_route(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     r.input = input_text(req, body);
+    s = trigger_check_input(req, r.code.triggers, r.input);
+    if (s != WHARF_OK)
+        return s;
     r.actor = W->req->actor(req);
     wait = W->json->get(body, "wait");
     if (wait && !json_truth(wait)) {

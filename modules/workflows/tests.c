@@ -31,6 +31,7 @@ static void add_failure(wharf_req *req, const struct code *c, const wharf_json *
     if (name.n)
         place = W->mem->format(req, "%.*s%s: %s", (int)before, place.p, name.p, o.message.p);
     W->err->add(req, "workflow.tests_failed", place.p, "%s", place.p);
+    flow_lua->place(req, error);
 }
 
 static size_t tell_file(wharf_req *req, const struct code *c, const wharf_json *file)

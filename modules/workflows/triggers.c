@@ -89,9 +89,35 @@ static wharf_status check_event(wharf_req *req, const wharf_json *t, const char 
     return s;
 }
 
+static wharf_status check_manual(wharf_req *req, const wharf_json *t, const char *path)
+{
+    static const char *const members[] = {"input_schema", NULL};
+    const wharf_json *schema = W->json->get(t, "input_schema");
+    wharf_status s = trigger_members(req, t, path, members, " and input_schema (a JSON Schema)");
+
+    if (s != WHARF_OK || json_is_null(schema))
+        return s;
+    return flow_schemas->check(
+        req, schema, "workflow.trigger_invalid", W->mem->format(req, "%s.input_schema", path).p);
+}
+
+wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wharf_str input)
+{
+    const wharf_json *schema = NULL, *value = NULL;
+    wharf_status s;
+
+    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t; t = W->json->next(t)) {
+        if (is(json_text(t, "type"), "manual") && trigger_enabled(t))
+            schema = W->json->get(t, "input_schema");
+    }
+    if (json_is_null(schema))
+        return WHARF_OK;
+    s = W->json->parse(req, input, &value);
+    return s == WHARF_OK ? flow_schemas->validate(req, schema, value, "input") : s;
+}
+
 wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i)
 {
-    static const char *const none[] = {NULL};
     wharf_str type = json_text(t, "type");
     const char *path = W->mem->format(req, "triggers.%zu", i).p;
 
@@ -106,7 +132,7 @@ wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i)
     if (!is(type, "manual"))
         return W->err->fail(
             req, "workflow.trigger_invalid", path, "The type of a trigger is event, http, schedule, hook or manual");
-    return trigger_members(req, t, path, none, "");
+    return check_manual(req, t, path);
 }
 
 /* ---- events ---- */

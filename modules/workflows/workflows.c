@@ -16,6 +16,7 @@ const wharf_token_api *flow_tokens;
 const wharf_text_api *flow_text;
 const wharf_logs_api *flow_logs;
 const wharf_config_api *flow_config;
+const wharf_schema_api *flow_schemas;
 const wharf_webhooks_rules_api *flow_rules;
 wharf_plugin *flow_self;
 uint32_t flow_public_rate = 60;
@@ -58,7 +59,7 @@ static const char version_doc[] = "{\"summary\": \"A published version with its 
 static const char run_doc[] =
     "{\"summary\": \"Run the manual trigger\", " TAG
     "\"location\": \"row\", \"body\": {\"type\": \"object\", \"properties\": "
-    "{\"input\": {\"description\": \"What on_run gets.\"}, \"location_id\": {\"type\": "
+    "{\"input\": {\"description\": \"What on_run gets; checked by the input_schema of the trigger.\"}, \"location_id\": {\"type\": "
     "[\"string\", \"null\"], \"maxLength\": 64}, "
     "\"version\": {\"type\": \"string\", \"enum\": [\"published\", \"draft\"], "
     "\"description\": \"draft needs workflow:write.\"}, "
@@ -219,7 +220,7 @@ static int64_t setting(const char *name, int64_t otherwise)
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     flow_self = self;
-    flow_lua = W->service(self, "wharf.lua", 1, 5);
+    flow_lua = W->service(self, "wharf.lua", 1, 8);
     flow_keys = W->service(self, "wharf.keys", 1, 0);
     flow_events = W->service(self, "wharf.events", 1, 1);
     flow_rules = W->service(self, "webhooks.rules", 1, 0);
@@ -230,7 +231,8 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     flow_text = W->service(self, "wharf.text", 1, 1);
     flow_logs = W->service(self, "wharf.logs", 1, 3);
     flow_config = W->service(self, "wharf.config", 1, 1);
-    if (!flow_logs || !flow_config)
+    flow_schemas = W->service(self, "wharf.schema", 1, 0);
+    if (!flow_logs || !flow_config || !flow_schemas)
         return WHARF_UNAVAILABLE;
     flow_public_rate = (uint32_t)setting("public_per_minute", 60);
     return flow_lua && flow_keys && flow_events && flow_crypto && flow_cron && flow_http && flow_tokens && flow_text

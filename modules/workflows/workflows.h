@@ -12,6 +12,7 @@
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
 #include "wharf/service/lua.h"
+#include "wharf/service/schema.h"
 #include "wharf/service/text.h"
 #include "wharf/service/token.h"
 
@@ -27,6 +28,7 @@ extern const wharf_token_api *flow_tokens;
 extern const wharf_text_api *flow_text;
 extern const wharf_logs_api *flow_logs;
 extern const wharf_config_api *flow_config;
+extern const wharf_schema_api *flow_schemas;
 extern const wharf_webhooks_rules_api *flow_rules; /* NULL: the module webhooks is not loaded; no event triggers then */
 extern wharf_plugin *flow_self;
 extern uint32_t flow_public_rate; /* requests of a public path, per minute and address: workflows.public_per_minute */
@@ -84,6 +86,8 @@ wharf_status code_load(
 void spec_files(wharf_req *req, const struct code *c, wharf_lua_spec *spec);
 /* Compiles, loads, looks for the handlers. Problems are those of publishing (section 4). */
 wharf_status code_try(wharf_req *req, const struct code *c);
+/* Tells what went wrong with the files, by this code. */
+wharf_status code_problem(wharf_req *req, const struct code *c, const wharf_lua_outcome *o, const char *code);
 /* "my-flow/main.lua:3: message" of an outcome's error; without a place only the message. */
 wharf_str place_of(wharf_req *req, const struct code *c, const wharf_lua_outcome *o);
 
@@ -250,6 +254,8 @@ wharf_status trigger_members(
 wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i);
 bool trigger_enabled(const wharf_json *t);
 bool trigger_has(const wharf_json *triggers, const char *type); /* an enabled one */
+/* What the enabled manual trigger's schema, if it has one, refuses of the input is told: paths begin with "input". */
+wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wharf_str input);
 /* A workflow for some locations takes nothing that has none. */
 bool trigger_reaches(const wharf_json *locations, wharf_str location_id);
 const char *trigger_handler(wharf_str type);

@@ -45,7 +45,7 @@ def test_a_draft(fresh):
     ({"scopes": ["locations:read", "locations"]}, "validation.failed", ["scopes.1"]),
     ({"triggers": [{"type": "timer"}]}, "workflow.trigger_invalid", ["triggers.0"]),
     ({"triggers": [{"type": "manual"}, {"type": "cron"}]}, "workflow.trigger_invalid", ["triggers.1"]),
-    ({"triggers": [{"type": "manual", "input_schema": {}}]}, "workflow.trigger_invalid", ["triggers.0"]),
+    ({"triggers": [{"type": "manual", "cron": "@daily"}]}, "workflow.trigger_invalid", ["triggers.0"]),
     ({"triggers": [{"type": "manual"}, {"type": "manual"}]}, "workflow.trigger_invalid", ["triggers"])])
 def test_what_may_not_stand_in_one(client, more, code, errors):
     client.refused("POST", FLOWS, 400, code, errors, body={"name": "Bad", "source": HELLO, **more})

@@ -86,6 +86,17 @@ def test_triggers_have_their_handlers(tmp_path):
     assert r.returncode == 3 and "is no JSON object" in r.stderr
 
 
+def test_schemas_of_input(tmp_path):
+    """As publishing would refuse them."""
+    def told(schema):
+        return check(tmp_path, GOOD, **{"workflow.json": '{"triggers": [{"type": "manual", "input_schema": %s}]}' % schema})
+    assert told('{"type": "object", "required": ["a"]}') == (0, "") == told("null")
+    code, text = told('{"properties": {"a": {"type": "text"}}}')
+    assert code == 1 and text.startswith("workflow.json:1:1: input_schema/properties/a/type: type is one of")
+    assert told('"text"') == (1, "workflow.json:1:1: input_schema: a schema is an object\n")
+    assert told('{"description": "%s"}' % ("x" * 17000)) == (1, "workflow.json:1:1: input_schema: a schema has at most 16 KiB\n")
+
+
 def test_hooks_are_loaded_as_a_server_does(tmp_path):
     assert check(tmp_path, "wharf.hook.before('location', 'create', function() end)", name="10-a.lua") == (0, "")
     code, told = check(tmp_path, "wharf.hook.before('nonsense', 'create', function() end)", name="10-a.lua")

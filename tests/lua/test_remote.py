@@ -56,6 +56,18 @@ def test_one_run_against_stubs(flow, tmp_path):
         assert lua("run", flow, *args, env={"PATH": "/usr/bin"}).returncode == 3, args
 
 
+def test_input_of_a_run_by_hand_has_to_fit(flow, tmp_path):
+    schema = '{"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}'
+    write(flow, {"main.lua": "return {on_run = function(input) return input.n end, on_event = function() return 1 end}",
+                 "workflow.json": '{"name": "F", "triggers": [{"type": "manual", "input_schema": %s}]}' % schema})
+    write(tmp_path, {"in.json": '{"n": 5}', "bad.json": '{"n": "5"}'})
+    assert json.loads(lua("run", flow, "--trigger", "manual", "--input", tmp_path / "in.json").stdout)["output"] == 5
+    for args, told in ((["--input", tmp_path / "bad.json"], "input.n must be a whole number"), ([], "input.n is required")):
+        r = lua("run", flow, "--trigger", "manual", *args)
+        assert r.returncode == 2 and told in r.stderr and not r.stdout, r
+    assert lua("run", flow, "--trigger", "event", "--input", tmp_path / "bad.json").returncode == 0  # it is the manual trigger's
+
+
 def test_one_run_of_hooks(tmp_path):
     write(tmp_path, {"h/10-a.lua": "wharf.hook.before('location', 'create', function(c) c.input.n = 1 end)", "in.json": '{"resource": "location", "action": "create", "input": {}}'})
     assert json.loads(lua("run", tmp_path / "h", "--trigger", "before", "--input", tmp_path / "in.json").stdout)["input"] == {"n": 1}

@@ -8,6 +8,7 @@
 #include "cli/lua/author.h"
 #include "lua/operator/operator.h"
 #include "lua/testing/testing.h"
+#include "schema/tenant.h"
 #include "util/str.h"
 #include "util/time.h"
 #include "util/zone.h"
@@ -135,6 +136,14 @@ static const char *handler_of(wharf_str type)
     return NULL;
 }
 
+static void wrong_schema(void *arg, wharf_str pointer, const char *rule, wharf_str message)
+{
+    struct checking *k = arg;
+    const char *path = arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p;
+
+    finding(k, path, 1, 1, arena_printf(k->c->a, "input_schema%s: %.*s", pointer.p, STR_ARG(message)).p);
+}
+
 static void check_triggers(struct checking *k, struct sandbox *sb)
 {
     const struct wharf_json *list = json_get(k->folder->workflow, "triggers");
@@ -144,7 +153,10 @@ static void check_triggers(struct checking *k, struct sandbox *sb)
         wharf_str type = json_text_or(t, "type", "");
         bool hook = str_eqz(type, "hook");
         const char *handler = hook ? json_text_or(t, "phase", "before").p : handler_of(type);
+        const struct wharf_json *schema = json_get(t, "input_schema");
 
+        if (str_eqz(type, "manual") && schema && schema->type != JSON_NULL)
+            tenant_schema(k->c->a, schema, wrong_schema, k);
         if (!handler)
             finding(k, path, 1, 1, arena_printf(k->c->a, "there are no triggers of type \"%s\"", type.p).p);
         else if (!sandbox_has(sb, handler))

@@ -6,6 +6,7 @@
 #include "cli/lua/author.h"
 #include "lua/samples.h"
 #include "lua/testing/testing.h"
+#include "schema/tenant.h"
 #include "util/file.h"
 #include "util/str.h"
 #include "util/zone.h"
@@ -80,6 +81,32 @@ static bool add_stubs(struct arena *a, const char *path, struct sandbox_file *fi
     return true;
 }
 
+static void wrong_input(void *arg, wharf_str path, const char *rule, wharf_str message)
+{
+    cli_fail("%.*s", STR_ARG(message));
+}
+
+/* As the server does before a run by hand. False after what is wrong was told. */
+static bool input_fits(struct arena *a, const struct wharf_json *workflow, const struct wharf_json *input)
+{
+    const struct wharf_json *list = json_get(workflow, "triggers"), *json = NULL;
+    const struct schema *schema;
+    int64_t left = TENANT_SCHEMA_STEPS;
+
+    for (const struct wharf_json *t = json_is(list, JSON_ARRAY) ? list->child : NULL; t; t = t->next) {
+        if (str_eqz(json_text_or(t, "type", ""), "manual"))
+            json = json_get(t, "input_schema");
+    }
+    if (!json || json->type == JSON_NULL)
+        return true;
+    schema = tenant_schema(a, json, wrong_input, NULL);
+    if (!schema || schema_validate_within(schema, input, str_z("input"), &left, a, wrong_input, NULL))
+        return schema != NULL;
+    if (!left)
+        cli_fail("input: %s", TENANT_SCHEMA_WORK);
+    return false;
+}
+
 int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_server *s)
 {
     const char *handler = handler_of(o->trigger), *only;
@@ -88,7 +115,8 @@ int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_s
     struct lua_folders folders;
     struct sandbox_file *files;
     struct json_error bad;
-    wharf_str input = WHARF_S("null");
+    wharf_str input = str_z(o->trigger && !strcmp(o->trigger, "manual") ? "{}" : "null");
+    const struct wharf_json *given;
     const struct engine *engine;
     struct buf out;
     int code;
@@ -101,8 +129,11 @@ int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_s
         return LUA_USAGE;
     if (o->input)
         input = file_read(o->input, INPUT_MAX, c->a);
-    if (!input.p || !json_parse(c->a, input, &bad))
+    given = input.p ? json_parse(c->a, input, &bad) : NULL;
+    if (!given)
         return lua_usage("%s: there is no such file, or it is no JSON", o->input);
+    if (!strcmp(o->trigger, "manual") && !input_fits(c->a, folders.items[0].workflow, given))
+        return LUA_BROKEN;
     files = folder_files(c->a, &folders.items[0]);
     t.n_files = folders.items[0].n;
     if (o->stubs && !add_stubs(c->a, o->stubs, files, &t.n_files, &t))

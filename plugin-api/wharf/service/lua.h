@@ -1,4 +1,4 @@
-/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.7 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
+/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.8 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
  *
  * A run is done in a sandboxed process (docs/cells.md) that no other run has, or only such that may share it; the process asks for everything that is outside of it: the answer function of the
  * caller decides. Whatever the code does, run() comes back by the wall clock of its limits and 50 ms. Rules of this header: wharf/plugin.h. All
@@ -170,6 +170,9 @@ typedef struct wharf_lua_api {
     /* 1.7: how long the organization's runs have to wait, because they took their share of the processor (workflows.cpu_share); 0: not at all. Jobs ask it; other
      * runs but those inside of a transaction end with WHARF_LUA_NO_CELL and the code workflow.quota. */
     int64_t (*wait_us)(wharf_req *req);
+    /* 1.8: the problem that was told last lies in a program: error is as in the outcome, {file, line, message, snippet, …}. Its violation in problem details
+     * shows these. NULL: nothing. */
+    void (*place)(wharf_req *req, const wharf_json *error);
 } wharf_lua_api;
 
 #ifdef __cplusplus
