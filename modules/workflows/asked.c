@@ -41,7 +41,7 @@ static uint32_t api(wharf_req *req, struct asked *a, wharf_str op, const wharf_j
 {
     wharf_str key = WHARF_S("");
 
-    if (a->budget == &before_budget && !is(op, "api.get"))
+    if (a->budget->in_write && !is(op, "api.get"))
         return refuse_op(req, WHARF_LUA_MISTAKE, "op.unknown",
             "before a change the API is only read; write in an after hook", ret_text);
     if (a->api_calls >= a->budget->api_calls)

@@ -5,35 +5,6 @@
 #include "workflows.h"
 #include "workflows.gen.h"
 
-const struct budget check_budget = {
-    .instructions = 100000, .memory = 4 << 20, .wall_us = 2000000, .result_max = 1 << 20};
-const struct budget sync_budget = {.instructions = 20000000,
-    .memory = 32 << 20,
-    .wall_us = 10000000,
-    .result_max = 1 << 20,
-    .api_calls = 50,
-    .http_calls = 10,
-    .mails = 5,
-    .emits = 20};
-const struct budget before_budget = {
-    .instructions = 500000, .memory = 8 << 20, .wall_us = 100000, .result_max = 64 << 10, .api_calls = 10};
-const struct budget public_budget = {.instructions = 5000000,
-    .memory = 16 << 20,
-    .wall_us = 5000000,
-    .result_max = 1 << 20,
-    .api_calls = 20,
-    .http_calls = 5,
-    .emits = 5};
-const struct budget queued_budget = {.instructions = 100000000,
-    .memory = 64 << 20,
-    .wall_us = 60000000,
-    .result_max = 64 << 10,
-    .api_calls = 500,
-    .http_calls = 50,
-    .mails = 10,
-    .emits = 100,
-    .sleep_ms = 10000};
-
 /* What else says how published code runs, as versions keep it. */
 static const wharf_json *options_of(wharf_req *req, const wharf_rec *rec)
 {
@@ -47,6 +18,7 @@ static const wharf_json *options_of(wharf_req *req, const wharf_rec *rec)
     W->json->put(out, "http_hosts", val_json(field_json(rec, WORKFLOW_HTTP_HOSTS)));
     W->json->put(out, "priority", val_int(field_int(rec, WORKFLOW_PRIORITY)));
     W->json->put(out, "on_error", val_text(field_text(rec, WORKFLOW_ON_ERROR)));
+    W->json->put(out, "budget", val_json(field_json(rec, WORKFLOW_BUDGET)));
     W->json->close(out);
     return W->json->result(req, out, &v) == WHARF_OK ? v : NULL;
 }

@@ -120,7 +120,7 @@ uint32_t lock_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_
         val_text(W->req->organization(req)), val_text(a->code->workflow_id), val_text(json_text(args, "token"))};
     const wharf_rows *none;
 
-    if (a->budget == &before_budget)
+    if (a->budget->in_write)
         return refuse_op(req, WHARF_LUA_MISTAKE, "op.unknown",
             "before a change nothing is waited for; lock in an after hook", ret_text);
     if (is(op, "lock.take"))

@@ -221,6 +221,7 @@ static wharf_status put_back(wharf_req *req, const struct code *c)
         if (!json_is_null(v))
             W->json->put(out, options[i], val_json(v));
     }
+    W->json->put(out, "budget", val_json(c->options ? W->json->get(c->options, "budget") : NULL));
     W->json->put(out, "http_hosts", val_json(c->options ? W->json->get(c->options, "http_hosts") : NULL));
     W->json->close(out);
     s = W->json->result(req, out, &body);

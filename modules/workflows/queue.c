@@ -334,7 +334,7 @@ static void fail(struct run *r, const char *message)
 }
 
 /* Anybody may have asked for it: less is done for them. */
-static const struct budget *budget_of(const wharf_json *trigger)
+static const struct budget *class_of(const wharf_json *trigger)
 {
     return is(json_text(trigger, "auth"), "none") ? &public_budget : &queued_budget;
 }
@@ -350,7 +350,7 @@ static wharf_status do_run(wharf_req *req, struct work *w, struct loaded *l, siz
         .depth = (uint32_t)row_int(w->rows, i, 9),
         .event_id = row_text(w->rows, i, 11),
         .input = row_text(w->rows, i, 12),
-        .budget = budget_of(row_json(w->rows, i, 5)),
+        .budget = class_of(row_json(w->rows, i, 5)),
         .started_us = W->req->now_us(req),
         .stop = stop};
     wharf_status s = WHARF_OK;

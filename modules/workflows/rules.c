@@ -133,7 +133,7 @@ static bool draft_changed(const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const wharf_field of_draft[] = {WORKFLOW_NAME, WORKFLOW_DESCRIPTION, WORKFLOW_SOURCE, WORKFLOW_FILES,
         WORKFLOW_TRIGGERS, WORKFLOW_SCOPES, WORKFLOW_SETTINGS, WORKFLOW_RETRY, WORKFLOW_CONCURRENCY, WORKFLOW_RECORD,
-        WORKFLOW_HTTP_HOSTS, WORKFLOW_PRIORITY, WORKFLOW_ON_ERROR};
+        WORKFLOW_HTTP_HOSTS, WORKFLOW_PRIORITY, WORKFLOW_ON_ERROR, WORKFLOW_BUDGET};
 
     for (size_t i = 0; i < sizeof(of_draft) / sizeof(of_draft[0]); i++) {
         if (W->res->changed(old_rec, new_rec, of_draft[i]))
@@ -219,6 +219,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         s = check_hosts(req, field_json(new_rec, WORKFLOW_HTTP_HOSTS));
     if (s == WHARF_OK)
         s = check_settings(req, field_json(new_rec, WORKFLOW_SETTINGS));
+    if (s == WHARF_OK && W->res->sent(new_rec, WORKFLOW_BUDGET))
+        s = budget_check(req, field_json(new_rec, WORKFLOW_BUDGET));
     if (s == WHARF_OK && op == WHARF_CREATE) {
         W->res->set(new_rec, WORKFLOW_DRAFT_REVISION, val_int(1));
         W->res->set(new_rec, WORKFLOW_FAILURE_STREAK, val_int(0));

@@ -144,29 +144,31 @@ static void hide(wharf_req *req, struct run *r)
 
 wharf_status run_execute(wharf_req *req, struct run *r)
 {
+    const struct budget *may = &r->own;
     wharf_lua_spec spec = {.head = WHARF_HEAD(wharf_lua_spec),
         .handler = z(r->handler),
         .arg = r->input,
         .context = r->context = context(req, r),
         .keep = r->keep ? z(r->keep) : WHARF_S(""),
-        .instructions = r->budget->instructions,
-        .memory = r->budget->memory,
-        .wall_us = r->budget->wall_us,
-        .result_max = r->budget->result_max,
         .seed = r->seed,
         .answer = asked_answer,
         .answer_arg = &r->asked,
         .stop = r->stop};
     wharf_status s;
 
+    r->own = budget_of(r->budget, &r->code);
+    spec.instructions = may->instructions;
+    spec.memory = may->memory;
+    spec.wall_us = may->wall_us;
+    spec.result_max = may->result_max;
     spec_files(req, &r->code, &spec);
     if (r->code.version) /* what a number stands for never changes; drafts do */
         spec.share = W->mem->format(req, "%s %lld", r->code.workflow_id.p, (long long)r->code.version);
     r->asked.code = &r->code;
-    r->asked.budget = r->budget;
+    r->asked.budget = may;
     r->asked.run_key = r->id;
     r->asked.location_id = r->location_id;
-    r->asked.until_us = run_clock_us() + r->budget->wall_us;
+    r->asked.until_us = run_clock_us() + may->wall_us;
     r->asked.stop = r->stop;
     r->asked.logs = W->json->writer(req);
     if (recording_wanted(&r->code)) {

@@ -97,8 +97,7 @@ static wharf_status check_manual(wharf_req *req, const wharf_json *t, const char
 
     if (s != WHARF_OK || json_is_null(schema))
         return s;
-    return flow_schemas->check(
-        req, schema, "workflow.trigger_invalid", W->mem->format(req, "%s.input_schema", path).p);
+    return flow_schemas->check(req, schema, "workflow.trigger_invalid", W->mem->format(req, "%s.input_schema", path).p);
 }
 
 wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wharf_str input)

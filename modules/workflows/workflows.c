@@ -59,7 +59,8 @@ static const char version_doc[] = "{\"summary\": \"A published version with its 
 static const char run_doc[] =
     "{\"summary\": \"Run the manual trigger\", " TAG
     "\"location\": \"row\", \"body\": {\"type\": \"object\", \"properties\": "
-    "{\"input\": {\"description\": \"What on_run gets; checked by the input_schema of the trigger.\"}, \"location_id\": {\"type\": "
+    "{\"input\": {\"description\": \"What on_run gets; checked by the input_schema of the trigger.\"}, "
+    "\"location_id\": {\"type\": "
     "[\"string\", \"null\"], \"maxLength\": 64}, "
     "\"version\": {\"type\": \"string\", \"enum\": [\"published\", \"draft\"], "
     "\"description\": \"draft needs workflow:write.\"}, "
@@ -235,6 +236,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     if (!flow_logs || !flow_config || !flow_schemas)
         return WHARF_UNAVAILABLE;
     flow_public_rate = (uint32_t)setting("public_per_minute", 60);
+    budgets_start();
     return flow_lua && flow_keys && flow_events && flow_crypto && flow_cron && flow_http && flow_tokens && flow_text
                ? WHARF_OK
                : WHARF_UNAVAILABLE;

@@ -66,8 +66,17 @@ struct budget {
     int64_t wall_us;
     uint32_t api_calls, http_calls, mails, emits;
     int64_t sleep_ms; /* in all; 0: it may not */
+    bool in_write; /* it is inside of the transaction of a change */
 };
-extern const struct budget before_budget, sync_budget, public_budget, queued_budget, check_budget;
+extern const struct budget check_budget;
+
+/* budget.c */
+extern struct budget before_budget, sync_budget, public_budget, queued_budget; /* the operator's ceilings; set once, at the start */
+void budgets_start(void);
+/* Tells what a workflow's own budget asks for that no run may have. wanted may be NULL. */
+wharf_status budget_check(wharf_req *req, const wharf_json *wanted);
+/* Of that class, less what the workflow does without. */
+struct budget budget_of(const struct budget *most, const struct code *c);
 
 /* rules.c */
 extern const wharf_hooks workflow_hooks;
@@ -140,7 +149,8 @@ const wharf_json *secrets_hide_json(wharf_req *req, const struct secret *list, c
 struct run {
     struct code code;
     struct asked asked;
-    const struct budget *budget;
+    const struct budget *budget; /* of its class */
+    struct budget own; /* what it may use */
     const char *handler, *keep; /* keep: member of the argument that is given back, or NULL */
     wharf_str id, location_id, event_id, actor;
     wharf_str trigger, input, context; /* JSON: of the run's trigger; what the handler gets; ctx */

@@ -115,7 +115,8 @@ int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_s
     struct lua_folders folders;
     struct sandbox_file *files;
     struct json_error bad;
-    wharf_str input = str_z(o->trigger && !strcmp(o->trigger, "manual") ? "{}" : "null");
+    wharf_str input = WHARF_S("null");
+    bool by_hand = handler && !strcmp(handler, "on_run");
     const struct wharf_json *given;
     const struct engine *engine;
     struct buf out;
@@ -127,12 +128,14 @@ int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_s
         return LUA_USAGE;
     if (!folders_read(c->a, c->words[1], &folders, &only))
         return LUA_USAGE;
+    if (by_hand)
+        input = WHARF_S("{}"); /* as the server has it */
     if (o->input)
         input = file_read(o->input, INPUT_MAX, c->a);
     given = input.p ? json_parse(c->a, input, &bad) : NULL;
     if (!given)
         return lua_usage("%s: there is no such file, or it is no JSON", o->input);
-    if (!strcmp(o->trigger, "manual") && !input_fits(c->a, folders.items[0].workflow, given))
+    if (by_hand && !input_fits(c->a, folders.items[0].workflow, given))
         return LUA_BROKEN;
     files = folder_files(c->a, &folders.items[0]);
     t.n_files = folders.items[0].n;
