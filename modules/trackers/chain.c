@@ -58,7 +58,7 @@ static bool later_started(const struct chain *c, size_t i)
     return false;
 }
 
-static bool closes(const struct chain *c, size_t i, wharf_str option, bool added)
+static bool closes(const struct chain *c, size_t i, wharf_str option, size_t added)
 {
     const struct leg *l = &c->legs[i];
 
@@ -67,11 +67,11 @@ static bool closes(const struct chain *c, size_t i, wharf_str option, bool added
     if (is(option, "on_progress"))
         return later_started(c, i);
     if (is(option, "on_add"))
-        return added;
+        return i < added;
     return is(option, "on_delivered") && c->legs[c->n - 1].group == WHARF_GROUP_GOOD;
 }
 
-wharf_status trackers_auto_close(wharf_req *req, const struct chain *c, wharf_str option, bool added, bool *ret_any)
+wharf_status trackers_auto_close(wharf_req *req, const struct chain *c, wharf_str option, size_t added, bool *ret_any)
 {
     static const wharf_shipment_write by_system = {
         .head = WHARF_HEAD(wharf_shipment_write), .source = "system", .skip_completed = true};

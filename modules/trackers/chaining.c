@@ -179,7 +179,6 @@ static wharf_status add_one(struct work *w, const struct entry *e, const char *p
     if (s != WHARF_OK)
         return s;
     put_in(w, e->id, e->position);
-    w->result->added = true;
     return touched(w, e->id);
 }
 
@@ -239,13 +238,13 @@ static wharf_status no_id_twice(wharf_req *req, const wharf_json *input)
     return WHARF_OK;
 }
 
-/* The current leg is gone: the last remaining one takes its place. */
-static void settle_pin(struct work *w, const wharf_rec *old_rec)
+/* The leg that was said to be current is gone: from now on the legs tell (rule 4). */
+static void settle_pin(struct work *w)
 {
-    wharf_str current = field_text(old_rec, TRACKER_CURRENT_SHIPMENT_ID);
+    wharf_str pinned = field_text(w->rec, TRACKER_PINNED_SHIPMENT_ID);
 
-    if (w->n && current.n && place_of(w, current) == w->n)
-        W->res->set(w->rec, TRACKER_PINNED_SHIPMENT_ID, val_text(w->order[w->n - 1]));
+    if (pinned.n && place_of(w, pinned) == w->n)
+        W->res->set(w->rec, TRACKER_PINNED_SHIPMENT_ID, val_null());
 }
 
 static wharf_status keep_order(struct work *w)
@@ -259,8 +258,7 @@ static wharf_status keep_order(struct work *w)
     return s;
 }
 
-wharf_status trackers_chain(
-    wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec, const wharf_json *input, struct chaining *ret)
+wharf_status trackers_chain(wharf_req *req, wharf_rec *rec, const wharf_json *input, struct chaining *ret)
 {
     struct work w = {.req = req, .tracker = W->res->id(rec), .rec = rec, .result = ret};
     struct chain c;
@@ -278,6 +276,6 @@ wharf_status trackers_chain(
         s = W->err->fail(req, "tracker.chain_empty", "chaining.remove", NULL);
     if (s != WHARF_OK || !ret->any)
         return s;
-    settle_pin(&w, old_rec);
+    settle_pin(&w);
     return keep_order(&w);
 }

@@ -141,14 +141,27 @@ static wharf_status tell_current(wharf_req *req, const wharf_rec *old_rec, wharf
     return s == WHARF_OK ? W->event->emit(req, "shipment.updated", "shipment", after, NULL) : s;
 }
 
-static wharf_status follow_legs(wharf_req *req, wharf_rec *rec, bool added)
+/* How many legs are before the last one that was added. */
+static size_t before_added(const struct chain *c, const struct chaining *chaining)
+{
+    for (size_t i = c->n; i-- > 0;) {
+        for (size_t k = 0; k < chaining->n_touched; k++) {
+            if (same(c->legs[i].id, chaining->touched[k]))
+                return i;
+        }
+    }
+    return 0;
+}
+
+static wharf_status follow_legs(wharf_req *req, wharf_rec *rec, const struct chaining *chaining)
 {
     struct chain c;
     bool any;
     wharf_status s = trackers_load(req, W->res->id(rec), &c);
 
     if (s == WHARF_OK)
-        s = trackers_auto_close(req, &c, field_text(rec, TRACKER_AUTO_CLOSE_SHIPMENTS_OPTION), added, &any);
+        s = trackers_auto_close(
+            req, &c, field_text(rec, TRACKER_AUTO_CLOSE_SHIPMENTS_OPTION), before_added(&c, chaining), &any);
     if (s == WHARF_OK && any)
         s = trackers_load(req, W->res->id(rec), &c);
     return s == WHARF_OK ? trackers_derive(req, rec, &c) : s;
@@ -158,7 +171,7 @@ static wharf_status update_chain(wharf_req *req, const wharf_rec *old_rec, wharf
 {
     const wharf_json *input = W->res->input(rec, TRACKER_CHAINING);
     struct chain c;
-    wharf_status s = input ? trackers_chain(req, old_rec, rec, input, chaining) : WHARF_OK;
+    wharf_status s = input ? trackers_chain(req, rec, input, chaining) : WHARF_OK;
 
     if (s == WHARF_OK)
         s = trackers_load(req, W->res->id(rec), &c);
@@ -167,7 +180,7 @@ static wharf_status update_chain(wharf_req *req, const wharf_rec *old_rec, wharf
     if (s == WHARF_OK)
         s = write_current(req, old_rec, rec, &c);
     if (s == WHARF_OK)
-        s = follow_legs(req, rec, chaining->added);
+        s = follow_legs(req, rec, chaining);
     if (s == WHARF_OK && !chaining->any)
         s = tell_current(req, old_rec, rec);
     return s == WHARF_OK ? part(req, chaining) : s;

@@ -42,15 +42,15 @@ struct chain {
 wharf_status trackers_load(wharf_req *req, wharf_str tracker_id, struct chain *ret);
 /* The leg that is current: pinned if it is one, else the last that has started, else the first. NULL: no legs. */
 const struct leg *trackers_current(const struct chain *c, wharf_str pinned);
-/* Earlier legs that are over because of later ones get their last update. added: a leg was put behind them. *ret_any: one got it. */
-wharf_status trackers_auto_close(wharf_req *req, const struct chain *c, wharf_str option, bool added, bool *ret_any);
+/* Earlier legs that are over because of later ones get their last update. added: behind how many of them a leg was put. *ret_any: one got it. */
+wharf_status trackers_auto_close(wharf_req *req, const struct chain *c, wharf_str option, size_t added, bool *ret_any);
 /* What the tracker shows of its legs is set on its row. */
 wharf_status trackers_derive(wharf_req *req, wharf_rec *rec, const struct chain *c);
 
 /* ---- chaining.c: {add, remove} ---- */
 
 struct chaining {
-    bool any, added;
+    bool any;
     wharf_str touched[2 * LEGS_MAX]; /* legs that came or went: their shipment.updated is told */
     size_t n_touched;
     wharf_str gone[LEGS_MAX]; /* legs that get trackers of their own */
@@ -58,8 +58,7 @@ struct chaining {
 };
 /* The trackers of everything that the input names, and this one, locked in the order of their ids. */
 wharf_status trackers_lock(wharf_req *req, wharf_str tracker_id, const wharf_json *chaining);
-wharf_status trackers_chain(
-    wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec, const wharf_json *input, struct chaining *ret);
+wharf_status trackers_chain(wharf_req *req, wharf_rec *rec, const wharf_json *input, struct chaining *ret);
 
 /* ---- rules.c ---- */
 

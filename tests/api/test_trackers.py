@@ -214,6 +214,17 @@ def test_the_current_leg_is_the_last_that_started(client):
     assert post(client, row, chaining={"remove": [c, b]})["current_shipment_id"] == a
 
 
+def test_a_current_leg_that_is_removed_pins_no_other(client):
+    """Section 5.3, rules 3 and 4: the last that started is current then, and goes on to be found anew."""
+    row, (a, b, c) = chain(client, 3, auto_close_shipments_option="never")
+    move(client, a, "in_transit")
+    assert post(client, row, current_shipment_id=c)["current_shipment_id"] == c
+    assert post(client, row, chaining={"remove": [c]})["current_shipment_id"] == a
+    move(client, b, "in_transit")
+    assert get(client, row)["current_shipment_id"] == b
+    assert post(client, row, chaining={"add": [c]})["current_shipment_id"] == b
+
+
 def test_a_later_leg_that_is_over_shows(client):
     """Section 5.3, rule 5: chained_status stands only while a later leg is not completed."""
     row, (a, b) = chain(client, 2, auto_close_shipments_option="never", chained_status="scheduled")
@@ -287,6 +298,8 @@ def test_auto_close_on_add_on_delivered_and_never(client):
     post(client, row, tracking_update={"status": "in_transit"})
     row = post(client, row, chaining={"add": [ship(client)["id"]]})
     assert [s["status"] for s in row["shipments"]] == ["delivered", "created"]
+    row = post(client, track(client, auto_close_shipments_option="on_add"), chaining={"add": [{"shipment_id": ship(client)["id"], "position": 0}]})
+    assert [s["status"] for s in row["shipments"]] == ["created", "created"], "the added leg is before the other"
     row, (a, b) = chain(client, 2, auto_close_shipments_option="on_delivered")
     move(client, b, "in_transit")
     assert leg(get(client, row))["status"] == "created"
