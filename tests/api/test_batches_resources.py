@@ -176,6 +176,24 @@ def test_a_shipment_in_a_container_is_refused(client):
     assert client.get("/v1/shipments?tracking_number=INBOX10").data == []
 
 
+def test_a_shipment_in_a_container_is_refused_however_it_is_named(client):
+    """By its number, by what its POST would find, and by a filter: none of them changes who is in a container."""
+    box, other = (client.post("/v1/containers", {}, expect=201).data["id"] for _ in range(2))
+    inside = ids(run(client, [{"tracking_number": "NAMED1"}], resource="shipment", properties={"container_id": box}))[0]
+    b = run(client, [{"tracking_number": "named 1", "notes": "x"}], resource="shipment", match_by="tracking_number")
+    assert lines(b, "code") == [("shipment.in_container",)]
+    b = run(client, [{"tracking_number": "NAMED1"}], resource="shipment", properties={"container_id": other})
+    assert lines(b, "code", "errors") == [("shipment.in_container", ["id"])]
+    b = later(client, [], resource="shipment", filters={"id": [inside]}, properties={"notes": "x"})
+    assert b["stats"]["updated"] == 0 and b["stats"]["errors"] == 1
+    row = client.get(f"/v1/shipments/{inside}").data
+    assert row["container_id"] == box and row["notes"] is None
+    client.post(f"/v1/containers/{other}", {"status": "delivered"}, expect=200)
+    b = run(client, [{"tracking_number": "NAMED2"}], resource="shipment", properties={"container_id": other})
+    assert lines(b, "code", "errors") == [("container.completed", ["container_id"])]
+    assert client.get("/v1/shipments?tracking_number=NAMED2").data == []
+
+
 def test_trackers_by_number(client):
     b = run(client, [{"tracking_number": "TRK1", "metadata": {"a": "1"}}, {"provider_id": "x"}], resource="tracker")
     assert [r["operation"] for r in b["results"]] == ["created"] and b["errors"][0]["index"] == 1

@@ -456,6 +456,9 @@ def test_providers_of_an_organization(fresh, client):
         a = mine.refused("POST", "/v1/org", 400, "validation.failed", body={"settings": {"providers": {"custom": [{**OWN, "formats": formats_}]}}})
         assert a.errors == [f"settings.providers.custom.0.formats.{at}"], a.errors
     mine.refused("POST", "/v1/org", 400, "validation.failed", body={"settings": {"providers": {"custom": [OWN] * 51}}})
+    mine.post("/v1/org", {"settings": {"providers": {"custom": [{**OWN, "formats": [*OWN["formats"], {"id": "valley_any", "pattern": "V[V-X][0-9]{8}"}]}]}}}, expect=200)
+    e = detect(mine, number)[0]
+    assert (len(e["candidates"]), e["summary"], e["provider_id"]) == (2, "external", "valley_van"), "several formats of one provider"
 
 
 def test_an_operators_file(tmp_path):

@@ -462,7 +462,9 @@ def test_edge_case_6_parents(client):
     assert row["parent_id"] == parent["id"] and get(client, parent)["is_parent"] is True and get(client, parent)["children_count"] == 1
     assert client.get(f"{SHIPMENTS}?parent_id={parent['id']}").ids == [child["id"]]
     assert parent["id"] in client.get(SHIPMENTS + "?is_parent=true&limit=all").ids
-    refuse(client, child, 400, "shipment.parent_invalid", ["parent_id"], {"parent_id": child["id"]})
+    alone = ship(client)
+    for row in (child, alone):
+        refuse(client, row, 400, "shipment.parent_invalid", ["parent_id"], {"parent_id": row["id"]})
     refuse(client, parent, 400, "shipment.parent_invalid", ["parent_id"], {"parent_id": ship(client)["id"]})
     refuse(client, ship(client), 400, "shipment.parent_invalid", ["parent_id"], {"parent_id": child["id"]})
     refuse(client, child, 400, "validation.failed", ["parent_id"], {"parent_id": "ship_0000000000000000000000"})
