@@ -309,6 +309,20 @@ def test_groups_of_a_contact(client):
     assert client.post(where, {"groups": {"add": ["grp_0000000000000000000000"]}}, expect=400).errors == ["groups.add.0"]
 
 
+@pytest.mark.parametrize("field", ["groups", "locations"])
+def test_lists_are_added_to_taken_from_or_set(client, field):
+    """spec 02 section 0: unique ids, `set` alone, no id in two of them, each known."""
+    a, b, c = (group(client, f"Listed {field} {i}")["id"] if field == "groups" else make_location(client)["id"] for i in range(3))
+    none = "grp_0000000000000000000000" if field == "groups" else "loc_0000000000000000000000"
+    where = f"{CONTACTS}/{make(client, **{field: [a]})['id']}"
+    now = lambda value: {x["id"] for x in client.post(where, {field: value}, expect=200).data[field]}  # noqa: E731
+    assert now({"add": [b, a]}) == {a, b} and now({"add": [c], "remove": [a, a[:4] + "x"]}) == {b, c} and now({"set": [a]}) == {a} and now([b]) == {b} and now({"remove": [c]}) == {b}
+    for bad, at in (({"set": [a], "add": [c]}, ""), ({"set": [], "remove": [b]}, ""), ({}, ""), ({"add": [a], "remove": [a]}, ".add.0"), ({"set": [a, a]}, ".set"), ({"add": [a, c, a]}, ".add.2"),
+                    ({"remove": [b, b]}, ".remove.1"), ([a, c, a], ".2"), ({"add": "x"}, ".add"), ("x", ""), ({"add": [a, none]}, ".add.1"), ({"set": [none]}, ".set.0"), ([a, none], ".1")):
+        client.refused("POST", where, 400, "validation.failed", [field + at], body={field: bad})
+    assert {x["id"] for x in client.get(where).data[field]} == {b}
+
+
 def test_two_hundred_groups_of_a_contact(client, server):
     c, g = make(client), group(client, "One more")
     where = f"{CONTACTS}/{c['id']}"
