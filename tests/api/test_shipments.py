@@ -311,6 +311,12 @@ def test_edge_case_3_late_updates(client, org):
     assert kinds(org, row)[-1] == "shipment.updated"
 
 
+def test_updates_are_of_the_next_day_at_most(client):
+    row, hour = ship(client), 3600
+    refuse(client, row, 400, "validation.failed", ["tracking_update.occurred_at"], {"tracking_update": {"status": "in_transit", "occurred_at": int(time.time()) + 25 * hour}})
+    assert update(client, row, status="in_transit", occurred_at=int(time.time()) + 23 * hour).data["status"] == "in_transit"
+
+
 def test_late_updates_change_no_places_and_are_no_delivery(client, org, location):
     row, now = ship(client), int(time.time())
     before = update(client, row, status="in_transit", occurred_at=now + 7200).data
