@@ -456,6 +456,7 @@ def test_search_is_ordered_by_relevance(book):
 def test_search_of_titles_and_suffixes(book):
     row = hits(book, "otto%20maier")[0]["Dr. Otto Maier Jr."]
     assert row["relevance_score"] == 1.0 and row["relevance_score_v3"] < 1.0
+    assert row["_search"]["relevance_score"] == row["_search"]["relevance_score_v4"] == 1.0
 
 
 @pytest.mark.parametrize("text, field", [("angstrom", "name"), ("zoo", "alternate_names.0"), ("front%40desk", "email"), ("2071234567", "phone"), ("ID-77", "id_number"),
