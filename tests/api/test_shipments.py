@@ -106,6 +106,21 @@ def test_missing_parts_are_named(client):
     client.refused("POST", SHIPMENTS, 400, "validation.failed", ["sender.address", "sender.email", "parcels.0.weight"], body=body)
 
 
+@pytest.mark.parametrize("who", ["sender", "recipient"])
+def test_a_quote_needs_who_where_and_how_to_be_reached(client, who):
+    for less in ("name", "address", "email"):
+        client.refused("POST", SHIPMENTS, 400, "validation.failed", [f"{who}.{less}"], body=quote_body(**{who: party(**{less: None})}))
+    for reached in ({"email": None, "phone": "2175550100"}, {"email": "a@b.example"}):
+        client.post(SHIPMENTS, quote_body(**{who: party(**reached)}), expect=201)
+
+
+@pytest.mark.parametrize("side", ["length", "width", "height", "weight"])
+def test_a_quote_needs_parcels_with_each_side(client, side):
+    for value in (0, None):
+        parcels = [{"length": 1, "width": 2, "height": 3, "weight": 4}, {"length": 1, "width": 2, "height": 3, "weight": 4, side: value}]
+        client.refused("POST", SHIPMENTS, 400, "validation.failed", [f"parcels.1.{side}"], body=quote_body(parcels=parcels))
+
+
 def test_parties(client):
     sender = make_contact(client)
     row = ship(client, sender=sender, recipient={"name": "R", "phone": "(217) 555-0100", "address": "5 Oak Ave, Springfield, IL 62701", "address_line2": "Apt 2"})
