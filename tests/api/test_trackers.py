@@ -107,6 +107,19 @@ def test_updates_go_to_the_current_leg(client, org):
     assert same["updated_at"] == get(client, row)["updated_at"]
 
 
+def test_each_field_that_an_update_takes(client, location):
+    row = track(client, type="outbound")
+    layout = client.post(f"/v1/locations/{location['id']}/layouts", {"name": "Tracked"}, expect=201).data["id"]
+    for change in ({"type": "inbound"}, {"sender_contact_id": make_contact(client)}, {"recipient_contact_id": make_contact(client, "John")}, {"location_id": location["id"]}, {"layout_id": layout},
+                   {"metadata": {"a": "1"}}, {"chained_status": "scheduled"}, {"auto_close_shipments_option": "never"}, {"provider_id": "ups"}, {"destination": {"address": None, "layout": layout, "location": None}}):
+        name, value = next(iter(change.items()))
+        assert row[name] != value and post(client, row, **change)[name] == value, name
+    got = get(client, row)
+    assert got["type"] == "inbound" and got["layout_id"] == layout and leg(got)["provider_id"] == "ups"
+    assert post(client, row, sender_contact_id=None, recipient_contact_id=None)["recipient_contact_id"] is None
+    refuse(client, row, 400, "validation.failed", ["recipient_contact_id"], recipient_contact_id="ctct_0000000000000000000000")
+
+
 def test_logs_and_their_visibility(client, org):
     row = track(client)
     post(client, row, log={"message": "For us", "visibility": "private"})
