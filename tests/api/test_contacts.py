@@ -178,7 +178,7 @@ def test_list_filters(fresh):
     assert ids("search=anna") == [a["id"]] and ids("search=work@b") == [a["id"]] and ids("search=ceci") == [c["id"]]
     assert client.get(CONTACTS).pagination["limit"] == 10
     assert all(row["_inbound_trackers"] is None and row["_outbound_trackers"] is None for row in client.get(CONTACTS).data)
-    for former in ("order_by=inbound_trackers", "tracker_status=delivered", "inbound_tracker_statuses=delivered"):
+    for former in ["order_by=inbound_trackers", "order_by=outbound_trackers"] + [f"{role}tracker_status{es}=delivered" for role in ("", "inbound_", "outbound_") for es in ("", "es")]:
         assert client.get(f"{CONTACTS}?{former}", expect=400).code == "param.invalid"
 
 
