@@ -125,14 +125,17 @@ static void answer(struct wharf_req *req, const wharf_lua_spec *spec, struct cel
     arena_rewind(req->arena, mark);
 }
 
+/* A run may say as much as it has time for: the memory of each line is gone when it was heard. */
 static void log_line(struct wharf_req *req, const wharf_lua_spec *spec, wharf_str said)
 {
+    struct arena_mark mark = arena_mark(req->arena);
     struct json_error bad;
     const struct wharf_json *args = json_parse(req->arena, arena_dup_str(req->arena, said), &bad);
     wharf_str none = str_z(""), note = json_text_or(args, "note", ""), op = note.n ? str_z("note") : str_z("log");
 
     if (json_is(args, JSON_OBJECT) && (!note.n || (WHARF_HAS(wharf_lua_spec, spec, record) && spec->record)))
         spec->answer(req, spec->answer_arg, op, args, &none);
+    arena_rewind(req->arena, mark);
 }
 
 /* ---- the end ---- */

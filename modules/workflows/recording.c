@@ -211,9 +211,9 @@ void recording_end(wharf_req *req, struct run *r)
     W->json->put(out, "input", val_json(hidden(req, r, r->input)));
     W->json->put(out, "context", val_json(hidden(req, r, r->context)));
     W->json->put(out, "seed", val_text(W->mem->format(req, "%llu", (unsigned long long)r->seed)));
-    W->json->put(out, "instructions", val_int((int64_t)r->budget->instructions));
-    W->json->put(out, "memory", val_int((int64_t)r->budget->memory));
-    W->json->put(out, "result_max", val_int((int64_t)r->budget->result_max));
+    W->json->put(out, "instructions", val_int((int64_t)r->own.instructions));
+    W->json->put(out, "memory", val_int((int64_t)r->own.memory));
+    W->json->put(out, "result_max", val_int((int64_t)r->own.result_max));
     put_outcome(req, r, out);
     W->json->put(out, "exchanges", val_json(hidden(req, r, W->json->result_text(r->asked.io))));
     W->json->close(out);

@@ -293,7 +293,7 @@ return err and err.code or d.id""", events=["location.updated"], scopes=["locati
 def test_lists_by_events(mine):
     wide, narrow = flow(mine, "return 1", "wide", events=["location.*", "workflow.created"]), flow(mine, "return 1", "narrow", events=["location.created"])
     assert mine.get(f"{FLOWS}?event=location.created").ids == [narrow] and mine.get(f"{FLOWS}?event=location.*").ids == [wide]
-    assert mine.get(f"{FLOWS}?event=workflow.created").ids == [wide]
+    assert mine.get(f"{FLOWS}?event=workflow.created").ids == [wide]  # several types: test_workflow_rules.py
 
 
 def test_what_is_kept_of_runs(fresh, mine):

@@ -214,6 +214,22 @@ def test_a_mail(org, mine, sink):
     assert m["Message-ID"] == f"<{run['id']}.1@wharf>"
 
 
+def test_a_mail_of_a_run_that_is_tried_again(org, mine, sink):
+    """It is sent with each attempt, under the same Message-ID; a run that somebody asks for again is another one."""
+    user = org.user(email="again@example.com")
+    id = flow(mine, f"""wharf.mail.send{{to = '{user}', subject = 'one', text = 't'}} wharf.mail.send{{to = '{user}', subject = 'two', text = 't'}}
+if ctx.run.attempt < 3 then error('again') end wharf.reject('enough', 'enough')""", retry={"max": 2, "waits": [0]})
+    make_location(mine)
+    run, = over(mine, id)
+    assert (run["status"], run["attempt"]) == ("rejected", 3)
+    got = until(lambda: len(m := mails(sink, "again@example.com")) >= 6 and m)
+    wanted = sorted([("one", f"<{run['id']}.1@wharf>"), ("two", f"<{run['id']}.2@wharf>")] * 3)
+    assert sorted((m["Subject"], m["Message-ID"]) for m in got) == wanted
+    mine.post(f"{FLOWS}/runs/{run['id']}/retry", {}, expect=202)
+    got = until(lambda: len(m := mails(sink, "again@example.com")) >= 12 and m)
+    assert len({m["Message-ID"] for m in got}) == 4
+
+
 def test_to_nobody_else(org, mine, sink, server):
     org.user(email="gone@example.com", status="disabled")
     server.organization().user(email="theirs@example.com")
