@@ -110,7 +110,7 @@ static wharf_status err_fail(wharf_req *req, const char *code, const char *path,
 
 static wharf_status err_current(const wharf_req *req)
 {
-    return req->n_problems ? status_kind(code_status(req->engine, req->problems[0].code)) : WHARF_OK;
+    return req->n_problems ? req_failed(req) : WHARF_OK;
 }
 
 static void err_clear(wharf_req *req)
