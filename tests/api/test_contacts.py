@@ -321,6 +321,7 @@ def test_lists_are_added_to_taken_from_or_set(client, field):
                     ({"remove": [b, b]}, ".remove.1"), ([a, c, a], ".2"), ({"add": "x"}, ".add"), ("x", ""), ({"add": [a, none]}, ".add.1"), ({"set": [none]}, ".set.0"), ([a, none], ".1")):
         client.refused("POST", where, 400, "validation.failed", [field + at], body={field: bad})
     assert {x["id"] for x in client.get(where).data[field]} == {b}
+    client.refused("POST", where, 400, "validation.failed", [field], body={field: [f"{a[:4]}{i:022}" for i in range(201)]})
 
 
 def test_two_hundred_groups_of_a_contact(client, server):

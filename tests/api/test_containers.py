@@ -68,7 +68,10 @@ def test_places(client, location):
 
 def test_position_updates_leave_few_points(client, server):
     row = make(client)
-    server.sql("UPDATE containers.tracking_update SET occurred_at = occurred_at - interval '1 minute' WHERE owner_id = %s", row["id"])
+    older = lambda seconds: server.sql("UPDATE containers.tracking_update SET occurred_at = occurred_at - %s * interval '1 second' WHERE owner_id = %s", seconds, row["id"])  # noqa: E731
+    older(15)
+    assert len(post(client, row, coordinates=[9, 9])["tracking_updates"]) == 1
+    older(16)
     for i in range(5):
         row = post(client, row, coordinates=[i, i])
     assert row["coordinates"] == [4, 4] and [u["coordinates"] for u in row["tracking_updates"]] == [None, [0, 0]]

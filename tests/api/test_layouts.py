@@ -89,7 +89,10 @@ def test_parents(client, place):
     b = add(client, path, "Bin", parent_path="/Aisle/Shelf")
     assert b["path"] == s["id"] and b["depth"] == 3
     assert add(client, path, "Root", parent_path="/")["path"] is None
-    client.refused("POST", path, 400, "layout.parent_not_found", ["path"], body={"name": "x", "path": "lay_nope"})
+    for unknown in ("lay_nope", make_location(client, "Next door")["default_layout_id"]):
+        client.refused("POST", path, 400, "layout.parent_not_found", ["path"], body={"name": "x", "path": unknown})
+        client.refused("POST", f"{path}/{b['id']}", 400, "layout.parent_not_found", ["path"], body={"path": unknown})
+        client.refused("POST", path, 400, "layout.parent_not_found", ["1.path"], body=[{"name": "x"}, {"name": "y", "path": unknown}])
     client.refused("POST", path, 400, "layout.parent_not_found", ["parent_path"], body={"name": "x", "parent_path": "/Aisle/Nope"})
     add(client, path, "Shelf", path=a["id"])
     client.refused("POST", path, 400, "layout.parent_not_found", ["parent_path"], body={"name": "x", "parent_path": "/Aisle/Shelf"})
@@ -131,10 +134,10 @@ def test_positions(client, place):
 
 def test_checksum_changes_with_its_parts_only(client, place):
     path, _ = place
-    a, b = add(client, path, "A"), add(client, path, "B", metadata={"x": "1", "y": "2"})
+    a, b = add(client, path, "A"), add(client, path, "B", metadata={"yy": "2", "x": "1"})  # stored in another order
     member = f"{path}/{b['id']}"
     seen = {b["checksum"]}
-    assert client.post(member, {"metadata": {"y": "2", "x": "1"}}, expect=200).data["checksum"] == b["checksum"]
+    assert client.post(member, {"metadata": {"x": "1", "yy": "2"}}, expect=200).data["checksum"] == b["checksum"]
     for change in ({"name": "B2"}, {"code": "Q"}, {"path": a["id"]}, {"position": 77}, {"metadata": {"x": "9"}}):
         c = client.post(member, change, expect=200).data["checksum"]
         assert c not in seen
