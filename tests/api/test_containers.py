@@ -197,6 +197,19 @@ def test_updates_are_copied(client, org, location):
         refuse(client, row, 400, "validation.failed", ["status"], status=bad)
 
 
+def test_late_updates_of_a_container(client, location):
+    """Spec 03 section 4, rule 4: a line at its place, nothing else; also of what is inside."""
+    ids, now = ships(client, 1), int(time.time())
+    row = make(client, add=ids)
+    post(client, row, tracking_update={"status": "delayed", "occurred_at": now + 7200})
+    late = post(client, row, tracking_update={"status": "delivered", "occurred_at": now + 3600, "location_id": location["id"], "coordinates": [1, 2]})
+    assert (late["status"], late["filters"], late["location_id"], late["coordinates"]) == ("delayed", ["outstanding", "exception"], None, None)
+    assert [u["status"] for u in late["tracking_updates"]] == ["created", "delivered", "delayed"]
+    inside = shipment(client, ids[0])
+    assert (inside["status"], inside["location_id"], inside["delivered_at"]) == ("delayed", None, None)
+    assert [u["status"] for u in inside["tracking_updates"]][-2:] == ["delivered", "delayed"]
+
+
 def test_a_completed_container_is_closed(client):
     ids = ships(client, 2)
     row = make(client, add=ids[:1])
