@@ -210,6 +210,17 @@ def test_late_updates_of_a_container(client, location):
     assert [u["status"] for u in inside["tracking_updates"]][-2:] == ["delivered", "delayed"]
 
 
+def test_an_update_at_another_location_leaves_the_layout(client, location):
+    layout, other = client.post(f"/v1/locations/{location['id']}/layouts", {"name": "Left"}, expect=201).data["id"], make_location(client, "Next stop")
+    ids = ships(client, 1)
+    row = make(client, add=ids, location_id=location["id"], layout_id=layout)
+    assert post(client, row, tracking_update={"status": "in_transit", "location_id": location["id"]})["layout_id"] == layout
+    assert post(client, row, tracking_update={"status": "delayed", "location_id": other["id"]})["layout_id"] is None
+    inside = shipment(client, ids[0])
+    assert (inside["location_id"], inside["layout_id"]) == (other["id"], None)
+    refuse(client, row, 400, "layout.location_mismatch", ["tracking_update.layout_id"], tracking_update={"status": "in_transit", "layout_id": layout})
+
+
 def test_a_completed_container_is_closed(client):
     ids = ships(client, 2)
     row = make(client, add=ids[:1])
