@@ -145,7 +145,12 @@ def test_logs_and_their_visibility(client, org):
     assert all(x["visibility"] == "internal" for x in get(client, row, "?include_logs=true&logs_visibility=internal")["logs"])
     listed = next(r for r in client.get(f"{TRACKERS}?include_logs=true&logs_visibility=public&tracking_number={row['tracking_number']}").data)
     assert len(listed["logs"]) == 2 and len(client.get(f"{TRACKERS}/{row['id']}/logs?logs_visibility=public").data) == 2
-    client.refused("GET", f"{TRACKERS}?include_logs=true&logs_visibility=secret", 400, "param.invalid", ["logs_visibility"])
+    for path in (TRACKERS + "?include_logs=true&", f"{TRACKERS}/{row['id']}?include_logs=true&", f"{TRACKERS}/{row['id']}/logs?"):
+        client.refused("GET", path + "logs_visibility=secret", 400, "param.invalid", ["logs_visibility"])
+        assert client.get(path + "logs_visibility=all").status == 200
+    for path in (TRACKERS, f"{TRACKERS}/{row['id']}"):
+        client.refused("GET", path + "?include_logs=maybe", 400, "param.invalid", ["include_logs"])
+        assert client.get(path + "?include_logs=0").status == 200
 
 
 def test_logs_are_paged(client):
