@@ -113,7 +113,7 @@ def test_address_forms_and_ids(client):
 
 @pytest.mark.parametrize("bad, path", [
     ("", "address"), ("   ", "address"), ("x" * 513, "address"), (5, "address"), ([], "address"), ({}, "address"),
-    ({"line1": 5}, "address.line1"), ({"line1": "x", "country_code": "ZZ"}, "address.country_code"), (None, "address"),
+    ({"line1": 5}, "address.line1"), ({"formatted_address": "x" * 513}, "address.formatted_address"), ({"line1": "x", "country_code": "ZZ"}, "address.country_code"), (None, "address"),
 ])
 def test_bad_addresses(client, bad, path):
     client.refused("POST", "/v1/locations", 400, "validation.failed", [path], body={"name": "x", "address": bad})
