@@ -198,6 +198,7 @@ def test_refunds(rated, server):
         refuse(client, row, 400, "shipment.refund_not_requested", ["refund_status"], {"refund_status": status})
     assert client.post(path, {}, expect=200).data["refund_status"] == "requested"
     client.refused("POST", path, 409, "shipment.refund_exists", ["refund_status"], body={})
+    assert client.post(f"{SHIPMENTS}/{row['id']}", {"refund_status": None}, expect=200).data["refund_status"] == "requested", "nobody takes a refund back"
     assert client.post(f"{SHIPMENTS}/{row['id']}", {"refund_status": "rejected"}, expect=200).data["refund_status"] == "rejected"
     refuse(client, row, 400, "shipment.refund_not_requested", ["refund_status"], {"refund_status": "refunded"})
     client.post(path, {}, expect=200)
@@ -208,7 +209,8 @@ def test_refunds(rated, server):
     assert kinds(org, row).count("shipment.refund_updated") == 4 and kinds(org, row).count("shipment.canceled") == 1
     assert [r["id"] for r in client.get(SHIPMENTS + "?refund_status=refunded").data] == [row["id"]]
     client.refused("GET", SHIPMENTS + "?refund_status=maybe", 400, "param.invalid", ["refund_status"])
-    plain = ship(client)
+    plain = ship(client, refund_status="refunded")
+    assert plain["refund_status"] is None and plain["status"] == "created"
     client.refused("POST", f"{SHIPMENTS}/{plain['id']}/refund", 400, "shipment.refund_not_allowed", ["refund_status"], body={})
     moving = buy()
     update(client, moving, status="in_transit")
