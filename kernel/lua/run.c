@@ -280,6 +280,102 @@ static void run_in(struct wharf_req *req, struct cell_pool *pool, const wharf_lu
         share_spend(req, o->cpu_us > 0 ? o->cpu_us : o->duration_us);
 }
 
+/* ---- half of it, when others wait ---- */
+
+enum { ORGANIZATIONS = 64, WANTED_US = 10000000 };
+
+/* Organizations with runs that somebody waits for. More of them than places: those without one are let in. */
+static struct party {
+    char id[40];
+    int running;
+    int64_t missed_us; /* when it last found no room; 0: never */
+    int64_t asked_us;
+} parties[ORGANIZATIONS];
+static pthread_mutex_t parties_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Its own, else the one that was not asked for the longest; NULL: all have runs. With the lock. */
+static struct party *party_of(wharf_str id, int64_t now)
+{
+    struct party *oldest = NULL;
+
+    for (size_t i = 0; i < ORGANIZATIONS; i++) {
+        struct party *p = &parties[i];
+
+        if (str_eqz(id, p->id)) {
+            p->asked_us = now;
+            return p;
+        }
+        if (!p->running && (!oldest || p->asked_us < oldest->asked_us))
+            oldest = p;
+    }
+    if (!oldest || id.n >= sizeof(oldest->id))
+        return NULL;
+    *oldest = (struct party){.asked_us = now};
+    memcpy(oldest->id, id.p, id.n);
+    return oldest;
+}
+
+/* With the lock. */
+static bool others_wait(const struct party *own, int64_t now)
+{
+    for (size_t i = 0; i < ORGANIZATIONS; i++) {
+        if (&parties[i] != own && parties[i].missed_us && now - parties[i].missed_us < WANTED_US)
+            return true;
+    }
+    return false;
+}
+
+/* One more of its runs; not when it has half of them, and others found no room in the last seconds: what runs can't be taken from it. */
+static bool party_enter(wharf_str id, int most)
+{
+    int64_t now = clock_monotonic_us();
+    int half = most > 3 ? most / 2 : 1;
+    struct party *p;
+    bool may;
+
+    pthread_mutex_lock(&parties_lock);
+    p = party_of(id, now);
+    may = !p || p->running < half || !others_wait(p, now);
+    if (p && may)
+        p->running++;
+    pthread_mutex_unlock(&parties_lock);
+    return may;
+}
+
+static void party_leave(wharf_str id, bool missed)
+{
+    int64_t now = clock_monotonic_us();
+    struct party *p;
+
+    pthread_mutex_lock(&parties_lock);
+    p = party_of(id, now);
+    if (p && p->running)
+        p->running--;
+    if (p && missed)
+        p->missed_us = now;
+    pthread_mutex_unlock(&parties_lock);
+}
+
+/* Of those that keep a worker thread there are at most so many; runs inside of a run or of a write are part of what is at it already. */
+static void run_for_caller(
+    struct wharf_req *req, struct cell_pool *pool, const wharf_lua_spec *spec, wharf_lua_outcome *o, int most)
+{
+    bool counts = spec->handler.n && !req->tx_depth && !req->depth;
+
+    if (counts && !party_enter(req->who->organization, most)) {
+        over(o, WHARF_LUA_NO_CELL, "overloaded",
+            "the organization's runs have half of what there is, and others want some; try again");
+        return;
+    }
+    if (atomic_fetch_add(&running, 1) < most)
+        run_in(req, pool, spec, o);
+    else
+        over(o, WHARF_LUA_NO_CELL, "overloaded", "as many runs as may be at a time are running; try again");
+    atomic_fetch_sub(&running, 1);
+    if (counts)
+        party_leave(req->who->organization, o->end == WHARF_LUA_NO_CELL);
+}
+
 /* Jobs ask before they claim runs; a write is not refused because its organization computed too much elsewhere. */
 static bool has_share(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *o)
 {
@@ -311,14 +407,10 @@ bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcom
         .field = WHARF_S("")};
     if (!has_share(req, spec, o))
         return true;
-    if (req->job) { /* jobs have threads for it, and are as many */
-        run_in(req, pool, spec, o);
-        return true;
-    }
-    if (atomic_fetch_add(&running, 1) < (most > 1 ? most : 1))
+    most = most < (int)kind.max ? most : (int)kind.max;
+    if (req->job) /* jobs have threads for it, and are as many */
         run_in(req, pool, spec, o);
     else
-        over(o, WHARF_LUA_NO_CELL, "overloaded", "as many runs as may be at a time are running; try again");
-    atomic_fetch_sub(&running, 1);
+        run_for_caller(req, pool, spec, o, most > 1 ? most : 1);
     return true;
 }

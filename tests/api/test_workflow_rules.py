@@ -1,4 +1,5 @@
 """Single rules of workflows that no other file holds (spec 08): budgets in replays, floods of notes, shares on several machines, growing cells, retried mails."""
+import concurrent.futures
 import pathlib
 import time
 
@@ -138,3 +139,27 @@ def test_lists_by_several_events(mine):
     assert found("event=!location.created") == [updated] and found("event=location.updated,!location.created") == [updated]
     assert found("event=!OR:location.created,location.updated") == []
     assert found("trigger_type=OR:manual,event") == sorted([created, both, updated]) and found("trigger_type=manual,event") == []
+
+
+def test_half_when_others_wait():
+    """Who has all room keeps what runs, and gets half of it again while others found none."""
+    s = Server(*MODULES, "--set", "workers=1", "--set", "database.pool=8", "--set", "workflows.budgets.sync.time_ms=3000")
+    try:
+        greedy, modest = s.organization().client(), s.organization().client()
+        endless = manual(greedy, "return ('a'):rep(40000):find(('.-'):rep(8) .. 'b')")
+        short = manual(modest, "return 1")
+
+        def four():
+            return [pool.submit(Client(s, greedy.key).request, "POST", f"{FLOWS}/{endless}/run", {}) for _ in range(4)]
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            first = four()
+            until(lambda: modest.request("POST", f"{FLOWS}/{short}/run", {}).status == 503)
+            assert [f.result().code for f in first] == ["workflow.budget_time"] * 4  # alone it may have all
+            second = four()
+            until(lambda: sum(f.done() for f in second) >= 2)
+            asked(modest, short, {})
+            told = [f.result() for f in second]
+        assert sorted(r.code for r in told) == ["overloaded"] * 2 + ["workflow.budget_time"] * 2, told
+        assert all("half" in r.message and r.headers["Retry-After"] for r in told if r.status == 503)
+    finally:
+        s.stop()
