@@ -23,6 +23,7 @@ struct db_conn {
     bool open; /* a transaction was begun and not ended: it must not go on on another connection */
     bool counted; /* as busy (meter.h) */
     unsigned epoch;
+    uint64_t ran;
     struct statement_set known;
 };
 
@@ -243,6 +244,11 @@ unsigned db_epoch(const struct db_conn *c)
     return c->epoch;
 }
 
+uint64_t db_ran(const struct db_conn *c)
+{
+    return c->ran;
+}
+
 bool db_in_transaction(const struct db_conn *c)
 {
     return c->open;
@@ -364,6 +370,7 @@ PGresult *db_run(
     int64_t start_us = clock_monotonic_us();
     PGresult *r;
 
+    c->ran++;
     db_meter_busy(&c->counted, true);
     r = run(c, sql, args, n_args, ret_error);
     db_meter_statement(clock_monotonic_us() - start_us);
@@ -450,6 +457,7 @@ PGresult *db_run_whole(struct db_conn *c, const struct db_statement *statements,
     int64_t start_us = clock_monotonic_us();
     PGresult *r;
 
+    c->ran++;
     db_meter_busy(&c->counted, true);
     r = run_whole(c, statements, n, ret_error);
     for (size_t i = 0; !r && i < n && stale(ret_error); i++)
@@ -498,6 +506,7 @@ bool db_copy(struct db_conn *c, const char *sql, wharf_str rows, struct db_error
     PGresult *r;
     bool ok;
 
+    c->ran++;
     if (!c->open || !transaction_lives(c)) {
         *ret_error = transaction_lost;
         return false;
@@ -559,6 +568,7 @@ enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_er
     int64_t start_us = clock_monotonic_us();
     enum db_status status;
 
+    c->ran++;
     db_meter_busy(&c->counted, true);
     status = do_it(c, sql, ret_error);
     db_meter_statement(clock_monotonic_us() - start_us);

@@ -63,6 +63,8 @@ enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_er
 bool db_in_transaction(const struct db_conn *c);
 /* How often it was connected. When that changed, answers may have been lost, and commits that nobody waited for. */
 unsigned db_epoch(const struct db_conn *c);
+/* How many statements it was given so far, whatever became of them. */
+uint64_t db_ran(const struct db_conn *c);
 /* True when the connection is up, or could be brought up within 250 ms. */
 bool db_ready(struct db_conn *c);
 /* Sets *e from a failed result. */

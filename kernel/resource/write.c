@@ -111,6 +111,27 @@ static struct wharf_rec *read_again(struct wharf_req *req, const struct write *w
     return record_from_result(req->arena, w->res, r, 0);
 }
 
+/* The rules behind a create or an update, then the row with what they made of it: read once more when one of them asked the database for
+ * anything, since that may have been a write. */
+static wharf_status run_written(struct wharf_req *req, struct write *w, uint32_t op)
+{
+    wharf_status s;
+    uint64_t ran;
+
+    w->new_rec = read_again(req, w);
+    if (!w->new_rec)
+        return req_failed(req);
+    w->new_rec->values = w->values;
+    ran = db_ran(req->thread->db);
+    s = run_hooks(req, w->res, HOOK_WRITTEN, op, op == WHARF_UPDATE ? w->old_rec : NULL, w->new_rec);
+    if (s != WHARF_OK)
+        return s;
+    w->new_rec->values = NULL;
+    if (db_ran(req->thread->db) != ran)
+        w->new_rec = read_again(req, w);
+    return w->new_rec ? WHARF_OK : req_failed(req);
+}
+
 /* If-Match, with the row locked: nobody changes it between the comparison and the write. */
 static bool precondition(struct wharf_req *req, const struct write *w)
 {
@@ -349,16 +370,9 @@ static wharf_status run_create(struct wharf_req *req, struct write *w)
         s = write_children(req, w, &changed);
     if (s != WHARF_OK)
         return s;
-    w->new_rec = read_again(req, w);
-    if (!w->new_rec)
-        return req_failed(req);
-    w->new_rec->values = w->values;
-    s = run_hooks(req, w->res, HOOK_WRITTEN, WHARF_CREATE, NULL, w->new_rec);
+    s = run_written(req, w, WHARF_CREATE);
     if (s != WHARF_OK)
         return s;
-    w->new_rec = read_again(req, w);
-    if (!w->new_rec)
-        return req_failed(req);
     queue_committed(req, w->res, WHARF_CREATE, NULL, w->new_rec);
     s = leave_history(req, w, str_z(""), str_z(""));
     show_created(req, w);
@@ -430,18 +444,10 @@ static wharf_status update_row(struct wharf_req *req, struct write *w)
 static wharf_status finish_update(struct wharf_req *req, struct write *w)
 {
     wharf_str changes, previous;
-    wharf_status s;
+    wharf_status s = run_written(req, w, WHARF_UPDATE);
 
-    w->new_rec = read_again(req, w);
-    if (!w->new_rec)
-        return req_failed(req);
-    w->new_rec->values = w->values;
-    s = run_hooks(req, w->res, HOOK_WRITTEN, WHARF_UPDATE, w->old_rec, w->new_rec);
     if (s != WHARF_OK)
         return s;
-    w->new_rec = read_again(req, w);
-    if (!w->new_rec)
-        return req_failed(req);
     if (!rows_differ(req, w->old_rec, w->new_rec, &changes, &previous)) {
         w->unchanged = true;
         return WHARF_OK;
