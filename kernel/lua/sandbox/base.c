@@ -61,7 +61,7 @@ static int safe_setmetatable(lua_State *lua)
     luaL_checktype(lua, 1, LUA_TTABLE);
     luaL_argexpected(lua, t == LUA_TNIL || t == LUA_TTABLE, 2, "nil or table");
     if (luaL_getmetafield(lua, 1, "__metatable") != LUA_TNIL)
-        sandbox_raise(lua, "the metatable of this table is protected");
+        return luaL_error(lua, "cannot change a protected metatable");
     if (t == LUA_TTABLE) {
         lua_pushliteral(lua, "__gc");
         if (lua_rawget(lua, 2) != LUA_TNIL)
@@ -156,12 +156,19 @@ static void open_string(lua_State *lua)
     lua_pop(lua, 2);
 }
 
+static const luaL_Reg clocks[] = {{"clock", os_clock}, {"difftime", os_difftime}, {NULL, NULL}};
+
+static int open_clocks(lua_State *lua)
+{
+    luaL_newlib(lua, clocks);
+    return 1;
+}
+
 void base_open(lua_State *lua)
 {
     static const char *const absent[] = {"collectgarbage", "dofile", "load", "loadfile", "loadstring", "warn", NULL};
     static const luaL_Reg own[] = {{"pcall", safe_pcall}, {"xpcall", safe_xpcall}, {"setmetatable", safe_setmetatable},
         {"rawset", safe_rawset}, {"print", print_line}, {"require", require_call}, {NULL, NULL}};
-    static const luaL_Reg clocks[] = {{"clock", os_clock}, {"difftime", os_difftime}, {NULL, NULL}};
 
     luaL_requiref(lua, LUA_GNAME, luaopen_base, 1);
     for (size_t i = 0; absent[i]; i++) {
@@ -184,6 +191,6 @@ void base_open(lua_State *lua)
         lua_pop(lua, 3);
         return;
     }
-    luaL_newlib(lua, clocks);
-    lua_setglobal(lua, LUA_OSLIBNAME);
+    luaL_requiref(lua, LUA_OSLIBNAME, open_clocks, 1); /* as a library: errors tell its functions by name */
+    lua_pop(lua, 1);
 }

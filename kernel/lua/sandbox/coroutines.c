@@ -8,7 +8,7 @@ static lua_State *thread_at(lua_State *lua)
     lua_State *co = lua_tothread(lua, 1);
 
     if (!co)
-        luaL_typeerror(lua, 1, "coroutine");
+        luaL_typeerror(lua, 1, "thread");
     return co;
 }
 

@@ -190,7 +190,10 @@ static void text_of(luaL_Buffer *out, const struct shown *t, const char *format,
             luaL_addchar(out, *p);
             continue;
         }
-        switch (*++p) {
+        p++;
+        if ((*p == 'E' || *p == 'O') && p + 1 < end)
+            p++;
+        switch (*p) {
         case 'a':
             luaL_addlstring(out, days[t->c.weekday], 3);
             break;
@@ -248,8 +251,10 @@ static int field(lua_State *lua, const char *name, int otherwise)
     if (lua_getfield(lua, 1, name) != LUA_TNIL) {
         lua_Integer i = lua_tointegerx(lua, -1, &good);
 
-        if (!good || i < -100000000 || i > 100000000)
-            return luaL_error(lua, "field '%s' is not a number of a date", name);
+        if (!good)
+            return luaL_error(lua, "field '%s' is not an integer", name);
+        if (i < -100000000 || i > 100000000)
+            return luaL_error(lua, "field '%s' is out-of-bound", name);
         v = (int)i;
     } else if (otherwise == INT32_MIN) {
         return luaL_error(lua, "field '%s' missing in date table", name);
@@ -258,9 +263,27 @@ static int field(lua_State *lua, const char *name, int otherwise)
     return v;
 }
 
+/* Into the table on top. */
+static void set_date(lua_State *lua, const struct civil *c)
+{
+    const struct {
+        const char *name;
+        lua_Integer v;
+    } all[] = {{"year", c->year}, {"month", c->month}, {"day", c->day}, {"hour", c->hour}, {"min", c->minute},
+        {"sec", c->second}, {"wday", c->weekday + 1}, {"yday", c->yearday + 1}};
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        lua_pushinteger(lua, all[i].v);
+        lua_setfield(lua, -2, all[i].name);
+    }
+    lua_pushboolean(lua, 0);
+    lua_setfield(lua, -2, "isdst");
+}
+
 static int os_time(lua_State *lua)
 {
     struct civil c;
+    int64_t s;
 
     if (lua_isnoneornil(lua, 1)) {
         lua_pushinteger(lua, (lua_Integer)floor(now(lua)));
@@ -273,26 +296,31 @@ static int os_time(lua_State *lua)
     c.hour = field(lua, "hour", 12);
     c.minute = field(lua, "min", 0);
     c.second = field(lua, "sec", 0);
-    lua_pushinteger(lua, civil_seconds(&c));
+    s = civil_seconds(&c);
+    c = civil_of(s);
+    lua_settop(lua, 1);
+    set_date(lua, &c); /* 32 January is told as 1 February */
+    lua_pushinteger(lua, s);
     return 1;
 }
 
-static int date_table(lua_State *lua, const struct civil *c)
+/* Raises unless all conversions are Lua's or wharf.time's. Of those with E and O the plain ones are meant, as everywhere
+ * without a language. */
+static void check_conversions(lua_State *lua, const char *p, const char *end)
 {
-    const struct {
-        const char *name;
-        lua_Integer v;
-    } all[] = {{"year", c->year}, {"month", c->month}, {"day", c->day}, {"hour", c->hour}, {"min", c->minute},
-        {"sec", c->second}, {"wday", c->weekday + 1}, {"yday", c->yearday + 1}};
+    while (p < end) {
+        const char *known = "aAbBcCdDeFgGhHIjLmMnprRsStTuUVwWxXyYzZ%";
+        const char *conversion;
 
-    lua_createtable(lua, 0, 9);
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        lua_pushinteger(lua, all[i].v);
-        lua_setfield(lua, -2, all[i].name);
+        if (*p++ != '%')
+            continue;
+        conversion = p;
+        if (p < end && (*p == 'E' || *p == 'O'))
+            known = *p++ == 'E' ? "cCxXyY" : "deHImMSuUVwWy";
+        if (p == end || !*p || !strchr(known, *p))
+            luaL_argerror(lua, 1, lua_pushfstring(lua, "invalid conversion specifier '%%%s'", conversion));
+        p++;
     }
-    lua_pushboolean(lua, 0);
-    lua_setfield(lua, -2, "isdst");
-    return 1;
 }
 
 static int os_date(lua_State *lua)
@@ -306,8 +334,12 @@ static int os_date(lua_State *lua)
         format++;
         n--;
     }
-    if (n >= 2 && format[0] == '*' && format[1] == 't')
-        return date_table(lua, &c);
+    if (n >= 2 && format[0] == '*' && format[1] == 't') {
+        lua_createtable(lua, 0, 9);
+        set_date(lua, &c);
+        return 1;
+    }
+    check_conversions(lua, format, format + n);
     time_text(lua, m.s, m.ms, 0, "UTC", format, n);
     return 1;
 }
