@@ -58,7 +58,7 @@ def in_stock(program, seed, part=1, parts=1, *calls):
     r = subprocess.run(["lua5.4", PEER / "stock.lua", PEER, program, *map(str, (seed, part, parts, *calls))], capture_output=True, timeout=120, check=False,
                        env={"PATH": "/usr/bin:/bin", "TZ": "UTC"})
     assert r.returncode == 0, r.stderr
-    return lines(r.stdout.decode().split("\1\n")[-1])
+    return lines(r.stdout.split(b"\1\n")[-1].decode())
 
 
 def other(cell, stock, program):

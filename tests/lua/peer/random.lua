@@ -29,6 +29,7 @@ local kinds = {
   int = function() return below(3) == 0 and any(integers) or below(24) - 8 end,
   num = function() return below(2) == 0 and any(floats) or any(integers) end,
   small = function() return below(30) - 4 end,
+  level = function() return below(5) end, -- above are the frames of who runs this
   text = function() return any(texts) end,
   numeral = function() return below(3) == 0 and any(texts) or built({"0", "1", "9", "x", "0x", "a", "F", "e", ".", "-", "+", "p", " ", "z"}, 6) end,
   pattern = function() return built(pieces, 5) end,
@@ -67,11 +68,11 @@ for name, args in pairs {len = "text ? int int bool", codepoint = "text ? int in
 for name, args in pairs {concat = "list ? text small small", insert = "list small any", remove = "list ? int", unpack = "list ? small small", pack = "? any any any", move = "list small small small ? list", sort = "numbers order"} do
   know("table." .. name, table[name], args)
 end
-for name, args in pairs {tonumber = "numeral ? base", tostring = "num", select = "int ? any any any", rawequal = "any any", rawlen = "any", rawget = "list any", rawset = "list any any", next = "list ? int", type = "any", ipairs = "any", setmetatable = "list list", assert = "any ? any", error = "any ? small", pcall = "any ? any any"} do
+for name, args in pairs {tonumber = "numeral ? base", tostring = "num", select = "int ? any any any", rawequal = "any any", rawlen = "any", rawget = "list any", rawset = "list any any", next = "list ? int", type = "any", ipairs = "any", setmetatable = "list list", assert = "any ? any", error = "any ? level", pcall = "any ? any any"} do
   know(name, _G[name], args)
 end
 know("getmetatable", function(v) return type(v) ~= "string" and getmetatable(v) end, "list")
-know("rep", function(s, n, sep) if type(n) == "number" and n > 100 then n = 100 end return string.rep(s, n, sep) end, "text int ? text")
+know("rep", function(s, n, sep) local k = tonumber(n) if k and k > 100 then n = 100 end return string.rep(s, n, sep) end, "text int ? text")
 know("gmatch", function(s, p, i) local out = {} for a, b in string.gmatch(s, p, i) do out[#out + 1] = {a, b} if #out > 200 then break end end return out end, "text pattern ? int")
 know("utf8.codes", function(s, lax) local out = {} for p, c in utf8.codes(s, lax) do out[#out + 1] = p .. ":" .. c end return table.concat(out, " ") end, "text ? bool")
 know("os.date", function(f, t) return os.date("!" .. f, type(t) == "number" and t > -2^35 and t < 2^37 and t // 1 | 0 or "x") end, "text small")
@@ -81,6 +82,14 @@ for op, f in pairs {["+"] = function(a, b) return a + b end, ["-"] = function(a,
   know(op, f, "num num") know(op .. " of any", f, "any any")
 end
 table.sort(calls, function(a, b) return a.name < b.name end)
+
+-- Mostly of the kind, now and then anything; but no other number where numbers are counts or levels.
+local function argument(kind)
+  if below(12) > 0 then return kinds[kind]() end
+  local v = value()
+  if (kind == "small" or kind == "level") and tonumber(v) then return "x" end
+  return v
+end
 
 -- An address is no result.
 local function plain(v) return type(v) == "string" and (v:gsub("0x%x%x%x%x%x%x%x%x+", "ADDRESS")) or v end
@@ -96,7 +105,7 @@ return function(check, e, each, arg)
     local c, args = any(calls), {n = 0}
     local n = c.least + below(#c - c.least + 1)
     if below(40) == 0 then n = below(#c + 1) end
-    for k = 1, n do args[k], args.n = below(12) == 0 and value() or kinds[c[k]](), k end
+    for k = 1, n do args[k], args.n = argument(c[k]), k end
     check(i .. " " .. c.name, function() return told(pcall(c.f, table.unpack(args, 1, args.n))), args end)
   end
 end
