@@ -318,7 +318,7 @@ static void check_conversions(lua_State *lua, const char *p, const char *end)
         if (p < end && (*p == 'E' || *p == 'O'))
             known = *p++ == 'E' ? "cCxXyY" : "deHImMSuUVwWy";
         if (p == end || !*p || !strchr(known, *p))
-            luaL_argerror(lua, 1, lua_pushfstring(lua, "invalid conversion specifier '%%%s'", conversion));
+            luaL_argerror(lua, 1, lua_pushfstring(lua, "there is no conversion '%%%s'", conversion));
         p++;
     }
 }
