@@ -186,7 +186,7 @@ FOREIGN = ("libpq", "libcurl", "liblua", "libcjson", "libmicrohttpd", "libsodium
 
 def gate_symbols():
     """One defined dynamic symbol of a plugin, none wanted from the server; and in the kernel each name once: of two with the same name in an
-    archive the linker takes the one that it meets first, without a word."""
+    archive the linker takes the one that it meets first, without a word. Our modules have names of their own too: the static program holds all."""
     problems, seen = [], {}
     kernel = BUILD / "kernel" / "libwharf-kernel.a"
     for line in sh("nm", "-A", "-g", "--defined-only", str(kernel)).stdout.splitlines():
@@ -196,6 +196,12 @@ def gate_symbols():
             problems.append(f"{symbol} stands in {seen[symbol]} and in {file}")
     if not seen:
         problems.append(f"{kernel} has no symbols")
+    for folder in sorted((BUILD / "modules").glob("*.so.p")):
+        module = folder.name.split(".")[0]
+        for line in sh("nm", "-A", "-g", "--defined-only", *map(str, sorted(folder.glob("*.o")))).stdout.splitlines():
+            symbol = line.rsplit(" ", 1)[1]
+            if symbol != "wharf_plugin_entry_v1" and seen.setdefault(symbol, module) != module:
+                problems.append(f"{symbol} stands in {seen[symbol]} and in the module {module}")
     for so in built_plugins():
         name = so.relative_to(BUILD)
         defined = [l.split()[-1].split("@")[0] for l in sh("nm", "-D", "--defined-only", str(so)).stdout.splitlines()]

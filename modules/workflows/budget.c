@@ -95,7 +95,7 @@ static int64_t most_of(size_t member)
     return most;
 }
 
-wharf_status budget_check(wharf_req *req, const wharf_json *wanted)
+wharf_status budget_wanted(wharf_req *req, const wharf_json *wanted)
 {
     for (size_t m = 0; m < MEMBERS; m++) {
         const wharf_json *v = wanted ? W->json->get(wanted, members[m]) : NULL;

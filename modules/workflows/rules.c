@@ -220,7 +220,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     if (s == WHARF_OK)
         s = check_settings(req, field_json(new_rec, WORKFLOW_SETTINGS));
     if (s == WHARF_OK && W->res->sent(new_rec, WORKFLOW_BUDGET))
-        s = budget_check(req, field_json(new_rec, WORKFLOW_BUDGET));
+        s = budget_wanted(req, field_json(new_rec, WORKFLOW_BUDGET));
     if (s == WHARF_OK && op == WHARF_CREATE) {
         W->res->set(new_rec, WORKFLOW_DRAFT_REVISION, val_int(1));
         W->res->set(new_rec, WORKFLOW_FAILURE_STREAK, val_int(0));

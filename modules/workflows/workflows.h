@@ -74,7 +74,7 @@ extern const struct budget check_budget;
 extern struct budget before_budget, sync_budget, public_budget, queued_budget; /* the operator's ceilings; set once, at the start */
 void budgets_start(void);
 /* Tells what a workflow's own budget asks for that no run may have. wanted may be NULL. */
-wharf_status budget_check(wharf_req *req, const wharf_json *wanted);
+wharf_status budget_wanted(wharf_req *req, const wharf_json *wanted);
 /* Of that class, less what the workflow does without. */
 struct budget budget_of(const struct budget *most, const struct code *c);
 
