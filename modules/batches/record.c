@@ -266,11 +266,15 @@ static wharf_status note(struct batch *b, const char *status, wharf_str reason, 
     return s;
 }
 
+/* Who adds to a GIN index puts off the work, until somebody meets a list that is too long and does it for all: 100 ms. Batches find it too long
+ * before others do. */
 wharf_status begin_briefly(wharf_req *req, bool durable)
 {
-    static const char sql[] = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true)",
-                      soon_sql[] = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true),"
-                                   " set_config('synchronous_commit', 'off', true)";
+    static const char
+        sql[] = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true)",
+        soon_sql[] =
+            "SELECT set_config('idle_in_transaction_session_timeout', '20s', true),"
+            " set_config('synchronous_commit', 'off', true), set_config('gin_pending_list_limit', '2MB', true)";
     const wharf_rows *rows;
     wharf_status s = W->db->begin(req);
 
