@@ -361,6 +361,8 @@ static PGresult *run(
         r = run_once(c, sql, args, n_args, ret_error);
     if (!r && !c->open && stale(ret_error))
         r = run_once(c, sql, args, n_args, ret_error);
+    if (r)
+        ret_error->status = DB_OK; /* of an attempt before it may be left */
     return r;
 }
 

@@ -11,7 +11,7 @@
 #include "util/time.h"
 
 enum lane_state { LANE_DOWN, LANE_CONNECTING, LANE_SETUP, LANE_IDLE };
-enum { GROUP_MAX = 256, CONNECT_WAIT_US = 5000000, SILENCE_US = 2000000 };
+enum { GROUP_MAX = 256, CONNECT_WAIT_US = 5000000, SILENCE_US = 2000000, LOST_MAX = 3 };
 
 struct queue {
     struct lane_job *first, **last;
@@ -190,12 +190,12 @@ static void push_unpacked(struct queue *q, struct lane_job *job)
     }
 }
 
-/* The connection is gone. Reads may be asked again; a group of writes whose Sync was sent may have been committed, so its
- * jobs are answered DB_LOST. */
+/* The connection is gone. Reads are asked again, but not for ever: one of them may be what ends it. A group of writes whose Sync was sent may have been
+ * committed, so its jobs are answered DB_LOST. */
 static void lost(struct lane *l, int64_t now_us)
 {
     struct db_error e;
-    struct queue failed = {0};
+    struct queue failed = {0}, again = {0};
     struct lane_job *job;
 
     db_error_from(NULL, l->pg, &e);
@@ -213,12 +213,13 @@ static void lost(struct lane *l, int64_t now_us)
     put_back(&l->flying, &l->done);
     while ((job = pop(&l->flying)))
         push_unpacked(&failed, job);
-    if (l->kind == LANE_READ) {
-        put_back(&l->waiting, &failed);
-        return;
+    while ((job = pop(&failed))) {
+        if (l->kind != LANE_WRITE && job->lost++ < LOST_MAX)
+            push(&again, job);
+        else
+            finish(job, &e);
     }
-    while ((job = pop(&failed)))
-        finish(job, &e);
+    put_back(&l->waiting, &again);
 }
 
 /* Must be asked before it is sent: the connection is good, and the others of the group have no part in it. */
@@ -322,12 +323,14 @@ static void go_on_setup(struct lane *l, int64_t now_us)
 static bool send_job(struct lane *l, struct lane_job *job)
 {
     const char *sql = job->packed ? job->many_sql : job->sql;
-    struct pack_params p = {0};
+    struct pack_params p; /* large, and its arrays are written as far as they are read */
+    const int *lengths = job->packed ? p.lengths : NULL, *formats = job->packed ? p.formats : NULL;
     char name[18];
     bool known, sent;
 
     if (!job->hash)
         job->hash = statement_hash(sql);
+    p.memory = NULL;
     if (job->packed)
         pack_params_fill(&p, job);
     for (size_t i = 0; i < job->n_args && !job->packed; i++)
@@ -342,9 +345,9 @@ static bool send_job(struct lane *l, struct lane_job *job)
         known = statement_remember(&l->known, job->hash);
     }
     if (known)
-        sent = PQsendQueryPrepared(l->pg, name, (int)job->n_args, p.values, p.lengths, p.formats, 0);
+        sent = PQsendQueryPrepared(l->pg, name, (int)job->n_args, p.values, lengths, formats, 0);
     else
-        sent = PQsendQueryParams(l->pg, sql, (int)job->n_args, NULL, p.values, p.lengths, p.formats, 0);
+        sent = PQsendQueryParams(l->pg, sql, (int)job->n_args, NULL, p.values, lengths, formats, 0);
     free(p.memory);
     return sent;
 }
@@ -567,5 +570,6 @@ void lane_queue(struct lane *l, struct lane_job *job)
     job->alone = false;
     job->prepare_sent = false;
     job->mended = false;
+    job->lost = 0;
     push(&l->waiting, job);
 }

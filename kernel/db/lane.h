@@ -40,6 +40,7 @@ struct lane_job { /* owned by the caller, alive until done() was called */
     bool alone;
     bool prepare_sent;
     bool mended;
+    uint8_t lost; /* connections while it was on its way */
 };
 
 /* changed(): the descriptor or the wanted events differ from before (fd -1: nothing to watch). */

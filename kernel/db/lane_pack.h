@@ -10,7 +10,7 @@
 /* Fewer than PACK_MIN cost less one by one. */
 enum { PACK_MIN = 3, PACK_MAX = 128, PACK_BYTES = 4 << 20 };
 
-/* As libpq wants them; of a single job only values is filled. */
+/* As libpq wants them; filled are as many as the job has. Of a single job only values, which are text. */
 struct pack_params {
     const char *values[PARAMS_MAX];
     int lengths[PARAMS_MAX], formats[PARAMS_MAX];

@@ -152,16 +152,33 @@ static struct MHD_Response *empty_response(struct exchange *x, int status)
     return r;
 }
 
-/* Documents that are served as they are: openapi.json, probes. */
+struct body { /* the bytes of an answer, while libmicrohttpd has them */
+    struct buf text;
+    struct server *server;
+};
+
+static void body_over(void *arg)
+{
+    struct body *b = arg;
+
+    spare_give(b->server, &b->text);
+    free(b);
+}
+
+/* The buffer is the answer's from here on. */
 static struct MHD_Response *raw_response(struct exchange *x, int status, struct buf *b)
 {
+    struct body *body = malloc(sizeof(*body));
+    wharf_str text = buf_str(b);
     struct MHD_Response *r;
-    size_t n;
-    char *p;
 
-    x->answer_bytes = b->n;
-    p = buf_take(b, &n);
-    r = MHD_create_response_from_buffer(n, p ? p : strdup(""), MHD_RESPMEM_MUST_FREE);
+    if (!body) {
+        fputs("wharf: out of memory\n", stderr);
+        abort();
+    }
+    x->answer_bytes = text.n;
+    *body = (struct body){*b, x->server};
+    r = MHD_create_response_from_buffer_with_free_callback_cls(text.n, (void *)text.p, body_over, body);
     common_headers(x, r, status);
     return r;
 }
@@ -197,7 +214,8 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
     struct MHD_Response *r;
     struct buf b;
 
-    buf_init(&b, 256u << 20);
+    spare_take(x->server, &b, 256u << 20);
+    buf_room(&b, req->out.n + 512);
     write_body(req, status, &b);
     if (x->gzip_answer && b.n >= GZIP_FROM)
         packed = deflate_buf(&b);

@@ -27,6 +27,27 @@ static void give_arena(struct server *s, struct arena *a)
     s->arenas[s->n_arenas++] = a;
 }
 
+void spare_take(struct server *s, struct buf *b, size_t max)
+{
+    if (!s->n_spare) {
+        buf_init(b, max);
+        return;
+    }
+    *b = s->spare[--s->n_spare];
+    b->max = max;
+}
+
+void spare_give(struct server *s, struct buf *b)
+{
+    if (!b->p || b->cap > SPARE_MAX || s->n_spare == sizeof(s->spare) / sizeof(s->spare[0])) {
+        buf_done(b);
+        return;
+    }
+    buf_clear(b);
+    s->spare[s->n_spare++] = *b;
+    buf_init(b, 0);
+}
+
 static void count_flight(struct server *s, int change)
 {
     s->in_flight += (size_t)change;
@@ -54,7 +75,7 @@ struct exchange *exchange_new(struct server *s, const char *uri)
     req->now_us = clock_now_us();
     id_new("req", req->now_us, id); /* carries its time, by which the request log is found */
     memcpy(req->request_id, id, sizeof(req->request_id));
-    buf_init(&req->out, 256u << 20);
+    spare_take(s, &req->out, 256u << 20);
     buf_init(&x->body, LARGE_BODY + 1);
     x->next = s->exchanges;
     if (x->next)
@@ -64,10 +85,17 @@ struct exchange *exchange_new(struct server *s, const char *uri)
     return x;
 }
 
+static void hold_no_more(struct exchange *x)
+{
+    x->server->n_held -= x->held != 0;
+    x->held = 0;
+}
+
 void exchange_release(struct exchange *x)
 {
     struct server *s = x->server;
 
+    hold_no_more(x);
     if (x->state == X_ON_THREAD || x->state == X_ON_LANES || x->state == X_PARKED || x->state == X_AUTH ||
         x->detached) {
         x->abandoned = true;
@@ -91,7 +119,7 @@ void exchange_release(struct exchange *x)
     free(x->req.parked);
     principal_unref(x->req.who);
     principal_unref(x->req.offered);
-    buf_done(&x->req.out);
+    spare_give(s, &x->req.out);
     buf_done(&x->body);
     give_arena(s, x->req.arena);
     free(x);
@@ -159,6 +187,7 @@ static enum MHD_Result queue_answer(struct exchange *x)
     ok = MHD_queue_response(x->connection, (unsigned)status, r);
     MHD_destroy_response(r);
     x->state = X_QUEUED;
+    x->server->run_again = true;
     if (x->streams)
         shrink(x);
     if (!operator_route_is(x->req.route)) /* the access line asks for the route */
@@ -170,6 +199,47 @@ static void suspend(struct exchange *x)
 {
     x->suspended = true;
     MHD_suspend_connection(x->connection);
+}
+
+/* What reads is answered in a turn or two. Meanwhile libmicrohttpd may ask for the answer in each turn, which costs less than to take the socket out of
+ * its epoll and to put it back. What lasts longer is suspended after all, and so is what comes when many wait. */
+enum { HELD_TURNS = 4, HELD_MAX = 256 };
+
+static bool only_reads(const struct plan *p)
+{
+    for (size_t i = 0; i < p->n_statements; i++) {
+        if (p->statements[i].lane != LANE_READ)
+            return false;
+    }
+    return true;
+}
+
+static void wait_for_lanes(struct exchange *x)
+{
+    struct server *s = x->server;
+
+    if (x->state != X_ON_LANES || !x->peer || x->peer->tls || s->n_held >= HELD_MAX || !only_reads(&x->plan)) {
+        suspend(x);
+        return;
+    }
+    x->held = HELD_TURNS;
+    s->n_held++;
+}
+
+/* It was asked for again. True: it goes on waiting. */
+static bool still_held(struct exchange *x)
+{
+    if (!x->held)
+        return false;
+    if (x->state == X_ON_LANES && x->held > 1) {
+        x->held--;
+        return true;
+    }
+    hold_no_more(x);
+    if (x->state == X_ANSWER)
+        return false;
+    suspend(x);
+    return true;
 }
 
 /* Hooks run on a thread. False: there is no room for it. */
@@ -295,6 +365,7 @@ static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, 
 static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *size)
 {
     x->body_idle_us = x->server->turn_us;
+    x->server->run_again = true;
     x->drained += *size;
     if (x->state == X_BODY && x->upload) {
         if (!upload_take(x, data, *size)) {
@@ -327,6 +398,8 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char 
     (void)cls, (void)url, (void)version;
     if (!x)
         return MHD_NO;
+    if (still_held(x))
+        return MHD_YES;
     if (x->state == X_NEW)
         return first_call(x, c, method);
     if (x->state == X_ASKED) /* resumed: request hooks have run */
@@ -346,7 +419,7 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char 
     if (x->state == X_BODY) {
         if (dispatch(x))
             return answer(x);
-        suspend(x);
+        wait_for_lanes(x);
     }
     return MHD_YES;
 }

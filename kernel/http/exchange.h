@@ -33,6 +33,7 @@ enum {
     ETAG_MAX = 48,
     IDEMPOTENCY_KEY_MAX = 255,
     ARENAS_KEPT = 64,
+    SPARE_MAX = 32 * 1024 /* larger buffers are not kept */
 };
 
 enum exchange_state {
@@ -86,6 +87,7 @@ struct exchange {
     size_t body_limit, drained;
     bool gzip_body, gzip_answer, head_only, close_after, suspended, abandoned, detached, expects;
     bool streams; /* the answer is a stream */
+    uint8_t held; /* turns for which it may still wait without being suspended; 0: it does not */
     int64_t body_idle_us; /* last byte of the body */
     unsigned char key_hash[KEY_HASH];
     struct charge charges[CHARGES_MAX];
@@ -136,7 +138,11 @@ struct server {
     struct peer *peers;
     struct arena *arenas[ARENAS_KEPT];
     size_t n_arenas;
+    struct buf spare[2 * ARENAS_KEPT]; /* of answers that went out: an answer is written where one was */
+    size_t n_spare;
     size_t in_flight;
+    size_t n_held; /* exchanges that wait for a read without being suspended */
+    bool run_again; /* the library was given answers or bytes that it goes on with at once */
     struct buf access; /* access log lines of this turn */
     int access_fd;
     struct request_log *requests; /* or NULL */
@@ -151,6 +157,9 @@ struct server {
 
 /* exchange.c: libmicrohttpd's callbacks */
 struct exchange *exchange_new(struct server *s, const char *uri);
+/* An empty buffer for up to max bytes, with memory if there is some to spare; and it comes back. */
+void spare_take(struct server *s, struct buf *b, size_t max);
+void spare_give(struct server *s, struct buf *b);
 void exchange_release(struct exchange *x); /* frees unless a thread still has it */
 enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char *url, const char *method,
     const char *version, const char *upload_data, size_t *upload_data_size, void **con_cls);

@@ -321,6 +321,8 @@ static int wait_ms(struct server *s)
     MHD_UNSIGNED_LONG_LONG ms;
     int wait = 100;
 
+    if (s->n_held) /* for these the library says 0 */
+        return s->run_again ? 0 : 1;
     if (MHD_get_timeout(s->daemon, &ms) == MHD_YES && ms < (unsigned)wait)
         wait = (int)ms;
     return wait;
@@ -357,6 +359,17 @@ static int64_t resident_kb(void)
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+/* Answers are given in its first run and written in its second. */
+static void run_library(struct server *s)
+{
+    s->run_again = false;
+    MHD_run(s->daemon);
+    if (!s->run_again)
+        return;
+    s->run_again = false;
+    MHD_run(s->daemon);
+}
+
 void server_run(struct server *s)
 {
     struct board_worker *slot = &s->boot->board->workers[s->boot->slot];
@@ -372,7 +385,7 @@ void server_run(struct server *s)
         if (s->streams)
             stream_hub_turn(s->streams);
         turn_lanes(s); /* answers first ... */
-        MHD_run(s->daemon);
+        run_library(s);
         turn_lanes(s); /* ... then what the new requests ask */
         access_flush(s);
         access_renew(s);

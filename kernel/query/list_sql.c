@@ -202,8 +202,27 @@ static void page_columns(struct sql *s, const struct definition *d, const struct
     search_hits(s, d, q);
 }
 
-static void limit(struct sql *s, const struct list_query *q)
+/* The sizes that most pages have. Each makes a statement of its own on each connection, so they are few. */
+static bool usual(const struct definition *d, int64_t rows)
 {
+    static const int16_t sizes[] = {10, 20, 25, 50, 100};
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        if (rows == sizes[i])
+            return true;
+    }
+    return rows == d->list.limit || rows == d->list.max;
+}
+
+/* Of a limit that is a parameter PostgreSQL keeps no plan: it takes it for a tenth of the table, plans again for each value, and that takes longer than
+ * reading the page. Where rows are chosen by nothing but their organization the limit is written out, and the plan is
+ * made once; with other conditions the best plan depends on their values, and stays made for each. */
+static void limit(struct sql *s, const struct definition *d, const struct list_query *q, bool one_plan)
+{
+    if (one_plan && q->page == 1 && usual(d, q->limit)) {
+        sql_addf(s, " LIMIT %d", (int)q->limit + 1);
+        return;
+    }
     sql_add(s, " LIMIT ");
     sql_bind_int(s, q->limit + 1);
     if (q->page > 1) {
@@ -223,7 +242,7 @@ static void relevance_page(struct sql *s, const struct definition *d, const stru
     sql_add(s, " AS score FROM (SELECT t.*");
     from_where(s, d, q, who, extra, arg);
     sql_addf(s, " LIMIT %d) t ORDER BY 2 DESC, 1", QUERY_RANKED_MAX);
-    limit(s, q);
+    limit(s, d, q, false);
     sql_addf(s, ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id ORDER BY p.score DESC, p.id", d->table,
         s->organization);
 }
@@ -231,7 +250,7 @@ static void relevance_page(struct sql *s, const struct definition *d, const stru
 void query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
     query_extra_fn *extra, void *arg)
 {
-    bool skips = q->page > 1;
+    bool skips = q->page > 1, one_plan;
 
     bind_organization(s, d, who);
     if (q->relevance) {
@@ -242,10 +261,11 @@ void query_page_sql(struct sql *s, const struct definition *d, const struct list
     if (skips)
         sql_add(s, " FROM (SELECT t.id");
     from_where(s, d, q, who, extra, arg);
+    one_plan = s->n_args == 1;
     if (q->cursor && q->cursor_id.n)
         after_cursor(s, q);
     order_by(s, q);
-    limit(s, q);
+    limit(s, d, q, one_plan);
     if (skips) {
         sql_addf(s, ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id", d->table, s->organization);
         order_by(s, q);

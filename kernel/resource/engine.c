@@ -72,11 +72,12 @@ static void show_expression(struct buf *b, const struct field *f, const struct r
     }
     if (location)
         buf_addf(b, ", '_location', e.%s", location);
+    /* Each is looked up by itself: a join would take all rows of the organization for a hundred ids, which it guesses an array to hold. */
     buf_addf(b,
-        ") ORDER BY a.n) FROM jsonb_array_elements_text(t.%s) WITH ORDINALITY a(id, n) JOIN %s e ON e.organization_id "
-        "= "
-        "t.organization_id AND e.id = a.id%s) END",
-        f->column, to->def->table, to->def->soft_delete ? " AND e.deleted_at IS NULL" : "");
+        ") ORDER BY a.n) FROM jsonb_array_elements_text(t.%s) WITH ORDINALITY a(id, n) CROSS JOIN LATERAL (SELECT * "
+        "FROM %s x"
+        " WHERE x.organization_id = t.organization_id AND x.id = a.id%s LIMIT 1) e) END",
+        f->column, to->def->table, to->def->soft_delete ? " AND x.deleted_at IS NULL" : "");
 }
 
 /* Columns that lists show when they are asked to: they may be large. */

@@ -81,7 +81,7 @@ wharf_str record_location(const struct wharf_rec *rec)
     return strcmp(d->name, "location") == 0 ? record_id(rec) : str_z("");
 }
 
-/* ---- encoding ---- */
+/* ---- encoding: the value of a member whose key is written ---- */
 
 static bool cell_time(const struct cell *c, int64_t *ret_us)
 {
@@ -125,23 +125,23 @@ void write_time(struct jw *w, const char *key, int64_t us, enum datetime_format 
     }
 }
 
-static void encode_time(struct jw *w, const char *key, const struct cell *c, enum datetime_format format)
+static void encode_time(struct jw *w, const struct cell *c, enum datetime_format format)
 {
     char text[ISO_MS_LEN + 1];
     int64_t us;
 
     if (format == DATETIME_ISO && restamp(c, text)) {
-        jw_str(w, key, (wharf_str){text, ISO_MS_LEN});
+        jw_str(w, NULL, (wharf_str){text, ISO_MS_LEN});
         return;
     }
     if (!cell_time(c, &us)) {
-        jw_null(w, key);
+        jw_null(w, NULL);
         return;
     }
-    write_time(w, key, us, format);
+    write_time(w, NULL, us, format);
 }
 
-static void encode_decimal(struct jw *w, const char *key, const struct cell *c)
+static void encode_decimal(struct jw *w, const struct cell *c)
 {
     size_t n = c->n;
 
@@ -151,7 +151,7 @@ static void encode_decimal(struct jw *w, const char *key, const struct cell *c)
         if (n && c->p[n - 1] == '.')
             n--;
     }
-    jw_raw(w, key, (wharf_str){c->p, n});
+    jw_raw(w, NULL, (wharf_str){c->p, n});
 }
 
 /* Objects are written complete, in the order of their schema; members beyond it only where the schema allows any. */
@@ -194,7 +194,7 @@ static void encode_nested(struct jw *w, struct arena *a, const struct field *f, 
     struct json_error e;
     const struct wharf_json *v = json_parse(a, (wharf_str){c->p, c->n}, &e);
 
-    encode_json(w, f->name, f->json, v);
+    encode_json(w, NULL, f->json, v);
 }
 
 static struct cell cell_of_json(struct arena *a, const struct wharf_json *v)
@@ -226,7 +226,7 @@ static void encode_children(
     struct json_error e;
     const struct wharf_json *list = c->p ? json_parse(a, (wharf_str){c->p, c->n}, &e) : NULL;
 
-    jw_open(w, f->name, '[');
+    jw_open(w, NULL, '[');
     for (const struct wharf_json *item = list ? list->child : NULL; item; item = item->next) {
         jw_open(w, NULL, '{');
         for (size_t i = 0; i < f->children->n_fields; i++) {
@@ -271,10 +271,10 @@ static void encode_embed(
     const struct wharf_json *v = c->p ? json_parse(a, (wharf_str){c->p, c->n}, &e) : NULL;
 
     if (!v || !embed_visible(json_get(v, "_location"), view->who)) {
-        jw_null(w, f->name);
+        jw_null(w, NULL);
         return;
     }
-    jw_open(w, f->name, '{');
+    jw_open(w, NULL, '{');
     for (size_t i = 0; i < f->n_embed_fields; i++) {
         const struct wharf_json *m = json_get(v, f->embed_fields[i]);
 
@@ -287,14 +287,14 @@ static void encode_embed(
 }
 
 /* jsonb prints a space after ',' and ':': responses are compact. */
-static void encode_compact(struct jw *w, struct arena *a, const char *key, const struct cell *c)
+static void encode_compact(struct jw *w, struct arena *a, const struct cell *c)
 {
     char *p;
     size_t n = 0;
     bool quoted = false;
 
     if (!memchr(c->p, ' ', c->n)) {
-        jw_raw(w, key, (wharf_str){c->p, c->n});
+        jw_raw(w, NULL, (wharf_str){c->p, c->n});
         return;
     }
     p = arena_alloc(a, c->n + 1);
@@ -308,7 +308,7 @@ static void encode_compact(struct jw *w, struct arena *a, const char *key, const
         }
         p[n++] = c->p[i];
     }
-    jw_raw(w, key, (wharf_str){p, n});
+    jw_raw(w, NULL, (wharf_str){p, n});
 }
 
 /* The rows that an array of ids names, those outside the principal's locations left out. */
@@ -318,7 +318,7 @@ static void encode_shown(
     struct json_error e;
     const struct wharf_json *rows = c && c->p ? json_parse(a, (wharf_str){c->p, c->n}, &e) : NULL;
 
-    jw_open(w, f->name, '[');
+    jw_open(w, NULL, '[');
     for (const struct wharf_json *row = rows ? rows->child : NULL; row; row = row->next) {
         if (!embed_visible(json_get(row, "_location"), view->who))
             continue;
@@ -333,6 +333,7 @@ static void encode_shown(
 static void encode_cell(
     struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
 {
+    jw_quoted(w, f->quoted);
     if (f->kind == FIELD_CHILDREN) {
         encode_children(w, a, f, c, view);
         return;
@@ -343,42 +344,42 @@ static void encode_cell(
     }
     if (!c->p) {
         if (f->store == STORE_METADATA)
-            jw_raw(w, f->name, WHARF_S("{}"));
+            jw_raw(w, NULL, WHARF_S("{}"));
         else if (f->store == STORE_ARRAY && !f->nullable)
-            jw_raw(w, f->name, WHARF_S("[]"));
+            jw_raw(w, NULL, WHARF_S("[]"));
         else
-            jw_null(w, f->name);
+            jw_null(w, NULL);
         return;
     }
     switch (f->store) {
     case STORE_NONE:
-        jw_raw(w, f->name, (wharf_str){c->p, c->n});
+        jw_raw(w, NULL, (wharf_str){c->p, c->n});
         break;
     case STORE_TEXT:
     case STORE_SECRET: /* for the comparison of two rows only */
-        jw_str(w, f->name, (wharf_str){c->p, c->n});
+        jw_str(w, NULL, (wharf_str){c->p, c->n});
         break;
     case STORE_INT:
-        jw_raw(w, f->name, (wharf_str){c->p, c->n});
+        jw_raw(w, NULL, (wharf_str){c->p, c->n});
         break;
     case STORE_DEC:
-        encode_decimal(w, f->name, c);
+        encode_decimal(w, c);
         break;
     case STORE_BOOL:
-        jw_bool(w, f->name, c->p[0] == 't');
+        jw_bool(w, NULL, c->p[0] == 't');
         break;
     case STORE_TIME:
-        encode_time(w, f->name, c, view->datetime);
+        encode_time(w, c, view->datetime);
         break;
     case STORE_JSON:
         if (json_get(f->json, "properties") || json_get(f->json, "items"))
             encode_nested(w, a, f, c);
         else
-            encode_compact(w, a, f->name, c);
+            encode_compact(w, a, c);
         break;
     case STORE_ARRAY:
     case STORE_METADATA:
-        encode_compact(w, a, f->name, c);
+        encode_compact(w, a, c);
         break;
     }
 }
@@ -419,6 +420,7 @@ void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, 
         if (!record_shows(f, view))
             continue;
         if (f->n_show) {
+            jw_quoted(w, f->quoted);
             encode_shown(w, a, f, &rec->cells[rec->res->shown_of[i]], view);
             continue;
         }

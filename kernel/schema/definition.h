@@ -82,6 +82,7 @@ struct field {
     enum field_kind kind;
     enum store store;
     const char *name; /* JSON */
+    wharf_str quoted; /* its name as a member's key: quoted, with the colon */
     const char *column; /* SQL name, or NULL */
     const char *expression; /* what is read instead of a column: SQL over the row t, in parentheses; or NULL */
     const char *read; /* what is shown of a column that is written as it is: SQL over the row t; or NULL */

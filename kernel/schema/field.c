@@ -521,6 +521,7 @@ struct field_list fields_compile(struct compile *c, const struct wharf_json *sch
         f->index = (uint16_t)list.n++;
         f->select = child ? (int16_t)f->index : -1;
         f->name = m->key.p;
+        f->quoted = arena_printf(c->arena, "\"%s\":", f->name);
         opt_shape(c, &p_at, f->name, f->name, NAME_SHAPE, NAME_WORDS);
         if (m->type == JSON_OBJECT)
             read_property(c, f, &p);

@@ -94,6 +94,7 @@ void jw_init(struct jw *w, struct buf *out);
 void jw_open(struct jw *w, const char *key /* or NULL in arrays */, char bracket);
 void jw_close(struct jw *w, char bracket); /* '}' or ']' */
 void jw_key(struct jw *w, wharf_str key); /* then exactly one jw_* with key NULL */
+void jw_quoted(struct jw *w, wharf_str key); /* the same; the key is JSON text already, with its colon */
 void jw_str(struct jw *w, const char *key, wharf_str v);
 void jw_z(struct jw *w, const char *key, const char *z /* NULL writes null */);
 void jw_int(struct jw *w, const char *key, int64_t v);

@@ -154,6 +154,22 @@ void jw_key(struct jw *w, wharf_str key)
     w->comma &= ~(1ull << (w->depth & 63)); /* the value that follows writes none */
 }
 
+void jw_quoted(struct jw *w, wharf_str key)
+{
+    uint64_t bit = 1ull << (w->depth & 63);
+    char *to = buf_room(w->out, key.n + 1);
+
+    if (!to)
+        return;
+    if (w->comma & bit)
+        *to++ = ',';
+    memcpy(to, key.p, key.n);
+    to += key.n;
+    *to = 0;
+    w->out->n = (size_t)(to - w->out->p);
+    w->comma &= ~bit; /* as above */
+}
+
 void jw_str(struct jw *w, const char *key, wharf_str v)
 {
     before(w, key);
