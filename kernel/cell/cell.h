@@ -32,7 +32,7 @@ struct cell_kind {
     unsigned idle_s; /* processes above min end when idle for so long */
     uint32_t frame_max; /* bytes of one frame from the cell; at most FRAME_MAX */
     int log_fd; /* standard error of the cells; -1: /dev/null */
-    int nice; /* how far they step back for others when processors are short, as nice(2) counts; 0: not at all */
+    int nice; /* how far they step back for others when processors are short, as nice(2) counts, each on its own and as a session; 0: not at all */
 };
 
 struct cell_pool;

@@ -18,6 +18,7 @@ enum {
     HELLO_LIMIT_US = 5 * SECOND,
     RETRY_FIRST_US = 100000,
     RETRY_LAST_US = 5 * SECOND,
+    AGAIN_MS = 100,
     WATCHED = 256
 };
 
@@ -169,6 +170,8 @@ static void reap(struct cell_pool *p)
         if (c->sock >= 0)
             close(c->sock);
         close(c->pidfd);
+        if (c->group >= 0)
+            close(c->group);
         frame_reader_done(&c->reader);
         free(c);
     }
@@ -186,6 +189,16 @@ static size_t watch_list(const struct cell_pool *p, struct pollfd *watched)
             watched[n++] = (struct pollfd){.fd = c->sock, .events = POLLIN};
     }
     return n;
+}
+
+/* False: some are to be asked for again soon. */
+static bool step_back(const struct cell_pool *p)
+{
+    bool all = true;
+
+    for (struct cell *c = p->all; c && all; c = c->next)
+        all = cell_step_back(p, c);
+    return all;
 }
 
 static int pause_ms(const struct cell_pool *p)
@@ -219,7 +232,7 @@ void *cell_keeper(void *pool)
             break;
         start_missing(p);
         n = watch_list(p, watched);
-        limit = pause_ms(p);
+        limit = step_back(p) ? pause_ms(p) : AGAIN_MS;
         pthread_mutex_unlock(&p->lock);
         poll(watched, n, limit);
         if (watched[0].revents && read(p->wake_fd, &drained, sizeof(drained)) < 0 && errno != EAGAIN)

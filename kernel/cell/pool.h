@@ -22,6 +22,7 @@ struct cell {
     enum cell_state state;
     pid_t pid;
     int pidfd, sock; /* sock -1 once dying */
+    int group; /* its file autogroup, until that is written; -1: nothing is to be written */
     unsigned calls;
     uint32_t call_id;
     uint32_t peak_kib; /* as it says itself */
@@ -62,6 +63,8 @@ void cell_pool_count(struct cell_pool *p, enum cell_status status);
 
 /* Starts the program. 0, or an errno. On 0 pid, pidfd and sock are set. */
 int cell_launch(const struct cell_pool *p, struct cell *c);
+/* Lets the session that the process is step back as the process does. False: the kernel takes that later. */
+bool cell_step_back(const struct cell_pool *p, struct cell *c);
 void cell_kill(const struct cell *c);
 /* Out of the list of idle ones, by who holds the lock. */
 void cell_pool_unlist(struct cell_pool *p, struct cell *c);
