@@ -148,7 +148,10 @@ static void serve(const struct cell_program *program)
     struct frame f;
     char *payload;
 
-    receive_frame(&f);
+    for (receive_frame(&f); f.head.type == FRAME_AHEAD; receive_frame(&f)) {
+        if (program->ahead)
+            program->ahead(f.payload, f.head.size);
+    }
     if (f.head.type != FRAME_CALL || f.head.fds != self.n_fds)
         _exit(EXIT_PARENT_GONE);
     self.id = f.head.id;

@@ -27,6 +27,8 @@ struct cell_program {
     bool (*prepare)(void);
     /* Answers by exactly one cell_result or cell_failed, its last words. */
     void (*call)(const struct cell_task *task);
+    /* Said before a call: what it will probably need may be made ready. Nothing is sent meanwhile. May be NULL. */
+    void (*ahead)(const char *p, size_t n);
 };
 
 int cell_main(int argc, char **argv, const struct cell_program *program);

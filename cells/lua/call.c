@@ -21,6 +21,16 @@ static struct kept {
     struct sandbox_code code;
 } kept[FILES_MAX];
 
+/* A state for the next call, made while it was on its way; used for a call that wants the same, and for one call. */
+static struct {
+    struct sandbox *sb;
+    size_t memory;
+    uint64_t seed;
+    int64_t cpu_us; /* what it took */
+} ready;
+
+static struct lua_clock own_clock; /* of the one state that there is; the process has one thread */
+
 struct run {
     const struct wharf_json *call;
     struct sandbox_config config;
@@ -30,7 +40,6 @@ struct run {
     struct sandbox *sb;
     struct sandbox_error error;
     struct buf result, kept;
-    struct lua_clock clock;
 };
 
 static int64_t cpu_us(void)
@@ -142,15 +151,15 @@ static void configure(struct run *r, uint32_t limit_ms)
 {
     int64_t now = clock_monotonic_us();
 
-    lua_host(&r->host, &r->clock);
-    r->clock.offset_us = json_int_or(r->call, "now_us", 0) - now;
-    r->clock.record = json_bool_or(r->call, "record", false);
+    own_clock = (struct lua_clock){
+        .offset_us = json_int_or(r->call, "now_us", 0) - now, .record = json_bool_or(r->call, "record", false)};
+    lua_host(&r->host, &own_clock);
     if (limit_ms)
-        r->clock.end_us = now + (int64_t)(limit_ms > LUA_GRACE_MS ? limit_ms - LUA_GRACE_MS : 1) * 1000;
+        own_clock.end_us = now + (int64_t)(limit_ms > LUA_GRACE_MS ? limit_ms - LUA_GRACE_MS : 1) * 1000;
     r->config = (struct sandbox_config){.memory = (size_t)json_int_or(r->call, "memory", 0),
-        .limits = {.instructions = (uint64_t)json_int_or(r->call, "instructions", 0), .deadline_us = r->clock.end_us},
+        .limits = {.instructions = (uint64_t)json_int_or(r->call, "instructions", 0), .deadline_us = own_clock.end_us},
         .seed = (uint64_t)json_int_or(r->call, "seed", 0),
-        .repeatable = r->clock.record,
+        .repeatable = own_clock.record,
         .host = &r->host};
 }
 
@@ -159,9 +168,53 @@ __attribute__((weak)) bool cell_lua_more(struct sandbox *sb)
     return sb != NULL;
 }
 
-bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer)
+static void drop_ready(void)
+{
+    sandbox_free(ready.sb);
+    ready.sb = NULL;
+}
+
+/* No code of the call runs here: limits and clock are told with it. */
+void cell_lua_ahead(wharf_str told)
 {
     int64_t started_us = cpu_us();
+    struct arena *a = arena_new(ARENA);
+    struct json_error bad;
+    const struct wharf_json *v = json_parse(a, told, &bad);
+    struct sandbox_host host;
+
+    drop_ready();
+    ready.memory = (size_t)json_int_or(v, "memory", 0);
+    ready.seed = (uint64_t)json_int_or(v, "seed", 0);
+    arena_free(a);
+    own_clock = (struct lua_clock){0};
+    lua_host(&host, &own_clock);
+    ready.sb = sandbox_new(&(struct sandbox_config){.memory = ready.memory, .seed = ready.seed, .host = &host});
+    if (ready.sb && !cell_lua_more(ready.sb))
+        drop_ready();
+    ready.cpu_us = cpu_us() - started_us;
+}
+
+/* The state of the call, new to it. ret_cpu_us: what was spent on it before. NULL: no memory. */
+static struct sandbox *new_state(const struct sandbox_config *config, int64_t *ret_cpu_us)
+{
+    struct sandbox *sb = ready.sb;
+
+    *ret_cpu_us = 0;
+    ready.sb = NULL;
+    if (sb && ready.seed == config->seed && ready.memory == config->memory && !config->repeatable) {
+        *ret_cpu_us = ready.cpu_us;
+        sandbox_begin(sb, &config->limits);
+        return sb;
+    }
+    sandbox_free(sb);
+    sb = sandbox_new(config);
+    return sb && cell_lua_more(sb) ? sb : NULL;
+}
+
+bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer)
+{
+    int64_t started_us = cpu_us(), before_us = 0;
     struct arena *a = arena_new(ARENA);
     struct json_error bad;
     struct run r = {.call = json_parse(a, call, &bad)};
@@ -171,8 +224,8 @@ bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer)
     buf_init(&r.kept, 1 << 20);
     if (good) {
         configure(&r, limit_ms);
-        r.sb = sandbox_new(&r.config);
-        if (!r.sb || !cell_lua_more(r.sb))
+        r.sb = new_state(&r.config, &before_us);
+        if (!r.sb)
             cell_out_of_memory();
         sandbox_files(r.sb, r.files, r.n_files);
         if (json_bool_or(r.call, "tests", false))
@@ -181,7 +234,7 @@ bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer)
             run(&r);
         else
             check(&r);
-        sandbox_outcome_json(r.sb, &r.error, &r.result, &r.kept, cpu_us() - started_us, answer);
+        sandbox_outcome_json(r.sb, &r.error, &r.result, &r.kept, before_us + cpu_us() - started_us, answer);
         sandbox_free(r.sb);
     }
     buf_done(&r.result);

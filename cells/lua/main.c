@@ -39,9 +39,14 @@ static void call(const struct cell_task *task)
     buf_done(&answer);
 }
 
+static void ahead(const char *p, size_t n)
+{
+    cell_lua_ahead((wharf_str){p, n});
+}
+
 int main(int argc, char **argv)
 {
-    static const struct cell_program program = {.name = "lua", .prepare = prepare, .call = call};
+    static const struct cell_program program = {.name = "lua", .prepare = prepare, .call = call, .ahead = ahead};
 
     return cell_main(argc, argv, &program);
 }

@@ -58,6 +58,19 @@ static void echo(const struct cell_task *task, const char *arg)
     cell_result(arg, strlen(arg));
 }
 
+static char ahead_text[100]; /* said ahead of the next call */
+
+static void ahead(const char *p, size_t n)
+{
+    snprintf(ahead_text, sizeof(ahead_text), "%.*s", (int)n, p);
+}
+
+static void told(const struct cell_task *task, const char *arg)
+{
+    cell_result(ahead_text, strlen(ahead_text));
+    ahead_text[0] = 0;
+}
+
 static void fail(const struct cell_task *task, const char *arg)
 {
     cell_failed(arg);
@@ -310,8 +323,8 @@ static void crash(const struct cell_task *task, const char *arg)
 
 /* ---- */
 
-static const struct probe probes[] = {{"echo", echo}, {"fail", fail}, {"no_answer", no_answer}, {"ask", ask},
-    {"blocks", blocks}, {"read_fd", read_fd}, {"malloc_bomb", malloc_bomb}, {"mmap_bomb", mmap_bomb},
+static const struct probe probes[] = {{"echo", echo}, {"told", told}, {"fail", fail}, {"no_answer", no_answer},
+    {"ask", ask}, {"blocks", blocks}, {"read_fd", read_fd}, {"malloc_bomb", malloc_bomb}, {"mmap_bomb", mmap_bomb},
     {"one_gib", one_gib}, {"stack_bomb", stack_bomb}, {"null_pointer", null_pointer}, {"cpu_loop", cpu_loop},
     {"system_loop", system_loop}, {"silence", silence}, {"write_fd", write_fd}, {"map_fd", map_fd},
     {"truncate_fd", truncate_fd}, {"only_these", only_these}, {"give_fds", give_fds}, {"flood", flood},
@@ -346,7 +359,7 @@ static bool prepare(void)
 
 int main(int argc, char **argv)
 {
-    static const struct cell_program program = {.name = "probe", .prepare = prepare, .call = call};
+    static const struct cell_program program = {.name = "probe", .prepare = prepare, .call = call, .ahead = ahead};
 
     return cell_main(argc, argv, &program);
 }

@@ -56,6 +56,7 @@ struct cell_call {
     /* Whose work it is. A process that served a call of an owner serves this owner alone from then on, so that who took it over sees
      * what is the owner's and nothing else. Empty: nobody's, and only such calls meet in a process. Longer than CELL_OWNER_MAX: empty. */
     wharf_str owner;
+    uint64_t mark; /* of cell_pool_ahead: the process that was told is preferred; 0: none was */
     const int *fds; /* regular files and memfds, of any access mode: reopened read-only, with an offset of their own */
     size_t n_fds; /* at most FRAME_FDS_MAX */
     int64_t deadline_us; /* the whole run must have ended; 0: only quiet_us holds */
@@ -93,6 +94,10 @@ int64_t cell_run_due_us(const struct cell_run *r);
 void cell_run_cancel(struct cell_run *r);
 /* The process serves no further call, whatever the kind says. */
 void cell_run_spoil(struct cell_run *r);
+/* An idle process that is the owner's gets to know what its next call will probably need, so that it makes that ready meanwhile. Nobody
+ * waits for it, and nothing is said of what became of it: a call is whole in itself. At most CELL_AHEAD_MAX bytes. [any] */
+enum { CELL_AHEAD_MAX = 4096 };
+void cell_pool_ahead(struct cell_pool *p, wharf_str owner, uint64_t mark, wharf_str payload);
 /* Gives the process back; one that has not ended its run is killed. NULL is accepted. */
 void cell_run_end(struct cell_run *r);
 

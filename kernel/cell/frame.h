@@ -1,8 +1,9 @@
 /* frame.h - what travels between a server process and its cells: frames on a stream socket. Used by both sides.
  *
  * A frame is a head of 16 bytes in the machine's byte order (both ends are one machine) and `size` bytes of payload. One call
- * at a time:  parent CALL -> cell (DATA | ASK <- ANSWER)* -> RESULT or FAILED.  Every frame carries the id of its call. A cell
- * is never believed: sizes are bounded before anything is kept, and memory grows with what has arrived, not with what was announced.
+ * at a time:  parent CALL -> cell (DATA | ASK <- ANSWER)* -> RESULT or FAILED.  Every frame carries the id of its call. Before a
+ * CALL there may be any number of AHEAD, which nothing answers. A cell is never believed: sizes are bounded before anything is
+ * kept, and memory grows with what has arrived, not with what was announced.
  */
 #ifndef WHARF_CELL_FRAME_H
 #define WHARF_CELL_FRAME_H
@@ -18,6 +19,7 @@ enum frame_type {
     FRAME_DATA, /* cell: a block of the result, any number of them */
     FRAME_ASK, /* cell: wants something of the parent and waits for it */
     FRAME_ANSWER, /* parent: extra: 0 done, 1 refused (payload: why) */
+    FRAME_AHEAD, /* parent: what the next call will probably need; may be made ready, or left alone */
 };
 
 struct frame_head {

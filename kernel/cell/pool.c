@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "util/time.h"
@@ -108,21 +109,25 @@ static void retire(struct cell_pool *p, struct cell *c)
     cell_pool_wake(p);
 }
 
-/* Of the idle ones that of this owner, else one of nobody; *ret_other: the longest idle one that is neither. */
-static struct cell *find_idle(const struct cell_pool *p, const char *owner, struct cell **ret_other)
+/* Of the idle ones that of this owner (told of this mark, else of none, before those that were told of others), else one of nobody; *ret_other: the longest idle one that is neither. */
+static struct cell *find_idle(const struct cell_pool *p, const char *owner, uint64_t mark, struct cell **ret_other)
 {
-    struct cell *fresh = NULL;
+    struct cell *fresh = NULL, *own = NULL;
 
     *ret_other = NULL;
     for (struct cell *c = p->idle; c; c = c->below) {
-        if (!strcmp(c->owner, owner) && owner[0])
-            return c;
-        if (c->owner[0])
+        if (!strcmp(c->owner, owner) && owner[0]) {
+            if (c->mark == mark)
+                return c;
+            if (!own || (own->mark && !c->mark))
+                own = c;
+        } else if (c->owner[0]) {
             *ret_other = c;
-        else if (!fresh)
+        } else if (!fresh) {
             fresh = c;
+        }
     }
-    return fresh;
+    return own ? own : fresh;
 }
 
 static bool is_full(const struct cell_pool *p)
@@ -135,9 +140,9 @@ static bool is_full(const struct cell_pool *p)
 }
 
 /* Takes what is there; with none, makes room for one where others' stand idle. */
-static struct cell *take_idle(struct cell_pool *p, const char *owner)
+static struct cell *take_idle(struct cell_pool *p, const char *owner, uint64_t mark)
 {
-    struct cell *other, *c = find_idle(p, owner, &other);
+    struct cell *other, *c = find_idle(p, owner, mark, &other);
 
     if (!c && other && is_full(p)) {
         cell_pool_unlist(p, other);
@@ -153,21 +158,28 @@ static struct cell *take_idle(struct cell_pool *p, const char *owner)
     return NULL;
 }
 
-struct cell *cell_pool_take(struct cell_pool *p, wharf_str owner, int64_t give_up_us, char *reason, size_t size)
+static void name_owner(wharf_str owner, char whose[CELL_OWNER_MAX + 1])
+{
+    whose[0] = 0;
+    if (owner.n <= CELL_OWNER_MAX && owner.n)
+        snprintf(whose, CELL_OWNER_MAX + 1, "%.*s", (int)owner.n, owner.p);
+}
+
+struct cell *cell_pool_take(
+    struct cell_pool *p, const struct cell_call *call, int64_t give_up_us, char *reason, size_t size)
 {
     struct timespec until = {give_up_us / 1000000, give_up_us % 1000000 * 1000};
-    char whose[CELL_OWNER_MAX + 1] = "";
+    char whose[CELL_OWNER_MAX + 1];
     struct cell_waiter self = {.owner = whose}, **at;
     struct cell *c = NULL;
     int e = 0;
 
-    if (owner.n <= CELL_OWNER_MAX && owner.n)
-        snprintf(whose, sizeof(whose), "%.*s", (int)owner.n, owner.p);
+    name_owner(call->owner, whose);
     pthread_mutex_lock(&p->lock);
     p->waiting++;
     self.next = p->waiters;
     p->waiters = &self;
-    while (!p->stopping && !(c = take_idle(p, whose)) && e != ETIMEDOUT) {
+    while (!p->stopping && !(c = take_idle(p, whose, call->mark)) && e != ETIMEDOUT) {
         cell_pool_wake(p);
         e = pthread_cond_timedwait(&p->freed, &p->lock, &until);
     }
@@ -175,12 +187,14 @@ struct cell *cell_pool_take(struct cell_pool *p, wharf_str owner, int64_t give_u
         at = &(*at)->next;
     *at = self.next;
     p->waiting--;
-    if (c && ++c->calls)
+    if (c && ++c->calls) {
         memcpy(c->owner, whose, sizeof(whose));
-    else if (p->problem[0])
+        c->mark = 0;
+    } else if (p->problem[0]) {
         snprintf(reason, size, "%s can't be started: %s", p->program, p->problem);
-    else
+    } else {
         snprintf(reason, size, "all %u cells of kind %s are busy; try again later", p->kind.max, p->kind.name);
+    }
     pthread_mutex_unlock(&p->lock);
     return c;
 }
@@ -199,6 +213,54 @@ static bool others_wait(const struct cell_pool *p, const struct cell *c)
     return others > coming && is_full(p);
 }
 
+static void enlist(struct cell_pool *p, struct cell *c)
+{
+    c->state = CELL_IDLE;
+    c->below = p->idle;
+    p->idle = c;
+    p->n_idle++;
+    p->n_owned += c->owner[0] != 0;
+    if (p->waiting)
+        pthread_cond_broadcast(&p->freed); /* not everybody can take it */
+}
+
+/* Whole or not at all: a cell that does not take it all is no use any more. */
+static bool send_ahead(const struct cell *c, wharf_str payload)
+{
+    struct frame_head head = {.size = (uint32_t)payload.n, .type = FRAME_AHEAD};
+    struct iovec iov[2] = {{&head, sizeof(head)}, {(char *)payload.p, payload.n}};
+    struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
+
+    return sendmsg(c->sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)(sizeof(head) + payload.n);
+}
+
+void cell_pool_ahead(struct cell_pool *p, wharf_str owner, uint64_t mark, wharf_str payload)
+{
+    char whose[CELL_OWNER_MAX + 1];
+    struct cell *c, *other;
+    bool sent;
+
+    name_owner(owner, whose);
+    if (!whose[0] || payload.n > CELL_AHEAD_MAX)
+        return;
+    pthread_mutex_lock(&p->lock);
+    c = find_idle(p, whose, 0, &other);
+    if (c && c->owner[0]) {
+        cell_pool_unlist(p, c);
+        c->state = CELL_BUSY;
+        /* who is told is awake at once, and may run before us: nobody else waits for that */
+        pthread_mutex_unlock(&p->lock);
+        sent = send_ahead(c, payload);
+        pthread_mutex_lock(&p->lock);
+        c->mark = mark;
+        if (sent && !p->stopping)
+            enlist(p, c);
+        else
+            retire(p, c);
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
 void cell_pool_give(struct cell_pool *p, struct cell *c, bool healthy)
 {
     unsigned calls = c->owner[0] && p->kind.owned_calls ? p->kind.owned_calls : p->kind.calls;
@@ -209,14 +271,8 @@ void cell_pool_give(struct cell_pool *p, struct cell *c, bool healthy)
     if (!healthy || worn)
         cell_kill(c);
     if (healthy && !worn && !p->stopping) {
-        c->state = CELL_IDLE;
         c->since_us = clock_monotonic_us();
-        c->below = p->idle;
-        p->idle = c;
-        p->n_idle++;
-        p->n_owned += c->owner[0] != 0;
-        if (p->waiting)
-            pthread_cond_broadcast(&p->freed); /* not everybody can take it */
+        enlist(p, c);
         pthread_mutex_unlock(&p->lock);
         return;
     }

@@ -27,6 +27,7 @@ struct cell {
     uint32_t call_id;
     uint32_t peak_kib; /* as it says itself */
     char owner[CELL_OWNER_MAX + 1]; /* whose calls it serves; empty: it may still become anybody's */
+    uint64_t mark; /* of what it was told ahead of its next call; 0: nothing */
     int64_t since_us; /* start, then last use */
     struct frame_reader reader;
 };
@@ -56,7 +57,8 @@ struct cell_pool {
 void *cell_keeper(void *pool);
 void cell_pool_wake(struct cell_pool *p);
 /* Takes an idle process that is the owner's, else one that is nobody's, until give_up_us, waiting while there is none. NULL and a reason. */
-struct cell *cell_pool_take(struct cell_pool *p, wharf_str owner, int64_t give_up_us, char *reason, size_t size);
+struct cell *cell_pool_take(
+    struct cell_pool *p, const struct cell_call *call, int64_t give_up_us, char *reason, size_t size);
 /* healthy: it may serve again; else it was killed or is to be killed, and the keeper reaps it. */
 void cell_pool_give(struct cell_pool *p, struct cell *c, bool healthy);
 void cell_pool_count(struct cell_pool *p, enum cell_status status);

@@ -204,7 +204,7 @@ struct cell_run *cell_run_start(struct cell_pool *p, const struct cell_call *cal
         finish(r, CELL_UNAVAILABLE, "a call has at most 4 descriptors and 64 MiB, and a deadline or a longest silence");
         return r;
     }
-    r->cell = cell_pool_take(p, call->owner, now + call->wait_us, r->result.reason, sizeof(r->result.reason));
+    r->cell = cell_pool_take(p, call, now + call->wait_us, r->result.reason, sizeof(r->result.reason));
     if (!r->cell) {
         finish(r, CELL_UNAVAILABLE, r->result.reason);
         return r;
@@ -243,6 +243,7 @@ static enum cell_event take_frame(struct cell_run *r, const struct frame *f, wha
     case FRAME_HELLO:
     case FRAME_CALL:
     case FRAME_ANSWER:
+    case FRAME_AHEAD:
         break;
     }
     finish(r, CELL_PROTOCOL, "the cell sent a frame that only its parent sends");

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,7 +245,8 @@ static void run_in(struct wharf_req *req, struct cell_pool *pool, const wharf_lu
     int64_t started_us = clock_monotonic_us();
     struct cell_call call = {.deadline_us = started_us + spec->wall_us + LUA_GRACE_MS * 1000,
         .wait_us = spec->handler.n && !req->job ? WAIT_US : CHECK_WAIT_US,
-        .owner = owner_of(req, spec)};
+        .owner = owner_of(req, spec),
+        .mark = spec->seed};
     int64_t stop_us = started_us + STOP_US;
     struct cell_run *run;
     enum cell_event e;
@@ -388,15 +390,32 @@ static bool has_share(struct wharf_req *req, const wharf_lua_spec *spec, wharf_l
     return false;
 }
 
+static struct cell_pool *find_pool(struct wharf_req *req, struct cell_kind *kind)
+{
+    *kind = lua_kind;
+    share_cells(req->engine->config, &kind->min, &kind->max);
+    kind->nice = req->job ? STEP_BACK : 0;
+    return cell_shared_pool(&cells, kind, req->engine->config->cell_dir);
+}
+
+void lua_ahead(struct wharf_req *req, const wharf_lua_spec *spec)
+{
+    struct cell_kind kind;
+    struct cell_pool *pool = find_pool(req, &kind);
+    char text[96];
+    int n = snprintf(
+        text, sizeof(text), "{\"memory\":%lld,\"seed\":%lld}", (long long)spec->memory, (long long)spec->seed);
+
+    if (pool)
+        cell_pool_ahead(pool, owner_of(req, spec), spec->seed, (wharf_str){text, (size_t)n});
+}
+
 bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *o)
 {
-    struct cell_kind kind = lua_kind;
-    struct cell_pool *pool;
+    struct cell_kind kind;
+    struct cell_pool *pool = find_pool(req, &kind);
     int most = (int)req->engine->config->database_pool / 2;
 
-    share_cells(req->engine->config, &kind.min, &kind.max);
-    kind.nice = req->job ? STEP_BACK : 0;
-    pool = cell_shared_pool(&cells, &kind, req->engine->config->cell_dir);
     if (!pool)
         return false;
     *o = (wharf_lua_outcome){.head = o->head,

@@ -30,15 +30,38 @@ bool tenant_wants(const struct wharf_req *req, const struct resource *res, uint3
     return !who->hooks.p || (who->hooks.n && listed(who->hooks, res->def->name, write_action(op)));
 }
 
-static void describe(struct wharf_req *req, const struct write *w, wharf_lua_change *c)
+static void describe(struct wharf_req *req, const struct write *w, wharf_str location_id, wharf_lua_change *c)
 {
     *c = (wharf_lua_change){.head = WHARF_HEAD(wharf_lua_change),
         .resource = w->res->def->name,
         .action = write_action(w->op),
         .id = w->id,
-        .location_id = write_location(w),
+        .location_id = location_id,
         .text = str_z(""),
-        .depth = (uint32_t)req->depth};
+        .depth = (uint32_t)req->depth,
+        .ahead = w->hooks_ahead};
+}
+
+/* Its own problem, or that something is wrong. */
+static wharf_status told(struct wharf_req *req, wharf_status s)
+{
+    return s != WHARF_OK && !req->n_problems ? req_fail(req, "internal", NULL, NULL) : s;
+}
+
+wharf_status tenant_ahead(struct wharf_req *req, struct write *w)
+{
+    const wharf_lua_hooks *hooks = req->engine->tenant_hooks;
+    const struct plugin *before;
+    wharf_lua_change c;
+    wharf_status s;
+
+    if (!tenant_wants(req, w->res, w->op) || !WHARF_HAS(wharf_lua_hooks, hooks, ahead))
+        return WHARF_OK;
+    describe(req, w, str_z(""), &c);
+    before = plugin_enter(req, req->engine->tenant_plugin, "before hooks");
+    s = hooks->ahead(req, &c, &w->hooks_ahead);
+    plugin_leave(req, before);
+    return told(req, s);
 }
 
 /* One hook; a changed body is checked by the schema at once. */
@@ -48,7 +71,7 @@ static wharf_status run_one(struct wharf_req *req, struct write *w, void *list, 
     wharf_lua_change c;
     wharf_status s;
 
-    describe(req, w, &c);
+    describe(req, w, write_location(w), &c);
     c.text = operator_change(req, w, w->op == OP_DELETE ? str_z("") : write_row_to_be(req, w));
     s = req->engine->tenant_hooks->before(req, list, i, &c, &input);
     if (s != WHARF_OK || !input || w->op == OP_DELETE || json_equal(input, w->body))
@@ -69,15 +92,13 @@ wharf_status tenant_before(struct wharf_req *req, struct write *w, bool *ret_cha
     *ret_changed = false;
     if (!tenant_wants(req, w->res, w->op))
         return WHARF_OK;
-    describe(req, w, &c);
+    describe(req, w, write_location(w), &c);
     before = plugin_enter(req, req->engine->tenant_plugin, "before hooks");
     s = req->engine->tenant_hooks->list(req, &c, &list, &n);
     for (size_t i = 0; i < n && s == WHARF_OK; i++)
         s = run_one(req, w, list, i, ret_changed);
     plugin_leave(req, before);
-    if (s != WHARF_OK && !req->n_problems)
-        return req_fail(req, "internal", NULL, NULL);
-    return s;
+    return told(req, s);
 }
 
 wharf_status tenant_after(struct wharf_req *req, const struct write *w)
@@ -89,8 +110,7 @@ wharf_status tenant_after(struct wharf_req *req, const struct write *w)
 
     if (!tenant_wants(req, w->res, w->op))
         return WHARF_OK;
-    describe(req, w, &c);
-    c.location_id = record_location(w->new_rec && w->op != OP_DELETE ? w->new_rec : w->old_rec);
+    describe(req, w, record_location(w->new_rec && w->op != OP_DELETE ? w->new_rec : w->old_rec), &c);
     c.text = operator_change(req, w, w->op == OP_DELETE ? str_z("") : record_json(req->arena, w->new_rec, &view));
     before = plugin_enter(req, req->engine->tenant_plugin, "after hooks");
     s = req->engine->tenant_hooks->after(req, &c);

@@ -273,4 +273,4 @@ static void l_place(wharf_req *req, const wharf_json *error)
 }
 
 const wharf_lua_api host_lua = {WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call, l_http, l_hooks, l_hookable,
-    l_hooked, req_at_end, l_tell, lua_kept, share_wait_us, l_place};
+    l_hooked, req_at_end, l_tell, lua_kept, share_wait_us, l_place, lua_ahead};

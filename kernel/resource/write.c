@@ -460,8 +460,10 @@ static wharf_status run_update(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
     bool changed = false, columns = false;
-    wharf_status s;
+    wharf_status s = tenant_ahead(req, w);
 
+    if (s != WHARF_OK)
+        return s;
     w->old_rec = read_row(req, w, true);
     if (!w->old_rec || !check_location(req, w->res, w->old_rec))
         return WHARF_NOT_FOUND;
@@ -505,9 +507,11 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
     bool changed;
-    wharf_status s;
+    wharf_status s = tenant_ahead(req, w);
     struct sql sql;
 
+    if (s != WHARF_OK)
+        return s;
     w->old_rec = read_row(req, w, true);
     if (!w->old_rec || !check_location(req, w->res, w->old_rec))
         return WHARF_NOT_FOUND;

@@ -21,6 +21,7 @@ struct write {
     bool unchanged; /* update: nothing differed, nothing was written */
     /* of the pipeline: */
     struct value *values;
+    void *hooks_ahead; /* see lua/tenant.h */
 };
 
 /* Steps 3 to 12. Problems are on the request when it is not WHARF_OK. */

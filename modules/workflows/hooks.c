@@ -165,6 +165,30 @@ static wharf_status list(wharf_req *req, const wharf_lua_change *c, void **ret_l
     return s;
 }
 
+/* A run whose state is made while the row is read: its seed is that of its id, so it has one from then on. */
+struct ahead {
+    wharf_str workflow_id, run_id;
+};
+
+static wharf_status ahead(wharf_req *req, const wharf_lua_change *c, void **ret)
+{
+    struct hook *hooks = NULL;
+    struct code *code;
+    struct ahead *a;
+    size_t n = 0;
+    wharf_status s = find(req, c, "before", &hooks, &n);
+
+    /* those behind the first one find the same process, which can be ready for one run only */
+    if (s != WHARF_OK || !n || !hooks[0].actor || recording_wanted(&hooks[0].code))
+        return s;
+    code = &hooks[0].code;
+    a = W->mem->alloc(req, sizeof(*a));
+    *a = (struct ahead){code->workflow_id, W->req->new_id(req, "wkf_run")};
+    run_ahead(req, code, &before_budget, a->run_id);
+    *ret = a;
+    return WHARF_OK;
+}
+
 static wharf_str trigger_text(wharf_req *req, const wharf_json *t)
 {
     static const char *const members[] = {"type", "name", "phase", "resource", "action"};
@@ -288,7 +312,7 @@ static wharf_status run_hook(wharf_req *req, const struct hook *h, struct run *r
         return s;
     if (r->asked.actor)
         return run_begin(req, r);
-    r->id = W->req->new_id(req, "wkf_run");
+    r->id = r->id.n ? r->id : W->req->new_id(req, "wkf_run");
     r->started_us = W->req->now_us(req);
     gone(r);
     r->asked.logs = W->json->writer(req);
@@ -310,9 +334,13 @@ static wharf_status before(
         .location_id = c->location_id,
         .actor = W->req->actor(req),
         .depth = c->depth};
+    const struct ahead *made = c->ahead;
     const wharf_lua_outcome *o = &r.outcome;
-    wharf_status s = run_hook(req, h, &r);
+    wharf_status s;
 
+    if (made && same(made->workflow_id, h->code.workflow_id))
+        r.id = made->run_id;
+    s = run_hook(req, h, &r);
     if (s != WHARF_OK)
         return s;
     if (o->end == WHARF_LUA_OK && o->kept && W->json->type(o->kept) != WHARF_J_OBJECT) {
@@ -367,4 +395,4 @@ static wharf_status after(wharf_req *req, const wharf_lua_change *c)
 }
 
 const wharf_lua_hooks flow_hooks = {
-    .head = WHARF_HEAD(wharf_lua_hooks), .list = list, .before = before, .after = after};
+    .head = WHARF_HEAD(wharf_lua_hooks), .list = list, .before = before, .after = after, .ahead = ahead};

@@ -142,6 +142,22 @@ static void hide(wharf_req *req, struct run *r)
     W->json->put(r->asked.logs, NULL, val_json(secrets_hide_json(req, list, logs)));
 }
 
+/* What a number stands for never changes; drafts do. */
+static wharf_str share_of(wharf_req *req, const struct code *c)
+{
+    return c->version ? W->mem->format(req, "%s %lld", c->workflow_id.p, (long long)c->version) : WHARF_S("");
+}
+
+void run_ahead(wharf_req *req, const struct code *c, const struct budget *most, wharf_str id)
+{
+    const wharf_lua_spec spec = {.head = WHARF_HEAD(wharf_lua_spec),
+        .memory = budget_of(most, c).memory,
+        .seed = run_seed(id),
+        .share = share_of(req, c)};
+
+    flow_lua->ahead(req, &spec);
+}
+
 wharf_status run_execute(wharf_req *req, struct run *r)
 {
     const struct budget *may = &r->own;
@@ -162,8 +178,7 @@ wharf_status run_execute(wharf_req *req, struct run *r)
     spec.wall_us = may->wall_us;
     spec.result_max = may->result_max;
     spec_files(req, &r->code, &spec);
-    if (r->code.version) /* what a number stands for never changes; drafts do */
-        spec.share = W->mem->format(req, "%s %lld", r->code.workflow_id.p, (long long)r->code.version);
+    spec.share = share_of(req, &r->code);
     r->asked.code = &r->code;
     r->asked.budget = may;
     r->asked.run_key = r->id;
@@ -365,7 +380,7 @@ wharf_status run_begin(wharf_req *req, struct run *r)
 {
     wharf_status s;
 
-    r->id = W->req->new_id(req, "wkf_run");
+    r->id = r->id.n ? r->id : W->req->new_id(req, "wkf_run");
     r->seed = run_seed(r->id);
     r->attempt = 1;
     r->started_us = W->req->now_us(req);

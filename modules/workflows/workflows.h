@@ -71,7 +71,8 @@ struct budget {
 extern const struct budget check_budget;
 
 /* budget.c */
-extern struct budget before_budget, sync_budget, public_budget, queued_budget; /* the operator's ceilings; set once, at the start */
+extern struct budget before_budget, sync_budget, public_budget,
+    queued_budget; /* the operator's ceilings; set once, at the start */
 void budgets_start(void);
 /* Tells what a workflow's own budget asks for that no run may have. wanted may be NULL. */
 wharf_status budget_wanted(wharf_req *req, const wharf_json *wanted);
@@ -168,7 +169,9 @@ wharf_status run_actor(wharf_req *req, const struct code *c, bool callers, wharf
 wharf_status run_execute(wharf_req *req, struct run *r);
 /* May it be for its location? callers: the request's caller must reach it too. */
 wharf_status run_check_location(wharf_req *req, const struct run *r, bool callers);
-/* While somebody waits: gives it an id, and executes it. Problem: overloaded. */
+/* A run with this id comes soon: its process makes the state for it meanwhile. */
+void run_ahead(wharf_req *req, const struct code *c, const struct budget *most, wharf_str id);
+/* While somebody waits: gives it an id if it has none, and executes it. Problem: overloaded. */
 wharf_status run_begin(wharf_req *req, struct run *r);
 /* Its row, and what it counts for, in a transaction of its own. input may be NULL. */
 wharf_status run_record(wharf_req *req, struct run *r, const char *type, const wharf_json *input);

@@ -86,6 +86,28 @@ def test_one_after_the_other(mine):
     mine.refused("POST", FLOWS, 400, "validation.failed", ["priority", "on_error"], body={"name": "x", "source": "x", "priority": 1001, "on_error": "retry"})
 
 
+def test_changes_one_after_the_other(mine):
+    """The state of an update's run is made while its row is read: each run is one of its own all the same, also behind changes that never came to it."""
+    update, place = {**BEFORE, "action": "update"}, make_location(mine, "N0")["id"]
+    tell = "if not change.input then return end seen = (seen or 0) + 1; local m = change.input.metadata or {}; m.NAME = ctx.run.id .. ' ' .. seen .. ' ' .. math.random(1 << 50) .. ' ' .. change.old.name; change.input.metadata = m"
+    first, second = (hook(mine, tell.replace("NAME", name) + " if change.input.name == 'Bad' then wharf.reject('bad', 'No') end", update, {**update, "action": "delete"}, name=name, priority=k)
+                     for k, name in enumerate(("a", "b")))
+    client, told = anew(mine), set()
+    for version in range(1, 7):
+        client.refused("POST", f"/v1/locations/{place}", 412, "precondition.failed", body={"name": "Late"}, headers={"If-Match": '"v99-x"'})
+        client.refused("POST", "/v1/locations/loc_none", 404, "not_found", body={"name": "None"})
+        client.refused("POST", f"/v1/locations/{place}", 400, "workflow.rejected", body={"name": "Bad"})
+        row = client.post(f"/v1/locations/{place}", {"name": f"N{version}"}, expect=200).data
+        for name in "ab":
+            id, seen, number, old = row["metadata"][name].split()
+            assert seen == "1" and old == f"N{version - 1}"
+            told |= {id, number}
+    assert len(told) == 24
+    rejected = runs(mine, first)
+    assert [r["status"] for r in rejected] == ["rejected"] * 6 and not {r["id"] for r in rejected} & told and not runs(mine, second)
+    client.delete(f"/v1/locations/{place}", expect=200)
+
+
 @pytest.mark.parametrize("body, code, word", [
     ("error('broken')", "workflow.failed", "broken"), ("while true do end", "workflow.budget_instructions", ""), ("change.input = 5", "workflow.failed", "must stay a table"),
     ("return ('a'):rep(40000):find(('.-'):rep(8) .. 'b')", "workflow.budget_time", ""), ("return ('x'):rep(1 << 28)", "workflow.budget_memory", ""),  # at once, since its time is short

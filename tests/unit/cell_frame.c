@@ -84,7 +84,7 @@ static void refused(void **state)
     assert_int_equal(first(1001, FRAME_RESULT), -1);
     assert_int_equal(first(UINT32_MAX, FRAME_RESULT), -1);
     assert_int_equal(first(4, 0), -1);
-    assert_int_equal(first(4, FRAME_ANSWER + 1), -1);
+    assert_int_equal(first(4, FRAME_AHEAD + 1), -1);
 }
 
 /* What a frame announces takes no memory before it comes, and what a large one took is given back. */

@@ -332,6 +332,51 @@ static void owners_never_meet(void **state)
     cell_pool_free(p);
 }
 
+static struct cell_run *told(struct cell_pool *p, uint64_t mark)
+{
+    struct cell_call call = call_of("told");
+
+    call.owner = str_z("a");
+    call.mark = mark;
+    return cell_run_start(p, &call);
+}
+
+static void expect_told(struct cell_run *r, const char *text)
+{
+    wharf_str said;
+
+    assert_int_equal(cell_run_next(r, true, &said), CELL_EVENT_END);
+    assert_int_equal(cell_run_result(r)->status, CELL_OK);
+    if (!str_eqz(said, text))
+        fail_msg("told '%.*s', not '%s'", STR_ARG(said), text);
+    cell_run_end(r);
+}
+
+/* Only an idle process of the owner's is told, once; its call finds it, and others leave it alone while there is another. */
+static void ahead_of_a_call(void **state)
+{
+    struct cell_pool *p = cell_pool_new(owned(2), folder());
+    struct cell_run *one, *two;
+
+    cell_pool_ahead(p, str_z("a"), 1, str_z("too early"));
+    one = told(p, 1);
+    two = told(p, 1);
+    cell_pool_ahead(p, str_z("a"), 1, str_z("too late"));
+    expect_told(one, "");
+    expect_told(two, "");
+    cell_pool_ahead(p, str_z("b"), 7, str_z("not theirs"));
+    cell_pool_ahead(p, str_z(""), 7, str_z("nobody's"));
+    cell_pool_ahead(p, str_z("a"), 7, str_z("seven"));
+    cell_pool_ahead(p, str_z("a"), 8, str_z("eight"));
+    expect_told(told(p, 7), "seven");
+    expect_told(told(p, 0), "");
+    expect_told(told(p, 8), "eight");
+    cell_pool_ahead(p, str_z("a"), 9, str_z("nine"));
+    expect_told(told(p, 10), "");
+    expect_told(told(p, 9), "nine");
+    cell_pool_free(p);
+}
+
 static void owned_ends_in_time(void **state)
 {
     struct cell_pool *p = cell_pool_new(owned(2), folder());
@@ -445,6 +490,24 @@ static void killed_from_outside(void **state)
     cell_pool_free(p);
 }
 
+/* A process that takes nothing any more is replaced, not waited for, and none gets half of what was said. */
+static void ahead_of_one_that_stands_still(void **state)
+{
+    static char much[CELL_AHEAD_MAX];
+    struct cell_pool *p = cell_pool_new(owned(1), folder());
+    struct cell_counts counts;
+
+    memset(much, 'x', sizeof(much));
+    expect_told(told(p, 0), "");
+    kill(child_of(getpid()), SIGSTOP);
+    for (int i = 0; i < 400; i++)
+        cell_pool_ahead(p, str_z("a"), 1, (wharf_str){much, sizeof(much)});
+    expect_told(told(p, 1), "");
+    cell_pool_counts(p, &counts);
+    assert_true(counts.started >= 2);
+    cell_pool_free(p);
+}
+
 /* A server that is killed leaves no cell behind, not even one that hears nothing because it is busy. */
 static void parent_killed(void **state)
 {
@@ -515,8 +578,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(questions), UNIT(blocks), UNIT(slow_reader), UNIT(shrunk),
         UNIT(without_waiting), UNIT(canceled), UNIT(descriptors), UNIT(busy), UNIT(replaced), UNIT(not_there),
-        UNIT(owners_never_meet), UNIT(owned_ends_in_time), UNIT(owned_is_killed_with_its_call), UNIT(owners_take_turns),
-        UNIT(killed_from_outside), UNIT(parent_killed), UNIT(many_threads)};
+        UNIT(owners_never_meet), UNIT(ahead_of_a_call), UNIT(owned_ends_in_time), UNIT(owned_is_killed_with_its_call),
+        UNIT(owners_take_turns), UNIT(killed_from_outside), UNIT(ahead_of_one_that_stands_still), UNIT(parent_killed),
+        UNIT(many_threads)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,6 +83,57 @@ static void test_bounded_ones_end_by_themselves(void **state)
     cell_pool_free(p);
 }
 
+/* With what was said ahead, "" for nothing. */
+static void run_told(struct cell_pool *p, const char *told, const char *body, struct buf *out)
+{
+    struct cell_call call = {
+        .deadline_us = clock_monotonic_us() + LONG_US, .wait_us = LONG_US, .owner = str_z("a"), .mark = 5};
+    struct cell_result r;
+    struct buf text;
+
+    if (told[0])
+        cell_pool_ahead(p, call.owner, call.mark, str_z(told));
+    buf_init(&text, 1 << 20);
+    buf_addf(&text,
+        "{\"handler\":\"f\",\"arg\":\"null\",\"context\":\"{}\",\"memory\":1048576,\"instructions\":1000000,"
+        "\"seed\":5,\"result_max\":1048576,\"files\":[{\"name\":\"main\",\"text\":\"return {f = function() %s "
+        "end}\"}]}",
+        body);
+    call.payload = buf_str(&text);
+    buf_clear(out);
+    r = cell_call(p, &call, out);
+    assert_int_equal(r.status, CELL_OK);
+    buf_done(&text);
+}
+
+/* Whatever was said ahead: the run is what its call says. */
+static void test_ahead_changes_nothing(void **state)
+{
+    static const char *const told[] = {"{\"memory\":1048576,\"seed\":5}", "{\"memory\":1048576,\"seed\":6}",
+        "{\"memory\":99999999,\"seed\":5}", "{\"memory\":1,\"seed\":5}", "{\"seed\":5}", "{}", "no JSON", "[]"};
+    struct cell_kind k = kind;
+    struct cell_pool *p;
+    struct buf plain, out;
+
+    k.owned_calls = 1000;
+    p = cell_pool_new(&k, getenv("WHARF_CELLS"));
+    buf_init(&plain, 1 << 20);
+    buf_init(&out, 1 << 20);
+    run_told(p, "", "x = (x or 0) + 1 return math.random(1 << 40) .. ' ' .. x", &plain);
+    assert_non_null(strstr(plain.p, " 1\""));
+    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+        run_told(p, told[i], "x = (x or 0) + 1 return math.random(1 << 40) .. ' ' .. x", &out);
+        assert_memory_equal(strstr(out.p, "\"result\""), strstr(plain.p, "\"result\""), 20);
+        run_told(p, told[i], "return ('x'):rep(2000000)", &out);
+        assert_non_null(strstr(out.p, "workflow.budget_memory"));
+        run_told(p, told[i], "while true do end", &out);
+        assert_non_null(strstr(out.p, "workflow.budget_instructions"));
+    }
+    buf_done(&plain);
+    buf_done(&out);
+    cell_pool_free(p);
+}
+
 /* What a compiler wrote is no text, whatever stands behind its first byte. */
 static void test_bytecode_is_refused(void **state)
 {
@@ -161,7 +212,7 @@ static void test_system_calls_from_inside(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(test_system_calls_from_inside), UNIT(test_endless_ones_are_killed),
-        UNIT(test_bounded_ones_end_by_themselves), UNIT(test_bytecode_is_refused),
+        UNIT(test_bounded_ones_end_by_themselves), UNIT(test_bytecode_is_refused), UNIT(test_ahead_changes_nothing),
         UNIT(test_the_library_behind_the_walls)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

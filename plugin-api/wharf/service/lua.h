@@ -1,4 +1,4 @@
-/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.8 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
+/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.9 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
  *
  * A run is done in a sandboxed process (docs/cells.md) that no other run has, or only such that may share it; the process asks for everything that is outside of it: the answer function of the
  * caller decides. Whatever the code does, run() comes back by the wall clock of its limits and 50 ms. Rules of this header: wharf/plugin.h. All
@@ -115,6 +115,7 @@ typedef struct wharf_lua_change {
     wharf_str id, location_id; /* location_id may be empty */
     wharf_str text; /* JSON: {resource, action, id, location_id, old, input, new} */
     uint32_t depth, reserved; /* runs that it is inside of */
+    void *ahead; /* 1.9: what hooks.ahead gave for this write, or NULL */
 } wharf_lua_change;
 
 /* 1.4: who runs hooks of organizations. Called in the transaction of the write, for organizations that hooked() told of, and for those of which that is
@@ -127,6 +128,9 @@ typedef struct wharf_lua_hooks {
     wharf_status (*before)(
         wharf_req *req, void *list, size_t i, const wharf_lua_change *c, const wharf_json **ret_input);
     wharf_status (*after)(wharf_req *req, const wharf_lua_change *c);
+    /* 1.9, or NULL: such a row is about to be read and locked; what its hooks will need can be made ready meanwhile. Whether they come to it is not known, nor
+     * anything of the row but its id. A problem refuses the write; what is in *ret then stands in the change of list and before. */
+    wharf_status (*ahead)(wharf_req *req, const wharf_lua_change *c, void **ret);
 } wharf_lua_hooks;
 
 /* 1.5: what an event or a mail of a run says when its author does not. */
@@ -173,6 +177,9 @@ typedef struct wharf_lua_api {
     /* 1.8: the problem that was told last lies in a program: error is as in the outcome, {file, line, message, snippet, …}. Its violation in problem details
      * shows these. NULL: nothing. */
     void (*place)(wharf_req *req, const wharf_json *error);
+    /* 1.9: a run with the memory, the seed and the share of this spec comes soon, if nothing comes between: a process that did runs with this share makes its
+     * state for it. Nothing else is looked at, nothing is waited for, and nothing changes but the time that the run takes. */
+    void (*ahead)(wharf_req *req, const wharf_lua_spec *spec);
 } wharf_lua_api;
 
 #ifdef __cplusplus
