@@ -168,24 +168,19 @@ bool settings_is_group(const char *group)
 
 const char *settings_suggest(const char *key)
 {
-    const char *best = NULL;
-    unsigned least = (unsigned)strlen(key) / 3 + 1;
+    struct str_near near = str_near(key);
 
-    if (least > 3)
-        least = 3;
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         const char *known = table[i].key, *leaf = strrchr(known, '.');
-        unsigned d = str_distance(key, known);
 
         /* body_limit written at the top level still means http.body_limit */
-        if (leaf && strcmp(leaf + 1, key) == 0)
-            d = 1;
-        if (d <= least && (!best || d < least)) {
-            best = known;
-            least = d;
+        if (leaf && strcmp(leaf + 1, key) == 0 && near.least > 1) {
+            near.best = known;
+            near.least = 1;
         }
+        str_near_try(&near, known);
     }
-    return best;
+    return near.best;
 }
 
 void problem(struct problems *p, const char *where, const char *fmt, ...)

@@ -4,6 +4,7 @@
 #include "lua/http.h"
 #include "lua/inner.h"
 #include "lua/kept.h"
+#include "lua/named.h"
 #include "lua/run.h"
 #include "lua/share.h"
 #include "lua/tell.h"
@@ -230,18 +231,11 @@ static void l_hooks(wharf_decl *d, const wharf_lua_hooks *hooks)
 
 static bool l_hookable(const wharf_plugin *self, wharf_str resource, wharf_str action, wharf_str *ret_area)
 {
-    const struct resource *res = engine_resource(self->engine, resource.p);
-    const struct wharf_json *list = res ? res->plugin->manifest->hookable : NULL;
-    /* also what has no route of its own: rules of modules write such rows */
-    bool known = str_eqz(action, "create") || str_eqz(action, "update") || str_eqz(action, "delete");
+    const struct resource *res = named_action(action) ? named_hookable(self->engine, resource) : NULL;
 
-    for (const struct wharf_json *e = list && known ? list->child : NULL; e; e = e->next) {
-        if (e->type == JSON_STRING && str_eq(e->text, resource)) {
-            *ret_area = str_z(res->def->scope);
-            return true;
-        }
-    }
-    return false;
+    if (res)
+        *ret_area = str_z(res->def->scope);
+    return res != NULL;
 }
 
 static wharf_status l_hooked(wharf_req *req, wharf_str owner, const wharf_str *writes, size_t n)

@@ -187,3 +187,20 @@ unsigned str_distance(const char *a, const char *b)
     }
     return row[nb];
 }
+
+struct str_near str_near(const char *word)
+{
+    size_t most = strlen(word) / 3 + 2;
+
+    return (struct str_near){word, NULL, most > 4 ? 4 : (unsigned)most};
+}
+
+void str_near_try(struct str_near *n, const char *known)
+{
+    unsigned d = str_distance(n->word, known);
+
+    if (d >= n->least)
+        return;
+    n->best = known;
+    n->least = d;
+}

@@ -49,5 +49,12 @@ struct arena;
 wharf_str utf8_lower(struct arena *a, wharf_str s);
 /* Levenshtein distance, capped at 64-byte words; for "did you mean". */
 unsigned str_distance(const char *a, const char *b);
+/* The nearest of the words that are tried, when one is near: up to a third of its letters differ, three at most. */
+struct str_near {
+    const char *word, *best; /* NULL: none is near */
+    unsigned least; /* what is further is not near */
+};
+struct str_near str_near(const char *word);
+void str_near_try(struct str_near *n, const char *known);
 
 #endif

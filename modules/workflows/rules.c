@@ -197,6 +197,20 @@ static wharf_status check_hosts(wharf_req *req, const wharf_json *hosts)
     return WHARF_OK;
 }
 
+/* They are counted: of a row that stays as it is nothing would be written, and they were taken back. */
+static wharf_status secrets_new(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+{
+    const wharf_json *input = W->res->input(rec, WORKFLOW_SECRETS);
+    wharf_status s;
+
+    if (!input || !W->json->count(input))
+        return WHARF_OK;
+    s = secrets_of_body(req, W->res->id(rec), input, false);
+    if (s == WHARF_OK)
+        W->res->set(rec, WORKFLOW_SECRETS_CHANGES, val_int(field_int(old_rec, WORKFLOW_SECRETS_CHANGES) + 1));
+    return s;
+}
+
 static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     struct code c;
@@ -221,24 +235,32 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         s = check_settings(req, field_json(new_rec, WORKFLOW_SETTINGS));
     if (s == WHARF_OK && W->res->sent(new_rec, WORKFLOW_BUDGET))
         s = budget_wanted(req, field_json(new_rec, WORKFLOW_BUDGET));
+    if (s == WHARF_OK)
+        s = secrets_of_body(req, W->res->id(new_rec), W->res->input(new_rec, WORKFLOW_SECRETS), true);
     if (s == WHARF_OK && op == WHARF_CREATE) {
         W->res->set(new_rec, WORKFLOW_DRAFT_REVISION, val_int(1));
         W->res->set(new_rec, WORKFLOW_FAILURE_STREAK, val_int(0));
+        W->res->set(new_rec, WORKFLOW_SECRETS_CHANGES, val_int(0));
         s = check_count(req);
     }
-    return s == WHARF_OK && op == WHARF_UPDATE ? count_revision(req, old_rec, new_rec) : s;
+    if (s == WHARF_OK && op == WHARF_UPDATE)
+        s = count_revision(req, old_rec, new_rec);
+    if (s == WHARF_OK && op == WHARF_UPDATE)
+        s = secrets_new(req, old_rec, new_rec);
+    return s;
 }
 
-/* What its hooks are called and where they run, which is kept with them. */
+/* What its hooks are called, where they run and whether they have secrets, which is kept with them. */
 static bool shown_changed(const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     return old_rec && new_rec &&
            (W->res->changed(old_rec, new_rec, WORKFLOW_NAME) ||
-               W->res->changed(old_rec, new_rec, WORKFLOW_ALLOWED_LOCATIONS));
+               W->res->changed(old_rec, new_rec, WORKFLOW_ALLOWED_LOCATIONS) ||
+               W->res->changed(old_rec, new_rec, WORKFLOW_SECRETS_CHANGES));
 }
 
 /* What waits of a workflow that is no more, or not to run. */
-static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status changed_or_gone(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char *const sqls[] = {"SELECT workflows.drop_waiting($2::text, $1::text, 'skipped')",
         "SELECT workflows.drop_waiting($2::text, $1::text, 'canceled')"};
@@ -260,4 +282,18 @@ static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_re
     return s == WHARF_OK && op == WHARF_DELETE ? query_about(req, secrets_sql, W->res->id(old_rec), NULL) : s;
 }
 
-const wharf_hooks workflow_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = check, .written = written};
+static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    if (op != WHARF_CREATE)
+        return changed_or_gone(req, op, old_rec, new_rec);
+    return secrets_of_body(req, W->res->id(new_rec), W->res->input(new_rec, WORKFLOW_SECRETS), false);
+}
+
+static wharf_status compute(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
+{
+    return secrets_show(req, recs, n, outs);
+}
+
+const wharf_hooks workflow_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .check = check, .written = written, .compute = compute};

@@ -6,7 +6,7 @@
 
 #include "wharf/secrets.h"
 
-enum { SECRETS_MAX = 50, HIDDEN_MIN = 6, FORMS = 6 };
+enum { SECRETS_MAX = 50, SECRET_BYTES = 8192, HIDDEN_MIN = 6, FORMS = 6 };
 
 struct secret {
     struct secret *next;
@@ -71,6 +71,60 @@ wharf_status secret_delete_route(wharf_req *req, void *arg)
     wharf_status s = of_path(req, &id);
 
     return s == WHARF_OK ? secrets_remove(req, &kind, id) : s;
+}
+
+/* ---- in the workflow ---- */
+
+wharf_status secrets_of_body(wharf_req *req, wharf_str workflow_id, const wharf_json *input, bool check)
+{
+    const wharf_rec *rec;
+    bool made;
+    wharf_status s = WHARF_OK;
+
+    if (input && W->json->type(input) != WHARF_J_OBJECT)
+        return W->err->fail(req, "validation.failed", "secrets", "secrets is an object: {\"KEY\": \"value\"}");
+    for (const wharf_json *m = input ? W->json->at(input, 0) : NULL; m && s == WHARF_OK; m = W->json->next(m)) {
+        wharf_str key = W->json->key(m), value = {"", 0};
+        const char *path = W->mem->format(req, "secrets.%.*s", (int)key.n, key.p).p;
+
+        if (check && !secret_key_good(key))
+            return W->err->fail(req, "workflow.secret_key", path, NULL);
+        if (check && ((!W->json->text(m, &value) && W->json->type(m) != WHARF_J_NULL) || value.n > SECRET_BYTES))
+            return W->err->fail(
+                req, "validation.failed", path, "The value of a secret is a text of at most %d bytes", SECRET_BYTES);
+        if (check && !value.n)
+            return W->err->fail(req, "workflow.secret_value", path, NULL);
+        W->json->text(m, &value);
+        if (!check)
+            s = secrets_put(req, &kind, workflow_id, key, value, path, &rec, &made);
+    }
+    return s;
+}
+
+wharf_status secrets_show(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
+{
+    static const char sql[] =
+        "SELECT workflow_id, key, updated_at, updated_by FROM workflows.secret WHERE organization_id = $2::text AND "
+        "workflow_id = ANY ($1::text[]) AND deleted_at IS NULL ORDER BY key";
+    const wharf_rows *rows = NULL;
+    wharf_status s = query_about(req, sql, val_rec_ids(req, recs, n).u.s, &rows);
+    wharf_val at;
+
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        W->json->open(outs[i], NULL, '[');
+        for (size_t r = 0; r < W->db->count(rows); r++) {
+            if (!same(row_text(rows, r, 0), W->res->id(recs[i])))
+                continue;
+            W->json->open(outs[i], NULL, '{');
+            W->json->put(outs[i], "key", val_text(row_text(rows, r, 1)));
+            if (W->db->value(rows, r, 2, WHARF_V_TIME_US, &at))
+                W->json->put(outs[i], "updated_at", at);
+            W->json->put(outs[i], "updated_by", val_text_or_null(row_text(rows, r, 3)));
+            W->json->close(outs[i]);
+        }
+        W->json->close(outs[i]);
+    }
+    return s;
 }
 
 /* ---- given to runs ---- */

@@ -137,6 +137,10 @@ uint32_t lock_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_
 /* secrets.c */
 wharf_handler secret_set_route, secret_delete_route;
 bool secret_key_good(wharf_str key);
+/* `secrets` of a body, {KEY: value}, or NULL: checked, or set. */
+wharf_status secrets_of_body(wharf_req *req, wharf_str workflow_id, const wharf_json *input, bool check);
+/* `secrets` of workflows, as they are shown: [{key, updated_at, updated_by}]. */
+wharf_status secrets_show(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
 /* The value; empty: there is none. */
 wharf_str secret_of(const struct secret *list, wharf_str key);
 /* All of the workflow, opened. */

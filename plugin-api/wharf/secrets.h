@@ -38,12 +38,11 @@ WHARF_INLINE wharf_status secrets_find(
     return WHARF_OK;
 }
 
-/* The answer of `POST …/secrets`: 201 with a new one, 200 with the one that has another value now. */
-WHARF_INLINE wharf_status secrets_set(
-    wharf_req *req, const struct secrets_kind *k, wharf_str parent, wharf_str key, wharf_str value)
+/* Makes it, or gives the one that is there another value. path: of the key in the body, for problems. */
+WHARF_INLINE wharf_status secrets_put(wharf_req *req, const struct secrets_kind *k, wharf_str parent, wharf_str key,
+    wharf_str value, const char *path, const wharf_rec **ret_rec, bool *ret_made)
 {
     wharf_out *out = W->json->writer(req);
-    const wharf_rec *rec = NULL;
     const wharf_json *body;
     wharf_str id;
     int64_t n;
@@ -53,7 +52,7 @@ WHARF_INLINE wharf_status secrets_set(
         return s;
     if (!id.n && n >= k->most)
         return W->err->fail(
-            req, k->too_many, "key", "There are %d secrets, which is the most; remove one first", (int)n);
+            req, k->too_many, path, "There are %d secrets, which is the most; remove one first", (int)n);
     W->json->open(out, NULL, '{');
     if (!id.n) {
         W->json->put(out, k->parent, val_text(parent));
@@ -62,11 +61,23 @@ WHARF_INLINE wharf_status secrets_set(
     W->json->put(out, "value", val_text(value));
     W->json->close(out);
     s = W->json->result(req, out, &body);
-    if (s == WHARF_OK)
-        s = id.n ? W->res->update(req, k->resource, id, body, &rec) : W->res->create(req, k->resource, body, &rec);
+    *ret_made = !id.n;
+    if (s != WHARF_OK)
+        return s;
+    return id.n ? W->res->update(req, k->resource, id, body, ret_rec) : W->res->create(req, k->resource, body, ret_rec);
+}
+
+/* The answer of `POST …/secrets`: 201 with a new one, 200 with the one that has another value now. */
+WHARF_INLINE wharf_status secrets_set(
+    wharf_req *req, const struct secrets_kind *k, wharf_str parent, wharf_str key, wharf_str value)
+{
+    const wharf_rec *rec = NULL;
+    bool made = false;
+    wharf_status s = secrets_put(req, k, parent, key, value, "key", &rec, &made);
+
     if (s == WHARF_OK)
         W->res->encode(
-            req, W->req->respond(req, id.n ? 200 : 201, id.n ? "Secret replaced" : "Secret created"), NULL, rec);
+            req, W->req->respond(req, made ? 201 : 200, made ? "Secret created" : "Secret replaced"), NULL, rec);
     return s;
 }
 

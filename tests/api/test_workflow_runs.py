@@ -41,6 +41,7 @@ def test_a_run_and_its_record(client, run):
     r = run("print('working', input.n)\nwharf.log.warn('careful', {n = input.n})\nreturn {twice = input.n * 2, seed = ctx.run.seed}", {"n": 21}).data
     assert r["object"] == "workflow_run" and r["id"].startswith("wkf_run_") and r["status"] == "succeeded" and r["error"] is None
     assert r["output"] == {"value": {"twice": 42, "seed": int(r["seed"])}} and r["input"] == {"value": {"n": 21}}
+    assert r["actor"] == {"type": "workflow", "id": r["workflow_id"], "name": client.get(f"{FLOWS}/{r['workflow_id']}").data["name"]}
     assert r["trigger"] == {"type": "manual"} and r["version"] == 1 and r["attempt"] == 1 and r["key"] == r["id"] and r["depth"] == 0
     assert [(line["level"], line["message"], line["fields"], line["file"], line["line"]) for line in r["logs"]] == [
         ("info", "working\t21", None, "main.lua", 2), ("warn", "careful", {"n": 21}, "main.lua", 3)]

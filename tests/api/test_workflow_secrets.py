@@ -51,6 +51,46 @@ def test_set_replace_remove(client, org, path):
     assert org.server.sql("SELECT 1 FROM workflows.secret WHERE organization_id = %s", org.id) == []
 
 
+def test_in_the_workflow(client, org):
+    """Sent with the workflow, named keys are set and others stay; shown are names and times, to readers too."""
+    source = "return {on_run = function() return {wharf.secret('A') == 'first value', wharf.secret('B') == 'second'} end}"
+    body = {"name": "With secrets", "triggers": [{"type": "manual"}], "source": source}
+    refused = [({"a": "x"}, "workflow.secret_key", "secrets.a"), ({"A B": "x"}, "workflow.secret_key", "secrets.A B"), ({"A" * 65: "x"}, "workflow.secret_key", "secrets." + "A" * 65),
+               ({"A": None}, "workflow.secret_value", "secrets.A"), ({"OK": "fine", "A": ""}, "workflow.secret_value", "secrets.A"), ({"A": 5}, "validation.failed", "secrets.A"),
+               ({"A": {"B": "x"}}, "validation.failed", "secrets.A"), ({"A": "x" * 8193}, "validation.failed", "secrets.A"), ([{"key": "A"}], "validation.failed", "secrets")]
+    for secrets, code, at in refused:
+        client.refused("POST", FLOWS, 400, code, [at], body={**body, "secrets": secrets})
+    assert client.get(FLOWS + "?search=With+secrets").data == []  # refused whole
+    made = client.post(FLOWS, {**body, "secrets": {"A" * 64: "x" * 8192, "A": "first value"}}, expect=201).data
+    p = f"{FLOWS}/{made['id']}"
+    assert [s["key"] for s in made["secrets"]] == ["A", "A" * 64] and all(set(s) == {"key", "updated_at", "updated_by"} and s["updated_at"] for s in made["secrets"])
+    revision = made["draft_revision"]
+    for secrets, code, at in refused:
+        client.refused("POST", p, 400, code, [at], body={"secrets": secrets})
+    before = client.get(p)
+    told = client.post(p, {"secrets": {"B": "second"}}, expect=200).data
+    assert [s["key"] for s in told["secrets"]] == ["A", "A" * 64, "B"]
+    after = client.get(p)
+    assert after.data["secrets"] == told["secrets"] and after.data["draft_revision"] == revision and after.headers["ETag"] != before.headers["ETag"]
+    client.post(p, {"name": "With secrets still", "secrets": {}}, expect=200)
+    client.post(p + "/publish", {}, expect=200)
+    assert asked(client, made["id"], {}).data["output"]["value"] == [True, True]
+    reader = org.client("workflow:read")
+    assert reader.get(p).data["secrets"] == told["secrets"]
+    assert [f["secrets"] for f in reader.get(FLOWS + "?search=With+secrets").data] == [told["secrets"]]
+    reader.refused("POST", p, 403, "scope_access", body={"secrets": {"A": "x"}})
+    client.delete(p + "/secrets/B")
+    assert [s["key"] for s in client.get(p).data["secrets"]] == ["A", "A" * 64]
+    assert "secret.missing" in asked(client, made["id"], {}, 400).message
+    many = {f"S{i}": "x" for i in range(49)}
+    client.refused("POST", p, 400, "workflow.limit", body={"secrets": many})
+    assert len(client.get(p).data["secrets"]) == 2  # none of them
+    kept = str(org.server.sql("SELECT row_to_json(c)::text FROM wharf.change_log c WHERE organization_id = %s", org.id))
+    kept += str(org.server.sql("SELECT data::text FROM wharf.event WHERE resource_id = %s", made["id"]))
+    assert "first value" not in kept and "second" not in kept
+    client.delete(p)
+
+
 def forms(value):
     raw = value.encode()
     plain, url = (f(raw).decode().rstrip("=") for f in (base64.b64encode, base64.urlsafe_b64encode))

@@ -1,4 +1,6 @@
 """`wharf lua check`: what compilers do not tell, and what publishing and servers would refuse (spec 08 section 8)."""
+import json
+
 import pytest
 
 from author import ROOT, lua, write
@@ -77,13 +79,40 @@ def test_all_files_and_single_ones(tmp_path):
 
 
 def test_triggers_have_their_handlers(tmp_path):
-    flow = '{"triggers": [{"type": "manual"}, {"type": "event"}, {"type": "hook", "phase": "after"}, {"type": "smoke"}]}'
+    flow = '{"triggers": [{"type": "manual"}, {"type": "event", "events": ["*"]}, {"type": "hook", "resource": "location", "action": "create", "phase": "after"}, {"type": "smoke"}]}'
     assert check(tmp_path, GOOD, **{"workflow.json": flow}) == (1, "".join([
         "main.lua:1:1: a trigger needs the function on_event in the table that main.lua returns\n",
         "main.lua:1:1: a trigger needs the function after in the table that main.lua returns\n",
         'workflow.json:1:1: there are no triggers of type "smoke"\n']))
     r = lua("check", write(tmp_path, {"workflow.json": "{"}))
     assert r.returncode == 3 and "is no JSON object" in r.stderr
+
+
+def test_triggers_name_what_there_is(tmp_path):
+    """As publishing would refuse them; the nearest right name is told, at the place of the wrong one."""
+    both = GOOD.replace("return M\n", "function M.on_event() end\nfunction M.before() end\nM.after = M.before\nreturn M\n")
+
+    def told(*triggers):
+        return check(tmp_path, both, **{"workflow.json": '{"name": "x",\n  "triggers": [\n    %s]}' % ",\n    ".join(triggers)})
+
+    def event(*types):
+        return '{"type": "event", "events": %s}' % json.dumps(types)
+
+    def hook(resource, action, phase="before"):
+        return '{"type": "hook", "resource": "%s", "action": "%s", "phase": "%s"}' % (resource, action, phase)
+    assert told(event("location.created", "shipment.*", "*", "custom.mine", "custom.*"), hook("location", "create"), hook("shipment", "update", "after"), hook("parcel", "delete")) == (0, "")
+    assert told(event("location.creatd"))[1] == 'workflow.json:3:34: there is no event type "location.creatd"; did you mean "location.created"?\n'
+    assert told(event("*"), event("*", "shipmnt.*"))[1] == 'workflow.json:4:39: there is no event type "shipmnt.*"; did you mean "shipment.*"?\n'
+    assert told(event("nothing.like.it"))[1] == 'workflow.json:3:34: there is no event type "nothing.like.it"\n'
+    assert told(event())[1] == told('{"type": "event"}')[1] == "workflow.json:1:1: a trigger of type event has events, an array of types\n"
+    assert told(hook("locatoin", "create"))[1] == 'workflow.json:3:34: there is no hookable resource "locatoin"; did you mean "location"?\n'
+    assert told(hook("api_key", "create"))[1] == 'workflow.json:3:34: there is no hookable resource "api_key"\n'
+    assert told(hook("location", "updat"))[1] == 'workflow.json:3:56: there is no action "updat"; did you mean "update"?\n'
+    assert 'there is no phase "during"' in told(hook("location", "update", "during"))[1]
+    for half in ('{"type": "hook", "action": "create", "phase": "before"}', '{"type": "hook", "resource": "location", "phase": "before"}', '{"type": "hook", "resource": "location", "action": "create"}'):
+        assert told(half)[1] == "workflow.json:1:1: a trigger of type hook has resource, action and phase\n"
+    code, text = told(event("a.b"), hook("x", "create"))
+    assert code == 1 and text.count("\n") == 2
 
 
 def test_schemas_of_input(tmp_path):
@@ -100,7 +129,8 @@ def test_schemas_of_input(tmp_path):
 def test_hooks_are_loaded_as_a_server_does(tmp_path):
     assert check(tmp_path, "wharf.hook.before('location', 'create', function() end)", name="10-a.lua") == (0, "")
     code, told = check(tmp_path, "wharf.hook.before('nonsense', 'create', function() end)", name="10-a.lua")
-    assert code == 1 and "10-a.lua:1: there is no resource 'nonsense'" in told
+    assert code == 1 and "10-a.lua:1: there is no resource 'nonsense' in the modules that are enabled\n" in told
+    assert "did you mean 'shipment'?" in check(tmp_path, "wharf.hook.after('shipmet', 'create', function() end)", name="10-a.lua")[1]
     assert check(tmp_path, "wharf.hook.sometimes()", name="10-a.lua")[1].startswith("10-a.lua:1:12: there is no wharf.hook.sometimes\n")
 
 

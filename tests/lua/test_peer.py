@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "tests" / "api"))
 from wharf import Server  # noqa: E402
 
 PEER = ROOT / "tests" / "lua" / "peer"
-TOOLS = ("main", "peer", "stock", "random", "ends")  # are no programs of checks that a single run tells
+TOOLS = ("main", "peer", "stock", "random", "ends", "broken")  # are no programs of checks that a single run tells
 PROGRAMS = sorted(p.stem for p in PEER.glob("*.lua") if p.stem not in TOOLS)
 DIFFERS = json.loads((PEER / "differs.json").read_text(encoding="utf-8"))
 ON_PURPOSE = {check: outcome for d in DIFFERS for check, outcome in d["checks"].items()}

@@ -112,6 +112,29 @@ def test_a_folder_and_its_draft(flow, org, tmp_path):
     assert r.returncode == 1 and "workflow.trigger_invalid" in r.stderr and "  f/main.lua: " in r.stderr
 
 
+def test_all_of_a_draft_is_in_its_folder(flow, org, tmp_path):
+    """What authors may write, but the code, and the secrets, which are nobody's to keep on a disk."""
+    fields = json.loads((ROOT / "schemas" / "workflows" / "workflow.json").read_text())["properties"]
+    mine = {name for name, f in fields.items() if f.get("x-wharf", {}).get("write") != "never" and f.get("x-wharf", {}).get("store") != "input"} - {"source", "files"}
+    manifest = {"name": "All of it", "description": "Text", "enabled": False, "allowed_locations": [make_location(org.client())["id"]], "triggers": [{"type": "manual"}],
+                "scopes": ["locations:read"], "http_hosts": ["example.com"], "settings": {"a": 1}, "priority": 5, "on_error": "ignore", "retry": {"max": 1, "waits": [2]},
+                "concurrency": {"max": 2, "key": "workflow"}, "record": {"runs": "errors", "io": True}, "budget": {"api_calls": 3}}
+    assert set(manifest) == mine
+    write(flow, {"workflow.json": json.dumps(manifest)})
+    assert lua("push", flow, env=at(org)).returncode == 0
+    id = json.loads((flow / "workflow.json").read_text())["id"]
+    assert lua("pull", id, tmp_path / "back", env=at(org)).returncode == 0
+    back = json.loads((tmp_path / "back" / "workflow.json").read_text())
+    told = org.client().get(f"/v1/workflows/{id}").data
+    for row in (back, told):
+        row["budget"] = {k: v for k, v in row["budget"].items() if v is not None}
+        assert {k: row[k] for k in manifest} == manifest
+    r = lua("push", tmp_path / "back", env=at(org))
+    assert r.returncode == 0, r.stderr
+    after = org.client().get(f"/v1/workflows/{id}").data
+    assert {k: after[k] for k in manifest} == {**{k: told[k] for k in manifest}, "budget": {**after["budget"], "api_calls": 3}} and sum(v is not None for v in after["budget"].values()) == 1
+
+
 def test_what_is_refused(flow, org, tmp_path):
     env = at(org)
     for args, told in [(("pull",), "the id begins with wkf_"), (("pull", "x"), "the id begins with wkf_"), (("push", tmp_path / "none"), "no such folder"),

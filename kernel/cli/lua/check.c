@@ -6,20 +6,25 @@
 #include <string.h>
 
 #include "cli/lua/author.h"
+#include "event/catalogue.h"
+#include "lua/named.h"
 #include "lua/operator/operator.h"
 #include "lua/testing/testing.h"
 #include "schema/tenant.h"
+#include "util/file.h"
 #include "util/str.h"
 #include "util/time.h"
 #include "util/zone.h"
 
-enum { LOAD_INSTRUCTIONS = 100000, LOAD_MEMORY = 4 << 20 };
+enum { LOAD_INSTRUCTIONS = 100000, LOAD_MEMORY = 4 << 20, WORKFLOW_BYTES = 1 << 20 };
 
 struct checking {
     struct cli *c;
     const struct lua_folder *folder;
     lua_State *lua; /* the function of check.lua at 1, what is known at 2 */
     size_t findings;
+    const struct engine *engine; /* or NULL: not needed so far */
+    bool engineless; /* it was needed, and could not be had */
     bool broken; /* a text of the folder is no Lua: it can't be loaded */
 };
 
@@ -144,6 +149,77 @@ static void wrong_schema(void *arg, wharf_str pointer, const char *rule, wharf_s
     finding(k, path, 1, 1, arena_printf(k->c->a, "input_schema%s: %.*s", pointer.p, STR_ARG(message)).p);
 }
 
+/* In workflow.json, at the first place where the text stands as a value. */
+static void wrong_name(struct checking *k, const char *what, wharf_str wrong, const char *near)
+{
+    const char *path = arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p;
+    wharf_str text = file_read(path, WORKFLOW_BYTES, k->c->a);
+    const char *begin = text.p ? text.p : "", *at = strstr(begin, arena_printf(k->c->a, "\"%.*s\"", STR_ARG(wrong)).p);
+    long line = 1, column = 1;
+
+    for (const char *p = begin; at && p < at; p++) {
+        column = *p == '\n' ? 1 : column + 1;
+        line += *p == '\n';
+    }
+    finding(k, path, line, column,
+        arena_printf(k->c->a, "there is no %s \"%.*s\"%s%s%s", what, STR_ARG(wrong), near ? "; did you mean \"" : "",
+            near ? near : "", near ? "\"?" : "")
+            .p);
+}
+
+static void missing(struct checking *k, const char *message)
+{
+    finding(k, arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p, 1, 1, message);
+}
+
+/* The server's plugins, once they are needed; NULL after a message. */
+static const struct engine *engine_of(struct checking *k)
+{
+    if (!k->engine && !k->engineless)
+        k->engine = lua_engine(k->c);
+    if (!k->engine && !k->engineless) {
+        k->engineless = true;
+        k->findings++;
+    }
+    return k->engine;
+}
+
+static void check_events(struct checking *k, const struct wharf_json *t)
+{
+    const struct wharf_json *list = json_get(t, "events");
+    const struct engine *engine = engine_of(k);
+
+    if (!json_is(list, JSON_ARRAY) || !list->child)
+        missing(k, "a trigger of type event has events, an array of types");
+    for (const struct wharf_json *e = engine && json_is(list, JSON_ARRAY) ? list->child : NULL; e; e = e->next) {
+        if (json_is(e, JSON_STRING) && !event_pattern_known(engine, e->text))
+            wrong_name(k, "event type", e->text, named_near_event(k->c->a, engine, e->text.p));
+    }
+}
+
+static void check_hook(struct checking *k, const struct wharf_json *t)
+{
+    wharf_str resource = json_text_or(t, "resource", ""), action = json_text_or(t, "action", ""),
+              phase = json_text_or(t, "phase", "");
+    const struct engine *engine = engine_of(k);
+    struct str_near near = str_near(action.p);
+
+    if (!resource.n || !action.n || !phase.n) {
+        missing(k, "a trigger of type hook has resource, action and phase");
+        return;
+    }
+    if (engine && !named_hookable(engine, resource))
+        wrong_name(k, "hookable resource", resource, named_near_resource(engine, resource.p));
+    if (!named_action(action)) {
+        str_near_try(&near, "create");
+        str_near_try(&near, "update");
+        str_near_try(&near, "delete");
+        wrong_name(k, "action", action, near.best);
+    }
+    if (!str_eqz(phase, "before") && !str_eqz(phase, "after"))
+        wrong_name(k, "phase", phase, NULL);
+}
+
 static void check_triggers(struct checking *k, struct sandbox *sb)
 {
     const struct wharf_json *list = json_get(k->folder->workflow, "triggers");
@@ -157,6 +233,10 @@ static void check_triggers(struct checking *k, struct sandbox *sb)
 
         if (str_eqz(type, "manual") && schema && schema->type != JSON_NULL)
             tenant_schema(k->c->a, schema, wrong_schema, k);
+        if (str_eqz(type, "event"))
+            check_events(k, t);
+        else if (hook)
+            check_hook(k, t);
         if (!handler)
             finding(k, path, 1, 1, arena_printf(k->c->a, "there are no triggers of type \"%s\"", type.p).p);
         else if (!sandbox_has(sb, handler))

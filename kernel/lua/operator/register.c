@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lua/named.h"
 #include "lua/operator/inside.h"
 #include "plugin/host.h"
 #include "util/str.h"
@@ -115,8 +116,12 @@ static int register_write(lua_State *lua, enum hook_phase phase)
     struct lua_hook hook = {.phase = phase, .res = engine_resource(st->gen->engine, resource), .pattern = {"", 0}};
     int64_t longest = phase == PHASE_BEFORE ? BEFORE_US : LONG_US;
 
-    if (!hook.res)
-        sandbox_raise(lua, "there is no resource '%s' in the modules that are enabled", resource);
+    if (!hook.res) {
+        const char *near = named_near_resource(st->gen->engine, resource);
+
+        sandbox_raise(lua, "there is no resource '%s' in the modules that are enabled%s%s%s", resource,
+            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
     hook.op = !strcmp(action, "create")   ? OP_CREATE
               : !strcmp(action, "update") ? OP_UPDATE
               : !strcmp(action, "delete") ? OP_DELETE

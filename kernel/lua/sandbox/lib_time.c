@@ -244,18 +244,20 @@ void time_text(lua_State *lua, int64_t s, int64_t ms, int32_t offset, const char
 
 /* ---- os ---- */
 
-static int field(lua_State *lua, const char *name, int otherwise)
+/* less: what C's struct tm keeps less of it, an int, which is what bounds it in stock Lua. */
+static int64_t field(lua_State *lua, const char *name, int otherwise, int less)
 {
-    int v = otherwise, good = 1;
+    int64_t v = otherwise;
+    int good = 1;
 
     if (lua_getfield(lua, 1, name) != LUA_TNIL) {
         lua_Integer i = lua_tointegerx(lua, -1, &good);
 
         if (!good)
             return luaL_error(lua, "field '%s' is not an integer", name);
-        if (i < -100000000 || i > 100000000)
+        if (i < (lua_Integer)INT32_MIN + less || i > (lua_Integer)INT32_MAX + less)
             return luaL_error(lua, "field '%s' is out-of-bound", name);
-        v = (int)i;
+        v = i;
     } else if (otherwise == INT32_MIN) {
         return luaL_error(lua, "field '%s' missing in date table", name);
     }
@@ -283,22 +285,26 @@ static void set_date(lua_State *lua, const struct civil *c)
 static int os_time(lua_State *lua)
 {
     struct civil c;
-    int64_t s;
+    int64_t s, month;
 
     if (lua_isnoneornil(lua, 1)) {
         lua_pushinteger(lua, (lua_Integer)floor(now(lua)));
         return 1;
     }
     luaL_checktype(lua, 1, LUA_TTABLE);
-    c.year = field(lua, "year", INT32_MIN);
-    c.month = field(lua, "month", INT32_MIN);
-    c.day = field(lua, "day", INT32_MIN);
-    c.hour = field(lua, "hour", 12);
-    c.minute = field(lua, "min", 0);
-    c.second = field(lua, "sec", 0);
+    c.year = field(lua, "year", INT32_MIN, 1900);
+    month = field(lua, "month", INT32_MIN, 1) - 1;
+    c.day = (int)field(lua, "day", INT32_MIN, 0);
+    c.hour = (int)field(lua, "hour", 12, 0);
+    c.minute = (int)field(lua, "min", 0, 0);
+    c.second = (int)field(lua, "sec", 0, 0);
+    c.year += month / 12;
+    c.month = (int)(month % 12) + 1;
     s = civil_seconds(&c);
     c = civil_of(s);
     lua_settop(lua, 1);
+    if (c.year < (int64_t)INT32_MIN + 1900 || c.year > (int64_t)INT32_MAX + 1900 || s == -1)
+        return luaL_error(lua, "time result cannot be represented in this installation"); /* -1: as mktime says it */
     set_date(lua, &c); /* 32 January is told as 1 February */
     lua_pushinteger(lua, s);
     return 1;

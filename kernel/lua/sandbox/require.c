@@ -4,7 +4,7 @@
 
 #include "lua/sandbox/inside.h"
 
-static const char loading; /* its address stands in SLOT_LOADED while a file runs */
+static const char LOADING[] = "wharf.loading"; /* the metatable of what stands in SLOT_LOADED while a file runs */
 
 const struct sandbox_file *require_find(const struct sandbox *sb, const char *name)
 {
@@ -69,6 +69,56 @@ static int part_of_wharf(lua_State *lua, const char *name)
     return 1;
 }
 
+/* __close(mark): a file that raised is not there, and may be required again. */
+static int loading_ends(lua_State *lua)
+{
+    lua_settop(lua, 1);
+    slot_get(lua, SLOT_LOADED);
+    lua_getiuservalue(lua, 1, 1);
+    lua_pushvalue(lua, 3);
+    if (lua_rawget(lua, 2) == LUA_TUSERDATA && lua_rawequal(lua, 4, 1)) {
+        lua_pushvalue(lua, 3);
+        lua_pushnil(lua);
+        lua_rawset(lua, 2);
+    }
+    return 0;
+}
+
+/* Says that the file of this name is being loaded by this thread until the caller returns or raises. One more on the stack. */
+static void loading_begins(lua_State *lua, const char *name)
+{
+    lua_newuserdatauv(lua, 0, 2);
+    lua_pushstring(lua, name);
+    lua_setiuservalue(lua, -2, 1);
+    lua_pushthread(lua);
+    lua_setiuservalue(lua, -2, 2);
+    if (luaL_newmetatable(lua, LOADING)) {
+        lua_pushcfunction(lua, loading_ends);
+        lua_setfield(lua, -2, "__close");
+    }
+    lua_setmetatable(lua, -2);
+    lua_pushvalue(lua, -1);
+    lua_setfield(lua, 2, name);
+    lua_toclose(lua, -1);
+}
+
+/* Whether what stands at 3 says so. A coroutine that an error ended closes nothing, but loads nothing either. */
+static bool is_loading(lua_State *lua)
+{
+    bool yes;
+
+    if (!luaL_testudata(lua, 3, LOADING))
+        return false;
+    lua_getiuservalue(lua, 3, 2);
+    yes = lua_status(lua_tothread(lua, -1)) == LUA_OK;
+    lua_settop(lua, 3);
+    if (!yes) {
+        lua_pushnil(lua);
+        lua_replace(lua, 3);
+    }
+    return yes;
+}
+
 int require_call(lua_State *lua)
 {
     const char *name = luaL_checkstring(lua, 1);
@@ -78,15 +128,15 @@ int require_call(lua_State *lua)
         return part_of_wharf(lua, name);
     lua_settop(lua, 1);
     slot_get(lua, SLOT_LOADED);
-    if (lua_getfield(lua, 2, name) == LUA_TLIGHTUSERDATA && lua_touserdata(lua, 3) == &loading)
+    lua_getfield(lua, 2, name);
+    if (is_loading(lua))
         sandbox_raise(lua, "'%s' is being loaded already: these files require each other", name);
     if (!lua_isnil(lua, 3))
         return 1;
     file = require_find(sandbox_of(lua), name);
     if (!file)
         sandbox_raise(lua, "there is no file '%s.lua'; require takes the workflow's own files and wharf.*", name);
-    lua_pushlightuserdata(lua, (void *)&loading);
-    lua_setfield(lua, 2, name);
+    loading_begins(lua, name);
     if (!require_compile(lua, file))
         return lua_error(lua);
     lua_pushvalue(lua, 1);

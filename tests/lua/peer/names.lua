@@ -20,4 +20,16 @@ return function(check, e)
   check("the 65th coroutine", function() local all, n = {}, 0 local good, err = pcall(function() for i = 1, 66 do all[i] = coroutine.create(function() coroutine.yield() end) coroutine.resume(all[i]) n = i end end) return good, n, err end)
   check("os.tmpname and its like", function() return type(os.execute), type(os.exit), type(os.getenv), type(os.remove), type(os.rename), type(os.setlocale), type(os.tmpname) end)
   check("light userdata and wharf", function() return type(wharf) end)
+  check("what raised may be required again", function()
+    peer_tries = {}
+    local a, first = pcall(require, "broken")
+    local b, second = pcall(require, "broken")
+    local other = coroutine.create(function() require("broken") end)
+    local c, third = coroutine.resume(other)
+    local d, fourth = pcall(require, "broken")
+    local fine = require("broken")
+    local n = peer_tries.n
+    peer_tries = nil
+    return a, first, b, second, c, third, d, fourth, fine, require("broken") == fine, n
+  end)
 end

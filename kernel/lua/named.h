@@ -1,0 +1,15 @@
+/* named.h - what hooks name: resources and their actions, and types of events; and the nearest right name of a wrong one. */
+#ifndef WHARF_LUA_NAMED_H
+#define WHARF_LUA_NAMED_H
+
+#include "resource/engine.h"
+
+/* The resource, when its module declares it hookable; or NULL. */
+const struct resource *named_hookable(const struct engine *e, wharf_str name);
+bool named_action(wharf_str action);
+/* Names near the wrong one, or NULL. */
+const char *named_near_resource(const struct engine *e, const char *wrong); /* only hookable ones */
+const char *named_near_event(
+    struct arena *a, const struct engine *e, const char *wrong); /* a type, or an object's "parcel.*" */
+
+#endif
