@@ -6,6 +6,7 @@
 
 #include "cell_lua.h"
 #include "child.h"
+#include "lua/sandbox/region.h"
 #include "lua/testing/testing.h"
 #include "lua/wire.h"
 #include "util/json.h"
@@ -28,6 +29,17 @@ static struct {
     uint64_t seed;
     int64_t cpu_us; /* what it took */
 } ready;
+
+/* All states of the process: there is one at a time. */
+static struct region *region_of_states(void)
+{
+    static struct region *region;
+
+    region = region ? region : region_new();
+    if (!region)
+        cell_out_of_memory();
+    return region;
+}
 
 static struct lua_clock own_clock; /* of the one state that there is; the process has one thread */
 
@@ -160,6 +172,7 @@ static void configure(struct run *r, uint32_t limit_ms)
         .limits = {.instructions = (uint64_t)json_int_or(r->call, "instructions", 0), .deadline_us = own_clock.end_us},
         .seed = (uint64_t)json_int_or(r->call, "seed", 0),
         .repeatable = own_clock.record,
+        .region = region_of_states(),
         .host = &r->host};
 }
 
@@ -189,7 +202,8 @@ void cell_lua_ahead(wharf_str told)
     arena_free(a);
     own_clock = (struct lua_clock){0};
     lua_host(&host, &own_clock);
-    ready.sb = sandbox_new(&(struct sandbox_config){.memory = ready.memory, .seed = ready.seed, .host = &host});
+    ready.sb = sandbox_new(&(struct sandbox_config){
+        .memory = ready.memory, .seed = ready.seed, .region = region_of_states(), .host = &host});
     if (ready.sb && !cell_lua_more(ready.sb))
         drop_ready();
     ready.cpu_us = cpu_us() - started_us;

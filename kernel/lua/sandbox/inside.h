@@ -19,6 +19,7 @@ struct sandbox {
     bool seeded; /* the hash seed was set */
     uint64_t seed;
     /* memory */
+    struct region *region; /* NULL: malloc */
     size_t memory_max, used, peak;
     unsigned allocations; /* only the first two are counted: seed.c */
     void *first; /* the block of the state itself */

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "lua/sandbox/inside.h"
+#include "lua/sandbox/region.h"
 
 const char registry_slot[SLOT_N] = {0};
 
@@ -68,6 +69,7 @@ struct sandbox *sandbox_new(const struct sandbox_config *config)
         return NULL;
     sb->host = *config->host;
     sb->user = config->user;
+    sb->region = config->region;
     sb->seed = config->seed;
     sb->memory_max = config->memory;
     sb->frozen_kind = config->frozen;
@@ -78,6 +80,8 @@ struct sandbox *sandbox_new(const struct sandbox_config *config)
     sb->line_arg = config->line_arg;
     sb->lua = lua_newstate(sandbox_allocate, sb);
     if (!sb->lua) {
+        if (sb->region)
+            region_forget(sb->region);
         free(sb);
         return NULL;
     }
@@ -95,9 +99,12 @@ void sandbox_free(struct sandbox *sb)
 {
     if (!sb)
         return;
-    /* closing the state runs __close of what is still open in the main thread: there is nothing, calls are over */
+    /* closing the state runs __close of what is still open in the main thread: there is nothing, calls are over; nor is there a __gc */
     lua_sethook(sb->lua, NULL, 0, 0);
-    lua_close(sb->lua);
+    if (sb->region)
+        region_forget(sb->region);
+    else
+        lua_close(sb->lua);
     free(sb);
 }
 

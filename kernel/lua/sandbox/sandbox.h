@@ -24,6 +24,7 @@
 #include "util/buf.h"
 
 struct sandbox;
+struct region;
 
 /* ---- the host ------------------------------------------------------------------------------------------------------ */
 
@@ -71,6 +72,7 @@ struct sandbox_config {
     bool repeatable; /* os.clock tells instructions: the same run says the same. So it is for tests, too */
     bool frozen; /* globals and library tables can't be written; globals may be set until sandbox_freeze */
     const struct sandbox_host *host; /* must outlive the sandbox */
+    struct region *region; /* lua/sandbox/region.h; NULL: the process's heap. One state at a time, and forgotten with it */
     void *user; /* whatever the functions of sandbox_define need: sandbox_user */
     enum sandbox_role role;
     /* NULL, or told of each line of the author's that is reached ("main.lua"), on the sandbox's thread. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lua/sandbox/inside.h"
+#include "lua/sandbox/region.h"
 
 _Static_assert(LUA_VERSION_NUM == 504, "the layout below is that of Lua 5.4");
 
@@ -43,6 +44,16 @@ static void set_seed(struct sandbox *sb, char *block, size_t size, unsigned seed
     }
 }
 
+static void *resized(struct sandbox *sb, void *p, size_t old_size, size_t size)
+{
+    if (sb->region)
+        return region_allocate(sb->region, p, old_size, size);
+    if (size)
+        return realloc(p, size);
+    free(p);
+    return NULL;
+}
+
 void *sandbox_allocate(void *ud, void *p, size_t old_size, size_t size)
 {
     struct sandbox *sb = ud;
@@ -51,7 +62,7 @@ void *sandbox_allocate(void *ud, void *p, size_t old_size, size_t size)
     if (!p)
         old_size = 0; /* then it is the kind of what is made */
     if (!size) {
-        free(p);
+        resized(sb, p, old_size, 0);
         sb->used -= old_size;
         return NULL;
     }
@@ -63,7 +74,7 @@ void *sandbox_allocate(void *ud, void *p, size_t old_size, size_t size)
     }
     if (sb->allocations == 1 && sb->first)
         set_seed(sb, sb->first, sb->used, (unsigned)(sb->seed ^ sb->seed >> 32));
-    to = realloc(p, size);
+    to = resized(sb, p, old_size, size);
     if (!to)
         return NULL;
     sb->used += size - old_size;
