@@ -25,6 +25,9 @@ struct db_conn {
     unsigned epoch;
     uint64_t ran;
     struct statement_set known;
+    uint64_t started; /* the statement of db_start; 0: none */
+    PGresult *started_result; /* of it, when it was read already */
+    struct db_error unprepared; /* with a status: it could not even be prepared, and this is why */
 };
 
 uint64_t statement_hash(const char *sql)
@@ -143,6 +146,7 @@ void db_close(struct db_conn *c)
 {
     if (!c)
         return;
+    PQclear(c->started_result);
     PQfinish(c->pg);
     statement_forget_all(&c->known);
     free(c->conninfo);
@@ -342,11 +346,75 @@ static bool stale(const struct db_error *e)
 static const struct db_error transaction_lost = {
     .status = DB_LOST, .message = "the connection was lost inside a transaction"};
 
+/* The answer of what was started must be read before anything else is asked. */
+static void settle(struct db_conn *c)
+{
+    PGresult *r;
+
+    if (!c->started || c->started_result || c->unprepared.status != DB_OK)
+        return;
+    while ((r = PQgetResult(c->pg)) != NULL) {
+        PQclear(c->started_result);
+        c->started_result = r;
+    }
+}
+
+static void drop_started(struct db_conn *c)
+{
+    settle(c);
+    PQclear(c->started_result);
+    c->started_result = NULL;
+    c->unprepared.status = DB_OK;
+    c->started = 0;
+}
+
+bool db_start(struct db_conn *c, struct sql *s)
+{
+    const char *sql = buf_str(s->text).p, *values[PARAMS_MAX];
+    uint64_t hash = statement_hash(sql);
+    char name[18];
+
+    if (s->failed || s->text->failed || s->n_args > PARAMS_MAX || !c->prepared || c->started || !c->open ||
+        !transaction_lives(c))
+        return false;
+    c->unprepared.status = DB_OK;
+    if (prepare(c, sql, hash, &c->unprepared) &&
+        (!bind(c, hash, s->args, s->n_args, values, name) ||
+            !PQsendQueryPrepared(c->pg, name, (int)s->n_args, values, NULL, NULL, 0)))
+        return false;
+    c->started = hash;
+    c->ran++;
+    return true;
+}
+
+PGresult *db_finish(struct db_conn *c, struct db_error *ret_error)
+{
+    int64_t start_us = clock_monotonic_us();
+    PGresult *r;
+
+    settle(c);
+    r = c->started_result;
+    c->started_result = NULL;
+    if (c->unprepared.status != DB_OK) {
+        *ret_error = c->unprepared;
+    } else if (!r || !good(r)) {
+        db_error_from(r, c->pg, ret_error);
+        if (statement_mend(&c->known, c->started, ret_error->sqlstate))
+            ret_error->status = DB_CONFLICT;
+        PQclear(r);
+        r = NULL;
+    }
+    c->started = 0;
+    db_meter_statement(clock_monotonic_us() - start_us);
+    return r;
+}
+
 static PGresult *run(
     struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error)
 {
     PGresult *r;
 
+    settle(c);
     if (c->open && !transaction_lives(c)) {
         *ret_error = transaction_lost;
         return NULL;
@@ -509,6 +577,7 @@ bool db_copy(struct db_conn *c, const char *sql, wharf_str rows, struct db_error
     bool ok;
 
     c->ran++;
+    settle(c);
     if (!c->open || !transaction_lives(c)) {
         *ret_error = transaction_lost;
         return false;
@@ -543,6 +612,9 @@ static enum db_status do_it(struct db_conn *c, const char *sql, struct db_error 
     enum db_status status = DB_OK;
     PGresult *r;
 
+    settle(c);
+    if (ends)
+        drop_started(c);
     if (c->open && !transaction_lives(c)) {
         c->open = !ends;
         *ret_error = transaction_lost;

@@ -45,6 +45,12 @@ struct db_conn *db_another(const struct db_conn *c, bool prepared);
 PGresult *db_run(
     struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error);
 PGresult *db_run_sql(struct db_conn *c, struct sql *s, struct db_error *ret_error);
+/* Inside a transaction: sends a statement and does not wait for its answer, while the caller has something else to wait for. False: nothing was
+ * sent (statements are not prepared here, the connection is lost): db_run it when its answer is needed. One at a time. Whatever else is run
+ * before db_finish runs behind it, and fails when it failed. */
+bool db_start(struct db_conn *c, struct sql *s);
+/* Its answer, as of db_run; only behind a db_start that was true, in the same transaction. The end of the transaction does without it. */
+PGresult *db_finish(struct db_conn *c, struct db_error *ret_error);
 /* Statements that are a transaction of their own, sent in one piece with its end: one round trip. The result of the last one, when all
  * of it is committed; else NULL: nothing of it is, unless the connection was lost (DB_LOST), when nobody knows. Not inside a transaction. */
 struct db_statement {

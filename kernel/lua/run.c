@@ -117,6 +117,13 @@ static void answer(struct wharf_req *req, const wharf_lua_spec *spec, struct cel
         arena_rewind(req->arena, mark);
         return;
     }
+    if (req->guess != GUESS_NONE &&
+        !str_eqz(op, "budget")) { /* what it would be told comes too early (resource/guess.h) */
+        req->guess = GUESS_WRONG;
+        cell_run_answer(run, false, WHARF_S("e{\"code\":\"workflow.failed\",\"message\":\"the run begins again\"}"));
+        arena_rewind(req->arena, mark);
+        return;
+    }
     args = json_parse(req->arena, question, &bad);
     kind = args ? spec->answer(req, spec->answer_arg, op, args, &text) : WHARF_LUA_ENDED;
     out = arena_alloc(req->arena, text.n + 1);

@@ -127,8 +127,9 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
     case DB_FAILED:
         break;
     }
-    log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id, "database.failed", "%s %s",
-        e->sqlstate, e->message);
+    if (req->guess == GUESS_NONE) /* else the write is done again, and tells then what is wrong */
+        log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id, "database.failed", "%s %s",
+            e->sqlstate, e->message);
     return req_fail(req, "internal", NULL, NULL);
 }
 
@@ -192,6 +193,16 @@ void req_at_end(struct wharf_req *req, wharf_handler *fn, wharf_str text)
     while (*last)
         last = &(*last)->next;
     *last = e;
+}
+
+void req_forget_endings(struct wharf_req *req)
+{
+    while (req->endings) {
+        struct ending *e = req->endings;
+
+        req->endings = e->next;
+        free(e);
+    }
 }
 
 static void run_ending(struct wharf_req *req, struct ending *e)
@@ -458,4 +469,15 @@ PGresult *req_try_sql(struct wharf_req *req, struct sql *s, struct db_error *ret
 {
     owner_role(req);
     return keep(req, db_run_sql(req->thread->db, s, ret_error));
+}
+
+bool req_start_sql(struct wharf_req *req, struct sql *s)
+{
+    owner_role(req);
+    return db_start(req->thread->db, s);
+}
+
+PGresult *req_finish_sql(struct wharf_req *req, struct db_error *ret_error)
+{
+    return keep(req, db_finish(req->thread->db, ret_error));
 }

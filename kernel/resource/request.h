@@ -164,6 +164,7 @@ struct wharf_req {
     struct ending *endings; /* what is done when the open transaction is over (req_at_end), or NULL */
     unsigned tx_floor; /* levels of the transaction that are somebody else's: a request inside of another one's */
     unsigned tx_depth, res_depth;
+    enum { GUESS_NONE, GUESS_OPEN, GUESS_WRONG } guess; /* of a write whose before hooks judge meanwhile (guess.h) */
     bool plugin_role; /* the transaction runs as wharf_plugin at the moment */
     struct committed_fn *committed; /* run after the outermost commit */
     size_t n_committed, cap_committed;
@@ -208,6 +209,8 @@ void req_after_commit(struct wharf_req *req, void (*fn)(struct wharf_req *req, v
 /* fn, of the plugin that runs now, in a transaction of its own once the open one is over, however it ended. arg is a copy of text (a
  * const char *). Its problems are nobody's. */
 void req_at_end(struct wharf_req *req, wharf_handler *fn, wharf_str text);
+/* What was to be done so is not. */
+void req_forget_endings(struct wharf_req *req);
 /* NULL after a problem was added. The result is cleared with the arena. */
 PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args);
 PGresult *req_query_sql(struct wharf_req *req, struct sql *s);
@@ -220,5 +223,8 @@ extern const char plugin_role_sql[]; /* that, as a statement: the organization, 
 /* The principal was changed: plugin SQL that comes next asks for its organization anew. */
 void req_leave_organization(struct wharf_req *req);
 PGresult *req_try_sql(struct wharf_req *req, struct sql *s, struct db_error *ret_error);
+/* db_start and db_finish (db/conn.h). */
+bool req_start_sql(struct wharf_req *req, struct sql *s);
+PGresult *req_finish_sql(struct wharf_req *req, struct db_error *ret_error);
 
 #endif

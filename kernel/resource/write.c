@@ -4,6 +4,7 @@
 #include "event/history.h"
 #include "lua/operator/operator.h"
 #include "lua/tenant.h"
+#include "resource/guess.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -67,7 +68,36 @@ static bool bind_cell(struct wharf_req *req, struct sql *s, const struct write *
 
 /* ---- reading the row ---- */
 
-static struct wharf_rec *read_row(struct wharf_req *req, const struct write *w, bool lock)
+/* What waits for it: hooks get ready while PostgreSQL looks for the row and its lock. */
+static PGresult *ask_for_row(struct wharf_req *req, struct write *w, struct sql *s)
+{
+    bool started = tenant_wants(req, w->res, w->op) && req_start_sql(req, s);
+    size_t before = req->n_problems;
+    wharf_status ahead = tenant_ahead(req, w);
+    struct db_error e;
+    PGresult *r = started ? req_finish_sql(req, &e) : ahead == WHARF_OK ? req_try_sql(req, s, &e) : NULL;
+
+    if (!r && (started || ahead == WHARF_OK)) {
+        req->n_problems = before; /* what hooks asked behind it failed for that */
+        req_database_problem(req, &e);
+    }
+    return ahead == WHARF_OK ? r : NULL;
+}
+
+/* The statement that makes, changes or removes the row; with a guess (guess.h) before hooks judge meanwhile. */
+static wharf_status write_row(struct wharf_req *req, struct write *w, struct sql *sql)
+{
+    bool started = w->guessed && req_start_sql(req, sql);
+    wharf_status s = w->guessed ? guess_judge(req, w) : WHARF_OK;
+    struct db_error e;
+
+    if (s != WHARF_OK || (started ? req_finish_sql(req, &e) : req_try_sql(req, sql, &e)))
+        return s;
+    return e.status == DB_UNIQUE ? unique_problem(req, w->res->def, &e) : req_database_problem(req, &e);
+}
+
+/* The row of an update or a delete, locked. */
+static struct wharf_rec *read_row(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
     struct narrowing narrow;
@@ -84,9 +114,8 @@ static struct wharf_rec *read_row(struct wharf_req *req, const struct write *w, 
     sql_add(&s, " AND t.id = ");
     sql_bind(&s, w->id);
     narrow_sql(&s, &narrow);
-    if (lock)
-        sql_add(&s, " FOR UPDATE OF t");
-    r = req_query_sql(req, &s);
+    sql_add(&s, " FOR UPDATE OF t");
+    r = ask_for_row(req, w, &s);
     if (!r)
         return NULL;
     if (!PQntuples(r)) {
@@ -234,13 +263,14 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
 
 /* ---- operators' hooks ---- */
 
-/* And those of organizations behind them. What they made of the body is held to the same rules as what was sent. */
+/* And those of organizations behind them, unless their answer is guessed. What they made of the body is held to the same rules as what was sent. */
 wharf_status write_operators_rules(struct wharf_req *req, struct write *w)
 {
     bool changed, tenants = false;
     wharf_status s = operator_before(req, w, &changed);
 
-    if (s == WHARF_OK)
+    w->guessed = w->alone && guess_may(req, w);
+    if (s == WHARF_OK && !w->guessed)
         s = tenant_before(req, w, &tenants);
     if (s != WHARF_OK || !(changed || tenants))
         return s;
@@ -255,7 +285,6 @@ wharf_status write_insert(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
     wharf_str now = time_iso(req->arena, req->now_us);
-    struct db_error e;
     struct sql s;
 
     sql_init(&s, req->arena);
@@ -289,9 +318,7 @@ wharf_status write_insert(struct wharf_req *req, struct write *w)
             return req_fail(req, "secrets.unavailable", f->name, NULL);
     }
     sql_add(&s, ")");
-    if (req_try_sql(req, &s, &e))
-        return WHARF_OK;
-    return e.status == DB_UNIQUE ? unique_problem(req, d, &e) : req_database_problem(req, &e);
+    return write_row(req, w, &s);
 }
 
 static wharf_status write_children(struct wharf_req *req, const struct write *w, bool *ret_changed)
@@ -415,7 +442,6 @@ static bool will_change(struct wharf_req *req, const struct write *w, const stru
 static wharf_status update_row(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
-    struct db_error e;
     struct sql s;
 
     sql_init(&s, req->arena);
@@ -436,9 +462,7 @@ static wharf_status update_row(struct wharf_req *req, struct write *w)
     sql_bind(&s, organization_of(&req->who->access, d));
     sql_add(&s, " AND id = ");
     sql_bind(&s, w->id);
-    if (req_try_sql(req, &s, &e))
-        return WHARF_OK;
-    return e.status == DB_UNIQUE ? unique_problem(req, d, &e) : req_database_problem(req, &e);
+    return write_row(req, w, &s);
 }
 
 static wharf_status finish_update(struct wharf_req *req, struct write *w)
@@ -460,11 +484,9 @@ static wharf_status run_update(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
     bool changed = false, columns = false;
-    wharf_status s = tenant_ahead(req, w);
+    wharf_status s;
 
-    if (s != WHARF_OK)
-        return s;
-    w->old_rec = read_row(req, w, true);
+    w->old_rec = read_row(req, w);
     if (!w->old_rec || !check_location(req, w->res, w->old_rec))
         return WHARF_NOT_FOUND;
     if (w->old_rec->locked)
@@ -495,7 +517,7 @@ static wharf_status run_update(struct wharf_req *req, struct write *w)
     if (!columns && !changed) {
         w->unchanged = true;
         w->new_rec = w->old_rec;
-        return WHARF_OK;
+        return w->guessed ? guess_judge(req, w) : WHARF_OK;
     }
     s = update_row(req, w);
     return s == WHARF_OK ? finish_update(req, w) : s;
@@ -506,13 +528,11 @@ static wharf_status run_update(struct wharf_req *req, struct write *w)
 static wharf_status run_delete(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
-    bool changed;
-    wharf_status s = tenant_ahead(req, w);
     struct sql sql;
+    bool changed;
+    wharf_status s;
 
-    if (s != WHARF_OK)
-        return s;
-    w->old_rec = read_row(req, w, true);
+    w->old_rec = read_row(req, w);
     if (!w->old_rec || !check_location(req, w->res, w->old_rec))
         return WHARF_NOT_FOUND;
     if (!precondition(req, w))
@@ -539,9 +559,9 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
     sql_bind(&sql, organization_of(&req->who->access, d));
     sql_add(&sql, " AND id = ");
     sql_bind(&sql, w->id);
-    if (!req_query_sql(req, &sql))
-        return req_failed(req);
-    s = run_hooks(req, w->res, HOOK_WRITTEN, WHARF_DELETE, w->old_rec, NULL);
+    s = write_row(req, w, &sql);
+    if (s == WHARF_OK)
+        s = run_hooks(req, w->res, HOOK_WRITTEN, WHARF_DELETE, w->old_rec, NULL);
     if (s != WHARF_OK)
         return s;
     queue_committed(req, w->res, WHARF_DELETE, w->old_rec, NULL);
@@ -664,11 +684,13 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
 
 wharf_status write_transaction(struct wharf_req *req, struct write *w)
 {
-    struct write start = *w;
     int most = req->tx_depth ? 1 : RACE_TRIES; /* who began the transaction tries again */
+    struct write start = *w;
     wharf_status s = WHARF_OK;
+    bool again = false;
 
-    for (int tries = 0; tries < most; tries++) {
+    start.alone = !req->tx_depth;
+    for (int tries = 0; tries < most || again; tries++) {
         if (tries)
             req_clear_problems(req);
         *w = start;
@@ -676,11 +698,13 @@ wharf_status write_transaction(struct wharf_req *req, struct write *w)
         if (s != WHARF_OK)
             return s;
         s = write_run(req, w);
+        again = s != WHARF_OK && guess_failed(req, w);
         if (s == WHARF_OK && !w->unchanged)
             s = req_commit(req);
         else
             req_rollback(req);
-        if (s == WHARF_OK || !req_lost_a_race(req))
+        start.alone = start.alone && !again;
+        if (!again && (s == WHARF_OK || !req_lost_a_race(req)))
             break;
     }
     return s;

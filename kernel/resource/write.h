@@ -22,6 +22,8 @@ struct write {
     /* of the pipeline: */
     struct value *values;
     void *hooks_ahead; /* see lua/tenant.h */
+    bool alone; /* in a transaction of its own, which is done again when a guess was wrong (guess.h) */
+    bool guessed, judged;
 };
 
 /* Steps 3 to 12. Problems are on the request when it is not WHARF_OK. */
