@@ -18,15 +18,19 @@ struct chunk {
     _Alignas(STEP) char bytes[];
 };
 
+struct links {
+    struct links *next, *before;
+};
+
 struct large {
-    struct large *next, *before;
+    struct links at;
     _Alignas(STEP) char bytes[];
 };
 
 struct region {
     char *at, *end; /* what is left of the chunk in use */
     struct chunk *first, *last, *used; /* those up to the one in use have blocks */
-    struct large large; /* head of a ring */
+    struct links large; /* head of a ring */
     struct block *freed[SMALL / STEP]; /* by size */
 };
 
@@ -83,9 +87,8 @@ static void *large_new(struct region *g, size_t size)
 
     if (!l)
         return NULL;
-    l->next = g->large.next;
-    l->before = &g->large;
-    l->next->before = l->before->next = l;
+    l->at = (struct links){g->large.next, &g->large};
+    l->at.next->before = l->at.before->next = &l->at;
     return l->bytes;
 }
 
@@ -100,7 +103,7 @@ static void *large_resized(void *p, size_t size)
 
     if (!l)
         return NULL;
-    l->next->before = l->before->next = l;
+    l->at.next->before = l->at.before->next = &l->at;
     return l->bytes;
 }
 
@@ -109,8 +112,8 @@ static void block_free(struct region *g, void *p, size_t size)
     if (size > SMALL) {
         struct large *l = large_of(p);
 
-        l->before->next = l->next;
-        l->next->before = l->before;
+        l->at.before->next = l->at.next;
+        l->at.next->before = l->at.before;
         free(l);
     } else {
         struct block *b = p;
@@ -158,9 +161,9 @@ void region_forget(struct region *g)
 {
     struct chunk *kept = g->first;
 
-    for (struct large *l = g->large.next, *next; l != &g->large; l = next) {
+    for (struct links *l = g->large.next, *next; l != &g->large; l = next) {
         next = l->next;
-        free(l);
+        free(l); /* the first member of its block */
     }
     g->large.next = g->large.before = &g->large;
     memset(g->freed, 0, sizeof(g->freed));
