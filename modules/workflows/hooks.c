@@ -293,16 +293,6 @@ static wharf_status failed(wharf_req *req, const struct run *r)
         "A rule failed, so nothing was written (run %s of workflow %s)", r->id.p, r->code.workflow_id.p);
 }
 
-static void gone(struct run *r)
-{
-    r->asked.logs = NULL;
-    r->outcome = (wharf_lua_outcome){.head = WHARF_HEAD(wharf_lua_outcome),
-        .end = WHARF_LUA_FAILED,
-        .code = WHARF_S(""),
-        .message = WHARF_S("who published the workflow may do nothing any more: publish it again"),
-        .field = WHARF_S("")};
-}
-
 static wharf_status run_hook(wharf_req *req, const struct hook *h, struct run *r)
 {
     wharf_status s = h->secrets ? secrets_load(req, r->code.workflow_id, &r->asked.secrets) : WHARF_OK;
@@ -314,7 +304,7 @@ static wharf_status run_hook(wharf_req *req, const struct hook *h, struct run *r
         return run_begin(req, r);
     r->id = r->id.n ? r->id : W->req->new_id(req, "wkf_run");
     r->started_us = W->req->now_us(req);
-    gone(r);
+    run_unpublished(r);
     r->asked.logs = W->json->writer(req);
     W->json->open(r->asked.logs, NULL, '[');
     W->json->close(r->asked.logs);

@@ -85,10 +85,12 @@ uint32_t sleep_answer(wharf_req *req, struct asked *a, const wharf_json *args, w
 static const char take_sql[] = "SELECT * FROM workflows.take_lock($1::text, $2::text, $3::text, $4::text, $5::bigint)";
 static const char give_sql[] = "DELETE FROM workflows.lock WHERE organization_id = $1::text AND workflow_id = "
                                "$2::text AND token = $3::text";
+static const char end_sql[] = "DELETE FROM workflows.lock WHERE organization_id = $1::text AND workflow_id = "
+                              "$2::text AND starts_with(token, $3::text || '.')";
 
 static uint32_t take(wharf_req *req, struct asked *a, const wharf_json *args, wharf_str *ret_text)
 {
-    wharf_str name = json_text(args, "name"), token = W->req->new_id(req, "lock");
+    wharf_str name = json_text(args, "name"), token = W->mem->format(req, "%s.%u", a->lock_id.p, a->locks);
     int64_t wait = number(args, "wait_ms", 0, WAIT_MOST_MS), ttl = number(args, "ttl_ms", TTL_MS, TTL_MOST_MS);
     const wharf_val values[] = {val_text(W->req->organization(req)), val_text(a->code->workflow_id), val_text(name),
         val_text(token), val_int(ttl)};
@@ -103,6 +105,7 @@ static uint32_t take(wharf_req *req, struct asked *a, const wharf_json *args, wh
             return refuse_op(req, WHARF_LUA_ENDED, "overloaded", "locks can't be reached at the moment", ret_text);
         }
         if (W->db->count(rows)) {
+            a->locks++;
             *ret_text = W->mem->format(req, "{\"token\":\"%s\"}", token.p);
             return WHARF_LUA_GIVEN;
         }
@@ -125,7 +128,19 @@ uint32_t lock_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_
             "before a change nothing is waited for; lock in an after hook", ret_text);
     if (is(op, "lock.take"))
         return take(req, a, args, ret_text);
-    if (query_alone(req, give_sql, values, 3, &none) != WHARF_OK)
+    if (query_alone(req, give_sql, values, 3, &none) == WHARF_OK)
+        a->locks_given++;
+    else
         W->err->clear(req); /* it ends by itself */
     return WHARF_LUA_GIVEN;
+}
+
+void locks_end(wharf_req *req, const struct asked *a)
+{
+    const wharf_val values[] = {
+        val_text(W->req->organization(req)), val_text(a->code->workflow_id), val_text(a->lock_id)};
+    const wharf_rows *none;
+
+    if (a->locks > a->locks_given && query_alone(req, end_sql, values, 3, &none) != WHARF_OK)
+        W->err->clear(req); /* they end by themselves */
 }

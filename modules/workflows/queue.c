@@ -371,7 +371,7 @@ static wharf_status do_run(wharf_req *req, struct work *w, struct loaded *l, siz
     if (!l)
         fail(&r, "the version that it is for is gone");
     else if (!l->actor)
-        fail(&r, "who published the workflow may do nothing any more: publish it again");
+        run_unpublished(&r);
     else
         s = run_execute(req, &r);
     if (s != WHARF_OK)

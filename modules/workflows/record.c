@@ -14,7 +14,7 @@ const char *run_status(const wharf_lua_outcome *o)
 const char *run_code(const wharf_lua_outcome *o)
 {
     static const char *const known[] = {"workflow.budget_instructions", "workflow.budget_memory",
-        "workflow.budget_time", "workflow.budget_calls", "overloaded"};
+        "workflow.budget_time", "workflow.budget_calls", "overloaded", "workflow.publisher_inactive"};
 
     if (o->end == WHARF_LUA_REJECTED)
         return "workflow.rejected";
@@ -25,6 +25,15 @@ const char *run_code(const wharf_lua_outcome *o)
             return known[i];
     }
     return o->end == WHARF_LUA_NO_CELL ? "overloaded" : "workflow.failed";
+}
+
+void run_unpublished(struct run *r)
+{
+    r->outcome = (wharf_lua_outcome){.head = WHARF_HEAD(wharf_lua_outcome),
+        .end = WHARF_LUA_OVER,
+        .code = WHARF_S("workflow.publisher_inactive"),
+        .message = WHARF_S("who published the workflow may do nothing any more: publish it again"),
+        .field = WHARF_S("")};
 }
 
 wharf_val run_usage(wharf_req *req, const struct run *r)

@@ -185,6 +185,7 @@ wharf_status run_execute(wharf_req *req, struct run *r)
     r->asked.location_id = r->location_id;
     r->asked.until_us = run_clock_us() + may->wall_us;
     r->asked.stop = r->stop;
+    r->asked.lock_id = W->req->new_id(req, "lock");
     r->asked.logs = W->json->writer(req);
     if (recording_wanted(&r->code)) {
         r->asked.io = W->json->writer(req);
@@ -194,6 +195,7 @@ wharf_status run_execute(wharf_req *req, struct run *r)
     r->outcome = (wharf_lua_outcome){.head = WHARF_HEAD(wharf_lua_outcome)};
     W->json->open(r->asked.logs, NULL, '[');
     s = flow_lua->run(req, &spec, &r->outcome);
+    locks_end(req, &r->asked);
     if (r->asked.stopped)
         r->outcome.end = WHARF_LUA_STOPPED;
     W->json->close(r->asked.logs);

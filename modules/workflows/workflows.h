@@ -116,6 +116,8 @@ struct asked {
     wharf_str run_key, location_id; /* of the run */
     uint32_t api_calls, http_calls, writes, mails, emits;
     int64_t until_us, slept_ms; /* run_clock_us() at which its time is over */
+    wharf_str lock_id; /* what tokens of its locks begin with */
+    uint32_t locks, locks_given;
     bool (*stop)(wharf_req *req, void *asked); /* or NULL: is it to end? */
     wharf_out *logs; /* an open array */
     size_t log_bytes;
@@ -133,6 +135,8 @@ int64_t run_clock_us(void);
 uint32_t http_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text);
 uint32_t sleep_answer(wharf_req *req, struct asked *a, const wharf_json *args, wharf_str *ret_text);
 uint32_t lock_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text);
+/* The run is over: nobody waits for the end of a lock that it did not give back. */
+void locks_end(wharf_req *req, const struct asked *a);
 
 /* secrets.c */
 wharf_handler secret_set_route, secret_delete_route;
@@ -191,6 +195,8 @@ wharf_handler run_route, run_show_route;
 /* record.c: what is kept of it */
 const char *run_status(const wharf_lua_outcome *o);
 const char *run_code(const wharf_lua_outcome *o); /* of the problem: the answer's */
+/* How a run ends for which nobody's rights are left. */
+void run_unpublished(struct run *r);
 wharf_val run_usage(wharf_req *req, const struct run *r);
 wharf_val run_error(wharf_req *req, const struct run *r); /* as JSON text, or null */
 /* {name: v} as JSON text; null when it is larger than RECORD_MAX. */

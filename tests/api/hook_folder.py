@@ -26,7 +26,7 @@ class Folder:
             shutil.rmtree(old) if old.is_dir() else old.unlink()
         for name, text in files.items():
             (self.path / name).parent.mkdir(exist_ok=True)
-            (self.path / name).write_text(text)
+            (self.path / name).write_text(text, encoding="utf-8", errors="surrogateescape")
 
     def load(self, files, good=True):
         self.write(files)

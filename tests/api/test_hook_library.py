@@ -83,6 +83,8 @@ def test_the_store(hooks, client, server):
     assert run("delete", {"key": "a"}) is True and run("delete", {"key": "a"}) is False
     run("set", {"key": "short", "value": 1, "ttl": 3600})
     server.sql("UPDATE wharf.hook_kv SET expires_at = now() - interval '1 second' WHERE key = 'short'")
+    run("set", {"key": "count", "value": 1, "ttl": 3600})
+    assert run("incr", {"key": "count"}) == 2 and server.sql("SELECT expires_at > now() FROM wharf.hook_kv WHERE key = 'count'") == [(True,)]  # its end stays
     assert run("get", {"key": "short"}) == "nothing" and run("set", {"key": "short", "value": 2, "if_absent": True}) is True
     threads = [threading.Thread(target=lambda: [run("incr", {"key": "many"}, client=None) for _ in range(10)]) for _ in range(4)]
     for t in threads:
@@ -110,9 +112,15 @@ def test_locks_and_sleep(hooks, client):
         "ends": "return wharf.lock('two', { ttl_ms = 1 }, function() return (wharf.lock('two', { wait_ms = 2000 }, function() return 'over' end)) end)",
         "raises": "local ok = pcall(wharf.lock, 'one', function() error('x') end) return ok",
         "sleep": "return (select(2, pcall(wharf.sleep, 1)))",
+        "refuses": "wharf.lock('one', function() wharf.lock('three', function() wharf.reject('no', 'No') end) end)",
+        "endless": "wharf.lock('three', function() local thread = coroutine.wrap(function() wharf.lock('one', coroutine.yield) end) thread() error('left') end)",
     })
     assert [run("take"), run("hold"), run("take"), run("raises"), run("take"), run("ends")] == ["mine", "lock.busy", "mine", False, "mine", "over"]
     assert "only after, event and schedule hooks can sleep" in run("sleep")
+    client.refused("POST", "/v1/x/run/refuses", 400, "workflow.rejected", ["custom.no"], {})  # what nobody gave back ends with the call
+    assert run("take") == "mine"
+    client.refused("POST", "/v1/x/run/endless", 500, "internal", [], {})
+    assert run("take") == "mine"
 
 
 def test_after_hooks_sleep_and_write_once(hooks, client, server):
@@ -123,6 +131,8 @@ wharf.hook.after("location", "create", function(change, ctx)
   if err then error(err.message) end
   local _, long = pcall(wharf.sleep, 10001)
   wharf.sleep(5)
+  local _, again = pcall(wharf.sleep, 9996)
+  long = long .. again
   if wharf.kv.incr("tries " .. change.id) < 2 then wharf.fail("once more", { retry = true }) end
   wharf.kv.set("slept " .. change.id, long)
 end)
@@ -133,7 +143,7 @@ wharf.hook.route("GET", "/v1/x/told/:id", { scope = "any", location = "none" }, 
     server.sql("UPDATE wharf.job SET run_at = now() WHERE queue = 'wharf.lua_hook' AND state <> 'running'")
     until(lambda: client.get(f"/v1/x/told/{id}").data.get("long"), "the hook did not run again")
     told = client.get(f"/v1/x/told/{id}").data
-    assert told["tries"] == 2 and "10 s" in told["long"]
+    assert told["tries"] == 2 and told["long"].count("10 s in all") == 2
     assert [c["name"] for c in client.get("/v1/contacts?limit=100").data].count("Of Twice") == 1
 
 
@@ -158,6 +168,32 @@ def test_metrics_of_authors(hooks, client, server):
     assert calls >= 7 and f'lua_hook_duration_seconds_bucket{{hook="10-run.lua#1",le="+Inf"}} {calls}\n' in text and 'lua_hook_errors_total{hook="10-run.lua#1"}' in text
     checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=20)
     assert checked.returncode == 0 and not checked.stdout + checked.stderr, checked.stdout + checked.stderr
+
+
+def test_each_call_has_its_lines(hooks, client, server):
+    """A state serves many calls: what one of them said leaves the others their 500 lines."""
+    run = Runner(hooks, client, {"say": "for n = 1, i.n do wharf.log.info('said ' .. i.call .. '/' .. n .. '.') end return 1"})
+
+    def said():
+        return lines(server, "lua.log")
+    for call in range(4):
+        run("say", {"call": call, "n": 600})
+    run("say", {"call": "last", "n": 1})
+    until(lambda: any("said last/1." in m for m in said()), "a later call has no lines")
+    for call in range(4):
+        assert sum(f"said {call}/" in m for m in said()) == 500, call
+    assert sum("truncated: a run logs at most 500 lines" in m for m in said()) == 4
+
+
+def test_the_clock_moves_and_budgets_shrink(hooks, client):
+    run = Runner(hooks, client, {
+        "clock": "local from, to = wharf.time.now_ms(), ctx.deadline_ms() while ctx.deadline_ms() > to - 20 do end return wharf.time.now_ms() - from",
+        "budget": "local before = ctx.budget() for _ = 1, 5000 do end wharf.api.get('/v1/contacts') wharf.api.get('/v1/contacts') wharf.http.get('http://127.0.0.1:1/') local after = ctx.budget()\n"
+                  "return { before.api_calls, before.http_calls, after.api_calls, after.http_calls, before.instructions > after.instructions, after.memory < 256 << 20 }",
+        "most": "for n = 1, 1000 do wharf.api.get('/v1/none') end local left = ctx.budget().api_calls pcall(wharf.api.get, '/v1/none') return left",
+    })
+    assert run("clock") >= 19 and run("budget") == [1000, 100, 998, 99, True, True]
+    client.refused("POST", "/v1/x/run/most", 500, "internal", [], {})
 
 
 def test_other_organizations(hooks, client, server, org):
@@ -194,6 +230,152 @@ def test_writing_sql(hooks, client, server):
     assert server.sql("SELECT count(*) FROM locations.location WHERE metadata->>'by' = 'sql'")[0][0] == 1
     client.post("/v1/contacts", {"name": "yes"}, expect=201)
     assert server.sql("SELECT count(*) FROM locations.location WHERE metadata->>'by' = 'sql'")[0][0] == 0
+
+
+def test_what_sql_is_given_and_gives(hooks, client):
+    """Values keep their kind, both ways; what numbers of JSON can not be are texts."""
+    run = Runner(hooks, client, {
+        "values": "return wharf.db.query(\"SELECT $1::text IS NULL AS nothing, $2::text IS NULL AS none, $3::boolean AS yes, $4::boolean AS no, $5::float8 AS f, $6::text AS t, 'NaN'::float8 AS nan,"
+                  " '-Infinity'::float4 AS inf, 7::int2 AS i, 1.50 AS n, '[1]'::json AS j\", nil, wharf.null, true, false, 2.5, 'x')[1]",
+        "many": "local list = {} for i = 1, i.n do list[i] = i end return (select(2, pcall(wharf.db.query, 'SELECT 1', table.unpack(list))))",
+        "slow": "return (select(2, pcall(wharf.db.query, 'SELECT pg_sleep(3)')))",
+    })
+    assert run("values") == {"nothing": True, "none": True, "yes": True, "no": False, "f": 2.5, "t": "x", "nan": "NaN", "inf": "-Infinity", "i": 7, "n": "1.50", "j": [1]}
+    assert "at most 64 parameters" in run("many", {"n": 65}) and "at most 64" not in run("many", {"n": 64}) and "57014" in run("slow")
+
+
+def test_what_a_before_hook_is_shown_and_may_not(hooks, client):
+    """Where the change lies; nobody else is asked while the request's transaction is open."""
+    hooks.load({"10-b.lua": """
+wharf.hook.before("location", "update", function(change, ctx)
+  local told = { change = change.location_id, ctx = ctx.location_id, run = ctx.run.hook }
+  local function try(name, f, ...) told[name] = tostring((select(2, pcall(f, ...)))) end
+  try("api", wharf.api.get, "/v1/contacts")
+  try("http", wharf.http.get, "http://127.0.0.1:1/")
+  try("lock", wharf.lock, "l", function() end)
+  try("sleep", wharf.sleep, 1)
+  change.input.metadata = told
+end)"""})
+    id = make_location(client, name="Shown")["id"]
+    told = client.post(f"/v1/locations/{id}", {"name": "Shown again"}, expect=200).data["metadata"]
+    assert (told["change"], told["ctx"], told["run"]) == (id, id, "10-b.lua#1")
+    for name, says in (("api", "the API can't be called"), ("http", "nobody outside is asked"), ("lock", "nothing can be locked"), ("sleep", "can sleep")):
+        assert says in told[name], told
+
+
+def test_events_of_a_row_come_in_order(hooks, client):
+    hooks.load({"10-e.lua": """
+wharf.hook.on_event("location.updated", function(ev)
+  if ev.data.name == "First" then wharf.sleep(700) end
+  wharf.kv.set(ev.data.name, wharf.kv.incr("order"))
+end)
+wharf.hook.route("GET", "/v1/x/order", { scope = "any", location = "none" }, function() return { first = wharf.kv.get("First"), second = wharf.kv.get("Second") } end)"""})
+    id = make_location(client, name="Begin")["id"]
+    for name in ("First", "Second"):
+        client.post(f"/v1/locations/{id}", {"name": name}, expect=200)
+    until(lambda: len(client.get("/v1/x/order").data) == 2, "the hooks did not run")
+    assert client.get("/v1/x/order").data == {"first": 1, "second": 2}
+
+
+def test_ticks(hooks, client, server, org):
+    """What a schedule is told; one that was changed is not called at the times of before. The store is swept on the way."""
+    read = 'wharf.hook.route("GET", "/v1/x/tick", { scope = "any", location = "none" }, function() return { tick = wharf.kv.get("tick") } end)'
+    hook = "wharf.hook.schedule('%s', function(tick, ctx) wharf.kv.set('tick', tick) end, { timezone = 'Asia/Tokyo' })\n"
+
+    def jobs(what):
+        return server.sql(what + " wharf.job WHERE queue = 'wharf.lua_hook' AND organization_id = %s", org.id)
+    hooks.load({"10-s.lua": hook % "* * * * *" + read})
+    server.sql("INSERT INTO wharf.hook_kv VALUES (%s, 'old', '1', now() - interval '1 minute')", org.id)
+    server.sql("UPDATE wharf.job_schedule SET next_at = wharf.now() WHERE queue = 'wharf.lua_schedules'")
+    until(lambda: len(jobs("SELECT id FROM")) >= 2, "it is not planned")
+    until(lambda: not server.sql("SELECT 1 FROM wharf.hook_kv WHERE organization_id = %s AND key = 'old'", org.id), "what is over stays in the store")
+    server.sql("UPDATE wharf.job SET run_at = now() WHERE id = (SELECT id FROM wharf.job WHERE queue = 'wharf.lua_hook' AND organization_id = %s ORDER BY run_at LIMIT 1)", org.id)
+    tick = until_told(lambda: client.get("/v1/x/tick").data.get("tick"))
+    assert set(tick) == {"scheduled_at", "actual_at", "local_time"} and tick["scheduled_at"].endswith(":00.000Z") and tick["scheduled_at"] != tick["actual_at"]
+    assert int(tick["local_time"][11:13]) == (int(tick["scheduled_at"][11:13]) + 9) % 24
+    hooks.load({"10-s.lua": hook % "0 0 29 2 *" + read})
+    server.sql("UPDATE wharf.job SET run_at = now() WHERE queue = 'wharf.lua_hook'")
+    until(lambda: not jobs("SELECT id FROM"), "jobs stay")
+    assert client.get("/v1/x/tick").data["tick"] == tick
+
+
+def until_told(what):
+    until(what, "nothing is told")
+    return what()
+
+
+def test_how_much_one_call_may(hooks, client, server, org):
+    run = Runner(hooks, client, {
+        "emits": "for n = 1, i.n do wharf.emit('custom.many') end return 'went'",
+        "mails": "for n = 1, i.n do wharf.mail.send{ to = 'a@example.com', subject = 's', text = 't' } end return 'went'",
+        "http": "for n = 1, i.n / 10 do local list = {} for k = 1, 10 do list[k] = { url = 'ftp://x' } end wharf.http.all(list) end return 'went'",
+        "keys": "return { (select(2, pcall(wharf.kv.list, '', 1001))), #wharf.kv.list('none', 1000) }",
+        "later": "return (select(2, pcall(wharf.hook.before, 'contact', 'create', print)))",
+        "ttl": "return (select(2, pcall(wharf.lock, 'x', { ttl_ms = 120001 }, print)))",
+    })
+    for what, most, says in (("emits", 100, "100 events at most"), ("mails", 10, "10 mails at most"), ("http", 100, "more HTTP calls")):
+        assert run(what, {"n": most}) == "went"
+        client.refused("POST", f"/v1/x/run/{what}", 500, "internal", [], {"n": most + 10})
+        until(lambda: any(says in m for m in lines(server, "lua.hook_failed")), says)
+    assert server.sql("SELECT count(*) FROM wharf.event WHERE organization_id = %s AND type = 'custom.many'", org.id) == [(200,)]
+    assert "limit is 1 to 1000" in run("keys")[0] and "while their file is loaded, not later" in run("later") and "at most 120,000" in run("ttl")
+
+
+def test_how_long_a_lock_is_kept(hooks, client, server, org):
+    """Thirty seconds where nothing else is said."""
+    run = Runner(hooks, client, {"keep": "return wharf.lock('kept', function() while not wharf.kv.get('seen') do end return 'over' end)", "seen": "return wharf.kv.set('seen', true)"})
+    holder = threading.Thread(target=lambda: run("keep", client=org.client()))
+    holder.start()
+    try:
+        until(lambda: server.sql("SELECT 1 FROM wharf.hook_lock WHERE name = 'kept'"), "nobody holds it")
+        assert server.sql("SELECT expires_at - wharf.now() BETWEEN interval '15 seconds' AND interval '30 seconds' FROM wharf.hook_lock WHERE name = 'kept'") == [(True,)]
+    finally:
+        run("seen")
+        holder.join()
+
+
+def test_hooks_that_cause_each_other_end(hooks, client, server):
+    """At the fifth: an after and an event hook that change the row which they are called for."""
+    for kind, registered in (("after", "wharf.hook.after('location', 'update', %s)"), ("event", "wharf.hook.on_event('location.updated', %s)")):
+        hooks.load({"10-a.lua": registered % """function(what, ctx)
+  local row = what.new or what.data
+  wharf.kv.set(row.name, ctx.run.depth)
+  local _, err = wharf.api.post("/v1/locations/" .. row.id, { name = row.name .. "+" })
+  if err then error(err.message) end
+end""" + "\nwharf.hook.route('GET', '/v1/x/kept', { scope = 'any', location = 'none' }, function() return wharf.kv.list('%s') end)" % kind})
+        id = make_location(client, name="Begin")["id"]
+        told = sum(m.startswith("10-a.lua:") for m in lines(server, "workflow.depth_exceeded"))
+        client.post(f"/v1/locations/{id}", {"name": kind}, expect=200)
+        until(lambda: sum(m.startswith("10-a.lua:") for m in lines(server, "workflow.depth_exceeded")) > told, "they go on")
+        kept = [e["value"] for e in client.get("/v1/x/kept").data]
+        assert kept == [0, 1, 2, 3, 4] and client.get(f"/v1/locations/{id}").data["name"] == kind + "+" * 5, kept
+
+
+def test_ends_of_hooks_that_nobody_waits_for(hooks, client, server, org):
+    """One that refuses is over; one that is to be tried again and is not there any more is told; changes of a row come in order."""
+    def jobs():
+        return server.sql("SELECT state FROM wharf.job WHERE queue = 'wharf.lua_hook' AND organization_id = %s", org.id)
+    hooks.load({"10-a.lua": "wharf.hook.after('contact', 'create', function(c) wharf.kv.incr('refused') wharf.reject('no', 'No') end)"})
+    client.post("/v1/contacts", {"name": "One"}, expect=201)
+    until(lambda: server.sql("SELECT 1 FROM wharf.hook_kv WHERE organization_id = %s AND key = 'refused'", org.id) and not jobs(), "it is tried again")
+    hooks.load({"10-a.lua": "wharf.hook.after('contact', 'create', function(c) wharf.kv.incr('failed') error('no') end)"})
+    client.post("/v1/contacts", {"name": "Two"}, expect=201)
+    until(lambda: server.sql("SELECT 1 FROM wharf.hook_kv WHERE organization_id = %s AND key = 'failed'", org.id), "it is not called")
+    hooks.load({})
+    until(lambda: [s for s, in jobs()] == ["delayed"], "it does not wait")
+    server.sql("UPDATE wharf.job SET run_at = now() WHERE queue = 'wharf.lua_hook'")
+    until(lambda: not jobs() and any("10-a.lua#1" in m for m in lines(server, "lua.hook_gone")), "nothing is told of what is gone")
+    hooks.load({"10-a.lua": """
+wharf.hook.after("location", "update", function(c)
+  if c.new.name == "Slow" then wharf.sleep(700) end
+  wharf.kv.set("after " .. c.new.name, wharf.kv.incr("turn"))
+end)
+wharf.hook.route("GET", "/v1/x/turns", { scope = "any", location = "none" }, function() return wharf.kv.list("after ") end)"""})
+    id = make_location(client, name="Begin")["id"]
+    for name in ("Slow", "Then"):
+        client.post(f"/v1/locations/{id}", {"name": name}, expect=200)
+    until(lambda: len(client.get("/v1/x/turns").data) == 2, "the hooks did not run")
+    assert [e["value"] for e in client.get("/v1/x/turns").data] == [1, 2]
 
 
 def test_what_has_no_organization(hooks, client):

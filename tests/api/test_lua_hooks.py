@@ -47,7 +47,7 @@ local function note(change, ctx)
   if change.input then
     change.input.metadata = {
       seen = wharf.json.encode({change.resource, change.action, change.old and change.old.name or wharf.null, change.new.name, change.input.name or wharf.null}),
-      at = change.location_id or "none", who = ctx.actor.type, organization = ctx.organization_id, id = change.id }
+      request = ctx.run.id, actor = ctx.actor.id .. ctx.actor.name, at = change.location_id or "none", who = ctx.actor.type, organization = ctx.organization_id, id = change.id }
   end
 end
 wharf.hook.before("contact", "create", note)
@@ -56,8 +56,9 @@ wharf.hook.before("contact", "delete", function(change, ctx)
   if change.old.metadata.keep then wharf.reject("kept", "This contact stays") end
 end)
 """})
-    made = client.post("/v1/contacts", {"name": "Ann"}, expect=201).data
-    assert made["metadata"] == {"seen": '["contact","create",null,"Ann","Ann"]', "at": "none", "who": "api_key", "organization": org.id, "id": made["id"]}
+    r = client.post("/v1/contacts", {"name": "Ann"}, expect=201)
+    made = r.data
+    assert made["metadata"] == {"request": r.headers["Request-Id"], "actor": made["created_by"], "seen": '["contact","create",null,"Ann","Ann"]', "at": "none", "who": "api_key", "organization": org.id, "id": made["id"]}
     later = client.post(f"/v1/contacts/{made['id']}", {"name": "Bea"}, expect=200).data
     assert later["metadata"]["seen"] == '["contact","update","Ann","Bea","Bea"]' and later["name"] == "Bea"
     hooks.load({"10-see.lua": "wharf.hook.before('contact', 'delete', function(c) if c.old.name == 'Bea' then wharf.reject('kept', 'This contact stays') end end)"})
@@ -73,10 +74,14 @@ wharf.hook.before("contact", "create", function(change)
   if change.input.name == "lost" then change.input = nil end
   if change.input and change.input.name == "upper" then change.input.name = string.upper(change.input.name) end
 end)
-wharf.hook.before("location", "create", function(change) change.input.parent_id = nil change.input.contact_id = "ctct_0000000000000000000000" end)
+wharf.hook.before("contact", "create", function(change) if change.input.name == "group" then change.input.groups = { "grp_0000000000000000000000" } end end)
+wharf.hook.before("contact", "update", function(change) change.input.groups = { "grp_0000000000000000000000" } end)
 """})
     client.refused("POST", "/v1/contacts", 400, "validation.failed", ["name"], {"name": "type"})
     client.refused("POST", "/v1/contacts", 400, "workflow.hook_failed", [], {"name": "lost"})
+    client.refused("POST", "/v1/contacts", 400, "validation.failed", ["groups.0"], {"name": "group"})
+    row = client.post("/v1/contacts", {"name": "fine"}, expect=201).data
+    client.refused("POST", f"/v1/contacts/{row['id']}", 400, "validation.failed", ["groups.0"], {"name": "finer"})
     assert client.post("/v1/contacts", {"name": "upper"}, expect=201).data["name"] == "UPPER"
 
 
@@ -127,12 +132,14 @@ wharf.hook.before("contact", "create", function(c)
   local _, sql = pcall(wharf.db.query, "SELECT nothing")
   local _, many = pcall(wharf.db.query, "SELECT generate_series(1, 10001)")
   local _, slow = pcall(wharf.db.query, "SELECT pg_sleep(1)")
-  c.input.metadata = { rows = wharf.json.encode(rows), write = write, change = change, sql = sql, many = many, slow = slow }
+  local _, exec = pcall(wharf.db.exec, "UPDATE locations.location SET name = name")
+  c.input.metadata = { rows = wharf.json.encode(rows), write = write, change = change, sql = sql, many = many, slow = slow, exec = exec }
 end, {timeout_ms = 250})
 """})
     seen = client.post("/v1/contacts", {"name": "A"}, expect=201).data["metadata"]
     assert json.loads(seen["rows"]) == [{"name": "Here", "version": 1, "deleted_at": None, "j": {"a": [1, 2]}}], seen
     assert "wharf.db.query" in seen["write"] and "42501" in seen["change"] and "42703" in seen["sql"] and "10,000 rows" in seen["many"] and "57014" in seen["slow"], seen
+    assert "lua_hooks.allow_write = true" in seen["exec"]
     assert server.sql("SELECT count(*) FROM locations.location WHERE name = 'Here'")[0][0] >= 1
 
 
@@ -181,7 +188,8 @@ end)
 
 
 def test_what_is_told_of_them(hooks, client):
-    told = hooks.load({"10-codes.lua": CODES, "lib/x.lua": "return {}", "_off.lua": "error('never loaded')", "10-codes_test.lua": "error('never loaded')", "notes.txt": "x"})
+    told = hooks.load({"10-codes.lua": CODES, "lib/x.lua": "return {}", "_off.lua": "error('never loaded')", "10-codes_test.lua": "error('never loaded')", "notes.txt": "x",
+                       "10-codes.lua~": "error('never loaded')", "#10-codes.lua#": "error('never loaded')", "10-codes.lua.bak": "error('never loaded')", ".10-codes.lua.swp": "x"})
     assert [(f["name"], f["hooks"]) for f in told["files"]] == [("10-codes.lua", 1), ("lib.x.lua", 0)]
     assert [(h["name"], h["line"], h["phase"], h["resource"], h["action"]) for h in told["hooks"]] == [("10-codes.lua#1", 7, "before", "location", "create")]
     calls = told["hooks"][0]["calls"]
@@ -211,6 +219,11 @@ def test_what_is_told_of_them(hooks, client):
     ({"lib/m.lua": "return {", "10-a.lua": ""}, ("lib.m.lua", 1)),
     ({"10 a.lua": ""}, (None, None)),
     ({"10-a.lua": "-- \x00"}, (None, None)),
+    ({"10-a.lua": "-- \udcff"}, (None, None)),
+    ({"a" * 51 + ".lua": ""}, (None, None)),
+    ({"10-a.lua": "--" + "x" * (256 << 10)}, (None, None)),
+    ({f"{i}.lua": "" for i in range(501)}, (None, None)),
+    ({"10-a.lua": "wharf.hook.before('contact', 'create', print, {priority = 1001})"}, ("10-a.lua", 1)),
 ])
 def test_a_folder_with_a_fault_changes_nothing(hooks, client, files, where):
     before = hooks.load({"10-codes.lua": CODES})

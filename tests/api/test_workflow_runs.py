@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from receivers import until
 from wharf import Client, make_location
 
 FLOWS = "/v1/workflows"
@@ -161,13 +162,24 @@ def test_runs_of_a_process_do_not_meet(client):
 
 
 def test_a_publisher_who_is_gone(client, org):
-    key = client.post("/v1/api-keys", {"name": "publisher", "scopes": ["workflow:write"]}, expect=201).data
-    from wharf import Client
-    row = client.post(FLOWS, {"name": "Orphan", "source": "return {on_run = function() return 1 end}", "triggers": [{"type": "manual"}]}, expect=201).data
+    key = client.post("/v1/api-keys", {"name": "publisher", "scopes": ["workflow:write", "locations:write"]}, expect=201).data
+    hook = {"type": "hook", "resource": "location", "action": "create", "phase": "before"}
+    row = client.post(FLOWS, {"name": "Orphan", "triggers": [{"type": "manual"}, {"type": "http", "path": "x"}, hook], "retry": {"max": 3, "waits": [0]},
+                              "source": "return {on_run = function(i) if i.fail then error('no') end return 1 end, on_http = function() return 1 end, before = function() end}"}, expect=201).data
     Client(org.server, key["api_key"]).post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
     asked(client, row["id"], {})
+    asked(client, row["id"], {"input": {"fail": True}}, 400)
+    failed = client.get(f"{FLOWS}/{row['id']}/runs?status=failed").ids[0]
+    make_location(client, "Published")
     client.delete(f"/v1/api-keys/{key['id']}")
     client.refused("POST", f"{FLOWS}/{row['id']}/run", 409, "workflow.publisher_inactive", body={})
+    client.refused("POST", f"{FLOWS}/{row['id']}/http/x", 409, "workflow.publisher_inactive", body={})
+    r = client.refused("POST", "/v1/locations", 400, "workflow.hook_failed", body={"name": "Orphaned", "address": "1 Main St, Springfield, IL 62701, US"})
+    queued = client.post(f"{FLOWS}/runs/{failed}/retry", {}, expect=202).data["id"]
+    until(lambda: client.get(f"{FLOWS}/runs/{queued}").data["status"] == "failed")
+    for id in (queued, r.message.split("(run ")[1].split()[0]):  # also of runs that nobody waits for: that no further attempt changes anything
+        run = client.get(f"{FLOWS}/runs/{id}").data
+        assert (run["status"], run["error"]["code"], run["attempt"]) == ("failed", "workflow.publisher_inactive", 1), run["error"]
     client.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
     client.post(f"{FLOWS}/{row['id']}", {"enabled": False}, expect=200)
     client.refused("POST", f"{FLOWS}/{row['id']}/run", 409, "workflow.disabled", body={})

@@ -277,17 +277,17 @@ def test_hooks_emit(world, org, mine, hooks, sink):
     listener = flow(mine, "return ev.data.name", "listener", events=["custom.place.made"])
     hooks.load({"10-tell.lua": """
 wharf.hook.after("location", "create", function(change, ctx)
-  wharf.emit("custom.place.made", {name = change.new.name}, {resource_type = "location", resource_id = change.id, location_id = change.id})
+  wharf.emit("custom.place.made", {name = change.new.name, depth = ctx.run.depth}, {resource_type = "location", resource_id = change.id, location_id = wharf.null})
   local _, err = wharf.mail.send{to = "desk@example.com", subject = "New: " .. change.new.name, text = "Look."}
   if err then error(err.message) end
 end)
 wharf.hook.before("location", "update", function(change, ctx)
-  wharf.emit("custom.place.renamed", {name = change.input.name})
+  wharf.emit("custom.place.renamed", {name = change.input.name, depth = ctx.run.depth})
   if change.input.name == "Never" then wharf.reject("never", "Not this name", "name") end
 end)"""})
     place = make_location(mine, "Here")["id"]
     got, = hook.wait(1)
-    assert (got.event["type"], got.event["data"], got.event["resource_id"], got.event["location_id"]) == ("custom.place.made", {"name": "Here"}, place, place)
+    assert (got.event["type"], got.event["data"], got.event["resource_id"], got.event["location_id"]) == ("custom.place.made", {"name": "Here", "depth": 0}, place, None)
     assert got.event["actor"]["type"] == "system"
     assert over(mine, listener)[0]["output"]["value"] == "Here"
     m, = until(lambda: [m for m in mails(sink, "desk@example.com") if m["Subject"] == "New: Here"])
@@ -295,8 +295,24 @@ end)"""})
     mine.refused("POST", f"/v1/locations/{place}", 400, "workflow.rejected", ["name", "custom.never"], body={"name": "Never"})
     mine.post(f"/v1/locations/{place}", {"name": "There"}, expect=200)
     got = hook.wait(2)[1]  # what was refused was not told
-    assert (got.event["type"], got.event["data"], got.event["resource_type"], got.event["resource_id"]) == ("custom.place.renamed", {"name": "There"}, "organization", org.id)
+    assert (got.event["type"], got.event["data"], got.event["resource_type"], got.event["resource_id"]) == ("custom.place.renamed", {"name": "There", "depth": 0}, "organization", org.id)
+    assert got.event["location_id"] == place  # that of the call
     assert got.event["actor"]["type"] == "api_key"
+
+
+def test_changes_that_are_too_large_for_a_job(org, mine, hooks):
+    """Of an after hook: what has no room is left out, and the hook asks for the row."""
+    hooks.load({"10-large.lua": """
+wharf.hook.after("workflow", "update", function(change, ctx)
+  wharf.emit("custom.large", {cut = change.cut, id = change.id, action = change.action, resource = change.resource, rows = change.old ~= nil or change.new ~= nil or change.input ~= nil})
+end)"""})
+    row = mine.post(FLOWS, {"name": "Large", "source": "return {}"}, expect=201).data["id"]
+    for size in (10, 262_100):
+        mine.post(f"{FLOWS}/{row}", {"source": "return {} --" + "x" * size}, expect=200)
+    mine.post(f"{FLOWS}/{row}", {"source": "return {} --" + "y" * 262_100}, expect=200)
+    told = until(lambda: len(found := org.server.sql("SELECT data FROM wharf.event WHERE organization_id = %s AND type = 'custom.large' ORDER BY id", org.id)) == 3 and found)
+    rest = {"id": row, "action": "update", "resource": "workflow"}
+    assert [d for d, in told] == [{**rest, "rows": True}] + [{**rest, "cut": True, "rows": False}] * 2, told
 
 
 def test_filters_of_hooks(org, mine, hooks):

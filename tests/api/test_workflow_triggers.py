@@ -244,6 +244,11 @@ end}""", [{"type": "manual"}], concurrency={"max": 5})
     until(lambda: world.client.get(f"{FLOWS}/runs/{long}").data["status"] == "running")
     world.client.post(f"{FLOWS}/runs/{long}/cancel", {}, expect=202)
     assert ended(long)["status"] == "canceled"
+    # it ends with its run, however that ends
+    for how in ("wharf.fail('no')", "wharf.reject('no', 'No')", "while true do end"):
+        other = world.flow(f"return {{on_run = function() return wharf.lock('one', function() wharf.lock('two', function() {how} end) end) end}}", [{"type": "manual"}], name=how)
+        asked(world.client, other, {}, 400)
+        assert world.server.sql("SELECT count(*) FROM workflows.lock WHERE workflow_id = %s", other) == [(0,)]
     # who died holds it until its end
     world.server.sql("INSERT INTO workflows.lock VALUES (%s, %s, 'one', 'dead', wharf.now() + interval '1 hour')", world.org.id, id)
     assert output(world, id) == "lock.busy"

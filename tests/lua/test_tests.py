@@ -159,6 +159,107 @@ end)
     assert len(told) == 19 and {n: c["error"]["message"] for n, c in told.items() if c["status"] != "passed"} == {}
 
 
+def test_samples_stubs_and_faults(tmp_path):
+    write(tmp_path, {"main.lua": "return {}", "main_test.lua": """
+local function main(handler, code) test.file("main", "return {" .. handler .. " = function(input, ctx) " .. code .. " end}") end
+test.case("samples", function()
+  test.clock("2026-01-01T00:00:00Z")
+  local ev = test.event("parcel.created", {location_id = "loc_9", id = "p"})
+  test.eq(ev.location_id, "loc_9") test.eq(ev.resource_id, "p") test.eq(ev.timestamp, "2026-01-01T00:00:00.000Z")
+  test.eq(test.request{json = {a = 1}}.body, '{"a":1}') test.same(test.request{body = '{"a":1}'}.json, {a = 1}) test.eq(test.request{}.body, "")
+  local gone = test.change{resource = "parcel", action = "delete", old = {name = "x", location_id = "loc_7"}}
+  test.eq(gone.new, nil) test.eq(gone.old.name, "x") test.eq(gone.location_id, "loc_7")
+  test.eq(test.change{resource = "parcel", input = {location_id = "loc_8"}}.location_id, "loc_8")
+end)
+test.case("the nearest stub answers, and all of an address is meant", function()
+  test.api("GET", "/v1/a.b+(c)?", {data = "plain"}) test.api("*", "/v1/any", {data = "any"})
+  test.api("GET", "/v1/of*", {data = "old"}) test.api("GET", "/v1/off", {data = "new"})
+  test.eq(wharf.api.get("/v1/a.b+(c)?"), "plain") test.eq(wharf.api.delete("/v1/any"), "any")
+  test.eq(wharf.api.get("/v1/off"), "new") test.eq(wharf.api.get("/v1/of"), "old")
+  for _, path in ipairs {"/v1/aXb+(c)?", "/v1/any/more", "/v1/x/v1/any"} do
+    test.raises(function() wharf.api.get(path) end, "nothing answers GET")
+  end
+  test.api("POST", "/v1/no", {code = "conflict", status = 409, errors = {"a"}, message = "No"})
+  local data, err, meta = wharf.api.post("/v1/no")
+  test.eq(data, nil) test.same(err, {code = "conflict", status = 409, errors = {"a"}, message = "No"}) test.eq(meta.status, 409)
+  test.http("GET", "https://a/*", {headers = {["X-One"] = "1"}, json = {b = 2}})
+  local res = wharf.http.get("https://a/b") test.eq(res.headers["x-one"], "1") test.eq(res.headers["content-type"], "application/json") test.eq(res.json().b, 2)
+end)
+test.case("the n-th call", function()
+  main("on_run", "local out = {} for i = 1, 3 do local _, _, meta = wharf.api.get('/v1/x') out[i] = meta.status end return out")
+  test.api("GET", "/v1/x", {})
+  for kind, status in pairs {["500"] = 500, ["429"] = 429, timeout = 503, blocked = 403} do
+    test.fault(kind, 2, "api") test.same(test.run("on_run").output, {200, status, 200})
+  end
+  main("on_run", "local out = {} for i = 1, 2 do local res, err = wharf.http.get('https://a') out[i] = res and res.status or err.code end return out")
+  test.http("GET", "https://a", {})
+  for kind, told in pairs {["500"] = 500, timeout = "http.timeout", blocked = "http.blocked"} do
+    test.fault(kind, 1, "http") test.same(test.run("on_run").output, {told, 200})
+  end
+  test.raises(function() test.fault("500", "1", "api") end, "test.fault%(kind") test.raises(function() test.fault("500", 1, "disk") end, "test.fault%(kind")
+  test.raises(function() test.clock("yesterday") end, "a moment is")
+end)
+test.case("the store", function()
+  test.kv{a1 = 1, a2 = 2, b = "x"}
+  test.same(wharf.kv.list("a"), {{key = "a1", value = 1}, {key = "a2", value = 2}}) test.eq(#wharf.kv.list("", 2), 2)
+  test.eq(wharf.kv.cas("new", nil, 1), true) test.eq(wharf.kv.cas("new", nil, 2), false)
+  test.raises(function() wharf.kv.incr("b") end, "no whole number")
+  wharf.kv.set("n", 1, {ttl = 1}) wharf.kv.incr("n") test.advance(999) test.eq(wharf.kv.get("n"), 2) test.advance(1) test.eq(wharf.kv.get("n"), nil)
+  test.raises(function() wharf.secret("NONE") end, "secret.missing")
+end)
+test.case("what is told of a run", function()
+  test.api("GET", "*", {}) test.http("GET", "*", {})
+  main("on_event", "wharf.api.get('/v1/a') wharf.http.get('https://a') wharf.log.warn('m', {n = 1}) wharf.emit('custom.a', {}, {location_id = 'l'}) "
+    .. "wharf.mail.send{to = 'a', subject = 's', text = 't', html = 'h'} return {ctx.location_id, ctx.run.attempt}")
+  local r = test.run("on_event", test.event("parcel.created", {location_id = "loc_1"}))
+  test.same(r.output, {"loc_1", 1}) test.eq(r.usage.api_calls, 1) test.eq(r.usage.http_calls, 1) test.same(r.logs[1].fields, {n = 1})
+  test.eq(r.emitted[1].location_id, "l") test.eq(r.mails[1].html, "h")
+  test.same(test.run("on_event", {}, {location_id = "loc_2", attempt = 4}).output, {"loc_2", 4})
+  main("on_run", "wharf.lock('l', function() error('no') end)")
+  test.eq(test.run("on_run").error.code, "workflow.failed") test.match(test.run("on_run").error.message, "no$")
+  main("on_run", "wharf.lock('l', function() wharf.fail('no') end)") test.run("on_run")
+  main("on_run", "return wharf.lock('l', function() return 'free' end)") test.eq(test.run("on_run").output, "free")
+end)
+test.case("differences", function()
+  local a, b = {}, {} for i = 1, 11 do a["k" .. i] = 1 b["k" .. i] = 2 end
+  test.raises(function() test.same(a, b) end, "and 3 more") test.raises(function() test.match(5, "5") end, "does not match")
+end)
+"""})
+    told = cases(tmp_path)
+    assert len(told) == 6 and {n: c["error"]["message"] for n, c in told.items() if c["status"] != "passed"} == {}
+
+
+def test_budgets_are_those_of_the_trigger(tmp_path):
+    """Section 6, class by class: what the last line of a pair does is one too many."""
+    write(tmp_path, {"main.lua": "return {}", "main_test.lua": """
+local CALLS = {api = "wharf.api.get('/v1/x')", http = "wharf.http.get('https://x')", mails = "wharf.mail.send{to = 'a', subject = 's', text = 't'}", emits = "wharf.emit('custom.a')"}
+local MOST = {before = {api = 10, http = 0, mails = 0, emits = 0}, on_run = {api = 50, http = 10, mails = 5, emits = 20}, on_http = {api = 50, http = 10, mails = 5, emits = 20},
+  on_event = {api = 500, http = 50, mails = 10, emits = 100}, on_schedule = {api = 500, http = 50, mails = 10, emits = 100}, after = {api = 500, http = 50, mails = 10, emits = 100}}
+local function run(handler, code)
+  test.api("GET", "*", {}) test.http("GET", "*", {})
+  test.file("main", "return {" .. handler .. " = function() " .. code .. " end}")
+  local r = test.run(handler, handler == "before" and test.change{resource = "location"} or {})
+  return r.error and r.error.code or r.status
+end
+for handler, most in pairs(MOST) do
+  for kind, n in pairs(most) do
+    test.case(handler .. " " .. kind, function()
+      local code = "for i = 1, %d do " .. CALLS[kind] .. " end"
+      test.eq(run(handler, code:format(n)), "succeeded") test.eq(run(handler, code:format(n + 1)), "workflow.budget_calls")
+    end)
+  end
+end
+for _, c in ipairs {{"before", "on_run", "for i = 1, 1e6 do end", "instructions"}, {"on_run", "on_event", "for i = 1, 3e7 do end", "instructions"},
+    {"before", "on_run", "return #('x'):rep(6 << 20)", "memory"}, {"on_run", "on_event", "return #('x'):rep(24 << 20)", "memory"}} do
+  test.case(c[1] .. " " .. c[4], function() test.eq(run(c[1], c[3]), "workflow.budget_" .. c[4]) test.eq(run(c[2], c[3]), "succeeded") end)
+end
+test.case("results", function() test.eq(run("on_event", "return ('x'):rep(66000)"), "workflow.failed") test.eq(run("on_run", "return ('x'):rep(66000)"), "succeeded") end)
+test.case("sleep", function() test.eq(run("on_run", "wharf.sleep(1)"), "workflow.failed") test.eq(run("on_schedule", "wharf.sleep(10000)"), "succeeded") end)
+"""})
+    told = cases(tmp_path)
+    assert len(told) == 30 and {n: c["error"]["message"] for n, c in told.items() if c["status"] != "passed"} == {}
+
+
 def test_a_case_fails_where_it_is_wrong(flow):
     write(flow, {"main_test.lua": """
 test.case("eq", function()
@@ -319,6 +420,72 @@ test.case("around", function()
 end)
 """})
     assert {n: c.get("error", {}).get("message") for n, c in cases(tmp_path).items()} == {"routes": None, "around": None}
+
+
+def test_hooks_see_what_a_server_shows_and_gives_them(tmp_path):
+    """No more: what a test lets pass and a server refuses would be found out too late."""
+    write(tmp_path, {"10-a.lua": """
+local seen
+local function try(f, ...) local ok, e = pcall(f, ...) return ok and "went" or e end
+local function all(ctx)
+  return { actor = ctx.actor.type, run = ctx.run.depth, workflow = ctx.workflow == nil, settings = ctx.settings == nil, api = try(wharf.api.get, "/v1/a"), http = try(wharf.http.get, "https://a"),
+    lock = try(wharf.lock, "l", function() end), sleep = try(wharf.sleep, 1), db = try(wharf.db.query, "SELECT"), kv = try(wharf.kv.get, "k"), emit = try(wharf.emit, "custom.a") }
+end
+wharf.hook.before("location", "create", function(change, ctx) change.input = all(ctx) end)
+wharf.hook.route("GET", "/v1/x/a", {scope = "any", location = "none"}, function(r, ctx) return all(ctx) end)
+wharf.hook.request(function(r, ctx) return { headers = all(ctx) } end)
+wharf.hook.schedule("@daily", function(t, ctx) print(wharf.json.encode(all(ctx))) end)
+""", "10-a_test.lua": """
+test.before_each(function() test.api("*", "*", {}) test.http("*", "*", {}) test.db("*", {}) end)
+local WAITS, BUSY, SLEEP = "can't wait for anything", "nobody else is asked", "can't sleep"
+local function check(r, says)
+  test.eq(r.actor, "user") test.eq(r.run, 0) test.ok(r.workflow and r.settings)
+  for name, word in pairs(says) do test.match(r[name], word) end
+end
+test.case("before", function()
+  check(test.run("before", test.change{resource = "location"}).input, {api = BUSY, http = BUSY, lock = BUSY, sleep = SLEEP, db = "went", kv = "went", emit = "went"})
+end)
+test.case("route", function()
+  check(test.run("route", test.request{method = "GET", path = "/v1/x/a"}).output, {api = "went", http = "went", lock = "went", sleep = SLEEP, db = "went", kv = "went", emit = "went"})
+end)
+test.case("request", function()
+  check(test.run("request", test.request{path = "/"}).output.headers, {api = WAITS, http = WAITS, lock = WAITS, sleep = SLEEP, db = WAITS, kv = WAITS, emit = WAITS})
+end)
+test.case("schedule", function()
+  check(wharf.json.decode(test.run("on_schedule", {}).logs[1].message), {api = "went", http = "went", lock = "went", sleep = "went", db = "went", kv = "went", emit = "went"})
+end)
+"""})
+    assert {n: c.get("error", {}).get("message") for n, c in cases(tmp_path).items()} == {"before": None, "route": None, "request": None, "schedule": None}
+
+
+def test_hooks_in_the_way_of_a_server(tmp_path):
+    write(tmp_path, {"10-a.lua": """
+wharf.hook.before("location", "create", function(c) c.input.url = wharf.config("erp.url") error("no") end, {on_error = "ignore"})
+wharf.hook.before("location", "create", function(c) c.input.rows = {wharf.db.exec("UPDATE x RETURNING 1", 5)} wharf.metrics.count("seen", 2, {a = 1}) end)
+wharf.hook.route("GET", "/v1/x/:a/b", {scope = "any", location = "none"}, function() return "capture first" end)
+wharf.hook.route("GET", "/v1/x/a/:b", {scope = "any", location = "none"}, function() return "word first" end)
+wharf.hook.route("GET", "/v1/x/:one/:two", {scope = "any", location = "none"}, function() return "any" end)
+""", "10-a_test.lua": """
+test.case("before", function()
+  test.config("erp.url", "https://erp") test.db("UPDATE*", function(call) test.same(call.values, {5}) return {{id = "a"}, {id = "b"}} end)
+  local r = test.run("before", test.change{resource = "location"})
+  test.eq(r.input.url, "https://erp") test.same(r.input.rows, {2, {{id = "a"}, {id = "b"}}})
+  test.same(r.metrics, {{kind = "count", name = "seen", n = 2, labels = {a = "1"}}})
+end)
+test.case("routes", function()
+  for path, told in pairs {["/v1/x/a/b"] = "word first", ["/v1/x/c/b"] = "capture first", ["/v1/x/c/d"] = "any"} do
+    test.eq(test.run("route", test.request{method = "GET", path = path}).output, told)
+  end
+end)
+test.case("options", function()
+  for _, call in ipairs {"before('location', 'create', print, {prio = 1})", "on_event('*', print, {every = 1})", "schedule('@daily', print, {zone = 1})",
+      "route('GET', '/v1/x/a', {scope = 'any', location = 'none', tags = 1}, print)", "request(print, {last = true})"} do
+    test.file("10-a", "wharf.hook." .. call)
+    test.match(test.run("before", test.change{resource = "location"}).error.message, "there is no option")
+  end
+end)
+"""})
+    assert {n: c.get("error", {}).get("message") for n, c in cases(tmp_path).items()} == {"before": None, "routes": None, "options": None}
 
 
 def test_hooks_of_a_folder(tmp_path):

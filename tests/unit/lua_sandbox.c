@@ -353,15 +353,29 @@ static void test_context(void **state)
 
     box_is(b,
         "return {ctx.run.id, ctx.settings.a, ctx.deadline_ms(), ctx.budget().api_calls, "
-        "ctx.budget().instructions <= 2000000}",
-        "[\"wkf_run_1\",1,77,5,true]");
+        "ctx.budget().instructions <= 2000000, ctx.budget().memory < 16 << 20, ctx.budget().http_calls, "
+        "getmetatable(ctx)}",
+        "[\"wkf_run_1\",1,77,5,true,true,3,false]");
+    box_is(b, "local t = {} for k in pairs(ctx.run) do t[#t + 1] = k end table.sort(t) return t", "[\"id\",\"seed\"]");
     box_ends(b, "ctx.run.id = 1", SANDBOX_RAISED, "ctx.run is read-only");
     box_ends(b, "rawset(ctx, 'a', 1) ctx.b = 1", SANDBOX_RAISED, "ctx is read-only");
+}
+
+static int count_of(const char *text, const char *part)
+{
+    int n = 0;
+
+    for (const char *p = text; (p = strstr(p, part)); p += strlen(part))
+        n++;
+    return n;
 }
 
 static void test_log_lines(void **state)
 {
     struct box *b = *state;
+    char longer[4098] = {0};
+
+    memset(longer, 'x', 4097);
 
     box_is(b, "print('a', 1, nil)\nwharf.log.warn('b', {n = 1})", "");
     assert_non_null(strstr(b->log.p, "\"message\":\"a\\t1\\tnil\""));
@@ -372,6 +386,11 @@ static void test_log_lines(void **state)
     box_is(b, "for i = 1, 600 do wharf.log.info(('x'):rep(5000)) end", "");
     assert_non_null(strstr(b->log.p, "truncated: a run logs"));
     assert_true(b->log.n < 300000);
+    assert_null(strstr(b->log.p, longer)); /* 4 KiB of each */
+    buf_clear(&b->log);
+    box_is(b, "for i = 1, 600 do wharf.log.info('short') end", "");
+    assert_int_equal(count_of(b->log.p, "\"short\""), 500);
+    assert_int_equal(count_of(b->log.p, "truncated"), 1);
 }
 
 /* ---- frozen: one state for many calls ---- */

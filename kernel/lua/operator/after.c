@@ -161,9 +161,10 @@ static bool event_input(struct wharf_req *req, const struct lua_hook *hook, whar
 
     if (!event_read(req, &id, 1, &e) || !e || event_parse(req, e, &body) != WHARF_OK)
         return false;
-    req->depth = (int)e->pub.depth + 1;
+    req->depth = (int)e->pub.depth; /* what it writes and emits is one deeper: inner.c, tell.c */
     call->arg = text_of(req, body);
-    call->context = operator_context(req, hook, json_text_or(body, "location_id", ""), id);
+    call->location = json_text_or(body, "location_id", "");
+    call->context = operator_context(req, hook, call->location, id);
     return true;
 }
 
@@ -204,9 +205,10 @@ wharf_status operator_job(struct wharf_req *req, void *arg)
         if (hook->phase == PHASE_SCHEDULE && schedule_tick(req, hook, due, &call.arg))
             s = run(req, g, hook, &call);
     } else {
-        req->depth = (int)json_int_or(req->body, "depth", 0) + 1;
+        req->depth = (int)json_int_or(req->body, "depth", 0);
         call.arg = text_of(req, json_get(req->body, "change"));
         call.context = text_of(req, json_get(req->body, "context"));
+        call.location = json_text_or(json_get(req->body, "context"), "location_id", "");
         s = run(req, g, hook, &call);
     }
     return s;

@@ -66,6 +66,11 @@ static wharf_str write_key(struct hook_state *st, const struct wharf_json *args)
     return arena_printf(st->req->arena, "%s:%u", st->req->request_id, ++st->api_writes);
 }
 
+unsigned asked_api_left(const struct hook_state *st)
+{
+    return API_CALLS_MAX - st->api_calls;
+}
+
 enum sandbox_answer asked_api(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text)
 {
     wharf_str organization = json_text_or(args, "organization", "");
@@ -89,11 +94,12 @@ enum sandbox_answer asked_api(struct hook_state *st, wharf_str op, const struct 
     if (!str_starts(call.path, "/v1/"))
         return host_mistake(
             ret_text, "{\"code\":\"param.invalid\",\"message\":\"a path of the API begins with /v1/\"}");
-    if (st->api_calls++ == API_CALLS_MAX) {
+    if (!asked_api_left(st)) {
         *ret_text = WHARF_S(
             "{\"code\":\"workflow.budget_calls\",\"message\":\"a hook calls the API 1,000 times at most\"}");
         return SANDBOX_ENDED;
     }
+    st->api_calls++;
     if (!str_eqz(op, "api.get"))
         call.idempotency_key = write_key(st, args);
     if (str_eqz(op, "api.post"))
@@ -103,7 +109,7 @@ enum sandbox_answer asked_api(struct hook_state *st, wharf_str op, const struct 
 
 /* ---- wharf.emit, wharf.mail ---- */
 
-/* Of whoever the request is, and about the organization unless the hook says otherwise. */
+/* Of whoever the request is, about the organization and at the call's location unless the hook says otherwise. */
 enum sandbox_answer asked_tell(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text)
 {
     struct wharf_req *req = st->req;
@@ -111,7 +117,7 @@ enum sandbox_answer asked_tell(struct hook_state *st, wharf_str op, const struct
     struct lua_sender sender = {.who = req->who,
         .resource_type = str_z("organization"),
         .resource_id = req->who->organization,
-        .location_id = str_z(""),
+        .location_id = st->location,
         .key = req->job ? arena_printf(req->arena, "%s.%u", req->request_id, st->mails + 1) : str_z("")};
 
     if (mail ? st->mails++ == MAILS_MAX : st->emits++ == EMITS_MAX) {

@@ -181,6 +181,7 @@ static wharf_status run_one(
     struct hook_call call = {.hook = hook,
         .arg = operator_change(req, w, row),
         .context = operator_context(req, hook, location, str_z("")),
+        .location = location,
         .keep = w->op == OP_DELETE ? NULL : "input"};
     const struct wharf_json *input;
     struct sandbox_error e;

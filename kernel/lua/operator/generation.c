@@ -1,4 +1,5 @@
 /* generation.c - see generation.h. */
+#include "lua/operator/hosted.h"
 #include "lua/operator/inside.h"
 
 #include <lauxlib.h>
@@ -270,6 +271,8 @@ bool generation_call(struct lua_generation *g, struct wharf_req *req, const stru
     st->hook = call->hook;
     st->http_calls = st->api_calls = st->api_writes = st->mails = st->emits = 0;
     st->slept_ms = 0;
+    st->location = call->location.p ? call->location : str_z("");
+    st->locks = st->locks_given = 0;
     st->deadline_us = started_us + call->hook->timeout_us;
     sandbox_begin(
         st->sb, &(struct sandbox_limits){
@@ -278,6 +281,7 @@ bool generation_call(struct lua_generation *g, struct wharf_req *req, const stru
         &(struct sandbox_call){
             .ref = st->functions[call->hook->index], .arg = call->arg, .context = call->context, .keep = call->keep},
         call->result, ret_kept, ret_error);
+    asked_locks_end(st);
     give_back(g, st);
     if (call->hook->stats)
         board_hook_count(

@@ -13,6 +13,7 @@
 #include "lua/operator/folder.h"
 #include "lua/sandbox/sandbox.h"
 #include "resource/engine.h"
+#include "util/id.h"
 
 enum { HOOKS_MAX = 1000, HOOK_OPS = 3 };
 enum hook_phase { PHASE_BEFORE, PHASE_AFTER, PHASE_EVENT, PHASE_SCHEDULE, PHASE_ROUTE, PHASE_REQUEST, PHASE_RESPONSE };
@@ -55,7 +56,10 @@ struct hook_state {
     const struct lua_hook *hook; /* that runs */
     int64_t deadline_us;
     unsigned http_calls, api_calls, api_writes, mails, emits; /* of this call */
+    unsigned locks, locks_given; /* the same */
+    char lock_id[ID_MAX]; /* what tokens of its locks begin with */
     int64_t slept_ms;
+    wharf_str location; /* the same: of hook_call */
     int *functions; /* by index of the hook */
     size_t n_functions;
 };
@@ -102,6 +106,7 @@ const struct lua_hook *generation_find(const struct lua_generation *g, wharf_str
 struct hook_call {
     const struct lua_hook *hook;
     wharf_str arg, context; /* JSON */
+    wharf_str location; /* of its events, unless it says another one; p NULL or empty: none */
     struct buf *result; /* JSON of what it returned, empty for nil; or NULL */
     const char *keep; /* see sandbox_call */
 };

@@ -93,8 +93,9 @@ static bool at_once(struct hook_state *st, struct arena *a, const char *op, cons
     else if (!strcmp(op, "metric"))
         *ret_answer = asked_metric(st, args, ret_text);
     else if (st->req && !strcmp(op, "budget"))
-        *ret_text = arena_printf(
-            a, "{\"deadline_ms\":%lld}", (long long)((st->deadline_us - clock_monotonic_us()) / 1000));
+        *ret_text = arena_printf(a, "{\"deadline_ms\":%lld,\"api_calls\":%u,\"http_calls\":%u}",
+            (long long)((st->deadline_us - clock_monotonic_us()) / 1000), asked_api_left(st),
+            HTTP_CALLS_MAX - st->http_calls);
     else
         return false;
     return true;
@@ -143,9 +144,8 @@ static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wha
 
 static int64_t now_us(void *arg)
 {
-    const struct hook_state *st = arg;
-
-    return st->req ? st->req->now_us : clock_now_us();
+    (void)arg;
+    return clock_now_us();
 }
 
 static void random_of(void *arg, void *p, size_t n)

@@ -365,6 +365,7 @@ wharf_status route_run(wharf_req *req, void *arg)
     if ((hr->named && !named_location(req, &location)) || !context_of(req, hr, location, &page, &call.context))
         return WHARF_INVALID;
     call.arg = request_of(req);
+    call.location = location;
     if (!call.arg.p)
         return req_fail(req, "body.too_large", NULL, NULL);
     buf_init(&result, RESULT_BYTES);

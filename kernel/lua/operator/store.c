@@ -195,20 +195,22 @@ static const char take_sql[] = /* $4 token, $5 ms; wharf.now() moves while a hoo
     "true";
 static const char give_sql[] = "DELETE FROM wharf.hook_lock WHERE organization_id = $1::text AND token = $2::text AND "
                                "$3::text <> ''";
+static const char end_sql[] = "DELETE FROM wharf.hook_lock WHERE organization_id = $1::text AND starts_with(token, "
+                              "$2::text || '.') AND $3::text <> ''";
 
 static enum sandbox_answer take(struct hook_state *st, struct asking *k)
 {
     wharf_str name = json_text_or(k->args, "name", ""), token;
     int64_t ttl = json_int_or(k->args, "ttl_ms", TTL_MS), wait = json_int_or(k->args, "wait_ms", 0), until;
     struct sql_arg more[2];
-    char id[ID_MAX];
 
     if (!name.n || name.n > KEY_MAX || ttl < 1 || ttl > TTL_MAX_MS || wait < 0)
         return host_mistake(k->ret_text,
             "{\"code\":\"param.invalid\",\"message\":\"a lock has a name of 1 to 200 bytes, "
             "and a ttl_ms of at most 120,000\"}");
-    id_new("lock", k->req->now_us, id);
-    token = arena_dupz(k->req->arena, id);
+    if (!st->locks)
+        id_new("lock", k->req->now_us, st->lock_id);
+    token = arena_printf(k->req->arena, "%s.%u", st->lock_id, st->locks);
     more[0] = arg_of(token);
     more[1] = arg_of(arena_printf(k->req->arena, "%lld", (long long)ttl));
     until = clock_monotonic_us() + wait * 1000;
@@ -217,8 +219,10 @@ static enum sandbox_answer take(struct hook_state *st, struct asking *k)
     for (;;) {
         if (!ask(k, take_sql, name, more, 2))
             return away(k);
-        if (PQntuples(k->rows))
+        if (PQntuples(k->rows)) {
+            st->locks++;
             return give(k, "token", arena_printf(k->req->arena, "\"%s\"", token.p).p);
+        }
         if (clock_monotonic_us() + LOCK_STEP_US > until)
             break;
         usleep(LOCK_STEP_US);
@@ -236,7 +240,18 @@ enum sandbox_answer asked_lock(struct hook_state *st, wharf_str op, const struct
                                       "nothing can be locked for others\"}");
     if (str_eqz(op, "lock.take"))
         return take(st, &k);
-    return ask(&k, give_sql, json_text_or(args, "token", ""), NULL, 0) ? SANDBOX_GIVEN : away(&k);
+    if (!ask(&k, give_sql, json_text_or(args, "token", ""), NULL, 0))
+        return away(&k);
+    st->locks_given++;
+    return SANDBOX_GIVEN;
+}
+
+void asked_locks_end(struct hook_state *st)
+{
+    struct asking k = {.req = st->req};
+
+    if (st->locks > st->locks_given) /* what can't be given back now ends by itself */
+        ask(&k, end_sql, (wharf_str){st->lock_id, strlen(st->lock_id)}, NULL, 0);
 }
 
 bool store_expire(struct wharf_req *req)

@@ -25,7 +25,7 @@ struct sandbox {
     void *first; /* the block of the state itself */
     /* this call */
     struct sandbox_limits limits;
-    uint64_t spent;
+    uint64_t spent, nth; /* nth: how many calls began before it */
     int64_t cpu_us; /* of the thread, when it began */
     bool dead; /* the run is over: every pcall and resume raises again */
     struct sandbox_error over; /* why, when dead */

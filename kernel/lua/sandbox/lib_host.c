@@ -120,10 +120,17 @@ static int left(lua_State *lua)
     return 2;
 }
 
+/* nth() -> a number that is another one in each call of the state */
+static int nth(lua_State *lua)
+{
+    lua_pushinteger(lua, (lua_Integer)sandbox_of(lua)->nth);
+    return 1;
+}
+
 void lib_host(lua_State *lua)
 {
-    static const luaL_Reg functions[] = {
-        {"call", call}, {"raise", raise_here}, {"where", where}, {"finish", finish}, {"left", left}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"call", call}, {"raise", raise_here}, {"where", where}, {"finish", finish},
+        {"left", left}, {"nth", nth}, {NULL, NULL}};
 
     luaL_newlib(lua, functions);
     lib_text(lua);

@@ -118,6 +118,7 @@ void sandbox_begin(struct sandbox *sb, const struct sandbox_limits *limits)
 {
     sb->limits = *limits;
     sb->spent = 0;
+    sb->nth++;
     sb->dead = false;
     sb->cpu_us = budget_cpu_us();
     budget_watch(sb->lua);

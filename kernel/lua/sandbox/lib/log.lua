@@ -1,7 +1,7 @@
 -- wharf.log: lines of the run (op log). At most 500 lines of 4 KiB and 256 KiB in all; then one line says that there was more.
 local host = ...
 local M = {}
-local lines, bytes, full = 0, 0, false
+local run, lines, bytes, full -- run: a state of operators' hooks serves many
 
 local function cut(text)
   if #text <= 4096 then return text end
@@ -12,6 +12,7 @@ end
 
 local function line(level, message, fields)
   local file, at = host.where()
+  if run ~= host.nth() then run, lines, bytes, full = host.nth(), 0, 0, false end
   message = tostring(message)
   if not utf8.len(message) then message = message:gsub("[\x80-\xff]", "?") end
   message = cut(message)

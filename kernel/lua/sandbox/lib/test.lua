@@ -16,6 +16,16 @@ local CLASSES = {
 local OPERATOR = { instructions = 200000000, memory = 256 * MIB, result = MIB, ms = 60000, api = 1000, http = 100, mails = 10, emits = 100,
   sleep = 10000 }
 
+-- What is not there for hooks of a kind (lua/operator/host.c): beginnings of ops, and why.
+local AROUND = { beginnings = { "api.", "http.", "kv.", "lock.", "emit", "mail.", "db." },
+  why = "request and response hooks have five milliseconds and can't wait for anything" }
+local HOOKS = {
+  before = { ms = 250, sleep = false, refused = { beginnings = { "api.", "http.", "lock." },
+    why = "inside of a request's transaction nobody else is asked; use wharf.db.query, or an after hook" } },
+  route = { ms = 10000, sleep = false },
+  request = { ms = 5, sleep = false, refused = AROUND }, response = { ms = 5, sleep = false, refused = AROUND },
+}
+
 -- What cases set, and what runs leave.
 local world = { api = {}, http = {}, db = {}, faults = {}, secrets = {}, kv = {}, settings = {}, files = {}, config = {}, locks = {}, ids = 0 }
 local record -- of the run that is going on; nil: the case itself asks
@@ -433,7 +443,17 @@ serve["metric"] = function(_, args)
   return "given"
 end
 
+-- nil, or why hooks of this kind may not ask for it.
+local function refusal(op)
+  local refused = record and record.class.refused
+  for _, beginning in ipairs(refused and refused.beginnings or {}) do
+    if wharf.text.starts_with(op, beginning) then return refused.why end
+  end
+end
+
 engine.serve(function(op, args)
+  local why = refusal(op)
+  if why then return "mistake", { code = "op.unknown", message = why } end
   if not serve[op] then return "mistake", { code = "op.unknown", message = "this function is not available in tests" } end
   return serve[op](op, args)
 end)
@@ -443,7 +463,7 @@ end)
 local ENDS = { [0] = "succeeded", [3] = "rejected" }
 
 local function class_of(handler)
-  if engine.hooks() then return OPERATOR end
+  if engine.hooks() then return wharf.table.merge(OPERATOR, HOOKS[handler] or {}) end
   return CLASSES[handler] or QUEUED
 end
 
@@ -456,11 +476,15 @@ local function contents()
 end
 
 local function context_of(handler, input, opts)
-  local location = type(input) == "table" and input.location_id or nil
+  local location = opts.location_id or type(input) == "table" and input.location_id or nil
+  local event = handler == "on_event" and type(input) == "table" and input.id or nil
+  if engine.hooks() then
+    return { run = { id = record.key, hook = "test", depth = 0 }, organization_id = "org_01JGFJJZ00SAMP1E000000000A", location_id = location,
+      actor = { type = "user", id = "usr_01JGFJJZ00SAMP1E000000000A", name = "Test" }, event_id = event }
+  end
   return { run = { id = record.key, key = record.key, attempt = opts.attempt or 1, seed = 1, depth = 0, trigger = { type = handler } },
     workflow = { id = "wkf_01JGFJJZ00SAMP1E000000000A", name = "Test", version = 1 }, organization_id = "org_01JGFJJZ00SAMP1E000000000A",
-    location_id = opts.location_id or location, actor = "usr_01JGFJJZ00SAMP1E000000000A", settings = world.settings,
-    event_id = handler == "on_event" and type(input) == "table" and input.id or nil }
+    location_id = location, actor = "usr_01JGFJJZ00SAMP1E000000000A", settings = world.settings, event_id = event }
 end
 
 local function result_of(r, o)

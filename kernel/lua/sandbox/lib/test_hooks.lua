@@ -101,15 +101,16 @@ local function segments(path)
   return out
 end
 
--- The params of the path, when the route is one of it; and how many of its segments are literal.
+-- The params of the path, when the route is one of it; and which of its segments are literal, as a text that is greater the earlier they are.
 local function params_of(route, path)
-  local mine, theirs, params, literal = segments(route), segments(path), {}, 0
+  local mine, theirs, params, literal = segments(route), segments(path), {}, ""
   if #mine ~= #theirs then return nil end
   for i, s in ipairs(mine) do
     if s:sub(1, 1) == ":" then
       params[s:sub(2)] = theirs[i]
+      literal = literal .. "0"
     elseif s == theirs[i] then
-      literal = literal + 1
+      literal = literal .. "1"
     else
       return nil
     end
@@ -145,7 +146,7 @@ local function context_of(h, input, ctx)
 end
 
 function M.handlers.route(input, ctx)
-  local found, params, most = nil, nil, -1
+  local found, params, most = nil, nil, ""
   for _, h in ipairs(hooks) do
     local p, literal = nil, nil
     if h.kind == "route" and h.method == input.method then p, literal = params_of(h.path, input.path) end
