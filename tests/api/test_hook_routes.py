@@ -162,7 +162,7 @@ wharf.hook.route("GET", "/v1/x/say", { scope = "locations:read", location = "bod
 
 def test_a_route_that_breaks(hooks, client, server):
     hooks.load({"10-bad.lua": """
-local answers = { error = function() local t = nil return t.x end, status = { status = 99 }, header = { status = 200, headers = { ["Set-Cookie"] = "a=b" } },
+local answers = { error = function() local t = nil return t.x end, large = function() return ("x"):rep(17 << 20) end, status = { status = 99 }, unchanged = { status = 304 }, header = { status = 200, headers = { ["Set-Cookie"] = "a=b" } },
   line = { status = 200, headers = { ["X-A"] = "a\\nb" } } }
 wharf.hook.route("GET", "/v1/x/bad/:how", { scope = "any", location = "none", timeout_ms = 200 }, function(request)
   if request.params.how == "loop" then while true do pcall(error) end end
@@ -175,7 +175,7 @@ wharf.hook.route("GET", "/v1/x/rows", { scope = "any", location = "none", list =
     assert r.headers["Request-Id"] in r.message and "10-bad" not in r.message
     until(lambda: any("10-bad.lua:2: attempt to index a nil value" in m for m in lines(server, "lua.hook_failed")), "the place is not in the log")
     client.refused("GET", "/v1/x/bad/loop", 504, "timeout", [])
-    for how, says in (("bad/status", "200 to 599"), ("bad/header", "Set-Cookie is the server's own"), ("bad/line", "printable"), ("rows", "an array of rows")):
+    for how, says in (("bad/status", "200 to 599"), ("bad/unchanged", "not 304"), ("bad/large", "larger than 16777216 bytes"), ("bad/header", "Set-Cookie is the server's own"), ("bad/line", "printable"), ("rows", "an array of rows")):
         client.refused("GET", "/v1/x/" + how, 500, "internal", [])
         until(lambda: any(says in m for m in lines(server, "lua.hook_failed")), says)
 
@@ -196,6 +196,11 @@ REFUSED = [
     ("route('GET', '/v1/x/a', {scope = 'any', location = 'none', timeout_ms = 30001}, print)", "timeout_ms is"),
     ("route('GET', '/v1/x/a', {scope = 'any', location = 'none'})", "fourth argument"),
     ("route('GET', '/v1/x/seen/:other', {scope = 'any', location = 'none'}, print)", "10-a.lua:1 registers this route already"),
+    ("route('GET', '/v1/x/' .. ('a'):rep(95), {scope = 'any', location = 'none'}, print)", "at most 100 characters"),
+    ("route('GET', '/v1/x/a', {scope = 'any', location = 'none', filters = (function() local f = {} for i = 1, 51 do f['f' .. i] = 'string' end return f end)()}, print)", "at most 50 filters"),
+    ("route('POST', '/v1/x/a', {scope = 'any', location = 'none', raw = true, body = {type = 'object'}}, print)", "or takes the body raw"),
+    ("route('POST', '/v1/x/a', {scope = 'any', location = 'none', max_body = 70000000}, print)", "at most 64 MiB"),
+    ("route('POST', '/v1/x/a', {scope = 'any', location = 'none', per_minute = -1}, print)", "whole numbers"),
     ("request()", "first argument"),
     ("request(print, {timeout_ms = 6})", "timeout_ms is"),
     ("response(print, {on_error = 'no'})", "on_error is"),
@@ -256,6 +261,39 @@ def test_what_runs_around_every_request(hooks, client, server):
     assert "X-Seen" not in server.http.get(server.base + "/livez").headers and "X-Told" not in server.http.get(server.admin + "/metrics").headers
     assert client.request("OPTIONS", "/v1/contacts", expect=204, check=False).headers["X-Told"].startswith("204")
     assert hooks.load({})["hooks"] == [] and "X-Seen" not in client.get("/v1/contacts?limit=1").headers
+
+
+def test_who_asks(hooks, client, org):
+    hooks.load({"10-k.lua": """
+wharf.hook.route("GET", "/v1/x/key", { scope = "any", location = "none" }, function(request) return { user = request.key.user_id or "none", device = request.key.device_id or "none" } end)"""})
+    user = org.user(role="owner")
+    assert client.get("/v1/x/key").data == {"user": "none", "device": "none"} and org.client(user=user).get("/v1/x/key").data == {"user": user, "device": "none"}
+
+
+def test_how_often(place, hooks):
+    """Of an organization, by any of its keys; the servers of the other tests have no limits of their own."""
+    hooks.write({"10-k.lua": 'wharf.hook.route("GET", "/v1/x/rare", { scope = "any", location = "none", per_minute = 2 }, function() return 1 end)'})
+    s = Server("--modules", "org", "--set", f"lua_hooks.dir={place}", limits=True)
+    try:
+        org = s.organization()
+        for client in (org.client(), org.client()):
+            assert client.get("/v1/x/rare").data == 1
+        assert int(client.refused("GET", "/v1/x/rare", 429, "rate_limited", None).headers["Retry-After"]) > 0
+        assert s.organization().client().get("/v1/x/rare").data == 1
+    finally:
+        s.stop()
+
+
+@pytest.mark.parametrize("answer, says", [
+    ("{headers = (function() local h = {} for i = 1, 21 do h['X-' .. i] = 1 end return h end)()}", "at most 20 headers"), ("{headers = {['X-A'] = ('a'):rep(4096)}}", "4 KiB together"),
+    ("{headers = {['X-A'] = {}}}", "values of headers are texts"), ("{headers = {['X-A'] = 'ä'}}", "printable"), ("{headers = {['X A'] = 'a'}}", "letters, digits"),
+    ("{headers = {['SVC-Anything'] = 'a'}}", "the server's own"), ("{headers = {}, more = 1}", "returns nothing, or"), ("5", "returns nothing, or"), ("{headers = 5}", "returns nothing, or")])
+def test_what_hooks_around_may_not_answer(hooks, client, server, answer, says):
+    hooks.load({"10-around.lua": f"wharf.hook.request(function(r) if r.path == '/v1/contacts' then return {answer} end end)"})
+    before = sum(says in m for m in lines(server, "lua.hook_failed"))
+    client.refused("GET", "/v1/contacts", 400, "workflow.hook_failed", [])
+    until(lambda: sum(says in m for m in lines(server, "lua.hook_failed")) > before, says)
+    hooks.load({})
 
 
 def test_response_hooks_refuse_reads_only(hooks, client, server):

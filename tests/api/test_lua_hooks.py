@@ -1,4 +1,6 @@
 """Operators' hooks (spec 08 section 9, docs/lua-hooks.md): rules of a folder of Lua files around writes and after events, and how they are changed."""
+import datetime
+import hashlib
 import json
 import os
 import pathlib
@@ -197,6 +199,24 @@ def test_what_is_told_of_them(hooks, client):
     again = hooks.system.get(HOOKS).data
     assert again["hooks"][0]["calls"] == calls + 1 and again["hooks"][0]["p50_ms"] > 0 and again["generation"] == told["generation"]
     client.refused("GET", HOOKS, 403, "scope_access", None)
+
+
+def test_what_is_told_of_their_calls(hooks, client):
+    """Sums of the files, errors and times of all calls; what was loaded when."""
+    text = """local function slow() local to = wharf.time.now_ms() + 120 while wharf.time.now_ms() < to do end end
+wharf.hook.before("contact", "create", function(c) if c.input.name == "bad" then error("no") end if c.input.name == "no" then wharf.reject("no", "No") end if c.input.name == "slow" then slow() end end)
+"""
+    began = hooks.server.sql("SELECT wharf.now()")[0][0]
+    told = hooks.load({"10-told.lua": text, "20-none.lua": ""})
+    assert began <= datetime.datetime.fromisoformat(told["loaded_at"]) + datetime.timedelta(milliseconds=5) <= hooks.server.sql("SELECT wharf.now() + interval '1 second'")[0][0]
+    assert [f["sha256"] for f in told["files"]] == [hashlib.sha256(t.encode()).hexdigest() for t in (text, "")]
+    for name, status in [("fine", 201)] * 20 + [("slow", 201), ("bad", 400), ("bad", 400), ("no", 400)]:
+        client.post("/v1/contacts", {"name": name}, expect=status)
+    told = hooks.system.get(HOOKS).data
+    (hook,) = told["hooks"]
+    assert (hook["calls"], hook["errors"]) == (24, 2) and [f["errors"] for f in told["files"]] == [2, 0]  # who refuses does what it is for
+    assert 0 < hook["p50_ms"] < hook["p99_ms"] and hook["p99_ms"] > 100
+    client.refused("POST", HOOKS + "/reload", 403, "scope_access", None, body={})
 
 
 @pytest.mark.parametrize("files, where", [

@@ -215,7 +215,8 @@ static const char *take_result(struct wharf_req *req, wharf_str text)
 
     if (!v || v->type == JSON_NULL)
         return NULL;
-    if (!json_is(v, JSON_OBJECT) || v->count != 1 || !headers || (headers->type != JSON_OBJECT && headers->count))
+    if (!json_is(v, JSON_OBJECT) || v->count != 1 || !headers ||
+        (headers->type != JSON_OBJECT && (headers->type != JSON_ARRAY || headers->count)))
         return "a request or response hook returns nothing, or {headers = {name = value}}";
     return headers->type == JSON_OBJECT ? operator_headers(req, headers) : NULL;
 }
