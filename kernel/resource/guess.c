@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "lua/operator/operator.h"
 #include "lua/tenant.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -29,7 +30,7 @@ bool guess_may(const struct wharf_req *req, const struct write *w)
 {
     uint64_t which;
 
-    if (req->job || !tenant_wants(req, w->res, w->op))
+    if (req->job || !tenant_wants(req, w->res, w->op) || operator_wants(req->engine, w->res, w->op))
         return false;
     which = name_of(req, w);
     return atomic_load(&wrong[which % REMEMBERED].which) != which ||

@@ -12,7 +12,7 @@
 
 #include "resource/write.h"
 
-/* May this write be done so? It is alone in its transaction. */
+/* May this write be done so? It is alone in its transaction. Not where operators have hooks too: theirs come first, and would be run twice. */
 bool guess_may(const struct wharf_req *req, const struct write *w);
 /* Runs the hooks while what was started (req_start_sql) is done. What they say is final when it is WHARF_OK or a problem of theirs. */
 wharf_status guess_judge(struct wharf_req *req, struct write *w);

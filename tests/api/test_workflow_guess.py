@@ -1,9 +1,18 @@
 """A write and its before hooks at the same time: the server guesses that they let it go as it is. Nothing of a wrong guess may be seen (docs/decisions.md 305)."""
 import pytest
 
+from hook_folder import hooks, lines, place, system  # noqa: F401  (fixtures among them)
 from test_workflow_events import runs
 from test_workflow_hooks import ADDRESS, BEFORE, anew, hook
-from wharf import make_location
+from wharf import Server, make_location
+
+
+@pytest.fixture(scope="module")
+def server(place):
+    s = Server("--set", f"lua_hooks.dir={place}")
+    yield s
+    s.stop()
+
 
 UPDATE, DELETE = {**BEFORE, "action": "update"}, {**BEFORE, "action": "delete"}
 
@@ -91,3 +100,13 @@ def test_what_did_not_change_is_judged_too(mine):
     client = anew(mine)
     assert client.post(f"/v1/locations/{row['id']}", {"name": "One"}, expect=200).data["metadata"] == {"seen": True}
     client.refused("POST", f"/v1/locations/{row['id']}", 400, "workflow.rejected", body={"name": "One"})
+
+
+def test_operators_hooks_are_asked_once(hooks, mine, server):
+    """What they count and say is said once, also where a hook behind them asks for something."""
+    hooks.load({"10-say.lua": 'wharf.hook.before("location", "update", function(change) wharf.log.info("asked for " .. change.input.name) end)'})
+    row = make_location(mine, "One")
+    hook(mine, "wharf.api.get('/v1/locations/' .. change.old.id)", UPDATE, scopes=["locations:read"])
+    anew(mine).post(f"/v1/locations/{row['id']}", {"name": "Two"}, expect=200)
+    assert [line for line in lines(server, "lua.log") if line.endswith("asked for Two")] == ["10-say.lua:1: asked for Two"]
+    hooks.load({})
