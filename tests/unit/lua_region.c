@@ -10,7 +10,7 @@
 
 #include "lua/sandbox/region.h"
 
-enum { BLOCKS = 2000, TURNS = 200000 };
+enum { BLOCKS = 2000, TURNS = 50000 };
 
 static struct kept {
     unsigned char *p;
@@ -31,7 +31,7 @@ static size_t some_size(uint64_t *seed)
 
     if (kind == 0)
         return 1000 + next_random(seed) % 50;
-    return 1 + next_random(seed) % (kind == 1 ? 100000 : kind < 5 ? 1200 : 100);
+    return 1 + next_random(seed) % (kind == 1 ? 20000 : kind < 5 ? 1200 : 100);
 }
 
 static void check(const struct kept *k, size_t n)
