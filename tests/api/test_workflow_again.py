@@ -87,6 +87,28 @@ def test_failures_are_counted(org, mine):
     assert runs(mine, id)[0]["status"] == "failed" and over(mine, id, 4)[0]["error"]["function"] == "on_event"
 
 
+def test_what_ends_with_the_twentieth_failure(server, mine):
+    """What waits, and what would have been due: nothing of a workflow that was disabled begins any more."""
+    source = """return {on_schedule = function() end, on_event = function(ev) wharf.fail('no', {retry = ev.data.name == 'Late', after_ms = 3600000}) end}"""
+    id = mine.post(FLOWS, {"name": "Failing", "source": source, "triggers": [{"type": "event", "events": ["location.created"]}, {"type": "schedule", "cron": "@yearly"}]}, expect=201).data["id"]
+    mine.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    make_location(mine, "Late")
+    until(lambda: [r["status"] for r in runs(mine, id)] == ["waiting"])
+    planned = "SELECT count(*) FROM workflows.schedule WHERE workflow_id = %s"
+    assert server.sql(planned, id) == [(1,)]
+    server.sql("UPDATE workflows.workflow SET failure_streak = 19 WHERE id = %s", id)
+    make_location(mine, "Now")
+    until(lambda: not mine.get(f"{FLOWS}/{id}").data["enabled"])
+    assert sorted(r["status"] for r in runs(mine, id)) == ["failed", "skipped"] and server.sql(planned, id) == [(0,)]
+
+
+def test_how_long_they_sleep(mine):
+    id = flow(mine, "wharf.sleep(10) return {select(2, pcall(wharf.sleep, 9991)), pcall(wharf.sleep, 10)}")
+    make_location(mine)
+    run, = over(mine, id)
+    assert "10 seconds at most in all" in run["output"]["value"][0] and run["output"]["value"][1] is True
+
+
 def test_what_is_done_again_is_the_same(org, mine):
     """Its cause, its place, its input; for whoever asks."""
     here = make_location(mine, "Here")["id"]
