@@ -356,7 +356,7 @@ static void assume_filters(struct parse *p)
         struct filter_pair pair = {
             .filter = assumed->filter, .form = KEY_PLAIN, .inner = {"", 0}, .value = str_z(assumed->value)};
 
-        if (!mentioned(p, assumed->filter))
+        if (assumed->value && !mentioned(p, assumed->filter))
             filter_parse(p->a, &pair, &p->conditions[p->q->n_conditions++]);
     }
 }

@@ -133,7 +133,7 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     const struct field *others[3]; /* ids: columns that may match as well as field; NULL behind the last */
 };
 
-struct assumed { /* list.assume: taken when the request sends neither this filter nor search; "all" lifts it */
+struct assumed { /* list.assume: taken when the request sends neither this filter nor search; "all" lifts it. No value: only "all" */
     const struct filter *filter;
     const char *value;
 };

@@ -309,7 +309,7 @@ static void read_assume(struct compile *c, const struct wharf_json *x, const str
     list = ARENA_ARRAY(c->arena, struct assumed, assume->count);
     for (const struct wharf_json *m = assume->child; m; m = m->next) {
         const struct filter *f = definition_filter(d, m->key);
-        const char *value = opt_need(c, assume, &at, m->key.p);
+        const char *value = m->type == JSON_NULL ? NULL : opt_need(c, assume, &at, m->key.p);
 
         if (f)
             list[d->n_assumed++] = (struct assumed){f, value};

@@ -33,6 +33,13 @@ class World:
         return self.run(body, input, **more).data["output"]["value"]
 
 
+class Mine(World):
+    """The same server for another organization."""
+
+    def __init__(self, world, org):
+        self.web, self.server, self.org, self.client = world.web, world.server, org, org.client()
+
+
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
     w = World(tmp_path_factory.mktemp("authority"))
@@ -74,9 +81,11 @@ def test_patch(world):
     ("wharf.api.list('/v1/locations', nil, {max = 1.5})", "1 to 10000"), ("for _ in wharf.api.list('/v1/nothing') do end", "/v1/nothing: "),
     ("wharf.kv.set(('k'):rep(201), 1)", "1 to 200 bytes"), ("wharf.kv.get('')", "1 to 200 bytes"), ("wharf.kv.set('k', print)", "function"),
     ("wharf.secret('NONE')", "secret.missing"), ("wharf.crypto.random_bytes(1025)", "0 to 1024"),
-    ("ctx.run = 1", "read"), ("ctx.run.id = 'x'", "read"), ("ctx.workflow.name = 'x'", "read")])
+    ("ctx.run = 1", "read"), ("ctx.run.id = 'x'", "read"), ("ctx.workflow.name = 'x'", "read"), ("ctx.settings.a = 1", "ctx.settings is read-only; 'a' can't be set"),
+    ("ctx.settings.new = 1", "read"), ("ctx.settings.list[1].b = 2", "ctx.settings.list.1 is read-only"), ("table.insert(ctx.settings.list, 1)", "read"), ("ctx.run.trigger.type = 'x'", "read"),
+    ("for _, v in pairs(ctx.settings) do v[1] = 2 end", "read"), ("rawset(ctx.settings, 'a', 1)", "frozen"), ("ctx.on = 1", "read"), ("setmetatable(ctx.settings, nil)", "protected")])
 def test_mistakes_raise(world, call, word):
-    r = world.run(f"{call}\nreturn 'went on'", expect=400, settings={"a": 0})
+    r = world.run(f"{call}\nreturn 'went on'", expect=400, settings={"list": [{"b": 1}]})
     assert r.code == "workflow.failed" and word in r.message and r.errors[0].startswith("library/main.lua:2: "), r
 
 
@@ -118,6 +127,24 @@ return {all, before - ctx.budget().api_calls, names({limit = 2, order_by = "name
     assert [n for n in told[0] if n.startswith("Paged")] == paged and told[1] >= 3 and told[2] == told[0][:3] and sorted(told[3]) == paged and told[4] in ([], {})
 
 
+def test_a_list_ends_at_its_most(world):
+    """opts.max: 1,000 when nothing is said."""
+    org = world.server.organization()
+    one = make_location(org.client(), "Many")
+    columns = [c for c, in world.server.db("SELECT column_name FROM information_schema.columns WHERE table_schema = 'locations' AND table_name = 'location' AND is_generated = 'NEVER' ORDER BY 1")]
+    taken = [{"id": "'loc_' || lpad(n::text, 22, '0')", "name": "'Many ' || n"}.get(c, f'"{c}"') for c in columns]
+    names = ", ".join(f'"{c}"' for c in columns)
+    world.server.sql(f"INSERT INTO locations.location ({names}) SELECT {', '.join(taken)} FROM locations.location, generate_series(1, 1000) n WHERE id = %s", one["id"])
+    told = Mine(world, org).value("local n, m = 0, 0 for _ in wharf.api.list('/v1/locations') do n = n + 1 end for _ in wharf.api.list('/v1/locations', nil, {max = 1001}) do m = m + 1 end return {n, m}",
+                       scopes=["locations:read"])
+    assert told == [1000, 1001]
+
+
+def test_mail_without_a_mail_server(world):
+    told = world.value("local id, err = wharf.mail.send {to = 'a@example.com', subject = 's', text = 't'} return {id == nil, err.code, #err.message > 0}")
+    assert told == [True, "mail.unavailable", True]
+
+
 def test_keys_of_the_store(world):
     long = "k" * 200
     assert world.value(f"wharf.kv.set('{long}', {{1}}) for i = 1, 5 do wharf.kv.set('n' .. i, i) end local l = wharf.kv.list('n', 3) return {{wharf.kv.get('{long}')[1], #l, l[3].key, l[3].value, #wharf.kv.list('n')}}") == [1, 3, "n3", 3, 5]
@@ -145,6 +172,30 @@ end}"""}, expect=201).data
     assert 0 < ctx["left"]["instructions"] <= 20_000_000 - 100_000 and 0 < ctx["left"]["memory"] < 32 << 20
     first, then = ctx["deadline"]
     assert 10_000 >= first >= then > 0
+
+
+def test_ctx_is_data(world):
+    """What is read-only is written as JSON, gone through, counted and copied as any table is."""
+    told = world.value("""local s, out = ctx.settings, {}
+for i, v in ipairs(s.list) do out[i] = v.n end
+local copy = wharf.table.copy(s)
+copy.list[1].n = 9
+wharf.log.info("all", {run = ctx.run})
+return {ctx.run, ctx.workflow, s, out, #s.list, {table.unpack(s.list)}, wharf.json.is_array(s.none), wharf.json.decode(wharf.json.encode(ctx.run)).id == ctx.run.id, rawequal(s.list, s.list), copy.list, s.list[1].n,
+  wharf.url.build {host = "a", query = s.query}, wharf.time.add(0, s.wait), wharf.table.equal(s.wait, {hours = 1}), wharf.filter.match(s.filter, {a = 1}), wharf.table.keys(s.query)}""",
+                       settings={"list": [{"n": 1}, {"n": 2}], "none": [], "query": {"q": "x"}, "wait": {"hours": 1}, "filter": [{"path": "a", "op": "eq", "value": 1}]})
+    assert set(told[0]) == {"id", "key", "attempt", "seed", "depth", "trigger"} and told[0]["trigger"]["type"] == "manual"
+    assert told[1]["name"] == "Library" and told[1]["version"] == 1 and told[2] == {"list": [{"n": 1}, {"n": 2}], "none": [], "query": {"q": "x"}, "wait": {"hours": 1}, "filter": [{"path": "a", "op": "eq", "value": 1}]}
+    assert told[3:] == [[1, 2], 2, [{"n": 1}, {"n": 2}], True, True, True, [{"n": 9}, {"n": 2}], 1, "https://a/?q=x", 3600, True, True, ["q"]]
+
+
+def test_globals_of_an_author(world):
+    """They are his own: the library does not ask for them."""
+    told = world.value("""tostring, type, string, ipairs, pairs, table, math, utf8 = nil, "parcel", {}, nil, nil, nil, nil, nil
+print("one", 2)
+wharf.log.info("two", {3})
+return {wharf.text.trim(" x "), wharf.url.encode("a b"), wharf.table.keys({a = 1}), wharf.json.encode({1}), wharf.text.split("a,b", ",")}""")
+    assert told == ["x", "a%20b", ["a"], "[1]", ["a", "b"]]
 
 
 # ---- lists of runs ----

@@ -26,6 +26,8 @@ def test_a_draft(fresh):
     assert client.post(f"{FLOWS}/{row['id']}", {"enabled": False}, expect=200).data["draft_revision"] == 2
     listed = client.get(FLOWS + "?search=hello").data
     assert [w["id"] for w in listed] == [row["id"]] and "source" not in listed[0] and "files" not in listed[0]
+    assert [w["id"] for w in client.get(FLOWS + "?status=all").data] == [row["id"]]
+    client.refused("GET", FLOWS + "?status=any", 400, "param.invalid")
     assert client.get(FLOWS + "?status=published").data == [] and len(client.get(FLOWS + "?status=draft&enabled=false").data) == 1
     client.delete(f"{FLOWS}/{row['id']}")
     assert [e[0] for e in fresh.events(row["id"])] == ["workflow.created", "workflow.updated", "workflow.updated", "workflow.deleted"]

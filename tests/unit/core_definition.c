@@ -471,6 +471,9 @@ static void variants(void **state)
     assert_int_equal(d->n_assumed, 1);
     assert_ptr_equal(d->assumed[0].filter, filter(d, "id"));
     assert_string_equal(d->assumed[0].value, "null");
+    d = accepted(*state, "\"dialect\":1", "\"dialect\":1,\"list\":{\"assume\":{\"id\":null}}");
+    assert_int_equal(d->n_assumed, 1);
+    assert_null(d->assumed[0].value);
     d = accepted(*state, "\"dialect\":1", "\"dialect\":1,\"events\":false");
     assert_null(d->events.created);
     assert_null(d->events.deleted);

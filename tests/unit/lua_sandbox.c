@@ -358,7 +358,14 @@ static void test_context(void **state)
         "[\"wkf_run_1\",1,77,5,true,true,3,false]");
     box_is(b, "local t = {} for k in pairs(ctx.run) do t[#t + 1] = k end table.sort(t) return t", "[\"id\",\"seed\"]");
     box_ends(b, "ctx.run.id = 1", SANDBOX_RAISED, "ctx.run is read-only");
-    box_ends(b, "rawset(ctx, 'a', 1) ctx.b = 1", SANDBOX_RAISED, "ctx is read-only");
+    box_ends(b, "ctx.b = 1", SANDBOX_RAISED, "ctx is read-only; 'b' can't be set");
+    box_ends(b, "rawset(ctx, 'a', 1)", SANDBOX_RAISED, "frozen");
+    box_ends(b, "ctx.settings.a = 2", SANDBOX_RAISED, "ctx.settings is read-only; 'a' can't be set");
+    box_ends(b, "for k, v in pairs(ctx) do if k == 'settings' then v.a = 2 end end", SANDBOX_RAISED, "ctx.settings is");
+    box_is(b,
+        "return {ctx.run, ctx.settings, rawequal(ctx.run, ctx.run), "
+        "next(wharf.table.copy(ctx.settings))}",
+        "[{\"seed\":1,\"id\":\"wkf_run_1\"},{\"a\":1},true,\"a\",1]");
 }
 
 static int count_of(const char *text, const char *part)

@@ -52,6 +52,7 @@ enum registry_slot {
     SLOT_THREADS,
     SLOT_ARRAY,
     SLOT_ZONES,
+    SLOT_LIBRARY,
     SLOT_N
 };
 extern const char registry_slot[SLOT_N];
@@ -79,6 +80,10 @@ void base_open(lua_State *lua);
 void coroutines_open(lua_State *lua);
 void frozen_table(lua_State *lua); /* replaces the table on top by one that reads it and can't be written */
 void frozen_globals(lua_State *lua); /* pushes the environment of a frozen sandbox */
+/* A table and its name are on top: they become a table that reads it and that nobody writes, nor what is in it ("NAME is read-only; …"). It is written as JSON, and
+ * its length is, as of what is under it. */
+void frozen_named(lua_State *lua);
+bool frozen_under(lua_State *lua, int at); /* true: pushes the table that frozen_named covered */
 bool frozen_is(lua_State *lua, int at);
 int require_call(lua_State *lua);
 /* Compiles the file; pushes its function, or an error text and false. */

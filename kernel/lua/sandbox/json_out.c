@@ -245,10 +245,14 @@ static void value(struct writer *w, int at)
         quote(w, p, n);
         return;
     case LUA_TTABLE:
-        if (json_is_array(w->lua, at))
+        if (frozen_under(w->lua, at)) {
+            value(w, lua_gettop(w->lua));
+            lua_pop(w->lua, 1);
+        } else if (json_is_array(w->lua, at)) {
             array(w, at);
-        else
+        } else {
             object(w, at);
+        }
         return;
     case LUA_TLIGHTUSERDATA:
         if (!lua_touserdata(w->lua, at)) {
@@ -346,7 +350,8 @@ static int make_array(lua_State *lua)
 
 static int is_array(lua_State *lua)
 {
-    lua_pushboolean(lua, lua_type(lua, 1) == LUA_TTABLE && json_is_array(lua, 1));
+    lua_settop(lua, 1);
+    lua_pushboolean(lua, lua_istable(lua, 1) && json_is_array(lua, frozen_under(lua, 1) ? 2 : 1));
     return 1;
 }
 

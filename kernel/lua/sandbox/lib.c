@@ -62,6 +62,8 @@ static void run_part(lua_State *lua, const char *part)
             continue;
         if (luaL_loadbufferx(lua, compiled[i].p, compiled[i].n, "=[wharf]", "b") != LUA_OK)
             lua_error(lua);
+        slot_get(lua, SLOT_LIBRARY);
+        lua_setupvalue(lua, -2, 1); /* its _ENV */
         lib_host(lua);
         slot_get(lua, SLOT_WHARF);
         lua_call(lua, 2, 1);
@@ -159,8 +161,24 @@ static void open_null(lua_State *lua)
     lua_setmetatable(lua, -2);
 }
 
+/* The globals of the library's own code: as they are before an author's runs, who may call a global of his `type` or `string`. */
+static void open_globals(lua_State *lua)
+{
+    lua_createtable(lua, 0, 32);
+    lua_pushglobaltable(lua);
+    lua_pushnil(lua);
+    while (lua_next(lua, -2)) {
+        lua_pushvalue(lua, -2);
+        lua_insert(lua, -2);
+        lua_rawset(lua, -5);
+    }
+    lua_pop(lua, 1);
+    slot_set(lua, SLOT_LIBRARY);
+}
+
 void lib_open(lua_State *lua)
 {
+    open_globals(lua);
     lua_newtable(lua);
     open_null(lua);
     lua_setfield(lua, -2, "null");

@@ -127,10 +127,20 @@ static int nth(lua_State *lua)
     return 1;
 }
 
+/* read_only(table, name) -> the table, for readers */
+static int read_only(lua_State *lua)
+{
+    luaL_checktype(lua, 1, LUA_TTABLE);
+    luaL_checkstring(lua, 2);
+    lua_settop(lua, 2);
+    frozen_named(lua);
+    return 1;
+}
+
 void lib_host(lua_State *lua)
 {
     static const luaL_Reg functions[] = {{"call", call}, {"raise", raise_here}, {"where", where}, {"finish", finish},
-        {"left", left}, {"nth", nth}, {NULL, NULL}};
+        {"left", left}, {"nth", nth}, {"read_only", read_only}, {NULL, NULL}};
 
     luaL_newlib(lua, functions);
     lib_text(lua);

@@ -422,8 +422,9 @@ static int64_t part(lua_State *lua, const char *name)
 static void known_parts(lua_State *lua)
 {
     static const char known[] = " years months weeks days hours minutes seconds ms ";
+    int at_table = frozen_under(lua, 2) ? lua_gettop(lua) : 2;
 
-    for (lua_pushnil(lua); lua_next(lua, 2); lua_pop(lua, 1)) {
+    for (lua_pushnil(lua); lua_next(lua, at_table); lua_pop(lua, 1)) {
         const char *name = lua_type(lua, -2) == LUA_TSTRING ? lua_tostring(lua, -2) : "?";
         const char *at = strstr(known, name);
 

@@ -1,19 +1,7 @@
--- ctx: what a run knows of itself, read-only, with what is left of its budget.
+-- ctx: what a run knows of itself, with what is left of its budget. Nothing in it can be written.
 local host = ...
 
-local function read_only(t, name)
-  return setmetatable({}, {
-    __index = t,
-    __newindex = function(_, k) host.raise(string.format("%s is read-only; '%s' can't be set", name, tostring(k))) end,
-    __pairs = function() return next, t, nil end,
-    __metatable = false,
-  })
-end
-
 return function(ctx)
-  for _, name in ipairs { "run", "workflow" } do
-    if type(ctx[name]) == "table" then ctx[name] = read_only(ctx[name], "ctx." .. name) end
-  end
   function ctx.budget()
     local b = host.call("budget", {})
     local instructions, memory = host.left()
@@ -22,5 +10,5 @@ return function(ctx)
   function ctx.deadline_ms()
     return host.call("budget", {}).deadline_ms
   end
-  return read_only(ctx, "ctx")
+  return host.read_only(ctx, "ctx")
 end

@@ -27,9 +27,8 @@ local function request_of(o)
   local headers, url = {}, o.url
   for k, v in pairs(o.headers or {}) do headers[tostring(k)] = tostring(v) end
   local body = body_of(o, headers)
-  if o.query and next(o.query) ~= nil then
-    url = url .. (url:find("?", 1, true) and "&" or "?") .. wharf.url.query(o.query)
-  end
+  local query = o.query and wharf.url.query(o.query) or ""
+  if query ~= "" then url = url .. (url:find("?", 1, true) and "&" or "?") .. query end
   return { method = method, url = url, headers = headers, body = body and wharf.base64.encode(body),
     timeout_ms = o.timeout_ms, max_bytes = o.max_bytes }
 end

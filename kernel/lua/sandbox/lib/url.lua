@@ -63,7 +63,8 @@ function M.build(t)
   if t.port then out = out .. ":" .. math.tointeger(t.port) end
   local path = t.path or "/"
   out = out .. (path:sub(1, 1) == "/" and "" or "/") .. path
-  if t.query and next(t.query) ~= nil then out = out .. "?" .. M.query(t.query) end
+  local query = t.query and M.query(t.query) or ""
+  if query ~= "" then out = out .. "?" .. query end
   if t.fragment then out = out .. "#" .. M.encode(t.fragment) end
   return out
 end
