@@ -1,9 +1,12 @@
 """What authors may call (spec 08 section 5), function by function as far as no other file has it: requests to the outside, the API, the store, ctx; and the filters of
 runs (section 7)."""
+import threading
+
 import pytest
 
 from outside import Authority, Web, redirect
 from receivers import until
+from test_workflow_events import END
 from test_workflow_runs import FLOWS, asked
 from wharf import Server, make_location
 
@@ -19,6 +22,18 @@ class World:
         self.server = Server("--modules", "org,locations,events,webhooks,workflows", "--set", "net.allow=127.0.0.1", "--set", "net.allow_http=true")
         self.org = self.server.organization()
         self.client = self.org.client()
+        self.slow = Web({"/never": lambda h: threading.Event().wait(90)})
+        self.patient = self.server.organization().client()
+        self.waiting = self.never()  # while the other tests run
+
+    def never(self):
+        """A queued run that asks for more seconds than a request may have, and tells whether it has some left."""
+        row = self.patient.post(FLOWS, {"name": "Waits", "triggers": [{"type": "manual"}], "source": """return {on_run = function(input, ctx)
+  local _, err = wharf.http.get(input.url, {timeout_ms = 120000})
+  return {err.code, ctx.deadline_ms() > 8000}
+end}"""}, expect=201).data
+        self.patient.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
+        return self.patient.post(f"{FLOWS}/{row['id']}/run", {"input": {"url": f"http://127.0.0.1:{self.slow.port}/never"}, "wait": False}, expect=202).data["id"]
 
     def run(self, body, input=None, expect=200, **more):
         row = self.client.post(FLOWS, {"name": "Library", "source": f"return {{on_run = function(input, ctx)\n{body}\nend}}", "triggers": [{"type": "manual"}], **more}, expect=201).data
@@ -131,7 +146,7 @@ def test_a_list_ends_at_its_most(world):
     """opts.max: 1,000 when nothing is said."""
     org = world.server.organization()
     one = make_location(org.client(), "Many")
-    columns = [c for c, in world.server.db("SELECT column_name FROM information_schema.columns WHERE table_schema = 'locations' AND table_name = 'location' AND is_generated = 'NEVER' ORDER BY 1")]
+    columns = [c for c, in world.server.sql("SELECT column_name FROM information_schema.columns WHERE table_schema = 'locations' AND table_name = 'location' AND is_generated = 'NEVER' ORDER BY 1")]
     taken = [{"id": "'loc_' || lpad(n::text, 22, '0')", "name": "'Many ' || n"}.get(c, f'"{c}"') for c in columns]
     names = ", ".join(f'"{c}"' for c in columns)
     world.server.sql(f"INSERT INTO locations.location ({names}) SELECT {', '.join(taken)} FROM locations.location, generate_series(1, 1000) n WHERE id = %s", one["id"])
@@ -221,3 +236,9 @@ def test_filters_of_runs(world):
         assert set(world.client.get(f"{path}/runs?{query}").ids) == ids, query
     assert world.client.get(f"{path}/runs?order_by=created_at&direction=asc").ids == [good, bad, event["id"]]
     world.client.delete(path)
+
+
+def test_no_request_takes_longer_than_thirty_seconds(world):
+    """The run has sixty: one that asked for all of them goes on behind its request."""
+    run = until(lambda: (lambda r: r if r["status"] in END else None)(world.patient.get(f"{FLOWS}/runs/{world.waiting}").data), 90)
+    assert run["status"] == "succeeded" and run["output"]["value"] == ["http.timeout", True], run
