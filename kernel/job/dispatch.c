@@ -175,9 +175,18 @@ static bool settle(struct runner *r, struct job_list *list)
 static bool lease(struct runner *r, struct crew *crew, size_t want)
 {
     struct job_list got = {.n = 0};
+    size_t taken, left;
     struct leased *j;
-    bool good = queue_lease(r, crew, want, &got);
+    bool good;
 
+    pthread_mutex_lock(&r->lock);
+    taken = crew->busy + crew->waiting.n;
+    left = taken < crew->n ? crew->n - taken : 0;
+    pthread_mutex_unlock(&r->lock);
+    /* several organizations at once must not get all between them either */
+    if (crew == &r->crews[CREW_LONG] && left && want > (left + 1) / 2)
+        want = (left + 1) / 2;
+    good = queue_lease(r, crew, want, left, &got);
     crew->more = good && got.n >= want;
     pthread_mutex_lock(&r->lock);
     while ((j = list_take(&got)))

@@ -73,7 +73,8 @@ struct crew {
     struct job_list waiting; /* leased and not begun; guarded by the lock, as the next two */
     size_t n, busy; /* threads; those at work */
     double mean_us; /* of a run, moving */
-    wharf_str queues, priorities, limits; /* PostgreSQL arrays, one element per kind of job */
+    wharf_str queues, priorities; /* PostgreSQL arrays, one element per kind of job */
+    wharf_str limits[LONG_THREADS + 1]; /* the same, by how many threads are free; the usual ones' only the first */
     char after[ID_MAX]; /* organization the walk goes on from; the dispatcher's own, as the next */
     bool more; /* the last lease gave all that was asked for */
 };
@@ -115,7 +116,8 @@ struct leased *list_take(struct job_list *l);
 bool queue_register(struct runner *r);
 bool queue_beat(struct runner *r); /* the lease */
 bool queue_watch(struct runner *r); /* progress and cancellations of what runs */
-bool queue_lease(struct runner *r, struct crew *crew, size_t want, struct job_list *ret);
+/* free_threads: of a crew for long jobs; what an organization may have goes by it. */
+bool queue_lease(struct runner *r, struct crew *crew, size_t want, size_t free_threads, struct job_list *ret);
 bool queue_settle(struct runner *r, const struct job_list *list);
 /* After the connection was lost: what the rows say is made what this worker holds, or the other way round. */
 bool queue_reconcile(struct runner *r);

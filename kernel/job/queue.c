@@ -208,8 +208,18 @@ size_t job_long_threads(const struct config *c)
 
 enum { A_QUEUES, A_PRIORITIES, A_LIMITS, A_CRASHES, ARRAYS };
 
-/* What the kinds of job say, of those that want says yes to; an array that nobody wants is NULL. */
-static void write_arrays(const struct runner *r, bool usual, bool others, wharf_str *const to[ARRAYS])
+/* Threads for long jobs that one organization may have when so many are free: half of all, and no more than it leaves for others. So each that
+ * comes finds some, however many were there before that fill all they get. */
+static int long_limit(const struct runner *r, size_t free_threads)
+{
+    size_t half = job_long_threads(r->config) / 2, left = (free_threads + 1) / 2;
+
+    half = free_threads && left < half ? left : half;
+    return half ? (int)half : 1;
+}
+
+/* What the kinds of job say, of those that want says yes to; an array that nobody wants is NULL. most: of long ones that say nothing. */
+static void write_arrays(const struct runner *r, bool usual, bool others, int most, wharf_str *const to[ARRAYS])
 {
     const struct engine *e = r->engine;
     struct buf b[ARRAYS];
@@ -221,13 +231,12 @@ static void write_arrays(const struct runner *r, bool usual, bool others, wharf_
     for (size_t i = 0; i < e->n_jobs; i++) {
         const struct job_policy *p = &e->jobs[i].policy;
         const char *comma = b[0].n > 1 ? "," : "";
-        int half = (int)job_long_threads(r->config) / 2;
 
         if (p->is_long ? !others : !usual)
             continue;
         buf_addf(&b[A_QUEUES], "%s%s", comma, e->jobs[i].name);
         buf_addf(&b[A_PRIORITIES], "%s%d", comma, p->priority);
-        buf_addf(&b[A_LIMITS], "%s%d", comma, p->concurrency || !p->is_long ? p->concurrency : half ? half : 1);
+        buf_addf(&b[A_LIMITS], "%s%d", comma, p->concurrency || !p->is_long ? p->concurrency : most);
         buf_addf(&b[A_CRASHES], "%s%d", comma, p->crashes);
     }
     for (int i = 0; i < ARRAYS; i++) {
@@ -240,12 +249,13 @@ static void write_arrays(const struct runner *r, bool usual, bool others, wharf_
 
 void queue_arrays(struct runner *r)
 {
-    write_arrays(r, true, true, (wharf_str *const[ARRAYS]){&r->queues, NULL, NULL, &r->crash_limits});
+    write_arrays(r, true, true, 0, (wharf_str *const[ARRAYS]){&r->queues, NULL, NULL, &r->crash_limits});
     for (int i = 0; i < CREWS; i++) {
         struct crew *c = &r->crews[i];
 
-        write_arrays(r, i == CREW_USUAL, i == CREW_LONG,
-            (wharf_str *const[ARRAYS]){&c->queues, &c->priorities, &c->limits, NULL});
+        for (size_t n = 0; n <= (i == CREW_LONG ? LONG_THREADS : 0); n++)
+            write_arrays(r, i == CREW_USUAL, i == CREW_LONG, long_limit(r, n),
+                (wharf_str *const[ARRAYS]){&c->queues, &c->priorities, &c->limits[n], NULL});
     }
 }
 
@@ -341,11 +351,12 @@ bool queue_reconcile(struct runner *r)
     return result != NULL;
 }
 
-bool queue_lease(struct runner *r, struct crew *crew, size_t want, struct job_list *ret)
+bool queue_lease(struct runner *r, struct crew *crew, size_t want, size_t free_threads, struct job_list *ret)
 {
     char most[24];
+    const wharf_str *limits = &crew->limits[crew == &r->crews[CREW_LONG] ? free_threads : 0];
     struct sql_arg args[6] = {text(r->worker), {NULL, 0}, text(crew->after), {crew->queues.p, crew->queues.n},
-        {crew->priorities.p, crew->priorities.n}, {crew->limits.p, crew->limits.n}};
+        {crew->priorities.p, crew->priorities.n}, {limits->p, limits->n}};
     PGresult *result;
 
     snprintf(most, sizeof(most), "%zu", want);

@@ -300,6 +300,24 @@ def test_long_jobs_have_threads_of_their_own(server):
     idle(big)
 
 
+def test_room_for_who_comes_last(server):
+    """Organizations that fill all they get, one after the other, leave some to the next."""
+    first = [server.organization() for _ in range(2)]
+    running = "SELECT count(*) FROM wharf.job WHERE queue = 'jobbench.patient' AND state = 'running' AND organization_id = %s"
+    for o in first:
+        ask(o, "patient", times=20, sleep_ms=3000)
+        until(lambda: server.sql(running, o.id)[0][0])
+    last = server.organization()
+    ask(last, "patient", sleep_ms=1)
+    until(lambda: effects(last, "patient"))
+    held = [(server.sql(running, o.id)[0][0], len(effects(o, "patient"))) for o in first]
+    assert all(n for n, _ in held) and not any(done for _, done in held), held
+    for o in first:
+        server.sql("DELETE FROM wharf.job WHERE organization_id = %s AND state <> 'running'", o.id)
+    for o in first:
+        idle(o)
+
+
 # ---- time ----
 
 def test_a_period_fires_once_in_all_servers(server, org, clock):
