@@ -1,4 +1,5 @@
 """The supervisor, the embedded database and the commands, with a worker that serves nothing (tests/unit/ops_stub_worker.c)."""
+import contextlib
 import json
 import os
 import pathlib
@@ -33,11 +34,10 @@ def until(what, seconds=10.0):
 
 def alive(pid):
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):  # the second: it ended between opening and reading
         return False
-    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
-        return f.read().rsplit(")", 1)[1].split()[0] != "Z"
 
 
 class Server:
@@ -266,7 +266,8 @@ def test_power_cut(folder):
     folder.mkdir()
     s = Server(folder)
     for pid in [s.process.pid, s.database_pid(), *(pid for pid, _, _ in s.workers().values())]:
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it may have gone with those before it
+            os.kill(pid, signal.SIGKILL)
     s.process.wait()
     s.process.stdout.close()
     s = Server(folder)
