@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "db/cluster_place.h"
+#include "db/cluster_settings.h"
 #include "supervisor/spawn.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -39,28 +40,6 @@ struct cluster {
     const char *conninfo;
     pid_t pid; /* 0: not running */
 };
-
-/* What a small box wants (docs/decisions.md 275); written once, at the end of postgresql.conf, so that the operator can change it there. */
-static const char settings[] = "\n# written by wharf when the cluster was made; change what you like\n"
-                               "shared_buffers = 256MB\n"
-                               "effective_cache_size = 1GB\n"
-                               "work_mem = 8MB\n"
-                               "maintenance_work_mem = 128MB\n"
-                               "max_connections = 200\n"
-                               "max_wal_size = 2GB\n"
-                               "checkpoint_timeout = 15min\n"
-                               "random_page_cost = 1.1\n"
-                               "jit = off\n"
-                               "autovacuum_naptime = 10s\n"
-                               "synchronous_commit = on\n"
-                               "wal_level = replica\n"
-                               "wal_init_zero = off\n"
-                               "huge_pages = off\n"
-                               "recovery_init_sync_method = syncfs\n"
-                               "log_checkpoints = off\n"
-                               "log_min_duration_statement = 5s\n"
-                               "timezone = 'UTC'\n"
-                               "log_timezone = 'UTC'\n";
 
 static const char *const child_env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8", "TZ=UTC", NULL};
 
@@ -145,12 +124,13 @@ static bool run_single(struct cluster *c, const char *pgdata, const char *statem
 
 static bool append_settings(const struct cluster *c, const char *pgdata)
 {
+    wharf_str settings = cluster_settings(cluster_memory_mib("/sys/fs/cgroup/memory.max"), c->a);
     int fd = open(arena_printf(c->a, "%s/postgresql.conf", pgdata).p, O_WRONLY | O_APPEND | O_CLOEXEC);
     bool good;
 
     if (fd < 0)
         return false;
-    good = write(fd, settings, sizeof(settings) - 1) == (ssize_t)sizeof(settings) - 1 && fsync(fd) == 0;
+    good = write(fd, settings.p, settings.n) == (ssize_t)settings.n && fsync(fd) == 0;
     close(fd);
     return good;
 }
