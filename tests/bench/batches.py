@@ -1,19 +1,19 @@
 #!/usr/bin/python3
 """Batches: contacts by a CSV file in the background against COPY of the rows that it leaves, memory while it runs, and what others wait meanwhile:
-for their updates, and for the webhooks that tell of them. Prints figures; asserts nothing. How fast files are read: readers.py.
+for their updates, retrieves and lists, and for the webhooks that tell of the updates. Prints figures; asserts nothing. How fast files are read: readers.py.
 
-  tests/bench/batches.py [--rows N] [--runs N] [--others N] [--large]     BUILD names the build folder
+  tests/bench/batches.py [--rows N] [--runs N] [--others N] [--rounds N] [--large]     BUILD names the build folder
 
 The peer is COPY of the same rows into the same tables with their indexes, in one transaction: contacts, change log, events, words of names.
---others: rows of the batch beside which others wait (100,000); 0: not measured.
---large: an upload of 100 MB that is only validated, for the memory of the job worker.
+--others: rows of each batch beside which others wait (60,000), --rounds of them (5); 0: not measured. Their clients are wrk's, which takes next to nothing itself.
+--large: an upload of 100 MB, once only validated, once written, for the memory of the job worker.
 """
 import argparse
 import base64
-import concurrent.futures
+import datetime
 import pathlib
-import statistics
 import sys
+import tempfile
 import threading
 import time
 
@@ -21,6 +21,7 @@ import requests
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from contacts import Names, copies, copy_in, settled as processed  # noqa: E402
+from others import Others, tell  # noqa: E402
 from receivers import Receivers  # noqa: E402
 from wharf import Server  # noqa: E402
 
@@ -81,95 +82,84 @@ def loads(server, n, runs):
               f" job worker {before:.0f} to {peak(server):.0f} MiB", flush=True)
 
 
-def waits(server, key, id, seconds, stop=lambda: False):
-    """Milliseconds of single updates."""
-    http, found, until = requests.Session(), [], time.monotonic() + seconds
-    while time.monotonic() < until and not stop():
-        begun = time.monotonic()
-        r = http.post(f"{server.base}/v1/contacts/{id}", json={"notes": str(begun)}, headers={"SVC-API-KEY": key}, timeout=60)
-        found.append((time.monotonic() - begun) * 1000)
-        assert r.status_code == 200, r.text
-        time.sleep(0.1)  # webhooks of one record go one after the other: faster than they go is no measure
-    return found
-
-
-def waits_of(server, key, ids, seconds, stop=lambda: False):
-    """The same of several records at a time: one alone gives too few for a percentile."""
-    with concurrent.futures.ThreadPoolExecutor(len(ids)) as pool:
-        return [ms for found in pool.map(lambda id: waits(server, key, id, seconds, stop), ids) for ms in found]
-
-
-def p99(list):
-    return statistics.quantiles(list, n=100)[98]
-
-
-def deliveries(web, path, since):
-    """Milliseconds from the begin of each update since then to its webhook."""
-    time.sleep(2)
-    found = [(g.at, float(g.event["data"]["notes"])) for g in web.got[path]]
-    return [(at - begun) * 1000 for at, begun in found if begun >= since]
-
-
-def beside(name, idle, busy):
-    print(f"{name}: idle p50 {statistics.median(idle):.1f} ms, p99 {p99(idle):.1f} ms; beside the batch p50 {statistics.median(busy):.1f} ms, p99 {p99(busy):.1f} ms,"
-          f" {p99(busy) / p99(idle):.1f} times ({len(busy)})")
-
-
-def others(server, n):
-    calm, web = server.organization("Calm"), Receivers()
-    key = calm.key()
-    head = {"SVC-API-KEY": key}
-    ids = [requests.post(server.base + "/v1/contacts", json={"name": f"Ann {i}"}, headers=head, timeout=30).json()["data"]["id"] for i in range(8)]
-    r = requests.post(server.base + "/v1/webhooks", json={"url": web.url("/calm"), "events": ["contact.updated"]}, headers=head, timeout=30)
+def post(server, key, collection, body):
+    r = requests.post(f"{server.base}/v1/{collection}", json=body, headers={"SVC-API-KEY": key}, timeout=30)
     assert r.status_code == 201, r.text
-    waits_of(server, key, ids, 2)
-    begun = time.monotonic()
-    idle = waits_of(server, key, ids, 20)
-    idle_told = deliveries(web, "/calm", begun)
-    busy = server.organization("Busy")
-    other, names = busy.key(), Names(4, 20000)
-    b = start(server, other, "data:text/csv;base64," + base64.b64encode(file_of(names, n, "q")).decode())
-    over = threading.Event()
-    thread = threading.Thread(target=lambda: (end(server, other, b["id"]), over.set()))
-    thread.start()
-    begun = time.monotonic()
-    during = waits_of(server, key, ids, 60, over.is_set)
-    thread.join()
-    told = deliveries(web, "/calm", begun)
-    beside(f"single updates of another organization, batch of {n}", idle, during)
-    beside("from their begin to their webhook", idle_told, told)
+    return r.json()["data"]
 
 
-def large(server):
+def told(web, since):
+    """Milliseconds from the moment of each event since then to its webhook."""
+    time.sleep(2)
+    clock = time.time() - time.monotonic()
+    return [(g.at + clock - datetime.datetime.fromisoformat(g.event["timestamp"].replace("Z", "+00:00")).timestamp()) * 1000 for g in web.got["/calm"] if g.at > since]
+
+
+def others(server, n, rounds):
+    """Idle is measured before the batches: what they leave behind (vacuum, checkpoint, the disk's own cache) is no rest."""
+    web, file = Receivers(), file_of(Names(4, 20000), n, "q")
+    key = server.organization("Calm").key()
+    ids = [post(server, key, "contacts", {"name": f"Ann {i}"})["id"] for i in range(8)]
+    post(server, key, "webhooks", {"url": web.url("/calm"), "events": ["contact.updated"]})
+    with tempfile.TemporaryDirectory() as folder:
+        calm = Others(server, key, "/v1/contacts", "notes", ids, pathlib.Path(folder))
+        processed(server)
+        server.sql("CHECKPOINT")
+        time.sleep(15)
+        calm.ask(2)
+        begun = time.monotonic()
+        idle = calm.ask(8 * rounds)
+        idle["webhook"] = told(web, begun)
+        busy = {kind: [] for kind in idle}
+        for i in range(rounds):
+            other, over = server.organization(f"Busy {i}"), threading.Event()
+            key = other.key()
+            b = start(server, key, "data:text/csv;base64," + base64.b64encode(file).decode())
+            thread = threading.Thread(target=lambda: (end(server, key, b["id"]), over.set()))
+            thread.start()
+            begun = time.monotonic()
+            for kind, list in calm.ask(300, over.is_set).items():
+                busy[kind] += list
+            thread.join()
+            busy["webhook"] += told(web, begun)
+            processed(server)
+    print(f"another organization beside {rounds} batches of {n}, one after the other:")
+    tell(idle, busy)
+
+
+def large(server, only_try):
     org = server.organization("Large")
     key, before = org.key(), peak(server)
     row = "Name Surname,{0}@example.com," + "x" * 420 + "\n"
     n = 100 * 1000 * 1000 // (len(row) + 6)
     text = "Name,Email,Notes\n" + "".join(row.format(f"u{i:06d}") for i in range(n))
-    b = requests.post(server.base + "/v1/batches", json={"resource": "contact", "action": "merge", "mode": "async", "data": None, "validate_only": True},
+    b = requests.post(server.base + "/v1/batches", json={"resource": "contact", "action": "merge", "mode": "async", "data": None, "validate_only": only_try},
                       headers={"SVC-API-KEY": key}, timeout=60).json()["data"]
     url = b["_upload_url"] if b["_upload_url"].startswith("http") else server.base + b["_upload_url"]
     assert requests.put(url, data=text.encode(), headers={"Content-Type": "text/csv"}, timeout=300).status_code < 300
     begun = time.monotonic()
     b = end(server, key, b["id"])
-    print(f"upload of {len(text) / 1e6:.0f} MB, {n} rows, validated in {time.monotonic() - begun:.1f} s ({phases(b)}): job worker {before:.0f} to {peak(server):.0f} MiB")
+    print(f"upload of {len(text) / 1e6:.0f} MB, {n} rows, {'validated' if only_try else 'written'} in {time.monotonic() - begun:.1f} s ({phases(b)}): job worker {before:.0f} to {peak(server):.0f} MiB")
 
 
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--rows", type=int, default=200000)
     args.add_argument("--runs", type=int, default=1)
-    args.add_argument("--others", type=int, default=100000)
+    args.add_argument("--others", type=int, default=60000)
+    args.add_argument("--rounds", type=int, default=5)
     args.add_argument("--large", action="store_true")
     args = args.parse_args()
     server = Server("--modules", MODULES, "--set", "net.allow=127.0.0.1", "--set", "net.allow_http=true")
     try:
         if args.large:
-            large(server)
+            large(server, True)
+            large(server, False)
             return
-        loads(server, args.rows, args.runs)
+        if args.runs:
+            loads(server, args.rows, args.runs)
         if args.others:
-            others(server, args.others)
+            others(server, args.others, args.rounds)
     finally:
         server.end()
 

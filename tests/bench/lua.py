@@ -8,7 +8,7 @@
 2. at once: the same from 1, 2, 4 and 8 callers; how many found no process within 50 ms.
 3. beside hostile runs: reads of a location while 8 callers start runs that never end by themselves.
 4. event runs: N events whose runs wait, then are let go; how many runs are done and recorded per second, and the CPU of each process meanwhile. With hostile
-   runs of one organization in the queue (1,000, that end at their limit): when the runs of another one start, and its reads before and meanwhile.
+   runs of one organization in the queue (1,000, that end at their limit): when the runs of another one start, and what its clients wait before and meanwhile.
 5. operators' hooks: updates of a contact without hooks, with a hook for another resource, and with a before hook of three comparisons; one caller, the three
    kinds in turns, so that the machine's moods meet all. Then the same with a before hook of a workflow. --hooks: nothing else.
 """
@@ -27,6 +27,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "api"))
 from jobs import cpu_seconds  # noqa: E402
+from others import Others, tell  # noqa: E402
 from wharf import BUILD, Client, Server, make_location  # noqa: E402
 
 FLOWS = "/v1/workflows"
@@ -187,30 +188,27 @@ def event_runs(server, n):
     print(f"event runs, trivial: {n / took:.0f} recorded runs/s ({n} in {took:.1f} s), p50 of a run {by[0]} ms, {cpu / n * 1e6:.0f} us of CPU each, database included")
 
 
-def fairness(server, n):
-    bad, good = server.organization().client(), server.organization().client()
-    places = [make_location(c)["id"] for c in (bad, good)]
-    idle = []
-    for _ in range(500):
-        began = time.monotonic()
-        good.get(f"/v1/locations/{places[1]}")
-        idle.append(time.monotonic() - began)
-    hostile = listen(bad, "hostile", HOSTILE)
+def fairness(server, n, seconds):
+    """Clients of one organization beside n hostile runs of another; each of their updates starts a run too."""
+    bad, org = server.organization().client(), server.organization()
+    key, good = org.key(), org.client()
+    place, places = make_location(bad)["id"], [make_location(good)["id"] for _ in range(8)]
     kind = listen(good, "kind", "return 1")
-    for i in range(n):
-        bad.post(f"/v1/locations/{places[0]}", {"name": f"H {i}"}, expect=200)
-    wait(server, "SELECT count(*) > 0 FROM workflows.run WHERE workflow_id = %s AND status = 'running'", hostile)
-    reads = []
-    for i in range(20):
-        good.post(f"/v1/locations/{places[1]}", {"name": f"G {i}"}, expect=200)
-        for _ in range(25):
-            began = time.monotonic()
-            good.get(f"/v1/locations/{places[1]}")
-            reads.append(time.monotonic() - began)
-        wait(server, "SELECT count(*) = %s FROM workflows.run WHERE workflow_id = %s AND status = 'succeeded'", i + 1, kind)
-    started = [q / 1000 for q, in server.sql("SELECT queued_ms FROM workflows.run WHERE workflow_id = %s", kind)]
-    queued, = server.sql("SELECT count(*) FROM workflows.run WHERE workflow_id = %s AND status IN ('queued', 'running')", hostile)
-    print(f"beside {queued[0]} hostile event runs of another organization: runs start after {quantiles(started)}; reads {quantiles(reads)}, idle {quantiles(idle)}")
+    with tempfile.TemporaryDirectory() as folder:
+        others = Others(server, key, "/v1/locations", "name", places, pathlib.Path(folder))
+        others.ask(2)
+        idle = others.ask(seconds)
+        hostile = listen(bad, "hostile", HOSTILE)
+        for i in range(n):
+            bad.post(f"/v1/locations/{place}", {"name": f"H {i}"}, expect=200)
+        wait(server, "SELECT count(*) > 0 FROM workflows.run WHERE workflow_id = %s AND status = 'running'", hostile)
+        before, = server.sql("SELECT wharf.now(), count(*) FROM workflows.run WHERE workflow_id = %s AND status IN ('queued', 'running')", hostile)
+        busy = others.ask(seconds)
+        after, = server.sql("SELECT wharf.now(), count(*) FROM workflows.run WHERE workflow_id = %s AND status IN ('queued', 'running')", hostile)
+    started = [q / 1000 for q, in server.sql("SELECT queued_ms FROM workflows.run WHERE workflow_id = %s AND status = 'succeeded' AND created_at BETWEEN %s AND %s",
+                                             kind, before[0], after[0])]
+    print(f"beside {before[1]} to {after[1]} hostile event runs of another organization: {len(started)} runs start after {quantiles(started)}")
+    tell(idle, busy)
 
 
 def main():
@@ -228,7 +226,7 @@ def main():
     try:
         for _ in range(3):
             event_runs(server, 5000)
-        fairness(server, 1000)
+        fairness(server, 1000, max(10, int(seconds)))
         org = server.organization()
         key = org.key()
         client = Client(server, key)
