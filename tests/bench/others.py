@@ -1,6 +1,6 @@
 """Another organization's clients, and what they wait: alone, and beside whatever a bench does to the server meanwhile.
 
-Eight connections for each kind of request ask ten times a second each, not in step. They are wrk's, which takes next to nothing itself: clients of Python
+Eight connections for each kind of request ask ten times a second each, not in step; or one asks again when it was answered. They are wrk's, which takes next to nothing itself: clients of Python
 would wait for each other, and their own waiting would hide what the server's others do."""
 import concurrent.futures
 import re
@@ -15,14 +15,21 @@ KINDS = {
     "list": """return wrk.format("GET", path .. "?limit=20", headers)""",
 }
 # At the end each latency, with how often it was.
+PACED = "function delay() return 90 + math.random(20) end"
 SCRIPT = """local path, field, ids, n = "{path}", "{field}", {{{ids}}}, math.random(0, 7)
 local headers = {{["SVC-API-KEY"] = "{key}", ["Content-Type"] = "application/json"}}
 function request() n = n + 1 {what} end
-function delay() return 90 + math.random(20) end
+{pace}
 function done(summary, latency)
   for i = 1, #latency do local us, count = latency(i) io.write(string.format("L %d %d\\n", us, count)) end
   io.write(string.format("E %d\\n", summary.errors.status + summary.errors.read + summary.errors.timeout))
 end"""
+
+
+def _latencies(out):
+    """Milliseconds of each request, from what a script's done() wrote."""
+    assert re.search(r"^E 0$", out, re.M), out
+    return [int(us) / 1000 for us, count in re.findall(r"^L (\d+) (\d+)", out, re.M) for _ in range(int(count))]
 
 
 def p99(values):
@@ -34,13 +41,24 @@ def beside(name, idle, busy):
           f" ({len(busy)}), {p99(busy) / p99(idle):.2f} times", flush=True)
 
 
+def script(file, path, field, ids, key, kind, pace=""):
+    file.write_text(SCRIPT.format(path=path, field=field, ids=",".join(f'"{id}"' for id in ids), key=key, what=KINDS[kind], pace=pace))
+
+
+def one_by_one(server, key, path, field, id, folder, seconds=1):
+    """Updates of one record, the next one when the last is answered: milliseconds of each."""
+    script(folder / "one.lua", path, field, [id], key, "update")
+    out = subprocess.run(["wrk", "-t1", "-c1", f"-d{seconds}s", "-s", folder / "one.lua", server.base], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return _latencies(out)
+
+
 class Others:
     """They update (one text field), retrieve and list what is at `path`: the records of `ids`. Scripts go to `folder`, a Path."""
 
     def __init__(self, server, key, path, field, ids, folder):
         self.server, self.folder = server, folder
-        for kind, what in KINDS.items():
-            (folder / f"{kind}.lua").write_text(SCRIPT.format(path=path, field=field, ids=",".join(f'"{id}"' for id in ids), key=key, what=what))
+        for kind in KINDS:
+            script(folder / f"{kind}.lua", path, field, ids, key, kind, PACED)
 
     def _ask(self, kind, seconds, stop):
         p = subprocess.Popen(["wrk", "-t1", "-c8", f"-d{seconds}s", "-s", self.folder / f"{kind}.lua", self.server.base], stdout=subprocess.PIPE, text=True)
@@ -48,9 +66,7 @@ class Others:
             time.sleep(0.05)
         if p.poll() is None:
             p.send_signal(signal.SIGINT)  # it tells what it has
-        out = p.communicate()[0]
-        assert re.search(r"^E 0$", out, re.M), out
-        return [int(us) / 1000 for us, count in re.findall(r"^L (\d+) (\d+)", out, re.M) for _ in range(int(count))]
+        return _latencies(p.communicate()[0])
 
     def ask(self, seconds, stop=lambda: False):
         """For so long, or until stop(): milliseconds of each request, by kind."""
