@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "util/turns.h"
+
 static int prepare(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr, int sock, int log_fd)
 {
     sigset_t all, none;
@@ -118,6 +120,7 @@ int cell_launch(const struct cell_pool *p, struct cell *c)
         return e;
     }
     c->group = -1;
+    turns_set(c->pid, TURNS_USUAL); /* a web worker's are short, and a script may compute for as long as it likes */
     if (p->kind.nice) {
         setpriority(PRIO_PROCESS, (id_t)c->pid, getpriority(PRIO_PROCESS, 0) + p->kind.nice);
         c->group = open_group(c->pid);

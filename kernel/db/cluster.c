@@ -273,6 +273,7 @@ static bool launch(struct cluster *c)
     struct spawn s = child_of(c, argv, -1, log);
 
     s.death_signal = SIGINT; /* fast shutdown */
+    s.short_turns = true;
     c->pid = spawn(&s);
     if (log >= 0)
         close(log);

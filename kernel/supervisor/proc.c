@@ -121,6 +121,7 @@ static pid_t launch(struct supervisor *s, struct proc *p, int control_fd)
         .keep = keep,
         .n_keep = n_keep,
         .death_signal = SIGKILL,
+        .short_turns = p->seat->kind == WORKER_WEB,
         .own_session = true};
     pid = spawn(&child);
 

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "util/turns.h"
+
 extern char **environ;
 
 static int become_user(const struct spawn *s)
@@ -55,6 +57,7 @@ static void child(const struct spawn *s, int report, pid_t parent)
     reset_signals();
     if (s->own_session)
         setsid();
+    turns_set(0, s->short_turns ? TURNS_SHORT_US : TURNS_USUAL);
     if (place_streams(s) != 0 || become_user(s) != 0 || (s->dir && chdir(s->dir) != 0))
         goto failed;
     /* after the change of user, which clears it */

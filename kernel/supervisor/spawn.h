@@ -17,6 +17,7 @@ struct spawn {
     uid_t uid;
     gid_t gid;
     int death_signal; /* sent to the child when this process dies; 0: none */
+    bool short_turns; /* of the processor: somebody waits for what it does (util/turns.h) */
     bool own_session; /* keep the terminal's signals away */
 };
 

@@ -1,8 +1,10 @@
 """Operation: modules that crash (docs/plugin-abi.md section 11), probes and metrics (spec 01 section 17)."""
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import signal
@@ -264,6 +266,49 @@ def test_a_web_worker_per_core_that_may_be_used():
         assert sum(line.startswith("web ") for line in server.command("ps").splitlines()) == 1
     finally:
         server.stop()
+
+
+class Turns(ctypes.Structure):
+    """struct sched_attr of sched_setattr(2), its first version."""
+    _fields_ = [("size", ctypes.c_uint32), ("policy", ctypes.c_uint32), ("flags", ctypes.c_uint64), ("nice", ctypes.c_int32), ("priority", ctypes.c_uint32),
+                ("runtime", ctypes.c_uint64), ("deadline", ctypes.c_uint64), ("period", ctypes.c_uint64)]
+
+
+def turns(pid):
+    """Nanoseconds of a turn of the processor that a process gets; 0: this kernel does not say."""
+    told = Turns()
+    assert ctypes.CDLL(None).syscall(315 if platform.machine() == "x86_64" else 275, int(pid), ctypes.byref(told), ctypes.sizeof(told), 0) == 0
+    return told.runtime
+
+
+def test_who_is_waited_for_has_short_turns():
+    """Web workers and PostgreSQL with its connections; not jobs and not cells, whoever started them."""
+    usual = turns(os.getpid())
+    if not usual:
+        pytest.skip("Linux before 6.12 knows no turns of other lengths")
+    server = Server("--modules", "org,locations,batches,events,workflows")
+    try:
+        parents = {pid: parent_of(pid) for pid in (p.name for p in pathlib.Path("/proc").glob("[0-9]*"))}
+        postmaster = (server.folder / "postgres/postmaster.pid").read_text().split()[0]
+        database = [postmaster] + [pid for pid, parent in parents.items() if parent == postmaster]
+        web, job = ([str(pid) for pid in server.workers(kind)] for kind in ("web", "job"))
+        client = server.organization().client()
+        made = client.post("/v1/workflows", {"name": "Turns", "source": "return {on_http = function() return {} end}", "scopes": [],
+                                             "triggers": [{"type": "http", "path": "run", "methods": ["POST"], "auth": "key", "mode": "sync"}]}, expect=201).data["id"]
+        client.post(f"/v1/workflows/{made}/publish", {}, expect=200)
+        client.post(f"/v1/workflows/{made}/http/run", {}, expect=200)
+        cells = until(lambda: [p.name for p in pathlib.Path("/proc").glob("[0-9]*") if parent_of(p.name) in web + job])
+        assert web and job and len(database) > 5
+        assert {turns(pid) for pid in web + database} == {100_000} and {turns(pid) for pid in job + cells} == {usual}, usual
+    finally:
+        server.stop()
+
+
+def parent_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1]
+    except OSError:
+        return None  # it ended meanwhile
 
 
 @pytest.mark.parametrize("admin", ["127.0.0.1:0", ""])
