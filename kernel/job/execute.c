@@ -179,6 +179,7 @@ static bool prepare(struct executor *x, struct run *run, struct wharf_req *req)
 static void note_failure(struct wharf_req *req, struct leased *j, wharf_status s)
 {
     const struct job_policy *p = &j->kind->policy;
+    const struct run *run = run_of(req);
     const struct problem *first = req->n_problems ? &req->problems[0] : NULL;
     bool late = clock_monotonic_us() > req->deadline_us;
     unsigned random;
@@ -193,14 +194,16 @@ static void note_failure(struct wharf_req *req, struct leased *j, wharf_status s
         j->outcome = OUT_LOST;
     } else if (atomic_load(&j->cancel)) {
         j->outcome = OUT_CANCELED;
-    } else if (((const struct run *)req->job)->executor->runner->draining && !late) {
+    } else if (run->executor->runner->draining && !late) {
         j->outcome = OUT_RELEASED;
     } else if (j->attempts >= p->retries) {
         j->outcome = OUT_PARKED;
     } else {
         random_bytes(&random, sizeof(random));
         j->outcome = OUT_RETRY;
-        j->wait_us = job_backoff_us(p, j->attempts + 1, (double)random / 4294967296.0);
+        j->wait_us = run->job.again_us >= 0
+                         ? run->job.again_us
+                         : job_backoff_us(p, j->attempts + 1, (double)random / 4294967296.0);
     }
     log_write(j->outcome == OUT_PARKED ? WHARF_LOG_ERROR : WHARF_LOG_WARN,
         j->kind->plugin ? j->kind->plugin->name : NULL, j->name, j->outcome == OUT_PARKED ? "job.parked" : "job.failed",
@@ -239,6 +242,7 @@ static void execute(struct executor *x, struct leased *j)
         .doing = j->what,
         .since_us = clock_monotonic_us(),
         .joined = !p->own_transactions,
+        .again_us = -1,
         .guard = p->own_transactions ? check_fence : NULL,
         .progress = note_progress,
         .stop = told_to_stop};

@@ -10,6 +10,7 @@
 #include "cell/shared.h"
 #include "config/config.h"
 #include "lua/samples.h"
+#include "lua/sandbox/sandbox.h"
 #include "lua/share.h"
 #include "lua/wire.h"
 #include "resource/engine.h"
@@ -165,7 +166,7 @@ static void told(struct wharf_req *req, wharf_str said, wharf_lua_outcome *o)
     o->field = json_text_or(v, "field", "");
     o->status = (int32_t)json_int_or(v, "status", 0);
     o->retry = (int32_t)json_int_or(v, "retry", -1);
-    o->after_ms = json_int_or(v, "after_ms", -1);
+    o->after_ms = sandbox_after_ms(json_int_or(v, "after_ms", -1));
     o->error = json_is(json_get(v, "error"), JSON_OBJECT) ? json_get(v, "error") : NULL;
     o->result = json_get(v, "result");
     o->kept = json_get(v, "kept");

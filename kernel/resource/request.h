@@ -52,6 +52,7 @@ struct req_job { /* of a job's run (job/runner.h) */
     wharf_status (*guard)(struct wharf_req *req); /* before each outermost commit of the handler's own; may fail it */
     uint32_t (*progress)(struct wharf_req *req, uint32_t done, uint32_t total); /* non-zero: stop */
     bool (*stop)(const struct wharf_req *req); /* cancelled, drained, or no longer ours */
+    int64_t again_us; /* what a handler that fails wants to wait for its next try; negative: what the job's policy says */
     struct principal acting; /* of act_for(): memory of its own, since it outlives any scope of the arena */
     char acting_organization[48], acting_live[48];
     bool resident; /* runs all the time (job/resident.c) */

@@ -351,6 +351,48 @@ end""" + "\nwharf.hook.route('GET', '/v1/x/kept', { scope = 'any', location = 'n
         assert kept == [0, 1, 2, 3, 4] and client.get(f"/v1/locations/{id}").data["name"] == kind + "+" * 5, kept
 
 
+def settled(server, org):
+    """The failed tries and the wait of each job of hooks that is left when all of them have run."""
+    def jobs():
+        return server.sql("SELECT state, attempts, extract(epoch FROM run_at - created_at) FROM wharf.job WHERE queue = 'wharf.lua_hook' AND organization_id = %s", org.id)
+    until(lambda: all(state == "delayed" and n for state, n, _ in jobs()), "they do not end", 60)
+    return [(n, wait) for _, n, wait in jobs()]
+
+
+@pytest.mark.parametrize("ends, final", [
+    ("while true do end", True), ("local t = {} while true do t[#t + 1] = ('x'):rep(1e6) .. #t end", True),
+    ("for i = 1, 101 do wharf.emit('custom.a', {}) end", True), ("for i = 1, 101 do wharf.http.get('https://127.0.0.1/') end", True),
+    ("for i = 1, 1001 do wharf.api.get('/v1/me') end", True), ("wharf.fail('no')", True), ("wharf.fail('no', { retry = false })", True), ("wharf.reject('no', 'No')", True),
+    ("while true do wharf.sleep(5) end", False), ("error('no')", False), ("wharf.fail('later', { retry = true })", False)])
+@pytest.mark.parametrize("kind", ["after", "event"])
+def test_which_hooks_are_tried_again(hooks, server, kind, ends, final):
+    """As runs of workflows: of the limits that of time alone; what authors fail themselves only when they say so."""
+    org = server.organization()
+    where = "after('contact', 'create', " if kind == "after" else "on_event('contact.created', "
+    more = ", { timeout_ms = 100 }" if "sleep" in ends else ""
+    hooks.load({"10-a.lua": f"wharf.hook.{where}function() wharf.kv.incr('called') {ends} end{more})"})
+    org.client().post("/v1/contacts", {"name": "One"}, expect=201)
+    until(lambda: server.sql("SELECT 1 FROM wharf.hook_kv WHERE organization_id = %s AND key = 'called'", org.id), "it is not called")
+    assert [n for n, _ in settled(server, org)] == ([] if final else [1])
+
+
+def test_hooks_say_when_they_are_tried_again(hooks, server):
+    org = server.organization()
+    hooks.load({"10-a.lua": """
+wharf.hook.after("contact", "create", function(c)
+  if wharf.kv.incr(c.new.name) < 4 then wharf.fail("later", { retry = true, after_ms = math.tointeger(c.new.name) }) end
+end)"""})
+    org.client().post("/v1/contacts", {"name": "0"}, expect=201)
+    until(lambda: server.sql("SELECT 1 FROM wharf.hook_kv WHERE organization_id = %s AND key = '0' AND value::text = '4'", org.id), "it waits")
+    assert settled(server, org) == []
+    for ms, seconds in ((123_456, 123.456), (1 << 62, 604_800)):  # a week at most
+        org.client().post("/v1/contacts", {"name": str(ms)}, expect=201)
+        until(lambda: server.sql("SELECT 1 FROM wharf.hook_kv WHERE organization_id = %s AND key = %s", org.id, str(ms)), "it is not called")
+        (n, wait), = settled(server, org)
+        assert n == 1 and seconds <= wait < seconds + 3600
+        server.sql("DELETE FROM wharf.job WHERE queue = 'wharf.lua_hook' AND organization_id = %s", org.id)
+
+
 def test_ends_of_hooks_that_nobody_waits_for(hooks, client, server, org):
     """One that refuses is over; one that is to be tried again and is not there any more is told; changes of a row come in order."""
     def jobs():

@@ -72,6 +72,16 @@ def test_authors_say_when(server, mine):
     assert abs((at["finished_at"] - at["started_at"]) / datetime.timedelta(milliseconds=1) - run["duration_ms"]) <= 2
 
 
+def test_nobody_waits_for_ever(server, mine):
+    """More than a week is a week; what no calendar has would end the statement that tells how runs ended."""
+    for n, ms in enumerate((604_800_001, 1 << 62)):
+        id = flow(mine, f"if ctx.run.attempt == 1 then wharf.fail('later', {{retry = true, after_ms = {ms}}}) end return 1", f"long {n}")
+        make_location(mine)
+        assert waits(server, mine, id, 1) == 604_800_000
+        assert [r["status"] for r in over(mine, id)] == ["succeeded"]
+        mine.delete(f"/v1/workflows/{id}", expect=200)
+
+
 def test_failures_are_counted(org, mine):
     """The first is told at once, those of a minute together with the next one; a workflow may listen to them, one deeper."""
     id = flow(mine, "error('no')", retry={"max": 0})

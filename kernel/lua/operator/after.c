@@ -1,6 +1,8 @@
 /* after.c - after and event hooks: jobs, asked for in the transaction of their cause, one per hook, in order per row; and the job, of schedules too. */
 #include "lua/operator/inside.h"
 
+#include <string.h>
+
 #include "event/record.h"
 #include "job/job.h"
 #include "plugin/manifest.h"
@@ -168,6 +170,21 @@ static bool event_input(struct wharf_req *req, const struct lua_hook *hook, whar
     return true;
 }
 
+/* Section 7, as of runs of workflows: a limit but that of time is met by another try too, and its author's word is final unless he asks for one. */
+static bool tried_again(const struct sandbox_error *e)
+{
+    switch (e->end) {
+    case SANDBOX_RAISED:
+        return true;
+    case SANDBOX_OVER:
+        return !strcmp(e->code, "workflow.budget_time") || !strcmp(e->code, "overloaded");
+    case SANDBOX_FAILED:
+        return e->retry == 1;
+    default:
+        return false;
+    }
+}
+
 static wharf_status run(
     struct wharf_req *req, struct lua_generation *g, const struct lua_hook *hook, struct hook_call *call)
 {
@@ -176,8 +193,10 @@ static wharf_status run(
     if (generation_call(g, req, call, NULL, &e) || e.end == SANDBOX_REJECTED)
         return WHARF_OK;
     operator_failed(req, hook, &e);
-    if (e.end == SANDBOX_FAILED && e.retry == 0)
-        return WHARF_OK; /* its author says that another try changes nothing */
+    if (!tried_again(&e))
+        return WHARF_OK;
+    if (e.end == SANDBOX_FAILED && e.after_ms >= 0)
+        req->job->again_us = e.after_ms * 1000;
     req_clear_problems(req);
     return req_fail(req, "workflow.hook_failed", NULL, "%s:%d: %s", e.file[0] ? e.file : hook->file,
         e.file[0] ? e.line : hook->line, e.message);

@@ -92,7 +92,7 @@ static int finish(lua_State *lua)
 
         sb->over = (struct sandbox_error){.end = rejected ? SANDBOX_REJECTED : SANDBOX_FAILED,
             .retry = lua_isnoneornil(lua, 5) ? -1 : lua_toboolean(lua, 5),
-            .after_ms = luaL_optinteger(lua, 6, -1)};
+            .after_ms = sandbox_after_ms(luaL_optinteger(lua, 6, -1))};
         errors_text(sb->over.message, sizeof(sb->over.message), p, n);
         p = luaL_optlstring(lua, 3, "", &n);
         errors_text(sb->over.code, sizeof(sb->over.code), p, n);

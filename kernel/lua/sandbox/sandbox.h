@@ -120,6 +120,13 @@ enum sandbox_end {
     SANDBOX_OVER, /* a limit of this file or SANDBOX_ENDED: code tells which */
 };
 
+/* The longest wait that wharf.fail can ask for, a week: well before the end of what is kept, and a time that any unit and the database can tell. */
+enum { SANDBOX_AFTER_MAX_MS = 7 * 86400000 };
+static inline int64_t sandbox_after_ms(int64_t ms)
+{
+    return ms < SANDBOX_AFTER_MAX_MS ? ms : SANDBOX_AFTER_MAX_MS;
+}
+
 struct sandbox_frame {
     char file[64], function[64]; /* "main.lua"; "on_event", "main chunk" or "" */
     int line;
