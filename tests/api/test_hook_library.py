@@ -374,6 +374,7 @@ def test_which_hooks_are_tried_again(hooks, server, kind, ends, final):
     org.client().post("/v1/contacts", {"name": "One"}, expect=201)
     until(lambda: server.sql("SELECT 1 FROM wharf.hook_kv WHERE organization_id = %s AND key = 'called'", org.id), "it is not called")
     assert [n for n, _ in settled(server, org)] == ([] if final else [1])
+    server.sql("DELETE FROM wharf.job WHERE queue = 'wharf.lua_hook' AND organization_id = %s", org.id)
 
 
 def test_hooks_say_when_they_are_tried_again(hooks, server):
