@@ -201,9 +201,8 @@ static void note_failure(struct wharf_req *req, struct leased *j, wharf_status s
     } else {
         random_bytes(&random, sizeof(random));
         j->outcome = OUT_RETRY;
-        j->wait_us = run->job.again_us >= 0
-                         ? run->job.again_us
-                         : job_backoff_us(p, j->attempts + 1, (double)random / 4294967296.0);
+        j->wait_us = run->job.again_us >= 0 ? run->job.again_us
+                                            : job_backoff_us(p, j->attempts + 1, (double)random / 4294967296.0);
     }
     log_write(j->outcome == OUT_PARKED ? WHARF_LOG_ERROR : WHARF_LOG_WARN,
         j->kind->plugin ? j->kind->plugin->name : NULL, j->name, j->outcome == OUT_PARKED ? "job.parked" : "job.failed",
