@@ -351,6 +351,22 @@ end""" + "\nwharf.hook.route('GET', '/v1/x/kept', { scope = 'any', location = 'n
         assert kept == [0, 1, 2, 3, 4] and client.get(f"/v1/locations/{id}").data["name"] == kind + "+" * 5, kept
 
 
+@pytest.mark.parametrize("most, turns, good", [(1_000_000, 100_000, True), (1_000_000, 1_000_000, False), (0, 110_000_000, True)])
+def test_instructions_that_the_operator_allows(place, most, turns, good):
+    """With 0 more than what a hook has when nothing is said, 200 million."""
+    for f in place.iterdir():
+        shutil.rmtree(f) if f.is_dir() else f.unlink()
+    (place / "10-a.lua").write_text(f"wharf.hook.route('POST', '/v1/x/turn', {{ scope = 'any', location = 'none', timeout_ms = 30000 }}, function() for i = 1, {turns} do local x = i + 1 end return {{ done = true }} end)")
+    server = Server("--modules", "org", "--set", f"lua_hooks.dir={place}", "--set", f"lua_hooks.instructions={most}")
+    try:
+        client = server.organization().client()
+        client.request("POST", "/v1/x/turn", {}, expect=200 if good else 500)
+        if not good:
+            until(lambda: any("more instructions than it may" in m for m in lines(server, "lua.hook_failed")), "why is not in the log")
+    finally:
+        server.stop()
+
+
 def settled(server, org):
     """The failed tries and the wait of each job of hooks that is left when all of them have run."""
     def jobs():

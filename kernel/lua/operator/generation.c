@@ -253,6 +253,12 @@ wharf_str hook_problem_text(struct arena *a, const struct hook_problem *p)
 
 /* ---- a call ---- */
 
+/* 0: any number. */
+static uint64_t call_instructions(const struct lua_generation *g)
+{
+    return g->engine->config ? (uint64_t)g->engine->config->lua_hooks_instructions : CALL_INSTRUCTIONS;
+}
+
 bool generation_call(struct lua_generation *g, struct wharf_req *req, const struct hook_call *call,
     struct buf *ret_kept, struct sandbox_error *ret_error)
 {
@@ -274,9 +280,9 @@ bool generation_call(struct lua_generation *g, struct wharf_req *req, const stru
     st->location = call->location.p ? call->location : str_z("");
     st->locks = st->locks_given = 0;
     st->deadline_us = started_us + call->hook->timeout_us;
-    sandbox_begin(
-        st->sb, &(struct sandbox_limits){
-                    .instructions = CALL_INSTRUCTIONS, .deadline_us = st->deadline_us, .cpu_us = call->hook->cpu_us});
+    sandbox_begin(st->sb,
+        &(struct sandbox_limits){
+            .instructions = call_instructions(g), .deadline_us = st->deadline_us, .cpu_us = call->hook->cpu_us});
     good = sandbox_call(st->sb,
         &(struct sandbox_call){
             .ref = st->functions[call->hook->index], .arg = call->arg, .context = call->context, .keep = call->keep},
