@@ -40,4 +40,15 @@ static bool m_observe(wharf_req *req, wharf_str name, wharf_str labels, double v
     return add(req, true, name, labels, value);
 }
 
-const wharf_metrics_api host_metrics = {WHARF_HEAD(wharf_metrics_api), m_count, m_observe};
+static uint64_t m_requests(wharf_req *req)
+{
+    const struct board *b = req->engine->board;
+    uint64_t n = 0;
+
+    for (size_t i = 0; b && i < BOARD_ROUTES; i++)
+        if (!req->plugin || strcmp(b->routes[i].module, req->plugin->name) != 0)
+            n += board_route_count(&b->routes[i]);
+    return n;
+}
+
+const wharf_metrics_api host_metrics = {WHARF_HEAD(wharf_metrics_api), m_count, m_observe, m_requests};

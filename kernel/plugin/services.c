@@ -51,7 +51,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.channel", 1, 0}, &host_channel},
     {{"wharf.lua", 1, 9}, &host_lua},
     {{"wharf.cron", 1, 0}, &host_cron},
-    {{"wharf.metrics", 1, 0}, &host_metrics},
+    {{"wharf.metrics", 1, 1}, &host_metrics},
     {{"wharf.schema", 1, 0}, &host_schema},
 };
 const size_t kernel_services_count = sizeof(kernel_services) / sizeof(kernel_services[0]);

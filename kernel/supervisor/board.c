@@ -198,6 +198,15 @@ void board_count(struct board_route *r, int status, int64_t us)
     atomic_fetch_add_explicit(&r->sum_us, (uint64_t)us, memory_order_relaxed);
 }
 
+uint64_t board_route_count(const struct board_route *r)
+{
+    uint64_t n = 0;
+
+    for (int class = 1; atomic_load(&r->used) == ROW_READY && class <= 5; class ++)
+        n += atomic_load_explicit(&r->by_status[class], memory_order_relaxed);
+    return n;
+}
+
 void board_db_observe(struct board *b, int64_t us)
 {
     atomic_fetch_add_explicit(&b->db_buckets[bucket_of(us)], 1, memory_order_relaxed);

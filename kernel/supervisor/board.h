@@ -137,6 +137,7 @@ bool board_series_add(struct board *b, bool observed, const char *name, const ch
 /* The time that so large a part of its calls took at most; 0: none yet. */
 int64_t board_hook_us(const struct board_hook *h, double part);
 void board_count(struct board_route *r, int status, int64_t us);
+uint64_t board_route_count(const struct board_route *r); /* of all its requests */
 void board_db_observe(struct board *b, int64_t us);
 /* Prometheus text format (docs/spec/01-platform.md section 17 'Metrics'). */
 void board_metrics(const struct board *b, struct buf *out);

@@ -14,6 +14,7 @@ const wharf_blob_api *batches_blob;
 const wharf_text_api *batches_text;
 const wharf_org_directory_api *batches_org;
 const wharf_config_api *batches_config;
+const wharf_metrics_api *batches_metrics;
 
 static const char create_doc[] =
     "{\"summary\": \"One action on many records\", \"tag\": \"Batches\", \"location\": \"body\", \"statuses\": [201, "
@@ -125,6 +126,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     batches_blob = W->service(self, "wharf.blob", 1, 1);
     batches_text = W->service(self, "wharf.text", 1, 1);
     batches_org = W->service(self, "org.directory", 1, 3);
+    batches_metrics = W->service(self, "wharf.metrics", 1, 1);
     batches_config = W->service(self, "wharf.config", 1, 1);
     if (batches_config)
         batches_limits_read(self);

@@ -16,6 +16,7 @@
 #include "wharf/service/fetch.h"
 #include "wharf/service/import.h"
 #include "wharf/service/keys.h"
+#include "wharf/service/metrics.h"
 #include "wharf/service/text.h"
 
 #define W batches_host
@@ -31,6 +32,7 @@ extern const wharf_blob_api *batches_blob;
 extern const wharf_text_api *batches_text;
 extern const wharf_org_directory_api *batches_org;
 extern const wharf_config_api *batches_config;
+extern const wharf_metrics_api *batches_metrics;
 
 #include "wharf/inline.h"
 
@@ -75,17 +77,18 @@ struct counts {
     int64_t events, validated, valid_before; /* items of chunks that were validated; those of them that were good */
 };
 
-/* Of the processors that this process may use, since the machine began. */
-struct ticks {
-    uint64_t all, idle;
+/* At the processors that this process may use, and at the clients: counts since the machine and the server began. */
+struct look {
+    int64_t at_us; /* monotonic; 0: none yet */
+    uint64_t all, idle; /* of the processors, in ticks */
     int processors;
+    uint64_t requests; /* but for those about batches */
 };
 
 /* Of a helper: which one it is, and whether there is room for it. */
 struct help {
     int64_t nth, away_us; /* away: how long it stayed away before; 0: it did not */
-    int64_t looked_us; /* monotonic: at the processors, the last time */
-    struct ticks ticks; /* as they were then */
+    struct look look; /* the last one */
     int crowded_looks; /* in a row */
     bool crowded; /* nothing is to spare for it */
 };
@@ -106,6 +109,8 @@ struct batch {
     bool in_request, helper; /* helper: works on chunks of a batch that another one leads */
     struct help help;
     bool lost, stopping, timed_out; /* another has taken it over; the worker ends; it ran too long */
+    struct look clients; /* the last one at them alone */
+    bool clients_ask; /* they did before it */
     bool revoked; /* the key is no longer good */
     int64_t asked_us, noted_us; /* monotonic: when the key was last asked about, when the row was last written */
     const char *reason; /* why it fails as a whole, or NULL */
@@ -240,8 +245,10 @@ wharf_status walk(struct batch *b, enum phase_name phase, bool *ret_rest);
 wharf_handler batches_help; /* arguments {"batch": id, "lease": number, "phase": word, "nth": number, "away_us": number} */
 
 /* ---- spare.c ---- */
-/* How many processors had nothing to do since *since was read, which becomes now; false: nobody tells. */
-bool processors_spare(struct ticks *since, double *ret_spare);
+/* How many processors had nothing to do since the look *since, which becomes that of now, beyond what is left to clients; false: nobody tells. */
+bool processors_spare(wharf_req *req, struct look *since, double *ret_spare);
+/* After a chunk that took so long, with nothing held: a rest of half of it while clients ask. */
+void give_way(struct batch *b, int64_t worked_us);
 
 /* ---- job.c ---- */
 wharf_handler batches_run; /* arguments {"batch": id} */

@@ -1,19 +1,25 @@
 /* spare.c - what the processors have to spare, so that helpers of a batch take nothing from others (walk.c).
  *
+ * While clients ask, one processor is left to them, and who works on a batch rests between its chunks: what they wait for is mostly a processor, and
+ * what is asked in a rest finds one. Those who only look how a batch is doing are none of them.
+ *
  * Only those that this process may use count: a server that was given two of many would else take the idle ones of its neighbours for its own.
  */
 #include <sched.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "batches.h"
 
-static bool read_ticks(struct ticks *ret)
+/* Requests since the last look: fewer are a chance visitor. */
+enum { CLIENTS_ASK = 2, LEFT_TO_CLIENTS = 1, LOOK_US = 100000, REST_MAX_US = 100000 };
+
+static bool read_ticks(struct look *ret)
 {
     FILE *f = fopen("/proc/stat", "re");
     char line[512];
     cpu_set_t mine;
 
-    *ret = (struct ticks){0};
     if (!f)
         return false;
     if (sched_getaffinity(0, sizeof(mine), &mine) != 0) {
@@ -37,12 +43,30 @@ static bool read_ticks(struct ticks *ret)
     return ret->processors > 0;
 }
 
-bool processors_spare(struct ticks *since, double *ret_spare)
+bool processors_spare(wharf_req *req, struct look *since, double *ret_spare)
 {
-    struct ticks now;
+    struct look now = {.at_us = monotonic_us(), .requests = batches_metrics->requests(req)};
     bool good = read_ticks(&now) && since->processors == now.processors && now.all > since->all;
 
     *ret_spare = good ? (double)(now.idle - since->idle) / (double)(now.all - since->all) * now.processors : 0;
+    if (since->at_us && now.requests - since->requests >= CLIENTS_ASK)
+        *ret_spare -= LEFT_TO_CLIENTS;
     *since = now;
     return good;
+}
+
+void give_way(struct batch *b, int64_t worked_us)
+{
+    struct look now = {.at_us = monotonic_us()};
+    int64_t us = worked_us / 2 < REST_MAX_US ? worked_us / 2 : REST_MAX_US;
+
+    if (now.at_us > b->clients.at_us + LOOK_US) {
+        now.requests = batches_metrics->requests(b->req);
+        b->clients_ask = b->clients.at_us && now.requests - b->clients.requests >= CLIENTS_ASK;
+        b->clients = now;
+    }
+    if (!b->clients_ask)
+        return;
+    nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
+    batches_metrics->count(b->req, WHARF_S("batches_rest_seconds"), WHARF_S(""), (double)us / 1e6);
 }

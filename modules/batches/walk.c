@@ -122,9 +122,8 @@ static bool is_crowded(struct batch *b)
 {
     double spare;
 
-    if (!b->helper || monotonic_us() < b->help.looked_us + LOOK_US || !processors_spare(&b->help.ticks, &spare))
+    if (!b->helper || monotonic_us() < b->help.look.at_us + LOOK_US || !processors_spare(b->req, &b->help.look, &spare))
         return false;
-    b->help.looked_us = monotonic_us();
     b->help.crowded_looks = spare < SPARE_TO_STAY ? b->help.crowded_looks + 1 : 0;
     return b->help.crowded_looks >= (b->help.nth ? LOOKS : PATIENT_LOOKS);
 }
@@ -135,10 +134,9 @@ static bool has_room(struct batch *b)
     const struct timespec moment = {0, LOOK_US * 500L};
     double spare;
 
-    processors_spare(&b->help.ticks, &spare);
+    processors_spare(b->req, &b->help.look, &spare);
     nanosleep(&moment, NULL);
-    b->help.looked_us = monotonic_us();
-    return !processors_spare(&b->help.ticks, &spare) || spare >= SPARE_TO_COME;
+    return !processors_spare(b->req, &b->help.look, &spare) || spare >= (b->help.away_us ? SPARE_TO_COME : 0);
 }
 
 /* ---- a chunk that was taken ---- */
@@ -185,11 +183,13 @@ static wharf_status chunks(
     *ret_rest = false;
     while (s == WHARF_OK && t.number >= 0 && !*ret_rest) {
         wharf_scope *scope = W->mem->scope_begin(b->req);
+        int64_t begun_us = monotonic_us();
 
         b->help.crowded = is_crowded(b);
         *ret_rest = interrupted(b) || b->help.crowded || (until_us && monotonic_us() > until_us);
         s = *ret_rest ? leave(b, &t, t.tries - 1) : run(b, phase, &t);
         W->mem->scope_end(b->req, scope);
+        give_way(b, monotonic_us() - begun_us);
     }
     return s;
 }
@@ -308,14 +308,11 @@ static wharf_status help_again(struct batch *b, enum phase_name phase)
     return s;
 }
 
-/* One that was sent away before looks first. */
+/* It looks first, and one that was sent away before closer. */
 static wharf_status help(struct batch *b, enum phase_name phase, bool *ret_rest)
 {
-    double spare;
-
-    b->asked_us = b->help.looked_us = monotonic_us();
-    processors_spare(&b->help.ticks, &spare);
-    *ret_rest = b->help.crowded = b->help.away_us && !has_room(b);
+    b->asked_us = monotonic_us();
+    *ret_rest = b->help.crowded = !has_room(b);
     if (b->help.crowded)
         return WHARF_OK;
     batches_events->cause(b->req, b->id, 0, b->quiet);

@@ -3,6 +3,7 @@ import base64
 import os
 import re
 import signal
+import threading
 import time
 
 import psycopg2
@@ -106,6 +107,51 @@ def test_several_work_on_one_batch(fresh, server):
     assert {f"new{i % 700}" for i in good} <= set(words)
     assert client.get("/v1/groups").data[0]["children_count"] == len(made)
     assert fresh.server.sql("SELECT 1 FROM batches.chunk WHERE batch_id = %s AND (lease > 0 OR tries > 0 OR stage < 2)", b["id"]) == []
+
+
+WORKERS = """CREATE TABLE public.worked (pid integer);
+CREATE FUNCTION public.work() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN INSERT INTO public.worked VALUES (pg_backend_pid()); RETURN NULL; END $$;
+CREATE TRIGGER work AFTER UPDATE ON batches.chunk FOR EACH ROW WHEN (OLD.states IS DISTINCT FROM NEW.states) EXECUTE FUNCTION public.work()"""
+
+
+def test_clients_come_first():
+    """docs/batches.md, 'When helpers go': of one processor nothing is left for them while clients ask, and who works rests; those who ask how a batch is doing are none."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})  # inherited by the server
+    try:
+        server = Server("--modules", "org,locations,contacts,events,batches", "--set", "rate_limit.key=0")
+    finally:
+        os.sched_setaffinity(0, allowed)
+    over = threading.Event()
+
+    def rested():
+        found = re.search(r"^batches_rest_seconds_total (\S+)", requests.get(server.admin + "/metrics", timeout=10).text, re.M)
+        return float(found.group(1)) if found else 0
+
+    def workers(data):
+        server.sql("TRUNCATE public.worked")
+        assert later(server.organization().client(), data)["stats"]["created"] == len(data)
+        return server.sql("SELECT count(DISTINCT pid) FROM public.worked")[0][0]
+
+    def ask(client):
+        while not over.is_set():
+            client.get("/v1/contacts?limit=1")
+    try:
+        server.sql(WORKERS)
+        data = [{"name": f"C{i}"} for i in range(4000)]
+        assert workers(data) > 1 and rested() == 0
+        calm = server.organization()
+        threads = [threading.Thread(target=ask, args=(calm.client(),)) for _ in range(3)]
+        for t in threads:
+            t.start()
+        try:
+            assert workers(data) == 1 and rested() > 0
+        finally:
+            over.set()
+            for t in threads:
+                t.join()
+    finally:
+        server.stop()
 
 
 def test_a_batch_that_was_accepted_is_accepted_once(fresh):
