@@ -196,6 +196,26 @@ def test_the_clock_moves_and_budgets_shrink(hooks, client):
     client.refused("POST", "/v1/x/run/most", 500, "internal", [], {})
 
 
+def test_times_that_nobody_said(hooks, client, server):
+    """What a call has when its hook has no timeout_ms (section 6): each is told at its begin, so next to nothing of it is gone."""
+    told = "wharf.log.info('left to %s: ' .. ctx.deadline_ms())"
+    hooks.load({"10-times.lua": f"""
+wharf.hook.route("GET", "/v1/x/left", {{ scope = "any", location = "none" }}, function(_, ctx) {told % "route"} end)
+wharf.hook.before("contact", "create", function(_, ctx) {told % "before"} end)
+wharf.hook.after("contact", "create", function(_, ctx) {told % "after"} end)
+wharf.hook.on_event("contact.created", function(_, ctx) {told % "event"} end)
+"""})
+    client.get("/v1/x/left", expect=204)
+    client.post("/v1/contacts", {"name": "Left"}, expect=201)
+
+    def left():
+        found = (re.fullmatch(r".*left to (\w+): (\d+).*", m) for m in lines(server, "lua.log"))
+        return {m.group(1): int(m.group(2)) for m in found if m}
+    until(lambda: len(left()) == 4, "not all of them were called")
+    most = {"route": 10_000, "before": 250, "after": 60_000, "event": 60_000}
+    assert {kind: most[kind] // 2 < ms <= most[kind] for kind, ms in left().items()} == dict.fromkeys(most, True), left()
+
+
 def test_other_organizations(hooks, client, server, org):
     run = Runner(hooks, client, {
         "make": "local d, err = wharf.api.as(i.organization).post('/v1/contacts', { name = i.name }) return d and d.name or err.code",
