@@ -9,6 +9,7 @@
 
 #include <libpq-fe.h>
 
+#include "db/statements.h"
 #include "query/query.h"
 
 /* What the session of a connection is told whose statements look rows up by an index. Plans are kept, and one that was made while a table was
@@ -75,22 +76,5 @@ uint64_t db_ran(const struct db_conn *c);
 bool db_ready(struct db_conn *c);
 /* Sets *e from a failed result. */
 void db_error_from(const PGresult *result, const PGconn *conn, struct db_error *e);
-/* The name of the statement with this hash (statement_hash): 's' and 16 hex digits. */
-void db_statement_name(uint64_t hash, char out[18]);
-
-/* A set of statement names, with a maximum; what a connection has prepared. */
-struct statement_set {
-    uint64_t *slots;
-    size_t count, cap;
-};
-enum { STATEMENTS_MAX = 1000, PARAMS_MAX = 512 };
-bool statement_known(const struct statement_set *s, uint64_t hash);
-bool statement_remember(struct statement_set *s, uint64_t hash); /* false: full */
-void statement_forget(struct statement_set *s, uint64_t hash);
-/* The connection and its set disagree about this statement (a pooler, or a Parse that was not carried out): the set is put right.
- * False: the error is about something else. */
-bool statement_mend(struct statement_set *s, uint64_t hash, const char *sqlstate);
-void statement_forget_all(struct statement_set *s);
-uint64_t statement_hash(const char *sql);
 
 #endif
