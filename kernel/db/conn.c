@@ -28,6 +28,7 @@ struct db_conn {
     uint64_t started; /* the statement of db_start; 0: none */
     PGresult *started_result; /* of it, when it was read already */
     struct db_error unprepared; /* with a status: it could not even be prepared, and this is why */
+    struct ahead ahead; /* goes with the next one */
 };
 
 struct db_conn *db_open(const char *conninfo, bool prepared, int64_t statement_timeout_ms)
@@ -53,6 +54,7 @@ void db_close(struct db_conn *c)
     if (!c)
         return;
     PQclear(c->started_result);
+    ahead_done(&c->ahead);
     PQfinish(c->pg);
     statement_forget_all(&c->known);
     free(c->conninfo);
@@ -243,14 +245,152 @@ static PGresult *run_once(
     return NULL;
 }
 
+/* ---- several in one piece ---- */
+
 /* The connection and its set disagreed about what is prepared (statement_mend). */
 static bool stale(const struct db_error *e)
 {
     return !strcmp(e->sqlstate, "26000") || !strcmp(e->sqlstate, "42P05");
 }
 
+static bool send_one(struct db_conn *c, const struct db_statement *s)
+{
+    const char *values[PARAMS_MAX];
+    char name[18];
+
+    if (bind(c, statement_hash(s->sql), s->args, s->n_args, values, name))
+        return PQsendQueryPrepared(c->pg, name, (int)s->n_args, values, NULL, NULL, 0);
+    return PQsendQueryParams(c->pg, s->sql, (int)s->n_args, NULL, values, NULL, NULL, 0);
+}
+
+/* Up to the answer to the Sync: the last result, or NULL and the first error. */
+static PGresult *piece_result(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
+{
+    PGresult *r, *last = NULL;
+    bool failed = false;
+    size_t at = 0;
+
+    while ((r = PQgetResult(c->pg)) || PQstatus(c->pg) == CONNECTION_OK) {
+        if (!r) {
+            at++; /* the end of one statement's results */
+            continue;
+        }
+        if (PQresultStatus(r) == PGRES_PIPELINE_SYNC)
+            break;
+        if (!good(r) && !failed) {
+            failed = true;
+            db_error_from(r, c->pg, e);
+            if (at < n && statement_mend(&c->known, statement_hash(statements[at].sql), e->sqlstate))
+                e->status = DB_CONFLICT;
+        }
+        PQclear(last);
+        last = r;
+    }
+    if (!r && !failed)
+        db_error_from(NULL, c->pg, e);
+    if (r && !failed) {
+        PQclear(r);
+        return last;
+    }
+    PQclear(r);
+    PQclear(last);
+    return NULL;
+}
+
+static PGresult *run_piece(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
+{
+    PGresult *r = NULL;
+    bool sent;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!params_fit(statements[i].n_args, e) ||
+            !prepare(c, statements[i].sql, statement_hash(statements[i].sql), e))
+            return NULL;
+    }
+    sent = PQenterPipelineMode(c->pg);
+    for (size_t i = 0; i < n && sent; i++)
+        sent = send_one(c, &statements[i]);
+    if (sent && PQpipelineSync(c->pg))
+        r = piece_result(c, statements, n, e);
+    else
+        db_error_from(NULL, c->pg, e);
+    if (!PQexitPipelineMode(c->pg)) { /* nothing that follows could be understood */
+        PQfinish(c->pg);
+        c->pg = NULL;
+    }
+    return r;
+}
+
+/* One piece, but for statements that are not prepared yet: what stands before one is run first, as it may say who asks (a role). */
+static PGresult *run_in_order(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
+{
+    PGresult *r = NULL;
+    size_t from = 0;
+
+    for (size_t i = 1; i < n; i++) {
+        if (!c->prepared || statement_known(&c->known, statement_hash(statements[i].sql)))
+            continue;
+        PQclear(r);
+        r = run_piece(c, statements + from, i - from, e);
+        if (!r)
+            return NULL;
+        from = i;
+    }
+    PQclear(r);
+    return run_piece(c, statements + from, n - from, e);
+}
+
+/* What waits, and behind it one more, if there is one. A transaction that begins with it is begun again when the connection turns out to be
+ * dead, or not to know a statement: nobody was told anything of it yet. */
+static PGresult *run_behind(struct db_conn *c, const struct db_statement *last, struct db_error *e)
+{
+    bool fresh = ahead_begins(&c->ahead), again = fresh && !(last && begins_with(last->sql, "COMMIT"));
+    size_t n = c->ahead.n;
+    PGresult *r = NULL;
+
+    if (last)
+        c->ahead.list[n++] = *last;
+    for (size_t tries = 0; !r && tries <= n; tries++) {
+        if (fresh && !db_ready(c)) {
+            db_error_from(NULL, c->pg, e);
+            break;
+        }
+        r = run_in_order(c, c->ahead.list, n, e);
+        if (r || !again || !(stale(e) || (e->status == DB_LOST && !tries)))
+            break;
+        if (transaction_lives(c))
+            PQclear(PQexec(c->pg, "ROLLBACK"));
+    }
+    if (r)
+        e->status = DB_OK; /* of an attempt before it may be left */
+    ahead_drop(&c->ahead, 0);
+    return r;
+}
+
+static bool flush(struct db_conn *c, struct db_error *e)
+{
+    PGresult *r;
+
+    if (!c->ahead.n)
+        return true;
+    r = run_behind(c, NULL, e);
+    PQclear(r);
+    return r != NULL;
+}
+
+/* ---- one ---- */
+
 static const struct db_error transaction_lost = {
     .status = DB_LOST, .message = "the connection was lost inside a transaction"};
+
+/* False: a transaction is open that is no more. One whose BEGIN waits is. */
+static bool alive(const struct db_conn *c, struct db_error *e)
+{
+    if (!c->open || ahead_begins(&c->ahead) || transaction_lives(c))
+        return true;
+    *e = transaction_lost;
+    return false;
+}
 
 /* The answer of what was started must be read before anything else is asked. */
 static void settle(struct db_conn *c)
@@ -280,11 +420,12 @@ bool db_start(struct db_conn *c, struct sql *s)
     uint64_t hash = statement_hash(sql);
     char name[18];
 
-    if (s->failed || s->text->failed || s->n_args > PARAMS_MAX || !c->prepared || c->started || !c->open ||
-        !transaction_lives(c))
+    if (s->failed || s->text->failed || s->n_args > PARAMS_MAX || !c->prepared || c->started || !c->open)
         return false;
     c->unprepared.status = DB_OK;
-    if (prepare(c, sql, hash, &c->unprepared) &&
+    if (flush(c, &c->unprepared) && !transaction_lives(c))
+        return false;
+    if (c->unprepared.status == DB_OK && prepare(c, sql, hash, &c->unprepared) &&
         (!bind(c, hash, s->args, s->n_args, values, name) ||
             !PQsendQueryPrepared(c->pg, name, (int)s->n_args, values, NULL, NULL, 0)))
         return false;
@@ -321,10 +462,10 @@ static PGresult *run(
     PGresult *r;
 
     settle(c);
-    if (c->open && !transaction_lives(c)) {
-        *ret_error = transaction_lost;
+    if (!alive(c, ret_error))
         return NULL;
-    }
+    if (c->ahead.n)
+        return run_behind(c, &(struct db_statement){sql, args, n_args}, ret_error);
     if (!c->open && !db_ready(c)) {
         db_error_from(NULL, c->pg, ret_error);
         return NULL;
@@ -354,90 +495,19 @@ PGresult *db_run(
     return r;
 }
 
-/* ---- a transaction in one piece ---- */
-
-static bool send_one(struct db_conn *c, const struct db_statement *s)
-{
-    const char *values[PARAMS_MAX];
-    char name[18];
-
-    if (bind(c, statement_hash(s->sql), s->args, s->n_args, values, name))
-        return PQsendQueryPrepared(c->pg, name, (int)s->n_args, values, NULL, NULL, 0);
-    return PQsendQueryParams(c->pg, s->sql, (int)s->n_args, NULL, values, NULL, NULL, 0);
-}
-
-/* Up to the answer to the Sync, which is the commit: the last result, or NULL and the first error. */
-static PGresult *whole_result(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
-{
-    PGresult *r, *last = NULL;
-    bool failed = false;
-    size_t at = 0;
-
-    while ((r = PQgetResult(c->pg)) || PQstatus(c->pg) == CONNECTION_OK) {
-        if (!r) {
-            at++; /* the end of one statement's results */
-            continue;
-        }
-        if (PQresultStatus(r) == PGRES_PIPELINE_SYNC)
-            break;
-        if (!good(r) && !failed) {
-            failed = true;
-            db_error_from(r, c->pg, e);
-            if (at < n && statement_mend(&c->known, statement_hash(statements[at].sql), e->sqlstate))
-                e->status = DB_CONFLICT;
-        }
-        PQclear(last);
-        last = r;
-    }
-    if (!r && !failed)
-        db_error_from(NULL, c->pg, e);
-    if (r && !failed) {
-        PQclear(r);
-        return last;
-    }
-    PQclear(r);
-    PQclear(last);
-    return NULL;
-}
-
-static PGresult *run_whole(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
-{
-    PGresult *r = NULL;
-    bool sent;
-
-    if (!db_ready(c)) {
-        db_error_from(NULL, c->pg, e);
-        return NULL;
-    }
-    for (size_t i = 0; i < n; i++) {
-        if (!params_fit(statements[i].n_args, e) ||
-            !prepare(c, statements[i].sql, statement_hash(statements[i].sql), e))
-            return NULL;
-    }
-    sent = PQenterPipelineMode(c->pg);
-    for (size_t i = 0; i < n && sent; i++)
-        sent = send_one(c, &statements[i]);
-    if (sent && PQpipelineSync(c->pg))
-        r = whole_result(c, statements, n, e);
-    else
-        db_error_from(NULL, c->pg, e);
-    if (!PQexitPipelineMode(c->pg)) { /* nothing that follows could be understood */
-        PQfinish(c->pg);
-        c->pg = NULL;
-    }
-    return r;
-}
-
 PGresult *db_run_whole(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *ret_error)
 {
     int64_t start_us = clock_monotonic_us();
-    PGresult *r;
+    PGresult *r = NULL;
 
     c->ran++;
     db_meter_busy(&c->counted, true);
-    r = run_whole(c, statements, n, ret_error);
+    if (db_ready(c))
+        r = run_piece(c, statements, n, ret_error);
+    else
+        db_error_from(NULL, c->pg, ret_error);
     for (size_t i = 0; !r && i < n && stale(ret_error); i++)
-        r = run_whole(c, statements, n, ret_error); /* nothing of it ran, and the set knows one more */
+        r = run_piece(c, statements, n, ret_error); /* nothing of it ran, and the set knows one more */
     db_meter_statement(clock_monotonic_us() - start_us);
     db_meter_busy(&c->counted, false);
     return r;
@@ -484,10 +554,12 @@ bool db_copy(struct db_conn *c, const char *sql, wharf_str rows, struct db_error
 
     c->ran++;
     settle(c);
-    if (!c->open || !transaction_lives(c)) {
+    if (!c->open || !alive(c, ret_error)) {
         *ret_error = transaction_lost;
         return false;
     }
+    if (!flush(c, ret_error))
+        return false;
     r = copy_run(c->pg, sql, rows);
     ok = PQresultStatus(r) == PGRES_COMMAND_OK;
     if (!ok)
@@ -511,36 +583,79 @@ static PGresult *begin(struct db_conn *c, const char *sql)
     return r;
 }
 
+/* Of what ends a transaction or a savepoint: is it done already, as nothing was sent of that? What a rollback undoes is not sent any more. */
+static bool needs_nothing(struct db_conn *c, const char *sql, bool rollback)
+{
+    if (ahead_begins(&c->ahead) && (rollback || (begins_with(sql, "COMMIT") && c->ahead.n == 1))) {
+        ahead_drop(&c->ahead, 0);
+        return true;
+    }
+    if (rollback)
+        ahead_drop(&c->ahead, 0);
+    return ahead_releases(&c->ahead, sql);
+}
+
+static PGresult *put(struct db_conn *c, const char *sql, struct db_error *e)
+{
+    struct db_error undone;
+
+    if (begins_with(sql, "BEGIN"))
+        return begin(c, sql);
+    if (c->ahead.n && !strchr(sql, ';'))
+        return run_behind(c, &(struct db_statement){sql, NULL, 0}, e);
+    if (begins_with(sql, "ROLLBACK TO"))
+        flush(c, &undone); /* its savepoint may be among what waits */
+    else if (!flush(c, e))
+        return NULL;
+    return db_ready(c) ? PQexec(c->pg, sql) : NULL;
+}
+
 static enum db_status do_it(struct db_conn *c, const char *sql, struct db_error *ret_error)
 {
-    bool starts = begins_with(sql, "BEGIN");
-    bool ends = begins_with(sql, "COMMIT") || (begins_with(sql, "ROLLBACK") && !begins_with(sql, "ROLLBACK TO"));
-    enum db_status status = DB_OK;
+    bool commits = begins_with(sql, "COMMIT"),
+         rollback = begins_with(sql, "ROLLBACK") && !begins_with(sql, "ROLLBACK TO");
+    bool ends = commits || rollback;
     PGresult *r;
 
     settle(c);
     if (ends)
         drop_started(c);
-    if (c->open && !transaction_lives(c)) {
+    if (!alive(c, ret_error)) {
         c->open = !ends;
-        *ret_error = transaction_lost;
-        return DB_LOST;
+        ahead_drop(&c->ahead, 0);
+        return ret_error->status;
     }
-    r = starts ? begin(c, sql) : db_ready(c) ? PQexec(c->pg, sql) : NULL;
-    if (!r || !good(r)) {
+    *ret_error = (struct db_error){.status = DB_OK};
+    if (needs_nothing(c, sql, rollback)) {
+        c->open = c->open && !ends;
+        return DB_OK;
+    }
+    r = put(c, sql, ret_error);
+    if (ret_error->status == DB_OK && (!r || !good(r))) {
         db_error_from(r, c->pg, ret_error);
-        status = r ? ret_error->status : DB_LOST;
-    } else if (begins_with(sql, "COMMIT") && !strcmp(PQcmdStatus(r), "ROLLBACK")) {
+        ret_error->status = r ? ret_error->status : DB_LOST;
+    } else if (r && commits && !strcmp(PQcmdStatus(r), "ROLLBACK")) {
         /* an error inside was passed over: PostgreSQL then ends the transaction without complaint */
         *ret_error = (struct db_error){.status = DB_FAILED, .message = "a failed transaction was to be committed"};
-        status = DB_FAILED;
     }
     PQclear(r);
-    if (starts)
-        c->open = status == DB_OK;
+    if (ends && transaction_lives(c)) /* it did not come to the commit */
+        PQclear(PQexec(c->pg, "ROLLBACK"));
+    if (begins_with(sql, "BEGIN"))
+        c->open = ret_error->status == DB_OK;
     else if (ends)
         c->open = false;
-    return status;
+    return ret_error->status;
+}
+
+void db_ahead(struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args)
+{
+    if (begins_with(sql, "BEGIN") && !c->open) {
+        db_meter_busy(&c->counted, true);
+        c->open = true;
+    }
+    c->ran++;
+    ahead_add(&c->ahead, sql, args, n_args);
 }
 
 enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_error)

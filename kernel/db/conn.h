@@ -9,6 +9,7 @@
 
 #include <libpq-fe.h>
 
+#include "db/ahead.h"
 #include "db/statements.h"
 #include "query/query.h"
 
@@ -54,12 +55,10 @@ bool db_start(struct db_conn *c, struct sql *s);
 PGresult *db_finish(struct db_conn *c, struct db_error *ret_error);
 /* Statements that are a transaction of their own, sent in one piece with its end: one round trip. The result of the last one, when all
  * of it is committed; else NULL: nothing of it is, unless the connection was lost (DB_LOST), when nobody knows. Not inside a transaction. */
-struct db_statement {
-    const char *sql;
-    const struct sql_arg *args;
-    size_t n_args;
-};
 PGresult *db_run_whole(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *ret_error);
+/* BEGIN, or inside a transaction: a statement whose answer says nothing but that it went well. It is sent in one piece with the next one, which
+ * fails when it fails. What is empty then is not sent at all: a transaction or a savepoint with nothing between its beginning and its end. */
+void db_ahead(struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args);
 /* COPY ... FROM STDIN with the rows (copy.h), inside a transaction. */
 bool db_copy(struct db_conn *c, const char *sql, wharf_str rows, struct db_error *ret_error);
 /* The same on any connection: the result that says how it went, or NULL when it is gone. */

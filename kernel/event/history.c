@@ -379,7 +379,7 @@ wharf_status history_write_event(struct wharf_req *req, const struct change *c, 
     struct sql_arg args[HISTORY_PARAMS];
     struct event_note *before;
     struct buf sql;
-    PGresult *r;
+    bool written;
 
     *ret_event_id = str_z("");
     if (!c->log && !c->event)
@@ -397,14 +397,14 @@ wharf_status history_write_event(struct wharf_req *req, const struct change *c, 
     buf_init(&sql, 8192);
     buf_addz(&sql, "WITH r AS (SELECT 1)");
     history_sql(&sql, 1, c->log, c->event && !before);
-    r = req_query(req, buf_str(&sql).p, args, HISTORY_PARAMS);
+    written = req_ahead(req, buf_str(&sql).p, args, HISTORY_PARAMS);
     buf_done(&sql);
-    if (r && c->event && !before) {
+    if (written && c->event && !before) {
         note(req, c, args);
         event_wake(req);
         *ret_event_id = arg_str(&args[P_EVENT_ID]);
     }
-    return r ? WHARF_OK : WHARF_UNAVAILABLE;
+    return written ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
 wharf_status history_write(struct wharf_req *req, const struct change *c)

@@ -131,7 +131,8 @@ wharf_status job_enqueue(struct wharf_req *req, const struct job_order *o)
     args[8] = text_or_null(req->who ? req->who->actor_id : str_z(""));
     args[9] = text_or_null(str_z(req->request_id));
     args[10] = text((wharf_str){now, ISO_MS_LEN});
-    if (req_join(req) != WHARF_OK || !req_query(req, enqueue_sql, args, 11))
+    req_join(req);
+    if (!req_query(req, enqueue_sql, args, 11))
         return WHARF_UNAVAILABLE;
     if (req->tx_depth)
         req->wake_jobs = true;

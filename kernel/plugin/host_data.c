@@ -42,8 +42,7 @@ static PGresult *run(wharf_req *req, const char *sql, const wharf_val *args, siz
     struct db_error e;
     PGresult *r;
 
-    if (req_plugin_role(req) != WHARF_OK)
-        return NULL;
+    req_plugin_role(req);
     r = db_run(req->thread->db, sql, host_args(req, args, n_args), n_args, &e);
     if (!r)
         req_database_problem(req, &e);
@@ -130,8 +129,9 @@ static wharf_status d_lock(wharf_req *req, const char *space, wharf_str key)
 {
     struct sql_arg args[2] = {{space, strlen(space)}, {key.p, key.n}};
 
-    if (req_join(req) != WHARF_OK || (!req->tx_depth && req_begin(req) != WHARF_OK))
-        return req_failed(req);
+    req_join(req);
+    if (!req->tx_depth)
+        req_begin(req);
     return req_query(req, "SELECT pg_advisory_xact_lock(hashtextextended($1::text || ':' || $2::text, 0))", args, 2)
                ? WHARF_OK
                : req_failed(req);

@@ -215,14 +215,24 @@ void narrow_extra(struct sql *s, void *narrowing)
     narrow_sql(s, narrowing);
 }
 
-PGresult *retrieve_row(struct wharf_req *req, const struct resource *res, wharf_str id)
+PGresult *retrieve_row_or(struct wharf_req *req, const struct resource *res, wharf_str id, struct db_error *ret_error)
 {
     wharf_str organization = organization_of(&req->who->access, res->def);
     char moment[ISO_MS_LEN + 1];
     struct sql_arg args[3] = {{organization.p, organization.n}, {id.p, id.n}, {moment, ISO_MS_LEN}};
 
     time_format_iso(id_time_ms(id) * 1000, moment);
-    return req_query(req, res->retrieve_sql, args, res->def->partitioned ? 3 : 2);
+    return req_try(req, res->retrieve_sql, args, res->def->partitioned ? 3 : 2, ret_error);
+}
+
+PGresult *retrieve_row(struct wharf_req *req, const struct resource *res, wharf_str id)
+{
+    struct db_error e;
+    PGresult *r = retrieve_row_or(req, res, id, &e);
+
+    if (!r)
+        req_database_problem(req, &e);
+    return r;
 }
 
 /* The parent of a nested collection: 404 when it is not there, 403 when its location is outside the caller's. */

@@ -27,6 +27,8 @@ void where_narrow(struct wharf_where *where, wharf_field f, const char *op, whar
 
 /* The row as its columns_full, if it is there, whoever may see it. NULL after a problem was added. */
 PGresult *retrieve_row(struct wharf_req *req, const struct resource *res, wharf_str id);
+/* The same; NULL and *ret_error, no problem added. */
+PGresult *retrieve_row_or(struct wharf_req *req, const struct resource *res, wharf_str id, struct db_error *ret_error);
 
 enum hook_stage { HOOK_NORMALIZE, HOOK_CHECK, HOOK_WRITTEN };
 wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum hook_stage stage, uint32_t op,

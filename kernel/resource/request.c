@@ -241,29 +241,29 @@ static void run_endings(struct wharf_req *req)
     req->cap_problems = cap;
 }
 
-static wharf_status begin_level(struct wharf_req *req)
+static void begin_level(struct wharf_req *req)
 {
-    struct db_error e;
     char sql[32];
 
     if (req->tx_depth == 0)
         snprintf(sql, sizeof(sql), "BEGIN");
     else
         snprintf(sql, sizeof(sql), "SAVEPOINT s%u", req->tx_depth);
-    if (db_do(req->thread->db, sql, &e) != DB_OK)
-        return req_database_problem(req, &e);
+    db_ahead(req->thread->db, sql, NULL, 0);
     req->tx_depth++;
-    return WHARF_OK;
 }
 
-wharf_status req_join(struct wharf_req *req)
+void req_join(struct wharf_req *req)
 {
-    return req->job && req->job->joined && !req->tx_depth ? begin_level(req) : WHARF_OK;
+    if (req->job && req->job->joined && !req->tx_depth)
+        begin_level(req);
 }
 
 wharf_status req_begin(struct wharf_req *req)
 {
-    return req_join(req) == WHARF_OK ? begin_level(req) : req_failed(req);
+    req_join(req);
+    begin_level(req);
+    return WHARF_OK;
 }
 
 struct arena *req_tx_memory(struct wharf_req *req)
@@ -397,34 +397,28 @@ const char plugin_role_sql[] =
     "SELECT set_config('role', 'wharf_plugin', true), set_config('wharf.organization', $1::text, true),"
     " set_config('wharf.live_organization', $2::text, true)";
 
-wharf_status req_plugin_role(struct wharf_req *req)
+void req_plugin_role(struct wharf_req *req)
 {
     const struct access *who = req->who ? &req->who->access : NULL;
     struct sql_arg organizations[2] = {{who ? who->organization.p : "", who ? who->organization.n : 0}, {"", 0}};
-    struct db_error e;
-    PGresult *r;
 
     if (who && who->live_organization.p)
         organizations[1] = (struct sql_arg){who->live_organization.p, who->live_organization.n};
 
-    if (!req->tx_depth && begin_level(req) != WHARF_OK)
-        return req_failed(req);
+    if (!req->tx_depth)
+        begin_level(req);
     if (req->plugin_role)
-        return WHARF_OK;
-    r = db_run(req->thread->db, plugin_role_sql, organizations, 2, &e);
-    if (!r)
-        return req_database_problem(req, &e);
-    PQclear(r);
+        return;
+    db_ahead(req->thread->db, plugin_role_sql, organizations, 2);
     req->plugin_role = true;
-    return WHARF_OK;
 }
 
 static void owner_role(struct wharf_req *req)
 {
-    struct db_error e;
-
-    if (req->plugin_role && db_do(req->thread->db, "RESET ROLE", &e) == DB_OK)
-        req->plugin_role = false;
+    if (!req->plugin_role)
+        return;
+    db_ahead(req->thread->db, "RESET ROLE", NULL, 0);
+    req->plugin_role = false;
 }
 
 void req_leave_organization(struct wharf_req *req)
@@ -435,13 +429,27 @@ void req_leave_organization(struct wharf_req *req)
 PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args)
 {
     struct db_error e;
-    PGresult *r;
+    PGresult *r = req_try(req, sql, args, n_args, &e);
 
-    owner_role(req);
-    r = db_run(req->thread->db, sql, args, n_args, &e);
     if (!r)
         req_database_problem(req, &e);
-    return keep(req, r);
+    return r;
+}
+
+PGresult *req_try(
+    struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error)
+{
+    owner_role(req);
+    return keep(req, db_run(req->thread->db, sql, args, n_args, ret_error));
+}
+
+bool req_ahead(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args)
+{
+    if (!req->tx_depth)
+        return req_query(req, sql, args, n_args) != NULL;
+    owner_role(req);
+    db_ahead(req->thread->db, sql, args, n_args);
+    return true;
 }
 
 bool req_copy(struct wharf_req *req, const char *sql, struct buf *rows)

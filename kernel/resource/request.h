@@ -52,7 +52,8 @@ struct req_job { /* of a job's run (job/runner.h) */
     wharf_status (*guard)(struct wharf_req *req); /* before each outermost commit of the handler's own; may fail it */
     uint32_t (*progress)(struct wharf_req *req, uint32_t done, uint32_t total); /* non-zero: stop */
     bool (*stop)(const struct wharf_req *req); /* cancelled, drained, or no longer ours */
-    int64_t again_us; /* what a handler that fails wants to wait for its next try; negative: what the job's policy says */
+    int64_t
+        again_us; /* what a handler that fails wants to wait for its next try; negative: what the job's policy says */
     struct principal acting; /* of act_for(): memory of its own, since it outlives any scope of the arena */
     char acting_organization[48], acting_live[48];
     bool resident; /* runs all the time (job/resident.c) */
@@ -200,10 +201,11 @@ enum { EVENT_BUCKETS = 1024 };
 size_t event_bucket(wharf_str resource_id);
 
 /* ---- transactions of worker threads ---- */
-wharf_status req_begin(struct wharf_req *req); /* nested: a savepoint */
+/* Nested: a savepoint. It goes to the database with the first statement inside, which tells when there is none; WHARF_OK, always. */
+wharf_status req_begin(struct wharf_req *req);
 wharf_status req_commit(struct wharf_req *req);
 /* In a job whose work is one transaction: makes sure that it is open. Nothing else. */
-wharf_status req_join(struct wharf_req *req);
+void req_join(struct wharf_req *req);
 void req_rollback(struct wharf_req *req);
 /* fn runs once the outermost transaction was committed; never when it is rolled back. */
 void req_after_commit(struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg);
@@ -215,15 +217,20 @@ void req_forget_endings(struct wharf_req *req);
 /* NULL after a problem was added. The result is cleared with the arena. */
 PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args);
 PGresult *req_query_sql(struct wharf_req *req, struct sql *s);
+/* The same, but what failed is left to the caller: NULL and *ret_error, no problem added. */
+PGresult *req_try(
+    struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error);
+PGresult *req_try_sql(struct wharf_req *req, struct sql *s, struct db_error *ret_error);
+/* Inside a transaction it goes with the next statement or the commit, which fails when it fails (db_ahead). Outside: at once; false after a
+ * problem was added. */
+bool req_ahead(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args);
 /* COPY ... FROM STDIN with the rows (db/copy.h). False after a problem was added. */
 bool req_copy(struct wharf_req *req, const char *sql, struct buf *rows);
-/* As req_query, but a unique violation is left to the caller: NULL and *ret_error, no problem added. */
 /* Before plugin SQL: a transaction, the role and the organization (docs/decisions.md 11). Engine statements undo it by themselves. */
-wharf_status req_plugin_role(struct wharf_req *req);
+void req_plugin_role(struct wharf_req *req);
 extern const char plugin_role_sql[]; /* that, as a statement: the organization, and the live one */
 /* The principal was changed: plugin SQL that comes next asks for its organization anew. */
 void req_leave_organization(struct wharf_req *req);
-PGresult *req_try_sql(struct wharf_req *req, struct sql *s, struct db_error *ret_error);
 /* db_start and db_finish (db/conn.h). */
 bool req_start_sql(struct wharf_req *req, struct sql *s);
 PGresult *req_finish_sql(struct wharf_req *req, struct db_error *ret_error);

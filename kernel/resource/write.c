@@ -5,6 +5,7 @@
 #include "lua/operator/operator.h"
 #include "lua/tenant.h"
 #include "resource/guess.h"
+#include "resource/row.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -24,122 +25,6 @@ wharf_str absent_text(const struct field *f)
     return (wharf_str){NULL, 0};
 }
 
-wharf_status unique_problem(struct wharf_req *req, const struct definition *d, const struct db_error *e)
-{
-    wharf_status s = WHARF_CONFLICT;
-
-    for (size_t i = 0; i < d->n_uniques; i++) {
-        const struct unique_rule *u = &d->uniques[i];
-
-        if (strcmp(u->index, e->constraint) != 0)
-            continue;
-        for (size_t k = 0; k < u->n_report; k++)
-            s = req_problem(req, u->code, str_z(u->report[k]->name), "unique",
-                arena_printf(req->arena, "There is already a %s with this %s", d->title, u->report[k]->name));
-        return u->n_report ? s : req_fail(req, u->code, NULL, NULL);
-    }
-    return req_database_problem(req, e);
-}
-
-bool write_cell(struct wharf_req *req, const struct write *w, const struct field *f, struct sql_arg *ret)
-{
-    const struct value *v = &w->values[f->index];
-    wharf_str text = v->present ? (v->null ? (wharf_str){NULL, 0} : v->text) : absent_text(f);
-    struct cell cell = {text.p, text.n};
-    bool sealed = cell_seal(req->arena, w->res->def, f, w->id, &cell);
-
-    *ret = (struct sql_arg){cell.p, cell.n};
-    return sealed;
-}
-
-/* False: it could not be sealed. */
-static bool bind_cell(struct wharf_req *req, struct sql *s, const struct write *w, const struct field *f)
-{
-    struct sql_arg cell;
-    bool sealed = write_cell(req, w, f, &cell);
-
-    if (cell.p)
-        sql_bind(s, (wharf_str){cell.p, cell.n});
-    else
-        sql_bind_null(s);
-    sql_addf(s, "::%s", store_type(f));
-    return sealed;
-}
-
-/* ---- reading the row ---- */
-
-/* What waits for it: hooks get ready while PostgreSQL looks for the row and its lock. */
-static PGresult *ask_for_row(struct wharf_req *req, struct write *w, struct sql *s)
-{
-    bool started = tenant_wants(req, w->res, w->op) && req_start_sql(req, s);
-    size_t before = req->n_problems;
-    wharf_status ahead = tenant_ahead(req, w);
-    struct db_error e;
-    PGresult *r = started ? req_finish_sql(req, &e) : ahead == WHARF_OK ? req_try_sql(req, s, &e) : NULL;
-
-    if (!r && (started || ahead == WHARF_OK)) {
-        req->n_problems = before; /* what hooks asked behind it failed for that */
-        req_database_problem(req, &e);
-    }
-    return ahead == WHARF_OK ? r : NULL;
-}
-
-/* The statement that makes, changes or removes the row; with a guess (guess.h) before hooks judge meanwhile. */
-static wharf_status write_row(struct wharf_req *req, struct write *w, struct sql *sql)
-{
-    bool started = w->guessed && req_start_sql(req, sql);
-    wharf_status s = w->guessed ? guess_judge(req, w) : WHARF_OK;
-    struct db_error e;
-
-    if (s != WHARF_OK || (started ? req_finish_sql(req, &e) : req_try_sql(req, sql, &e)))
-        return s;
-    return e.status == DB_UNIQUE ? unique_problem(req, w->res->def, &e) : req_database_problem(req, &e);
-}
-
-/* The row of an update or a delete, locked. */
-static struct wharf_rec *read_row(struct wharf_req *req, struct write *w)
-{
-    const struct definition *d = w->res->def;
-    struct narrowing narrow;
-    struct sql s;
-    PGresult *r;
-
-    if (!narrow_rows_of(req, w->res, w->parent_id, &narrow))
-        return NULL;
-    sql_init(&s, req->arena);
-    sql_add(&s, "SELECT ");
-    sql_add(&s, w->res->columns_full);
-    sql_addf(&s, " FROM %s t WHERE ", d->table);
-    query_visible(&s, d, &req->who->access, false);
-    sql_add(&s, " AND t.id = ");
-    sql_bind(&s, w->id);
-    narrow_sql(&s, &narrow);
-    sql_add(&s, " FOR UPDATE OF t");
-    r = ask_for_row(req, w, &s);
-    if (!r)
-        return NULL;
-    if (!PQntuples(r)) {
-        req_problem(req, "not_found", w->id, NULL, str_z(""));
-        return NULL;
-    }
-    return record_from_result(req->arena, w->res, r, 0);
-}
-
-/* The row as it stands after the write, whoever may see it. */
-static struct wharf_rec *read_again(struct wharf_req *req, const struct write *w)
-{
-    const struct definition *d = w->res->def;
-    PGresult *r = retrieve_row(req, w->res, w->id);
-
-    if (!r)
-        return NULL;
-    if (!PQntuples(r)) {
-        req_fail(req, "internal", NULL, "a %s vanished while it was written", d->title);
-        return NULL;
-    }
-    return record_from_result(req->arena, w->res, r, 0);
-}
-
 /* The rules behind a create or an update, then the row with what they made of it: read once more when one of them asked the database for
  * anything, since that may have been a write. */
 static wharf_status run_written(struct wharf_req *req, struct write *w, uint32_t op)
@@ -147,7 +32,7 @@ static wharf_status run_written(struct wharf_req *req, struct write *w, uint32_t
     wharf_status s;
     uint64_t ran;
 
-    w->new_rec = read_again(req, w);
+    w->new_rec = row_read_again(req, w);
     if (!w->new_rec)
         return req_failed(req);
     w->new_rec->values = w->values;
@@ -157,7 +42,7 @@ static wharf_status run_written(struct wharf_req *req, struct write *w, uint32_t
         return s;
     w->new_rec->values = NULL;
     if (db_ran(req->thread->db) != ran)
-        w->new_rec = read_again(req, w);
+        w->new_rec = row_read_again(req, w);
     return w->new_rec ? WHARF_OK : req_failed(req);
 }
 
@@ -314,11 +199,11 @@ wharf_status write_insert(struct wharf_req *req, struct write *w)
         if (!field_written(f))
             continue;
         sql_add(&s, ", ");
-        if (!bind_cell(req, &s, w, f))
+        if (!row_bind(req, &s, w, f))
             return req_fail(req, "secrets.unavailable", f->name, NULL);
     }
     sql_add(&s, ")");
-    return write_row(req, w, &s);
+    return row_write(req, w, &s);
 }
 
 static wharf_status write_children(struct wharf_req *req, const struct write *w, bool *ret_changed)
@@ -455,14 +340,14 @@ static wharf_status update_row(struct wharf_req *req, struct write *w)
         if (!will_change(req, w, f))
             continue;
         sql_addf(&s, ", %s = ", f->column);
-        if (!bind_cell(req, &s, w, f))
+        if (!row_bind(req, &s, w, f))
             return req_fail(req, "secrets.unavailable", f->name, NULL);
     }
     sql_add(&s, " WHERE organization_id = ");
     sql_bind(&s, organization_of(&req->who->access, d));
     sql_add(&s, " AND id = ");
     sql_bind(&s, w->id);
-    return write_row(req, w, &s);
+    return row_change(req, w, &s);
 }
 
 static wharf_status finish_update(struct wharf_req *req, struct write *w)
@@ -486,7 +371,7 @@ static wharf_status run_update(struct wharf_req *req, struct write *w)
     bool changed = false, columns = false;
     wharf_status s;
 
-    w->old_rec = read_row(req, w);
+    w->old_rec = row_lock(req, w);
     if (!w->old_rec || !check_location(req, w->res, w->old_rec))
         return WHARF_NOT_FOUND;
     if (w->old_rec->locked)
@@ -532,7 +417,7 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
     bool changed;
     wharf_status s;
 
-    w->old_rec = read_row(req, w);
+    w->old_rec = row_lock(req, w);
     if (!w->old_rec || !check_location(req, w->res, w->old_rec))
         return WHARF_NOT_FOUND;
     if (!precondition(req, w))
@@ -559,7 +444,7 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
     sql_bind(&sql, organization_of(&req->who->access, d));
     sql_add(&sql, " AND id = ");
     sql_bind(&sql, w->id);
-    s = write_row(req, w, &sql);
+    s = row_write(req, w, &sql);
     if (s == WHARF_OK)
         s = run_hooks(req, w->res, HOOK_WRITTEN, WHARF_DELETE, w->old_rec, NULL);
     if (s != WHARF_OK)

@@ -44,7 +44,7 @@ wharf_status write_operators_rules(struct wharf_req *req, struct write *w);
 wharf_status write_new_id(struct wharf_req *req, struct write *w);
 /* With old_rec read: create-only fields are as they were, patches and set inputs become whole values. */
 wharf_status write_settle(struct wharf_req *req, struct write *w);
-/* What the insert writes into the field's column. False: it could not be sealed. */
+/* What the insert writes into the field's column (row.c). False: it could not be sealed. */
 bool write_cell(struct wharf_req *req, const struct write *w, const struct field *f, struct sql_arg *ret);
 wharf_status write_insert(struct wharf_req *req, struct write *w);
 /* What the write leaves in change log and events; computed fields of the row are filled in already. */
@@ -60,7 +60,7 @@ wharf_status references_check(struct wharf_req *req, const struct write *w);
 /* Differences of two rows (diff.c): [{field, old, new}] and {field: old}. False: none. */
 bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec, const struct wharf_rec *new_rec,
     wharf_str *ret_changes, wharf_str *ret_previous);
-/* The violated unique rule as a problem. */
+/* The violated unique rule as a problem (row.c). */
 wharf_status unique_problem(struct wharf_req *req, const struct definition *d, const struct db_error *e);
 /* Has the list of entity tags one with this version, or *? Only the version part counts (01 section 8.2). */
 bool version_listed(wharf_str tags, int64_t version);

@@ -1,0 +1,133 @@
+/* row.c - see row.h. */
+#include "resource/row.h"
+
+#include "lua/tenant.h"
+#include "resource/guess.h"
+#include "util/str.h"
+#include "util/time.h"
+
+wharf_status unique_problem(struct wharf_req *req, const struct definition *d, const struct db_error *e)
+{
+    wharf_status s = WHARF_CONFLICT;
+
+    for (size_t i = 0; i < d->n_uniques; i++) {
+        const struct unique_rule *u = &d->uniques[i];
+
+        if (strcmp(u->index, e->constraint) != 0)
+            continue;
+        for (size_t k = 0; k < u->n_report; k++)
+            s = req_problem(req, u->code, str_z(u->report[k]->name), "unique",
+                arena_printf(req->arena, "There is already a %s with this %s", d->title, u->report[k]->name));
+        return u->n_report ? s : req_fail(req, u->code, NULL, NULL);
+    }
+    return req_database_problem(req, e);
+}
+
+bool write_cell(struct wharf_req *req, const struct write *w, const struct field *f, struct sql_arg *ret)
+{
+    const struct value *v = &w->values[f->index];
+    wharf_str text = v->present ? (v->null ? (wharf_str){NULL, 0} : v->text) : absent_text(f);
+    struct cell cell = {text.p, text.n};
+    bool sealed = cell_seal(req->arena, w->res->def, f, w->id, &cell);
+
+    *ret = (struct sql_arg){cell.p, cell.n};
+    return sealed;
+}
+
+bool row_bind(struct wharf_req *req, struct sql *s, const struct write *w, const struct field *f)
+{
+    struct sql_arg cell;
+    bool sealed = write_cell(req, w, f, &cell);
+
+    if (cell.p)
+        sql_bind(s, (wharf_str){cell.p, cell.n});
+    else
+        sql_bind_null(s);
+    sql_addf(s, "::%s", store_type(f));
+    return sealed;
+}
+
+/* What waits for it: hooks get ready while PostgreSQL looks for the row and its lock. */
+static PGresult *ask_for_row(struct wharf_req *req, struct write *w, struct sql *s)
+{
+    bool started = tenant_wants(req, w->res, w->op) && req_start_sql(req, s);
+    size_t before = req->n_problems;
+    wharf_status ahead = tenant_ahead(req, w);
+    struct db_error e;
+    PGresult *r = started ? req_finish_sql(req, &e) : ahead == WHARF_OK ? req_try_sql(req, s, &e) : NULL;
+
+    if (!r && (started || ahead == WHARF_OK)) {
+        req->n_problems = before; /* what hooks asked behind it failed for that */
+        req_database_problem(req, &e);
+    }
+    return ahead == WHARF_OK ? r : NULL;
+}
+
+static wharf_status refused(struct wharf_req *req, const struct write *w, const struct db_error *e)
+{
+    return e->status == DB_UNIQUE ? unique_problem(req, w->res->def, e) : req_database_problem(req, e);
+}
+
+wharf_status row_write(struct wharf_req *req, struct write *w, struct sql *sql)
+{
+    bool started = w->guessed && req_start_sql(req, sql);
+    wharf_status s = w->guessed ? guess_judge(req, w) : WHARF_OK;
+    struct db_error e;
+
+    if (s != WHARF_OK || (started ? req_finish_sql(req, &e) : req_try_sql(req, sql, &e)))
+        return s;
+    return refused(req, w, &e);
+}
+
+wharf_status row_change(struct wharf_req *req, struct write *w, struct sql *sql)
+{
+    if (w->guessed || !req->tx_depth || sql->failed || sql->text->failed)
+        return row_write(req, w, sql);
+    req_ahead(req, buf_str(sql->text).p, sql->args, sql->n_args);
+    return WHARF_OK;
+}
+
+struct wharf_rec *row_lock(struct wharf_req *req, struct write *w)
+{
+    const struct definition *d = w->res->def;
+    struct narrowing narrow;
+    struct sql s;
+    PGresult *r;
+
+    if (!narrow_rows_of(req, w->res, w->parent_id, &narrow))
+        return NULL;
+    sql_init(&s, req->arena);
+    sql_add(&s, "SELECT ");
+    sql_add(&s, w->res->columns_full);
+    sql_addf(&s, " FROM %s t WHERE ", d->table);
+    query_visible(&s, d, &req->who->access, false);
+    sql_add(&s, " AND t.id = ");
+    sql_bind(&s, w->id);
+    narrow_sql(&s, &narrow);
+    sql_add(&s, " FOR UPDATE OF t");
+    r = ask_for_row(req, w, &s);
+    if (!r)
+        return NULL;
+    if (!PQntuples(r)) {
+        req_problem(req, "not_found", w->id, NULL, str_z(""));
+        return NULL;
+    }
+    return record_from_result(req->arena, w->res, r, 0);
+}
+
+struct wharf_rec *row_read_again(struct wharf_req *req, struct write *w)
+{
+    const struct definition *d = w->res->def;
+    struct db_error e;
+    PGresult *r = retrieve_row_or(req, w->res, w->id, &e);
+
+    if (!r) {
+        refused(req, w, &e);
+        return NULL;
+    }
+    if (!PQntuples(r)) {
+        req_fail(req, "internal", NULL, "a %s vanished while it was written", d->title);
+        return NULL;
+    }
+    return record_from_result(req->arena, w->res, r, 0);
+}

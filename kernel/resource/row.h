@@ -1,0 +1,21 @@
+/* row.h - the row of a write in its table: read with its lock, written, read again; its cells, and the unique rules that refuse it.
+ *
+ * Leaves to others: what is to be written (write.h), reading for answers (read.c).
+ */
+#ifndef WHARF_RESOURCE_ROW_H
+#define WHARF_RESOURCE_ROW_H
+
+#include "resource/write.h"
+
+/* The row of an update or a delete, locked. NULL after a problem was added. */
+struct wharf_rec *row_lock(struct wharf_req *req, struct write *w);
+/* The statement that makes, changes or removes the row; with a guess (guess.h) before hooks judge meanwhile. */
+wharf_status row_write(struct wharf_req *req, struct write *w, struct sql *sql);
+/* The same for a row that is read again next: it may go with that, which then says what refused it. */
+wharf_status row_change(struct wharf_req *req, struct write *w, struct sql *sql);
+/* As it stands after the write, whoever may see it. NULL after a problem was added. */
+struct wharf_rec *row_read_again(struct wharf_req *req, struct write *w);
+/* Binds what the write puts into the field's column. False: it could not be sealed. */
+bool row_bind(struct wharf_req *req, struct sql *s, const struct write *w, const struct field *f);
+
+#endif

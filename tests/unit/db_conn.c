@@ -1,0 +1,310 @@
+/* db_conn.c - statements that wait for the next one (db/ahead.h), against a real PostgreSQL: what they make of a transaction, and who is told of their errors. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "db/cluster.h"
+#include "db/conn.h"
+#include "unit.h"
+
+static struct cluster *cluster;
+static struct arena *lasting;
+static char folder[] = "/tmp/wharf-conn-XXXXXX";
+
+#define INSERT "INSERT INTO conn_test (name) VALUES ($1)"
+static const struct sql_arg one = {"one", 3}, two = {"two", 3}, three = {"three", 5};
+
+static struct db_conn *open_one(bool prepared)
+{
+    return db_open(cluster_conninfo(cluster), prepared, 15000);
+}
+
+/* What others see: the names there are, and the table is empty again. */
+static const char *stored(struct arena *a)
+{
+    struct db_conn *c = open_one(false);
+    struct db_error e;
+    PGresult *r = db_run(c, "SELECT coalesce(string_agg(name, ' ' ORDER BY name), '') FROM conn_test", NULL, 0, &e);
+    const char *names = r ? arena_dup_str(a, str_z(PQgetvalue(r, 0, 0))).p : "?";
+
+    PQclear(r);
+    assert_int_equal(db_do(c, "TRUNCATE conn_test", &e), DB_OK);
+    db_close(c);
+    return names;
+}
+
+static bool insert(struct db_conn *c, const struct sql_arg *name, struct db_error *e)
+{
+    PGresult *r = db_run(c, INSERT, name, 1, e);
+
+    PQclear(r);
+    return r;
+}
+
+static void end_session(struct db_conn *c)
+{
+    struct db_error e;
+
+    assert_int_equal(db_do(c, "DO $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); END $$", &e), DB_LOST);
+}
+
+/* Ends it while nobody asks it anything. */
+static void end_idle(struct db_conn *c)
+{
+    struct db_conn *other = open_one(false);
+    struct db_error e;
+    PGresult *r = db_run(c, "SELECT pg_backend_pid()::text", NULL, 0, &e);
+    struct sql_arg pid;
+
+    assert_non_null(r);
+    pid = (struct sql_arg){PQgetvalue(r, 0, 0), strlen(PQgetvalue(r, 0, 0))};
+    PQclear(db_run(other, "SELECT pg_terminate_backend($1::integer)", &pid, 1, &e));
+    for (int i = 0; i < 500; i++) {
+        PGresult *gone = db_run(other, "SELECT FROM pg_stat_activity WHERE pid = $1::integer", &pid, 1, &e);
+        bool over = PQntuples(gone) == 0;
+
+        PQclear(gone);
+        if (over)
+            break;
+        usleep(10000);
+    }
+    PQclear(r);
+    db_close(other);
+}
+
+static void goes_with_the_next(void **state)
+{
+    for (int prepared = 0; prepared < 2; prepared++) {
+        struct db_conn *c = open_one(prepared);
+        struct db_error e;
+
+        for (int i = 0; i < 2; i++) { /* the second time all of it is prepared */
+            db_ahead(c, "BEGIN", NULL, 0);
+            assert_true(db_in_transaction(c));
+            db_ahead(c, INSERT, &one, 1);
+            assert_true(insert(c, &two, &e));
+            db_ahead(c, INSERT, &three, 1);
+            assert_int_equal(db_do(c, "COMMIT", &e), DB_OK);
+            assert_false(db_in_transaction(c));
+            assert_string_equal(stored(*state), "one three two");
+
+            db_ahead(c, "BEGIN", NULL, 0);
+            assert_true(insert(c, &two, &e));
+            db_ahead(c, INSERT, &three, 1);
+            db_ahead(c, INSERT, &two, 1); /* twice: what is undone is not even tried */
+            assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+            assert_string_equal(stored(*state), "");
+        }
+        db_close(c);
+    }
+}
+
+/* Neither needs a connection. */
+static void what_is_empty_is_not_sent(void **state)
+{
+    struct db_conn *c = db_open("host=/nowhere", true, 15000);
+    struct db_error e;
+
+    db_ahead(c, "BEGIN", NULL, 0);
+    assert_int_equal(db_do(c, "COMMIT", &e), DB_OK);
+    assert_false(db_in_transaction(c));
+    db_ahead(c, "BEGIN", NULL, 0);
+    db_ahead(c, INSERT, &one, 1);
+    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+    assert_false(db_in_transaction(c));
+    db_ahead(c, "BEGIN", NULL, 0);
+    db_ahead(c, "SAVEPOINT s1", NULL, 0);
+    assert_int_equal(db_do(c, "RELEASE SAVEPOINT s1", &e), DB_OK);
+    assert_int_equal(db_do(c, "COMMIT", &e), DB_OK);
+
+    db_ahead(c, "BEGIN", NULL, 0);
+    db_ahead(c, INSERT, &one, 1); /* this one wants to be there */
+    assert_int_equal(db_do(c, "COMMIT", &e), DB_LOST);
+    assert_false(db_in_transaction(c));
+    db_close(c);
+}
+
+static void who_comes_next_is_told(void **state)
+{
+    struct db_conn *c = open_one(true);
+    struct sql s = {0};
+    struct db_error e;
+    struct buf rows;
+
+    assert_true(insert(c, &one, &e));
+    for (int how = 0; how < 4; how++) {
+        db_ahead(c, "BEGIN", NULL, 0);
+        db_ahead(c, INSERT, &one, 1);
+        if (how == 0) {
+            assert_false(insert(c, &two, &e));
+        } else if (how == 1) {
+            buf_init(&rows, 100);
+            buf_addz(&rows, "two\n");
+            assert_false(db_copy(c, "COPY conn_test FROM STDIN", buf_str(&rows), &e));
+            buf_done(&rows);
+        } else if (how == 2) {
+            assert_int_equal(db_do(c, "SET LOCAL lock_timeout = 1; SET LOCAL lock_timeout = 2", &e), DB_UNIQUE);
+        } else {
+            sql_init(&s, *state);
+            sql_add(&s, "INSERT INTO conn_test VALUES ('two')");
+            assert_true(db_start(c, &s));
+            assert_null(db_finish(c, &e));
+        }
+        assert_int_equal(e.status, DB_UNIQUE);
+        assert_false(insert(c, &two, &e)); /* nothing of this transaction goes on */
+        assert_string_equal(e.sqlstate, "25P02");
+        assert_int_equal(db_do(c, "COMMIT", &e), DB_FAILED);
+        assert_false(db_in_transaction(c));
+    }
+    db_ahead(c, "BEGIN", NULL, 0);
+    assert_true(insert(c, &two, &e));
+    db_ahead(c, INSERT, &one, 1);
+    assert_int_equal(
+        db_do(c, "COMMIT", &e), DB_UNIQUE); /* so is who commits, and the session is out of the transaction */
+    assert_true(insert(c, &three, &e));
+    assert_string_equal(stored(*state), "one three");
+    db_close(c);
+}
+
+static void savepoints(void **state)
+{
+    static const char back[] = "ROLLBACK TO SAVEPOINT s1; RELEASE SAVEPOINT s1; RESET ROLE";
+    struct db_conn *c = open_one(true);
+    struct db_error e;
+
+    db_ahead(c, "BEGIN", NULL, 0);
+    db_ahead(c, "SAVEPOINT s1", NULL, 0);
+    db_ahead(c, INSERT, &one, 1);
+    assert_int_equal(db_do(c, "RELEASE SAVEPOINT s1", &e), DB_OK);
+    db_ahead(c, "SAVEPOINT s1", NULL, 0);
+    assert_true(insert(c, &two, &e));
+    db_ahead(c, INSERT, &one, 1);
+    assert_int_equal(db_do(c, back, &e), DB_OK); /* a failure among what waits goes with the savepoint */
+    db_ahead(c, "SAVEPOINT s1", NULL, 0);
+    db_ahead(c, INSERT, &two, 1);
+    assert_int_equal(db_do(c, back, &e), DB_OK);
+    db_ahead(c, "SAVEPOINT s1", NULL, 0);
+    assert_int_equal(db_do(c, "RELEASE SAVEPOINT s1", &e), DB_OK);
+    assert_true(insert(c, &three, &e));
+    assert_int_equal(db_do(c, "COMMIT", &e), DB_OK);
+    assert_string_equal(stored(*state), "one three");
+    db_close(c);
+}
+
+static void begins_on_another_connection(void **state)
+{
+    struct db_conn *c = open_one(true);
+    struct db_error e;
+
+    assert_true(insert(c, &one, &e));
+    end_idle(c);
+    db_ahead(c, "BEGIN", NULL, 0);
+    assert_true(insert(c, &two, &e)); /* nothing was begun */
+    assert_int_equal(e.status, DB_OK);
+    assert_int_equal(db_epoch(c), 2);
+    end_session(c);
+    db_ahead(c, INSERT, &three, 1);
+    assert_false(insert(c, &three, &e)); /* but now it was */
+    assert_int_equal(e.status, DB_LOST);
+    assert_false(insert(c, &three, &e));
+    assert_int_equal(db_do(c, "COMMIT", &e), DB_LOST);
+    assert_string_equal(stored(*state), "one");
+
+    assert_true(insert(c, &one, &e));
+    end_idle(c);
+    db_ahead(c, "BEGIN", NULL, 0);
+    db_ahead(c, INSERT, &two, 1);
+    assert_int_equal(db_do(c, "COMMIT", &e), DB_LOST); /* nobody knows what becomes of a commit that is not answered */
+    assert_false(db_in_transaction(c));
+    assert_string_equal(stored(*state), "one");
+    db_close(c);
+}
+
+/* As with a pooler that gives another session. */
+static void begins_again_when_statements_are_unknown(void **state)
+{
+    struct db_conn *c = open_one(true);
+    struct db_error e;
+    char forget[11 + 18];
+
+    for (int i = 0; i < 2; i++) {
+        db_ahead(c, "BEGIN", NULL, 0);
+        db_ahead(c, INSERT, i ? &three : &one, 1);
+        assert_true(insert(c, i ? &one : &two, &e) || i);
+        assert_int_equal(db_do(c, i ? "ROLLBACK" : "COMMIT", &e), DB_OK);
+        assert_int_equal(db_do(c, "DEALLOCATE ALL", &e), DB_OK);
+    }
+    db_ahead(c, "BEGIN", NULL, 0);
+    assert_true(insert(c, &three, &e));
+    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+    memcpy(forget, "DEALLOCATE ", 11);
+    db_statement_name(statement_hash(INSERT), forget + 11); /* BEGIN it knows, and then it is in a transaction */
+    assert_int_equal(db_do(c, forget, &e), DB_OK);
+    db_ahead(c, "BEGIN", NULL, 0);
+    assert_true(insert(c, &three, &e));
+    assert_int_equal(db_do(c, "DEALLOCATE ALL", &e), DB_OK);
+    db_ahead(c, "SAVEPOINT s1", NULL, 0);
+    assert_false(insert(c, &three, &e)); /* in the middle only the transaction as a whole can be tried again */
+    assert_int_equal(e.status, DB_CONFLICT);
+    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+    assert_string_equal(stored(*state), "one two");
+    db_close(c);
+}
+
+/* PostgreSQL looks names up with the rights of the moment when a statement is prepared. */
+static void prepared_by_who_asks(void **state)
+{
+    struct db_conn *c = open_one(true);
+    struct db_error e;
+
+    assert_int_equal(db_do(c, "CREATE ROLE conn_guest; CREATE SCHEMA closed CREATE TABLE kept (n integer)", &e), DB_OK);
+    db_ahead(c, "BEGIN", NULL, 0);
+    db_ahead(c, "SELECT set_config('role', 'conn_guest', true)", NULL, 0);
+    assert_null(db_run(c, "SELECT * FROM closed.kept", NULL, 0, &e));
+    assert_string_equal(e.sqlstate, "42501");
+    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+    db_ahead(c, "BEGIN", NULL, 0);
+    db_ahead(c, "SELECT set_config('role', 'conn_guest', true)", NULL, 0);
+    PQclear(db_run(c, "SELECT 1", NULL, 0, &e));
+    db_ahead(c, "RESET ROLE", NULL, 0);
+    PQclear(db_run(c, "INSERT INTO closed.kept VALUES (1)", NULL, 0, &e));
+    assert_int_equal(e.status, DB_OK);
+    assert_int_equal(db_do(c, "COMMIT", &e), DB_OK);
+    db_close(c);
+}
+
+static int start(void **state)
+{
+    wharf_str note, error;
+    struct db_error e;
+    struct db_conn *c;
+    int ok;
+
+    lasting = arena_new(0);
+    if (!mkdtemp(folder))
+        return -1;
+    cluster = cluster_start(folder, lasting, &note, &error);
+    if (!cluster) {
+        fprintf(stderr, "%s\n", error.p);
+        return -1;
+    }
+    c = open_one(false);
+    ok = db_do(c, "CREATE TABLE conn_test (name text PRIMARY KEY)", &e) == DB_OK;
+    db_close(c);
+    return ok ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+    cluster_stop(cluster);
+    arena_free(lasting);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {UNIT(goes_with_the_next), UNIT(what_is_empty_is_not_sent),
+        UNIT(who_comes_next_is_told), UNIT(savepoints), UNIT(begins_on_another_connection),
+        UNIT(begins_again_when_statements_are_unknown), UNIT(prepared_by_who_asks)};
+
+    return cmocka_run_group_tests_name("db_conn", tests, start, stop);
+}
