@@ -11,7 +11,8 @@ import pytest
 import requests
 
 from hook_folder import HOOKS, hooks, lines, place, system, system_of, until  # noqa: F401  (fixtures among them)
-from wharf import BUILD, Server, make_location
+from outside import Silent
+from wharf import BUILD, Client, Server, make_location
 
 SECRET = "s3cret-t0ken"
 
@@ -19,7 +20,7 @@ SECRET = "s3cret-t0ken"
 @pytest.fixture(scope="module")
 def server(place):
     s = Server("--modules", "org,locations,contacts,events", "--set", f"lua_hooks.dir={place}", "--set", "workers=2", "--set", "lua_hooks.allow_write=true",
-               "--set", "lua_hooks.unsafe=true", "--set", "hook_settings.erp.url=https://erp.example.com", "--set", "hook_settings.days=3",
+               "--set", "lua_hooks.unsafe=true", "--set", "net.allow=127.0.0.1", "--set", "net.allow_http=true", "--set", "hook_settings.erp.url=https://erp.example.com", "--set", "hook_settings.days=3",
                "--set", f"hook_secrets.erp_token={SECRET}", env={"WHARF_HOOK_SECRETS_OTHER": "from the environment"})
     yield s
     s.stop()
@@ -231,6 +232,87 @@ def test_other_organizations(hooks, client, server, org):
     assert "there is no organization of this id" in run("none")
 
 
+def test_organizations_of_test_mode(hooks, client, org):
+    """The test twin is an organization of its own id: what is done there is done in test mode, and nothing of it in the live one; users, roles and devices are its live one's (spec 01)."""
+    run = Runner(hooks, client, {
+        "make": "local d, err = wharf.api.as(i.organization).post('/v1/contacts', { name = i.name }) return d and d.name or err.code",
+        "names": "local n = wharf.json.array {} for c in wharf.api.as(i.organization).list('/v1/contacts') do n[#n + 1] = c.name end return n",
+        "org": "return wharf.api.as(i.organization).get('/v1/org')",
+        "users": "local n = wharf.json.array {} for u in wharf.api.as(i.organization).list('/v1/users') do n[#n + 1] = u.id end return n",
+        "user": "local d, err = wharf.api.as(i.organization).post('/v1/users', { name = 'New', email = 'new@example.com', role = 'owner' }) return d and 'made' or { err.code, err.status }",
+    })
+    user = org.user(role="owner")
+    test = org.client(test=True)
+    twin = test.get("/v1/org").data["id"]
+    for asks in ({"public": True}, {}, {"client": test}):  # a public route, a live key's, a test key's
+        name = f"Of {sorted(asks)}"
+        assert run("make", {"organization": twin, "name": name}, **asks) == name
+        assert name in run("names", {"organization": twin}, **asks) and name not in run("names", {"organization": org.id}, **asks)
+    assert sorted(c["name"] for c in test.get("/v1/contacts").data) == sorted(run("names", {"organization": twin})) and not [c for c in client.get("/v1/contacts?limit=all").data if c["name"].startswith("Of [")]
+    shown = {which: run("org", {"organization": which}, public=True) for which in (twin, org.id)}
+    assert [(o["mode"], o.get("live_organization_id")) for o in shown.values()] == [("test", org.id), ("live", None)], shown
+    assert run("users", {"organization": twin}) == run("users", {"organization": org.id}) and user in run("users", {"organization": twin})
+    refused = test.request("POST", "/v1/users", {"name": "New", "email": "new@example.com", "role": "owner"})
+    assert refused.status == 403 and run("user", {"organization": twin}, public=True) == [refused.code, 403]
+
+
+def test_organizations_that_ended(hooks, client, server):
+    """Theirs is nothing any more from the moment on, with that of their test twins; what is no id is a mistake."""
+    run = Runner(hooks, client, {
+        "names": "local good, api = pcall(wharf.api.as, i.organization) if not good then return api end local d, err = api.post('/v1/contacts', { name = 'Late' }) return d and 'made' or err.code",
+        "held": "local api = wharf.api.as(i.organization) wharf.kv.set('held', true) while not wharf.kv.get('gone') do end local good, err = pcall(api.get, '/v1/contacts') return good and 'asked' or err",
+        "gone": "return wharf.kv.set('gone', true)",
+        "odd": "local out = {} for n, id in ipairs({ 5, true, '', 'org', {} }) do out[n] = select(2, pcall(wharf.api.as, id)) end return out",
+    })
+    for text in run("odd", public=True):
+        assert "takes the id of an organization" in text or "there is no organization of this id" in text or "use wharf.api.as" in text, text
+    org = server.organization("Ends")
+    twin = org.client(test=True).get("/v1/org").data["id"]
+    owner = org.client(user=org.user(role="owner"))
+    assert [run("names", {"organization": o}) for o in (org.id, twin)] == ["made", "made"]
+    told = []
+    holder = threading.Thread(target=lambda: told.append(run("held", {"organization": org.id}, client=server.organization().client())))
+    holder.start()
+    try:
+        until(lambda: server.sql("SELECT 1 FROM wharf.hook_kv WHERE key = 'held'"), "it does not ask")
+        owner.request("DELETE", f"/v1/organizations/{org.id}", body={"confirm": "Ends"}, expect=200)
+    finally:
+        server.sql("INSERT INTO wharf.hook_kv (organization_id, key, value) SELECT organization_id, 'gone', 'true' FROM wharf.hook_kv WHERE key = 'held'")
+        holder.join()
+    for which in (org.id, twin):
+        for public in (False, True):
+            assert "there is no organization of this id" in run("names", {"organization": which}, public=public)
+    assert "there is no organization of this id" in told[0]
+    switched = server.organization("Off")
+    off = {switched.id, switched.client(test=True).get("/v1/org").data["id"]}
+    server.sql("UPDATE org.organization SET active = false WHERE id = %s", switched.id)
+    for which in off:
+        assert "there is no organization of this id" in run("names", {"organization": which})
+    hooks.load({"10-s.lua": "wharf.hook.schedule('* * * * *', function() end)"})
+    server.sql("UPDATE wharf.job_schedule SET next_at = wharf.now() WHERE queue = 'wharf.lua_schedules'")
+    planned = until_told(lambda: {o for o, in server.sql("SELECT organization_id FROM wharf.job WHERE queue = 'wharf.lua_hook'")})
+    assert planned and not planned & {org.id, twin, *off}
+    hooks.load({})
+
+
+def test_rights_in_other_organizations(hooks, client, server):
+    """All: of every scope and location, whoever asks; and of one call, not of the hook."""
+    run = Runner(hooks, client, {
+        "as": "local api = wharf.api.as(i.organization) local d, err = api.get('/v1/locations/' .. i.id) local _, own = wharf.api.get('/v1/locations/' .. i.id)\n"
+              "local e, bad = api.post('/v1/locations/' .. i.id, { name = 'By the operator' }) return { d and d.id or err.code, e and e.name or bad.code, own.code }",
+        "calls": "local api = wharf.api.as(i.organization) for n = 1, i.n do api.get('/v1/contacts/none') end return ctx.budget().api_calls",
+    })
+    other = server.organization()
+    place = make_location(other.client(), "There")["id"]
+    reader = server.organization()
+    weak = reader.client("contacts:read", locations=[make_location(reader.client(), "Mine")["id"]])
+    assert run("as", {"organization": other.id, "id": place}, client=weak) == [place, "By the operator", "scope_access"]
+    assert run("as", {"organization": other.id, "id": place}) == [place, "By the operator", "not_found"]
+    change = other.changes(place)[-1]
+    assert change[0] == "updated" and change[2:4] == ("system", "sys"), change
+    assert run("calls", {"organization": other.id, "n": 3}) == 997
+
+
 def test_writing_sql(hooks, client, server):
     run = Runner(hooks, client, {
         "exec": "local n, rows = wharf.db.exec(\"UPDATE locations.location SET metadata = '{\\\"by\\\": \\\"sql\\\"}' WHERE name = $1 RETURNING id\", i.name) return { n, #rows }",
@@ -352,6 +434,42 @@ def test_how_long_a_lock_is_kept(hooks, client, server, org):
     finally:
         run("seen")
         holder.join()
+
+
+def test_a_lock_holds_in_all_servers(hooks, client, server, org, place):
+    run = Runner(hooks, client, {"hold": "return wharf.lock('all', function() wharf.kv.set('held', true) while not wharf.kv.get('enough') do end return 'first' end)",
+                                 "take": "local v, err = wharf.lock('all', function() return 'mine' end) return v or err.code", "enough": "return wharf.kv.set('enough', true)"})
+    other = Server("--modules", "org,locations,contacts,events", "--set", f"lua_hooks.dir={place}", "--set", "lua_hooks.unsafe=true", beside=server)
+    try:
+        there, told = Client(other, client.key), []
+        holder = threading.Thread(target=lambda: told.append(run("hold", client=org.client())))
+        holder.start()
+        try:
+            until(lambda: server.sql("SELECT 1 FROM wharf.hook_kv WHERE organization_id = %s AND key = 'held'", org.id), "nobody holds it")
+            assert run("take", client=there) == "lock.busy"
+        finally:
+            run("enough")
+            holder.join()
+        assert told == ["first"] and run("take", client=there) == "mine"
+    finally:
+        other.stop()
+
+
+def test_nothing_is_waited_for_when_the_call_is_over(hooks, client, server, org):
+    """Neither a lock nor an answer: 504 comes long before either would."""
+    never = Silent()
+    hooks.load({"10-r.lua": f"""
+wharf.hook.route("GET", "/v1/x/wait/:what", {{ scope = "any", location = "none", timeout_ms = 1000 }}, function(request)
+  if request.params.what == "lock" then wharf.lock("held", {{ wait_ms = 25000 }}, print) end
+  if request.params.what == "one" then wharf.http.get("http://127.0.0.1:{never.port}/", {{ timeout_ms = 25000 }}) end
+  if request.params.what == "all" then wharf.http.all {{ {{ url = "http://127.0.0.1:{never.port}/", timeout_ms = 25000 }} }} end
+  while true do end
+end)"""})
+    server.sql("INSERT INTO wharf.hook_lock (organization_id, name, token, expires_at) VALUES (%s, 'held', 'other', wharf.now() + interval '1 hour')", org.id)
+    for what in ("lock", "one", "all"):
+        assert client.refused("GET", f"/v1/x/wait/{what}", 504, "timeout", []).raw.elapsed.total_seconds() < 12, what
+    assert never.heard == 2
+    never.close()
 
 
 def test_hooks_that_cause_each_other_end(hooks, client, server):

@@ -1,4 +1,5 @@
 """Operators' own routes, and what runs around every request (spec 08 section 9, docs/lua-hooks.md): wharf.hook.route, request, response."""
+import gzip
 import json
 import os
 import re
@@ -178,6 +179,101 @@ wharf.hook.route("GET", "/v1/x/rows", { scope = "any", location = "none", list =
     for how, says in (("bad/status", "200 to 599"), ("bad/unchanged", "not 304"), ("bad/large", "larger than 16777216 bytes"), ("bad/header", "Set-Cookie is the server's own"), ("bad/line", "printable"), ("rows", "an array of rows")):
         client.refused("GET", "/v1/x/" + how, 500, "internal", [])
         until(lambda: any(says in m for m in lines(server, "lua.hook_failed")), says)
+
+
+EDGES = """
+local answers = { empty = { status = 204, body = "nobody reads this" }, teapot = { status = 418, headers = { ["X-Pot"] = "1" }, body = { short = true } }, text = { status = 200, body = "plain" },
+  bare = { status = 202 }, list = { status = 200, body = { 1, 2 } }, extra = { status = 200, more = 1 }, none = { headers = {} }, half = { status = 200.5 }, low = { status = 199 }, high = { status = 600 },
+  type = { status = 200, headers = { ["Content-Type"] = "text/html" } }, sealed = { status = 200, headers = { ["SVC-API-KEY"] = "x" } }, deep = { a = { b = wharf.null } }, array = wharf.json.array { { id = 1 } } }
+local breaks = { fail = function() wharf.fail("no") end, again = function() wharf.fail("no", { retry = true }) end, odd = function() return { status = 200, body = print } end, thing = function() return print end,
+  calls = function() for i = 1, 1001 do wharf.api.get("/v1/contacts/none") end end, sleep = function() wharf.sleep(1) end, number = function() error(5) end, none = function() error() end,
+  memory = function() local t = {} while true do t[#t + 1] = ("x"):rep(1 << 20) .. #t end end }
+wharf.hook.route("GET", "/v1/x/edge/:how", { scope = "any", location = "none" }, function(request) return answers[request.params.how] end)
+wharf.hook.route("GET", "/v1/x/break/:how", { scope = "any", location = "none" }, function(request) wharf.kv.set("at", request.params.how) return breaks[request.params.how]() end)
+wharf.hook.route("POST", "/v1/x/large", { scope = "any", location = "none" }, function(request) return #request.body end)
+wharf.hook.route("POST", "/v1/x/small", { scope = "any", location = "none", max_body = 100 }, function(request) return { body = #request.body, text = request.json.a } end)
+wharf.hook.route("PUT", "/v1/x/small", { scope = "any", location = "none", raw = true }, function(request) return #request.body end)
+wharf.hook.route("PUT", "/v1/x/both/:id", { scope = "any", location = "none" }, function(request) return request.json end)
+wharf.hook.route("DELETE", "/v1/x/both/:id", { scope = "any", location = "none" }, function(request) return { body = request.body, json = request.json == nil } end)
+wharf.hook.route("GET", "/v1/x/anybody", { scope = "public", location = "none" }, function(request, ctx) return { key = request.key == nil, organization = ctx.organization_id == nil, locations = ctx.locations == nil } end)
+"""
+
+
+def test_answers_of_every_kind(hooks, client, server):
+    hooks.load({"10-edges.lua": EDGES})
+
+    def seen(method, how):
+        r = raw(client, method, "/v1/x/edge/" + how)
+        return r.status_code, r.headers.get("Content-Type"), r.content
+    for how, status, kind, body in (("teapot", 418, "application/json; charset=utf-8", b'{"short":true}'), ("text", 200, "text/plain; charset=utf-8", b"plain"), ("list", 200, "application/json; charset=utf-8", b"[1,2]"),
+                                    ("bare", 202, "text/plain; charset=utf-8", b"")):
+        assert seen("GET", how) == (status, kind, body) and seen("HEAD", how) == (status, kind, b""), how
+        sizes = {m: raw(client, m, "/v1/x/edge/" + how).headers.get("Content-Length") for m in ("GET", "HEAD")}
+        assert sizes["HEAD"] in (sizes["GET"], None), sizes
+    host = server.base[7:]
+    for how, body in (("empty", b""), ("text", b"plain")):  # on the wire: nothing stands behind an answer that has no body
+        status, _, told = client.raw(f"GET /v1/x/edge/{how} HTTP/1.1\r\nHost: {host}\r\nSVC-API-KEY: {client.key}\r\nConnection: close\r\n\r\n".encode())
+        assert told == body, (how, status, told)
+    assert seen("GET", "empty")[::2] == (204, b"")
+    assert client.get("/v1/x/edge/extra").data == {"status": 200, "more": 1} and client.get("/v1/x/edge/none").data == {"headers": {}} and client.get("/v1/x/edge/deep").data == {"a": {"b": None}}
+    r = client.get("/v1/x/edge/array")
+    assert r.data == [{"id": 1}] and r.pagination["has_more"] is False
+    for how, says in (("low", "200 to 599"), ("high", "200 to 599"), ("half", "200 to 599"), ("type", "Content-Type"), ("sealed", "SVC-API-KEY")):
+        client.refused("GET", "/v1/x/edge/" + how, 500, "internal", [])
+        until(lambda: any(says in m for m in lines(server, "lua.hook_failed")), says)
+        assert client.request("HEAD", "/v1/x/edge/" + how).status == 500
+    assert client.get("/v1/x/edge/nothing", expect=204).data is None
+
+
+def test_functions_that_break(hooks, client, server):
+    """What was the operator's mistake is nobody's affair but his: 500, the place in the log, and the next call finds nothing of it."""
+    hooks.load({"10-edges.lua": EDGES})
+    for how, says in (("fail", "no"), ("again", "no"), ("odd", "function"), ("thing", "function"), ("calls", "1,000 times"), ("sleep", "can sleep"), ("number", "5"), ("none", "nil"), ("memory", "memory")):
+        before = len(lines(server, "lua.hook_failed"))
+        r = client.refused("GET", "/v1/x/break/" + how, 500, "internal", [])
+        assert "edges" not in r.message and r.headers["Request-Id"] in r.message
+        until(lambda: any(says in m and "10-edges.lua" in m for m in lines(server, "lua.hook_failed")[before:]), how)
+        assert server.sql("SELECT value FROM wharf.hook_kv WHERE key = 'at'")[-1] == (how,)
+        assert client.post("/v1/x/large", {"a": "x" * 1900000}, expect=200).data == 1900009, how
+
+
+def test_paths_and_methods(hooks, client, org):
+    hooks.load({"10-edges.lua": EDGES})
+    for method, path, allow in (("POST", "/v1/x/edge/a", {"GET", "HEAD"}), ("GET", "/v1/x/large", {"POST"}), ("HEAD", "/v1/x/large", {"POST"}), ("DELETE", "/v1/x/small", {"POST", "PUT"}), ("GET", "/v1/x/both/a", {"PUT", "DELETE"}),
+                                ("PATCH", "/v1/x/both/a", {"PUT", "DELETE"})):
+        r = client.request(method, path, check=method != "HEAD")
+        assert r.status == 405 and set(r.headers["Allow"].replace(" ", "").split(",")) - {"OPTIONS"} in (allow, allow - {"HEAD"}), (method, path, r.headers.get("Allow"))
+        assert method == "HEAD" or r.code == "method.not_allowed"
+    for path in ("/v1/x", "/v1/x/", "/v1/x/edge", "/v1/x/edge/", "/v1/x/edge/a/b", "/v1/y/edge/a", "/v1/x/Edge/a", "/v1/x/small/a"):
+        client.refused("GET", path, 404, "route.not_found", None)
+        assert client.request("HEAD", path).status == 404
+    assert client.request("PUT", "/v1/x/both/a", {"n": 1}, expect=200).data == {"n": 1}
+    assert client.request("DELETE", "/v1/x/both/a", {"n": 1}, expect=200).data == {"body": "", "json": True}  # read and dropped
+    told = {"key": True, "organization": True, "locations": True}
+    for key in (False, True, "wh_live_" + "0" * 38):
+        assert client.get("/v1/x/anybody", key=key, check=False).data == told
+
+
+def test_sizes_of_bodies(hooks, client, server):
+    """Those of the platform, where the route says nothing; counted also when nobody said how long it is, and when it was packed."""
+    hooks.load({"10-edges.lua": EDGES})
+    sent = {"Content-Type": "application/json"}
+    most = 2 << 20
+
+    def body(n):
+        return b'{"a":"' + b"x" * (n - 8) + b'"}'
+    for method, path, size in (("POST", "/v1/x/large", most), ("PUT", "/v1/x/small", most), ("POST", "/v1/x/small", 100)):
+        assert raw(client, method, path, body(size), **sent).status_code == 200
+        for data in (body(size + 1), iter([body(size + 1)[:50], body(size + 1)[50:]])):
+            r = raw(client, method, path, data, **sent)
+            assert (r.status_code, r.json()["code"]) == (413, "body.too_large"), path
+        r = raw(client, method, path, gzip.compress(body(size + 1)), **sent, **{"Content-Encoding": "gzip"})
+        assert (r.status_code, r.json()["code"]) == (413, "body.too_large"), path
+    assert raw(client, "POST", "/v1/x/small", gzip.compress(body(90)), **sent, **{"Content-Encoding": "gzip"}).json()["data"] == {"body": 90, "text": "x" * 82}
+    client.refused("POST", "/v1/x/small", 415, "media_type.unsupported", None, data=b"a=1", headers={"Content-Type": "application/x-www-form-urlencoded"})
+    for wrong in (b"[1]", b"5", b"null", b'"a"'):
+        r = raw(client, "POST", "/v1/x/small", wrong, **sent)
+        assert r.status_code == 400, wrong
 
 
 REFUSED = [

@@ -26,11 +26,11 @@ enum {
 
 /* ---- wharf.api ---- */
 
-/* The installation's own hand in another organization, or NULL: there is none of this id. */
+/* The installation's own hand in another organization, or NULL: there is none of this id, or it was ended. */
 static struct principal *other_organization(struct wharf_req *req, wharf_str id)
 {
-    static const char sql[] = "SELECT COALESCE(live_organization_id, id) FROM org.organization WHERE organization_id = "
-                              "$1::text AND id = $1::text AND deleted_at IS NULL";
+    static const char sql[] = "SELECT COALESCE(o.live_organization_id, o.id) FROM org.organization o WHERE "
+                              "o.organization_id = $1::text AND o.id = $1::text AND " ORGANIZATION_THERE;
     struct sql_arg arg = {id.p, id.n};
     size_t problems = req->n_problems;
     PGresult *r = id.n ? req_query(req, sql, &arg, 1) : NULL;

@@ -52,7 +52,7 @@ static bool planned_until(struct wharf_req *req, const char *hook, int64_t *ret_
 
 static bool enqueue(struct wharf_req *req, const struct lua_hook *hook, const int64_t *due, size_t n_due)
 {
-    PGresult *r = req_query(req, "SELECT organization_id FROM org.organization WHERE deleted_at IS NULL", NULL, 0);
+    PGresult *r = req_query(req, "SELECT o.organization_id FROM org.organization o WHERE " ORGANIZATION_THERE, NULL, 0);
     size_t n = r ? (size_t)PQntuples(r) : 0, k = 0;
     struct job_order *orders = ARENA_ARRAY(req->arena, struct job_order, n * n_due + 1);
     struct db_error error = {.status = DB_OK};
