@@ -96,8 +96,8 @@ static bool a_word(wharf_str s)
     return s.n && s.n <= TYPE_MAX && strspn(s.p, "abcdefghijklmnopqrstuvwxyz0123456789_") == s.n;
 }
 
-/* WHARF_NOT_FOUND: there is no such location, or it is not for the sender. */
-static wharf_status find_location(struct wharf_req *req, const struct lua_sender *s, wharf_str id)
+/* WHARF_NOT_FOUND: there is no such location, or it is not for the sender. One that is gone is still that of what happens because of it. */
+static wharf_status find_location(struct wharf_req *req, const struct lua_sender *s, wharf_str id, bool gone_too)
 {
     const struct resource *locations = engine_resource(req->engine, "location");
     struct sql_arg args[2] = {{s->who->organization.p, s->who->organization.n}, {id.p, id.n}};
@@ -106,8 +106,8 @@ static wharf_status find_location(struct wharf_req *req, const struct lua_sender
     if (!locations || !principal_may_see(s->who, id))
         return WHARF_NOT_FOUND;
     r = req_query(req,
-        arena_printf(req->arena, "SELECT 1 FROM %s WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL",
-            locations->def->table)
+        arena_printf(req->arena, "SELECT 1 FROM %s WHERE organization_id = $1 AND id = $2%s", locations->def->table,
+            gone_too ? "" : " AND deleted_at IS NULL")
             .p,
         args, 2);
     return !r ? WHARF_UNAVAILABLE : PQntuples(r) ? WHARF_OK : WHARF_NOT_FOUND;
@@ -169,8 +169,8 @@ enum sandbox_answer lua_emit(
 
     if (fault)
         return MISTAKE("%s", fault);
-    if (json_is(location, JSON_STRING))
-        status = find_location(req, s, c.location_id);
+    if (json_is(location, JSON_STRING) || (s->bound && c.location_id.n))
+        status = find_location(req, s, c.location_id, !location);
     if (status == WHARF_NOT_FOUND)
         return REFUSED("location_access", "there is no location %.100s that this may be about", c.location_id.p);
     if (status == WHARF_OK) {

@@ -11,6 +11,7 @@ struct lua_sender {
     struct principal *who; /* whose event or mail it is */
     wharf_str resource_type, resource_id; /* of an event that names none */
     wharf_str location_id; /* of an event that names none; or empty */
+    bool bound; /* that location counts as named: it has to be one that who reaches */
     wharf_str key; /* of this mail: the same when the run is tried again, so that mail programs show it once; or empty */
 };
 

@@ -212,7 +212,7 @@ static uint32_t l_tell(wharf_req *req, wharf_lua_actor *actor, const wharf_lua_s
     const wharf_json *args, wharf_str *ret_text)
 {
     const struct lua_sender sender = {
-        &actor->who, given->resource_type, given->resource_id, given->location_id, given->key};
+        &actor->who, given->resource_type, given->resource_id, given->location_id, true, given->key};
 
     if (str_eqz(op, "emit"))
         return lua_emit(req, &sender, args, ret_text);

@@ -4,7 +4,7 @@
 
 #include "workflows.h"
 
-enum { LOCK_NAME_MAX = 200, TTL_MS = 30000, TTL_MOST_MS = 120000, WAIT_MOST_MS = 30000, STEP_MS = 50, NAP_MS = 500 };
+enum { LOCK_NAME_MAX = 200, TTL_MS = 30000, TTL_MOST_MS = 120000, STEP_MS = 50, NAP_MS = 500 };
 
 int64_t run_clock_us(void)
 {
@@ -91,15 +91,15 @@ static const char end_sql[] = "DELETE FROM workflows.lock WHERE organization_id 
 static uint32_t take(wharf_req *req, struct asked *a, const wharf_json *args, wharf_str *ret_text)
 {
     wharf_str name = json_text(args, "name"), token = W->mem->format(req, "%s.%u", a->lock_id.p, a->locks);
-    int64_t wait = number(args, "wait_ms", 0, WAIT_MOST_MS), ttl = number(args, "ttl_ms", TTL_MS, TTL_MOST_MS);
+    int64_t wait = number(args, "wait_ms", 0, left_ms(a)), ttl = number(args, "ttl_ms", TTL_MS, TTL_MOST_MS),
+            until = run_clock_us() / 1000 + wait;
     const wharf_val values[] = {val_text(W->req->organization(req)), val_text(a->code->workflow_id), val_text(name),
         val_text(token), val_int(ttl)};
     const wharf_rows *rows;
 
     if (!name.n || name.n > LOCK_NAME_MAX)
         return refuse_op(req, WHARF_LUA_MISTAKE, "param.invalid", "the name of a lock has 1 to 200 bytes", ret_text);
-    wait = wait < left_ms(a) ? wait : left_ms(a);
-    for (;; wait -= STEP_MS) {
+    for (;;) {
         if (query_alone(req, take_sql, values, 5, &rows) != WHARF_OK) {
             W->err->clear(req);
             return refuse_op(req, WHARF_LUA_ENDED, "overloaded", "locks can't be reached at the moment", ret_text);
@@ -111,6 +111,7 @@ static uint32_t take(wharf_req *req, struct asked *a, const wharf_json *args, wh
         }
         if (stopped(req, a))
             return end_of_run(req, ret_text);
+        wait = until - run_clock_us() / 1000; /* looking takes its time too */
         if (wait <= 0)
             return refuse_op(req, WHARF_LUA_REFUSED, "lock.busy", "another run holds the lock", ret_text);
         nap(wait < STEP_MS ? wait : STEP_MS);
