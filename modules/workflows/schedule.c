@@ -3,8 +3,8 @@
 
 #include "workflows.h"
 
-/* Later than that a time is missed: the servers were down. */
-static const int64_t late_us = 60000000;
+/* Later than that a time is missed: the servers were down. Further back, and the clock was set (migrations/0016_schedule_clock.sql). */
+static const int64_t late_us = 60000000, set_back_us = 3600000000;
 
 wharf_status schedule_check(wharf_req *req, const wharf_json *t, const char *path)
 {
@@ -46,8 +46,8 @@ wharf_status schedule_clear(wharf_req *req, wharf_str workflow_id)
 
 wharf_status schedule_set(wharf_req *req, wharf_str workflow_id, const wharf_json *triggers)
 {
-    static const char sql[] = "INSERT INTO workflows.schedule (organization_id, workflow_id, place, next_at) VALUES "
-                              "($1::text, $2::text, $3::bigint, $4::timestamptz)";
+    static const char sql[] = "INSERT INTO workflows.schedule (organization_id, workflow_id, place, next_at, "
+                              "reckoned_at) VALUES ($1::text, $2::text, $3::bigint, $4::timestamptz, $5::timestamptz)";
     int64_t place = 0, at;
     wharf_status s = schedule_clear(req, workflow_id);
 
@@ -56,9 +56,9 @@ wharf_status schedule_set(wharf_req *req, wharf_str workflow_id, const wharf_jso
         if (!is(json_text(t, "type"), "schedule") || !trigger_enabled(t) ||
             !flow_cron->next(json_text(t, "cron"), json_text(t, "timezone"), W->req->now_us(req), &at))
             continue;
-        const wharf_val args[] = {
-            val_text(W->req->organization(req)), val_text(workflow_id), val_int(place), val_time(at)};
-        s = W->db->exec(req, sql, args, 4, NULL);
+        const wharf_val args[] = {val_text(W->req->organization(req)), val_text(workflow_id), val_int(place),
+            val_time(at), val_time(W->req->now_us(req))};
+        s = W->db->exec(req, sql, args, 5, NULL);
         if (s == WHARF_OK)
             s = ask_at(req, at);
     }
@@ -153,11 +153,12 @@ static wharf_status start_run(wharf_req *req, const struct due *d)
     return queue_commit(req, rows, 1);
 }
 
-/* Of a time that was missed because nothing ran the latest one counts, when the trigger wants it. */
+/* Of a time that was missed because nothing ran the latest one counts, when the trigger wants it. One that is ahead is not started: the clock
+ * was set back. */
 static wharf_status fire(wharf_req *req, struct due *d)
 {
-    static const char sql[] = "UPDATE workflows.schedule SET next_at = $4::timestamptz WHERE organization_id = "
-                              "$1::text AND workflow_id = $2::text AND place = $3::bigint";
+    static const char sql[] = "UPDATE workflows.schedule SET next_at = $4::timestamptz, reckoned_at = $5::timestamptz "
+                              "WHERE organization_id = $1::text AND workflow_id = $2::text AND place = $3::bigint";
     wharf_str cron = json_text(d->trigger, "cron"), zone = json_text(d->trigger, "timezone");
     int64_t now = W->req->now_us(req), next, last;
     wharf_status s = WHARF_OK;
@@ -166,12 +167,12 @@ static wharf_status fire(wharf_req *req, struct due *d)
         d->at_us = last;
     if (!flow_cron->next(cron, zone, now, &next))
         return W->err->fail(req, "internal", NULL, "a published schedule is none");
-    if (now - d->at_us <= late_us || json_truth(W->json->get(d->trigger, "catch_up")))
+    if (d->at_us <= now && (now - d->at_us <= late_us || json_truth(W->json->get(d->trigger, "catch_up"))))
         s = start_run(req, d);
-    const wharf_val args[] = {
-        val_text(W->req->organization(req)), val_text(d->workflow_id), val_int(d->place), val_time(next)};
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(d->workflow_id), val_int(d->place),
+        val_time(next), val_time(now)};
     if (s == WHARF_OK)
-        s = W->db->exec(req, sql, args, 4, NULL);
+        s = W->db->exec(req, sql, args, 5, NULL);
     return s == WHARF_OK ? ask_at(req, next) : s;
 }
 
@@ -181,11 +182,13 @@ wharf_status schedule_due(wharf_req *req, void *arg)
         "SELECT s.workflow_id, s.place, s.next_at, v.triggers -> s.place::integer, v.options FROM workflows.schedule s "
         "JOIN workflows.workflow w ON w.organization_id = s.organization_id AND w.id = s.workflow_id JOIN "
         "workflows.version v ON v.organization_id = w.organization_id AND v.workflow_id = w.id AND v.number = "
-        "w.published_version WHERE s.organization_id = $1::text AND s.next_at <= $2::timestamptz ORDER BY s.next_at, "
+        "w.published_version WHERE s.organization_id = $1::text AND (s.next_at <= $2::timestamptz OR s.reckoned_at > "
+        "$3::timestamptz) ORDER BY s.next_at, "
         "s.workflow_id, s.place FOR UPDATE OF s SKIP LOCKED";
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_time(W->req->now_us(req))};
+    int64_t now = W->req->now_us(req);
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_time(now), val_time(now + set_back_us)};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 2, &rows);
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
 
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         struct due d = {.workflow_id = row_text(rows, i, 0),

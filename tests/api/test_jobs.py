@@ -3,6 +3,7 @@
 A server of its own with the plugin tests/plugins/jobbench; a second one on the same database where that matters. Waiting is for a
 condition, with a limit that only a hang reaches.
 """
+import datetime
 import os
 import re
 import signal
@@ -77,6 +78,8 @@ def clock(server):
         server.sql("NOTIFY wharf_job")
     yield move
     server.sql("UPDATE wharf.setting SET value = '0' WHERE key = 'clock.offset_seconds'")
+    server.sql("NOTIFY wharf_job")
+    until(lambda: not server.sql("SELECT FROM wharf.job_schedule s WHERE wharf.job_due_at(s, wharf.now()) <> next_at"))  # periods begin anew
 
 
 # ---- asking ----
@@ -339,6 +342,22 @@ def test_a_period_fires_once_in_all_servers(server, org, clock):
         assert ahead == (True,)
     finally:
         other.stop()
+
+
+def test_periods_go_on_when_the_clock_is_set_back(server, org, clock):
+    """By days, as it was wrong; by less than a minute, as clocks are corrected, nothing is done again."""
+    def due(queue):
+        return server.sql("SELECT next_at - wharf.now() FROM wharf.job_schedule WHERE queue = %s", queue)[0][0]
+    hour, day = datetime.timedelta(hours=1), datetime.timedelta(days=1)
+    before = len(effects(org, "hourly", id="")) + 1
+    clock(40 * 86400)
+    until(lambda: due("jobbench.hourly") <= hour and due("jobbench.nightly") <= day and len(effects(org, "hourly", id="")) == before)
+    clock(-30)
+    time.sleep(1)
+    assert len(effects(org, "hourly", id="")) == before
+    clock(-30 * 86400)
+    until(lambda: due("jobbench.hourly") <= hour and due("jobbench.nightly") <= day)
+    until(lambda: len(effects(org, "hourly", id="")) == before + 1)
 
 
 def test_a_time_of_day_for_each_organization(server, clock):

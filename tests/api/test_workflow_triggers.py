@@ -302,3 +302,23 @@ def test_sync(world):
     world.client.refused("GET", f"{FLOWS}/sync?status=all", 400, "param.invalid")
     r = world.client.request("GET", f"{FLOWS}/sync")
     assert world.client.request("GET", f"{FLOWS}/sync", headers={"If-None-Match": r.headers["ETag"]}).status == 304
+
+
+def test_the_clock_is_set_back(world):
+    """By much, as it was wrong for a while: schedules go on, with the times that come. By less than an hour: no time comes twice. (The last test: the others go forward only.)"""
+    world.clock(at(2040, 1, 1, 5, 50))
+    id = world.flow(TICK, [{"type": "schedule", "cron": "@hourly"}])
+    world.clock(at(2040, 1, 1, 5, 59, 59))
+    over(world.client, id, 1)
+    world.clock(at(2040, 1, 1, 5, 50, 30))  # for all of these minutes nothing is due
+    world.server.sql("UPDATE wharf.job_schedule SET next_at = wharf.now() WHERE queue = 'workflows.sweep'")
+    until(lambda: world.server.sql("SELECT next_at > wharf.now() FROM wharf.job_schedule WHERE queue = 'workflows.sweep'")[0][0])
+    until(lambda: not world.server.sql("SELECT FROM wharf.job WHERE queue IN ('workflows.sweep', 'workflows.tick') AND state <> 'delayed'"))
+    world.clock(at(2040, 1, 1, 5, 59, 30))
+    assert [r["trigger"]["scheduled_at"] for r in runs(world.client, id)] == ["2040-01-01T06:00:00.000Z"]
+    assert world.server.sql("SELECT next_at = '2040-01-01 07:00Z' FROM workflows.schedule WHERE workflow_id = %s", id) == [(True,)]
+    world.clock(at(2036, 5, 5, 11, 59, 20))
+    until(lambda: world.server.sql("SELECT next_at = '2036-05-05 12:00Z' FROM workflows.schedule WHERE workflow_id = %s", id)[0][0], timeout=60)
+    assert len(runs(world.client, id)) == 1
+    world.clock(at(2036, 5, 5, 11, 59, 59))
+    assert sorted(r["output"]["value"][0] for r in over(world.client, id, 2)) == ["2036-05-05T12:00:00.000Z", "2040-01-01T06:00:00.000Z"]

@@ -1,0 +1,38 @@
+-- Periods when the clock was set back by more than they are long: what was due a period from then lies further away than a period from now. Without this
+-- nothing would fire until the clock is where it was. Less than a minute is what clocks are corrected by all the time, and nothing is done twice for it.
+
+CREATE FUNCTION wharf.job_due_at(s wharf.job_schedule, v_now timestamptz) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN s.next_at > v_now + COALESCE(s.every_us * interval '1 microsecond', interval '24 hours') + interval '1 minute' THEN v_now ELSE s.next_at END
+$$;
+
+CREATE OR REPLACE FUNCTION wharf.job_next(v_queues text[]) RETURNS bigint LANGUAGE sql STABLE SET enable_seqscan = off AS $$
+    SELECT (extract(epoch FROM LEAST((SELECT run_at FROM wharf.job WHERE state = 'delayed' ORDER BY run_at LIMIT 1),
+        (SELECT min(wharf.job_due_at(s, wharf.now())) FROM wharf.job_schedule s WHERE queue = ANY ($1))) - wharf.now()) * 1000)::bigint
+$$;
+
+CREATE OR REPLACE FUNCTION wharf.job_fire(v_queues text[]) RETURNS integer LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+    v_now timestamptz := wharf.now();
+    v_count integer := 0;
+    v_some integer;
+    s record;
+BEGIN
+    FOR s IN SELECT p.*, wharf.job_due_at(p, v_now) AS due_at FROM wharf.job_schedule p WHERE wharf.job_due_at(p, v_now) <= v_now AND queue = ANY (v_queues)
+        ORDER BY queue FOR UPDATE SKIP LOCKED LOOP
+        INSERT INTO wharf.job (organization_id, queue, lane, key, state, run_at, args, created_at, actor_type)
+        SELECT o.id, s.queue, s.lane, '@' || s.queue, 'ready', v_now, '{}', v_now, 'system'
+        FROM (SELECT '' AS id WHERE NOT s.each_organization
+            UNION ALL SELECT organization_id FROM org.organization WHERE s.each_organization AND deleted_at IS NULL) o
+        WHERE NOT EXISTS (SELECT FROM wharf.job w WHERE w.lane = s.lane AND w.key = '@' || s.queue AND w.key <> ''
+            AND (w.organization_id || '') = o.id AND w.state <> 'running');
+        GET DIAGNOSTICS v_some = ROW_COUNT;
+        v_count := v_count + v_some;
+        UPDATE wharf.job_schedule SET next_at = CASE
+            WHEN every_us IS NOT NULL THEN s.due_at + (floor(extract(epoch FROM v_now - s.due_at) * 1000000 / every_us) + 1)
+                * every_us * interval '1 microsecond'
+            ELSE wharf.job_next_day(v_now, at_minute) END
+        WHERE queue = s.queue;
+    END LOOP;
+    RETURN v_count;
+END
+$$;
