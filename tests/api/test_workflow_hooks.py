@@ -4,7 +4,7 @@ import time
 import pytest
 
 from test_workflow_events import over, runs
-from wharf import Client, make_location
+from wharf import MODULES, Client, Server, make_location
 
 FLOWS = "/v1/workflows"
 BEFORE = {"type": "hook", "resource": "location", "action": "create", "phase": "before"}
@@ -24,6 +24,14 @@ def hook(client, body, *triggers, name="Hook", expect=200, **more):
     row = client.post(FLOWS, {"name": name, "source": source, "triggers": triggers, **more}, expect=201).data
     client.post(f"{FLOWS}/{row['id']}/publish", {}, expect=expect)
     return row["id"]
+
+
+@pytest.fixture(scope="module")
+def server():
+    """Before hooks have the most time that they may have: a busy machine takes a tenth of a second from the best of them."""
+    s = Server("--modules", MODULES, "--set", "workflows.budgets.before.time_ms=250")
+    yield s
+    s.stop()
 
 
 @pytest.fixture
