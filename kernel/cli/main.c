@@ -76,7 +76,7 @@ static const char help[] =
     "  wharf lua check PATH...       look at a workflow's folder, or one of hooks: names, triggers, what is never "
     "used\n"
     "  wharf lua test [PATH...] [--filter TEXT] [--seed N] [--format tap|junit|json] [--coverage FILE] [--jobs N] "
-    "[--update]\n"
+    "[--timeout S] [--update]\n"
     "                                run its *_test.lua\n"
     "  wharf lua run DIR --trigger event|http|schedule|manual|before|after [--input FILE] [--stubs FILE] [--live]\n"
     "                                one run, against stubs; with --live the API is the server's\n"

@@ -383,10 +383,31 @@ def test_snapshots(tmp_path):
 
 
 def test_a_test_that_never_ends_is_ended(tmp_path):
-    """What no budget can end is ended from outside; the limit of 60 s is not waited for here, only that others go on."""
-    write(tmp_path, {"a_test.lua": "test.case('a', function() end)", "b_test.lua": "test.case('b', function() wharf.crypto.sha256(nil) end)"})
-    told = cases(tmp_path, "--jobs", "2")
-    assert told["a"]["status"] == "passed" and told["b"]["status"] == "failed"
+    """What no budget can end is ended from outside, and others go on."""
+    write(tmp_path, {"a_test.lua": "test.case('a', function() end)", "b_test.lua": "test.case('b', function() return ('a'):rep(40000):find(('.-'):rep(8) .. 'b') end)",
+                     "c_test.lua": "test.case('c', function() end)"})
+    r = lua("test", ".", "--jobs", "1", "--timeout", "2", cwd=tmp_path)
+    assert r.returncode == 2 and r.stdout == ("TAP version 14\n1..3\nok 1 - ./a_test.lua: a\nnot ok 2 - ./b_test.lua did not come to its end\n  ---\n"
+                                              "  message: |\n    it did not end within 2 s (--timeout allows more)\n  ...\nok 3 - ./c_test.lua: c\n")
+    suites = xml.fromstring(lua("test", ".", "--timeout", "1", "--format", "junit", cwd=tmp_path).stdout)
+    assert [(s.get("name"), s.get("tests"), s.get("failures"), s.get("errors")) for s in suites] == [
+        ("./a_test.lua", "1", "0", "0"), ("./b_test.lua", "1", "0", "1"), ("./c_test.lua", "1", "0", "0")]
+    for wrong in ("0", "3601", "x", ""):
+        assert lua("test", ".", "--timeout", wrong, cwd=tmp_path).returncode == 3
+
+
+def test_more_files_than_there_may_be(tmp_path):
+    """None is left out silently."""
+    for n in range(5):
+        write(tmp_path, {f"f{n}/{i}_test.lua": "test.case('a', function() end)" for i in range(401)})
+    r = lua("test", *(f"f{n}" for n in range(5)), cwd=tmp_path)
+    assert r.returncode == 3 and "more than 2000 test files" in r.stderr
+
+
+def test_snapshots_that_cannot_be_written(tmp_path):
+    write(tmp_path, {"main_test.lua": "test.case('s', function() test.snapshot('n', 1) end)", "__snapshots__/main_test_snap.lua/in_the_way": ""})
+    r = lua("test", ".", "--update", cwd=tmp_path)
+    assert r.returncode == 2 and "main_test_snap.lua" in r.stderr
 
 
 def test_stock_hooks():

@@ -78,7 +78,7 @@ int lua_check_command(struct cli *c);
 int lua_doc_command(struct cli *c);
 
 struct lua_test_options {
-    const char *filter, *seed, *format, *coverage, *jobs;
+    const char *filter, *seed, *format, *coverage, *jobs, *timeout;
     bool update;
 };
 int lua_test_command(struct cli *c, const struct lua_test_options *o);

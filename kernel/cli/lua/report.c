@@ -99,7 +99,8 @@ static void tap(const struct lua_report *list, size_t n, struct arena *a, struct
         wharf_str problem = problem_of(&list[i], a);
 
         if (problem.p) {
-            buf_addf(out, "not ok %zu - %s can't be loaded\n  ---\n", ++at, list[i].path);
+            buf_addf(out, "not ok %zu - %s %s\n  ---\n", ++at, list[i].path,
+                list[i].result ? "can't be loaded" : "did not come to its end");
             add_block(out, "message", problem);
             buf_addz(out, "  ...\n");
             continue;

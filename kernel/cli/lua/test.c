@@ -20,7 +20,7 @@
 #include "util/time.h"
 #include "util/zone.h"
 
-enum { TESTS_MAX = 2000, JOBS_MAX = 64, ANSWER_MAX = 64 << 20, FILE_US = 60000000 };
+enum { TESTS_MAX = 2000, JOBS_MAX = 64, ANSWER_MAX = 64 << 20, FILE_S = 60, FILE_MOST_S = 3600 };
 
 struct job {
     const struct lua_folder *folder;
@@ -35,6 +35,7 @@ struct job {
 struct session {
     struct arena *a;
     struct testing t; /* what all have in common */
+    uint64_t seconds; /* that a file may take */
     bool cover;
     struct job *jobs;
     size_t n;
@@ -110,7 +111,7 @@ static bool start(const struct session *s, struct job *job)
     }
     close(ends[1]);
     job->fd = ends[0];
-    job->due_us = clock_monotonic_us() + FILE_US;
+    job->due_us = clock_monotonic_us() + (int64_t)s->seconds * 1000000;
     buf_init(&job->said, ANSWER_MAX);
     return job->pid > 0;
 }
@@ -136,7 +137,7 @@ static void listen_to(struct job *job, bool readable)
             job->said.n += (size_t)n;
     }
     job->late = clock_monotonic_us() >= job->due_us;
-    if (job->late || (n <= 0 && errno != EINTR)) {
+    if (job->late || n == 0 || (n < 0 && errno != EINTR)) {
         kill(job->pid, SIGKILL);
         finish(job);
     }
@@ -185,7 +186,10 @@ static struct lua_report report_of(struct session *s, struct job *job, struct co
     if (json_is(said, JSON_ARRAY))
         r.result = json_at(said, 0);
     else
-        r.problem = job->late ? "it did not end within 60 s" : "its process ended unexpectedly";
+        r.problem = job->late ? arena_printf(s->a, "it did not end within %llu s (--timeout allows more)",
+                                    (unsigned long long)s->seconds)
+                                    .p
+                              : "its process ended unexpectedly";
     if (cover && lines) {
         struct wharf_json *named = ARENA_NEW(s->a, struct wharf_json), **last = &named->child;
 
@@ -214,21 +218,24 @@ static bool keep_snapshots(struct session *s, const struct job *job, const struc
         return true;
     mkdir(dir, 0777);
     text = arena_printf(s->a, "-- Written by wharf lua test --update.\nreturn {\n%s}\n", text.p);
-    if (!file_replace(file, text, 0644, s->a, &error))
-        cli_fail("%s", error.p);
-    return access(file, R_OK) == 0;
+    if (file_replace(file, text, 0644, s->a, &error))
+        return true;
+    cli_fail("%s", error.p); /* with an old one in its place too: nothing was compared with it */
+    return false;
 }
 
 /* ---- which files ---- */
 
-static void add_job(struct session *s, const struct lua_folder *folder, const struct lua_file *file)
+static bool add_job(struct session *s, const struct lua_folder *folder, const struct lua_file *file)
 {
     for (size_t i = 0; i < s->n; i++) {
         if (!strcmp(s->jobs[i].file->path, file->path))
-            return;
+            return true;
     }
-    if (s->n < TESTS_MAX)
-        s->jobs[s->n++] = (struct job){.folder = folder, .file = file};
+    if (s->n == TESTS_MAX)
+        return cli_fail("there are more than %d test files; name some of the folders", TESTS_MAX), false;
+    s->jobs[s->n++] = (struct job){.folder = folder, .file = file};
+    return true;
 }
 
 static bool find_tests(struct session *s, const char *path, struct lua_folders *all)
@@ -242,8 +249,9 @@ static bool find_tests(struct session *s, const char *path, struct lua_folders *
         const struct lua_folder *f = &found.items[i];
 
         for (size_t k = 0; k < f->n; k++) {
-            if (testing_is_test(f->files[k].name) && (!only || !strcmp(only, f->files[k].name)))
-                add_job(s, f, &f->files[k]);
+            if (testing_is_test(f->files[k].name) && (!only || !strcmp(only, f->files[k].name)) &&
+                !add_job(s, f, &f->files[k]))
+                return false;
         }
         all->items[all->n++] = *f;
     }
@@ -279,22 +287,35 @@ static bool number(const char *text, uint64_t most, uint64_t *ret)
     return text[0] >= '0' && text[0] <= '9' && !*end && !errno && *ret <= most;
 }
 
+/* 0, or the exit code of a wrong call. */
+static int read_numbers(const struct lua_test_options *o, struct session *s, uint64_t *jobs)
+{
+    if (o->seed && !number(o->seed, INT64_MAX, &s->t.seed))
+        return lua_usage("--seed is a whole number");
+    if (o->jobs && (!number(o->jobs, JOBS_MAX, jobs) || !*jobs))
+        return lua_usage("--jobs is a number from 1 to 64");
+    if (o->timeout && (!number(o->timeout, FILE_MOST_S, &s->seconds) || !s->seconds))
+        return lua_usage("--timeout is a number of seconds from 1 to 3600, for each file");
+    return 0;
+}
+
 int lua_test_command(struct cli *c, const struct lua_test_options *o)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t jobs = cores > 0 && cores < JOBS_MAX ? (uint64_t)cores : 1;
-    struct session s = {.a = c->a, .t = {.filter = o->filter, .update = o->update, .seed = 1}, .cover = o->coverage};
+    struct session s = {
+        .a = c->a, .t = {.filter = o->filter, .update = o->update, .seed = 1}, .cover = o->coverage, .seconds = FILE_S};
     struct lua_folders folders = {.items = ARENA_ARRAY(c->a, struct lua_folder, 500 * WORDS_MAX)};
     lua_report_fn *format = report_format(o->format ? o->format : "tap");
     const struct engine *engine;
     struct json_error bad;
+    int code;
 
     if (!format)
         return lua_usage("--format is tap, junit or json");
-    if (o->seed && !number(o->seed, INT64_MAX, &s.t.seed))
-        return lua_usage("--seed is a whole number");
-    if (o->jobs && (!number(o->jobs, JOBS_MAX, &jobs) || !jobs))
-        return lua_usage("--jobs is a number from 1 to 64");
+    code = read_numbers(o, &s, &jobs);
+    if (code)
+        return code;
     s.jobs = ARENA_ARRAY(c->a, struct job, TESTS_MAX);
     for (size_t i = 1; i < c->n_words || i == 1; i++) {
         if (!find_tests(&s, i < c->n_words ? c->words[i] : ".", &folders))
