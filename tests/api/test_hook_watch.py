@@ -20,16 +20,6 @@ def server(place):
     s.stop()
 
 
-@pytest.fixture(scope="module")
-def org(server):
-    return server.organization()
-
-
-@pytest.fixture(scope="module")
-def client(org):
-    return org.client()
-
-
 def named(client):
     return client.post("/v1/contacts", {"name": "x"}, expect=201).data["name"]
 
