@@ -86,6 +86,12 @@ static wharf_status d_exec(wharf_req *req, const char *sql, const wharf_val *arg
     return WHARF_OK;
 }
 
+static void d_later(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args)
+{
+    req_plugin_role(req);
+    db_ahead(req->thread->db, sql, host_args(req, args, n_args), n_args);
+}
+
 static size_t d_count(const wharf_rows *rows)
 {
     return (size_t)PQntuples(rows->result);
@@ -138,7 +144,7 @@ static wharf_status d_lock(wharf_req *req, const char *space, wharf_str key)
 }
 
 const wharf_db_api host_db = {
-    WHARF_HEAD(wharf_db_api), d_query, d_exec, d_count, d_value, req_begin, req_commit, req_rollback, d_lock};
+    WHARF_HEAD(wharf_db_api), d_query, d_exec, d_count, d_value, req_begin, req_commit, req_rollback, d_lock, d_later};
 
 /* ---- resources ---- */
 

@@ -34,17 +34,16 @@ static wharf_status reindex(wharf_req *req, uint32_t op, const wharf_rec *old_re
 {
     struct cleaned *room = W->mem->alloc(req, sizeof(*room));
     struct words before = {0}, after = {0};
-    wharf_status s = WHARF_OK;
 
     if (op == WHARF_UPDATE && !W->res->changed(old_rec, new_rec, CONTACT_NAME) &&
         !W->res->changed(old_rec, new_rec, CONTACT_ALTERNATE_NAMES))
         return WHARF_OK;
     if (op != WHARF_CREATE) {
         index_names(req, &before, old_rec, room);
-        s = index_remove(req, &before);
+        index_remove(req, &before);
     }
-    if (s != WHARF_OK || op == WHARF_DELETE)
-        return s;
+    if (op == WHARF_DELETE)
+        return WHARF_OK;
     index_names(req, &after, new_rec, room);
     return index_add(req, &after, op == WHARF_UPDATE);
 }
@@ -105,5 +104,8 @@ wharf_status contact_written_many(
         s = contacts_remember(req, recs, n);
     if (s != WHARF_OK)
         return s;
-    return op == WHARF_DELETE ? index_remove(req, &list) : index_add(req, &list, false);
+    if (op != WHARF_DELETE)
+        return index_add(req, &list, false);
+    index_remove(req, &list);
+    return WHARF_OK;
 }

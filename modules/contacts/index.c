@@ -224,7 +224,8 @@ static wharf_status learn(wharf_req *req, struct ids *words)
     }
     args[1] = ids_array(req, &fresh);
     args[2] = ids_array(req, &deletions);
-    return W->db->exec(req, add_sql, args, 3, NULL);
+    W->db->later(req, add_sql, args, 3);
+    return WHARF_OK;
 }
 
 /* Columns of the list: contacts, words, weights. */
@@ -249,18 +250,17 @@ wharf_status index_add(wharf_req *req, const struct words *list, bool again)
                       " ON CONFLICT (organization_id, token, contact_id) DO UPDATE SET weight = excluded.weight";
     wharf_val args[4] = {wharf_text(W->req->organization(req))};
     struct ids columns[3];
-    wharf_status s;
 
     if (!list->n)
         return WHARF_OK;
     as_arrays(req, list, columns);
     for (size_t k = 0; k < 3; k++)
         args[k + 1] = ids_array(req, &columns[k]);
-    s = W->db->exec(req, again ? again_sql : sql, args, 4, NULL);
-    return s == WHARF_OK ? learn(req, &columns[1]) : s;
+    W->db->later(req, again ? again_sql : sql, args, 4);
+    return learn(req, &columns[1]);
 }
 
-wharf_status index_remove(wharf_req *req, const struct words *list)
+void index_remove(wharf_req *req, const struct words *list)
 {
     static const char sql[] =
         "DELETE FROM contacts.token WHERE ctid = ANY (ARRAY(SELECT t.at FROM unnest($2::text[], $3::text[]) x(c, t)"
@@ -270,11 +270,11 @@ wharf_status index_remove(wharf_req *req, const struct words *list)
     struct ids columns[3];
 
     if (!list->n)
-        return WHARF_OK;
+        return;
     as_arrays(req, list, columns);
     args[1] = ids_array(req, &columns[0]);
     args[2] = ids_array(req, &columns[1]);
-    return W->db->exec(req, sql, args, 3, NULL);
+    W->db->later(req, sql, args, 3);
 }
 
 /* ---- finding ---- */

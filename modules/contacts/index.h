@@ -20,7 +20,7 @@ void words_add(wharf_req *req, struct words *list, wharf_str contact, const stru
 /* They are their contacts' words from now on. again: some of these contacts had words before. */
 wharf_status index_add(wharf_req *req, const struct words *list, bool again);
 /* They are no longer. */
-wharf_status index_remove(wharf_req *req, const struct words *list);
+void index_remove(wharf_req *req, const struct words *list);
 /* The contacts (CANDIDATES_MAX at most) that share most of the name's words, as written, mistyped, shortened or by another form of them. */
 wharf_status index_find(wharf_req *req, const struct name *name, struct ids *ret);
 

@@ -74,6 +74,7 @@ _Static_assert(offsetof(wharf_db_api, begin) == 40, "wharf_db_api.begin moved");
 _Static_assert(offsetof(wharf_db_api, commit) == 48, "wharf_db_api.commit moved");
 _Static_assert(offsetof(wharf_db_api, rollback) == 56, "wharf_db_api.rollback moved");
 _Static_assert(offsetof(wharf_db_api, lock) == 64, "wharf_db_api.lock moved");
+_Static_assert(offsetof(wharf_db_api, later) == 72, "wharf_db_api.later moved");
 _Static_assert(offsetof(wharf_res_api, head) == 0, "wharf_res_api.head moved");
 _Static_assert(offsetof(wharf_res_api, fetch) == 8, "wharf_res_api.fetch moved");
 _Static_assert(offsetof(wharf_res_api, list) == 16, "wharf_res_api.list moved");
@@ -375,6 +376,9 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->roll
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->lock),
                    wharf_status (*)(wharf_req *req, const char *space, wharf_str key)),
     "wharf_db_api.lock has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->later),
+                   void (*)(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args)),
+    "wharf_db_api.later has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->head), wharf_head),
     "wharf_res_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->fetch),

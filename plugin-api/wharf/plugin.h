@@ -175,6 +175,9 @@ typedef struct wharf_db_api {
     wharf_status (*commit)(wharf_req *req);
     void (*rollback)(wharf_req *req);
     wharf_status (*lock)(wharf_req *req, const char *space, wharf_str key);         /* advisory, until commit */
+    /* A statement of which nothing is asked but that it is done: it travels with the next one, or with the commit, and what it fails with they fail
+     * with. Its arguments are copied. As cheap as many of them are, one after the other. */
+    void (*later)(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args);
 } wharf_db_api;
 
 /* Declared resources, by name, through the same validation, hooks, audit and events as HTTP, batches and Lua. */
