@@ -1,5 +1,6 @@
 /* hooks.c - triggers of type hook (section 3): before a change is written, in its transaction, and after it, as queued runs. */
 #include <string.h>
+#include <time.h>
 
 #include "workflows.h"
 
@@ -311,6 +312,19 @@ static wharf_status run_hook(wharf_req *req, const struct hook *h, struct run *r
     return WHARF_OK;
 }
 
+/* How long a write was held, or would have been without what PostgreSQL did meanwhile. */
+static void count_held(wharf_req *req, const wharf_lua_outcome *o, const struct timespec *since)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    flow_metrics->observe(req, WHARF_S("workflows_hook_duration_seconds"),
+        o->end == WHARF_LUA_OK         ? WHARF_S("result=\"passed\"")
+        : o->end == WHARF_LUA_REJECTED ? WHARF_S("result=\"rejected\"")
+                                       : WHARF_S("result=\"failed\""),
+        (double)(now.tv_sec - since->tv_sec) + (double)(now.tv_nsec - since->tv_nsec) / 1e9);
+}
+
 static wharf_status before(
     wharf_req *req, void *hooks, size_t i, const wharf_lua_change *c, const wharf_json **ret_input)
 {
@@ -326,8 +340,10 @@ static wharf_status before(
         .depth = c->depth};
     const struct ahead *made = c->ahead;
     const wharf_lua_outcome *o = &r.outcome;
+    struct timespec since;
     wharf_status s;
 
+    clock_gettime(CLOCK_MONOTONIC, &since);
     if (made && same(made->workflow_id, h->code.workflow_id))
         r.id = made->run_id;
     s = run_hook(req, h, &r);
@@ -337,6 +353,7 @@ static wharf_status before(
         r.outcome.end = WHARF_LUA_RAISED;
         r.outcome.message = WHARF_S("change.input must stay a table of fields");
     }
+    count_held(req, o, &since);
     if (o->end == WHARF_LUA_OK) {
         *ret_input = o->kept;
         return WHARF_OK;

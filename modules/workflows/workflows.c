@@ -17,6 +17,7 @@ const wharf_text_api *flow_text;
 const wharf_logs_api *flow_logs;
 const wharf_config_api *flow_config;
 const wharf_schema_api *flow_schemas;
+const wharf_metrics_api *flow_metrics;
 const wharf_webhooks_rules_api *flow_rules;
 wharf_plugin *flow_self;
 uint32_t flow_public_rate = 60;
@@ -233,7 +234,8 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     flow_logs = W->service(self, "wharf.logs", 1, 3);
     flow_config = W->service(self, "wharf.config", 1, 1);
     flow_schemas = W->service(self, "wharf.schema", 1, 0);
-    if (!flow_logs || !flow_config || !flow_schemas)
+    flow_metrics = W->service(self, "wharf.metrics", 1, 0);
+    if (!flow_logs || !flow_config || !flow_schemas || !flow_metrics)
         return WHARF_UNAVAILABLE;
     flow_public_rate = (uint32_t)setting("public_per_minute", 60);
     budgets_start();

@@ -12,6 +12,7 @@
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
 #include "wharf/service/lua.h"
+#include "wharf/service/metrics.h"
 #include "wharf/service/schema.h"
 #include "wharf/service/text.h"
 #include "wharf/service/token.h"
@@ -29,6 +30,7 @@ extern const wharf_text_api *flow_text;
 extern const wharf_logs_api *flow_logs;
 extern const wharf_config_api *flow_config;
 extern const wharf_schema_api *flow_schemas;
+extern const wharf_metrics_api *flow_metrics;
 extern const wharf_webhooks_rules_api *flow_rules; /* NULL: the module webhooks is not loaded; no event triggers then */
 extern wharf_plugin *flow_self;
 extern uint32_t flow_public_rate; /* requests of a public path, per minute and address: workflows.public_per_minute */

@@ -1,7 +1,9 @@
 """Triggers of type hook (spec 08 section 3): before a change is written, and after it."""
+import re
 import time
 
 import pytest
+import requests
 
 from test_workflow_events import over, runs
 from wharf import MODULES, Client, Server, make_location
@@ -83,6 +85,24 @@ return 'nobody sees this'""", BEFORE, {**BEFORE, "action": "update"}, {**BEFORE,
     r = client.refused("DELETE", f"/v1/locations/{row['id']}", 400, "workflow.rejected", ["custom.kept"])
     assert client.get("/v1/locations?search=No").data == []
     make_location(org.client(), "No")  # nobody else has this rule
+
+
+def test_how_long_writes_are_held(server, mine):
+    """GET /metrics counts each call by how it ended."""
+    def told():
+        text = requests.get(server.admin + "/metrics", timeout=10).text
+        found = {(of, result): float(n) for of, result, n in re.findall(r'^workflows_hook_duration_seconds_(count|sum){result="(\w+)"} (\S+)$', text, re.M)}
+        return [found.get((of, result), 0) for of in ("count", "sum") for result in ("passed", "rejected", "failed")]
+    hook(mine, "if change.input.name == 'No' then wharf.reject('no', 'No') end if change.input.name == 'Bad' then error('bad') end if change.input.name == 'Odd' then change.input = 5 end "
+         "if change.input.name == 'Slow' then local t = os.clock() while os.clock() < t + 0.02 do end end")
+    client, before = anew(mine), told()
+    make_location(client, "Fine")
+    make_location(client, "Slow")
+    client.refused("POST", "/v1/locations", 400, "workflow.rejected", body={"name": "No", "address": ADDRESS})
+    for name in ("Bad", "Odd", "Bad"):
+        client.refused("POST", "/v1/locations", 400, "workflow.hook_failed", body={"name": name, "address": ADDRESS})
+    *counts, passed, rejected, failed = [a - b for a, b in zip(told(), before)]
+    assert counts == [2, 1, 3] and passed >= 0.02 and passed < 5 and 0 < rejected < 5 and 0 < failed < 5
 
 
 def test_one_after_the_other(mine):
