@@ -17,22 +17,25 @@ uint32_t refuse_op(wharf_req *req, uint32_t how, const char *code, const char *m
     return how;
 }
 
-/* The engine bounds lines and bytes; a process that somebody took over does not. */
+/* The engine bounds lines and bytes, as they are before they are JSON; a process that somebody took over does not. */
 static uint32_t log_line(wharf_req *req, struct asked *a, const wharf_json *args)
 {
     static const char *const members[] = {"level", "message", "fields", "file", "line"};
+    static const char full[] =
+        "{\"level\":\"warn\",\"message\":\"truncated: the lines of a run are at most 300 KiB of JSON\"}";
     wharf_out *own = W->json->writer(req);
-    wharf_str text;
+    const wharf_json *said = args;
 
     W->json->put(own, NULL, val_json(args));
-    text = W->json->result_text(own);
-    if (a->log_bytes + text.n > LOG_BYTES)
+    if (a->log_bytes > LOG_BYTES)
         return WHARF_LUA_GIVEN;
-    a->log_bytes += text.n;
+    a->log_bytes += W->json->result_text(own).n;
+    if (a->log_bytes > LOG_BYTES && W->json->parse(req, (wharf_str){full, sizeof(full) - 1}, &said) != WHARF_OK)
+        return WHARF_LUA_GIVEN;
     W->json->open(a->logs, NULL, '{');
     W->json->put(a->logs, "at", val_time(W->req->now_us(req)));
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-        W->json->put(a->logs, members[i], val_json(W->json->get(args, members[i])));
+        W->json->put(a->logs, members[i], val_json(W->json->get(i < 3 ? said : args, members[i])));
     W->json->close(a->logs);
     return WHARF_LUA_GIVEN;
 }

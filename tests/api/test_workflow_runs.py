@@ -54,6 +54,18 @@ def test_a_run_and_its_record(client, run):
     client.refused("GET", f"{FLOWS}/runs/wkf_run_0000000000000000000000", 404, "not_found")
 
 
+def test_lines_have_an_end(run):
+    """Section 5, wharf.log: fields count; what grows past the room when it becomes JSON ends with a line that says so."""
+    lines = run("for i = 1, 600 do wharf.log.debug('m', {t = ('x'):rep(4000)}) end").data["logs"]
+    assert len(lines) == 66 and all(line["level"] == "debug" and len(line["fields"]["t"]) == 4000 for line in lines[:-1])
+    assert (lines[-1]["level"], lines[-1]["message"], lines[-1]["file"], lines[-1]["line"]) == ("warn", "truncated: a run logs at most 500 lines and 256 KiB", "main.lua", 2)
+    lines = run("for i = 1, 600 do wharf.log.error('m', {t = ('x'):rep(5000)}) end").data["logs"]
+    assert len(lines) == 65 and all(set(line["fields"]) == {"truncated"} and line["fields"]["truncated"].endswith("xxx …") for line in lines[:-1])
+    lines = run("for i = 1, 60 do wharf.log.info(('\\1'):rep(4000)) end").data["logs"]
+    assert 10 < len(lines) < 20 and lines[0]["message"] == "\1" * 4000
+    assert {**lines[-1], "at": ""} == {"at": "", "level": "warn", "message": "truncated: the lines of a run are at most 300 KiB of JSON", "fields": None, "file": "main.lua", "line": 2}
+
+
 def test_how_runs_end(client, org, run):
     reader = org.client("workflow:read")
     for body, status, code, error in (

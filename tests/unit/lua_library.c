@@ -402,6 +402,11 @@ static void test_what_the_host_is_asked(void **state)
         "\"ttl_ms\":8", "\"wait_ms\":9");
     ASKED(b, "pcall(wharf.lock, 'l', function() error('x') end)", "lock.give {\"token\":\"t\"}");
     ASKED(b, "wharf.log.info('m', 5)", "\"fields\":{\"value\":5}");
+    ASKED(b, "wharf.log.info('m', {t = ('ä'):rep(3000)})", "\"fields\":{\"truncated\":\"{\\\"t\\\":\\\"ää", "ä …\"}");
+    ASKED(b, "wharf.log.info(('m'):rep(5000), {t = 1})", "\"fields\":{\"truncated\":\" …\"}");
+    ASKED(b, "wharf.log.info(('m'):rep(4089), {t = 1})", "\"fields\":{\"t\":1}");
+    ASKED(b, "wharf.log.info(('m'):rep(4090), {t = 1})", "\"fields\":{\"truncated\":\" …\"}");
+    box_ends(b, "wharf.log.info('m', {print})", SANDBOX_RAISED, "can't be written as JSON");
     ASKED(b, "wharf.log.info('\\xff\\xe4a')", "\"message\":\"??a\"");
     ASKED(b, "wharf.log.info('a' .. ('ä'):rep(2100))", "ä …\"");
     box_ends(b, "wharf.kv.set('k', nil)", SANDBOX_RAISED, "anything but nil");

@@ -395,6 +395,10 @@ static void test_log_lines(void **state)
     assert_true(b->log.n < 300000);
     assert_null(strstr(b->log.p, longer)); /* 4 KiB of each */
     buf_clear(&b->log);
+    box_is(b, "for i = 1, 300 do wharf.log.info('m', {t = ('x'):rep(4000)}) end", ""); /* fields count */
+    assert_int_equal(count_of(b->log.p, "\"m\""), 65);
+    assert_int_equal(count_of(b->log.p, "truncated: a run logs"), 1);
+    buf_clear(&b->log);
     box_is(b, "for i = 1, 600 do wharf.log.info('short') end", "");
     assert_int_equal(count_of(b->log.p, "\"short\""), 500);
     assert_int_equal(count_of(b->log.p, "truncated"), 1);

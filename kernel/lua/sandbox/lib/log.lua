@@ -1,13 +1,24 @@
 -- wharf.log: lines of the run (op log). At most 500 lines of 4 KiB and 256 KiB in all; then one line says that there was more.
-local host = ...
+local host, wharf = ...
 local M = {}
 local run, lines, bytes, full -- run: a state of operators' hooks serves many
 
-local function cut(text)
-  if #text <= 4096 then return text end
-  local n = 4090
+local LINE = 4096
+
+local function cut(text, room)
+  if #text <= room then return text end
+  local n = math.max(room - 6, 0)
   while n > 0 and (text:byte(n + 1) & 0xC0) == 0x80 do n = n - 1 end
   return text:sub(1, n) .. " …"
+end
+
+-- Fields in what a message of so many bytes leaves of a line, and what both take. What has no JSON is refused by the call.
+local function fitting(fields, size)
+  if type(fields) ~= "table" then fields = { value = fields } end
+  local ok, text = pcall(wharf.json.encode, fields)
+  if not ok or size + #text <= LINE then return fields, size + (ok and #text or 0) end
+  text = cut(text, LINE - size)
+  return { truncated = text }, size + #text
 end
 
 local function line(level, message, fields)
@@ -15,14 +26,15 @@ local function line(level, message, fields)
   if run ~= host.nth() then run, lines, bytes, full = host.nth(), 0, 0, false end
   message = tostring(message)
   if not utf8.len(message) then message = message:gsub("[\x80-\xff]", "?") end
-  message = cut(message)
-  lines, bytes = lines + 1, bytes + #message
+  message = cut(message, LINE)
+  local size = #message
+  if fields ~= nil then fields, size = fitting(fields, size) end
+  lines, bytes = lines + 1, bytes + size
   if full then return end
   if lines > 500 or bytes > 256 * 1024 then
     full = true
     level, message, fields = "warn", "truncated: a run logs at most 500 lines and 256 KiB", nil
   end
-  if fields ~= nil and type(fields) ~= "table" then fields = { value = fields } end
   host.call("log", { level = level, message = message, fields = fields, file = file, line = at })
 end
 
