@@ -1,4 +1,6 @@
 """What runs reach outside of themselves (spec 08 sections 3, 5 and 9): the limits of wharf.http, locks of two servers, locations that a run reaches."""
+import datetime
+import json
 import threading
 
 import pytest
@@ -102,6 +104,44 @@ def test_many_at_once(mine, slow):
   out[i] = r[1] and r[1].status .. r[1].body or r[2].code end return out"""
     assert output(mine, manual(mine, mixed, "Mixed"), {"url": slow.url}) == ["200late", "http.blocked", "200soon", "404nothing here"]
     assert output(mine, manual(mine, "return #wharf.http.all {}", "None")) == 0
+
+
+@pytest.mark.parametrize("queued", [False, True])
+def test_what_a_run_used(mine, slow, queued):
+    """Section 7, usage and times, of runs that somebody waits for and of others."""
+    body = f"""local held = ('x'):rep(1500000)
+for i = 1, 300000 do held = held end
+for i = 1, 2 do wharf.api.get('/v1/locations') end
+wharf.http.get('{slow.url}/soon') wharf.http.all {{{{url = '{slow.url}/soon'}}, {{url = '{slow.url}/late'}}}}
+return #held"""
+    id = manual(mine, body, "Used", budget={"instructions": 10_000_000})
+    run = asked(mine, id, {"wait": not queued}, 202 if queued else 200).data["id"]
+    got = until(lambda: (r := mine.get(f"{FLOWS}/runs/{run}").data)["status"] == "succeeded" and r)
+    used = got["usage"]
+    assert set(used) == {"instructions", "memory_peak", "cpu_ms", "api_calls", "http_calls"}
+    assert (used["api_calls"], used["http_calls"]) == (2, 3) and 300_000 <= used["instructions"] < 3_000_000 and 1_500_000 < used["memory_peak"] < 4_000_000
+    assert 300 <= got["duration_ms"] < 60_000 and 0 < used["cpu_ms"] < got["duration_ms"] and got["queued_ms"] >= 0
+    at = {m: datetime.datetime.fromisoformat(got[m]) for m in ("started_at", "finished_at")}
+    assert abs((at["finished_at"] - at["started_at"]) / datetime.timedelta(milliseconds=1) - got["duration_ms"]) <= 2
+
+
+@pytest.mark.parametrize("queued", [False, True])
+def test_what_is_too_large_to_keep(mine, queued):
+    """64 KiB of what a run got and gave: what is larger is not kept, and that is told. What it was given is whole."""
+    id = manual(mine, "return ('x'):rep(input.n)", "Large")
+
+    def kept(**input):
+        run = asked(mine, id, {"input": input, "wait": not queued}, 202 if queued else 200).data["id"]
+        got = until(lambda: (r := mine.get(f"{FLOWS}/runs/{run}").data)["status"] == "succeeded" and r)
+        return got["input"], got["input_truncated"], got["output"], got["output_truncated"]
+
+    def room(value):
+        return 64 * 1024 - len(json.dumps({"value": value}, separators=(",", ":")))
+    most, text = room(""), "t" * room({"n": 1, "text": ""})
+    assert kept(n=most) == ({"value": {"n": most}}, False, {"value": "x" * most}, False)
+    assert kept(n=most + 1) == ({"value": {"n": most + 1}}, False, None, True)
+    assert kept(n=1, text=text) == ({"value": {"n": 1, "text": text}}, False, {"value": "x"}, False)
+    assert kept(n=1, text=text + "t") == (None, True, {"value": "x"}, False)
 
 
 def test_names_of_headers(mine, slow):
