@@ -12,7 +12,7 @@ from test_workflow_runs import asked
 from test_workflow_tells import event, manual, output
 from wharf import Server, make_location
 
-MODULES = ("--modules", "org,locations,events,webhooks,workflows", "--set", "net.allow=127.0.0.1", "--set", "net.allow_http=true")
+MODULES = ("--modules", "org,locations,events,webhooks,workflows", "--set", "net.allow=127.0.0.1", "--set", "net.allow_http=true", "--set", "base_url=https://own.wharf.example")
 
 
 class Slow:
@@ -147,6 +147,29 @@ def test_what_is_too_large_to_keep(mine, queued):
 def test_names_of_headers(mine, slow):
     told = output(mine, manual(mine, "local h = wharf.http.get(input.url .. '/twice').headers return {h['x-mixed-case'], h['X-MIXED-Case'] == nil}"), {"url": slow.url})
     assert told == ["A, b", True]
+
+
+def test_headers_of_requests(mine, slow):
+    """64 of them, each a line and nothing more."""
+    id = manual(mine, """local headers = input.headers
+for i = 1, input.n do headers['x-' .. i] = tostring(i) end
+local ok, got = pcall(wharf.http.get, input.url .. '/soon', {headers = headers}) return ok and got.body or tostring(got)""")
+
+    assert "U+0000" in output(mine, manual(mine, "local ok, got = pcall(wharf.http.get, input.url .. '/soon', {headers = {x = 'a\\0b'}}) return tostring(got)", "Nul"), {"url": slow.url})
+
+    def said(n=0, **headers):
+        return output(mine, id, {"url": slow.url, "n": n, "headers": {k.replace("__", " "): v for k, v in headers.items()}})
+    assert [said(64), said(63, X="a\tb é"), said(**{"!#$%&'*+-.^_`|~09": "1"})] == ["soon"] * 3
+    for bad in [said(65), *(said(X=f"a{c}b") for c in "\r\n\x1f\x0b"), said(**{"": "x"}), *(said(**{f"a{c}b": "x"}) for c in ': ()/\\"@é\r\n')]:
+        assert "a header is no header" in bad, bad
+
+
+def test_hosts_that_only_seem_right(mine, slow):
+    """What stands before an @ is no host; and the server itself is asked by wharf.api."""
+    ask = "local out = {} for i, url in ipairs(input.urls) do local r, e = wharf.http.get(url) out[i] = r and r.body or e.code end return out"
+    told = output(mine, manual(mine, ask, http_hosts=["127.0.0.1"]), {"urls": [slow.url + "/soon", slow.url.replace("//", "//127.0.0.1:80@localhost:") + "/soon", "http://127.0.0.1:80@localhost/",
+                                                                       slow.url.replace("127.0.0.1", "127.0.0.1@127.0.0.1") + "/soon", "http://OWN.wharf.example/v1", "https://own.wharf.example:8443/", "//127.0.0.1/"]})
+    assert told == ["soon"] + ["http.host_not_allowed"] * 3 + ["http.blocked"] * 2 + ["http.host_not_allowed"]
 
 
 def test_hosts_of_many(mine, slow):

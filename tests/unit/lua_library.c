@@ -410,6 +410,11 @@ static void test_what_the_host_is_asked(void **state)
     ASKED(b, "wharf.log.info('\\xff\\xe4a')", "\"message\":\"??a\"");
     ASKED(b, "wharf.log.info('a' .. ('ä'):rep(2100))", "ä …\"");
     box_ends(b, "wharf.kv.set('k', nil)", SANDBOX_RAISED, "anything but nil");
+    box_ends(b, "wharf.kv.set('k', {a = {'a\\0b'}})", SANDBOX_RAISED, "a text with U+0000 can't be stored");
+    box_ends(b, "wharf.emit('custom.e', {['\\0'] = 1})", SANDBOX_RAISED, "U+0000");
+    ASKED(b, "wharf.kv.set('k', '\\\\u0000')", "\"value\":\"\\\\u0000\"");
+    ASKED(b, "wharf.log.info('a\\0b')", "a\\u0000b");
+    ASKED(b, "wharf.http.post('http://a', {body = 'a\\0b'})", "\"body\":\"YQBi\"");
     box_ends(b, "wharf.kv.cas('k', 1)", SANDBOX_RAISED, "anything but nil");
     box_ends(b, "wharf.kv.incr('k', 0.5)", SANDBOX_RAISED, "adds integers");
     box_ends(b, "wharf.secret(5)", SANDBOX_RAISED, "the key of a secret");

@@ -20,6 +20,25 @@ static wharf_str args_text(lua_State *lua, int at)
     return args;
 }
 
+/* What can be said of U+0000 is said by the API, and lines of the log show that something was there; nothing else takes it, and it is not changed
+ * silently. */
+static bool takes_nul(const char *op)
+{
+    return !strncmp(op, "api.", 4) || !strcmp(op, "log") || !strcmp(op, "note");
+}
+
+static bool has_nul(wharf_str json)
+{
+    for (const char *p = json.p, *end = json.p + json.n; p < end; p++) {
+        if (*p != '\\')
+            continue;
+        if (end - p >= 6 && !memcmp(p, "\\u0000", 6))
+            return true;
+        p++;
+    }
+    return false;
+}
+
 /* Member of the table on top. */
 static const char *told(lua_State *lua, const char *name, const char *otherwise)
 {
@@ -39,6 +58,8 @@ static int call(lua_State *lua)
     wharf_str text = {"", 0}, args = args_text(lua, 2);
     enum sandbox_answer answer;
 
+    if (!takes_nul(op) && has_nul(args))
+        sandbox_raise(lua, "a text with U+0000 can't be stored or sent (param.invalid)");
     sb->calling = lua;
     answer = sb->host.call(sb->host.arg, op, args, &text);
     budget_spend(lua, 0);
