@@ -340,6 +340,14 @@ static PGresult *run_in_order(struct db_conn *c, const struct db_statement *stat
     return run_piece(c, statements + from, n - from, e);
 }
 
+/* One alone, not in a transaction. */
+static PGresult *run_alone(struct db_conn *c, const struct db_statement *s, bool one_plan, struct db_error *e)
+{
+    if (one_plan && c->prepared)
+        return run_piece(c, (struct db_statement[]){{.sql = DB_ONE_PLAN}, *s}, 2, e);
+    return run_once(c, s->sql, s->args, s->n_args, e);
+}
+
 /* What waits, and behind it one more, if there is one. A transaction that begins with it is begun again when the connection turns out to be
  * dead, or not to know a statement: nobody was told anything of it yet. */
 static PGresult *run_behind(struct db_conn *c, const struct db_statement *last, struct db_error *e)
@@ -456,8 +464,7 @@ PGresult *db_finish(struct db_conn *c, struct db_error *ret_error)
     return r;
 }
 
-static PGresult *run(
-    struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error)
+static PGresult *run(struct db_conn *c, const struct db_statement *s, bool one_plan, struct db_error *ret_error)
 {
     PGresult *r;
 
@@ -465,34 +472,45 @@ static PGresult *run(
     if (!alive(c, ret_error))
         return NULL;
     if (c->ahead.n)
-        return run_behind(c, &(struct db_statement){sql, args, n_args}, ret_error);
+        return run_behind(c, s, ret_error);
     if (!c->open && !db_ready(c)) {
         db_error_from(NULL, c->pg, ret_error);
         return NULL;
     }
-    r = run_once(c, sql, args, n_args, ret_error);
+    r = run_alone(c, s, one_plan && !c->open, ret_error);
     /* A statement alone on a connection that had died while idle did not run: the new connection may have it. */
     if (!r && ret_error->status == DB_LOST && !c->open && db_ready(c))
-        r = run_once(c, sql, args, n_args, ret_error);
-    if (!r && !c->open && stale(ret_error))
-        r = run_once(c, sql, args, n_args, ret_error);
+        r = run_alone(c, s, one_plan, ret_error);
+    for (int i = 0; i < 1 + one_plan && !r && !c->open && stale(ret_error); i++)
+        r = run_alone(c, s, one_plan, ret_error);
     if (r)
         ret_error->status = DB_OK; /* of an attempt before it may be left */
     return r;
 }
 
-PGresult *db_run(
-    struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error)
+static PGresult *run_metered(struct db_conn *c, const struct db_statement *s, bool one_plan, struct db_error *ret_error)
 {
     int64_t start_us = clock_monotonic_us();
     PGresult *r;
 
     c->ran++;
     db_meter_busy(&c->counted, true);
-    r = run(c, sql, args, n_args, ret_error);
+    r = run(c, s, one_plan, ret_error);
     db_meter_statement(clock_monotonic_us() - start_us);
     db_meter_busy(&c->counted, c->open);
     return r;
+}
+
+PGresult *db_run(
+    struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error)
+{
+    return run_metered(c, &(struct db_statement){sql, args, n_args}, false, ret_error);
+}
+
+PGresult *db_run_one_plan(
+    struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error)
+{
+    return run_metered(c, &(struct db_statement){sql, args, n_args}, true, ret_error);
 }
 
 PGresult *db_run_whole(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *ret_error)

@@ -18,6 +18,12 @@
  * are planned as PostgreSQL likes; without prepared statements no plan is kept. */
 #define DB_BY_INDEX "; SET enable_seqscan=off"
 
+/* Left to itself PostgreSQL compares what a plan for all arguments would cost with the average of those it has made for some. When the table has grown
+ * since, that average is one of a smaller table, and hundreds of requests are planned anew on each connection before it has caught up. Up to the
+ * end of the transaction: */
+#define DB_ONE_PLAN      "SELECT set_config('plan_cache_mode', 'force_generic_plan', true)"
+#define DB_PLAN_BY_VALUE "SELECT set_config('plan_cache_mode', 'auto', true)"
+
 struct db_conn;
 
 enum db_status {
@@ -47,6 +53,9 @@ struct db_conn *db_another(const struct db_conn *c, bool prepared);
 PGresult *db_run(
     struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error);
 PGresult *db_run_sql(struct db_conn *c, struct sql *s, struct db_error *ret_error);
+/* db_run of a statement of which one plan is good for all arguments (docs/decisions.md 324). */
+PGresult *db_run_one_plan(
+    struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error);
 /* Inside a transaction: sends a statement and does not wait for its answer, while the caller has something else to wait for. False: nothing was
  * sent (statements are not prepared here, the connection is lost): db_run it when its answer is needed. One at a time. Whatever else is run
  * before db_finish runs behind it, and fails when it failed. */

@@ -35,6 +35,7 @@ struct lane {
     struct queue done; /* results of the current group, answered at its Sync */
     struct pack_results each; /* what jobs get whose statement was one for many */
     bool group_failed, counted; /* counted: as busy (meter.h) */
+    bool by_value; /* what is sent is planned for its arguments, up to the Sync */
     struct statement_set known;
     void (*changed)(void *arg, struct lane *lane);
     void *arg;
@@ -182,7 +183,7 @@ static void push_unpacked(struct queue *q, struct lane_job *job)
     PQclear(job->result);
     job->result = NULL;
     job->hash = 0;
-    job->prepare_sent = false;
+    job->ahead = 0;
     push(q, job);
     while ((job = next)) {
         next = job->next;
@@ -264,12 +265,13 @@ static void begin_connect(struct lane *l, int64_t now_us)
 
 static void begin_setup(struct lane *l, int64_t now_us)
 {
-    char setup[160];
+    bool kept = l->prepared && l->kind != LANE_SLOW;
+    char setup[240];
 
     PQsetnonblocking(l->pg, 1);
     snprintf(setup, sizeof(setup),
         "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET statement_timeout=%lld; SET lock_timeout=5000%s",
-        (long long)l->statement_timeout_ms, l->prepared && l->kind != LANE_SLOW ? DB_BY_INDEX : "");
+        (long long)l->statement_timeout_ms, kept ? DB_BY_INDEX "; SET plan_cache_mode=force_generic_plan" : "");
     if (!PQsendQuery(l->pg, setup)) {
         lost(l, now_us);
         return;
@@ -337,11 +339,17 @@ static bool send_job(struct lane *l, struct lane_job *job)
         p.values[i] = job->args[i].p;
     known = l->prepared && statement_known(&l->known, job->hash);
     db_statement_name(job->hash, name);
-    job->prepare_sent = false;
+    job->ahead = 0;
+    if (job->by_value && l->prepared && !l->by_value) {
+        if (!PQsendQueryParams(l->pg, DB_PLAN_BY_VALUE, 0, NULL, NULL, NULL, NULL, 0))
+            return false;
+        l->by_value = true;
+        job->ahead++;
+    }
     if (l->prepared && !known && l->known.count < STATEMENTS_MAX) {
         if (!PQsendPrepare(l->pg, name, sql, 0, NULL))
             return false;
-        job->prepare_sent = true;
+        job->ahead++;
         known = statement_remember(&l->known, job->hash);
     }
     if (known)
@@ -387,6 +395,7 @@ static void send_waiting(struct lane *l, int64_t now_us)
 
     if (!l->waiting.n || (l->groups && l->kind != LANE_READ) || l->groups > 8)
         return;
+    l->by_value = l->kind == LANE_SLOW;
     while (l->waiting.n && sent < max) {
         struct lane_job *job = l->waiting.first;
 
@@ -464,6 +473,7 @@ static bool take_result(struct lane *l, PGresult *r)
 {
     ExecStatusType s = PQresultStatus(r);
     struct lane_job *job;
+    bool failed;
 
     if (s == PGRES_PIPELINE_SYNC) {
         PQclear(r);
@@ -475,26 +485,17 @@ static bool take_result(struct lane *l, PGresult *r)
         PQclear(r);
         return false;
     }
-    if (job->prepare_sent) {
-        job->prepare_sent = false;
-        if (s == PGRES_COMMAND_OK) {
-            PQclear(r);
-            return true;
-        }
-        statement_forget(&l->known, job->hash);
-        PQclear(job->result);
-        job->result = r;
-        l->group_failed = true;
-        return true; /* the execution's PGRES_PIPELINE_ABORTED follows; the first result is kept */
-    }
-    if (s != PGRES_TUPLES_OK && s != PGRES_COMMAND_OK) {
-        l->group_failed = true;
-        if (!job->result)
-            job->result = r;
-        else
-            PQclear(r);
-    } else {
-        job->result = r;
+    failed = s != PGRES_TUPLES_OK && s != PGRES_COMMAND_OK;
+    l->group_failed |= failed;
+    if (job->ahead && failed)
+        statement_forget(&l->known, job->hash); /* whichever it was: what is prepared once too often is mended */
+    if (job->result || (job->ahead && !failed))
+        PQclear(r);
+    else
+        job->result = r; /* of a failure the first one: PGRES_PIPELINE_ABORTED follow */
+    if (job->ahead) {
+        job->ahead--;
+        return true;
     }
     push(&l->done, pop(&l->flying));
     return true;
@@ -568,7 +569,7 @@ void lane_queue(struct lane *l, struct lane_job *job)
     job->packed = NULL;
     job->n_packed = 0;
     job->alone = false;
-    job->prepare_sent = false;
+    job->ahead = 0;
     job->mended = false;
     job->lost = 0;
     push(&l->waiting, job);

@@ -5,6 +5,7 @@
  * statements that may be slow (LANE_SLOW) go one at a time. When a statement of a group fails, the others of that group have
  * not run (or were rolled back): they are sent again one by one, so that each gets its own answer. Writes that are the same statement
  * and wait together go as one (lane_pack.h, docs/decisions.md 89): starting a statement costs as much as the row it writes.
+ * Plans of the first two kinds are made once and kept, but for jobs that say by_value (docs/decisions.md 324).
  * All functions belong to the loop's thread. Leaves to others: what a result means.
  */
 #ifndef WHARF_DB_LANE_H
@@ -27,6 +28,7 @@ struct lane_job { /* owned by the caller, alive until done() was called */
     const char *many_sql;
     const struct sql_arg *args;
     size_t n_args;
+    bool by_value; /* LANE_READ: the best plan depends on the arguments; else one is made for all of them */
     lane_done_fn *done;
     void *arg;
     int64_t deadline_us; /* monotonic: failed with DB_LOST when it has not been sent by then */
@@ -38,8 +40,8 @@ struct lane_job { /* owned by the caller, alive until done() was called */
     uint64_t hash;
     PGresult *result;
     bool alone;
-    bool prepare_sent;
     bool mended;
+    uint8_t ahead; /* results that come before its own: of what was sent with it */
     uint8_t lost; /* connections while it was on its way */
 };
 

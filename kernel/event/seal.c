@@ -43,6 +43,13 @@ static bool move_chains(struct wharf_req *req, const struct seal_line *lines, si
         hashes[chains++] = str_z(lines[i].hash);
     }
     sql_init(&s, req->arena);
+    if (chains == 1) { /* most of the time; of arrays PostgreSQL makes a plan for how many they have, each time */
+        sql_add(&s, "UPDATE wharf.log_chain SET hash = decode(");
+        sql_bind(&s, hashes[0]);
+        sql_add(&s, ", 'hex') WHERE organization_id = ");
+        sql_bind(&s, ids[0]);
+        return req_query_sql(req, &s) != NULL;
+    }
     sql_add(&s, "UPDATE wharf.log_chain k SET hash = decode(u.h, 'hex') FROM unnest(");
     sql_bind_array(&s, ids, chains);
     sql_add(&s, "::text[], ");

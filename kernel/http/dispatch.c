@@ -158,6 +158,7 @@ static void to_lanes(struct exchange *x)
             .many_sql = x->plan.statements[i].many_sql,
             .args = x->plan.statements[i].args,
             .n_args = x->plan.statements[i].n_args,
+            .by_value = x->plan.statements[i].by_value,
             .arg = x,
             .deadline_us = x->server->turn_us + 5000000,
             .done = x->plan.n_statements == 1 ? only_statement_done : statement_done};

@@ -216,12 +216,12 @@ static bool usual(const struct definition *d, int64_t rows)
 
 /* Of a limit that is a parameter PostgreSQL keeps no plan: it takes it for a tenth of the table, plans again for each value, and that takes longer than
  * reading the page. Where rows are chosen by nothing but their organization the limit is written out, and the plan is
- * made once; with other conditions the best plan depends on their values, and stays made for each. */
-static void limit(struct sql *s, const struct definition *d, const struct list_query *q, bool one_plan)
+ * made once; with other conditions the best plan depends on their values, and stays made for each. Returns whether it was written out. */
+static bool limit(struct sql *s, const struct definition *d, const struct list_query *q, bool one_plan)
 {
     if (one_plan && q->page == 1 && usual(d, q->limit)) {
         sql_addf(s, " LIMIT %d", (int)q->limit + 1);
-        return;
+        return true;
     }
     sql_add(s, " LIMIT ");
     sql_bind_int(s, q->limit + 1);
@@ -229,6 +229,7 @@ static void limit(struct sql *s, const struct definition *d, const struct list_q
         sql_add(s, " OFFSET ");
         sql_bind_int(s, (q->page - 1) * q->limit);
     }
+    return false;
 }
 
 /* Relevance is computed once per matching row, in an inner select that carries nothing else; of a word that is everywhere not for all rows,
@@ -247,7 +248,7 @@ static void relevance_page(struct sql *s, const struct definition *d, const stru
         s->organization);
 }
 
-void query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
+bool query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
     query_extra_fn *extra, void *arg)
 {
     bool skips = q->page > 1, one_plan;
@@ -255,7 +256,7 @@ void query_page_sql(struct sql *s, const struct definition *d, const struct list
     bind_organization(s, d, who);
     if (q->relevance) {
         relevance_page(s, d, q, who, extra, arg);
-        return;
+        return false;
     }
     page_columns(s, d, q, NULL);
     if (skips)
@@ -265,11 +266,12 @@ void query_page_sql(struct sql *s, const struct definition *d, const struct list
     if (q->cursor && q->cursor_id.n)
         after_cursor(s, q);
     order_by(s, q);
-    limit(s, d, q, one_plan);
+    one_plan = limit(s, d, q, one_plan);
     if (skips) {
         sql_addf(s, ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id", d->table, s->organization);
         order_by(s, q);
     }
+    return one_plan;
 }
 
 void query_count_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,

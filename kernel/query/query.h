@@ -155,8 +155,8 @@ void query_visible(struct sql *s, const struct definition *d, const struct acces
 typedef void query_extra_fn(struct sql *s, void *arg);
 /* The page: SELECT of q->columns, late look-up when page > 1, limit + 1 rows, order with id as the
  * tie-breaker, nulls last. With q->hits two columns follow: the relevance score (0..1) and
- * the matches, a JSON array of {"field","value"}. extra may be NULL. */
-void query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
+ * the matches, a JSON array of {"field","value"}. extra may be NULL. Returns whether one plan is good for all values. */
+bool query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
     query_extra_fn *extra, void *arg);
 /* One row of one column: the count; capped at QUERY_COUNT_CAP + 1 for TOTAL_ESTIMATED (then the caller asks for the
  * estimate). */

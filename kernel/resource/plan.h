@@ -19,6 +19,7 @@ struct plan {
         const struct sql_arg *args;
         size_t n_args;
         enum lane_kind lane;
+        bool by_value; /* db/lane.h */
     } statements[PLAN_STATEMENTS];
     size_t n_statements;
     /* Reads results into req (answer or problems). errors[i].status != DB_OK when statement i failed. Returns false when the

@@ -310,7 +310,10 @@ static PGresult *query_list(
     struct sql s;
 
     sql_init(&s, req->arena);
-    (count ? query_count_sql : query_page_sql)(&s, d, q, &req->who->access, narrow_extra, (void *)narrow);
+    if (count)
+        query_count_sql(&s, d, q, &req->who->access, narrow_extra, (void *)narrow);
+    else
+        query_page_sql(&s, d, q, &req->who->access, narrow_extra, (void *)narrow);
     return req_query_sql(req, &s);
 }
 
@@ -544,7 +547,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
         .includes = q->includes};
     plan->finish = finish_list;
     sql_init(s, req->arena);
-    query_page_sql(s, d, q, &req->who->access, narrow_extra, &narrow);
+    plan->statements[0].by_value = !query_page_sql(s, d, q, &req->who->access, narrow_extra, &narrow);
     plan->statements[0].sql = buf_str(s->text).p;
     plan->statements[0].args = s->args;
     plan->statements[0].n_args = s->n_args;

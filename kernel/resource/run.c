@@ -45,9 +45,12 @@ static void run_plan(struct wharf_req *req)
 
     if (plan_build(req, &plan) != PLAN_READY)
         return;
-    for (size_t i = 0; i < plan.n_statements; i++)
-        results[i] = db_run(
+    for (size_t i = 0; i < plan.n_statements; i++) {
+        bool one_plan = plan.list && plan.statements[i].lane == LANE_READ && !plan.statements[i].by_value;
+
+        results[i] = (one_plan ? db_run_one_plan : db_run)(
             req->thread->db, plan.statements[i].sql, plan.statements[i].args, plan.statements[i].n_args, &errors[i]);
+    }
     plan.finish(req, &plan, results, errors);
     for (size_t i = 0; i < plan.n_statements; i++)
         PQclear(results[i]);

@@ -2,6 +2,8 @@
 import re
 import time
 
+import pytest
+
 from wharf import Server
 
 
@@ -37,14 +39,16 @@ def test_single_rows_are_looked_up_by_an_index_however_small_their_table_is():
         server.stop()
 
 
-def planned(server, ask, times):
-    """How often PostgreSQL planned a list of contacts while it was asked for so many times. Its log tells, once per planning."""
+def planned(server, ask, times, table="contact", then=lambda: None):
+    """How often PostgreSQL planned a list of this table while it was asked for so many times, and before them for 20 times, with then() behind those.
+    Its log tells, once per planning."""
     ask()
     server.sql("ALTER DATABASE wharf SET log_planner_stats = on")
     end_sessions(server)
     log = server.folder / "postgresql.log"
     for _ in range(20):
         ask()  # what each connection plans while it learns what a plan of its own is worth
+    then()
     time.sleep(0.3)
     before = log.stat().st_size
     for _ in range(times):
@@ -54,7 +58,7 @@ def planned(server, ask, times):
         f.seek(before)
         text = f.read().decode(errors="replace")
     server.sql("ALTER DATABASE wharf RESET log_planner_stats")
-    return len(re.findall(r"PLANNER STATISTICS(?:(?!PLANNER STATISTICS).)*?STATEMENT:  [^\n]*FROM contacts\.contact t WHERE", text, re.S))
+    return len(re.findall(rf"PLANNER STATISTICS(?:(?!PLANNER STATISTICS).)*?STATEMENT:  [^\n]*FROM contacts\.{table} t WHERE", text, re.S))
 
 
 def copies(server, table, like, n):
@@ -73,6 +77,22 @@ def test_a_page_of_everything_is_planned_once_and_a_filtered_one_for_its_values(
         page = planned(server, lambda: client.get("/v1/contacts", expect=200), 100)
         filtered = planned(server, lambda: client.get("/v1/contacts?created_at[gt]=2020-01-01T00:00:00Z", expect=200), 100)
         assert page < 10 < 50 < filtered, (page, filtered)
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("path, table, more", [("/v1/contacts", "contact", {}), ("/v1/groups", "contact_group", {"resource": "contact"})], ids=["by a thread", "by the loop"])
+def test_a_page_of_everything_is_not_planned_again_and_again_when_its_table_has_grown(path, table, more):
+    """PostgreSQL compares its cost with that of plans that it made when there was less."""
+    server = Server("--modules", "org,locations,contacts,events,webhooks", "--set", "workers=1", "--set", "database.pool=1")
+    try:
+        server.sql("ALTER SYSTEM SET autovacuum = off")
+        server.sql("SELECT pg_reload_conf()")
+        client = server.organization("Grown").client()
+        id = client.post(path, {"name": "Ann", **more}, expect=201).data["id"]
+        server.sql(f"ANALYZE contacts.{table}")
+        page = planned(server, lambda: client.get(path, expect=200), 100, table, lambda: copies(server, table, id, 5000))
+        assert 1 <= page < 10, page
     finally:
         server.stop()
 

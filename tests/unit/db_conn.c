@@ -98,6 +98,44 @@ static void goes_with_the_next(void **state)
     }
 }
 
+static void mode_is(struct db_conn *c, const char *wanted, bool one_plan)
+{
+    static const struct sql_arg x = {"x", 1};
+    struct db_error e;
+    PGresult *r = (one_plan ? db_run_one_plan : db_run)(
+        c, "SELECT current_setting('plan_cache_mode') || $1::text", &x, 1, &e);
+
+    assert_non_null(r);
+    assert_int_equal(e.status, DB_OK);
+    assert_string_equal(PQgetvalue(r, 0, 0), wanted);
+    PQclear(r);
+}
+
+/* Each of them from the beginning, prepared already, when its session was ended, and when that does not know it any more. */
+static void one_plan_is_of_one_statement(void **state)
+{
+    struct db_conn *c = open_one(true), *plain = open_one(false);
+    struct db_error e;
+
+    for (int i = 0; i < 4; i++) {
+        mode_is(c, "force_generic_planx", true);
+        mode_is(c, "autox", false);
+        assert_int_equal(db_do(c, "BEGIN", &e), DB_OK);
+        mode_is(c, "autox", true);
+        assert_int_equal(db_do(c, "COMMIT", &e), DB_OK);
+        if (i == 1)
+            end_idle(c);
+        if (i == 2)
+            assert_int_equal(db_do(c, "DEALLOCATE ALL", &e), DB_OK);
+    }
+    PQclear(db_run_one_plan(c, "SELECT 1 / $1::integer", &(struct sql_arg){"0", 1}, 1, &e));
+    assert_int_equal(e.status, DB_FAILED);
+    mode_is(c, "autox", false);
+    mode_is(plain, "autox", true); /* it keeps no plan */
+    db_close(c);
+    db_close(plain);
+}
+
 /* Neither needs a connection. */
 static void what_is_empty_is_not_sent(void **state)
 {
@@ -302,9 +340,9 @@ static int stop(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(goes_with_the_next), UNIT(what_is_empty_is_not_sent),
-        UNIT(who_comes_next_is_told), UNIT(savepoints), UNIT(begins_on_another_connection),
-        UNIT(begins_again_when_statements_are_unknown), UNIT(prepared_by_who_asks)};
+    const struct CMUnitTest tests[] = {UNIT(goes_with_the_next), UNIT(one_plan_is_of_one_statement),
+        UNIT(what_is_empty_is_not_sent), UNIT(who_comes_next_is_told), UNIT(savepoints),
+        UNIT(begins_on_another_connection), UNIT(begins_again_when_statements_are_unknown), UNIT(prepared_by_who_asks)};
 
     return cmocka_run_group_tests_name("db_conn", tests, start, stop);
 }

@@ -129,6 +129,78 @@ static void too_many_parameters_fail_alone(void **state)
     lane_free(l);
 }
 
+/* ---- one plan for all arguments, or one for these ---- */
+
+#define MODE     "SELECT current_setting('plan_cache_mode')"
+#define MODE_TOO "SELECT current_setting('plan_cache_mode') || $1::text"
+
+static void queue_by_value(struct lane *l, struct ask *ask, const char *sql, const char *value)
+{
+    queue(l, ask, sql, value);
+    ask->job.by_value = true;
+}
+
+static void only_what_says_so_is_planned_for_its_values(void **state)
+{
+    struct lane *l = lane_new(LANE_READ, cluster_conninfo(cluster), true, 15000, changed, NULL);
+    struct ask a, b, c, d;
+
+    for (int i = 0; i < 2; i++) { /* prepared meanwhile, and with it */
+        queue(l, &a, MODE, NULL);
+        queue_by_value(l, &b, MODE_TOO, "!");
+        queue_by_value(l, &c, MODE_TOO, "?");
+        run(l);
+        assert_string_equal(a.value, "force_generic_plan");
+        assert_string_equal(b.value, "auto!");
+        assert_string_equal(c.value, "auto?");
+        queue(l, &d, MODE_TOO, ".");
+        run(l);
+        assert_string_equal(d.value, "force_generic_plan.");
+    }
+    lane_free(l);
+}
+
+static void a_slow_one_is_planned_for_its_values(void **state)
+{
+    struct lane *l = lane_new(LANE_SLOW, cluster_conninfo(cluster), true, 15000, changed, NULL);
+    struct ask a;
+
+    queue_by_value(l, &a, MODE, NULL);
+    run(l);
+    assert_string_equal(a.value, "auto");
+    lane_free(l);
+}
+
+/* Of the group those behind it are asked again, one by one, and each says again how it is planned. */
+static void a_failure_does_not_mix_them_up(void **state)
+{
+    struct lane *l = lane_new(LANE_READ, cluster_conninfo(cluster), true, 15000, changed, NULL);
+    struct ask a, b, c, d;
+
+    for (int i = 0; i < 2; i++) {
+        queue_by_value(l, &a, MODE_TOO, "a");
+        queue_by_value(l, &b, "SELECT 1 / $1::integer", "0");
+        queue_by_value(l, &c, MODE_TOO, "c");
+        queue(l, &d, MODE, NULL);
+        run(l);
+        assert_string_equal(a.value, "autoa");
+        assert_int_equal(b.status, DB_FAILED);
+        assert_string_equal(c.value, "autoc");
+        assert_string_equal(d.value, "force_generic_plan");
+    }
+    queue_by_value(l, &a, "SELECT no_such_column", NULL); /* it fails while it is prepared */
+    queue_by_value(l, &b, MODE_TOO, "b");
+    run(l);
+    assert_int_equal(a.status, DB_FAILED);
+    assert_string_equal(b.value, "autob");
+    queue(l, &a, "DEALLOCATE ALL", NULL);
+    run(l);
+    queue_by_value(l, &b, MODE_TOO, "b");
+    run(l);
+    assert_string_equal(b.value, "autob");
+    lane_free(l);
+}
+
 /* ---- several writes in one statement ---- */
 
 /* The single one answers with a name, the one for many with 1: so it is seen who ran. */
@@ -391,10 +463,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(failed_group_keeps_what_is_prepared),
         UNIT(lost_statements_are_prepared_again), UNIT(too_many_parameters_fail_alone),
-        UNIT(writes_that_wait_together_are_one_statement), UNIT(one_that_fails_does_not_fail_the_others),
-        UNIT(all_of_a_statement_are_told_that_it_was_lost), UNIT(conn_mends_its_statements),
-        UNIT(statements_in_one_piece_are_one_transaction), UNIT(copied_cells_come_back_as_they_were),
-        UNIT(set_forgets_one)};
+        UNIT(only_what_says_so_is_planned_for_its_values), UNIT(a_slow_one_is_planned_for_its_values),
+        UNIT(a_failure_does_not_mix_them_up), UNIT(writes_that_wait_together_are_one_statement),
+        UNIT(one_that_fails_does_not_fail_the_others), UNIT(all_of_a_statement_are_told_that_it_was_lost),
+        UNIT(conn_mends_its_statements), UNIT(statements_in_one_piece_are_one_transaction),
+        UNIT(copied_cells_come_back_as_they_were), UNIT(set_forgets_one)};
 
     return cmocka_run_group_tests_name("db_lane", tests, start, stop);
 }
