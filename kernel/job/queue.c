@@ -214,7 +214,7 @@ static int long_limit(const struct runner *r, size_t free_threads)
 {
     size_t half = job_long_threads(r->config) / 2, left = (free_threads + 1) / 2;
 
-    half = free_threads && left < half ? left : half;
+    half = left < half ? left : half;
     return half ? (int)half : 1;
 }
 

@@ -109,6 +109,22 @@ static wharf_status steps(wharf_req *req, void *arg)
     return effect(req, WHARF_S("steps"));
 }
 
+/* Until the test writes an effect "go" of its organization. */
+static wharf_status hold(wharf_req *req, void *arg)
+{
+    wharf_val organization = text(host->req->organization(req));
+    const wharf_rows *rows;
+    wharf_status s;
+
+    (void)arg;
+    do {
+        rest(20);
+        s = host->db->query(
+            req, "SELECT 1 FROM jobbench.effect WHERE organization_id = $1 AND what = 'go'", &organization, 1, &rows);
+    } while (s == WHARF_OK && !host->db->count(rows));
+    return s == WHARF_OK ? effect(req, WHARF_S("hold")) : s;
+}
+
 /* Says when it begins and ends, in transactions of its own. */
 static wharf_status in_pieces(wharf_req *req, void *arg)
 {
@@ -189,6 +205,7 @@ static void jobs(wharf_decl *d, const wharf_decl_api *api)
 {
     api->job(d, "count", count, (void *)"count", WHARF_S("{\"backoff\": {\"first\": \"100ms\"}}"));
     api->job(d, "patient", count, (void *)"patient", WHARF_S("{\"long\": true}"));
+    api->job(d, "hold", hold, NULL, WHARF_S("{\"long\": true}"));
     api->job(d, "kept", count, (void *)"kept", WHARF_S("{\"keep\": \"1d\"}"));
     api->job(d, "trivial", trivial, NULL, WHARF_S(""));
     api->job(d, "fail_first", fail_first, NULL,
