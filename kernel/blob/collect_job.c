@@ -6,7 +6,8 @@
 #include "util/log.h"
 #include "util/str.h"
 
-const char file_collect_policy[] = "{\"every\": \"1h\", \"retries\": 0, \"timeout\": \"6h\", \"transaction\": \"own\"}";
+const char file_collect_policy[] =
+    "{\"every\": \"1h\", \"retries\": 0, \"timeout\": \"6h\", \"transaction\": \"own\", \"background\": true}";
 
 static int64_t rows_of(void *arg, const char *sql, const char *value)
 {

@@ -9,7 +9,6 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/pidfd.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,30 +70,9 @@ static int spawn_program(const struct cell_pool *p, struct cell *c, int sock)
     return e;
 }
 
-/* Where sessions share the processors as groups (sched(7), autogroup), niceness counts among processes of one session, and each cell is a session.
- * Opened at once: when its walls are up, the files of the process are root's. */
-static int open_group(pid_t pid)
-{
-    char path[40];
-
-    snprintf(path, sizeof(path), "/proc/%d/autogroup", (int)pid);
-    return open(path, O_WRONLY | O_CLOEXEC);
-}
-
 bool cell_step_back(const struct cell_pool *p, struct cell *c)
 {
-    char text[16];
-    ssize_t n;
-
-    if (c->group < 0)
-        return true;
-    n = write(c->group, text, (size_t)snprintf(text, sizeof(text), "%d", p->kind.nice));
-    /* one in a tenth of a second, of all the machine, for those who are not root */
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return false;
-    close(c->group);
-    c->group = -1;
-    return true;
+    return turns_session_nice(&c->group, p->kind.nice);
 }
 
 int cell_launch(const struct cell_pool *p, struct cell *c)
@@ -121,10 +99,8 @@ int cell_launch(const struct cell_pool *p, struct cell *c)
     }
     c->group = -1;
     turns_set(c->pid, TURNS_USUAL); /* a web worker's are short, and a script may compute for as long as it likes */
-    if (p->kind.nice) {
-        setpriority(PRIO_PROCESS, (id_t)c->pid, getpriority(PRIO_PROCESS, 0) + p->kind.nice);
-        c->group = open_group(c->pid);
-    }
+    if (p->kind.nice) /* at once: when its walls are up, the files of the process are root's */
+        c->group = turns_step_back(c->pid, p->kind.nice);
     fcntl(pair[0], F_SETFL, O_NONBLOCK);
     c->sock = pair[0];
     return 0;

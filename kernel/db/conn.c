@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "util/id.h"
 #include "util/log.h"
 #include "util/time.h"
+#include "util/turns.h"
 
 enum { COPY_PIECE = 1 << 20 };
 
@@ -29,6 +31,8 @@ struct db_conn {
     PGresult *started_result; /* of it, when it was read already */
     struct db_error unprepared; /* with a status: it could not even be prepared, and this is why */
     struct ahead ahead; /* goes with the next one */
+    bool steps_back;
+    int session; /* of the process that works for it, which is still to step back as a session (turns.h); or -1 */
 };
 
 struct db_conn *db_open(const char *conninfo, bool prepared, int64_t statement_timeout_ms)
@@ -41,7 +45,13 @@ struct db_conn *db_open(const char *conninfo, bool prepared, int64_t statement_t
     }
     c->prepared = prepared;
     c->statement_timeout_ms = statement_timeout_ms;
+    c->session = -1;
     return c;
+}
+
+void db_step_back(struct db_conn *c)
+{
+    c->steps_back = true;
 }
 
 struct db_conn *db_another(const struct db_conn *c, bool prepared)
@@ -56,6 +66,8 @@ void db_close(struct db_conn *c)
     PQclear(c->started_result);
     ahead_done(&c->ahead);
     PQfinish(c->pg);
+    if (c->session >= 0)
+        close(c->session);
     statement_forget_all(&c->known);
     free(c->conninfo);
     free(c);
@@ -103,6 +115,13 @@ static const char *our_name(void)
     return process_name;
 }
 
+static void step_back(struct db_conn *c)
+{
+    if (c->session >= 0)
+        close(c->session);
+    c->session = turns_step_back(PQbackendPID(c->pg), STEP_BACK_NICE);
+}
+
 static bool connect_now(struct db_conn *c)
 {
     char setup[240];
@@ -125,11 +144,14 @@ static bool connect_now(struct db_conn *c)
     r = PQexec(c->pg, setup);
     ok = PQresultStatus(r) == PGRES_COMMAND_OK;
     PQclear(r);
+    if (ok && c->steps_back)
+        step_back(c);
     return ok;
 }
 
 static bool connected(struct db_conn *c)
 {
+    turns_session_nice(&c->session, STEP_BACK_NICE);
     if (c->pg && PQstatus(c->pg) == CONNECTION_OK)
         return true;
     if (clock_monotonic_us() < c->retry_after_us)

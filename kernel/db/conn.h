@@ -45,6 +45,9 @@ struct db_error {
 /* Connects lazily: never NULL. conninfo is copied. */
 struct db_conn *db_open(const char *conninfo, bool prepared, int64_t statement_timeout_ms);
 void db_close(struct db_conn *c);
+/* Before its first statement, where the embedded PostgreSQL is meant, whose processes are on this machine: what works for its sessions steps back
+ * behind others who want a processor (util/turns.h). */
+void db_step_back(struct db_conn *c);
 /* Another connection to the same database, closed by the caller; prepared: with prepared statements, if the first one has them. */
 struct db_conn *db_another(const struct db_conn *c, bool prepared);
 

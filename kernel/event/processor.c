@@ -28,6 +28,8 @@ enum {
     POLL_US = 1000000,
     PACE_US =
         20000, /* between the beginnings of chunks that are not full: a chunk costs milliseconds however few it has */
+    BATCHES_US = 2000000, /* between two chunks that a batch left behind, which rests while clients ask */
+    LATE_US = 500000, /* then events have been waiting for long enough */
     AGAIN_US = 200000, /* after the database was away */
     AGAIN_MAX_US = 5000000
 };
@@ -94,7 +96,8 @@ static struct sql_arg now_arg(struct wharf_req *c)
 struct chunk {
     size_t n; /* rows of the outbox */
     struct event **events;
-    size_t n_events;
+    size_t n_events, of_batches;
+    int64_t oldest_us;
     struct seal_line *lines;
     size_t n_lines;
     wharf_str last; /* organization */
@@ -184,6 +187,8 @@ static void read_share(struct wharf_req *c, const PGresult *r, const struct shar
     int64_t event = s->event_before, line = s->line_before;
 
     for (int i = s->first; i < s->end; i++) {
+        struct event *e;
+
         if (!PQgetisnull(r, i, R_LOG_ID))
             k->lines[k->n_lines++] = (struct seal_line){.organization = organization,
                 .id = text_of(c, r, i, R_LOG_ID),
@@ -193,8 +198,11 @@ static void read_share(struct wharf_req *c, const PGresult *r, const struct shar
                 .sequence = ++line};
         if (PQgetisnull(r, i, 1))
             continue; /* only a log line; or the event expired before its turn */
-        k->events[k->n_events] = event_from_new_row(c, r, i, ++event);
-        k->events[k->n_events++]->live_organization = live;
+        e = event_from_new_row(c, r, i, ++event);
+        e->live_organization = live;
+        k->of_batches += e->pub.batch_id.n != 0;
+        k->oldest_us = k->oldest_us && k->oldest_us < e->pub.created_at_us ? k->oldest_us : e->pub.created_at_us;
+        k->events[k->n_events++] = e;
     }
     k->last = organization;
 }
@@ -315,22 +323,44 @@ static bool work_on(struct wharf_req *c, struct event *const *list, size_t n)
     return mark_processed(c, list, n, results) && note_failures(c, list, n, results);
 }
 
-/* Number of changes; -1: it did not work out, nothing was done. after: the organization that was served last. */
-static int process_chunk(struct wharf_req *resident, char after[ID_MAX])
+/* What one chunk tells the next. */
+struct state {
+    char after[ID_MAX]; /* the organization that was served last */
+    int64_t batch_us; /* monotonic: when a chunk was last mostly of batches */
+    int64_t lag_us; /* of the oldest event of the last chunk: from when it was written until it was processed */
+};
+
+/* What batches leave behind is processed as the batches are, behind whatever clients wait for; but events that are late by that are not. */
+static bool steps_back(const struct state *s)
+{
+    return s->batch_us && clock_monotonic_us() - s->batch_us < BATCHES_US && s->lag_us < LATE_US;
+}
+
+static void look_back(struct state *s, const struct chunk *k)
+{
+    if (k->of_batches * 2 > k->n_events)
+        s->batch_us = clock_monotonic_us();
+    s->lag_us = k->n_events ? clock_now_us() - k->oldest_us : 0;
+}
+
+/* Number of changes; -1: it did not work out, nothing was done. */
+static int process_chunk(struct wharf_req *resident, struct state *s)
 {
     struct wharf_req c;
     struct chunk k = {0};
     int done = -1;
 
+    job_in_background(resident->thread, steps_back(s));
     chunk_begin(resident, &c);
-    if (req_begin(&c) == WHARF_OK && claim(&c, after, &k)) {
+    if (req_begin(&c) == WHARF_OK && claim(&c, s->after, &k)) {
         if (!k.n) {
             done = 0;
         } else if (work_on(&c, k.events, k.n_events) && seal_chunk(&c, k.lines, k.n_lines)) {
             c.news |= k.n_events ? PULSE_PROCESSED : 0;
             if (req_commit(&c) == WHARF_OK) {
                 done = (int)k.n;
-                snprintf(after, ID_MAX, "%s", k.last.p);
+                snprintf(s->after, ID_MAX, "%s", k.last.p);
+                look_back(s, &k);
             }
         }
     }
@@ -460,12 +490,12 @@ static void pause_until(int64_t at_us)
 wharf_status processor_job(struct wharf_req *req, void *arg)
 {
     int64_t next_retry_us = 0, again_us = AGAIN_US;
-    char after[ID_MAX] = "";
+    struct state state = {.batch_us = 0};
 
     (void)arg;
     while (!req->job->stop(req)) {
         int64_t begun_us = clock_monotonic_us();
-        int n = process_chunk(req, after);
+        int n = process_chunk(req, &state);
 
         if (n >= 0 && clock_monotonic_us() >= next_retry_us) {
             if (retry_steps(req) <= 0)

@@ -309,14 +309,13 @@ void *dispatcher_main(void *arg)
 
 static void start_executor(struct runner *r, struct crew *crew)
 {
-    const struct config *c = r->config;
     size_t i = r->n_executors++;
     struct executor *x = &r->executors[i];
 
     x->runner = r;
     x->crew = crew;
     x->ctx.index = (unsigned)i;
-    x->ctx.db = db_open(r->boot->database, c->database_prepared, c->statement_timeout_ms);
+    thread_connect(r, &x->ctx);
     x->ctx.crumb = &r->boot->board->workers[r->boot->slot].crumbs[BOARD_THREADS - 1 - i];
     if (pthread_create(&x->id, NULL, executor_main, x) != 0)
         abort();

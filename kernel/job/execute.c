@@ -245,6 +245,7 @@ static void execute(struct executor *x, struct leased *j)
         .guard = p->own_transactions ? check_fence : NULL,
         .progress = note_progress,
         .stop = told_to_stop};
+    job_in_background(&x->ctx, p->background);
     if (atomic_load(&j->lost)) {
         j->outcome = OUT_LOST;
     } else if (j->cancel_first) {
@@ -263,6 +264,31 @@ static void execute(struct executor *x, struct leased *j)
 }
 
 /* ---- the thread ---- */
+
+void thread_connect(const struct runner *r, struct thread_ctx *ctx)
+{
+    const struct config *c = r->config;
+
+    ctx->usual = db_open(r->boot->database, c->database_prepared, c->statement_timeout_ms);
+    ctx->background = ctx->usual;
+    if (strcmp(c->database, "embedded") == 0) { /* only of its processes it is known that they are on this machine */
+        ctx->background = db_another(ctx->usual, true);
+        db_step_back(ctx->background);
+    }
+    ctx->db = ctx->usual;
+}
+
+void thread_disconnect(struct thread_ctx *ctx)
+{
+    if (ctx->background != ctx->usual)
+        db_close(ctx->background);
+    db_close(ctx->usual);
+}
+
+void job_in_background(struct thread_ctx *ctx, bool in_background)
+{
+    ctx->db = in_background ? ctx->background : ctx->usual;
+}
 
 void thread_plugins_start(const struct engine *e, struct thread_ctx *ctx)
 {
@@ -333,6 +359,6 @@ void *executor_main(void *arg)
         hand_over(x, j, began_us);
     }
     thread_plugins_stop(x->runner->engine, &x->ctx);
-    db_close(x->ctx.db);
+    thread_disconnect(&x->ctx);
     return NULL;
 }

@@ -138,6 +138,9 @@ void residents_news(struct runner *r, unsigned news); /* enum pulse_news */
 void residents_join(struct runner *r); /* all have ended */
 
 /* execute.c */
+/* The thread's connections, and their end. */
+void thread_connect(const struct runner *r, struct thread_ctx *ctx);
+void thread_disconnect(struct thread_ctx *ctx);
 void thread_plugins_start(const struct engine *e, struct thread_ctx *ctx);
 void thread_plugins_stop(const struct engine *e, struct thread_ctx *ctx);
 void *executor_main(void *executor);

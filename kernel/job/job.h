@@ -17,7 +17,7 @@ enum { JOB_RESIDENTS_MAX = 6 }; /* in a job worker, the kernel's processor of ev
 /* How a job is run: the JSON text given with its declaration, read once at load.
  *   {"retries": 8, "backoff": {"first": "5s", "factor": 2, "max": "1h", "jitter": true}, "timeout": "5m", "every": "1h", "at": "03:00",
  *    "for": "installation", "lane": "name", "concurrency": 2, "crashes": 2, "priority": 0, "keep": "7d", "keep_parked": "90d",
- *    "transaction": "job", "resident": false, "long": false}
+ *    "transaction": "job", "resident": false, "long": false, "background": false}
  * Every member may be absent (the defaults are those above; no period, no limit, nothing kept of what succeeded). Durations are a
  * whole number and ms, s, m, h or d. */
 struct job_policy {
@@ -36,6 +36,7 @@ struct job_policy {
     int64_t keep_s, keep_parked_s; /* what is over stays to be looked at */
     bool resident; /* runs in each job worker from start to end, by itself, with transactions of its own (docs/jobs.md) */
     bool is_long; /* runs on threads of its own kind (jobs.long_threads), so that shorter jobs never wait for it */
+    bool background; /* what the database does for it steps back behind what others wait for (job_in_background) */
     bool own_transactions; /* the handler commits by itself: each commit is fenced, the end is not part of any */
 };
 
@@ -83,6 +84,9 @@ enum db_status job_enqueue_many(const struct engine *e, struct db_conn *db, cons
 /* Tells all job workers, soon and at most once per 10 ms and process, that there is work (docs/decisions.md 8). [any] */
 void job_wake(const struct engine *e);
 
+/* Of a thread of a job worker, outside of transactions: its statements go by the connection that steps back, or by the usual one; both are the same
+ * where the database is not the embedded one (docs/jobs.md 'Background'). Each is connected when it is first used. */
+void job_in_background(struct thread_ctx *ctx, bool in_background);
 /* Residents: waits for news, for one of the request's fetches, or that long; then the request's clock is read anew. [worker] */
 void job_wait(struct wharf_req *req, int64_t wait_us);
 /* wharf_event_api.progress: of the job that runs this request; 0 for any other. */

@@ -50,13 +50,15 @@ static const struct {
     {"lua_hook", operator_job, operator_job_policy},
     {"lua_schedules", operator_plan, operator_plan_policy},
     {"collect_files", file_collect_job, file_collect_policy},
-    {"retention", retention_job, "{\"every\": \"15m\", \"retries\": 0, \"transaction\": \"own\"}"},
-    {"forget_messages", channel_forget_job, "{\"every\": \"15m\", \"retries\": 0, \"transaction\": \"own\"}"},
+    {"retention", retention_job,
+        "{\"every\": \"15m\", \"retries\": 0, \"transaction\": \"own\", \"background\": true}"},
+    {"forget_messages", channel_forget_job,
+        "{\"every\": \"15m\", \"retries\": 0, \"transaction\": \"own\", \"background\": true}"},
     {"announce_quarantine", quarantined_job, quarantined_job_policy},
-    {"tidy_jobs", tidy, "{\"every\": \"1h\", \"retries\": 0, \"transaction\": \"own\"}"},
+    {"tidy_jobs", tidy, "{\"every\": \"1h\", \"retries\": 0, \"transaction\": \"own\", \"background\": true}"},
     {"purge_organizations", purge,
         "{\"every\": \"1h\", \"retries\": 5, \"backoff\": {\"first\": \"1s\"}, \"timeout\": \"1h\", \"transaction\": "
-        "\"own\"}"},
+        "\"own\", \"background\": true}"},
 };
 
 void kernel_jobs_add(struct wharf_decl *d)

@@ -191,10 +191,12 @@ static void read_member(struct reading *r, const struct wharf_json *m)
         p->resident = read_bool(r, "resident", m);
     else if (str_eqz(m->key, "long"))
         p->is_long = read_bool(r, "long", m);
+    else if (str_eqz(m->key, "background"))
+        p->background = read_bool(r, "background", m);
     else
         told(r,
             "\"%s\" is not known; a policy has retries, backoff, timeout, every, at, for, lane, concurrency, crashes, "
-            "priority, keep, keep_parked, transaction, resident, long",
+            "priority, keep, keep_parked, transaction, resident, long, background",
             m->key.p);
 }
 
@@ -230,6 +232,8 @@ bool job_policy_read(
         told(&r, "\"every\" and \"at\" are two ways to say when; use one");
     if (ret->resident && (ret->every_us || ret->at_minute >= 0))
         told(&r, "\"resident\" runs all the time; it has no \"every\" or \"at\"");
+    if (ret->resident && ret->background)
+        told(&r, "\"resident\" is there for whoever waits; \"background\" is for jobs that nobody waits for");
     if (ret->each_organization && !ret->every_us && ret->at_minute < 0)
         told(&r, "\"for\" says for whom a period is; it needs \"every\" or \"at\"");
     return r.good;

@@ -140,7 +140,7 @@ static void *resident_main(void *arg)
             backoff_us = backoff_us * 2 < BACKOFF_MAX_US ? backoff_us * 2 : BACKOFF_MAX_US;
     }
     thread_plugins_stop(r->engine, &x->ctx);
-    db_close(x->ctx.db);
+    thread_disconnect(&x->ctx);
     pthread_mutex_lock(&r->lock);
     r->n_resident--;
     pthread_cond_signal(&r->idle);
@@ -151,7 +151,6 @@ static void *resident_main(void *arg)
 void residents_start(struct runner *r)
 {
     const struct engine *e = r->engine;
-    const struct config *c = r->config;
 
     for (size_t i = 0; i < e->n_jobs && r->n_residents < RESIDENTS_MAX; i++) {
         struct resident *x = &r->residents[r->n_residents];
@@ -162,7 +161,7 @@ void residents_start(struct runner *r)
         x->kind = &e->jobs[i];
         snprintf(x->what, sizeof(x->what), "job %s", strchr(x->kind->name, '.') + 1);
         x->ctx.index = (unsigned)(EXECUTORS + r->n_residents);
-        x->ctx.db = db_open(r->boot->database, c->database_prepared, c->statement_timeout_ms);
+        thread_connect(r, &x->ctx);
         x->ctx.crumb = &r->boot->board->workers[r->boot->slot].crumbs[BOARD_THREADS - 1 - EXECUTORS - r->n_residents];
         r->n_residents++;
         r->n_resident++;

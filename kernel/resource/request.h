@@ -31,7 +31,8 @@ struct problem {
 enum datetime_format { DATETIME_ISO, DATETIME_EPOCH, DATETIME_EPOCH_MILLIS };
 
 struct thread_ctx { /* of a worker thread */
-    struct db_conn *db;
+    struct db_conn *db; /* of job workers one of the next two (job/job.h, job_in_background) */
+    struct db_conn *usual, *background;
     struct crumb *crumb;
     void **plugin_states; /* by plugin index: what thread_start() returned */
     unsigned index;

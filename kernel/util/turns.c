@@ -2,7 +2,10 @@
 #include "util/turns.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,4 +28,28 @@ void turns_set(pid_t thread, unsigned us)
         syscall(SYS_sched_setattr, thread, &a, 0);
     }
     errno = error;
+}
+
+int turns_step_back(pid_t process, int nice)
+{
+    char path[40];
+
+    setpriority(PRIO_PROCESS, (id_t)process, getpriority(PRIO_PROCESS, 0) + nice);
+    snprintf(path, sizeof(path), "/proc/%d/autogroup", (int)process);
+    return open(path, O_WRONLY | O_CLOEXEC);
+}
+
+bool turns_session_nice(int *session, int nice)
+{
+    char text[16];
+    ssize_t n;
+
+    if (*session < 0)
+        return true;
+    n = write(*session, text, (size_t)snprintf(text, sizeof(text), "%d", nice));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    close(*session);
+    *session = -1;
+    return true;
 }

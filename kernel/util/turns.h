@@ -1,16 +1,28 @@
-/* turns.h - how long a turn of the processor a process takes while others wait for one (sched(7), sched_setattr(2)).
+/* turns.h - who gets the processor while others wait for it too: how long a turn a process takes (sched_setattr(2)), and who steps back behind
+ * others (sched(7)). No right is needed for either.
  *
  * Linux 6.12 and later let a process ask for shorter turns than usual, 0.1 ms at the least: it gets no more of the processor, but sooner, before
- * those whose turns are longer. Earlier ones do not listen. No right is needed.
+ * those whose turns are longer. Earlier ones do not listen.
+ *
+ * Who steps back has about a tenth of a processor beside who does not, and all of it beside nobody. Where sessions share the processors as groups
+ * (autogroup: Debian's default), niceness counts among the processes of one session only, so that a process that is a session of its own has two:
+ * its own, and its session's. Of the latter the kernel takes one in a tenth of a second, of all the machine, from those who are not root.
  */
 #ifndef WHARF_UTIL_TURNS_H
 #define WHARF_UTIL_TURNS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
-enum { TURNS_USUAL = 0, TURNS_SHORT_US = 100 };
+enum { TURNS_USUAL = 0, TURNS_SHORT_US = 100, STEP_BACK_NICE = 10 };
 
 /* For a thread, 0: the calling one; what it starts later inherits it. Niceness stays. Async-signal-safe, leaves errno alone. */
 void turns_set(pid_t thread, unsigned us);
+
+/* The process, one of this user's or anybody's for root, has nice added to the caller's niceness. Its session is to follow by the descriptor that is
+ * returned; -1: sessions are no groups here. Closed by turns_session_nice(), or the caller. */
+int turns_step_back(pid_t process, int nice);
+/* False: not yet, to be asked again later. Else *session is closed, and -1. */
+bool turns_session_nice(int *session, int nice);
 
 #endif

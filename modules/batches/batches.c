@@ -105,10 +105,10 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->job(d, "run", batches_run, NULL,
         WHARF_S(
             "{\"transaction\": \"own\", \"timeout\": \"10m\", \"retries\": 1000, \"crashes\": 1000, \"concurrency\": 2,"
-            " \"backoff\": {\"first\": \"1s\", \"max\": \"30s\"}}"));
+            " \"background\": true, \"backoff\": {\"first\": \"1s\", \"max\": \"30s\"}}"));
     api->job(d, "help", batches_help, NULL,
         WHARF_S("{\"transaction\": \"own\", \"retries\": 3, \"crashes\": 1000, \"long\": true, \"concurrency\": 2,"
-                " \"backoff\": {\"first\": \"1s\", \"max\": \"5s\"}, \"keep_parked\": \"1h\"}"));
+                " \"background\": true, \"backoff\": {\"first\": \"1s\", \"max\": \"5s\"}, \"keep_parked\": \"1h\"}"));
     api->job(d, "uploaded", batches_uploaded, NULL, WHARF_S("{}"));
     api->job(
         d, "sweep", batches_sweep, NULL, WHARF_S("{\"every\": \"1h\", \"for\": \"organizations\", \"retries\": 1}"));

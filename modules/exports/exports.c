@@ -36,8 +36,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->route(d, &removal);
     /* Which run is the last is counted in the row: a worker that dies leaves nothing that never ends. */
     api->job(d, "run", exports_run, NULL,
-        WHARF_S(
-            "{\"transaction\": \"own\", \"concurrency\": 5, \"retries\": 5, \"crashes\": 20, \"timeout\": \"15m\"}"));
+        WHARF_S("{\"transaction\": \"own\", \"concurrency\": 5, \"retries\": 5, \"crashes\": 20, \"timeout\": \"15m\","
+                " \"background\": true}"));
     api->job(d, "forget", exports_forget, NULL, WHARF_S("{\"every\": \"1h\"}"));
 }
 

@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from test_batches import BATCHES, ids, lines, run
-from wharf import Server, make_location
+from wharf import Server, group_niceness, make_location, niceness
 
 
 def wait(client, id, *wanted, seconds=30):
@@ -152,6 +152,70 @@ def test_clients_come_first():
                 t.join()
     finally:
         server.stop()
+
+
+SESSIONS = """CREATE TABLE public.seen (what text, pid integer);
+CREATE FUNCTION public.see() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN INSERT INTO public.seen VALUES (TG_ARGV[0], pg_backend_pid()); RETURN NULL; END $$;
+CREATE TRIGGER see AFTER INSERT ON contacts.contact FOR EACH STATEMENT EXECUTE FUNCTION public.see('row');
+CREATE TRIGGER see AFTER INSERT ON wharf.event_done FOR EACH STATEMENT EXECUTE FUNCTION public.see('event');"""
+
+
+@pytest.fixture
+def sessions():
+    """A server, and how the sessions of its database that did something stand back: {what: {(niceness beside PostgreSQL's own, of the session as a group or None)}}."""
+    server = Server("--modules", "org,locations,contacts,events,batches")
+    server.sql(SESSIONS)
+    postmaster = int((server.folder / "postgres" / "postmaster.pid").read_text().split()[0])
+
+    def seen():
+        found = {}
+        for what, pid in server.sql("WITH s AS (DELETE FROM public.seen RETURNING *) SELECT DISTINCT * FROM s"):
+            found.setdefault(what, set()).add((niceness(pid) - niceness(postmaster), group_niceness(pid)))
+        return found
+    yield server, seen
+    server.stop()
+
+
+def processed(org):
+    end = time.monotonic() + 30
+    while org.server.sql("SELECT 1 FROM wharf.outbox LIMIT 1"):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_batches_step_back_behind_who_waits(sessions):
+    """docs/jobs.md 'Background': sessions of the embedded PostgreSQL, of a batch and of who processes the events that it leaves, and of nobody else."""
+    server, seen = sessions
+    org = server.organization()
+    client = org.client()
+    usual, back = ((0, None), (10, None)) if group_niceness(os.getpid()) is None else ((0, 0), (10, 10))
+    client.post("/v1/contacts", {"name": "Before"}, expect=201)
+    processed(org)
+    assert seen() == {"row": {usual}, "event": {usual}}
+    assert later(client, [{"name": f"C{i}"} for i in range(3000)])["stats"]["created"] == 3000
+    processed(org)
+    found = seen()
+    assert found["row"] == {back} and found["event"] <= {usual, back} and back in found["event"], found
+    time.sleep(2.5)  # no batch for so long
+    client.post("/v1/contacts", {"name": "Behind"}, expect=201)
+    processed(org)
+    assert seen() == {"row": {usual}, "event": {usual}}
+
+
+def test_events_that_are_late_do_not_step_back(sessions):
+    server, seen = sessions
+    org = server.organization()
+    client = org.client()
+    worker, = server.workers("job")
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        for n in range(4):
+            assert run(client, [{"name": f"C{n} {i}"} for i in range(450)], mode="sync")["stats"]["created"] == 450
+        time.sleep(1)
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    processed(org)
+    assert {back for back, _ in seen()["event"]} == {0}
 
 
 def test_a_batch_that_was_accepted_is_accepted_once(fresh):

@@ -9,7 +9,7 @@ import pytest
 from receivers import until
 from test_workflow_events import FLOWS, flow, over, runs
 from test_workflow_runs import asked
-from wharf import Client, Server, make_location
+from wharf import Client, Server, group_niceness, make_location, niceness
 
 BUSY = "local s = ('x'):rep(100000) for i = 1, 300 do s:find('[y]') end return 1"
 
@@ -157,17 +157,6 @@ def test_secrets_in_lines(mine):
     mine.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
     run = asked(mine, row["id"], {}).data["id"]
     assert lines(mine, run, 1)[0]["message"] == 's/main.lua:1: key [secret:KEY] {"k":"[secret:KEY]"}'
-
-
-def niceness(pid):
-    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[16])
-
-
-def group_niceness(pid):
-    """Of its session, where sessions share the processors as groups (sched(7), autogroup): there the niceness of a process counts inside of its session only."""
-    file = pathlib.Path(f"/proc/{pid}/autogroup")
-    text = file.read_text() if file.exists() else ""
-    return int(text.rsplit("nice", 1)[1]) if text else None
 
 
 def test_cells_that_nobody_waits_for_step_back(server, mine):

@@ -69,6 +69,17 @@ def prepare(folder, args):
     subprocess.run(f"zstd -dcq '{kept}' | tar -C '{folder}' -xf -", shell=True, check=True)
 
 
+def niceness(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[16])
+
+
+def group_niceness(pid):
+    """Of its session, where sessions share the processors as groups (sched(7), autogroup): there the niceness of a process counts inside of its session only."""
+    file = pathlib.Path(f"/proc/{pid}/autogroup")
+    text = file.read_text() if file.exists() else ""
+    return int(text.rsplit("nice", 1)[1]) if text else None
+
+
 class Server:
     """`wharf dev` from start to stop. limits: with the rate limits of a server as it is installed. beside: another server, whose database
     this one uses."""

@@ -1,11 +1,16 @@
 /* core_util.c - str.h and id.h; scopes of a request's memory. */
 #include "unit.h"
 
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "plugin/host.h"
 #include "util/id.h"
+#include "util/turns.h"
 
 static void utf8(void **state)
 {
@@ -192,11 +197,67 @@ static void scopes_leave_nothing(void **state)
     arena_free(req.arena);
 }
 
+/* ---- stepping back ---- */
+
+/* 0: a child of this process, a session of its own, stepped back as a process and as a session. */
+static int step_back(void)
+{
+    int ready[2], piped = pipe(ready);
+    pid_t child = fork();
+    char path[40], text[64] = "";
+    int session, own = getpriority(PRIO_PROCESS, 0), result = 0;
+    FILE *f;
+
+    if (child == 0) {
+        setsid();
+        prctl(PR_SET_DUMPABLE, 1); /* as after exec: else its files are root's */
+        close(ready[1]);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    if (piped != 0 || read(ready[0], text, 1) != 0) /* its group is there when setsid has returned */
+        result = 4;
+    close(ready[0]);
+    session = turns_step_back(child, STEP_BACK_NICE);
+    if (getpriority(PRIO_PROCESS, (id_t)child) != own + STEP_BACK_NICE)
+        result = 1;
+    for (int i = 0; i < 500 && !turns_session_nice(&session, STEP_BACK_NICE); i++)
+        usleep(10000);
+    if (session != -1)
+        result = 2;
+    snprintf(path, sizeof(path), "/proc/%d/autogroup", (int)child);
+    f = fopen(path, "r"); /* absent where sessions are no groups */
+    if (f && (!fgets(text, sizeof(text), f) || !strstr(text, "nice 10\n")))
+        result = 3;
+    if (f)
+        fclose(f);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    return result;
+}
+
+/* Root, and who may do no more than anybody. */
+static void who_steps_back(void **state)
+{
+    assert_int_equal(step_back(), 0);
+    for (int i = 0; geteuid() == 0 && i < 2; i++) { /* the second one is told to wait */
+        int status;
+        pid_t pid = fork();
+
+        if (pid == 0)
+            _exit(setgid(65534) != 0 || setuid(65534) != 0 ? 9 : step_back());
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(utf8), UNIT(utf8_every_code_point), UNIT(trims), UNIT(distance),
         UNIT(prefixes), UNIT(ids), UNIT(id_order), UNIT(base62), UNIT(random_text), UNIT(a_child_does_not_repeat),
-        UNIT(scopes_leave_nothing)};
+        UNIT(scopes_leave_nothing), UNIT(who_steps_back)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

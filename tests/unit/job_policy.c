@@ -33,7 +33,7 @@ static void defaults(void **state)
     assert_int_equal(p.retries, 8);
     assert_int_equal(p.first_us, 5000000);
     assert_int_equal(p.max_us, 3600000000);
-    assert_true(p.jitter && !p.own_transactions && !p.each_organization);
+    assert_true(p.jitter && !p.own_transactions && !p.each_organization && !p.background);
     assert_int_equal(p.timeout_us, 300000000);
     assert_int_equal(p.every_us, 0);
     assert_int_equal(p.at_minute, -1);
@@ -51,7 +51,8 @@ static void every_member(void **state)
         "{\"retries\": 0, \"backoff\": {\"first\": \"500ms\", \"factor\": 1.5, \"max\": \"2m\", \"jitter\": false},"
         " \"timeout\": \"6h\", \"at\": \"23:59\", \"for\": \"organizations\", \"lane\": \"web.hooks_1\", "
         "\"concurrency\": 2,"
-        " \"crashes\": 9, \"priority\": -100, \"keep\": \"7d\", \"keep_parked\": \"1h\", \"transaction\": \"own\"}",
+        " \"crashes\": 9, \"priority\": -100, \"keep\": \"7d\", \"keep_parked\": \"1h\", \"transaction\": \"own\", "
+        "\"background\": true}",
         &p, &t));
     assert_int_equal(p.retries, 0);
     assert_int_equal(p.first_us, 500000);
@@ -59,7 +60,7 @@ static void every_member(void **state)
     assert_true(p.factor > 1.49 && p.factor < 1.51 && !p.jitter);
     assert_int_equal(p.timeout_us, 6 * 3600000000LL);
     assert_int_equal(p.at_minute, 23 * 60 + 59);
-    assert_true(p.each_organization && p.own_transactions);
+    assert_true(p.each_organization && p.own_transactions && p.background);
     assert_string_equal(p.lane, "web.hooks_1");
     assert_int_equal(p.concurrency, 2);
     assert_int_equal(p.priority, -100);
@@ -105,6 +106,8 @@ static void refusals(void **state)
         {"{\"priority\": 101}", "\"priority\" needs a whole number from -100 to 100"},
         {"{\"keep\": \"0s\"}", "\"keep\" needs a duration such as"},
         {"{\"transaction\": true}", "\"transaction\" needs \"job\" or \"own\""},
+        {"{\"background\": 1}", "\"background\" needs true or false"},
+        {"{\"background\": true, \"resident\": true}", "\"background\" is for jobs that nobody waits for"},
         {"[]", "job mail: its policy is not a JSON object"},
         {"{", "job mail: its policy is not JSON: "},
     };
