@@ -100,7 +100,7 @@ int cell_launch(const struct cell_pool *p, struct cell *c)
     c->group = -1;
     turns_set(c->pid, TURNS_USUAL); /* a web worker's are short, and a script may compute for as long as it likes */
     if (p->kind.nice) /* at once: when its walls are up, the files of the process are root's */
-        c->group = turns_step_back(c->pid, p->kind.nice);
+        turns_step_back(c->pid, p->kind.nice, &c->group);
     fcntl(pair[0], F_SETFL, O_NONBLOCK);
     c->sock = pair[0];
     return 0;

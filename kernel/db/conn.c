@@ -2,6 +2,7 @@
 #include "db/conn.h"
 #include "db/meter.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include "util/time.h"
 #include "util/turns.h"
 
-enum { COPY_PIECE = 1 << 20 };
+enum { COPY_PIECE = 1 << 20, BACK_TIMES = 10 };
 
 struct db_conn {
     PGconn *pg;
@@ -56,7 +57,10 @@ void db_step_back(struct db_conn *c)
 
 struct db_conn *db_another(const struct db_conn *c, bool prepared)
 {
-    return db_open(c->conninfo, prepared && c->prepared, c->statement_timeout_ms);
+    struct db_conn *other = db_open(c->conninfo, prepared && c->prepared, c->statement_timeout_ms);
+
+    other->steps_back = c->steps_back;
+    return other;
 }
 
 void db_close(struct db_conn *c)
@@ -117,14 +121,20 @@ static const char *our_name(void)
 
 static void step_back(struct db_conn *c)
 {
+    static _Atomic int told;
+
     if (c->session >= 0)
         close(c->session);
-    c->session = turns_step_back(PQbackendPID(c->pg), STEP_BACK_NICE);
+    if (!turns_step_back(PQbackendPID(c->pg), STEP_BACK_NICE, &c->session) && !told++)
+        log_info("database.step_back",
+            "jobs in the background have the processors as clients do: PostgreSQL's processes can't step back (%s)",
+            strerror(errno));
+    turns_session_nice(&c->session, STEP_BACK_NICE);
 }
 
 static bool connect_now(struct db_conn *c)
 {
-    char setup[240];
+    char setup[320];
     PGresult *r;
     bool ok;
 
@@ -139,8 +149,9 @@ static bool connect_now(struct db_conn *c)
     PQsetNoticeReceiver(c->pg, notices_to_debug_log, NULL);
     snprintf(setup, sizeof(setup),
         "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET application_name='%s'; SET statement_timeout=%lld; "
-        "SET lock_timeout=5000%s",
-        our_name(), (long long)c->statement_timeout_ms, c->prepared ? DB_BY_INDEX : "");
+        "SET lock_timeout=5000%s%s",
+        our_name(), (long long)c->statement_timeout_ms * (c->steps_back ? BACK_TIMES : 1),
+        c->prepared ? DB_BY_INDEX : "", c->steps_back ? DB_ALONE : "");
     r = PQexec(c->pg, setup);
     ok = PQresultStatus(r) == PGRES_COMMAND_OK;
     PQclear(r);
@@ -151,7 +162,6 @@ static bool connect_now(struct db_conn *c)
 
 static bool connected(struct db_conn *c)
 {
-    turns_session_nice(&c->session, STEP_BACK_NICE);
     if (c->pg && PQstatus(c->pg) == CONNECTION_OK)
         return true;
     if (clock_monotonic_us() < c->retry_after_us)
@@ -516,6 +526,7 @@ static PGresult *run_metered(struct db_conn *c, const struct db_statement *s, bo
     PGresult *r;
 
     c->ran++;
+    turns_session_nice(&c->session, STEP_BACK_NICE); /* if it was not yet */
     db_meter_busy(&c->counted, true);
     r = run(c, s, one_plan, ret_error);
     db_meter_statement(clock_monotonic_us() - start_us);

@@ -18,6 +18,9 @@
  * are planned as PostgreSQL likes; without prepared statements no plan is kept. */
 #define DB_BY_INDEX "; SET enable_seqscan=off"
 
+/* And one that steps back: those who would work in parallel for it are processes that do not. */
+#define DB_ALONE "; SET max_parallel_workers_per_gather=0"
+
 /* Left to itself PostgreSQL compares what a plan for all arguments would cost with the average of those it has made for some. When the table has grown
  * since, that average is one of a smaller table, and hundreds of requests are planned anew on each connection before it has caught up. Up to the
  * end of the transaction: */
@@ -46,9 +49,9 @@ struct db_error {
 struct db_conn *db_open(const char *conninfo, bool prepared, int64_t statement_timeout_ms);
 void db_close(struct db_conn *c);
 /* Before its first statement, where the embedded PostgreSQL is meant, whose processes are on this machine: what works for its sessions steps back
- * behind others who want a processor (util/turns.h). */
+ * behind others who want a processor (util/turns.h); so its statements have ten times as long. */
 void db_step_back(struct db_conn *c);
-/* Another connection to the same database, closed by the caller; prepared: with prepared statements, if the first one has them. */
+/* Another connection to the same database, which steps back as the first one does, closed by the caller; prepared: with prepared statements, if the first one has them. */
 struct db_conn *db_another(const struct db_conn *c, bool prepared);
 
 /* Runs one statement with text parameters; NULL and *ret_error when it failed. The result is freed with PQclear(). Outside a

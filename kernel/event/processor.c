@@ -29,7 +29,8 @@ enum {
     PACE_US =
         20000, /* between the beginnings of chunks that are not full: a chunk costs milliseconds however few it has */
     BATCHES_US = 2000000, /* between two chunks that a batch left behind, which rests while clients ask */
-    LATE_US = 500000, /* then events have been waiting for long enough */
+    LATE_US = 500000, /* then events have been waiting for long enough ... */
+    BATCH_LATE_US = 5000000, /* ... and those of batches, which are as old as their chunk when they can be seen */
     AGAIN_US = 200000, /* after the database was away */
     AGAIN_MAX_US = 5000000
 };
@@ -97,7 +98,7 @@ struct chunk {
     size_t n; /* rows of the outbox */
     struct event **events;
     size_t n_events, of_batches;
-    int64_t oldest_us;
+    int64_t oldest_us, oldest_of_batches_us; /* 0: there is none */
     struct seal_line *lines;
     size_t n_lines;
     wharf_str last; /* organization */
@@ -180,6 +181,12 @@ static bool take(struct wharf_req *c, const PGresult *r, int n, struct share *sh
     return numbers != NULL;
 }
 
+static void note_age(int64_t *oldest_us, int64_t at_us)
+{
+    if (!*oldest_us || at_us < *oldest_us)
+        *oldest_us = at_us;
+}
+
 static void read_share(struct wharf_req *c, const PGresult *r, const struct share *s, struct chunk *k)
 {
     wharf_str organization = text_of(c, r, s->first, 0);
@@ -201,7 +208,7 @@ static void read_share(struct wharf_req *c, const PGresult *r, const struct shar
         e = event_from_new_row(c, r, i, ++event);
         e->live_organization = live;
         k->of_batches += e->pub.batch_id.n != 0;
-        k->oldest_us = k->oldest_us && k->oldest_us < e->pub.created_at_us ? k->oldest_us : e->pub.created_at_us;
+        note_age(e->pub.batch_id.n ? &k->oldest_of_batches_us : &k->oldest_us, e->pub.created_at_us);
         k->events[k->n_events++] = e;
     }
     k->last = organization;
@@ -327,20 +334,23 @@ static bool work_on(struct wharf_req *c, struct event *const *list, size_t n)
 struct state {
     char after[ID_MAX]; /* the organization that was served last */
     int64_t batch_us; /* monotonic: when a chunk was last mostly of batches */
-    int64_t lag_us; /* of the oldest event of the last chunk: from when it was written until it was processed */
+    bool late; /* an event of the last one was processed long after it was written */
 };
 
-/* What batches leave behind is processed as the batches are, behind whatever clients wait for; but events that are late by that are not. */
+/* What batches leave behind is processed as the batches are, behind whatever clients wait for, as long as events are not late by that. */
 static bool steps_back(const struct state *s)
 {
-    return s->batch_us && clock_monotonic_us() - s->batch_us < BATCHES_US && s->lag_us < LATE_US;
+    return s->batch_us && clock_monotonic_us() - s->batch_us < BATCHES_US && !s->late;
 }
 
 static void look_back(struct state *s, const struct chunk *k)
 {
+    int64_t now = clock_now_us();
+
     if (k->of_batches * 2 > k->n_events)
         s->batch_us = clock_monotonic_us();
-    s->lag_us = k->n_events ? clock_now_us() - k->oldest_us : 0;
+    s->late = (k->oldest_us && now - k->oldest_us >= LATE_US) ||
+              (k->oldest_of_batches_us && now - k->oldest_of_batches_us >= BATCH_LATE_US);
 }
 
 /* Number of changes; -1: it did not work out, nothing was done. */
@@ -458,6 +468,7 @@ static int retry_steps(struct wharf_req *resident)
     PGresult *r = NULL;
     int done = -1;
 
+    job_in_background(resident->thread, false);
     chunk_begin(resident, &c);
     now = now_arg(&c);
     if (req_begin(&c) == WHARF_OK)

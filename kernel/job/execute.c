@@ -13,6 +13,7 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "util/turns.h"
 
 enum { ARENA_BUDGET = 512 * 1024 * 1024 }; /* docs/plugin-abi.md section 8 */
 
@@ -271,7 +272,9 @@ void thread_connect(const struct runner *r, struct thread_ctx *ctx)
 
     ctx->usual = db_open(r->boot->database, c->database_prepared, c->statement_timeout_ms);
     ctx->background = ctx->usual;
-    if (strcmp(c->database, "embedded") == 0) { /* only of its processes it is known that they are on this machine */
+    /* Only of the embedded one's processes it is known that they are on this machine. Without short turns whoever steps back while it holds a lock
+     * keeps others waiting for a long one. */
+    if (strcmp(c->database, "embedded") == 0 && turns_are_heard()) {
         ctx->background = db_another(ctx->usual, true);
         db_step_back(ctx->background);
     }

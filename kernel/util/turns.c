@@ -30,13 +30,27 @@ void turns_set(pid_t thread, unsigned us)
     errno = error;
 }
 
-int turns_step_back(pid_t process, int nice)
+bool turns_are_heard(void)
+{
+    struct attributes a = {.size = sizeof(a)};
+    bool heard;
+
+    turns_set(0, TURNS_SHORT_US);
+    heard = syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) == 0 && a.runtime_ns == TURNS_SHORT_US * 1000;
+    turns_set(0, TURNS_USUAL);
+    return heard;
+}
+
+bool turns_step_back(pid_t process, int nice, int *ret_session)
 {
     char path[40];
 
-    setpriority(PRIO_PROCESS, (id_t)process, getpriority(PRIO_PROCESS, 0) + nice);
+    *ret_session = -1;
+    if (setpriority(PRIO_PROCESS, (id_t)process, getpriority(PRIO_PROCESS, 0) + nice) != 0)
+        return false;
     snprintf(path, sizeof(path), "/proc/%d/autogroup", (int)process);
-    return open(path, O_WRONLY | O_CLOEXEC);
+    *ret_session = open(path, O_WRONLY | O_CLOEXEC);
+    return true;
 }
 
 bool turns_session_nice(int *session, int nice)

@@ -1,5 +1,5 @@
 /* turns.h - who gets the processor while others wait for it too: how long a turn a process takes (sched_setattr(2)), and who steps back behind
- * others (sched(7)). No right is needed for either.
+ * others (sched(7)). For processes of one's own no right is needed; for those of other users root needs CAP_SYS_NICE, which a container may lack.
  *
  * Linux 6.12 and later let a process ask for shorter turns than usual, 0.1 ms at the least: it gets no more of the processor, but sooner, before
  * those whose turns are longer. Earlier ones do not listen.
@@ -19,9 +19,12 @@ enum { TURNS_USUAL = 0, TURNS_SHORT_US = 100, STEP_BACK_NICE = 10 };
 /* For a thread, 0: the calling one; what it starts later inherits it. Niceness stays. Async-signal-safe, leaves errno alone. */
 void turns_set(pid_t thread, unsigned us);
 
-/* The process, one of this user's or anybody's for root, has nice added to the caller's niceness. Its session is to follow by the descriptor that is
- * returned; -1: sessions are no groups here. Closed by turns_session_nice(), or the caller. */
-int turns_step_back(pid_t process, int nice);
+/* Does this kernel listen to the length of turns? Asks for another one for the calling thread, and for the usual one again. */
+bool turns_are_heard(void);
+
+/* The process gets the caller's niceness and nice. Its session is to follow by *ret_session; -1: sessions are no groups here. Closed by
+ * turns_session_nice(), or the caller. False with errno: not allowed, or no such process. */
+bool turns_step_back(pid_t process, int nice, int *ret_session);
 /* False: not yet, to be asked again later. Else *session is closed, and -1. */
 bool turns_session_nice(int *session, int nice);
 

@@ -1,5 +1,6 @@
 """Exports (spec 01 section 15): everything a list would return, as files."""
 import calendar
+import contextlib
 import csv
 import io
 import json
@@ -12,7 +13,7 @@ import psycopg2
 import pytest
 import requests
 
-from wharf import BUILD, MODULES, Server, make_location
+from wharf import BUILD, MODULES, TURNS_ARE_HEARD, Server, make_location, stepped_back
 
 EXPORTS = "/v1/exports"
 
@@ -276,10 +277,30 @@ def test_one_moment(server):
         t.join()
 
 
+def many(client):
+    """6,001 contacts."""
+    client.server.sql("INSERT INTO contacts.contact SELECT (jsonb_populate_record(c, jsonb_build_object('id', 'ctct_' || lpad(i::text, 22, '0'), 'email', NULL, 'phone', NULL))).*"
+                      " FROM contacts.contact c, generate_series(1, 6000) i WHERE c.id = %s", contacts(client, "Many")[0]["id"])
+
+
+def test_exports_step_back(server):
+    """docs/jobs.md 'Background': who reads the rows for them does."""
+    client = server.organization().client()
+    many(client)
+    row = client.post(EXPORTS, {"resource": "contact", "options": {}}, expect=201).data
+    readers, over = set(), False
+    while not over:
+        over = client.get(f"{EXPORTS}/{row['id']}").data["status"] == "completed"
+        for pid, in server.sql("SELECT pid FROM pg_stat_activity WHERE query LIKE 'FETCH %%' AND state <> 'idle'"):
+            with contextlib.suppress(FileNotFoundError):  # it is done
+                assert stepped_back(pid) == TURNS_ARE_HEARD
+                readers.add(pid)
+    assert readers
+
+
 def test_a_killed_worker_begins_anew(server):
     client = server.organization().client()
-    server.sql("INSERT INTO contacts.contact SELECT (jsonb_populate_record(c, jsonb_build_object('id', 'ctct_' || lpad(i::text, 22, '0'), 'email', NULL, 'phone', NULL))).*"
-               " FROM contacts.contact c, generate_series(1, 6000) i WHERE c.id = %s", contacts(client, "Many")[0]["id"])
+    many(client)
     row = client.post(EXPORTS, {"resource": "contact", "options": {}}, expect=201).data
     for _ in range(2):
         time.sleep(0.15)

@@ -206,16 +206,17 @@ def test_a_kill_leaves_both_or_neither(vaults):
     place = make_location(c)["id"]
     stop = threading.Event()
 
-    kills = []
+    kills, answered = [], []
 
     def killer():
-        while not stop.is_set():
+        seen = -1
+        while not stop.wait(random.uniform(0.05, 0.25)):
             pids = vaults.workers("web")
-            if pids:
+            if pids and len(answered) > seen:  # on a slow machine those that come back are not killed before they serve
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(random.choice(pids), signal.SIGKILL)
                 kills.append(pids)
-            time.sleep(0.25)
+                seen = len(answered)
 
     t = threading.Thread(target=killer)
     t.start()
@@ -228,6 +229,7 @@ def test_a_kill_leaves_both_or_neither(vaults):
                 except requests.RequestException:
                     continue
                 if r.status_code == 201:
+                    answered.append(i)
                     break
                 assert r.status_code in (409, 503), r.text
     finally:

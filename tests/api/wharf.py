@@ -80,6 +80,22 @@ def group_niceness(pid):
     return int(text.rsplit("nice", 1)[1]) if text else None
 
 
+def stepped_back(pid):
+    """Of who works for a session of PostgreSQL, beside the tests, as a process; its session follows, for who is not root one in a tenth of a second."""
+    if niceness(pid) == niceness(os.getpid()):
+        assert group_niceness(pid) in (0, None)
+        return False
+    assert niceness(pid) == min(19, niceness(os.getpid()) + 10)
+    end = time.monotonic() + 20
+    while group_niceness(pid) not in (10, None):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return True
+
+
+TURNS_ARE_HEARD = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2]) >= (6, 12)  # kernel/util/turns.h
+
+
 class Server:
     """`wharf dev` from start to stop. limits: with the rate limits of a server as it is installed. beside: another server, whose database
     this one uses."""

@@ -219,8 +219,8 @@ static int step_back(void)
     if (piped != 0 || read(ready[0], text, 1) != 0) /* its group is there when setsid has returned */
         result = 4;
     close(ready[0]);
-    session = turns_step_back(child, STEP_BACK_NICE);
-    if (getpriority(PRIO_PROCESS, (id_t)child) != own + STEP_BACK_NICE)
+    if (!turns_step_back(child, STEP_BACK_NICE, &session) ||
+        getpriority(PRIO_PROCESS, (id_t)child) != (own + STEP_BACK_NICE < 19 ? own + STEP_BACK_NICE : 19))
         result = 1;
     for (int i = 0; i < 500 && !turns_session_nice(&session, STEP_BACK_NICE); i++)
         usleep(10000);

@@ -121,7 +121,7 @@ static wharf_status hold(wharf_req *req, void *arg)
         rest(20);
         s = host->db->query(
             req, "SELECT 1 FROM jobbench.effect WHERE organization_id = $1 AND what = 'go'", &organization, 1, &rows);
-    } while (s == WHARF_OK && !host->db->count(rows));
+    } while (s == WHARF_OK && !host->db->count(rows) && !host->event->progress(req, 0, 1));
     return s == WHARF_OK ? effect(req, WHARF_S("hold")) : s;
 }
 
