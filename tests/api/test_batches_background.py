@@ -24,10 +24,10 @@ def wait(client, id, *wanted, seconds=30):
         time.sleep(0.03)
 
 
-def later(client, data, **more):
+def later(client, data, seconds=30, **more):
     b = run(client, data, mode=more.pop("mode", "async"), expect=202, **more)
     assert b["status"] == "queued" and "results" not in b
-    return wait(client, b["id"])
+    return wait(client, b["id"], seconds=seconds)
 
 
 def items(client, b, **query):
@@ -130,7 +130,7 @@ def test_clients_come_first():
 
     def workers(data):
         server.sql("TRUNCATE public.worked")
-        assert later(server.organization().client(), data)["stats"]["created"] == len(data)
+        assert later(server.organization().client(), data, seconds=120)["stats"]["created"] == len(data)  # of one processor a tenth may be left for it
         return server.sql("SELECT count(DISTINCT pid) FROM public.worked")[0][0]
 
     def ask(client):
@@ -145,7 +145,7 @@ def test_clients_come_first():
         for t in threads:
             t.start()
         try:
-            assert workers(data) == 1 and rested() > 0
+            assert workers(data[:2000]) == 1 and rested() > 0
         finally:
             over.set()
             for t in threads:

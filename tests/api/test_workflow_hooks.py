@@ -31,7 +31,7 @@ def hook(client, body, *triggers, name="Hook", expect=200, **more):
 @pytest.fixture(scope="module")
 def server():
     """Before hooks have the most time that they may have: a busy machine takes a tenth of a second from the best of them."""
-    s = Server("--modules", MODULES, "--set", "workflows.budgets.before.time_ms=250")
+    s = Server("--modules", MODULES)
     yield s
     s.stop()
 

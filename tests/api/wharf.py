@@ -45,6 +45,10 @@ FORMATS = {
 UNLIMITED = [a for name in ("key", "write", "test", "organization", "concurrency") for a in ("--set", f"rate_limit.{name}=0")] + ["--set", "rate_limit.endpoint=false", "--set", "mail.max_per_minute=0"]
 
 
+# How long a workflow's before hook may take: the most that can be set. A busy machine starts a cell late; test_workflow_budgets.py sets its own.
+PATIENT = ["--set", "workflows.budgets.before.time_ms=250"]
+
+
 def prepare(folder, args):
     """What a first start makes - a database with the tables of these modules - is three quarters of a start. It is kept, when it is asked for
     the second time, and unpacked from then on. Nothing but the modules is looked at: what else `args` say is said at each start."""
@@ -104,6 +108,8 @@ class Server:
 
     def __init__(self, *args, env=None, folder=None, limits=False, beside=None):
         self.beside = beside
+        if "workflows" in (args[args.index("--modules") + 1].split(",") if "--modules" in args else []) and not any("budgets.before.time_ms" in a for a in map(str, args)):
+            args = [*args, *PATIENT]
         if beside:
             args = [*args, "--set", f"database.url={beside.conninfo}"]
         self.keep = folder is not None
