@@ -86,6 +86,7 @@ def added(times, to, by):
 
 
 def operators_hooks(seconds):
+    """The first round of all three does not count: then each worker's connections have prepared what they ask."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="wharf-hooks-"))
     os.chmod(folder, 0o755)
     server = Server("--modules", "org,locations,contacts", "--set", f"lua_hooks.dir={folder}")
@@ -96,14 +97,16 @@ def operators_hooks(seconds):
         id = client.post("/v1/contacts", {"name": "A"}, expect=201).data["id"]
         times = {"none": [], "other": [], "three": []}
         with tempfile.TemporaryDirectory() as scripts:
-            for i in range(max(3, int(seconds))):
+            for nth in range(-1, max(3, int(seconds))):
                 kinds = [("none", ""), ("other", OTHER), ("three", THREE)]
-                for kind, text in kinds[i % 3:] + kinds[:i % 3]:
+                for kind, text in kinds[nth % 3:] + kinds[:nth % 3]:
                     (folder / "10-rule.lua").write_text(text)
                     told = client.post("/v1/system/lua-hooks/reload", {}, expect=200).data
                     for i in range(20):
                         client.post(f"/v1/contacts/{id}", {"name": f"W{i}"}, expect=200)
-                    times[kind].append(one_by_one(server, key, "/v1/contacts", "name", id, pathlib.Path(scripts)))
+                    found = one_by_one(server, key, "/v1/contacts", "name", id, pathlib.Path(scripts))
+                    if nth >= 0:
+                        times[kind].append(found)
                     if kind == "three":
                         h = client.get("/v1/system/lua-hooks").data["hooks"][0]
         for kind, rounds in times.items():
@@ -245,7 +248,7 @@ def main():
     server = Server("--modules", "org,locations,events,webhooks,workflows")
     try:
         for _ in range(3):
-            event_runs(server, 5000)
+            event_runs(server, 15000)
         fairness(server, 1000, max(10, int(seconds)))
         org = server.organization()
         key = org.key()
