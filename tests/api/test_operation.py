@@ -1,10 +1,8 @@
 """Operation: modules that crash (docs/plugin-abi.md section 11), probes and metrics (spec 01 section 17)."""
 import contextlib
-import ctypes
 import json
 import os
 import pathlib
-import platform
 import re
 import shutil
 import signal
@@ -16,7 +14,7 @@ import time
 import pytest
 import requests
 
-from wharf import BUILD, PROGRAM, Client, Server, address
+from wharf import BUILD, PROGRAM, TURNS_ARE_HEARD, Client, Server, address, turns
 
 MODULES = f"org,locations,stations,{BUILD}/tests/plugins/faulty.so,{BUILD}/tests/plugins/leaner.so"
 
@@ -268,23 +266,10 @@ def test_a_web_worker_per_core_that_may_be_used():
         server.stop()
 
 
-class Turns(ctypes.Structure):
-    """struct sched_attr of sched_setattr(2), its first version."""
-    _fields_ = [("size", ctypes.c_uint32), ("policy", ctypes.c_uint32), ("flags", ctypes.c_uint64), ("nice", ctypes.c_int32), ("priority", ctypes.c_uint32),
-                ("runtime", ctypes.c_uint64), ("deadline", ctypes.c_uint64), ("period", ctypes.c_uint64)]
-
-
-def turns(pid):
-    """Nanoseconds of a turn of the processor that a process gets; 0: this kernel does not say."""
-    told = Turns()
-    assert ctypes.CDLL(None).syscall(315 if platform.machine() == "x86_64" else 275, int(pid), ctypes.byref(told), ctypes.sizeof(told), 0) == 0
-    return told.runtime
-
-
 def test_who_is_waited_for_has_short_turns():
     """Web workers and PostgreSQL with its connections; not jobs and not cells, whoever started them."""
     usual = turns(os.getpid())
-    if not usual:
+    if not TURNS_ARE_HEARD:
         pytest.skip("Linux before 6.12 knows no turns of other lengths")
     server = Server("--modules", "org,locations,batches,events,workflows")
     try:

@@ -5,6 +5,7 @@ WHARF_BUILD or BUILD names the build folder (default: build); WHARF_PROGRAM anot
 WHARF_TEST_MODULES the modules of the server that most tests share; WHARF_TEST_PLACE where the servers' folders are (default: as tempfile), and
 what a first start makes is kept there for the next server with the same modules (`prepare`).
 """
+import ctypes
 import fcntl
 import functools
 import hashlib
@@ -12,6 +13,7 @@ import http.client
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import socket
@@ -97,7 +99,20 @@ def stepped_back(pid):
     return True
 
 
-TURNS_ARE_HEARD = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2]) >= (6, 12)  # kernel/util/turns.h
+class Turns(ctypes.Structure):
+    """struct sched_attr of sched_setattr(2), its first version."""
+    _fields_ = [("size", ctypes.c_uint32), ("policy", ctypes.c_uint32), ("flags", ctypes.c_uint64), ("nice", ctypes.c_int32), ("priority", ctypes.c_uint32),
+                ("runtime", ctypes.c_uint64), ("deadline", ctypes.c_uint64), ("period", ctypes.c_uint64)]
+
+
+def turns(pid):
+    """Nanoseconds of a turn of the processor that a process gets; 0: this kernel does not say."""
+    told = Turns()
+    assert ctypes.CDLL(None).syscall(315 if platform.machine() == "x86_64" else 275, int(pid), ctypes.byref(told), ctypes.sizeof(told), 0) == 0
+    return told.runtime
+
+
+TURNS_ARE_HEARD = turns(os.getpid()) > 0  # kernel/util/turns.h
 
 
 class Server:
