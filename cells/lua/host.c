@@ -64,6 +64,12 @@ static enum sandbox_answer call(void *arg, const char *op, wharf_str args, wharf
     buf_adds(&question, args);
     if (question.failed)
         cell_out_of_memory();
+    if (question.n > LUA_ASK_MAX) {
+        buf_done(&question);
+        *ret_text = WHARF_S(
+            "{\"code\":\"param.invalid\",\"message\":\"what is asked or sent at once is at most 12 MiB as JSON\"}");
+        return SANDBOX_MISTAKE;
+    }
     good = cell_ask(question.p, question.n, &answer, &n);
     buf_done(&question);
     if (!good || !n) {

@@ -4,11 +4,15 @@
  * A text that does not fit its field's type is passed on as text: validation then says what it says to everybody. Leaves to
  * others: references by name, defaults.
  */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "import/reader.h"
 #include "util/json.h"
+
+enum { CELL_DEPTH = 32 };
 
 /* ---- single values ---- */
 
@@ -65,7 +69,7 @@ static bool as_number(struct arena *a, wharf_str s, wharf_str *ret)
     }
     *ret = arena_printf(a, "%s%.*s%s%.*s%.*s", minus ? "-" : "", n_whole ? (int)n_whole : 1, n_whole ? whole : "0",
         n_fraction ? "." : "", (int)n_fraction, fraction, (int)n_exponent, exponent);
-    return true;
+    return !isinf(strtod(ret->p, NULL)); /* what is beyond a double is no number of JSON here either (json_read.c) */
 }
 
 static void put_single(struct import *in, struct jw *w, wharf_str s, enum import_type type)
@@ -97,15 +101,29 @@ static void put_list(struct import *in, struct jw *w, wharf_str s, enum import_t
     jw_close(w, ']');
 }
 
-/* A cell that is JSON, when it is: only objects and arrays, in cells that may hold them. */
+static bool is_deeper(const struct wharf_json *v, int levels)
+{
+    if (!json_is(v, JSON_OBJECT) && !json_is(v, JSON_ARRAY))
+        return false;
+    if (levels == 0)
+        return true;
+    for (const struct wharf_json *e = v->child; e; e = e->next)
+        if (is_deeper(e, levels - 1))
+            return true;
+    return false;
+}
+
+/* A cell that is JSON, when it is: only objects and arrays, in cells that may hold them. Deeper ones than any resource takes stay texts: what is
+ * around a cell, here and where the row is kept, must not make it deeper than JSON may be. */
 static bool put_json(struct import *in, struct jw *w, wharf_str s)
 {
     struct json_error e;
     const struct wharf_json *v = s.p[0] == '{' || s.p[0] == '[' ? json_parse(in->row, s, &e) : NULL;
 
-    if (v)
-        jw_value(w, NULL, v);
-    return v != NULL;
+    if (!v || is_deeper(v, CELL_DEPTH))
+        return false;
+    jw_value(w, NULL, v);
+    return true;
 }
 
 static void put_cell(struct import *in, struct jw *w, size_t column)

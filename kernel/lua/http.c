@@ -16,6 +16,7 @@ enum {
     MOST_MS = 30000,
     DEFAULT_BYTES = 1 << 20,
     MOST_BYTES = 8 << 20,
+    ANSWERS_MAX = 48 << 20, /* of text, together: a frame to a cell has 64 MiB */
     HEADERS_MAX = 64,
     HOST_MAX = 254
 };
@@ -206,6 +207,16 @@ static void write_answer(struct arena *a, struct jw *w, const char *key, struct 
     jw_close(w, '}');
 }
 
+/* Not of the request's budget: it is bounded here. */
+static wharf_str apart(struct arena *a, wharf_str s)
+{
+    char *p = arena_alloc_apart(a, s.n + 1);
+
+    memcpy(p, s.p, s.n);
+    p[s.n] = 0;
+    return (wharf_str){p, s.n};
+}
+
 struct exchange {
     struct net_request request;
     struct net_transfer *transfer; /* NULL: refused */
@@ -316,7 +327,11 @@ enum sandbox_answer lua_http(
     run_all(req, list, n);
     buf_init(&out, 128 << 20);
     answer = all ? answer_all(req->arena, list, n, &out) : answer_one(req->arena, &list[0], &out);
-    *ret_text = arena_dup_str(req->arena, buf_str(&out));
+    if (out.n > ANSWERS_MAX)
+        answer = mistake(ret_text,
+            "{\"code\":\"http.too_large\",\"message\":\"these answers are larger than 48 MiB together, as text\"}");
+    else
+        *ret_text = apart(req->arena, buf_str(&out));
     buf_done(&out);
     for (size_t i = 0; i < n; i++) {
         if (list[i].transfer)

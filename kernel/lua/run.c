@@ -21,7 +21,6 @@
 enum {
     WAIT_US = 50000,
     CHECK_WAIT_US = 5000000,
-    ASK_MAX = 4 << 20,
     CALL_MAX = 8 << 20,
     CPU_S = 70,
     STOP_US = 500000,
@@ -38,7 +37,7 @@ static const struct cell_kind lua_kind = {.name = "lua",
     .memory_mib = 256,
     .cpu_s = CPU_S,
     .idle_s = 30,
-    .frame_max = ASK_MAX,
+    .frame_max = LUA_ASK_MAX + 1024,
     .log_fd = -1};
 static struct cell_shared cells = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static _Atomic int running; /* in this process: each keeps a worker thread, of which others need some too */
@@ -127,7 +126,7 @@ static void answer(struct wharf_req *req, const wharf_lua_spec *spec, struct cel
     }
     args = json_parse(req->arena, question, &bad);
     kind = args ? spec->answer(req, spec->answer_arg, op, args, &text) : WHARF_LUA_ENDED;
-    out = arena_alloc(req->arena, text.n + 1);
+    out = arena_alloc_apart(req->arena, text.n + 1); /* who answers bounds it */
     out[0] = letters[kind < sizeof(letters) ? kind : WHARF_LUA_ENDED];
     memcpy(out + 1, text.p, text.n);
     cell_run_answer(run, false, (wharf_str){out, text.n + 1});

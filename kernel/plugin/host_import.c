@@ -13,6 +13,7 @@ struct wharf_import { /* handle */
     struct import *in;
     struct import_row row;
     struct import_problem wrong; /* with the options; code NULL: none */
+    const char *unfit; /* why the row that came last is no object; or NULL */
     char delimiter[2];
 };
 
@@ -125,6 +126,7 @@ static wharf_import *i_open(
 
 static uint32_t i_next(wharf_import *h)
 {
+    h->unfit = NULL;
     switch (h->in ? import_next(h->in, &h->row) : IMPORT_FAILED) {
     case IMPORT_ROW:
         return WHARF_IMPORT_ROW;
@@ -141,15 +143,17 @@ static uint64_t i_row(const wharf_import *h)
     return h->row.row;
 }
 
+/* A record of a file may be what no request could say: keys that are the same once they are normalized, more values than a request has memory for. */
 static wharf_status i_object(wharf_req *req, wharf_import *h, const wharf_json **ret_object)
 {
-    struct json_error e;
+    struct json_error e = {.message = "the file is not open"};
 
     *ret_object = h->in ? json_parse(req->arena, arena_dup_str(req->arena, import_json(h->in, &h->row)), &e) : NULL;
     if (*ret_object)
         return WHARF_OK;
-    /* an object that was read or written by us a moment ago: only memory can be short */
-    return WHARF_LIMIT;
+    h->unfit = e.message;
+    *ret_object = json_parse(req->arena, str_z("{}"), &e);
+    return *ret_object ? WHARF_OK : WHARF_LIMIT;
 }
 
 static wharf_str i_cell(const wharf_import *h, size_t column)
@@ -160,6 +164,12 @@ static wharf_str i_cell(const wharf_import *h, size_t column)
 static bool i_row_error(
     const wharf_import *h, size_t i, wharf_str *ret_code, wharf_str *ret_path, wharf_str *ret_message)
 {
+    if (i == h->row.n_errors && h->unfit) {
+        *ret_code = WHARF_S("row.cell_error");
+        *ret_path = WHARF_S("");
+        *ret_message = str_z(h->unfit);
+        return true;
+    }
     if (i >= h->row.n_errors)
         return false;
     *ret_code = str_z(h->row.errors[i].code);

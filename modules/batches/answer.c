@@ -22,10 +22,10 @@ static void put_line(wharf_out *out, const wharf_rows *rows, size_t r)
     W->json->close(out);
 }
 
-/* The record that an item is about: what it did, or the id that it named. */
+/* The record that an item is about: what it did, or the id that it named. (Not as jsonb, which refuses numbers that JSON may have.) */
 static const char lines_sql[] =
     "SELECT l.index, (c.lines ->> (l.index - c.first))::integer, l.phase, l.code, l.line,"
-    " coalesce(c.ids ->> (l.index - c.first), (c.items::jsonb -> (l.index - c.first)) ->> 'id')"
+    " coalesce(c.ids ->> (l.index - c.first), (c.items::json -> (l.index - c.first)) ->> 'id')"
     " FROM (SELECT * FROM batches.line WHERE organization_id = $2::text AND batch_id = $1::text ORDER BY index LIMIT "
     "$3::integer) l"
     " JOIN batches.chunk c ON c.organization_id = l.organization_id AND c.batch_id = l.batch_id"

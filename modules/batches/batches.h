@@ -140,6 +140,8 @@ const char *location_field(const wharf_json *definition); /* the one field that 
 
 /* ---- request.c ---- */
 wharf_handler batches_post;
+wharf_status batch_scope(struct batch *b); /* may the caller write records of this resource? */
+wharf_status batch_queue(struct batch *b, int64_t most); /* only so many wait in one organization; most: with this one, or beside it */
 
 /* ---- record.c: the row of a batch ---- */
 wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b);
@@ -192,6 +194,7 @@ struct intake *intake_begin(struct batch *b);
 wharf_status intake_add(
     struct intake *in, const wharf_json *item, int64_t line, wharf_str code, wharf_str path, wharf_str message);
 size_t intake_count(const struct intake *in);
+size_t json_weight(const wharf_json *v); /* bytes of memory, about */
 bool intake_full(const struct intake *in); /* the chunk is to be written before the next item */
 /* Writes the chunk. Whoever adds items opens a memory scope before the first of a chunk and ends it after this. */
 wharf_status intake_flush(struct intake *in);

@@ -26,6 +26,8 @@ wharf_status chunk_load(struct batch *b, int number, bool lock, struct chunk *c,
         .events = (size_t)row_int(rows, 0, 5),
         .items = row_json(rows, 0, 6),
         .lines = row_json(rows, 0, 7)};
+    if (!c->items)
+        return W->err->fail(b->req, "internal", NULL, "the items of chunk %d can't be read", number);
     c->states = (char *)W->mem->dup(b->req, row_text(rows, 0, 8).p, (size_t)c->size).p;
     c->ids = W->mem->alloc(b->req, ((size_t)c->size + 1) * sizeof(*c->ids));
     ids = row_json(rows, 0, 9);

@@ -141,18 +141,22 @@ static wharf_str parameter(struct batch *b, wharf_str url, const char *name)
     return WHARF_S("");
 }
 
-/* Options of the request win over what the URL says. */
+/* What the URL says is kept with the options of the request, which win. */
 static wharf_status url_options(struct batch *b, wharf_str charset)
 {
+    bool told = b->file_options && W->json->get(b->file_options, "encoding");
     wharf_out *out;
 
-    if (!charset.n || (b->file_options && W->json->get(b->file_options, "encoding")))
+    if ((!charset.n || told) && !b->file_name.n)
         return WHARF_OK;
     out = W->json->writer(b->req);
     W->json->open(out, NULL, '{');
     for (const wharf_json *m = b->file_options ? W->json->at(b->file_options, 0) : NULL; m; m = W->json->next(m))
         W->json->put(out, W->json->key(m).p, val_json(m));
-    W->json->put(out, "encoding", val_text(charset));
+    if (charset.n && !told)
+        W->json->put(out, "encoding", val_text(charset));
+    if (b->file_name.n)
+        W->json->put(out, "name", val_text(b->file_name));
     W->json->close(out);
     return W->json->result(b->req, out, &b->file_options);
 }

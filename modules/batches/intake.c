@@ -7,6 +7,7 @@
 #include "batches.h"
 
 enum { KEYS_MAX = 8, FIELDS_MAX = 4, KEY_ROOM = 1024 };
+enum { NODE_BYTES = 64, DEPTH_KEPT = 48, WEIGHT_KEPT = 16 << 20 };
 
 struct intake {
     struct batch *b;
@@ -254,6 +255,25 @@ static bool too_deep(const wharf_json *v, int left)
     return false;
 }
 
+size_t json_weight(const wharf_json *v)
+{
+    size_t n = NODE_BYTES;
+    wharf_str text;
+
+    if (W->json->text(v, &text))
+        n += text.n;
+    if (W->json->type(v) == WHARF_J_OBJECT || W->json->type(v) == WHARF_J_ARRAY)
+        for (const wharf_json *e = W->json->at(v, 0); e; e = W->json->next(e))
+            n += json_weight(e);
+    return n;
+}
+
+/* What is refused for its depth or size and would not be read again with the others of its chunk is not kept. */
+static bool is_kept(const wharf_json *item)
+{
+    return !too_deep(item, DEPTH_KEPT) && json_weight(item) <= WEIGHT_KEPT;
+}
+
 /* A bare id stands for {"id": ...} where that is all there is to say. */
 static wharf_status as_object(struct batch *b, const wharf_json *item, const wharf_json **ret)
 {
@@ -275,7 +295,7 @@ static void judge(struct intake *in, const wharf_json *item, size_t bytes, int a
 
     if (W->json->type(item) != WHARF_J_OBJECT)
         wrong = "An item is an object";
-    else if (bytes > ITEM_BYTES)
+    else if (bytes > ITEM_BYTES || json_weight(item) > WEIGHT_KEPT)
         wrong = "An item has at most 256 KiB of JSON";
     else if (too_deep(item, ITEM_DEPTH))
         wrong = "An item is at most 16 levels deep";
@@ -302,7 +322,7 @@ wharf_status intake_add(
     if (s != WHARF_OK)
         return s;
     before = W->json->result_text(in->items).n;
-    W->json->put(in->items, NULL, val_json(item));
+    W->json->put(in->items, NULL, is_kept(item) ? val_json(item) : val_null());
     W->json->put(in->lines, NULL, val_int(line));
     in->bytes = W->json->result_text(in->items).n;
     if (code.n)

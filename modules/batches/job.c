@@ -86,14 +86,21 @@ static wharf_status give_back(struct batch *b)
     return W->err->fail(b->req, "overloaded", NULL, "the worker ends");
 }
 
-/* What the key may now, and whether it may at all. */
+/* What the key may now, and whether it may at all: a scope that it lost is as good as a key that is gone. */
 wharf_status batch_act(struct batch *b, bool *ret_revoked)
 {
     wharf_str refused = WHARF_S("");
     wharf_status s = b->key_id.n ? batches_kernel->act_as(b->req, b->key_id, &refused) : WHARF_OK;
 
     *ret_revoked = refused.n > 0;
-    return s;
+    if (s != WHARF_OK || refused.n || !b->key_id.n)
+        return s;
+    s = batch_scope(b);
+    if (s != WHARF_DENIED)
+        return s;
+    W->err->clear(b->req);
+    *ret_revoked = true;
+    return WHARF_OK;
 }
 
 /* ---- phases ---- */
@@ -167,6 +174,8 @@ static wharf_status work(struct batch *b)
         s = phases(b, &rest);
     if (b->reason)
         return end(b, "failed", z(b->reason));
+    if (early && s == WHARF_LIMIT)
+        return end(b, "failed", WHARF_S("internal")); /* what is too large for the memory of a job is so again */
     if (b->revoked)
         revoked = true;
     return s == WHARF_OK ? conclude(b, rest, revoked) : s;
@@ -246,7 +255,24 @@ static wharf_status expire_uploads(wharf_req *req)
     return s;
 }
 
-/* Items go first, the batch itself later. Files end by themselves. */
+/* What somebody brought has no end of its own. */
+static wharf_status forget_uploads(wharf_req *req)
+{
+    static const char sql[] = "SELECT source_file FROM batches.batch WHERE organization_id = $1::text AND kept"
+                              " AND source_file IS NOT NULL AND finished_at < $2::timestamptz";
+    wharf_val args[2] = {val_text(W->req->organization(req)),
+        val_time(W->req->now_us(req) - batches_limits.keep_days * 86400LL * 1000000)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 2, &rows);
+
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
+        s = batches_blob->remove(req, row_text(rows, i, 0));
+        s = s == WHARF_NOT_FOUND ? WHARF_OK : s;
+    }
+    return s;
+}
+
+/* Items go first, the batch itself later. Files that were made end by themselves. */
 static wharf_status forget(wharf_req *req)
 {
     static const char *const sqls[] = {
@@ -257,7 +283,7 @@ static wharf_status forget(wharf_req *req)
         "UPDATE batches.batch SET kept = false, version = version + 1 WHERE organization_id = $1::text AND kept"
         " AND finished_at < $2::timestamptz",
         "DELETE FROM batches.batch WHERE organization_id = $1::text AND created_at < $2::timestamptz AND NOT kept"};
-    wharf_status s = WHARF_OK;
+    wharf_status s = forget_uploads(req);
 
     for (size_t i = 0; i < sizeof(sqls) / sizeof(*sqls) && s == WHARF_OK; i++) {
         int64_t days = i == 3 ? batches_limits.record_days : batches_limits.keep_days;

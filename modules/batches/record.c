@@ -113,6 +113,8 @@ wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b)
     b->filters = row_json(rows, 0, L_FILTERS);
     b->mapping = row_json(rows, 0, L_MAPPING);
     b->file_options = row_json(rows, 0, L_OPTIONS);
+    if (!b->file_name.n)
+        b->file_name = json_text(b->file_options, "name");
     b->save_upload = row_bool(rows, 0, L_SAVE_UPLOAD);
     b->save_result = row_bool(rows, 0, L_SAVE_RESULT);
     b->validate_only = row_bool(rows, 0, L_VALIDATE_ONLY);
@@ -243,7 +245,9 @@ static wharf_status note(struct batch *b, const char *status, wharf_str reason, 
 {
     static const char sql[] =
         "UPDATE batches.batch SET phases = $3::jsonb, stats = $4::jsonb, progress = greatest(progress, $5::bigint),"
-        " status = $6::text, reason = $7::text, started_at = coalesce(started_at, $8::timestamptz), finished_at ="
+        " status = $6::text, reason = $7::text,"
+        " started_at = CASE $6::text WHEN 'queued' THEN started_at ELSE coalesce(started_at, $8::timestamptz) END, "
+        "finished_at ="
         " CASE WHEN $9::boolean THEN $8::timestamptz END, tries = $10::integer, total = $12::bigint,"
         " updated_at = $8::timestamptz, version = version + 1"
         " WHERE organization_id = $2::text AND id = $1::text AND lease = $11::bigint RETURNING cancel_asked";

@@ -43,7 +43,7 @@ static void read_body(struct batch *b, const wharf_json *body)
 
 /* ---- judging ---- */
 
-static wharf_status check_scope(struct batch *b)
+wharf_status batch_scope(struct batch *b)
 {
     wharf_str area = json_text(definition_x(b->definition), "scope");
 
@@ -147,7 +147,7 @@ static wharf_status judge(struct batch *b, const wharf_json *body)
     wharf_status s = resource_find(b->req, b->resource, &b->definition, &b->block);
 
     if (s == WHARF_OK)
-        s = check_scope(b);
+        s = batch_scope(b);
     if (s == WHARF_OK)
         s = check_pair(b);
     if (s == WHARF_OK)
@@ -210,8 +210,7 @@ static wharf_status make_row(struct batch *b, const wharf_json *body, const whar
 
 /* ---- the request ---- */
 
-/* Only so many may wait in one organization; most: with this one, or beside it. */
-static wharf_status check_queue(struct batch *b, int64_t most)
+wharf_status batch_queue(struct batch *b, int64_t most)
 {
     static const char sql[] =
         "SELECT count(*) FROM batches.batch WHERE organization_id = $1::text AND status IN ('requested', 'queued')"
@@ -247,7 +246,7 @@ static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_r
     wharf_str url = b->source_url;
     const wharf_json *options = b->file_options;
     const wharf_rec *rec;
-    wharf_status s = is(b->mode, "async") ? check_queue(b, batches_limits.queued - 1) : WHARF_OK;
+    wharf_status s = is(b->mode, "async") ? batch_queue(b, batches_limits.queued - 1) : WHARF_OK;
 
     plan_phases(b);
     if (s == WHARF_OK)
@@ -263,7 +262,7 @@ static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_r
     if (s == WHARF_OK)
         s = run_in_request(b, ret_rest);
     /* What is mixed waits only when it is much: then nothing was done yet. */
-    return s == WHARF_OK && *ret_rest && is(b->mode, "mixed") ? check_queue(b, batches_limits.queued) : s;
+    return s == WHARF_OK && *ret_rest && is(b->mode, "mixed") ? batch_queue(b, batches_limits.queued) : s;
 }
 
 wharf_status batches_post(wharf_req *req, void *arg)

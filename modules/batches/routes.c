@@ -126,9 +126,11 @@ static wharf_status new_row(struct batch *b, wharf_str *ret_id)
 
 static wharf_status retry(struct batch *b)
 {
-    wharf_str area = json_text(definition_x(b->definition), "scope"), id = WHARF_S("");
-    wharf_status s = W->req->need_scope(b->req, W->mem->format(b->req, "%s:write", area.p).p);
+    wharf_str id = WHARF_S("");
+    wharf_status s = batch_scope(b);
 
+    if (s == WHARF_OK)
+        s = batch_queue(b, batches_limits.queued - 1);
     if (s == WHARF_OK)
         s = anything_to_retry(b);
     if (s == WHARF_OK)

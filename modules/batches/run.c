@@ -178,6 +178,10 @@ static wharf_status walk_in_request(struct batch *b, enum phase_name phase, bool
         *ret_rest = s == WHARF_OK && found && monotonic_us() > b->deadline_us;
         if (s == WHARF_OK && found && !*ret_rest)
             s = run_chunk(b, number, phase, -1, NULL);
+        if (s == WHARF_CONFLICT && phase == PROCESSING && !W->req->cancelled(b->req)) {
+            W->err->clear(b->req); /* it is an item's, not the request's */
+            s = run_one_by_one(b, number);
+        }
         W->mem->scope_end(b->req, scope);
     }
     if (s == WHARF_OK && !*ret_rest)

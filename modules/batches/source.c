@@ -7,7 +7,11 @@
 
 #include "batches.h"
 
-enum { GROUP_COMMIT = 20 }; /* chunks of the background that are written together */
+enum {
+    GROUP_COMMIT = 20, /* chunks of the background that are written together */
+    WEIGHT_AT_ONCE =
+        8 << 20, /* memory of the rows of a file that wait to be written, about: a record may have megabytes */
+};
 
 wharf_status source_wrong(struct batch *b, const char *code, const char *path, wharf_str message)
 {
@@ -75,35 +79,6 @@ static wharf_status take_array(struct batch *b, struct group *g)
     return s;
 }
 
-static bool failed(char state)
-{
-    return state == 'a' || state == 'v' || state == 'e' || state == 's';
-}
-
-static wharf_status take_failed(struct batch *b, struct group *g)
-{
-    const wharf_str none = WHARF_S("");
-    struct batch parent = {.req = b->req, .id = b->parent};
-    bool found = true;
-    wharf_status s = WHARF_OK;
-
-    for (int number = 0; s == WHARF_OK && found; number++) {
-        struct chunk c;
-        int i = 0;
-
-        group_open(b, g);
-        s = chunk_load(&parent, number, false, &c, &found);
-        for (const wharf_json *e = s == WHARF_OK && found ? W->json->at(c.items, 0) : NULL; e && s == WHARF_OK;
-             e = W->json->next(e), i++) {
-            if (failed(c.states[i]))
-                s = intake_add(g->in, e, 0, none, none, none);
-        }
-        if (s == WHARF_OK)
-            s = group_close(b, g);
-    }
-    return s;
-}
-
 /* ---- files ---- */
 
 static wharf_status source_open(struct batch *b)
@@ -154,14 +129,18 @@ struct rows {
     const wharf_json *items[CHUNK_ITEMS];
     int64_t lines[CHUNK_ITEMS];
     wharf_str codes[CHUNK_ITEMS], paths[CHUNK_ITEMS], messages[CHUNK_ITEMS];
-    size_t n;
+    size_t n, weight;
 };
 
 static wharf_status read_row(struct batch *b, wharf_import *file, struct rows *rows)
 {
     wharf_str code, path, message;
     size_t i = rows->n++;
+    wharf_status s = batches_files->object(b->req, file, &rows->items[i]);
 
+    if (s != WHARF_OK)
+        return s;
+    rows->weight += json_weight(rows->items[i]);
     rows->lines[i] = (int64_t)batches_files->row(file);
     rows->codes[i] = rows->paths[i] = rows->messages[i] = WHARF_S("");
     if (batches_files->row_error(file, 0, &code, &path, &message)) {
@@ -169,7 +148,7 @@ static wharf_status read_row(struct batch *b, wharf_import *file, struct rows *r
         rows->paths[i] = W->mem->dup(b->req, path.p, path.n);
         rows->messages[i] = W->mem->dup(b->req, message.p, message.n);
     }
-    return batches_files->object(b->req, file, &rows->items[i]);
+    return WHARF_OK;
 }
 
 static wharf_status take_rows(struct batch *b, struct group *g, struct rows *rows)
@@ -183,9 +162,98 @@ static wharf_status take_rows(struct batch *b, struct group *g, struct rows *row
         if (s == WHARF_OK && intake_full(g->in) && i + 1 < rows->n)
             s = intake_flush(g->in);
     }
-    rows->n = 0;
+    rows->n = rows->weight = 0;
     return s == WHARF_OK ? group_close(b, g) : s;
 }
+
+/* ---- a batch that is tried again ---- */
+
+static bool failed(char state)
+{
+    return state == 'a' || state == 'v' || state == 'e' || state == 's';
+}
+
+/* What the reader found wrong with a row stays wrong: the bad cells are not in the item. Names may stand for something by now. */
+static wharf_status parsed_wrongly(struct batch *b, const struct chunk *c, const wharf_rows **ret)
+{
+    static const char sql[] = "SELECT index, code, line #>> '{errors,0,path}', line ->> 'message' FROM batches.line "
+                              "WHERE organization_id = $2::text"
+                              " AND batch_id = $1::text AND phase = 'parsing' AND code LIKE 'row.%' AND index >= "
+                              "$3::integer AND index < $4::integer";
+    wharf_val args[4] = {
+        val_text(b->parent), val_text(W->req->organization(b->req)), val_int(c->first), val_int(c->first + c->size)};
+
+    return W->db->query(b->req, sql, args, 4, ret);
+}
+
+static void take_over(const wharf_rows *wrong, int64_t index, struct rows *rows, size_t i)
+{
+    rows->codes[i] = rows->paths[i] = rows->messages[i] = WHARF_S("");
+    for (size_t r = 0; r < W->db->count(wrong); r++) {
+        if (row_int(wrong, r, 0) == index) {
+            rows->codes[i] = row_text(wrong, r, 1);
+            rows->paths[i] = row_text(wrong, r, 2);
+            rows->messages[i] = row_text(wrong, r, 3);
+        }
+    }
+}
+
+/* Names stand for ids in files only: also in those of the batch that was tried again first. */
+static wharf_status began_as_file(struct batch *b, bool *ret)
+{
+    static const char sql[] =
+        "WITH RECURSIVE up AS (SELECT parent_batch_id, via FROM batches.batch WHERE organization_id = $2::text AND id "
+        "= $1::text"
+        " UNION ALL SELECT p.parent_batch_id, p.via FROM up JOIN batches.batch p ON p.organization_id = $2::text"
+        " AND p.id = up.parent_batch_id) SELECT coalesce(bool_or(via = 'file'), false) FROM up";
+    const wharf_rows *rows;
+    wharf_status s = query_about(b->req, sql, b->id, &rows);
+
+    *ret = s == WHARF_OK && row_bool(rows, 0, 0);
+    return s;
+}
+
+static wharf_status take_failed_of(struct batch *b, struct group *g, struct chunk *c, bool names)
+{
+    struct rows *rows = W->mem->alloc(b->req, sizeof(*rows));
+    const wharf_rows *wrong;
+    wharf_status s = parsed_wrongly(b, c, &wrong);
+    int i = 0;
+
+    for (const wharf_json *e = s == WHARF_OK ? W->json->at(c->items, 0) : NULL; e && i < c->size;
+         e = W->json->next(e), i++) {
+        if (!failed(c->states[i]))
+            continue;
+        rows->items[rows->n] = e;
+        take_over(wrong, c->first + i, rows, rows->n++);
+    }
+    if (s == WHARF_OK && names)
+        s = names_resolve(b, rows->items, rows->n, rows->codes, rows->paths, rows->messages);
+    for (size_t k = 0; k < rows->n && s == WHARF_OK; k++)
+        s = intake_add(g->in, rows->items[k], 0, rows->codes[k], rows->paths[k], rows->messages[k]);
+    return s;
+}
+
+static wharf_status take_failed(struct batch *b, struct group *g)
+{
+    struct batch parent = {.req = b->req, .id = b->parent};
+    bool found = true, names;
+    wharf_status s = began_as_file(b, &names);
+
+    for (int number = 0; s == WHARF_OK && found; number++) {
+        struct chunk c;
+
+        group_open(b, g);
+        s = chunk_load(&parent, number, false, &c, &found);
+        if (s == WHARF_OK && found)
+            s = take_failed_of(b, g, &c, names);
+        if (s == WHARF_OK)
+            s = group_close(b, g);
+    }
+    return s;
+}
+
+/* ---- rows of a file ---- */
 
 static wharf_status take_table(struct batch *b, struct group *g, wharf_import *file, uint32_t *ret_event)
 {
@@ -194,7 +262,8 @@ static wharf_status take_table(struct batch *b, struct group *g, wharf_import *f
 
     while (s == WHARF_OK) {
         group_open(b, g);
-        while (s == WHARF_OK && rows->n < CHUNK_ITEMS && (*ret_event = batches_files->next(file)) == WHARF_IMPORT_ROW)
+        while (s == WHARF_OK && rows->n < CHUNK_ITEMS && rows->weight < WEIGHT_AT_ONCE &&
+               (*ret_event = batches_files->next(file)) == WHARF_IMPORT_ROW)
             s = read_row(b, file, rows);
         if (s == WHARF_OK && *ret_event == WHARF_IMPORT_FAILED)
             break;

@@ -121,10 +121,13 @@ static uint32_t list(struct ask *k)
     W->json->open(out, NULL, '{');
     W->json->open(out, "items", '[');
     for (size_t i = 0; i < W->db->count(k->rows); i++) {
+        wharf_scope *scope = W->mem->scope_begin(k->req);
+
         W->json->open(out, NULL, '{');
         W->json->put(out, "key", val_text(row_text(k->rows, i, 0)));
         W->json->put(out, "value", val_json(row_json(k->rows, i, 1)));
         W->json->close(out);
+        W->mem->scope_end(k->req, scope);
     }
     W->json->close(out);
     W->json->close(out);
@@ -265,11 +268,14 @@ wharf_status kv_list_route(wharf_req *req, void *arg)
     if (!one)
         W->json->open(out, NULL, '[');
     for (int64_t i = 0; i < n && i < limit; i++) {
+        wharf_scope *scope = W->mem->scope_begin(req); /* a value of 64 KiB may take 2 MiB when it is read */
+
         W->json->open(out, NULL, '{');
         W->json->put(out, "key", val_text(row_text(rows, (size_t)i, 0)));
         W->json->put(out, "value", val_json(row_json(rows, (size_t)i, 1)));
         W->json->put(out, "expires_at", W->db->value(rows, (size_t)i, 2, WHARF_V_TIME_US, &v) ? v : val_null());
         W->json->close(out);
+        W->mem->scope_end(req, scope);
     }
     if (!one) {
         W->json->close(out);

@@ -79,18 +79,20 @@ static const char list_sql[] =
     "w.organization_id = $1::text AND (s.seen OR $3::bigint IS NOT NULL) AND ($3::bigint IS NULL OR w.change > "
     "$3::bigint) ORDER BY s.seen DESC, w.id LIMIT 2001";
 
-static void put_item(wharf_out *out, const wharf_rows *rows, size_t i)
+static void put_item(wharf_req *req, wharf_out *out, const wharf_rows *rows, size_t i)
 {
     static const char *const members[] = {"id", "name", "description", "allowed_locations", "version", "enabled",
         "triggers", "settings", "updated_at", "sha256"};
     static const uint32_t types[] = {WHARF_V_TEXT, WHARF_V_TEXT, WHARF_V_TEXT, WHARF_V_JSON, WHARF_V_INT, WHARF_V_BOOL,
         WHARF_V_JSON, WHARF_V_JSON, WHARF_V_TIME_US, WHARF_V_TEXT};
+    wharf_scope *scope = W->mem->scope_begin(req); /* settings of many small values take more when they are read */
     wharf_val v;
 
     W->json->open(out, NULL, '{');
     for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++)
         W->json->put(out, members[k], W->db->value(rows, i, k, types[k], &v) ? v : val_null());
     W->json->close(out);
+    W->mem->scope_end(req, scope);
 }
 
 static wharf_status answer(wharf_req *req, const struct asked_for *a, const wharf_rows *rows, int64_t change)
@@ -108,7 +110,7 @@ static wharf_status answer(wharf_req *req, const struct asked_for *a, const whar
     W->json->open(out, NULL, '{');
     W->json->open(out, "workflows", '[');
     for (size_t i = 0; i < seen; i++)
-        put_item(out, rows, i);
+        put_item(req, out, rows, i);
     W->json->close(out);
     W->json->open(out, "deleted", '[');
     for (size_t i = seen; i < n; i++)

@@ -66,7 +66,7 @@ def lines(server, event):
     return [t["message"] for t in told if t.get("event") == event]
 
 
-def until(condition, what, seconds=20):
+def until(condition, what, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, what

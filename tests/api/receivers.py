@@ -133,7 +133,7 @@ class Hook:
         return until(lambda: (lambda d: d if condition(d) else None)(self.deliveries()), timeout)
 
 
-def until(condition, timeout=15):
+def until(condition, timeout=60):
     end = time.monotonic() + timeout
     while True:
         found = condition()

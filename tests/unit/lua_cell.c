@@ -197,7 +197,8 @@ static void test_system_calls_from_inside(void **state)
 
         snprintf(body, sizeof(body), "return wharf.probe('%.*s')", (int)(end - name), name);
         r = run(p, body, LONG_US, &out);
-        if (r.status != CELL_CRASHED || !(strncmp(name, "int80\\n", 7) == 0 ? int80_may_end_with(r.signal) : r.signal == SIGSYS))
+        if (r.status != CELL_CRASHED ||
+            !(strncmp(name, "int80\\n", 7) == 0 ? int80_may_end_with(r.signal) : r.signal == SIGSYS))
             fail_msg("%s ended with %d, signal %d: %s", body, r.status, r.signal, out.p ? out.p : "");
         n++;
     }

@@ -34,7 +34,8 @@ typedef struct wharf_import_api {
     uint32_t (*next)(wharf_import *in);                                             /* WHARF_IMPORT_* */
     /* Of the row that came last. */
     uint64_t (*row)(const wharf_import *in);                                        /* physical line or row, from 1 */
-    /* As the resource pipeline takes it. Memory of the request: a scope around the use keeps that flat. */
+    /* As the resource pipeline takes it. Memory of the request: a scope around the use keeps that flat. A record that can't be an object is an
+     * empty one, and row_error() tells why from then on. */
     wharf_status (*object)(wharf_req *req, wharf_import *in, const wharf_json **ret_object);
     wharf_str (*cell)(const wharf_import *in, size_t column);                       /* as in the file, trimmed; until next() */
     /* The i-th thing wrong with the row: row.too_many_columns, row.cell_error. False: there are no more. */
