@@ -311,6 +311,9 @@ void csv_end(struct text *t);
 
 /* ---- files.c: files of errors, results and uploads ---- */
 wharf_status files_make(struct batch *b);
+/* May the caller have what the batch of this key holds? Items are of any location that the key reaches, whatever location the batch itself has: so only
+ * with that key, or one of all locations. */
+wharf_status check_reach(wharf_req *req, wharf_str key_id);
 extern const wharf_hooks batches_hooks;
 
 /* ---- answer.c ---- */

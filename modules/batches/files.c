@@ -498,7 +498,17 @@ static wharf_status put_link(wharf_req *req, wharf_out *out, wharf_str file, uin
     return s;
 }
 
-/* What the files hold are records: whoever asks for a link must be allowed to read them. */
+wharf_status check_reach(wharf_req *req, wharf_str key_id)
+{
+    const wharf_caller *caller = batches_keys->caller(req);
+
+    if (caller->all_locations || same(caller->key_id, key_id))
+        return WHARF_OK;
+    return W->err->fail(
+        req, "location_access", NULL, "What another key's batch holds is for that key, and for keys of all locations");
+}
+
+/* What the files hold are records: whoever asks for a link must be allowed to read them, wherever they are. */
 static wharf_status check_reader(wharf_req *req, const wharf_rec *rec)
 {
     const wharf_json *definition, *block;
@@ -510,7 +520,8 @@ static wharf_status check_reader(wharf_req *req, const wharf_rec *rec)
         return WHARF_NOT_FOUND;
     }
     area = json_text(definition_x(definition), "scope");
-    return W->req->need_scope(req, W->mem->format(req, "%s:read", area.p).p);
+    s = W->req->need_scope(req, W->mem->format(req, "%s:read", area.p).p);
+    return s == WHARF_OK ? check_reach(req, field_text(rec, BATCH_KEY_ID)) : s;
 }
 
 static wharf_status compute_one(wharf_req *req, const wharf_rec *rec, wharf_field f, wharf_out *out)

@@ -130,6 +130,8 @@ static wharf_status retry(struct batch *b)
     wharf_status s = batch_scope(b);
 
     if (s == WHARF_OK)
+        s = check_reach(b->req, b->key_id); /* its items will be in files of the new batch, which is the caller's own */
+    if (s == WHARF_OK)
         s = batch_queue(b, batches_limits.queued - 1);
     if (s == WHARF_OK)
         s = anything_to_retry(b);

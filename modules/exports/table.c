@@ -1,16 +1,23 @@
 /* table.c - rows as CSV (spec 01 section 15): which columns there are, what stands in the cells, and which rows a spreadsheet would take for
  * formulas. RFC 4180 with CRLF.
  *
- * A tree of names holds the columns: a flattened table learns it from all rows before the first is written. Leaves to others: files (run.c).
+ * A tree of names holds the columns: a flattened table learns it from all rows before the first is written, as far as a table has columns.
+ * Leaves to others: files (run.c).
  */
 #include <stdio.h>
 
 #include "exports.h"
 
+/* Nothing that rows say makes the tree grow without end: a value has a node while there are columns; what has none in it only keeps its place
+ * among the others, and not beyond this many nodes. */
+enum { PLACES_MOST = 4 * COLUMNS_MOST, SLOTS = 4096 /* a power of two */, DEPTH_MOST = 30 };
+
 struct node {
     char *name; /* of arrays: the index */
     long index; /* in an array; -1: a member of an object */
-    struct node *next, *child;
+    struct node *next, *child, *last; /* last: of the children */
+    const struct node *parent;
+    struct node *in_slot; /* the next one of its slot */
     const wharf_json *schema;
     bool leaf; /* a value stood here that has nothing below it */
     size_t column;
@@ -18,8 +25,9 @@ struct node {
 
 struct table {
     struct node root;
-    size_t n_columns;
-    bool flatten, full;
+    struct node *slots[SLOTS]; /* all nodes, by parent and name */
+    size_t n_columns, n_nodes;
+    bool flatten;
     struct date_style dates;
 };
 
@@ -43,61 +51,135 @@ static const wharf_json *below(const wharf_json *schema, wharf_str name, bool ar
     return properties ? W->json->get(properties, name.p) : NULL;
 }
 
-static struct node *find_node(const struct node *parent, wharf_str name)
+static size_t slot_of(const struct node *parent, wharf_str name)
 {
-    struct node *k = parent->child;
+    uint64_t h = (uint64_t)(uintptr_t)parent;
 
-    while (k && !is(name, k->name))
-        k = k->next;
+    for (size_t i = 0; i < name.n; i++)
+        h = (h ^ (unsigned char)name.p[i]) * 0x9E3779B97F4A7C15u;
+    return (size_t)(h >> 32) & (SLOTS - 1);
+}
+
+static struct node *find_node(const struct table *t, const struct node *parent, wharf_str name)
+{
+    struct node *k = t->slots[slot_of(parent, name)];
+
+    while (k && !(k->parent == parent && is(name, k->name)))
+        k = k->in_slot;
     return k;
 }
 
-/* Elements of arrays stand in their order, members in that in which they came. */
-static struct node *add_node(struct table *t, struct node *parent, wharf_str name, long index)
+/* Where a new child stands: elements of arrays in their order, members in that in which they came. */
+static struct node **place_of(struct node *parent, long index)
 {
-    struct node *k = find_node(parent, name), **at = &parent->child;
+    struct node **at = &parent->child;
 
-    if (k)
-        return k;
+    if (parent->last && (index < 0 || (parent->last->index >= 0 && parent->last->index < index)))
+        return &parent->last->next;
     while (*at && (index < 0 || (*at)->index < index))
         at = &(*at)->next;
-    k = need(calloc(1, sizeof(*k)));
+    return at;
+}
+
+static struct node *add_node(struct table *t, struct node *parent, wharf_str name, long index)
+{
+    struct node *k = need(calloc(1, sizeof(*k))), **at = place_of(parent, index);
+    size_t slot = slot_of(parent, name);
+
     k->name = need(strndup(name.p, name.n));
     k->index = index;
-    k->next = *at;
+    k->parent = parent;
     k->schema = t->dates.plain ? NULL : below(parent->schema, (wharf_str){k->name, name.n}, index >= 0);
+    k->next = *at;
     *at = k;
+    if (!k->next)
+        parent->last = k;
+    k->in_slot = t->slots[slot];
+    t->slots[slot] = k;
+    t->n_nodes++;
     return k;
 }
 
-/* Numbers the columns in their order; those beyond what a table has get none. */
+/* What the list shows has a column also when no row has a value there; what has columns below it has one only for values of its own. */
+static bool has_column(const struct table *t, const struct node *k)
+{
+    return k->leaf || (k->parent == &t->root && !k->child);
+}
+
+/* Numbers the columns in their order. */
 static void number_columns(struct table *t, struct node *parent)
 {
     for (struct node *k = parent->child; k; k = k->next) {
-        if (k->leaf || (!k->child && parent == &t->root))
-            k->column = t->n_columns < COLUMNS_MOST ? t->n_columns++ : (size_t)-1;
-        else
-            k->column = (size_t)-1;
+        k->column = has_column(t, k) && t->n_columns < COLUMNS_MOST ? t->n_columns++ : (size_t)-1;
         number_columns(t, k);
     }
 }
 
-static void learn(struct table *t, struct node *node, const wharf_json *v, int depth)
+/* Has it nothing below it that could have columns of its own? */
+static bool is_whole(const wharf_json *v, int depth)
 {
     uint32_t type = W->json->type(v);
-    long i = 0;
-    char number[24];
 
-    if ((type != WHARF_J_OBJECT && type != WHARF_J_ARRAY) || depth > 30) {
-        node->leaf |= type != WHARF_J_NULL;
+    return (type != WHARF_J_OBJECT && type != WHARF_J_ARRAY) || depth > DEPTH_MOST;
+}
+
+/* Does it say anything: is there any value in it but null? */
+static bool says_something(const wharf_json *v, int depth)
+{
+    if (is_whole(v, depth))
+        return W->json->type(v) != WHARF_J_NULL;
+    for (const wharf_json *m = W->json->at(v, 0); m; m = W->json->next(m)) {
+        if (says_something(m, depth + 1))
+            return true;
+    }
+    return false;
+}
+
+static void learn_value(struct table *t, struct node *node)
+{
+    if (node->leaf || (!has_column(t, node) && t->n_columns >= COLUMNS_MOST))
+        return;
+    t->n_columns += !has_column(t, node);
+    node->leaf = true;
+}
+
+/* The node of a member or element m, made when there is room for it. NULL: there is none. */
+static struct node *learn_name(
+    struct table *t, struct node *parent, wharf_str name, long index, const wharf_json *m, int depth)
+{
+    struct node *k = find_node(t, parent, name);
+    bool gives = has_column(t, parent) && !parent->leaf; /* its column, which it had for want of others */
+
+    if (k || t->n_columns - gives >= COLUMNS_MOST || (t->n_nodes >= PLACES_MOST && !says_something(m, depth)))
+        return k;
+    t->n_columns -= gives;
+    return add_node(t, parent, name, index);
+}
+
+static wharf_str member_name(const wharf_json *parent, const wharf_json *m, long i, char *number, size_t room)
+{
+    if (W->json->type(parent) == WHARF_J_OBJECT)
+        return W->json->key(m);
+    return (wharf_str){number, (size_t)snprintf(number, room, "%ld", i)};
+}
+
+static void learn(struct table *t, struct node *node, const wharf_json *v, int depth)
+{
+    bool array = W->json->type(v) == WHARF_J_ARRAY;
+    char number[24];
+    long i = 0;
+
+    if (is_whole(v, depth)) {
+        if (W->json->type(v) != WHARF_J_NULL)
+            learn_value(t, node);
         return;
     }
     for (const wharf_json *m = W->json->at(v, 0); m; m = W->json->next(m), i++) {
-        wharf_str name = type == WHARF_J_OBJECT
-                             ? W->json->key(m)
-                             : (wharf_str){number, (size_t)snprintf(number, sizeof(number), "%ld", i)};
+        wharf_str name = member_name(v, m, i, number, sizeof(number));
+        struct node *k = learn_name(t, node, name, array ? i : -1, m, depth + 1);
 
-        learn(t, add_node(t, node, name, type == WHARF_J_ARRAY ? i : -1), m, depth + 1);
+        if (k)
+            learn(t, k, m, depth + 1);
     }
 }
 
@@ -120,8 +202,11 @@ struct table *table_new(const struct table_options *o)
     t->flatten = o->flatten;
     t->dates = o->dates;
     t->root.schema = o->schema;
-    for (size_t i = 0; i < o->n_names; i++)
-        add_node(t, &t->root, o->names[i], -1);
+    for (size_t i = 0; i < o->n_names; i++) {
+        if (!find_node(t, &t->root, o->names[i]))
+            add_node(t, &t->root, o->names[i], -1);
+    }
+    t->n_columns = t->n_nodes;
     return t;
 }
 
@@ -207,25 +292,28 @@ static void put_cell(wharf_req *req, const struct node *k, const wharf_json *v, 
         c->dates[c->n_dates++] = (struct date_cell){&c->text[k->column]};
 }
 
-static void spread(wharf_req *req, const struct node *k, const wharf_json *v, struct cells *c, int depth)
+/* What has no node has no column: an error when it is anything but null. */
+static void spread(
+    wharf_req *req, const struct table *t, const struct node *k, const wharf_json *v, struct cells *c, int depth)
 {
-    uint32_t type = W->json->type(v);
     const struct node *at = k->child;
+    char number[24];
     long i = 0;
 
-    if ((type != WHARF_J_OBJECT && type != WHARF_J_ARRAY) || depth > 30) {
+    if (is_whole(v, depth)) {
         put_cell(req, k, v, c);
         return;
     }
-    for (const wharf_json *m = W->json->at(v, 0); m; m = W->json->next(m), i++) {
-        if (type == WHARF_J_OBJECT) {
-            at = find_node(k, W->json->key(m));
-        } else {
-            while (at && at->index < i)
-                at = at->next;
-        }
+    for (const wharf_json *m = W->json->at(v, 0); m && !c->error; m = W->json->next(m), i++) {
+        wharf_str name = member_name(v, m, i, number, sizeof(number));
+
+        if (!at || !is(name, at->name)) /* most rows have their members in the order of the columns */
+            at = find_node(t, k, name);
         if (at)
-            spread(req, at, m, c, depth + 1);
+            spread(req, t, at, m, c, depth + 1);
+        else
+            c->error = says_something(m, depth + 1);
+        at = at ? at->next : NULL;
     }
 }
 
@@ -310,7 +398,7 @@ wharf_status table_rows(wharf_req *req, const struct table *t, const wharf_json 
             const wharf_json *v = W->json->get(rows[i], k->name);
 
             if (v && t->flatten)
-                spread(req, k, v, &c, 0);
+                spread(req, t, k, v, &c, 0);
             else if (v)
                 put_cell(req, k, v, &c);
         }
@@ -322,7 +410,8 @@ wharf_status table_rows(wharf_req *req, const struct table *t, const wharf_json 
 
         for (size_t k = 0; k < t->n_columns && kinds[i] == ROW_GOOD; k++)
             kinds[i] = defused(row[k]) ? ROW_GOOD : ROW_SANITIZED;
-        lines[i] = line_of(req, row, t->n_columns, kinds[i] == ROW_SANITIZED);
+        if (kinds[i] != ROW_ERROR)
+            lines[i] = line_of(req, row, t->n_columns, kinds[i] == ROW_SANITIZED);
     }
     return s;
 }

@@ -13,6 +13,7 @@ import requests
 
 from test_batches import BATCHES, ids, lines, run
 from test_batches_background import later, wait
+from wharf import make_location
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "import"))
 from test_hostile import HOSTILE as SHEETS  # noqa: E402
@@ -310,6 +311,28 @@ def test_links_need_the_scope_of_what_the_files_hold(org, client):
         short.refused("GET", f"{BATCHES}/{b['id']}?include_{kind}=true", 403, "scope_access", ["contacts:read"])
         assert links(org.client("batches:read,contacts:read"), b, kind)[0]
     assert short.get(f"{BATCHES}/{b['id']}").data["stats"] == b["stats"]
+
+
+def test_links_are_for_who_may_see_all_that_the_files_hold(fresh):
+    """As with exports: the key that made the batch, or one of all locations. What is tried again by another key would be in files of that key's batch."""
+    admin = fresh.client()
+    places = [make_location(admin, n)["id"] for n in "AB"]
+    limited, other = (fresh.client("batches:write,contacts:write", locations=places[:1]) for _ in range(2))
+    kinds = ("upload_csv", "upload_json", "errors_csv", "errors_json", "result_json")
+    secret = run(admin, [{"name": "There", "locations": places[1:]}, {"notes": "no name"}], save_upload=True, save_result=True)
+    named = run(admin, [{"name": "There", "locations": places[1:]}, {"notes": "no name"}], save_upload=True, save_result=True, location_id=places[0])
+    for b in (secret, named):
+        assert limited.get(f"{BATCHES}/{b['id']}").data["stats"] == b["stats"]
+        for kind in kinds:
+            limited.refused("GET", f"{BATCHES}/{b['id']}?include_{kind}=true", 403, "location_access")
+        assert all(links(fresh.client("batches:read,contacts:read"), b, *kinds))
+        limited.refused("POST", f"{BATCHES}/{b['id']}/retry", 403, "location_access")
+    mine = run(limited, [{"name": "Here", "locations": places[:1]}, {"notes": "no name"}], save_upload=True, save_result=True)
+    assert all(links(limited, mine, *kinds)) and all(links(admin, mine, *kinds))
+    assert [r["name"] for r in fetch(limited, links(limited, mine, "result_json")[0]).json()] == ["Here"]
+    other.refused("GET", f"{BATCHES}/{mine['id']}?include_result_json=true", 403, "location_access")
+    again = wait(limited, limited.post(f"{BATCHES}/{mine['id']}/retry", {}, expect=202).data["id"])
+    assert again["stats"]["errors"] == 1 and links(limited, again, "errors_json")[0]
 
 
 def test_uploads_of_other_forms_are_converted(client):

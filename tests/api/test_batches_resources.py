@@ -1,10 +1,12 @@
 """Batches of each resource (spec 10 sections 3 and 8): what each takes, and the shapes that are its own."""
+import json
+
 import pytest
 
 from test_batches import BATCHES, ids, lines, run
 from test_batches_background import later, wait
 from test_batches_files import data_url, fetch, links, table
-from wharf import make_location
+from wharf import ROOT, make_location
 
 MODES = ("sync", "mixed", "async")
 # resource: actions, actions with filters, a good item to create
@@ -125,6 +127,39 @@ def test_overwrite_leaves_states(client):
     b = run(client, [{"id": box, "name": "Renamed", "location_id": place}], resource="container", action="overwrite")
     row = client.get(f"/v1/containers/{box}").data
     assert [r["operation"] for r in b["results"]] == ["overwritten"] and (row["name"], row["status"], row["metadata"]) == ("Renamed", "in_transit", {})
+
+
+def test_overwrite_leaves_links(client):
+    """spec 10 section 3: links to other resources that an item doesn't name stay, those to records that this server doesn't know too; null ends them."""
+    place = make_location(client)["id"]
+    links = {"location_id": place, "user_id": client.post("/v1/users", {"name": "Driver", "email": "driver@b.example", "role": "user"}, expect=201).data["id"], "vehicle_id": "van 7"}
+    box = client.post("/v1/containers", {"name": "Linked", **links}, expect=201).data["id"]
+    run(client, [{"id": box, "name": "Renamed"}], resource="container", action="overwrite")
+    row = client.get(f"/v1/containers/{box}").data
+    assert row["name"] == "Renamed" and {k: row[k] for k in links} == links
+    run(client, [{"id": box, "vehicle_id": None, "user_id": "user_other"}], resource="container", action="overwrite")
+    row = client.get(f"/v1/containers/{box}").data
+    assert (row["name"], row["user_id"], row["vehicle_id"], row["location_id"]) == (None, "user_other", None, place)
+
+
+# Fields that end in _id and hold no id of a record of ours: what another system calls the row.
+OTHERS_WORDS = {"external_id", "external_container_id"}
+
+
+def test_definitions_say_which_fields_are_links():
+    """What overwrite has to leave alone is known from the definition: a link has "ref" or is named by "keep"."""
+    known = 0
+    for file in (ROOT / "schemas").glob("*/*.json"):
+        definition = json.loads(file.read_text())
+        batch = definition["x-wharf"].get("batch")
+        if not batch or "overwrite" not in (batch if isinstance(batch, list) else batch["actions"]) or (isinstance(batch, dict) and batch.get("own_shape")):
+            continue
+        known += 1
+        for name, field in definition["properties"].items():
+            x = field.get("x-wharf", {})
+            if name.endswith(("_id", "_ids")) and x.get("write") not in ("never", "create") and name not in OTHERS_WORDS:
+                assert "ref" in x or name in batch["keep"], (definition["$id"], name)
+    assert known >= 4
 
 
 def test_the_location_of_a_batch_is_that_of_items_without_one(client):

@@ -395,6 +395,54 @@ def test_more_values_than_a_table_has_columns(fresh):
     assert {w[0] for w in wrong} | {g[0] for g in good[1:]} == {r["id"] for r in shown} and {w[1] for w in wrong} == {"export.too_large"}
 
 
+def with_keys(client, rows, key):
+    """That many contacts more, each with 25 keys of metadata whose names are the SQL expression key over the row's number i and the key's number k."""
+    client.server.sql("INSERT INTO contacts.contact SELECT (jsonb_populate_record(c, jsonb_build_object('id', 'ctct_' || lpad(i::text, 22, '0'), 'metadata',"
+                      f" (SELECT jsonb_object_agg({key}, 'v' || i) FROM generate_series(0, 24) k)))).*"
+                      f" FROM contacts.contact c, generate_series(1, {rows}) i WHERE c.id = %s", contacts(client, "Plain")[0]["id"])
+
+
+FLAT = {"nested": "flatten", "columns": {"id": True, "metadata": True, "name": True}}
+
+
+def test_keys_without_end(server):
+    """spec 01 section 15, streamed: what a table has no columns for costs neither memory nor time. The columns are those that were met first; those of the list's
+    own members are not taken by others."""
+    client = server.organization().client()
+    with_keys(client, 6000, "'k' || i || '_' || k")
+    took = []
+    for nested in ("merge", "flatten"):
+        began = time.monotonic()
+        row = export(client, csv_field_options={**FLAT, "nested": nested})
+        took.append(time.monotonic() - began)
+    shown = json.loads(fetch(client, row["_json_url"]).text)
+    head, *good = table(client, row["_csv_url"])
+    wrong = table(client, row["_csv_error_url"])[1:]
+    assert len(head) == 2000 and len(set(head)) == 2000 and (head[0], head[-1]) == ("id", "name")
+    full = 1998 // 25
+    assert len(shown) == row["total_rows"] == 6001 and row["error_rows"] == len(wrong) and len(good) + len(wrong) == 6001
+    assert {w[1] for w in wrong} == {"export.too_large"} and {w[0] for w in wrong} | {g[0] for g in good} == {r["id"] for r in shown}
+    fit = {r["id"] for r in [r for r in shown if r["metadata"]][:full]} | {r["id"] for r in shown if not r["metadata"]}
+    assert [g[0] for g in good] == [r["id"] for r in shown if r["id"] in fit]
+    for line, r in zip(good, [r for r in shown if r["id"] in fit]):
+        assert {k: v for k, v in zip(head, line) if v} == {"id": r["id"], "name": "Plain", **{"metadata." + k: v for k, v in r["metadata"].items()}}
+    assert took[1] < 6 * took[0] + 3, took
+
+
+def test_some_hundred_keys(server):
+    """Each in its column, whichever rows have it."""
+    client = server.organization().client()
+    with_keys(client, 1000, "'k' || (i * 7 + k * 31) %% 775")
+    row = export(client, csv_field_options=FLAT)
+    shown = {r["id"]: r for r in json.loads(fetch(client, row["_json_url"]).text)}
+    head, *lines = table(client, row["_csv_url"])
+    assert row["error_rows"] == 0 and len(lines) == len(shown) == 1001 and (head[0], head[-1]) == ("id", "name")
+    assert sorted(head[1:-1]) == sorted({"metadata." + k for r in shown.values() for k in r["metadata"]}) and len(head) > 700
+    for line in lines:
+        r = shown[line[0]]
+        assert {k: v for k, v in zip(head, line) if v} == {"id": r["id"], "name": "Plain", **{"metadata." + k: v for k, v in r["metadata"].items()}}
+
+
 def test_as_many_rows_as_the_operator_allows():
     s = Server("--modules", "org,locations,contacts,exports", "--set", "exports.rows=5")
     try:
