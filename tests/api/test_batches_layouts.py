@@ -4,6 +4,7 @@ import io
 import json
 
 from test_batches import ids, lines, run
+from test_batches_background import items, later
 from test_batches_files import data_url, fetch, links, pack, parts, row, table, text
 from test_batches_resources import default_of, layouts
 from wharf import make_location
@@ -45,7 +46,7 @@ def test_json_files_may_have_items_or_rows(client):
     file = [{"location_id": a, "layouts": [{"id": "lay_js1", "name": "One"}, {"name": "Two", "path": "lay_js1"}]}, {"location_id": b, "name": "Row 1"},
             {"location_id": b, "layouts": []}, {"location_id": b, "name": "Row 2"}]
     done = batch(client, data_url(json.dumps(file), "application/json"), duplicate_handling="use_first")
-    assert ids(done) == [a, b] and lines(done, "index", "row", "code") == [(2, 3, "batch.duplicate")], done["errors"]
+    assert ids(done) == [a, b] and lines(done, "index", "row", "code") == [(2, 1, "batch.duplicate")], done["errors"]
     assert names(client, a) == {"One", "Two"} and names(client, b) == {"Row 1", "Row 2"}
 
 
@@ -80,6 +81,13 @@ def test_rows_of_many_locations_share_chunks(client, org):
     done = batch(client, data_url("location_id,name\n" + "".join(f"loc_{i},N\nloc_{i},M\n" for i in range(230))))
     assert [e["row"] for e in done["errors"]] == [2 + 2 * i for i in range(230)]
     assert org.server.sql("SELECT first, size FROM batches.chunk WHERE batch_id = %s ORDER BY number", done["id"]) == [(0, 200), (200, 30)]
+
+
+def test_a_long_file_in_the_background(client):
+    """Longer than what is read between two signs of life: they commit, and what was read stays."""
+    done = later(client, data_url("location_id,name\n" + "loc_none,N\n" * 8100), resource="layout")
+    assert (done["status"], done["stats"]["errors"], done["phases"][0]["total"]) == ("completed", 1, 1)
+    assert [(i["row"], i["code"], i["errors"]) for i in items(client, done)] == [(2, "not_found", ["loc_none"])]
 
 
 # ---- deletes ----
