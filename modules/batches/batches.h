@@ -264,6 +264,14 @@ wharf_status batch_act(struct batch *b, bool *ret_revoked);
 /* ---- source.c: where items come from ---- */
 /* Wrong as a whole: a problem of the request, or the reason of a batch in the background. */
 wharf_status source_wrong(struct batch *b, const char *code, const char *path, wharf_str message);
+/* Items of the chunk that is filled: everything that is made for them goes when it is written. */
+struct filling {
+    struct intake *in;
+    wharf_scope *scope;
+};
+void filling_open(struct batch *b, struct filling *f);
+wharf_status filling_close(struct batch *b, struct filling *f); /* writes the chunk */
+wharf_status source_pause(struct batch *b); /* in the background: commits what is parsed so far and shows that the worker lives */
 wharf_status source_parse(struct batch *b);
 wharf_status source_resolve(struct batch *b);
 wharf_status source_read(struct batch *b, wharf_import **ret); /* its file from the beginning */
@@ -282,7 +290,9 @@ wharf_status names_resolve(
     struct batch *b, const wharf_json **items, size_t n, wharf_str *codes, wharf_str *paths, wharf_str *messages);
 
 /* ---- groups.c: rows of a file that are one item together ---- */
-wharf_status groups_take(struct batch *b, struct intake *in, wharf_import *file, uint32_t *ret_event);
+wharf_status groups_take(struct batch *b, struct filling *f, wharf_import *file, uint32_t *ret_event);
+/* The other way: the rows that a file would have for an item; of a resource without groups the item itself. */
+wharf_status groups_rows(struct batch *b, const wharf_json *item, const wharf_json ***ret_rows, size_t *ret_n);
 
 /* ---- routes.c ---- */
 wharf_handler batches_cancel, batches_retry;

@@ -135,17 +135,30 @@ struct table {
     int64_t at; /* the item that its current row is */
 };
 
+static wharf_status item_columns(struct batch *b, struct columns *columns, const wharf_json *item)
+{
+    const wharf_json **rows;
+    size_t n;
+    wharf_status s = groups_rows(b, item, &rows, &n);
+
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        if (W->json->type(rows[i]) == WHARF_J_OBJECT)
+            columns_of(b, columns, rows[i], WHARF_S(""));
+    }
+    return s;
+}
+
 static wharf_status find_columns(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
 {
-    struct table *t = arg;
+    wharf_status s = WHARF_OK;
 
-    for (size_t r = 0; r < W->db->count(lines); r++) {
+    for (size_t r = 0; s == WHARF_OK && r < W->db->count(lines); r++) {
         const wharf_json *item = item_at(c, (int)row_int(lines, r, 0) - c->first);
 
-        if (item && W->json->type(item) == WHARF_J_OBJECT)
-            columns_of(b, &t->columns, item, WHARF_S(""));
+        if (item)
+            s = item_columns(b, &((struct table *)arg)->columns, item);
     }
-    return WHARF_OK;
+    return s;
 }
 
 static void repeat_cells(struct table *t, int64_t index)
@@ -163,21 +176,34 @@ static void repeat_cells(struct table *t, int64_t index)
     }
 }
 
+/* A line for each row that the item stands for, with what was wrong with all of it. */
+static wharf_status item_errors(struct batch *b, struct chunk *c, const wharf_rows *lines, size_t r, struct table *t)
+{
+    int i = (int)row_int(lines, r, 0) - c->first;
+    const wharf_json *item = item_at(c, i), **rows = &item;
+    size_t n = 1;
+    wharf_status s = WHARF_OK;
+
+    if (t->file)
+        repeat_cells(t, c->first + i);
+    else if (item)
+        s = groups_rows(b, item, &rows, &n);
+    for (size_t k = 0; s == WHARF_OK && k < n; k++) {
+        if (!t->file && item)
+            csv_object(b, &t->text, &t->columns, rows[k]);
+        put_extra(b, &t->text, c->first + i, line_of(c, i), lines, r, !t->file && !t->columns.n);
+    }
+    return s;
+}
+
 static wharf_status errors_csv(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
 {
     struct table *t = arg;
+    wharf_status s = WHARF_OK;
 
-    for (size_t r = 0; r < W->db->count(lines); r++) {
-        int i = (int)row_int(lines, r, 0) - c->first;
-        const wharf_json *item = item_at(c, i);
-
-        if (t->file)
-            repeat_cells(t, c->first + i);
-        else if (item)
-            csv_object(b, &t->text, &t->columns, item);
-        put_extra(b, &t->text, c->first + i, line_of(c, i), lines, r, !t->file && !t->columns.n);
-    }
-    return t->text.status;
+    for (size_t r = 0; s == WHARF_OK && r < W->db->count(lines); r++)
+        s = item_errors(b, c, lines, r, t);
+    return s == WHARF_OK ? t->text.status : s;
 }
 
 /* The file again, for its cells as they were: rows of tables that are one item each. */
@@ -368,26 +394,33 @@ static wharf_status items_json(struct batch *b, struct chunk *c, const wharf_row
     return ((struct list *)arg)->text.status;
 }
 
-static wharf_status item_columns(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
+static wharf_status all_columns(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
 {
+    wharf_status s = WHARF_OK;
+
     (void)lines;
-    for (const wharf_json *e = W->json->at(c->items, 0); e; e = W->json->next(e)) {
-        if (W->json->type(e) == WHARF_J_OBJECT)
-            columns_of(b, &((struct table *)arg)->columns, e, WHARF_S(""));
-    }
-    return WHARF_OK;
+    for (const wharf_json *e = W->json->at(c->items, 0); e && s == WHARF_OK; e = W->json->next(e))
+        s = item_columns(b, &((struct table *)arg)->columns, e);
+    return s;
 }
 
 static wharf_status items_csv(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
 {
     struct table *t = arg;
+    wharf_status s = WHARF_OK;
 
     (void)lines;
-    for (const wharf_json *e = W->json->at(c->items, 0); e; e = W->json->next(e)) {
-        csv_object(b, &t->text, &t->columns, e);
-        csv_end(&t->text);
+    for (const wharf_json *e = W->json->at(c->items, 0); e && s == WHARF_OK; e = W->json->next(e)) {
+        const wharf_json **rows;
+        size_t n;
+
+        s = groups_rows(b, e, &rows, &n);
+        for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+            csv_object(b, &t->text, &t->columns, rows[i]);
+            csv_end(&t->text);
+        }
     }
-    return t->text.status;
+    return s == WHARF_OK ? t->text.status : s;
 }
 
 static wharf_status make_upload_csv(struct batch *b, struct files *f)
@@ -396,7 +429,7 @@ static wharf_status make_upload_csv(struct batch *b, struct files *f)
     wharf_status s = text_begin(b, &t->text);
 
     if (s == WHARF_OK)
-        s = each_chunk(b, false, item_columns, t);
+        s = each_chunk(b, false, all_columns, t);
     if (s != WHARF_OK)
         return s;
     put_header(t);

@@ -3,25 +3,28 @@
 
 #include "batches.h"
 
+enum { ROWS_PAUSE = 4000 }; /* so many are read between two signs of life */
+
 struct group {
     wharf_str by;
     int64_t line; /* of its first row */
+    const wharf_json *whole; /* an item that the file had as such; or NULL: made of rows */
     wharf_out *members; /* the array, open */
     size_t n;
+    wharf_str code, path, message; /* what is wrong with the first bad row of it, or "" */
 };
 
 struct groups {
     struct group *all;
     size_t n, cap;
+    struct keys *known; /* index by value of the field */
     wharf_str by_field, into;
 };
 
-static struct group *group_of(struct batch *b, struct groups *g, wharf_str by, int64_t line)
+static struct group *new_group(struct batch *b, struct groups *g, int64_t line)
 {
-    for (size_t i = 0; i < g->n; i++) {
-        if (same(g->all[i].by, by))
-            return &g->all[i];
-    }
+    const wharf_str none = WHARF_S("");
+
     if (g->n == g->cap) {
         struct group *wider = W->mem->alloc(b->req, (2 * g->cap + 16) * sizeof(*wider));
 
@@ -30,15 +33,56 @@ static struct group *group_of(struct batch *b, struct groups *g, wharf_str by, i
         g->all = wider;
         g->cap = 2 * g->cap + 16;
     }
-    g->all[g->n] = (struct group){W->mem->dup(b->req, by.p, by.n), line, W->json->writer(b->req), 0};
-    W->json->open(g->all[g->n].members, NULL, '[');
+    g->all[g->n] = (struct group){.by = none, .line = line, .code = none, .path = none, .message = none};
     return &g->all[g->n++];
 }
 
-static void add_row(struct batch *b, struct groups *g, const wharf_json *row, int64_t line)
+/* NULL: there is no memory for one more. */
+static struct group *group_of(struct batch *b, struct groups *g, wharf_str by, int64_t line)
 {
-    struct group *to = group_of(b, g, json_text(row, g->by_field.p), line);
+    int64_t at = keys_meet(g->known, 0, by, (uint32_t)g->n);
+    struct group *to;
 
+    if (at >= 0)
+        return &g->all[at];
+    if (at != -1)
+        return NULL;
+    to = new_group(b, g, line);
+    to->by = W->mem->dup(b->req, by.p, by.n);
+    to->members = W->json->writer(b->req);
+    W->json->open(to->members, NULL, '[');
+    return to;
+}
+
+/* A group is written whole or not at all, so the first bad row of it is what is wrong with it. */
+static void take_row_error(struct batch *b, const struct groups *g, struct group *to, wharf_import *file)
+{
+    wharf_str code, path, message;
+
+    if (to->code.n || !batches_files->row_error(file, 0, &code, &path, &message))
+        return;
+    to->code = W->mem->dup(b->req, code.p, code.n);
+    to->path = path.n && same(path, g->by_field) ? g->by_field
+                                                 : W->mem->format(b->req, "%s.%zu%s%.*s", g->into.p, to->n - 1,
+                                                       path.n ? "." : "", (int)path.n, path.n ? path.p : "");
+    to->message = W->mem->format(
+        b->req, "Row %llu: %.*s", (unsigned long long)batches_files->row(file), (int)message.n, message.p);
+}
+
+static wharf_status add_row(struct batch *b, struct groups *g, const wharf_json *row, wharf_import *file)
+{
+    int64_t line = (int64_t)batches_files->row(file);
+    struct group *to;
+
+    /* In JSON it may have the shape of an item already; what is no object is told when it is taken in. */
+    if (is(batches_files->info(file, "format"), "json") &&
+        (W->json->type(row) != WHARF_J_OBJECT || W->json->get(row, g->into.p))) {
+        new_group(b, g, line)->whole = row;
+        return WHARF_OK;
+    }
+    to = group_of(b, g, json_text(row, g->by_field.p), line);
+    if (!to)
+        return W->err->fail(b->req, "overloaded", NULL, NULL);
     to->n++;
     W->json->open(to->members, NULL, '{');
     for (const wharf_json *m = W->json->at(row, 0); m; m = W->json->next(m)) {
@@ -46,16 +90,22 @@ static void add_row(struct batch *b, struct groups *g, const wharf_json *row, in
             W->json->put(to->members, W->json->key(m).p, val_json(m));
     }
     W->json->close(to->members);
+    take_row_error(b, g, to, file);
+    return WHARF_OK;
 }
 
-static wharf_status add_item(struct batch *b, struct groups *g, const struct group *from, struct intake *in)
+/* ---- items ---- */
+
+static wharf_status item_of(struct batch *b, struct groups *g, const struct group *from, const wharf_json **ret)
 {
-    const wharf_str none = WHARF_S("");
-    wharf_scope *scope = W->mem->scope_begin(b->req);
-    wharf_out *out = W->json->writer(b->req);
-    const wharf_json *members, *item;
+    wharf_out *out;
+    const wharf_json *members;
     wharf_status s;
 
+    *ret = from->whole;
+    if (from->whole)
+        return WHARF_OK;
+    out = W->json->writer(b->req);
     W->json->close(from->members);
     s = W->json->parse(b->req, W->json->result_text(from->members), &members);
     W->json->open(out, NULL, '{');
@@ -64,20 +114,29 @@ static wharf_status add_item(struct batch *b, struct groups *g, const struct gro
     if (s == WHARF_OK)
         W->json->put(out, g->into.p, val_json(members));
     W->json->close(out);
-    if (s == WHARF_OK)
-        s = W->json->result(b->req, out, &item);
-    if (s == WHARF_OK)
-        s = intake_add(in, item, from->line, none, none, none);
-    if (s == WHARF_OK)
-        s = intake_flush(in);
-    W->mem->scope_end(b->req, scope);
-    return s;
+    return s == WHARF_OK ? W->json->result(b->req, out, ret) : s;
 }
 
-wharf_status groups_take(struct batch *b, struct intake *in, wharf_import *file, uint32_t *ret_event)
+static wharf_status add_items(struct batch *b, struct groups *g, struct filling *f)
 {
-    const wharf_json *group = block_member(b->block, "group");
-    struct groups g = {.by_field = json_text(group, "by"), .into = json_text(group, "into")};
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; s == WHARF_OK && i < g->n; i++) {
+        const struct group *from = &g->all[i];
+        const wharf_json *item;
+
+        filling_open(b, f);
+        s = item_of(b, g, from, &item);
+        if (s == WHARF_OK)
+            s = intake_add(f->in, item, from->line, from->code, from->path, from->message);
+        if (s == WHARF_OK && intake_full(f->in))
+            s = filling_close(b, f);
+    }
+    return s == WHARF_OK ? filling_close(b, f) : s;
+}
+
+static wharf_status read_rows(struct batch *b, struct groups *g, wharf_import *file, uint32_t *ret_event)
+{
     size_t rows = 0;
     wharf_status s = WHARF_OK;
 
@@ -88,9 +147,58 @@ wharf_status groups_take(struct batch *b, struct intake *in, wharf_import *file,
         if (s == WHARF_OK && ++rows > (size_t)batches_limits.items)
             s = source_wrong(b, "batch.too_many_items", "data", WHARF_S("The file has too many rows"));
         if (s == WHARF_OK)
-            add_row(b, &g, row, (int64_t)batches_files->row(file));
+            s = add_row(b, g, row, file);
+        if (s == WHARF_OK && rows % ROWS_PAUSE == 0)
+            s = source_pause(b);
     }
-    for (size_t i = 0; s == WHARF_OK && *ret_event == WHARF_IMPORT_END && i < g.n; i++)
-        s = add_item(b, &g, &g.all[i], in);
+    return s;
+}
+
+wharf_status groups_take(struct batch *b, struct filling *f, wharf_import *file, uint32_t *ret_event)
+{
+    const wharf_json *group = block_member(b->block, "group");
+    struct groups g = {.known = keys_new(), .by_field = json_text(group, "by"), .into = json_text(group, "into")};
+    wharf_status s;
+
+    if (!g.known)
+        return W->err->fail(b->req, "overloaded", NULL, NULL);
+    s = read_rows(b, &g, file, ret_event);
+    keys_free(g.known);
+    return s == WHARF_OK && *ret_event == WHARF_IMPORT_END ? add_items(b, &g, f) : s;
+}
+
+/* ---- the other way ---- */
+
+static wharf_status row_of(
+    struct batch *b, const wharf_json *item, wharf_str by, const wharf_json *member, const wharf_json **ret)
+{
+    wharf_out *out = W->json->writer(b->req);
+
+    W->json->open(out, NULL, '{');
+    if (W->json->get(item, by.p))
+        W->json->put(out, by.p, val_json(W->json->get(item, by.p)));
+    for (const wharf_json *m = W->json->type(member) == WHARF_J_OBJECT ? W->json->at(member, 0) : NULL; m;
+         m = W->json->next(m)) {
+        if (!same(W->json->key(m), by))
+            W->json->put(out, W->json->key(m).p, val_json(m));
+    }
+    W->json->close(out);
+    return W->json->result(b->req, out, ret);
+}
+
+wharf_status groups_rows(struct batch *b, const wharf_json *item, const wharf_json ***ret_rows, size_t *ret_n)
+{
+    const wharf_json *group = block_member(b->block, "group");
+    wharf_str into = group ? json_text(group, "into") : WHARF_S("");
+    const wharf_json *list = group && W->json->type(item) == WHARF_J_OBJECT ? W->json->get(item, into.p) : NULL;
+    size_t n = list && W->json->type(list) == WHARF_J_ARRAY ? W->json->count(list) : 0;
+    wharf_status s = WHARF_OK;
+
+    *ret_rows = W->mem->alloc(b->req, (n + 1) * sizeof(wharf_json *));
+    *ret_n = 0;
+    for (const wharf_json *e = n ? W->json->at(list, 0) : NULL; e && s == WHARF_OK; e = W->json->next(e))
+        s = row_of(b, item, json_text(group, "by"), e, &(*ret_rows)[(*ret_n)++]);
+    if (!n)
+        (*ret_rows)[(*ret_n)++] = item;
     return s;
 }

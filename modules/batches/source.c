@@ -8,7 +8,7 @@
 #include "batches.h"
 
 enum {
-    GROUP_COMMIT = 20, /* chunks of the background that are written together */
+    CHUNKS_COMMIT = 20, /* chunks of the background that are written together */
     WEIGHT_AT_ONCE =
         8 << 20, /* memory of the rows of a file that wait to be written, about: a record may have megabytes */
 };
@@ -27,43 +27,44 @@ static wharf_status too_many(struct batch *b, int64_t most)
         W->mem->format(b->req, "A batch has at most %lld items in this form", (long long)most));
 }
 
-/* ---- groups of items ---- */
+/* ---- filling chunks ---- */
 
-/* Items of one chunk: everything that is made for them goes when they are written. */
-struct group {
-    struct intake *in;
-    wharf_scope *scope;
-};
-
-static void group_open(struct batch *b, struct group *g)
+wharf_status source_pause(struct batch *b)
 {
-    if (!g->scope)
-        g->scope = W->mem->scope_begin(b->req);
+    wharf_status s;
+
+    if (b->in_request)
+        return WHARF_OK;
+    s = batch_note(b);
+    if (s == WHARF_OK)
+        s = W->db->commit(b->req);
+    if (s == WHARF_OK && W->event->progress(b->req, b->steps, 0))
+        s = W->err->fail(b->req, "overloaded", NULL, "the worker ends");
+    return s == WHARF_OK ? batch_begin(b, false) : s;
 }
 
-/* Writes the chunk. In the background some of them are committed: they show, and the worker is seen to live. */
-static wharf_status group_close(struct batch *b, struct group *g)
+void filling_open(struct batch *b, struct filling *f)
 {
-    wharf_status s = g->scope ? intake_flush(g->in) : WHARF_OK;
+    if (!f->scope)
+        f->scope = W->mem->scope_begin(b->req);
+}
 
-    if (s == WHARF_OK && g->scope && !b->in_request && ++b->steps % GROUP_COMMIT == 0) {
-        s = batch_note(b);
-        if (s == WHARF_OK)
-            s = W->db->commit(b->req);
-        if (s == WHARF_OK && W->event->progress(b->req, b->steps, 0))
-            s = W->err->fail(b->req, "overloaded", NULL, "the worker ends");
-        if (s == WHARF_OK)
-            s = batch_begin(b, false);
-    }
-    if (g->scope)
-        W->mem->scope_end(b->req, g->scope);
-    g->scope = NULL;
+/* In the background some chunks are committed together: they show, and the worker is seen to live. */
+wharf_status filling_close(struct batch *b, struct filling *f)
+{
+    wharf_status s = f->scope ? intake_flush(f->in) : WHARF_OK;
+
+    if (s == WHARF_OK && f->scope && ++b->steps % CHUNKS_COMMIT == 0)
+        s = source_pause(b);
+    if (f->scope)
+        W->mem->scope_end(b->req, f->scope);
+    f->scope = NULL;
     return s;
 }
 
 /* ---- arrays and old batches ---- */
 
-static wharf_status take_array(struct batch *b, struct group *g)
+static wharf_status take_array(struct batch *b, struct filling *g)
 {
     const wharf_str none = WHARF_S("");
     wharf_status s = (int64_t)W->json->count(b->array) > batches_limits.array_items
@@ -71,10 +72,10 @@ static wharf_status take_array(struct batch *b, struct group *g)
                          : WHARF_OK;
 
     for (const wharf_json *e = W->json->at(b->array, 0); e && s == WHARF_OK; e = W->json->next(e)) {
-        group_open(b, g);
+        filling_open(b, g);
         s = intake_add(g->in, e, 0, none, none, none);
         if (s == WHARF_OK && intake_full(g->in))
-            s = group_close(b, g);
+            s = filling_close(b, g);
     }
     return s;
 }
@@ -151,7 +152,7 @@ static wharf_status read_row(struct batch *b, wharf_import *file, struct rows *r
     return WHARF_OK;
 }
 
-static wharf_status take_rows(struct batch *b, struct group *g, struct rows *rows)
+static wharf_status take_rows(struct batch *b, struct filling *g, struct rows *rows)
 {
     wharf_status s = names_resolve(b, rows->items, rows->n, rows->codes, rows->paths, rows->messages);
 
@@ -163,7 +164,7 @@ static wharf_status take_rows(struct batch *b, struct group *g, struct rows *row
             s = intake_flush(g->in);
     }
     rows->n = rows->weight = 0;
-    return s == WHARF_OK ? group_close(b, g) : s;
+    return s == WHARF_OK ? filling_close(b, g) : s;
 }
 
 /* ---- a batch that is tried again ---- */
@@ -213,7 +214,7 @@ static wharf_status began_as_file(struct batch *b, bool *ret)
     return s;
 }
 
-static wharf_status take_failed_of(struct batch *b, struct group *g, struct chunk *c, bool names)
+static wharf_status take_failed_of(struct batch *b, struct filling *g, struct chunk *c, bool names)
 {
     struct rows *rows = W->mem->alloc(b->req, sizeof(*rows));
     const wharf_rows *wrong;
@@ -234,7 +235,7 @@ static wharf_status take_failed_of(struct batch *b, struct group *g, struct chun
     return s;
 }
 
-static wharf_status take_failed(struct batch *b, struct group *g)
+static wharf_status take_failed(struct batch *b, struct filling *g)
 {
     struct batch parent = {.req = b->req, .id = b->parent};
     bool found = true, names;
@@ -243,25 +244,25 @@ static wharf_status take_failed(struct batch *b, struct group *g)
     for (int number = 0; s == WHARF_OK && found; number++) {
         struct chunk c;
 
-        group_open(b, g);
+        filling_open(b, g);
         s = chunk_load(&parent, number, false, &c, &found);
         if (s == WHARF_OK && found)
             s = take_failed_of(b, g, &c, names);
         if (s == WHARF_OK)
-            s = group_close(b, g);
+            s = filling_close(b, g);
     }
     return s;
 }
 
 /* ---- rows of a file ---- */
 
-static wharf_status take_table(struct batch *b, struct group *g, wharf_import *file, uint32_t *ret_event)
+static wharf_status take_table(struct batch *b, struct filling *g, wharf_import *file, uint32_t *ret_event)
 {
     struct rows *rows = W->mem->alloc(b->req, sizeof(*rows));
     wharf_status s = WHARF_OK;
 
     while (s == WHARF_OK) {
-        group_open(b, g);
+        filling_open(b, g);
         while (s == WHARF_OK && rows->n < CHUNK_ITEMS && rows->weight < WEIGHT_AT_ONCE &&
                (*ret_event = batches_files->next(file)) == WHARF_IMPORT_ROW)
             s = read_row(b, file, rows);
@@ -283,7 +284,7 @@ static wharf_status file_problem(struct batch *b, wharf_import *file)
     return source_wrong(b, W->mem->dup(b->req, code.p, code.n).p, is(code, "param.invalid") ? "file" : "data", message);
 }
 
-static wharf_status take_file(struct batch *b, struct group *g)
+static wharf_status take_file(struct batch *b, struct filling *g)
 {
     uint32_t event = WHARF_IMPORT_END;
     wharf_import *file;
@@ -291,7 +292,7 @@ static wharf_status take_file(struct batch *b, struct group *g)
 
     if (s != WHARF_OK)
         return s;
-    s = block_member(b->block, "group") ? groups_take(b, g->in, file, &event) : take_table(b, g, file, &event);
+    s = block_member(b->block, "group") ? groups_take(b, g, file, &event) : take_table(b, g, file, &event);
     if (s == WHARF_OK && event == WHARF_IMPORT_FAILED)
         s = file_problem(b, file);
     else if (s == WHARF_OK && !intake_count(g->in))
@@ -317,7 +318,7 @@ static wharf_status start_over(struct batch *b)
 
 wharf_status source_parse(struct batch *b)
 {
-    struct group g = {.in = intake_begin(b)};
+    struct filling g = {.in = intake_begin(b)};
     wharf_status s = g.in ? WHARF_OK : WHARF_UNAVAILABLE;
 
     if (s == WHARF_OK && !b->in_request)
@@ -325,7 +326,7 @@ wharf_status source_parse(struct batch *b)
     if (s == WHARF_OK)
         s = b->array ? take_array(b, &g) : b->parent.n ? take_failed(b, &g) : take_file(b, &g);
     if (s == WHARF_OK)
-        s = group_close(b, &g);
+        s = filling_close(b, &g);
     if (s == WHARF_OK)
         s = intake_end(g.in);
     intake_free(g.in);
@@ -337,7 +338,7 @@ wharf_status source_parse(struct batch *b)
 wharf_status source_resolve(struct batch *b)
 {
     const wharf_str none = WHARF_S("");
-    struct group g = {.in = intake_begin(b)};
+    struct filling g = {.in = intake_begin(b)};
     const wharf_str *ids;
     size_t n = 0;
     wharf_status s = g.in ? start_over(b) : WHARF_UNAVAILABLE;
@@ -350,7 +351,7 @@ wharf_status source_resolve(struct batch *b)
         wharf_out *out;
         const wharf_json *item;
 
-        group_open(b, &g);
+        filling_open(b, &g);
         out = W->json->writer(b->req);
         W->json->open(out, NULL, '{');
         W->json->put(out, "id", val_text(ids[i]));
@@ -359,10 +360,10 @@ wharf_status source_resolve(struct batch *b)
         if (s == WHARF_OK)
             s = intake_add(g.in, item, 0, none, none, none);
         if (s == WHARF_OK && intake_full(g.in))
-            s = group_close(b, &g);
+            s = filling_close(b, &g);
     }
     if (s == WHARF_OK)
-        s = group_close(b, &g);
+        s = filling_close(b, &g);
     b->phases[RESOLVING].total = b->phases[RESOLVING].processed = (int64_t)n;
     intake_free(g.in);
     return s;

@@ -2,6 +2,7 @@
  *
  * Items may come in any order: one whose parent stands in the array too waits until that was written. Each goes through the
  * same pipeline as a single write; what the rules say about it is told with its place in front ("2.path", "layouts.2.path").
+ * The first that is wrong ends it, but in a batch, where each of them is told.
  */
 #include "layouts.h"
 #include "locations.gen.h"
@@ -11,10 +12,12 @@ struct upsert {
     wharf_str location;
     const char *base; /* "", or "layouts." */
     bool many;
+    bool item; /* of a batch: all that are wrong are told */
     size_t n;
     const wharf_json **items;
     wharf_str *ids, *parents; /* sent id; sent path or parent_id */
     bool *known, *done;
+    bool *wrong; /* told, and done with */
     const wharf_rec **recs;
     size_t created;
 };
@@ -34,6 +37,24 @@ static wharf_str member_text(const wharf_json *object, const char *key)
     return s;
 }
 
+static void tell(struct upsert *u, size_t i, const char *code, const char *path)
+{
+    W->err->add(u->req, code, W->mem->format(u->req, "%s%s", place_of(u, i), path).p, NULL);
+    u->wrong[i] = u->done[i] = true;
+}
+
+bool layouts_set_aside(wharf_req *req)
+{
+    locations_many->at(req, 0);
+    return W->err->current(req) == WHARF_OK;
+}
+
+/* What is told by now ends it, unless it was set aside. */
+static wharf_status go_on(struct upsert *u)
+{
+    return u->item && layouts_set_aside(u->req) ? WHARF_OK : W->err->current(u->req);
+}
+
 static wharf_status read_items(struct upsert *u, const wharf_json *list)
 {
     for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
@@ -43,17 +64,20 @@ static wharf_status read_items(struct upsert *u, const wharf_json *list)
         if (W->json->type(e) != WHARF_J_OBJECT) {
             W->err->add(u->req, "validation.failed", W->mem->format(u->req, "%s%zu", u->base, i).p,
                 "A layout must be an object");
+            u->wrong[i] = u->done[i] = true;
             continue;
         }
         u->ids[i] = member_text(e, "id");
         u->parents[i] = W->json->get(e, "path") ? member_text(e, "path") : member_text(e, "parent_id");
-        for (size_t k = 0; u->ids[i].n && k < i; k++) {
-            if (same(u->ids[k], u->ids[i]))
-                W->err->add(u->req, "validation.failed", W->mem->format(u->req, "%s%zu.id", u->base, i).p,
-                    "The id %s stands in the request twice", u->ids[i].p);
+        for (size_t k = 0; u->ids[i].n && k < i && !u->wrong[i]; k++) {
+            if (!same(u->ids[k], u->ids[i]))
+                continue;
+            W->err->add(u->req, "validation.failed", W->mem->format(u->req, "%s%zu.id", u->base, i).p,
+                "The id %s stands in the request twice", u->ids[i].p);
+            u->wrong[i] = u->done[i] = true;
         }
     }
-    return W->err->current(u->req);
+    return go_on(u);
 }
 
 static wharf_status read_body(struct upsert *u, const wharf_json *body)
@@ -75,6 +99,7 @@ static wharf_status read_body(struct upsert *u, const wharf_json *body)
     u->parents = W->mem->alloc(u->req, n * sizeof(wharf_str));
     u->known = W->mem->alloc(u->req, n * sizeof(bool));
     u->done = W->mem->alloc(u->req, n * sizeof(bool));
+    u->wrong = W->mem->alloc(u->req, n * sizeof(bool));
     u->recs = W->mem->alloc(u->req, n * sizeof(wharf_rec *));
     if (list)
         return read_items(u, list);
@@ -98,7 +123,7 @@ static wharf_status find_known(struct upsert *u)
         wharf_str location;
         wharf_status s;
 
-        if (!u->ids[i].n)
+        if (!u->ids[i].n || u->wrong[i])
             continue;
         s = query_about(u->req, sql, u->ids[i], &rows);
         if (s != WHARF_OK)
@@ -111,9 +136,9 @@ static wharf_status find_known(struct upsert *u)
         }
         u->known[i] = row_get_text(rows, 0, 0, &location) && same(location, u->location);
         if (!u->known[i])
-            W->err->add(u->req, "layout.wrong_location", W->mem->format(u->req, "%sid", place_of(u, i)).p, NULL);
+            tell(u, i, "layout.wrong_location", "id");
     }
-    return W->err->current(u->req);
+    return go_on(u);
 }
 
 /* Is the item's parent in the array, and not written yet? */
@@ -121,6 +146,16 @@ static bool must_wait(const struct upsert *u, size_t i)
 {
     for (size_t k = 0; u->parents[i].n && k < u->n; k++) {
         if (!u->done[k] && same(u->parents[i], u->ids[k]))
+            return true;
+    }
+    return false;
+}
+
+/* Its parent is in the array, and was refused: that it is not there is not the item's fault. */
+static bool is_orphan(const struct upsert *u, size_t i)
+{
+    for (size_t k = 0; u->parents[i].n && k < u->n; k++) {
+        if (u->wrong[k] && !u->known[k] && same(u->parents[i], u->ids[k]))
             return true;
     }
     return false;
@@ -137,14 +172,21 @@ static wharf_status names_found(struct upsert *u, size_t i, bool *ret_found)
     return layout_by_names(u->req, u->location, names, ret_found, &id);
 }
 
-/* The item as a body of its own: with the location, and without what the address says already. */
+static bool is_left_out(const struct upsert *u, size_t i, wharf_str key, bool orphan)
+{
+    return same(key, WHARF_S("location_id")) || (u->known[i] && same(key, WHARF_S("id"))) ||
+           (orphan && (same(key, WHARF_S("path")) || same(key, WHARF_S("parent_id"))));
+}
+
+/* The item as a body of its own: with the location, and without what the address says already. Orphans are judged as roots: nothing of them stays. */
 static wharf_status item_body(struct upsert *u, size_t i, const wharf_json **ret_body)
 {
     wharf_out *out = W->json->writer(u->req);
+    bool orphan = is_orphan(u, i);
 
     W->json->open(out, NULL, '{');
     for (const wharf_json *m = W->json->at(u->items[i], 0); m; m = W->json->next(m)) {
-        if (!same(W->json->key(m), WHARF_S("location_id")) && !(u->known[i] && same(W->json->key(m), WHARF_S("id"))))
+        if (!is_left_out(u, i, W->json->key(m), orphan))
             W->json->put(out, W->json->key(m).p, val_json(m));
     }
     if (!u->known[i])
@@ -166,28 +208,31 @@ static wharf_status write_item(struct upsert *u, size_t i)
     W->err->base(u->req, "");
     u->created += !u->known[i];
     u->done[i] = true;
-    return s;
+    u->wrong[i] = s != WHARF_OK;
+    return s == WHARF_OK ? s : go_on(u);
 }
 
 /* Those that are left wait for each other, or for names that nobody makes. */
 static wharf_status tell_stuck(struct upsert *u)
 {
-    for (size_t i = 0; i < u->n; i++) {
-        bool cycle = must_wait(u, i);
+    bool *cycle = W->mem->alloc(u->req, u->n * sizeof(*cycle));
 
-        if (u->done[i])
-            continue;
-        W->err->add(u->req, cycle ? "layout.cycle" : "layout.parent_not_found",
-            W->mem->format(u->req, "%s%s", place_of(u, i), cycle ? "path" : "parent_path").p, NULL);
+    for (size_t i = 0; i < u->n; i++)
+        cycle[i] = must_wait(u, i);
+    for (size_t i = 0; i < u->n; i++) {
+        if (!u->done[i])
+            tell(u, i, cycle[i] ? "layout.cycle" : "layout.parent_not_found", cycle[i] ? "path" : "parent_path");
     }
     return W->err->current(u->req);
 }
 
 static wharf_status write_all(struct upsert *u)
 {
-    size_t left = u->n, before = 0;
+    size_t left = 0, before = 0;
     wharf_status s = WHARF_OK;
 
+    for (size_t i = 0; i < u->n; i++)
+        left += !u->done[i];
     while (left && left != before) {
         before = left;
         for (size_t i = 0; i < u->n; i++) {
@@ -246,6 +291,14 @@ static wharf_status save(struct upsert *u)
 wharf_status layouts_merge(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
 {
     struct upsert u = {.req = req, .location = location_id};
+    wharf_status s = read_body(&u, layouts);
+
+    return s == WHARF_OK ? save(&u) : s;
+}
+
+wharf_status layouts_merge_item(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
+{
+    struct upsert u = {.req = req, .location = location_id, .item = true};
     wharf_status s = read_body(&u, layouts);
 
     return s == WHARF_OK ? save(&u) : s;

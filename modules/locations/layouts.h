@@ -22,6 +22,11 @@ wharf_status layout_make_default(wharf_req *req, wharf_str location_id);
 /* The array as POST of it writes it, without an answer (layout_upsert.c). */
 wharf_status layouts_merge(wharf_req *req, wharf_str location_id, const wharf_json *layouts);
 extern const wharf_locations_layouts_api layouts_service;
+/* The same as the item of a batch: one layout that is wrong does not keep the others from being judged. Each is told; the item is refused then. */
+wharf_status layouts_merge_item(wharf_req *req, wharf_str location_id, const wharf_json *layouts);
+/* In the hook batch_item: problems told so far are the item's from now on, which is refused for them, and the request has none. False: something
+ * is wrong that is nobody's in particular; it stays on the request. */
+bool layouts_set_aside(wharf_req *req);
 /* {location_id, layouts} of a batch (docs/spec/10-batches.md section 8.2): places.c. */
 wharf_status layouts_batch_item(wharf_req *req, const char *action, const wharf_json *item);
 

@@ -170,35 +170,87 @@ static wharf_status show(wharf_req *req, const wharf_str *ids, size_t n, wharf_o
 
 /* ---- batches ---- */
 
-static wharf_status remove_one(wharf_req *req, wharf_str location_id, wharf_str id)
+/* A layout that a delete names. */
+struct listed {
+    wharf_str id;
+    bool good;
+};
+
+/* What is wrong with the i-th of them, before any is gone. */
+static wharf_status judge_listed(
+    wharf_req *req, wharf_str location_id, const wharf_json *layout, struct listed *all, size_t i)
+{
+    const char *path = W->mem->format(req, "layouts.%zu.id", i).p;
+    const wharf_json *m = W->json->get(layout, "id");
+    wharf_str its;
+    wharf_status s;
+
+    if (!m || !W->json->text(m, &all[i].id) || !all[i].id.n) {
+        all[i].id = WHARF_S("");
+        W->err->add(req, "validation.failed", path, "id is required");
+        return WHARF_OK;
+    }
+    for (size_t k = 0; k < i; k++) {
+        if (same(all[k].id, all[i].id)) {
+            W->err->add(req, "validation.failed", path, "The id %s stands in the request twice", all[i].id.p);
+            return WHARF_OK;
+        }
+    }
+    s = location_of(req, all[i].id, &its);
+    if (s != WHARF_OK)
+        return s;
+    all[i].good = same(its, location_id) && !same(all[i].id, layout_default_id(req, location_id));
+    if (!all[i].good)
+        W->err->add(req, same(its, location_id) ? "layout.default_protected" : "not_found", path, NULL);
+    return WHARF_OK;
+}
+
+/* One that is gone by now went with its parent, which stood before it in the array. */
+static wharf_status remove_if_there(wharf_req *req, wharf_str id, size_t i)
 {
     wharf_str its;
     wharf_status s = location_of(req, id, &its);
 
-    if (s != WHARF_OK)
+    if (s != WHARF_OK || !its.n)
         return s;
-    if (!same(its, location_id))
-        return W->err->fail(req, "not_found", id.p, NULL);
-    return W->res->remove(req, "layout", id);
+    W->err->base(req, W->mem->format(req, "layouts.%zu.", i).p);
+    s = W->res->remove(req, "layout", id);
+    W->err->base(req, "");
+    return s;
+}
+
+static wharf_status remove_each(wharf_req *req, wharf_str location_id, const wharf_json *layouts, bool item)
+{
+    size_t n = W->json->count(layouts), i = 0;
+    struct listed *all = W->mem->alloc(req, (n + 1) * sizeof(*all));
+    wharf_status s = WHARF_OK;
+
+    for (const wharf_json *e = W->json->at(layouts, 0); e && s == WHARF_OK; e = W->json->next(e), i++)
+        s = judge_listed(req, location_id, e, all, i);
+    if (s == WHARF_OK)
+        s = item && layouts_set_aside(req) ? WHARF_OK : W->err->current(req);
+    for (i = 0; i < n && s == WHARF_OK; i++) {
+        s = all[i].good ? remove_if_there(req, all[i].id, i) : WHARF_OK;
+        if (s != WHARF_OK && item && layouts_set_aside(req))
+            s = WHARF_OK;
+    }
+    return s;
+}
+
+static wharf_status remove_those(wharf_req *req, wharf_str location_id, const wharf_json *layouts, bool item)
+{
+    wharf_status s = W->json->type(layouts) == WHARF_J_ARRAY && W->json->count(layouts) <= BATCH_MAX
+                         ? layout_unlocked(req, location_id)
+                         : W->err->fail(req, "layout.too_many", "layouts", NULL);
+
+    if (s == WHARF_OK)
+        s = W->db->lock(req, "layouts", location_id);
+    return s == WHARF_OK ? remove_each(req, location_id, layouts, item) : s;
 }
 
 static wharf_status remove_listed(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
 {
-    size_t i = 0;
-    wharf_status s = W->json->type(layouts) == WHARF_J_ARRAY && W->json->count(layouts) <= BATCH_MAX
-                         ? WHARF_OK
-                         : W->err->fail(req, "layout.too_many", "layouts", NULL);
-
-    for (const wharf_json *e = s == WHARF_OK ? W->json->at(layouts, 0) : NULL; e && s == WHARF_OK;
-         e = W->json->next(e), i++) {
-        const wharf_json *m = W->json->get(e, "id");
-        wharf_str id;
-
-        if (!m || !W->json->text(m, &id))
-            return W->err->fail(req, "validation.failed", W->mem->format(req, "layouts.%zu.id", i).p, "id is required");
-        s = remove_one(req, location_id, id);
-    }
-    return s;
+    return remove_those(req, location_id, layouts, false);
 }
 
 /* Layouts that the array does not name, nearest to the root first; those below one that was removed are gone with it. */
@@ -233,9 +285,9 @@ static wharf_status detach_kept(wharf_req *req, wharf_str location_id, const wha
     return W->db->exec(req, sql, args, 3, NULL);
 }
 
-/* body: the array, or an object that has it; paths of problems are those of the body. */
+/* item: of a batch, an object that has the array; else NULL. Paths of problems are those of what was sent. */
 static wharf_status overwrite_by(
-    wharf_req *req, wharf_str location_id, const wharf_json *layouts, const wharf_json *body)
+    wharf_req *req, wharf_str location_id, const wharf_json *layouts, const wharf_json *item)
 {
     wharf_status s = layout_unlocked(req, location_id);
 
@@ -247,12 +299,14 @@ static wharf_status overwrite_by(
         s = detach_kept(req, location_id, layouts);
     if (s == WHARF_OK)
         s = remove_others(req, location_id, layouts);
-    return s == WHARF_OK && W->json->count(layouts) ? layouts_merge(req, location_id, body) : s;
+    if (s != WHARF_OK || !W->json->count(layouts))
+        return s;
+    return item ? layouts_merge_item(req, location_id, item) : layouts_merge(req, location_id, layouts);
 }
 
 static wharf_status overwrite(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
 {
-    return overwrite_by(req, location_id, layouts, layouts);
+    return overwrite_by(req, location_id, layouts, NULL);
 }
 
 static wharf_status known_location(wharf_req *req, wharf_str id)
@@ -281,9 +335,10 @@ static wharf_status check_repeats(wharf_req *req, const wharf_json *layouts)
             break;
         }
     }
-    return W->err->current(req);
+    return layouts_set_aside(req) ? WHARF_OK : W->err->current(req);
 }
 
+/* What was set aside refuses the item whatever is said of it here. */
 wharf_status layouts_batch_item(wharf_req *req, const char *action, const wharf_json *item)
 {
     wharf_str location = json_text(item, "location_id");
@@ -296,9 +351,9 @@ wharf_status layouts_batch_item(wharf_req *req, const char *action, const wharf_
         s = check_repeats(req, layouts);
     if (s != WHARF_OK)
         return s;
-    s = strcmp(action, "delete") == 0      ? remove_listed(req, location, layouts)
+    s = strcmp(action, "delete") == 0      ? remove_those(req, location, layouts, true)
         : strcmp(action, "overwrite") == 0 ? overwrite_by(req, location, layouts, item)
-                                           : layouts_merge(req, location, item);
+                                           : layouts_merge_item(req, location, item);
     if (s == WHARF_OK)
         locations_batch->done(req, location,
             strcmp(action, "delete") == 0      ? "deleted"

@@ -346,7 +346,7 @@ def test_layout_errors_leave_everything_as_it_was(client):
     wrong("layout.locked", [], [{"name": "A"}])
     client.post("/v1/locations/" + place, {"settings": {"layouts": {"locked": False}}}, expect=200)
     b = run(client, [{"location_id": place, "layouts": [{"id": default_of(place)}]}], resource="layout", action="delete")
-    assert lines(b, "code") == [("layout.default_protected",)]
+    assert lines(b, "code", "errors") == [("layout.default_protected", ["layouts.0.id"])]
     client.refused("POST", BATCHES, 400, "batch.action_unsupported", ["filters"], {"resource": "layout", "action": "merge", "data": [], "filters": {"id": ["lay_e1"]}})
     b = run(client, [{"location_id": place, "layouts": []}, {"layouts": [{"name": "x"}]}, {"location_id": other}], resource="layout")
     assert len(b["errors"]) == 3

@@ -66,8 +66,8 @@ def test_all_of_an_item_or_nothing(client, place):
 
 def test_remove(client, place):
     write(client, "merge", place, [{"id": "lay_r6", "name": "R"}, {"id": "lay_s6", "name": "S"}])
-    client.refused("POST", "/v1/layoutbench/remove", 404, "not_found", ["lay_none"], body={"location_id": place["id"], "layouts": [{"id": "lay_r6"}, {"id": "lay_none"}]})
-    client.refused("POST", "/v1/layoutbench/remove", 400, "layout.default_protected", body={"location_id": place["id"], "layouts": [{"id": place["default_layout_id"]}]})
+    client.refused("POST", "/v1/layoutbench/remove", 404, "not_found", ["layouts.1.id"], body={"location_id": place["id"], "layouts": [{"id": "lay_r6"}, {"id": "lay_none"}]})
+    client.refused("POST", "/v1/layoutbench/remove", 400, "layout.default_protected", ["layouts.0.id"], body={"location_id": place["id"], "layouts": [{"id": place["default_layout_id"]}]})
     assert "R" in tree(client, place)
     write(client, "remove", place, [{"id": "lay_r6"}, {"id": "lay_s6"}])
     assert list(tree(client, place)) == ["Default"]

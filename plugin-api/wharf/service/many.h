@@ -46,7 +46,8 @@ typedef struct wharf_many_api {
     bool (*problem)(const wharf_many *many, size_t row, size_t i, wharf_str *ret_code, wharf_str *ret_path, wharf_str *ret_message);
 
     /* In check_many and written_many: problems told from now on are those of the row-th element of the call's arrays. What is told before belongs to
-     * no row and fails the whole set. */
+     * no row and fails the whole set. In batch_item hooks, with row 0: what was told so far is the item's, which is refused for it whatever the
+     * hook returns; the request has no problem then and the rest of the item can be judged, unless something failed that is no item's fault. */
     void (*at)(wharf_req *req, size_t row);
     /* The same: what becomes of one row depends on the others in a way that the set can't answer (a limit that is reached in the middle of it).
      * What was written for the set is taken back and its rows are written one by one. The hook returns any status but WHARF_OK. */
