@@ -105,6 +105,25 @@ static wharf_status last_number(wharf_req *req, wharf_str workflow_id, int64_t *
     return s;
 }
 
+/* A run publishes with a key that may reach more locations than the run does. */
+static wharf_status check_reach(wharf_req *req, const wharf_rec *rec)
+{
+    const wharf_json *list = field_json(rec, WORKFLOW_ALLOWED_LOCATIONS);
+    wharf_str actor = W->req->actor(req), id;
+    wharf_status s = WHARF_OK;
+
+    if (flow_keys->caller(req)->all_locations || actor.n < 4 || memcmp(actor.p, "wkf_", 4) != 0)
+        return WHARF_OK;
+    if (!list || !W->json->count(list))
+        return W->err->fail(req, "location_access", "allowed_locations",
+            "The run reaches some locations only; what it publishes has to name its own");
+    for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
+        if (W->json->text(e, &id) && W->req->need_location(req, id) != WHARF_OK)
+            s = W->err->current(req);
+    }
+    return s;
+}
+
 /* In a transaction: what was tried is what is published, or nothing is. */
 static wharf_status store(wharf_req *req, const struct code *c, int64_t revision, const wharf_json *body)
 {
@@ -114,6 +133,8 @@ static wharf_status store(wharf_req *req, const struct code *c, int64_t revision
 
     if (s == WHARF_OK && field_int(rec, WORKFLOW_DRAFT_REVISION) != revision)
         s = W->err->fail(req, "workflow.draft_conflict", NULL, NULL);
+    if (s == WHARF_OK)
+        s = check_reach(req, rec);
     if (s == WHARF_OK)
         s = last_number(req, c->workflow_id, &number);
     number++;

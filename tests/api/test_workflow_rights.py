@@ -1,0 +1,78 @@
+"""Nobody gets by workflows what they may not have: drafts, publishing from inside, what triggers are told, runs of other locations (spec 08 sections 3 and 7)."""
+import pytest
+
+from receivers import until
+from test_workflow_runs import FLOWS, asked
+from wharf import Server, make_location
+
+MANUAL = [{"type": "manual"}]
+
+
+@pytest.fixture(scope="module")
+def server():
+    s = Server("--modules", "org,locations,events,webhooks,workflows,logs")
+    yield s
+    s.stop()
+
+
+@pytest.fixture
+def org(server):
+    return server.organization()
+
+
+@pytest.fixture
+def mine(org):
+    return org.client()
+
+
+def made(client, name, body, publish=True, **more):
+    """A workflow with the body of on_run."""
+    id = client.post(FLOWS, {"name": name, "source": f"return {{on_run = function(input, ctx)\n{body}\nend}}", "triggers": MANUAL, **more}, expect=201).data["id"]
+    if publish:
+        client.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    return id
+
+
+# ---- drafts and publishing from inside ----
+
+INNER = """local y, e = wharf.api.post('/v1/workflows', {name = input.name, source = input.source, triggers = {{type = 'manual'}}, scopes = input.scopes, allowed_locations = input.places})
+if e then return {e.code, e.errors} end
+local r
+if input.publish then r, e = wharf.api.post('/v1/workflows/' .. y.id .. '/publish', {}, {idempotency_key = ''})
+else r, e = wharf.api.post('/v1/workflows/' .. y.id .. '/run', {version = 'draft'}, {idempotency_key = ''}) end
+if e then return {e.code, e.errors} end
+return r.output and r.output.value or {r.id, r.version}"""
+
+LOOK = """local function code(e) return e and e.code or 'done' end
+local _, a = wharf.api.get('/v1/users') local _, b = wharf.api.get('/v1/locations') local _, c = wharf.api.post('/v1/locations', {})
+return {code(a), code(b), code(c)}"""
+
+
+def test_a_draft_has_no_more_than_who_runs_it(mine):
+    source = f"return {{on_run = function(input) {LOOK} end}}"
+    x = made(mine, "X", INNER, scopes=["workflow:write", "locations:read"])
+    asks = {"name": "Y", "source": source, "scopes": ["users:write", "locations:write"]}
+    assert asked(mine, x, {"input": asks}).data["output"]["value"] == ["scope_access", "done", "scope_access"]
+    y, = (w["id"] for w in mine.get(FLOWS + "?search=Y").data if w["name"] == "Y")
+    # who may all of it has all of the draft's
+    assert asked(mine, y, {"version": "draft"}).data["output"]["value"] == ["done", "done", "validation.failed"]
+
+
+def test_publishing_from_inside(mine):
+    x = made(mine, "X", INNER, scopes=["workflow:write", "locations:read"])
+    asks = {"name": "Y", "source": "return {on_run = print}", "publish": True}
+    assert asked(mine, x, {"input": {**asks, "scopes": ["users:write", "locations:read"]}}).data["output"]["value"] == ["scope_access", ["users:write"]]
+    assert asked(mine, x, {"input": {**asks, "name": "Z", "scopes": ["locations:read"]}}).data["output"]["value"][1] == 1
+
+
+def test_publishing_from_inside_reaches_no_further(mine):
+    """The key is the publisher's and reaches all; the run does not."""
+    here, there = (make_location(mine, name)["id"] for name in ("Here", "There"))
+    everywhere, both = (made(mine, name, "return 1", publish=False, allowed_locations=a) for name, a in (("All", None), ("Both", [here, there])))
+    x = made(mine, "X", "local _, e = wharf.api.post('/v1/workflows/' .. input .. '/publish', {}, {idempotency_key = ''}) return e and {e.code, e.errors} or 'published'",
+             scopes=["workflow:write"], allowed_locations=[here])
+    own = made(mine, "Own", "return 1", publish=False, allowed_locations=[here])
+    assert asked(mine, x, {"input": everywhere}).data["output"]["value"] == ["location_access", ["allowed_locations"]]
+    assert asked(mine, x, {"input": both}).data["output"]["value"] == ["location_access", [there]]
+    assert asked(mine, x, {"input": own}).data["output"]["value"] == "published"
+    assert mine.get(f"{FLOWS}/{both}").data["version"] is None
