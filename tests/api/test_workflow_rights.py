@@ -76,3 +76,33 @@ def test_publishing_from_inside_reaches_no_further(mine):
     assert asked(mine, x, {"input": both}).data["output"]["value"] == ["location_access", [there]]
     assert asked(mine, x, {"input": own}).data["output"]["value"] == "published"
     assert mine.get(f"{FLOWS}/{both}").data["version"] is None
+
+
+# ---- runs of other locations ----
+
+def test_runs_of_other_locations(org, mine):
+    here, there = (make_location(mine, name)["id"] for name in ("Here", "There"))
+    for name, allowed in (("All", None), ("Both", [here, there])):
+        id = made(mine, name, "wharf.log.info(input.said) return input.said", allowed_locations=allowed, record={"io": True})
+        ids = {at: asked(mine, id, {"input": {"said": f"said at {at}"}, **({"location_id": at} if at else {})}).data["id"] for at in (here, there, None)}
+        bound = org.client("workflow:write,logs:read", locations=[here])
+        assert set(bound.get(f"{FLOWS}/{id}/runs").ids) == {ids[here], ids[None]} and set(mine.get(f"{FLOWS}/{id}/runs").ids) == set(ids.values())
+        assert bound.get(f"{FLOWS}/{id}/runs?location_id={here}").ids == [ids[here]]
+        bound.refused("GET", f"{FLOWS}/{id}/runs?location_id={there}", 403, "location_access")
+        for at in (here, None):
+            assert bound.get(f"{FLOWS}/runs/{ids[at]}").data["logs"][0]["message"] == f"said at {at}"
+        for path in ("", "/recording"):
+            bound.refused("GET", f"{FLOWS}/runs/{ids[there]}{path}", 403, "location_access")
+            mine.get(f"{FLOWS}/runs/{ids[there]}{path}")
+
+
+def test_cancelling_at_other_locations(server, org, mine):
+    here, there = (make_location(mine, name)["id"] for name in ("Here", "There"))
+    id = made(mine, "Slow", "error('no')", retry={"max": 1, "waits": [3600]})
+    ids = {at: asked(mine, id, {"wait": False, **({"location_id": at} if at else {})}, 202).data["id"] for at in (here, there, None)}
+    until(lambda: [r["status"] for r in mine.get(f"{FLOWS}/{id}/runs").data] == ["waiting"] * 3)
+    bound = org.client("workflow:write", locations=[here])
+    bound.refused("POST", f"{FLOWS}/runs/{ids[there]}/cancel", 403, "location_access", body={})
+    for at in (here, None):
+        assert bound.post(f"{FLOWS}/runs/{ids[at]}/cancel", {}, expect=202).data["status"] == "canceled"
+    assert mine.get(f"{FLOWS}/runs/{ids[there]}").data["status"] == "waiting"
