@@ -55,6 +55,9 @@ static wharf_status check_again(wharf_req *req, const wharf_rec *workflow, const
 
     if (!is(status, "failed") && !is(status, "rejected") && !is(status, "canceled") && !is(status, "skipped"))
         return W->err->fail(req, "workflow.run_not_failed", NULL, NULL);
+    if (is(json_text(field_json(run, WORKFLOW_RUN_TRIGGER), "phase"), "before"))
+        return W->err->fail(
+            req, "workflow.run_not_failed", NULL, "The run judged a write that is over; send the write again instead");
     if ((is(field_text(run, WORKFLOW_RUN_TRIGGER_TYPE), "manual") ||
             is(field_text(run, WORKFLOW_RUN_TRIGGER_TYPE), "http")) &&
         !flow_keys->caller(req)->all_locations)

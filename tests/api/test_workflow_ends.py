@@ -1,0 +1,43 @@
+"""How runs end, what may be done with them then, and what their workflows' counters and stores say (spec 08 sections 1, 5 and 7), where no other file has it."""
+import time
+
+import pytest
+
+from receivers import until
+from test_workflow_events import FLOWS, flow, over, runs
+from test_workflow_hooks import ADDRESS, BEFORE, anew, hook
+from test_workflow_runs import asked
+from test_workflow_share import manual
+from wharf import Server, make_location
+
+
+@pytest.fixture(scope="module")
+def server():
+    s = Server("--modules", "org,locations,events,webhooks,workflows")
+    yield s
+    s.stop()
+
+
+@pytest.fixture
+def mine(server):
+    return server.organization().client()
+
+
+def located(client, name):
+    """A write that finds no process for its hook within 50 ms is refused, and may be made again."""
+    for _ in range(100):
+        r = client.request("POST", "/v1/locations", {"name": name, "address": ADDRESS})
+        if r.status != 503:
+            break
+        time.sleep(0.05)
+    return r
+
+
+def test_a_judged_write_is_not_judged_again(mine):
+    """Its input was a write that is over, and nothing of `after` is for it."""
+    id = hook(mine, "wharf.kv.set(ctx.run.trigger.phase, 1) error('no')", BEFORE, {**BEFORE, "action": "update", "phase": "after"}, retry={"max": 0})
+    assert located(anew(mine), "A").code == "workflow.hook_failed"
+    run, = runs(mine, id)
+    assert (run["status"], run["trigger"]["phase"]) == ("failed", "before")
+    mine.refused("POST", f"{FLOWS}/runs/{run['id']}/retry", 409, "workflow.run_not_failed", body={})
+    assert len(runs(mine, id)) == 1 and mine.get(f"{FLOWS}/{id}/kv").data == []
