@@ -33,16 +33,58 @@ wharf_status check_route(wharf_req *req, void *arg)
 
 /* ---- publish ---- */
 
-/* The publisher must hold every scope itself: runs act with them. */
-static wharf_status check_held(wharf_req *req, const wharf_json *scopes)
+/* What a version asks of who publishes it: a level for each area, in the order of keys->areas. */
+struct needed {
+    const wharf_str *areas;
+    size_t n;
+    uint8_t *levels; /* WHARF_LEVEL_*; one more for what is no area that keys hold */
+    wharf_str other;
+};
+
+void need_area(struct needed *needed, wharf_str area, uint32_t level)
 {
+    size_t i = 0;
+
+    while (i < needed->n && !same(needed->areas[i], area))
+        i++;
+    if (i == needed->n)
+        needed->other = area;
+    if (needed->levels[i] < level)
+        needed->levels[i] = (uint8_t)level;
+}
+
+static void need_scopes(struct needed *needed, const wharf_json *scopes)
+{
+    wharf_str scope;
+
+    for (const wharf_json *e = scopes ? W->json->at(scopes, 0) : NULL; e; e = W->json->next(e)) {
+        const char *colon = W->json->text(e, &scope) ? strchr(scope.p, ':') : NULL;
+
+        if (colon)
+            need_area(needed, (wharf_str){scope.p, (size_t)(colon - scope.p)},
+                strcmp(colon, ":read") ? WHARF_LEVEL_WRITE : WHARF_LEVEL_READ);
+    }
+}
+
+/* The publisher must hold every scope itself, since runs act with them, and those of what its triggers are told. All that are missing are told at once. */
+static wharf_status check_held(wharf_req *req, const struct code *c)
+{
+    struct needed needed = {.other = WHARF_S("")};
     wharf_status s = WHARF_OK;
 
-    for (const wharf_json *e = scopes ? W->json->at(scopes, 0) : NULL; e && s == WHARF_OK; e = W->json->next(e)) {
-        wharf_str scope;
+    needed.n = flow_keys->areas(req, &needed.areas);
+    needed.levels = W->mem->alloc(req, needed.n + 1);
+    memset(needed.levels, WHARF_LEVEL_NONE, needed.n + 1);
+    need_scopes(&needed, c->scopes);
+    hooks_need(c->triggers, &needed);
+    events_need(c->triggers, &needed);
+    for (size_t i = 0; i <= needed.n; i++) {
+        wharf_str area = i < needed.n ? needed.areas[i] : needed.other;
+        const char *level = needed.levels[i] == WHARF_LEVEL_WRITE ? "write" : "read";
 
-        if (W->json->text(e, &scope))
-            s = W->req->need_scope(req, scope.p);
+        if (needed.levels[i] &&
+            W->req->need_scope(req, W->mem->format(req, "%.*s:%s", (int)area.n, area.p, level).p) != WHARF_OK)
+            s = W->err->current(req);
     }
     return s;
 }
@@ -204,9 +246,7 @@ wharf_status publish_route(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = code_try(req, &c);
     if (s == WHARF_OK)
-        s = check_held(req, c.scopes);
-    if (s == WHARF_OK)
-        s = hooks_held(req, c.triggers);
+        s = check_held(req, &c);
     if (s == WHARF_OK)
         s = tests_pass(req, &c, body);
     if (s == WHARF_OK)

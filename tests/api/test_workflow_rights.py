@@ -78,6 +78,33 @@ def test_publishing_from_inside_reaches_no_further(mine):
     assert mine.get(f"{FLOWS}/{both}").data["version"] is None
 
 
+def test_all_missing_scopes_are_named(org, mine):
+    row = mine.post(FLOWS, {"name": "Many", "source": "return {on_run = print, before = print}", "scopes": ["users:read", "locations:read", "webhooks:write", "users:write"],
+                            "triggers": [*MANUAL, {"type": "hook", "resource": "location", "action": "create", "phase": "before"}]}, expect=201).data
+    poor = org.client("workflow:write,webhooks:read,locations:read")
+    poor.refused("POST", f"{FLOWS}/{row['id']}/publish", 403, "scope_access", ["locations:write", "users:write", "webhooks:write"], body={})
+
+
+# ---- what triggers are told ----
+
+@pytest.mark.parametrize("events, missing", [
+    (["location.created"], ["locations:read"]), (["location.*", "user.*"], ["locations:read", "users:read"]), (["custom.*", "custom.order.packed"], []),
+    (["workflow.disabled", "workflow_run.failed"], []), (["webhook.*"], ["webhooks:read"])])
+def test_who_may_listen(org, mine, events, missing):
+    row = mine.post(FLOWS, {"name": "Ears", "source": "return {on_event = function(ev) return ev end}", "triggers": [{"type": "event", "events": events}]}, expect=201).data
+    path = f"{FLOWS}/{row['id']}/publish"
+    if missing:
+        org.client("workflow:write").refused("POST", path, 403, "scope_access", missing, body={})
+    org.client(",".join(["workflow:write", *missing])).post(path, {}, expect=200)
+
+
+def test_who_may_listen_to_everything(org, mine):
+    row = mine.post(FLOWS, {"name": "Ears", "source": "return {on_event = print}", "triggers": [{"type": "event", "events": ["*"]}]}, expect=201).data
+    r = org.client("workflow:write").refused("POST", f"{FLOWS}/{row['id']}/publish", 403, "scope_access", body={})
+    assert {"locations:read", "users:read", "webhooks:read"} <= set(r.errors) and all(e.endswith(":read") for e in r.errors)
+    mine.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
+
+
 # ---- runs of other locations ----
 
 def test_runs_of_other_locations(org, mine):
