@@ -233,15 +233,19 @@ wharf_status run_execute(wharf_req *req, struct run *r)
 
 /* ---- the manual trigger, while its caller waits ---- */
 
-static wharf_str input_text(wharf_req *req, const wharf_json *body)
+/* What the handler gets, and what is kept of it to be given to it again. */
+static wharf_status read_input(wharf_req *req, const wharf_json *body, struct run *r, const wharf_json **ret)
 {
-    const wharf_json *input = W->json->get(body, "input");
     wharf_out *out = W->json->writer(req);
 
-    if (!input)
-        return WHARF_S("{}");
-    W->json->put(out, NULL, val_json(input));
-    return W->json->result_text(out);
+    *ret = W->json->get(body, "input");
+    if (!*ret) {
+        r->input = WHARF_S("{}");
+        return W->json->parse(req, r->input, ret);
+    }
+    W->json->put(out, NULL, val_json(*ret));
+    r->input = W->json->result_text(out);
+    return WHARF_OK;
 }
 
 /* Runs count for their workflow, however they were started. */
@@ -419,16 +423,16 @@ wharf_status run_begin(wharf_req *req, struct run *r)
 wharf_status run_route(wharf_req *req, void *arg)
 {
     struct run r = {.handler = "on_run", .budget = &sync_budget, .trigger = WHARF_S("{\"type\":\"manual\"}")};
-    const wharf_json *body, *wait;
+    const wharf_json *body, *wait, *input;
     wharf_str id;
     wharf_status s = W->req->body(req, &body);
 
     if (s == WHARF_OK)
         s = prepare(req, body, &r);
-    if (s != WHARF_OK)
-        return s;
-    r.input = input_text(req, body);
-    s = trigger_check_input(req, r.code.triggers, r.input);
+    if (s == WHARF_OK)
+        s = read_input(req, body, &r, &input);
+    if (s == WHARF_OK)
+        s = trigger_check_input(req, r.code.triggers, r.input);
     if (s != WHARF_OK)
         return s;
     r.actor = W->req->actor(req);
@@ -441,7 +445,7 @@ wharf_status run_route(wharf_req *req, void *arg)
     }
     s = run_begin(req, &r);
     if (s == WHARF_OK)
-        s = run_record(req, &r, "manual", W->json->get(body, "input"));
+        s = run_record(req, &r, "manual", input);
     if (s != WHARF_OK)
         return s;
     return r.outcome.end == WHARF_LUA_OK ? show(req, r.id, 200, "Workflow run") : run_problem(req, &r);

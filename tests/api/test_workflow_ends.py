@@ -41,3 +41,13 @@ def test_a_judged_write_is_not_judged_again(mine):
     assert (run["status"], run["trigger"]["phase"]) == ("failed", "before")
     mine.refused("POST", f"{FLOWS}/runs/{run['id']}/retry", 409, "workflow.run_not_failed", body={})
     assert len(runs(mine, id)) == 1 and mine.get(f"{FLOWS}/{id}/kv").data == []
+
+
+def test_a_run_without_input_is_done_again_without(mine):
+    id = manual(mine, "if wharf.kv.incr('n') == 1 then error('no') end return {type(input), next(input) == nil}")
+    asked(mine, id, {}, 400)
+    first, = runs(mine, id)
+    assert mine.get(f"{FLOWS}/runs/{first['id']}").data["input"] == {"value": {}}
+    again = mine.post(f"{FLOWS}/runs/{first['id']}/retry", {}, expect=202).data["id"]
+    until(lambda: mine.get(f"{FLOWS}/runs/{again}").data["status"] == "succeeded")
+    assert mine.get(f"{FLOWS}/runs/{again}").data["output"]["value"] == ["table", True]
