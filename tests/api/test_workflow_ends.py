@@ -51,3 +51,14 @@ def test_a_run_without_input_is_done_again_without(mine):
     again = mine.post(f"{FLOWS}/runs/{first['id']}/retry", {}, expect=202).data["id"]
     until(lambda: mine.get(f"{FLOWS}/runs/{again}").data["status"] == "succeeded")
     assert mine.get(f"{FLOWS}/runs/{again}").data["output"]["value"] == ["table", True]
+
+
+def test_which_have_a_draft(mine):
+    source = "return {on_run = print}"
+    never, same, changed = (mine.post(FLOWS, {"name": n, "source": source, "triggers": [{"type": "manual"}]}, expect=201).data["id"] for n in ("never", "same", "changed"))
+    for id in (same, changed):
+        mine.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    mine.post(f"{FLOWS}/{changed}", {"source": source + " -- more"}, expect=200)
+    assert set(mine.get(FLOWS + "?status=draft").ids) == {never, changed} == {w["id"] for w in mine.get(FLOWS + "/sync?status=draft").data["workflows"]}
+    assert set(mine.get(FLOWS + "?status=published").ids) == {same, changed} and len(mine.get(FLOWS + "?status=all").ids) == 3
+    mine.refused("GET", FLOWS + "?status=any", 400, "param.invalid")
