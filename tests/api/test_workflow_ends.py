@@ -53,6 +53,30 @@ def test_a_run_without_input_is_done_again_without(mine):
     assert mine.get(f"{FLOWS}/runs/{again}").data["output"]["value"] == ["table", True]
 
 
+@pytest.mark.parametrize("retry, more", [({"max": 3, "waits": [0]}, {}), ({"max": 3, "waits": [3600]}, {"concurrency": {"key": "workflow"}})])
+def test_a_cancel_that_comes_late(mine, retry, more):
+    """The attempt ends before the run hears of it: there is no other one, and the next of its line runs."""
+    id = flow(mine, """if ev.data.name ~= 'First' then return 1 end
+assert(wharf.api.post('/v1/workflows/runs/' .. ctx.run.id .. '/cancel', {})) error('on its own')""", scopes=["workflow:write"], retry=retry, **more)
+    make_location(mine, "First")
+    make_location(mine, "Second")
+    first, second = over(mine, id, 2)
+    assert (first["status"], first["attempt"], first["error"]["code"]) == ("canceled", 1, "workflow.canceled") and first["finished_at"]
+    assert [a["error"]["message"] for a in first["attempts"]] == ["on its own"] and second["status"] == "succeeded"
+    mine.refused("POST", f"{FLOWS}/runs/{first['id']}/cancel", 409, "workflow.run_final", body={})
+
+
+def test_a_cancelled_run_is_not_begun_again(server, mine):
+    """Its worker died, or gave it back: the cancel is still in its row."""
+    id = flow(mine, "error('no')", retry={"max": 3, "waits": [3600]})
+    make_location(mine)
+    until(lambda: [r["status"] for r in runs(mine, id)] == ["waiting"])
+    server.sql("UPDATE workflows.run SET cancel = true, due_at = wharf.now() WHERE workflow_id = %s", id)
+    make_location(mine, "Next")  # who claims its run finds the other one
+    until(lambda: sorted(r["status"] for r in runs(mine, id)) == ["canceled", "waiting"])
+    assert [r["attempt"] for r in runs(mine, id)] == [1, 1]
+
+
 def test_which_have_a_draft(mine):
     source = "return {on_run = print}"
     never, same, changed = (mine.post(FLOWS, {"name": n, "source": source, "triggers": [{"type": "manual"}]}, expect=201).data["id"] for n in ("never", "same", "changed"))
