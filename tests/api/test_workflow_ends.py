@@ -77,6 +77,19 @@ def test_a_cancelled_run_is_not_begun_again(server, mine):
     assert [r["attempt"] for r in runs(mine, id)] == [1, 1]
 
 
+def test_who_is_enabled_begins_anew(server, mine):
+    """Fifty failing before hooks disable it; what failed before that does not count behind it."""
+    id = hook(mine, "error('no')", on_error="ignore")
+    assert located(anew(mine), "A").status == 201
+    server.sql("UPDATE workflows.workflow SET hook_failures = 49 WHERE id = %s", id)
+    assert located(mine, "B").status == 201
+    assert mine.get(f"{FLOWS}/{id}").data["enabled"] is False
+    mine.post(f"{FLOWS}/{id}", {"enabled": True}, expect=200)
+    assert located(anew(mine), "C").status == 201
+    assert len(runs(mine, id)) == 3 and mine.get(f"{FLOWS}/{id}").data["enabled"] is True
+    assert server.sql("SELECT hook_failures FROM workflows.workflow WHERE id = %s", id) == [(1,)]
+
+
 def test_which_have_a_draft(mine):
     source = "return {on_run = print}"
     never, same, changed = (mine.post(FLOWS, {"name": n, "source": source, "triggers": [{"type": "manual"}]}, expect=201).data["id"] for n in ("never", "same", "changed"))
