@@ -99,3 +99,21 @@ def test_which_have_a_draft(mine):
     assert set(mine.get(FLOWS + "?status=draft").ids) == {never, changed} == {w["id"] for w in mine.get(FLOWS + "/sync?status=draft").data["workflows"]}
     assert set(mine.get(FLOWS + "?status=published").ids) == {same, changed} and len(mine.get(FLOWS + "?status=all").ids) == 3
     mine.refused("GET", FLOWS + "?status=any", 400, "param.invalid")
+
+
+def test_times_and_numbers_of_the_store(server, mine):
+    id = manual(mine, """local kv, out = wharf.kv, {}
+kv.set('half', 1, {ttl = 1.5}) kv.set('long', 1, {ttl = 1e9}) kv.incr('n', 1, {ttl = 0.5}) kv.set('gone', 1, {ttl = -0.5})
+for i, fn in ipairs {function() kv.set('x', 1, {ttl = 1e18}) end, function() kv.set('x', 1, {ttl = math.maxinteger}) end, function() kv.set('x', 1, {ttl = 'soon'}) end,
+    function() kv.incr('x', 1, {ttl = -1e300}) end} do
+  out[i] = select(2, pcall(fn))
+end
+kv.set('big', math.maxinteger - 1) out.most = kv.incr('big') == math.maxinteger
+out.past = select(2, pcall(kv.incr, 'big')) out.least = kv.incr('big', math.mininteger) out.kept = kv.get('big')
+kv.set('text', 'x') out.text = select(2, pcall(kv.incr, 'text')) out.gone = kv.get('gone') == nil and kv.get('x') == nil
+return {many = {out[1], out[2], out[3], out[4]}, most = out.most, past = out.past, least = out.least, kept = out.kept, text = out.text, gone = out.gone}""")
+    out = asked(mine, id, {}).data["output"]["value"]
+    assert all("ttl is a number of seconds, at most those of 100 years (param.invalid)" in m for m in out["many"])
+    assert out["most"] is True and "64 bits (param.invalid)" in out["past"] and out["least"] == out["kept"] == -1 and "kv.not_a_number" in out["text"] and out["gone"] is True
+    left = dict(server.sql("SELECT key, round(extract(epoch FROM expires_at - wharf.now())) FROM workflows.kv WHERE workflow_id = %s AND expires_at IS NOT NULL", id))
+    assert left["half"] <= 2 and left["n"] <= 1 and left["long"] > 9e8
