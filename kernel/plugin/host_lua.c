@@ -238,6 +238,15 @@ static bool l_hookable(const wharf_plugin *self, wharf_str resource, wharf_str a
     return res != NULL;
 }
 
+static bool l_area(const wharf_plugin *self, wharf_str resource, wharf_str *ret_area)
+{
+    const struct resource *res = engine_resource(self->engine, resource.p);
+
+    if (res)
+        *ret_area = str_z(res->def->scope);
+    return res != NULL;
+}
+
 static wharf_status l_hooked(wharf_req *req, wharf_str owner, const wharf_str *writes, size_t n)
 {
     struct sql_arg args[3] = {{req->who->organization.p, req->who->organization.n}, {owner.p, owner.n}};
@@ -267,4 +276,4 @@ static void l_place(wharf_req *req, const wharf_json *error)
 }
 
 const wharf_lua_api host_lua = {WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call, l_http, l_hooks, l_hookable,
-    l_hooked, req_at_end, l_tell, lua_kept, share_wait_us, l_place, lua_ahead};
+    l_hooked, req_at_end, l_tell, lua_kept, share_wait_us, l_place, lua_ahead, l_area};

@@ -6,7 +6,7 @@
 
 enum { EXPIRE_AT_ONCE = 1000 };
 
-/* The workflow and the run of the path, when the caller may see the workflow. */
+/* The workflow and the run of the path, when the caller may see both. */
 static wharf_status find(wharf_req *req, wharf_str *ret_id, const wharf_rec **ret_workflow, const wharf_rec **ret_run)
 {
     wharf_str id = {"", 0};
@@ -55,14 +55,14 @@ static wharf_status check_again(wharf_req *req, const wharf_rec *workflow, const
 
     if (!is(status, "failed") && !is(status, "rejected") && !is(status, "canceled") && !is(status, "skipped"))
         return W->err->fail(req, "workflow.run_not_failed", NULL, NULL);
+    if (is(json_text(field_json(run, WORKFLOW_RUN_TRIGGER), "phase"), "before"))
+        return W->err->fail(
+            req, "workflow.run_not_failed", NULL, "The run judged a write that is over; send the write again instead");
     if ((is(field_text(run, WORKFLOW_RUN_TRIGGER_TYPE), "manual") ||
             is(field_text(run, WORKFLOW_RUN_TRIGGER_TYPE), "http")) &&
         !flow_keys->caller(req)->all_locations)
         return W->err->fail(req, "location_access", NULL,
             "Such a run may do what its caller may; start a new one instead of doing this one again");
-    if (field_text(run, WORKFLOW_RUN_LOCATION_ID).n &&
-        W->req->need_location(req, field_text(run, WORKFLOW_RUN_LOCATION_ID)) != WHARF_OK)
-        return W->err->current(req);
     if (!field_int(workflow, WORKFLOW_ENABLED))
         return W->err->fail(req, "workflow.disabled", NULL, NULL);
     if (!field_int(workflow, WORKFLOW_VERSION) || !field_int(run, WORKFLOW_RUN_VERSION))

@@ -22,19 +22,15 @@ wharf_status hook_check(wharf_req *req, const wharf_json *t, const char *path)
     return WHARF_OK;
 }
 
-wharf_status hooks_held(wharf_req *req, const wharf_json *triggers)
+void hooks_need(const wharf_json *triggers, struct needed *needed)
 {
-    wharf_status s = WHARF_OK;
     wharf_str area;
 
-    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t && s == WHARF_OK; t = W->json->next(t)) {
-        const char *level = is(json_text(t, "phase"), "before") ? "write" : "read";
-
+    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t; t = W->json->next(t)) {
         if (is(json_text(t, "type"), "hook") &&
             flow_lua->hookable(flow_self, json_text(t, "resource"), json_text(t, "action"), &area))
-            s = W->req->need_scope(req, W->mem->format(req, "%s:%s", area.p, level).p);
+            need_area(needed, area, is(json_text(t, "phase"), "before") ? WHARF_LEVEL_WRITE : WHARF_LEVEL_READ);
     }
-    return s;
 }
 
 wharf_status hooks_tell(wharf_req *req, wharf_str workflow_id)

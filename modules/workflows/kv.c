@@ -1,28 +1,37 @@
 /* kv.c - the key-value store of a workflow: the ops kv.* (section 5). Each is one statement, committed at once. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "workflows.h"
 
 #define ALIVE "(k.expires_at IS NULL OR k.expires_at > $4::timestamptz)"
+#define WHOLE "(jsonb_typeof(k.value) = 'number' AND k.value #>> '{}' ~ '^-?[0-9]{1,19}$')"
+
+static const double ttl_max_s = 100.0 * 366 * 86400;
 
 /* $1 organization, $2 workflow, $3 key, $4 now, then: */
 static const char get_sql[] = "SELECT k.value FROM workflows.kv k WHERE k.organization_id = $1::text AND k.workflow_id "
                               "= $2::text AND k.key = $3::text AND " ALIVE;
-static const char set_sql[] = /* $5 value, $6 seconds or null, $7 only when absent */
+static const char set_sql[] = /* $5 value, $6 milliseconds or null, $7 only when absent */
     "INSERT INTO workflows.kv AS k (organization_id, workflow_id, key, value, expires_at) VALUES ($1::text, $2::text, "
     "$3::text, $5::jsonb, "
-    "$4::timestamptz + make_interval(secs => $6::bigint)) ON CONFLICT (organization_id, workflow_id, key) DO UPDATE "
+    "$4::timestamptz + $6::bigint * interval '1 millisecond') ON CONFLICT (organization_id, workflow_id, key) DO "
+    "UPDATE "
     "SET value = EXCLUDED.value, "
     "expires_at = EXCLUDED.expires_at WHERE NOT $7::boolean OR NOT " ALIVE " RETURNING true";
-static const char incr_sql[] = /* $5 by, $6 seconds or null */
+static const char
+    incr_sql[] = /* $5 by, $6 milliseconds or null; no row: it is no whole number, or would be none of 64 bits */
     "INSERT INTO workflows.kv AS k (organization_id, workflow_id, key, value, expires_at) VALUES ($1::text, $2::text, "
     "$3::text, "
-    "to_jsonb($5::bigint), $4::timestamptz + make_interval(secs => $6::bigint)) ON CONFLICT (organization_id, "
+    "to_jsonb($5::bigint), $4::timestamptz + $6::bigint * interval '1 millisecond') ON CONFLICT (organization_id, "
     "workflow_id, key) DO UPDATE "
-    "SET value = CASE WHEN " ALIVE " THEN to_jsonb((k.value #>> '{}')::bigint + $5::bigint) ELSE EXCLUDED.value END, "
+    "SET value = CASE WHEN " ALIVE " THEN to_jsonb((k.value #>> '{}')::numeric + $5::bigint) ELSE EXCLUDED.value END, "
     "expires_at = CASE WHEN " ALIVE " AND $6::bigint IS NULL THEN k.expires_at ELSE EXCLUDED.expires_at END "
-    "WHERE NOT " ALIVE
-    " OR (jsonb_typeof(k.value) = 'number' AND k.value #>> '{}' ~ '^-?[0-9]{1,17}$') RETURNING value";
+    "WHERE NOT " ALIVE " OR CASE WHEN " WHOLE
+    " THEN (k.value #>> '{}')::numeric + $5::bigint BETWEEN -9223372036854775808 AND "
+    "9223372036854775807 END RETURNING value";
+static const char whole_sql[] = "SELECT k.value FROM workflows.kv k WHERE k.organization_id = $1::text AND "
+                                "k.workflow_id = $2::text AND k.key = $3::text AND " ALIVE " AND " WHOLE;
 static const char cas_sql[] = /* $5 old or null: absent, $6 new */
     "WITH changed AS (UPDATE workflows.kv k SET value = $6::jsonb WHERE k.organization_id = $1::text AND k.workflow_id "
     "= $2::text AND "
@@ -161,28 +170,61 @@ static bool fits(struct ask *k, wharf_str key, const char *name, uint32_t *ret_h
     return false;
 }
 
+/* In milliseconds; null: the value stays. A problem is told else. */
+static bool ttl_of(const struct ask *k, wharf_val *ret_ttl, uint32_t *ret_how)
+{
+    const wharf_json *v = W->json->get(k->args, "ttl");
+    wharf_out *out = W->json->writer(k->req);
+    double s;
+
+    *ret_ttl = val_null();
+    if (json_is_null(v))
+        return true;
+    W->json->put(out, NULL, val_json(v));
+    s = W->json->type(v) == WHARF_J_NUMBER ? strtod(W->json->result_text(out).p, NULL) : ttl_max_s * 2;
+    if (!(s >= -ttl_max_s && s <= ttl_max_s)) {
+        *ret_how = mistake(k, "param.invalid", "ttl is a number of seconds, at most those of 100 years");
+        return false;
+    }
+    *ret_ttl = val_int((int64_t)(s * 1000));
+    return true;
+}
+
 static uint32_t set(struct ask *k, wharf_str key)
 {
-    wharf_val absent = val_bool(json_truth(W->json->get(k->args, "if_absent")));
+    wharf_val absent = val_bool(json_truth(W->json->get(k->args, "if_absent"))), ttl;
     uint32_t how;
 
-    if (!fits(k, key, "value", &how))
+    if (!ttl_of(k, &ttl, &how) || !fits(k, key, "value", &how))
         return how;
-    if (!ask(k, set_sql, key, 3, member_json(k, "value"), member_int(k, "ttl"), absent))
+    if (!ask(k, set_sql, key, 3, member_json(k, "value"), ttl, absent))
         return away(k);
     return give(k, "done", val_bool(W->db->count(k->rows) > 0));
 }
 
+/* Nothing was added: why not? */
+static uint32_t not_added(struct ask *k, wharf_str key)
+{
+    if (!ask(k, whole_sql, key, 0, val_null(), val_null(), val_null()))
+        return away(k);
+    if (W->db->count(k->rows))
+        return mistake(k, "param.invalid", "the sum would be no number of 64 bits");
+    return mistake(k, "kv.not_a_number", "the value is no whole number");
+}
+
 static uint32_t incr(struct ask *k, wharf_str key)
 {
+    wharf_val by = member_int(k, "by"), ttl;
     uint32_t how;
 
-    if (!fits(k, key, "by", &how))
+    if (by.type != WHARF_V_INT)
+        return mistake(k, "param.invalid", "what is added is a whole number of 64 bits");
+    if (!ttl_of(k, &ttl, &how) || !fits(k, key, "by", &how))
         return how;
-    if (!ask(k, incr_sql, key, 2, member_int(k, "by"), member_int(k, "ttl"), val_null()))
+    if (!ask(k, incr_sql, key, 2, by, ttl, val_null()))
         return away(k);
     if (!W->db->count(k->rows))
-        return mistake(k, "kv.not_a_number", "the value is no whole number");
+        return not_added(k, key);
     return give(k, "value", val_json(row_json(k->rows, 0, 0)));
 }
 

@@ -33,16 +33,58 @@ wharf_status check_route(wharf_req *req, void *arg)
 
 /* ---- publish ---- */
 
-/* The publisher must hold every scope itself: runs act with them. */
-static wharf_status check_held(wharf_req *req, const wharf_json *scopes)
+/* What a version asks of who publishes it: a level for each area, in the order of keys->areas. */
+struct needed {
+    const wharf_str *areas;
+    size_t n;
+    uint8_t *levels; /* WHARF_LEVEL_*; one more for what is no area that keys hold */
+    wharf_str other;
+};
+
+void need_area(struct needed *needed, wharf_str area, uint32_t level)
 {
+    size_t i = 0;
+
+    while (i < needed->n && !same(needed->areas[i], area))
+        i++;
+    if (i == needed->n)
+        needed->other = area;
+    if (needed->levels[i] < level)
+        needed->levels[i] = (uint8_t)level;
+}
+
+static void need_scopes(struct needed *needed, const wharf_json *scopes)
+{
+    wharf_str scope;
+
+    for (const wharf_json *e = scopes ? W->json->at(scopes, 0) : NULL; e; e = W->json->next(e)) {
+        const char *colon = W->json->text(e, &scope) ? strchr(scope.p, ':') : NULL;
+
+        if (colon)
+            need_area(needed, (wharf_str){scope.p, (size_t)(colon - scope.p)},
+                strcmp(colon, ":read") ? WHARF_LEVEL_WRITE : WHARF_LEVEL_READ);
+    }
+}
+
+/* The publisher must hold every scope itself, since runs act with them, and those of what its triggers are told. All that are missing are told at once. */
+static wharf_status check_held(wharf_req *req, const struct code *c)
+{
+    struct needed needed = {.other = WHARF_S("")};
     wharf_status s = WHARF_OK;
 
-    for (const wharf_json *e = scopes ? W->json->at(scopes, 0) : NULL; e && s == WHARF_OK; e = W->json->next(e)) {
-        wharf_str scope;
+    needed.n = flow_keys->areas(req, &needed.areas);
+    needed.levels = W->mem->alloc(req, needed.n + 1);
+    memset(needed.levels, WHARF_LEVEL_NONE, needed.n + 1);
+    need_scopes(&needed, c->scopes);
+    hooks_need(c->triggers, &needed);
+    events_need(c->triggers, &needed);
+    for (size_t i = 0; i <= needed.n; i++) {
+        wharf_str area = i < needed.n ? needed.areas[i] : needed.other;
+        const char *level = needed.levels[i] == WHARF_LEVEL_WRITE ? "write" : "read";
 
-        if (W->json->text(e, &scope))
-            s = W->req->need_scope(req, scope.p);
+        if (needed.levels[i] &&
+            W->req->need_scope(req, W->mem->format(req, "%.*s:%s", (int)area.n, area.p, level).p) != WHARF_OK)
+            s = W->err->current(req);
     }
     return s;
 }
@@ -105,6 +147,25 @@ static wharf_status last_number(wharf_req *req, wharf_str workflow_id, int64_t *
     return s;
 }
 
+/* A run publishes with a key that may reach more locations than the run does. */
+static wharf_status check_reach(wharf_req *req, const wharf_rec *rec)
+{
+    const wharf_json *list = field_json(rec, WORKFLOW_ALLOWED_LOCATIONS);
+    wharf_str actor = W->req->actor(req), id;
+    wharf_status s = WHARF_OK;
+
+    if (flow_keys->caller(req)->all_locations || actor.n < 4 || memcmp(actor.p, "wkf_", 4) != 0)
+        return WHARF_OK;
+    if (!list || !W->json->count(list))
+        return W->err->fail(req, "location_access", "allowed_locations",
+            "The run reaches some locations only; what it publishes has to name its own");
+    for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
+        if (W->json->text(e, &id) && W->req->need_location(req, id) != WHARF_OK)
+            s = W->err->current(req);
+    }
+    return s;
+}
+
 /* In a transaction: what was tried is what is published, or nothing is. */
 static wharf_status store(wharf_req *req, const struct code *c, int64_t revision, const wharf_json *body)
 {
@@ -114,6 +175,8 @@ static wharf_status store(wharf_req *req, const struct code *c, int64_t revision
 
     if (s == WHARF_OK && field_int(rec, WORKFLOW_DRAFT_REVISION) != revision)
         s = W->err->fail(req, "workflow.draft_conflict", NULL, NULL);
+    if (s == WHARF_OK)
+        s = check_reach(req, rec);
     if (s == WHARF_OK)
         s = last_number(req, c->workflow_id, &number);
     number++;
@@ -183,9 +246,7 @@ wharf_status publish_route(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = code_try(req, &c);
     if (s == WHARF_OK)
-        s = check_held(req, c.scopes);
-    if (s == WHARF_OK)
-        s = hooks_held(req, c.triggers);
+        s = check_held(req, &c);
     if (s == WHARF_OK)
         s = tests_pass(req, &c, body);
     if (s == WHARF_OK)

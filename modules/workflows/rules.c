@@ -259,6 +259,16 @@ static bool shown_changed(const wharf_rec *old_rec, const wharf_rec *new_rec)
                W->res->changed(old_rec, new_rec, WORKFLOW_SECRETS_CHANGES));
 }
 
+/* Its before hooks are counted anew, and it is due from now on. */
+static wharf_status enabled_again(wharf_req *req, wharf_str workflow_id)
+{
+    static const char sql[] = "UPDATE workflows.workflow SET hook_failures = 0, hook_failing_at = NULL WHERE "
+                              "organization_id = $2::text AND id = $1::text";
+    wharf_status s = query_about(req, sql, workflow_id, NULL);
+
+    return s == WHARF_OK ? schedule_begin(req, workflow_id) : s;
+}
+
 /* What waits of a workflow that is no more, or not to run. */
 static wharf_status changed_or_gone(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
@@ -269,7 +279,7 @@ static wharf_status changed_or_gone(wharf_req *req, uint32_t op, const wharf_rec
     bool off = op == WHARF_UPDATE && field_int(old_rec, WORKFLOW_ENABLED) && !field_int(new_rec, WORKFLOW_ENABLED);
     bool on = op == WHARF_UPDATE && !field_int(old_rec, WORKFLOW_ENABLED) && field_int(new_rec, WORKFLOW_ENABLED);
     const wharf_rows *none;
-    wharf_status s = on ? schedule_begin(req, W->res->id(old_rec)) : WHARF_OK;
+    wharf_status s = on ? enabled_again(req, W->res->id(old_rec)) : WHARF_OK;
 
     if (off || op == WHARF_DELETE)
         s = schedule_clear(req, W->res->id(old_rec));

@@ -21,6 +21,30 @@ wharf_status run_check_location(wharf_req *req, const struct run *r, bool caller
     return callers ? W->req->need_location(req, r->location_id) : WHARF_OK;
 }
 
+/* A draft's scopes were checked by nobody: it has of them what the request that runs it has, which may be another run's. */
+static wharf_status held_scopes(wharf_req *req, const wharf_json **scopes)
+{
+    wharf_out *out = W->json->writer(req);
+    wharf_str scope;
+
+    W->json->open(out, NULL, '[');
+    for (const wharf_json *e = *scopes ? W->json->at(*scopes, 0) : NULL; e; e = W->json->next(e)) {
+        if (!W->json->text(e, &scope))
+            continue;
+        const char *colon = strchr(scope.p, ':');
+        wharf_str area = {scope.p, colon ? (size_t)(colon - scope.p) : scope.n};
+        uint32_t level = flow_keys->level(req, area);
+
+        if (level == WHARF_LEVEL_NONE)
+            continue;
+        W->json->put(out, NULL,
+            level == WHARF_LEVEL_WRITE ? val_text(scope)
+                                       : val_text(W->mem->format(req, "%.*s:read", (int)area.n, area.p)));
+    }
+    W->json->close(out);
+    return W->json->result(req, out, scopes);
+}
+
 /* The version that is wanted, with whose rights it runs. */
 static wharf_status find_code(wharf_req *req, const wharf_json *body, struct run *r)
 {
@@ -33,8 +57,7 @@ static wharf_status find_code(wharf_req *req, const wharf_json *body, struct run
     if (s != WHARF_OK)
         return s;
     r->code.publisher_key = flow_keys->caller(req)->key_id;
-    if (!draft)
-        s = version_read(req, rec, 0, &r->code, &found);
+    s = draft ? held_scopes(req, &r->code.scopes) : version_read(req, rec, 0, &r->code, &found);
     if (s != WHARF_OK)
         return s;
     if (!found)
@@ -210,15 +233,19 @@ wharf_status run_execute(wharf_req *req, struct run *r)
 
 /* ---- the manual trigger, while its caller waits ---- */
 
-static wharf_str input_text(wharf_req *req, const wharf_json *body)
+/* What the handler gets, and what is kept of it to be given to it again. */
+static wharf_status read_input(wharf_req *req, const wharf_json *body, struct run *r, const wharf_json **ret)
 {
-    const wharf_json *input = W->json->get(body, "input");
     wharf_out *out = W->json->writer(req);
 
-    if (!input)
-        return WHARF_S("{}");
-    W->json->put(out, NULL, val_json(input));
-    return W->json->result_text(out);
+    *ret = W->json->get(body, "input");
+    if (!*ret) {
+        r->input = WHARF_S("{}");
+        return W->json->parse(req, r->input, ret);
+    }
+    W->json->put(out, NULL, val_json(*ret));
+    r->input = W->json->result_text(out);
+    return WHARF_OK;
 }
 
 /* Runs count for their workflow, however they were started. */
@@ -396,16 +423,16 @@ wharf_status run_begin(wharf_req *req, struct run *r)
 wharf_status run_route(wharf_req *req, void *arg)
 {
     struct run r = {.handler = "on_run", .budget = &sync_budget, .trigger = WHARF_S("{\"type\":\"manual\"}")};
-    const wharf_json *body, *wait;
+    const wharf_json *body, *wait, *input;
     wharf_str id;
     wharf_status s = W->req->body(req, &body);
 
     if (s == WHARF_OK)
         s = prepare(req, body, &r);
-    if (s != WHARF_OK)
-        return s;
-    r.input = input_text(req, body);
-    s = trigger_check_input(req, r.code.triggers, r.input);
+    if (s == WHARF_OK)
+        s = read_input(req, body, &r, &input);
+    if (s == WHARF_OK)
+        s = trigger_check_input(req, r.code.triggers, r.input);
     if (s != WHARF_OK)
         return s;
     r.actor = W->req->actor(req);
@@ -418,7 +445,7 @@ wharf_status run_route(wharf_req *req, void *arg)
     }
     s = run_begin(req, &r);
     if (s == WHARF_OK)
-        s = run_record(req, &r, "manual", W->json->get(body, "input"));
+        s = run_record(req, &r, "manual", input);
     if (s != WHARF_OK)
         return s;
     return r.outcome.end == WHARF_LUA_OK ? show(req, r.id, 200, "Workflow run") : run_problem(req, &r);

@@ -134,6 +134,35 @@ wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i)
     return check_manual(req, t, path);
 }
 
+/* ---- who may be told of events ---- */
+
+/* Of all types that the pattern takes now. Those of workflows (custom.*) are of no resource, and not in the list. */
+static void events_need_of(wharf_str pattern, struct needed *needed)
+{
+    wharf_event_type type = {.head = WHARF_HEAD(wharf_event_type)};
+    wharf_str area;
+
+    for (size_t i = 0; i < flow_events->type_count(flow_self); i++) {
+        if (flow_events->type_at(flow_self, i, &type) && flow_events->matches(flow_self, pattern, type.type) &&
+            flow_lua->area(flow_self, type.resource_type, &area))
+            need_area(needed, area, WHARF_LEVEL_READ);
+    }
+}
+
+void events_need(const wharf_json *triggers, struct needed *needed)
+{
+    wharf_str pattern;
+
+    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t; t = W->json->next(t)) {
+        const wharf_json *list = is(json_text(t, "type"), "event") ? W->json->get(t, "events") : NULL;
+
+        for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e; e = W->json->next(e)) {
+            if (W->json->text(e, &pattern))
+                events_need_of(pattern, needed);
+        }
+    }
+}
+
 /* ---- events ---- */
 
 struct listener {

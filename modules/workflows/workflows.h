@@ -104,6 +104,8 @@ wharf_status code_problem(wharf_req *req, const struct code *c, const wharf_lua_
 wharf_str place_of(wharf_req *req, const struct code *c, const wharf_lua_outcome *o);
 
 /* publish.c */
+struct needed; /* scopes that a version asks of who publishes it */
+void need_area(struct needed *needed, wharf_str area, uint32_t level /* WHARF_LEVEL_* */);
 wharf_handler check_route, publish_route, discard_route, versions_route, version_route;
 
 /* tests.c: those that come with the code, unless the body says otherwise. Problems are workflow.tests_failed, one for each case. */
@@ -264,7 +266,7 @@ wharf_handler http_route; /* with the method */
 /* hooks.c */
 wharf_status hook_check(wharf_req *req, const wharf_json *t, const char *path);
 /* Who publishes before hooks may write such resources itself, who publishes after hooks may read them. */
-wharf_status hooks_held(wharf_req *req, const wharf_json *triggers);
+void hooks_need(const wharf_json *triggers, struct needed *needed);
 /* In a transaction, after anything that makes a published workflow run or not: the server is told for which writes it has hooks. */
 wharf_status hooks_tell(wharf_req *req, wharf_str workflow_id);
 extern const wharf_lua_hooks flow_hooks;
@@ -284,6 +286,8 @@ wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wha
 /* A workflow for some locations takes nothing that has none. */
 bool trigger_reaches(const wharf_json *locations, wharf_str location_id);
 const char *trigger_handler(wharf_str type);
+/* Who is told of changes of rows may read them. */
+void events_need(const wharf_json *triggers, struct needed *needed);
 wharf_status event_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
 
 /* kv.c: the ops kv.* */

@@ -1,4 +1,4 @@
-/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.9 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
+/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.10 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
  *
  * A run is done in a sandboxed process (docs/cells.md) that no other run has, or only such that may share it; the process asks for everything that is outside of it: the answer function of the
  * caller decides. Whatever the code does, run() comes back by the wall clock of its limits and 50 ms. Rules of this header: wharf/plugin.h. All
@@ -180,6 +180,8 @@ typedef struct wharf_lua_api {
     /* 1.9: a run with the memory, the seed and the share of this spec comes soon, if nothing comes between: a process that did runs with this share makes its
      * state for it. Nothing else is looked at, nothing is waited for, and nothing changes but the time that the run takes. */
     void (*ahead)(wharf_req *req, const wharf_lua_spec *spec);
+    /* 1.10: the area of the scope that rows of a resource are read with. False: there is no such resource. [any] */
+    bool (*area)(const wharf_plugin *self, wharf_str resource, wharf_str *ret_area);
 } wharf_lua_api;
 
 #ifdef __cplusplus
