@@ -187,9 +187,10 @@ static uint32_t l_call(wharf_req *req, wharf_lua_actor *actor, wharf_str op, con
         return mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API is "
                                  "only read; do it in an "
                                  "after hook\"}");
-    if (!get)
-        call.idempotency_key = json_get(args, "idempotency_key") ? json_text_or(args, "idempotency_key", "")
-                                                                 : default_key;
+    if (!get) {
+        call.key_is_ours = !json_get(args, "idempotency_key");
+        call.idempotency_key = call.key_is_ours ? default_key : json_text_or(args, "idempotency_key", "");
+    }
     return inner_request(req, &call, ret_text) ? WHARF_LUA_GIVEN : WHARF_LUA_REFUSED;
 }
 
