@@ -378,6 +378,8 @@ def test_snapshots(tmp_path):
     assert lua("test", tmp_path, "--update").returncode == 0
     kept = (tmp_path / "__snapshots__" / "main_test_snap.lua").read_text()
     assert '["run"]' in kept and cases(tmp_path)["s"]["status"] == "passed"
+    r = lua("test", tmp_path, "--update", "--filter", "other")  # would leave only what it names
+    assert r.returncode == 3 and "would be lost" in r.stderr
     write(tmp_path, {"main_test.lua": "test.case('s', function() test.snapshot('run', test.run('on_run', 2).output) end)"})
     assert "n: got 2, expected 1" in cases(tmp_path)["s"]["error"]["message"]
 

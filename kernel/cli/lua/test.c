@@ -296,6 +296,9 @@ static int read_numbers(const struct lua_test_options *o, struct session *s, uin
         return lua_usage("--jobs is a number from 1 to 64");
     if (o->timeout && (!number(o->timeout, FILE_MOST_S, &s->seconds) || !s->seconds))
         return lua_usage("--timeout is a number of seconds from 1 to 3600, for each file");
+    if (o->update && o->filter)
+        return lua_usage(
+            "--update writes the snapshots of whole files; those of cases that --filter leaves out would be lost");
     return 0;
 }
 
