@@ -36,12 +36,6 @@ def test_a_deep_record_of_a_json_file(client):
         assert (b["stats"]["created"], lines(b, "index", "code")) == (2, [(1, "batch.shape")])
 
 
-@pytest.mark.parametrize("number", ["1e999", "-1e400", "9" * 400])
-def test_numbers_beyond_what_json_has(client, number):
-    b = run(client, url(f"number,length\nPAR-A,{number}\n".encode(), "text/csv"), resource="parcel")
-    assert b["stats"]["errors"] == 1 and b["stats"]["created"] == 0
-
-
 def test_keys_that_are_the_same_once_they_are_normalized(client):
     file = '[{"name": "A", "metadata": {"\u00e9": 1, "e\u0301": 2}}, {"name": "B"}]'
     b = run(client, url(file.encode(), "application/json"))

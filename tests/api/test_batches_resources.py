@@ -378,3 +378,9 @@ def test_layout_delete_takes_children_and_moves_contents(client):
     parcel = client.post("/v1/parcels", {"name": "In D2", "location_id": place, "layout_id": "lay_d2"}, expect=201).data["id"]
     assert run(client, [{"location_id": place, "layouts": [{"id": "lay_d1"}]}], resource="layout", action="delete")["stats"]["deleted"] == 1
     assert set(layouts(client, place)) == {default_of(place)} and client.get(f"/v1/parcels/{parcel}").data["layout_id"] == default_of(place)
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e400", "9" * 400])
+def test_numbers_beyond_what_json_has(client, number):
+    b = run(client, data_url(f"number,length\nPAR-A,{number}\n"), resource="parcel")
+    assert b["stats"]["errors"] == 1 and b["stats"]["created"] == 0
