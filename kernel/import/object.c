@@ -12,7 +12,7 @@
 #include "import/reader.h"
 #include "util/json.h"
 
-enum { CELL_DEPTH = 32 };
+enum { CELL_DEPTH = 32, DIGITS_SAFE = 300 };
 
 /* ---- single values ---- */
 
@@ -69,7 +69,8 @@ static bool as_number(struct arena *a, wharf_str s, wharf_str *ret)
     }
     *ret = arena_printf(a, "%s%.*s%s%.*s%.*s", minus ? "-" : "", n_whole ? (int)n_whole : 1, n_whole ? whole : "0",
         n_fraction ? "." : "", (int)n_fraction, fraction, (int)n_exponent, exponent);
-    return !isinf(strtod(ret->p, NULL)); /* what is beyond a double is no number of JSON here either (json_read.c) */
+    /* what is beyond a double is no number of JSON here either (json_read.c); others can't be */
+    return (!n_exponent && n_whole <= DIGITS_SAFE) || !isinf(strtod(ret->p, NULL));
 }
 
 static void put_single(struct import *in, struct jw *w, wharf_str s, enum import_type type)

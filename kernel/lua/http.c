@@ -325,9 +325,9 @@ enum sandbox_answer lua_http(
         list[i].refused = refusal(req, limits, list[i].request.url, &list[i].why);
     }
     run_all(req, list, n);
-    buf_init(&out, 128 << 20);
+    buf_init(&out, ANSWERS_MAX);
     answer = all ? answer_all(req->arena, list, n, &out) : answer_one(req->arena, &list[0], &out);
-    if (out.n > ANSWERS_MAX)
+    if (out.failed)
         answer = mistake(ret_text,
             "{\"code\":\"http.too_large\",\"message\":\"these answers are larger than 48 MiB together, as text\"}");
     else

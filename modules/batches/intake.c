@@ -268,12 +268,6 @@ size_t json_weight(const wharf_json *v)
     return n;
 }
 
-/* What is refused for its depth or size and would not be read again with the others of its chunk is not kept. */
-static bool is_kept(const wharf_json *item)
-{
-    return !too_deep(item, DEPTH_KEPT) && json_weight(item) <= WEIGHT_KEPT;
-}
-
 /* A bare id stands for {"id": ...} where that is all there is to say. */
 static wharf_status as_object(struct batch *b, const wharf_json *item, const wharf_json **ret)
 {
@@ -295,7 +289,7 @@ static void judge(struct intake *in, const wharf_json *item, size_t bytes, int a
 
     if (W->json->type(item) != WHARF_J_OBJECT)
         wrong = "An item is an object";
-    else if (bytes > ITEM_BYTES || json_weight(item) > WEIGHT_KEPT)
+    else if (bytes > ITEM_BYTES)
         wrong = "An item has at most 256 KiB of JSON";
     else if (too_deep(item, ITEM_DEPTH))
         wrong = "An item is at most 16 levels deep";
@@ -308,6 +302,7 @@ wharf_status intake_add(
 {
     struct batch *b = in->b;
     size_t before;
+    bool large;
     int at;
     wharf_status s = WHARF_OK;
 
@@ -322,13 +317,15 @@ wharf_status intake_add(
     if (s != WHARF_OK)
         return s;
     before = W->json->result_text(in->items).n;
-    W->json->put(in->items, NULL, is_kept(item) ? val_json(item) : val_null());
+    /* What is refused for its depth or size and would not be read again with the others of its chunk is not kept. */
+    large = item && json_weight(item) > WEIGHT_KEPT;
+    W->json->put(in->items, NULL, item && !large && !too_deep(item, DEPTH_KEPT) ? val_json(item) : val_null());
     W->json->put(in->lines, NULL, val_int(line));
     in->bytes = W->json->result_text(in->items).n;
     if (code.n)
         chunk_problem(b, &in->c, at, 'a', PARSING, code, path, WHARF_S(""), message);
     else if (item)
-        judge(in, item, in->bytes - before, at);
+        judge(in, item, large ? SIZE_MAX : in->bytes - before, at);
     if (in->c.states[at] == '.')
         s = meet_all(in, item);
     in->n++;

@@ -162,19 +162,24 @@ static wharf_status conclude(struct batch *b, bool rest, bool revoked)
     return rest ? give_back(b) : end(b, "completed", WHARF_S(""));
 }
 
+static bool is_early(const struct batch *b)
+{
+    return b->phases[PARSING].there && b->phases[PARSING].status < PHASE_COMPLETED;
+}
+
 static wharf_status work(struct batch *b)
 {
-    bool rest = false, revoked, early = b->phases[PARSING].there && b->phases[PARSING].status < PHASE_COMPLETED;
+    bool rest = false, revoked;
     wharf_status s = batch_act(b, &revoked);
 
-    if (s == WHARF_OK && !revoked && early && b->tries > EARLY_TRIES)
+    if (s == WHARF_OK && !revoked && is_early(b) && b->tries > EARLY_TRIES)
         return end(b, "failed", WHARF_S("internal"));
     batches_events->cause(b->req, b->id, 0, b->quiet);
     if (s == WHARF_OK && !revoked)
         s = phases(b, &rest);
     if (b->reason)
         return end(b, "failed", z(b->reason));
-    if (early && s == WHARF_LIMIT)
+    if (is_early(b) && s == WHARF_LIMIT)
         return end(b, "failed", WHARF_S("internal")); /* what is too large for the memory of a job is so again */
     if (b->revoked)
         revoked = true;

@@ -241,6 +241,7 @@ static wharf_status take_failed(struct batch *b, struct filling *g)
     bool found = true, names;
     wharf_status s = began_as_file(b, &names);
 
+    names = names && !block_member(b->block, "group"); /* nobody looks up names of rows that are an item together */
     for (int number = 0; s == WHARF_OK && found; number++) {
         struct chunk c;
 
