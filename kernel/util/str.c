@@ -1,6 +1,9 @@
 /* str.c - see str.h. Leaves to others: case folding beyond ASCII (PostgreSQL does it) and escaping. */
 #include "util/str.h"
 
+#include "util/arena.h"
+#include "util/buf.h"
+
 enum { WORD_MAX = 64 };
 
 /* Bounds of the second byte decide overlong forms, surrogates and the end at U+10FFFF (Unicode 15, table 3-7). */
@@ -203,4 +206,26 @@ void str_near_try(struct str_near *n, const char *known)
         return;
     n->best = known;
     n->least = d;
+}
+
+wharf_str str_replaced(struct arena *a, wharf_str s, wharf_str what, wharf_str by)
+{
+    const char *at;
+    struct buf b;
+    wharf_str text;
+
+    if (!what.n || !memmem(s.p, s.n, what.p, what.n))
+        return s;
+    buf_init(&b, SIZE_MAX / 2);
+    while ((at = memmem(s.p, s.n, what.p, what.n))) {
+        size_t before = (size_t)(at - s.p);
+
+        buf_add(&b, s.p, before);
+        buf_adds(&b, by);
+        s = (wharf_str){at + what.n, s.n - before - what.n};
+    }
+    buf_adds(&b, s);
+    text = arena_dup_str(a, buf_str(&b));
+    buf_done(&b);
+    return text;
 }

@@ -47,6 +47,8 @@ wharf_str utf8_trim(wharf_str s);
 /* Lower-case copy, code point by code point (Unicode's simple mapping), in the arena. */
 struct arena;
 wharf_str utf8_lower(struct arena *a, wharf_str s);
+/* s with `by` wherever `what` stands, from the left; what stands in its place is not looked at again. s itself where it stands nowhere, or is empty. */
+wharf_str str_replaced(struct arena *a, wharf_str s, wharf_str what, wharf_str by);
 /* Levenshtein distance, capped at 64-byte words; for "did you mean". */
 unsigned str_distance(const char *a, const char *b);
 /* The nearest of the words that are tried, when one is near: up to a third of its letters differ, three at most. */

@@ -78,26 +78,6 @@ static wharf_str value_of(struct replay *r, wharf_str key)
     return json_is(v, JSON_STRING) ? v->text : arena_printf(r->a, "[secret:%.*s]", STR_ARG(key));
 }
 
-static wharf_str replaced(struct replay *r, wharf_str s, wharf_str what, wharf_str by)
-{
-    struct buf b;
-    wharf_str text;
-    const char *at;
-
-    if (!what.n || !memmem(s.p, s.n, what.p, what.n))
-        return s;
-    buf_init(&b, RECORDING_MAX);
-    while ((at = memmem(s.p, s.n, what.p, what.n))) {
-        buf_adds(&b, (wharf_str){s.p, (size_t)(at - s.p)});
-        buf_adds(&b, by);
-        s = (wharf_str){at + what.n, s.n - (size_t)(at - s.p) - what.n};
-    }
-    buf_adds(&b, s);
-    text = arena_dup_str(r->a, buf_str(&b));
-    buf_done(&b);
-    return text;
-}
-
 static wharf_str encoded(struct replay *r, wharf_str s, int variant)
 {
     size_t room = sodium_base64_encoded_len(s.n, variant);
@@ -138,10 +118,10 @@ static wharf_str hide_one(struct replay *r, wharf_str s, wharf_str key)
 
     for (size_t i = 0; i < FORMS; i++) {
         if (!str_eq(forms[i], mark))
-            s = replaced(r, s, forms[i], mark);
+            s = str_replaced(r->a, s, forms[i], mark);
     }
     for (size_t i = 2; i > 0; i--) /* padding of base64 tells the length of the value, which a mark does not have */
-        s = replaced(r, s, arena_printf(r->a, "%s%s", mark.p, i == 2 ? "==" : "="), mark);
+        s = str_replaced(r->a, s, arena_printf(r->a, "%s%s", mark.p, i == 2 ? "==" : "="), mark);
     return s;
 }
 
@@ -155,7 +135,7 @@ static wharf_str through_secrets(struct replay *r, wharf_str s, bool show)
 
         if (!str_eqz(json_text_or(e, "op", ""), "secret") || !key.n)
             continue;
-        s = show ? replaced(r, s, arena_printf(r->a, "[secret:%.*s]", STR_ARG(key)), value_of(r, key))
+        s = show ? str_replaced(r->a, s, arena_printf(r->a, "[secret:%.*s]", STR_ARG(key)), value_of(r, key))
                  : hide_one(r, s, key);
     }
     return s;

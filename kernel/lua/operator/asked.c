@@ -184,30 +184,13 @@ enum sandbox_answer asked_secret(
         ret_text, "{\"code\":\"secret.missing\",\"message\":\"there is no such secret in hook_secrets\"}");
 }
 
-/* What stands in a value's place is not looked at again: its key may hold the value. */
-static wharf_str without(struct arena *a, wharf_str text, wharf_str value, wharf_str key)
-{
-    wharf_str mark = arena_printf(a, "[secret:%.*s]", STR_ARG(key));
-    size_t done = 0;
-    const char *at;
-
-    while ((at = memmem(text.p + done, text.n - done, value.p, value.n))) {
-        size_t before = (size_t)(at - text.p);
-
-        text = arena_printf(
-            a, "%.*s%s%.*s", (int)before, text.p, mark.p, (int)(text.n - before - value.n), at + value.n);
-        done = before + mark.n;
-    }
-    return text;
-}
-
 wharf_str asked_hidden(const struct config *c, struct arena *a, wharf_str text)
 {
     const struct wharf_json *all = table_of(c, "hook_secrets");
 
     for (const struct wharf_json *s = all ? all->child : NULL; s; s = s->next) {
         if (s->type == JSON_STRING && s->text.n >= 6)
-            text = without(a, text, s->text, s->key);
+            text = str_replaced(a, text, s->text, arena_printf(a, "[secret:%.*s]", STR_ARG(s->key)));
     }
     return text;
 }
