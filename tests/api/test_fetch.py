@@ -84,6 +84,7 @@ def count(handler):
 
 def pages(here, away):
     sizes = {"/9999": 9999, "/10000": 10000, "/10001": 10001}
+    bomb = gzip.compress(b"\0" * 100_000_000)
     return {
         "/a": lambda h: h.answer(200, BODY, Content_Type="text/csv", Set_Cookie="a=b; Path=/"),
         "/empty": lambda h: h.answer(200),
@@ -105,7 +106,7 @@ def pages(here, away):
         "/never": lambda h: time.sleep(8),
         "/short": lambda h: (h.answer(200, b"short", Content_Length=100), setattr(h, "close_connection", True)),
         "/gzip": lambda h: h.answer(200, gzip.compress(b"z" * 5000), Content_Encoding="gzip"),
-        "/bomb": lambda h: h.answer(200, gzip.compress(b"\0" * 100_000_000), Content_Encoding="gzip"),
+        "/bomb": lambda h: h.answer(200, bomb, Content_Encoding="gzip"),
         "/br": lambda h: h.answer(200, b"zz", Content_Encoding="br"),
         "/identity": lambda h: h.answer(200, BODY, Content_Encoding="identity"),
         "/wait": lambda h: (time.sleep(0.3), h.answer(200, BODY)), "/count": count,
@@ -158,8 +159,11 @@ def nothing_heard(world):
     assert [f.heard for f in world.forbidden] == before, "something was sent where nothing may be sent"
 
 
+PATIENT = {"total_ms": 60000, "connect_ms": 20000}  # where a test is not about time: this server, in Python, may answer late
+
+
 def get(w, url, expect=200, code=None, **more):
-    a = w.client.post("/v1/outside/fetch", {"url": url, **more}, expect=expect)
+    a = w.client.post("/v1/outside/fetch", {"url": url, **PATIENT, **more}, expect=expect)
     assert a.code == code, a
     if code:
         assert a.errors == ["url"], a
@@ -331,19 +335,19 @@ def test_opened_literal(world):
 
 def test_many_at_once(world):
     world.web.most = 0
-    a = world.client.post("/v1/outside/fetch-many", {"urls": [world.base + "/count"] * 60, "per_host": 7}, expect=200)
+    a = world.client.post("/v1/outside/fetch-many", {"urls": [world.base + "/count"] * 60, "per_host": 7, **PATIENT}, expect=200)
     assert [x["status"] for x in a.data["answers"]] == [200] * 60
     assert 1 < world.web.most <= 7
-    a = world.client.post("/v1/outside/fetch-many", {"urls": [f"{world.base}/a?{i}" for i in range(400)], "per_host": 200}, expect=200)
+    a = world.client.post("/v1/outside/fetch-many", {"urls": [f"{world.base}/a?{i}" for i in range(400)], "per_host": 200, **PATIENT}, expect=200)
     assert [x["code"] for x in a.data["answers"]] == [""] * 400
 
 
 def test_connections_are_kept_on_request(world):
     before = world.web.connections
-    a = world.client.post("/v1/outside/fetch-many", {"urls": [world.base + "/a"] * 50, "per_host": 2, "flags": REUSE}, expect=200)
+    a = world.client.post("/v1/outside/fetch-many", {"urls": [world.base + "/a"] * 50, "per_host": 2, "flags": REUSE, **PATIENT}, expect=200)
     assert len(a.data["answers"]) == 50 and world.web.connections - before <= 4
     before = world.web.connections
-    world.client.post("/v1/outside/fetch-many", {"urls": [world.base + "/a"] * 10, "per_host": 2}, expect=200)
+    world.client.post("/v1/outside/fetch-many", {"urls": [world.base + "/a"] * 10, "per_host": 2, **PATIENT}, expect=200)
     assert world.web.connections - before == 10
 
 

@@ -3,6 +3,7 @@
 A server of its own with the plugin tests/plugins/jobbench; a second one on the same database where that matters. Waiting is for a
 condition, with a limit that only a hang reaches.
 """
+import contextlib
 import datetime
 import os
 import re
@@ -411,19 +412,30 @@ def test_kill_9_blames_nobody(server, org):
 def test_a_worker_that_stood_still_lost_its_lease(server, org):
     """Stopped beyond its lease; another server does the job; awake again, the first one's work is refused at its commit."""
     worker, = until(lambda: job_workers(server))
-    ask(org, "count", value=1, sleep_ms=1000)
-    ask(org, "in_pieces", value=2, sleep_ms=1000)
-    until(lambda: len(waiting(org, "state = 'running'")) == 2)
-    os.kill(worker, signal.SIGSTOP)
-    other = Server("--modules", MODULES, beside=server)
+    other = Server("--modules", MODULES, beside=server)  # ready, before the first one stands still: who does so for ten seconds is ended
+    stopped = []
+
+    def stop(pid):
+        os.kill(pid, signal.SIGSTOP)
+        stopped.append(pid)
     try:
+        second, = until(lambda: job_workers(other))
+        until(lambda: server.sql("SELECT count(*) FROM wharf.job_worker WHERE NOT lost") == [(2,)])
+        stop(second)
+        ask(org, "count", value=1, sleep_ms=1000)
+        ask(org, "in_pieces", value=2, sleep_ms=1000)
+        until(lambda: len(waiting(org, "state = 'running'")) == 2)
+        stop(worker)
+        os.kill(second, signal.SIGCONT)
         server.sql("UPDATE wharf.job_worker SET lease_until = wharf.now() - interval '1 second' WHERE pid = %s", worker)
         idle(org)
         os.kill(worker, signal.SIGCONT)
         until(lambda: server.sql("SELECT count(*) FROM wharf.job_worker WHERE NOT lost") == [(2,)])
         time.sleep(1.5)
     finally:
-        os.kill(worker, signal.SIGCONT)
+        for pid in stopped:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
         other.stop()
     assert [e[2] for e in effects(org, "count")] == [1]
     assert len(effects(org, "end")) == 1
