@@ -32,6 +32,7 @@ struct db_conn {
     PGresult *started_result; /* of it, when it was read already */
     struct db_error unprepared; /* with a status: it could not even be prepared, and this is why */
     struct ahead ahead; /* goes with the next one */
+    struct deadline deadline;
     bool steps_back;
     int session; /* of the process that works for it, which is still to step back as a session (turns.h); or -1 */
 };
@@ -45,7 +46,7 @@ struct db_conn *db_open(const char *conninfo, bool prepared, int64_t statement_t
         abort();
     }
     c->prepared = prepared;
-    c->statement_timeout_ms = statement_timeout_ms;
+    c->statement_timeout_ms = c->deadline.usual_ms = statement_timeout_ms;
     c->session = -1;
     return c;
 }
@@ -53,13 +54,15 @@ struct db_conn *db_open(const char *conninfo, bool prepared, int64_t statement_t
 void db_step_back(struct db_conn *c)
 {
     c->steps_back = true;
+    c->deadline.usual_ms = c->statement_timeout_ms * BACK_TIMES;
 }
 
 struct db_conn *db_another(const struct db_conn *c, bool prepared)
 {
     struct db_conn *other = db_open(c->conninfo, prepared && c->prepared, c->statement_timeout_ms);
 
-    other->steps_back = c->steps_back;
+    if (c->steps_back)
+        db_step_back(other);
     return other;
 }
 
@@ -150,8 +153,7 @@ static bool connect_now(struct db_conn *c)
     snprintf(setup, sizeof(setup),
         "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET application_name='%s'; SET statement_timeout=%lld; "
         "SET lock_timeout=5000%s%s",
-        our_name(), (long long)c->statement_timeout_ms * (c->steps_back ? BACK_TIMES : 1),
-        c->prepared ? DB_BY_INDEX : "", c->steps_back ? DB_ALONE : "");
+        our_name(), (long long)c->deadline.usual_ms, c->prepared ? DB_BY_INDEX : "", c->steps_back ? DB_ALONE : "");
     r = PQexec(c->pg, setup);
     ok = PQresultStatus(r) == PGRES_COMMAND_OK;
     PQclear(r);
@@ -173,6 +175,8 @@ bool db_ready(struct db_conn *c)
 {
     int64_t until = clock_monotonic_us() + 250000;
 
+    if (c->deadline.until_us && c->deadline.until_us < until)
+        until = c->deadline.until_us;
     while (!connected(c)) {
         struct timespec nap = {0, 20000000};
 
@@ -372,12 +376,23 @@ static PGresult *run_in_order(struct db_conn *c, const struct db_statement *stat
     return run_piece(c, statements + from, n - from, e);
 }
 
-/* One alone, not in a transaction. */
+/* With nothing that waits before it. Outside a transaction, what has to be said for it alone goes with it, as one transaction. */
 static PGresult *run_alone(struct db_conn *c, const struct db_statement *s, bool one_plan, struct db_error *e)
 {
+    struct db_statement list[3];
+    PGresult *r;
+    size_t n = 0;
+
+    if (c->open)
+        return run_once(c, s->sql, s->args, s->n_args, e);
+    if (deadline_tell(&c->deadline, &list[n]))
+        n++;
     if (one_plan && c->prepared)
-        return run_piece(c, (struct db_statement[]){{.sql = DB_ONE_PLAN}, *s}, 2, e);
-    return run_once(c, s->sql, s->args, s->n_args, e);
+        list[n++] = (struct db_statement){.sql = DB_ONE_PLAN};
+    list[n++] = *s;
+    r = n > 1 ? run_piece(c, list, n, e) : run_once(c, s->sql, s->args, s->n_args, e);
+    deadline_transaction(&c->deadline);
+    return r;
 }
 
 /* What waits, and behind it one more, if there is one. A transaction that begins with it is begun again when the connection turns out to be
@@ -416,6 +431,39 @@ static bool flush(struct db_conn *c, struct db_error *e)
     r = run_behind(c, NULL, e);
     PQclear(r);
     return r != NULL;
+}
+
+/* ---- time ---- */
+
+int64_t db_deadline(struct db_conn *c, int64_t until_us)
+{
+    int64_t before = c->deadline.until_us;
+
+    if (!before || until_us < before)
+        c->deadline.until_us = until_us;
+    return before;
+}
+
+void db_deadline_end(struct db_conn *c, int64_t before_us)
+{
+    c->deadline.until_us = before_us;
+}
+
+static bool in_time(const struct db_conn *c, struct db_error *e)
+{
+    if (!deadline_over(&c->deadline))
+        return true;
+    *e = (struct db_error){.status = DB_TIMEOUT, .sqlstate = "57014", .message = "the time of who asks is over"};
+    return false;
+}
+
+/* Inside a transaction. */
+static void tell_deadline(struct db_conn *c)
+{
+    struct db_statement s;
+
+    if (deadline_tell(&c->deadline, &s))
+        ahead_add(&c->ahead, s.sql, s.args, s.n_args);
 }
 
 /* ---- one ---- */
@@ -462,7 +510,10 @@ bool db_start(struct db_conn *c, struct sql *s)
 
     if (s->failed || s->text->failed || s->n_args > PARAMS_MAX || !c->prepared || c->started || !c->open)
         return false;
+    if (deadline_over(&c->deadline))
+        return false;
     c->unprepared.status = DB_OK;
+    tell_deadline(c);
     if (flush(c, &c->unprepared) && !transaction_lives(c))
         return false;
     if (c->unprepared.status == DB_OK && prepare(c, sql, hash, &c->unprepared) &&
@@ -501,19 +552,21 @@ static PGresult *run(struct db_conn *c, const struct db_statement *s, bool one_p
     PGresult *r;
 
     settle(c);
-    if (!alive(c, ret_error))
+    if (!alive(c, ret_error) || !in_time(c, ret_error))
         return NULL;
+    if (c->open)
+        tell_deadline(c);
     if (c->ahead.n)
         return run_behind(c, s, ret_error);
     if (!c->open && !db_ready(c)) {
         db_error_from(NULL, c->pg, ret_error);
         return NULL;
     }
-    r = run_alone(c, s, one_plan && !c->open, ret_error);
+    r = run_alone(c, s, one_plan, ret_error);
     /* A statement alone on a connection that had died while idle did not run: the new connection may have it. */
     if (!r && ret_error->status == DB_LOST && !c->open && db_ready(c))
         r = run_alone(c, s, one_plan, ret_error);
-    for (int i = 0; i < 1 + one_plan && !r && !c->open && stale(ret_error); i++)
+    for (int i = 0; i < 3 && !r && !c->open && stale(ret_error); i++) /* as many as go together */
         r = run_alone(c, s, one_plan, ret_error);
     if (r)
         ret_error->status = DB_OK; /* of an attempt before it may be left */
@@ -609,6 +662,9 @@ bool db_copy(struct db_conn *c, const char *sql, wharf_str rows, struct db_error
         *ret_error = transaction_lost;
         return false;
     }
+    if (!in_time(c, ret_error))
+        return false;
+    tell_deadline(c);
     if (!flush(c, ret_error))
         return false;
     r = copy_run(c->pg, sql, rows);
@@ -671,6 +727,10 @@ static enum db_status do_it(struct db_conn *c, const char *sql, struct db_error 
     settle(c);
     if (ends)
         drop_started(c);
+    if (begins_with(sql, "ROLLBACK TO"))
+        deadline_rolled_back(&c->deadline);
+    else if (ends || begins_with(sql, "BEGIN"))
+        deadline_transaction(&c->deadline);
     if (!alive(c, ret_error)) {
         c->open = !ends;
         ahead_drop(&c->ahead, 0);
@@ -703,7 +763,10 @@ void db_ahead(struct db_conn *c, const char *sql, const struct sql_arg *args, si
 {
     if (begins_with(sql, "BEGIN") && !c->open) {
         db_meter_busy(&c->counted, true);
+        deadline_transaction(&c->deadline);
         c->open = true;
+    } else if (c->open && !begins_with(sql, "SAVEPOINT")) { /* with a savepoint something begins that may stay empty */
+        tell_deadline(c);
     }
     c->ran++;
     ahead_add(&c->ahead, sql, args, n_args);

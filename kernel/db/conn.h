@@ -10,6 +10,7 @@
 #include <libpq-fe.h>
 
 #include "db/ahead.h"
+#include "db/deadline.h"
 #include "db/statements.h"
 #include "query/query.h"
 
@@ -80,6 +81,11 @@ bool db_copy(struct db_conn *c, const char *sql, wharf_str rows, struct db_error
 PGresult *copy_run(PGconn *pg, const char *sql, wharf_str rows);
 /* Several statements without parameters (BEGIN, SET LOCAL ...). */
 enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_error);
+
+/* Statements end at until_us (monotonic) with DB_TIMEOUT, and none is begun from then on; what ends a transaction is not bound. An earlier end that
+ * holds already stays. Returns what held before, for db_deadline_end. */
+int64_t db_deadline(struct db_conn *c, int64_t until_us);
+void db_deadline_end(struct db_conn *c, int64_t before_us);
 
 bool db_in_transaction(const struct db_conn *c);
 /* How often it was connected. When that changed, answers may have been lost, and commits that nobody waited for. */

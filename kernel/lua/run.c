@@ -98,8 +98,9 @@ static void answer_zone(struct cell_run *run, wharf_str name)
     cell_run_answer(run, n == 0, (wharf_str){bytes, n});
 }
 
-/* One question; the memory of its answer is gone when it was sent. */
-static void answer(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_run *run, wharf_str said)
+/* One question; the memory of its answer is gone when it was sent. What it waits for in the database ends when the run's time is over. */
+static void answer(
+    struct wharf_req *req, const wharf_lua_spec *spec, struct cell_run *run, wharf_str said, int64_t until_us)
 {
     static const char letters[] = {LUA_GIVEN, LUA_REFUSED, LUA_MISTAKE, LUA_ENDED};
     struct arena_mark mark = arena_mark(req->arena);
@@ -107,6 +108,7 @@ static void answer(struct wharf_req *req, const wharf_lua_spec *spec, struct cel
     const char *end = memchr(question.p, '\n', question.n);
     const struct wharf_json *args;
     struct json_error bad;
+    int64_t before_us;
     uint32_t kind;
     char *out;
 
@@ -125,7 +127,9 @@ static void answer(struct wharf_req *req, const wharf_lua_spec *spec, struct cel
         return;
     }
     args = json_parse(req->arena, question, &bad);
+    before_us = db_deadline(req->thread->db, until_us);
     kind = args ? spec->answer(req, spec->answer_arg, op, args, &text) : WHARF_LUA_ENDED;
+    db_deadline_end(req->thread->db, before_us);
     out = arena_alloc_apart(req->arena, text.n + 1); /* who answers bounds it */
     out[0] = letters[kind < sizeof(letters) ? kind : WHARF_LUA_ENDED];
     memcpy(out + 1, text.p, text.n);
@@ -272,7 +276,7 @@ static void run_in(struct wharf_req *req, struct cell_pool *pool, const wharf_lu
     buf_done(&text);
     while (next(req, spec, run, &stop_us, &e, &said) && e != CELL_EVENT_END) {
         if (e == CELL_EVENT_ASK)
-            answer(req, spec, run, said);
+            answer(req, spec, run, said, started_us + spec->wall_us);
         else if (e == CELL_EVENT_DATA)
             log_line(req, spec, said);
     }

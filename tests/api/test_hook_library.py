@@ -1,4 +1,5 @@
 """What operators' hooks may ask for (spec 08 sections 5 and 9, docs/lua-hooks.md): settings, secrets, the store, locks, metrics, other organizations, writing SQL."""
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -6,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 
 import pytest
 import requests
@@ -470,6 +472,30 @@ end)"""})
         assert client.refused("GET", f"/v1/x/wait/{what}", 504, "timeout", []).raw.elapsed.total_seconds() < 12, what
     assert never.heard == 2
     never.close()
+
+
+@pytest.mark.parametrize("call", ["wharf.api.post('/v1/locations/PLACE', { name = 'New' })", "wharf.kv.set('held', 2)", "wharf.db.exec(\"UPDATE locations.location SET name = 'New' WHERE id = 'PLACE'\")"])
+def test_no_row_is_waited_for_when_the_call_is_over(hooks, client, server, org, call):
+    """PostgreSQL alone would wait five seconds for it."""
+    place = make_location(client, "Old")["id"]
+    hooks.load({"10-r.lua": "wharf.hook.route('GET', '/v1/x/held', { scope = 'any', location = 'none', timeout_ms = 1000 }, function() "
+                            f"{call.replace('PLACE', place)} while true do end end)"})
+    server.sql("INSERT INTO wharf.hook_kv (organization_id, key, value) VALUES (%s, 'held', '1') ON CONFLICT DO NOTHING", org.id)
+    with server.held("SELECT 1 FROM locations.location l, wharf.hook_kv k WHERE l.id = %s AND k.organization_id = %s AND k.key = 'held' FOR UPDATE", place, org.id):
+        assert client.request("GET", "/v1/x/held").raw.elapsed.total_seconds() < 5
+    assert client.get(f"/v1/locations/{place}").data["name"] == "Old" and server.sql("SELECT value FROM wharf.hook_kv WHERE organization_id = %s AND key = 'held'", org.id) == [(1,)]
+
+
+def test_a_write_has_its_time_behind_a_hook_s_sql(hooks, client, server):
+    """What a hook's statements may take is over with the hook: the write waits as long as any other."""
+    place = make_location(client, "Waits")["id"]
+    hooks.load({"10-tx.lua": "wharf.hook.before('location', 'update', function(c) wharf.db.exec(\"UPDATE contacts.contact SET name = 'x' WHERE name = 'Nobody'\") end)"})
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with server.held("LOCK TABLE locations.location IN SHARE MODE"):
+            written = pool.submit(client.post, f"/v1/locations/{place}", {"name": "Waited"}, expect=200)
+            until(lambda: server.sql("SELECT count(*) FROM pg_locks WHERE NOT granted") == [(1,)], "nobody waits")
+            time.sleep(1)
+        assert written.result().data["name"] == "Waited"
 
 
 def test_hooks_that_cause_each_other_end(hooks, client, server):

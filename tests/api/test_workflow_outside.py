@@ -8,6 +8,7 @@ import pytest
 from outside import Silent, Web
 from receivers import until
 from test_workflow_events import FLOWS, flow, over, runs
+from test_workflow_hooks import anew
 from test_workflow_runs import asked
 from test_workflow_tells import event, manual, output
 from wharf import Server, make_location
@@ -346,3 +347,34 @@ def test_other_organizations_are_for_operators(org, mine):
     for call in ("wharf.api.as(ctx.organization_id)", f"wharf.api.as('{org.server.organization().id}').get('/v1/locations')"):
         r = asked(mine, manual(mine, f"return {call}", call[:60], scopes=["locations:read"]), {}, expect=400)
         assert r.code == "workflow.failed" and "not available" in r.message, r
+
+
+# ---- rows that somebody holds ----
+
+@pytest.mark.parametrize("call", ["wharf.api.post('/v1/locations/' .. input.place, {name = 'New'})", "wharf.kv.set('k', 2)"])
+def test_no_row_is_waited_for_when_the_run_is_over(server, org, mine, call):
+    """PostgreSQL alone would wait five seconds for it."""
+    place = make_location(mine, "Old")["id"]
+    id = manual(mine, f"{call} while true do end", budget={"time_ms": 1500}, scopes=["locations:write"])
+    server.sql("INSERT INTO workflows.kv (organization_id, workflow_id, key, value) VALUES (%s, %s, 'k', '1')", org.id, id)
+    with server.held("SELECT 1 FROM locations.location l, workflows.kv k WHERE l.id = %s AND k.workflow_id = %s FOR UPDATE", place, id):
+        assert asked(mine, id, {"input": {"place": place}}, expect=504).code == "workflow.budget_time"
+        run, = runs(mine, id)
+        assert run["duration_ms"] < 5000
+    assert mine.get(f"/v1/locations/{place}").data["name"] == "Old" and mine.get(f"{FLOWS}/{id}/kv/k").data["value"] == 1
+
+
+def test_a_write_goes_on_behind_a_hook_that_waited(server, org):
+    """The hook's time ends its statement alone; those of the write have what they always have."""
+    mine = org.client()
+    row = mine.post(FLOWS, {"name": "Waits", "source": "return {before = function(change) wharf.kv.set('k', 2) end}", "on_error": "ignore",
+                            "triggers": [{"type": "hook", "resource": "location", "action": "create", "phase": "before"}]}, expect=201).data
+    server.sql("INSERT INTO workflows.kv (organization_id, workflow_id, key, value) VALUES (%s, %s, 'k', '1')", org.id, row["id"])
+    mine.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
+    mine = anew(mine)
+    with server.held("SELECT 1 FROM workflows.kv WHERE workflow_id = %s FOR UPDATE", row["id"]):
+        assert make_location(mine, "Goes on")["name"] == "Goes on"
+    run, = runs(mine, row["id"])
+    run = mine.get(f"{FLOWS}/runs/{run['id']}").data
+    assert run["status"] == "failed" and run["error"]["code"] == "workflow.budget_time" and run["duration_ms"] < 5000
+    assert mine.get(f"{FLOWS}/{row['id']}/kv/k").data["value"] == 1

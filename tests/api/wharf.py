@@ -5,6 +5,7 @@ WHARF_BUILD or BUILD names the build folder (default: build); WHARF_PROGRAM anot
 WHARF_TEST_MODULES the modules of the server that most tests share; WHARF_TEST_PLACE where the servers' folders are (default: as tempfile), and
 what a first start makes is kept there for the next server with the same modules (`prepare`).
 """
+import contextlib
 import ctypes
 import fcntl
 import functools
@@ -212,6 +213,18 @@ class Server:
         with self.db.cursor() as c:
             c.execute(text, args)
             return c.fetchall() if c.description else None
+
+    @contextlib.contextmanager
+    def held(self, sql, *args):
+        """What it locks is locked meanwhile, as by a transaction that does not end."""
+        db = psycopg2.connect((self.beside or self).conninfo)
+        try:
+            with db.cursor() as cursor:
+                cursor.execute(sql, args)
+                assert not cursor.description or cursor.fetchall()
+            yield
+        finally:
+            db.close()
 
     @functools.lru_cache(maxsize=None)
     def template(self, path):

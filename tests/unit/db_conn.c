@@ -5,6 +5,7 @@
 #include "db/cluster.h"
 #include "db/conn.h"
 #include "unit.h"
+#include "util/time.h"
 
 static struct cluster *cluster;
 static struct arena *lasting;
@@ -257,6 +258,133 @@ static void begins_on_another_connection(void **state)
     db_close(c);
 }
 
+/* ---- deadlines ---- */
+
+static bool sleeps(struct db_conn *c, const char *seconds, struct db_error *e)
+{
+    struct sql_arg arg = {seconds, strlen(seconds)};
+    PGresult *r = db_run(c, "SELECT pg_sleep($1::double precision)", &arg, 1, e);
+
+    PQclear(r);
+    return r;
+}
+
+static void assert_timeout_is(struct db_conn *c, const char *expected)
+{
+    struct db_error e;
+    PGresult *r = db_run(c, "SELECT current_setting('statement_timeout')", NULL, 0, &e);
+
+    assert_non_null(r);
+    assert_string_equal(PQgetvalue(r, 0, 0), expected);
+    PQclear(r);
+}
+
+static int64_t in_ms(int64_t ms)
+{
+    return clock_monotonic_us() + ms * 1000;
+}
+
+static void ends_in_time(void **state)
+{
+    for (int prepared = 0; prepared < 2; prepared++) {
+        struct db_conn *c = open_one(prepared);
+        struct db_error e;
+
+        (void)state;
+        for (int i = 0; i < 2; i++) { /* the second time all of it is prepared */
+            assert_int_equal(db_deadline(c, in_ms(100)), 0);
+            assert_false(sleeps(c, "60", &e));
+            assert_int_equal(e.status, DB_TIMEOUT);
+            db_deadline_end(c, 0);
+            assert_timeout_is(c, "15s");
+
+            db_ahead(c, "BEGIN", NULL, 0);
+            db_deadline(c, in_ms(100));
+            assert_false(sleeps(c, "60", &e));
+            assert_int_equal(e.status, DB_TIMEOUT);
+            db_deadline_end(c, 0);
+            assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+            assert_timeout_is(c, "15s");
+        }
+        assert_int_equal(db_epoch(c), 1);
+        db_close(c);
+    }
+}
+
+/* However many statements share the time. */
+static void ends_in_time_together(void **state)
+{
+    struct db_conn *c = open_one(true);
+    struct db_error e;
+    int n = 0;
+
+    (void)state;
+    db_ahead(c, "BEGIN", NULL, 0);
+    db_deadline(c, in_ms(300));
+    assert_true(sleeps(c, "0", &e));
+    while (sleeps(c, "0.2", &e))
+        n++;
+    assert_true(n <= 1); /* the last was not given the whole time anew */
+    assert_int_equal(e.status, DB_TIMEOUT);
+    db_deadline_end(c, 0);
+    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+    db_close(c);
+}
+
+static void nothing_begins_late(void **state)
+{
+    struct db_conn *c = open_one(true);
+    struct db_error e;
+    int64_t before;
+
+    db_ahead(c, "BEGIN", NULL, 0);
+    assert_true(insert(c, &one, &e));
+    before = db_deadline(c, in_ms(-1));
+    assert_false(insert(c, &two, &e));
+    assert_int_equal(e.status, DB_TIMEOUT);
+    assert_int_equal(db_deadline(c, in_ms(10000)), db_deadline(c, in_ms(20000))); /* the earlier one stays */
+    assert_false(insert(c, &two, &e));
+    assert_int_equal(db_do(c, "COMMIT", &e), DB_OK); /* what was done stays */
+    db_deadline_end(c, before);
+    assert_true(insert(c, &three, &e));
+    assert_string_equal(stored(*state), "one three");
+    db_close(c);
+}
+
+static void what_follows_has_its_time(void **state)
+{
+    static const char back[] = "ROLLBACK TO SAVEPOINT s1; RELEASE SAVEPOINT s1";
+    struct db_conn *c = open_one(true);
+    struct db_error e;
+
+    (void)state;
+    db_ahead(c, "BEGIN", NULL, 0);
+    db_ahead(c, "SAVEPOINT s1", NULL, 0);
+    db_deadline(c, in_ms(100));
+    assert_false(sleeps(c, "60", &e));
+    assert_int_equal(db_do(c, back, &e), DB_OK);
+    db_deadline_end(c, 0);
+    assert_timeout_is(c, "15s");
+
+    db_ahead(c, "SAVEPOINT s1", NULL, 0);
+    db_deadline(c, in_ms(5000));
+    assert_true(sleeps(c, "0", &e));
+    assert_int_equal(db_do(c, "RELEASE SAVEPOINT s1", &e), DB_OK);
+    db_deadline_end(c, 0);
+    db_ahead(c, "SAVEPOINT s1", NULL, 0); /* the limit is from before it, and taken away inside */
+    assert_timeout_is(c, "15s");
+    assert_int_equal(db_do(c, back, &e), DB_OK); /* and is there again */
+    assert_timeout_is(c, "15s");
+
+    db_deadline(c, in_ms(100)); /* what is waited for by the way as well */
+    db_ahead(c, "SELECT pg_sleep(60)", NULL, 0);
+    assert_false(sleeps(c, "0", &e));
+    assert_int_equal(e.status, DB_TIMEOUT);
+    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+    db_deadline_end(c, 0);
+    db_close(c);
+}
+
 /* As with a pooler that gives another session. */
 static void begins_again_when_statements_are_unknown(void **state)
 {
@@ -342,7 +470,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(goes_with_the_next), UNIT(one_plan_is_of_one_statement),
         UNIT(what_is_empty_is_not_sent), UNIT(who_comes_next_is_told), UNIT(savepoints),
-        UNIT(begins_on_another_connection), UNIT(begins_again_when_statements_are_unknown), UNIT(prepared_by_who_asks)};
+        UNIT(begins_on_another_connection), UNIT(begins_again_when_statements_are_unknown), UNIT(prepared_by_who_asks),
+        UNIT(ends_in_time), UNIT(ends_in_time_together), UNIT(nothing_begins_late), UNIT(what_follows_has_its_time)};
 
     return cmocka_run_group_tests_name("db_conn", tests, start, stop);
 }

@@ -128,6 +128,18 @@ static enum sandbox_answer outside(
         ret_text, "{\"code\":\"op.unknown\",\"message\":\"this function is not there for hooks of the server\"}");
 }
 
+/* What a hook waits for in the database ends with the hook's time. Those outside of a request have no database. */
+static int64_t begin_in_time(const struct hook_state *st)
+{
+    return st->req && st->req->thread ? db_deadline(st->req->thread->db, st->deadline_us) : 0;
+}
+
+static void end_in_time(const struct hook_state *st, int64_t before_us)
+{
+    if (st->req && st->req->thread)
+        db_deadline_end(st->req->thread->db, before_us);
+}
+
 static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wharf_str *ret_text)
 {
     struct hook_state *st = arg;
@@ -135,11 +147,17 @@ static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wha
     struct json_error bad;
     const struct wharf_json *args = json_parse(a, arena_dup_str(a, text), &bad);
     enum sandbox_answer answer = SANDBOX_GIVEN;
+    int64_t before_us;
 
     *ret_text = str_z("");
     if (!args)
         return host_mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"the arguments are no JSON\"}");
-    return at_once(st, a, name, args, ret_text, &answer) ? answer : outside(st, name, args, ret_text);
+    if (at_once(st, a, name, args, ret_text, &answer))
+        return answer;
+    before_us = begin_in_time(st);
+    answer = outside(st, name, args, ret_text);
+    end_in_time(st, before_us);
+    return answer;
 }
 
 static int64_t now_us(void *arg)
@@ -233,13 +251,7 @@ static wharf_str ask_rows(const struct hook_state *st, const char *sql, bool exe
     const char **ret_problem)
 {
     struct wharf_req *req = st->req;
-    int64_t left_ms = (st->deadline_us - clock_monotonic_us()) / 1000;
-    const char *limits = arena_printf(req->arena, "%sSET LOCAL statement_timeout = %d",
-        exec ? "" : "SET LOCAL transaction_read_only = on; ",
-        (int)(left_ms < 1          ? 1
-              : left_ms > QUERY_MS ? QUERY_MS
-                                   : left_ms))
-                             .p;
+    int64_t before_us;
     wharf_str rows = {NULL, 0};
     size_t problems = req->n_problems;
     struct db_error e = {.status = DB_OK};
@@ -249,8 +261,11 @@ static wharf_str ask_rows(const struct hook_state *st, const char *sql, bool exe
     if (req_begin(req) != WHARF_OK)
         goto out;
     req_plugin_role(req);
-    if (db_do(req->thread->db, limits, &e) == DB_OK)
-        r = db_run(req->thread->db, sql, args, n, &e);
+    if (!exec)
+        db_ahead(req->thread->db, "SET LOCAL transaction_read_only = on", NULL, 0);
+    before_us = db_deadline(req->thread->db, clock_monotonic_us() + QUERY_MS * 1000);
+    r = db_run(req->thread->db, sql, args, n, &e);
+    db_deadline_end(req->thread->db, before_us);
     if (r && PQntuples(r) > ROWS_MAX)
         *ret_problem = "the query has more than 10,000 rows; narrow it";
     else if (r)
@@ -303,6 +318,7 @@ static void statement(lua_State *lua, const char *name, bool exec)
     struct hook_state *st = sandbox_user(lua);
     const char *sql = luaL_checkstring(lua, 1), *problem = outside_problem(st);
     int n = lua_gettop(lua) - 1;
+    int64_t before_us;
     wharf_str rows;
 
     if (!problem && !st->req->who)
@@ -315,7 +331,9 @@ static void statement(lua_State *lua, const char *name, bool exec)
         sandbox_raise(lua, "a query has at most %d parameters", PARAMS);
     if (!exec)
         sql = arena_printf(st->req->arena, "SELECT * FROM (%s\n) q LIMIT %d", sql, ROWS_MAX + 1).p;
+    before_us = begin_in_time(st);
     rows = ask_rows(st, sql, exec, values_of(lua, st->req->arena, n), (size_t)n, &problem);
+    end_in_time(st, before_us);
     if (!rows.p)
         sandbox_raise(lua, "wharf.%s: %s", name, problem);
     sandbox_push_json(lua, rows);
