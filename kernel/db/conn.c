@@ -1,84 +1,14 @@
 /* conn.c - see conn.h. */
-#include "db/conn.h"
-#include "db/meter.h"
-
-#include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "util/id.h"
-#include "util/log.h"
+#include "db/conn_inside.h"
+#include "db/meter.h"
 #include "util/time.h"
 #include "util/turns.h"
 
-enum { COPY_PIECE = 1 << 20, BACK_TIMES = 10 };
-
-struct db_conn {
-    PGconn *pg;
-    char *conninfo;
-    bool prepared;
-    int64_t statement_timeout_ms;
-    int64_t retry_after_us; /* no new attempt to connect before */
-    bool open; /* a transaction was begun and not ended: it must not go on on another connection */
-    bool counted; /* as busy (meter.h) */
-    unsigned epoch;
-    uint64_t ran;
-    struct statement_set known;
-    uint64_t started; /* the statement of db_start; 0: none */
-    PGresult *started_result; /* of it, when it was read already */
-    struct db_error unprepared; /* with a status: it could not even be prepared, and this is why */
-    struct ahead ahead; /* goes with the next one */
-    struct deadline deadline;
-    bool steps_back;
-    int session; /* of the process that works for it, which is still to step back as a session (turns.h); or -1 */
-};
-
-struct db_conn *db_open(const char *conninfo, bool prepared, int64_t statement_timeout_ms)
-{
-    struct db_conn *c = calloc(1, sizeof(*c));
-
-    if (!c || !(c->conninfo = strdup(conninfo))) {
-        fputs("wharf: out of memory\n", stderr);
-        abort();
-    }
-    c->prepared = prepared;
-    c->statement_timeout_ms = c->deadline.usual_ms = statement_timeout_ms;
-    c->session = -1;
-    return c;
-}
-
-void db_step_back(struct db_conn *c)
-{
-    c->steps_back = true;
-    c->deadline.usual_ms = c->statement_timeout_ms * BACK_TIMES;
-}
-
-struct db_conn *db_another(const struct db_conn *c, bool prepared)
-{
-    struct db_conn *other = db_open(c->conninfo, prepared && c->prepared, c->statement_timeout_ms);
-
-    if (c->steps_back)
-        db_step_back(other);
-    return other;
-}
-
-void db_close(struct db_conn *c)
-{
-    if (!c)
-        return;
-    PQclear(c->started_result);
-    ahead_done(&c->ahead);
-    PQfinish(c->pg);
-    if (c->session >= 0)
-        close(c->session);
-    statement_forget_all(&c->known);
-    free(c->conninfo);
-    free(c);
-}
+enum { COPY_PIECE = 1 << 20 };
 
 void db_error_from(const PGresult *result, const PGconn *conn, struct db_error *e)
 {
@@ -98,93 +28,6 @@ void db_error_from(const PGresult *result, const PGconn *conn, struct db_error *
         e->status = DB_CONFLICT;
     else if (!strcmp(state, "57014") || !strcmp(state, "55P03") || !strcmp(state, "53300"))
         e->status = DB_TIMEOUT;
-}
-
-static void notices_to_debug_log(void *arg, const PGresult *result)
-{
-    (void)arg;
-    log_debug("database.notice", "%s", PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY));
-}
-
-static char process_name[ID_MAX];
-
-static void make_process_name(void)
-{
-    id_new("wharf_worker", clock_now_us(), process_name);
-}
-
-/* All connections of this process have this name, and no others: whoever finds that it stands still can end them (db/migrations/0015). */
-static const char *our_name(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, make_process_name);
-    return process_name;
-}
-
-static void step_back(struct db_conn *c)
-{
-    static _Atomic int told;
-
-    if (c->session >= 0)
-        close(c->session);
-    if (!turns_step_back(PQbackendPID(c->pg), STEP_BACK_NICE, &c->session) && !told++)
-        log_info("database.step_back",
-            "jobs in the background have the processors as clients do: PostgreSQL's processes can't step back (%s)",
-            strerror(errno));
-    turns_session_nice(&c->session, STEP_BACK_NICE);
-}
-
-static bool connect_now(struct db_conn *c)
-{
-    char setup[320];
-    PGresult *r;
-    bool ok;
-
-    PQfinish(c->pg);
-    statement_forget_all(&c->known);
-    c->pg = PQconnectdb(c->conninfo);
-    if (PQstatus(c->pg) != CONNECTION_OK) {
-        c->retry_after_us = clock_monotonic_us() + 50000;
-        return false;
-    }
-    c->epoch++;
-    PQsetNoticeReceiver(c->pg, notices_to_debug_log, NULL);
-    snprintf(setup, sizeof(setup),
-        "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET application_name='%s'; SET statement_timeout=%lld; "
-        "SET lock_timeout=5000%s%s",
-        our_name(), (long long)c->deadline.usual_ms, c->prepared ? DB_BY_INDEX : "", c->steps_back ? DB_ALONE : "");
-    r = PQexec(c->pg, setup);
-    ok = PQresultStatus(r) == PGRES_COMMAND_OK;
-    PQclear(r);
-    if (ok && c->steps_back)
-        step_back(c);
-    return ok;
-}
-
-static bool connected(struct db_conn *c)
-{
-    if (c->pg && PQstatus(c->pg) == CONNECTION_OK)
-        return true;
-    if (clock_monotonic_us() < c->retry_after_us)
-        return false;
-    return connect_now(c);
-}
-
-bool db_ready(struct db_conn *c)
-{
-    int64_t until = clock_monotonic_us() + 250000;
-
-    if (c->deadline.until_us && c->deadline.until_us < until)
-        until = c->deadline.until_us;
-    while (!connected(c)) {
-        struct timespec nap = {0, 20000000};
-
-        if (clock_monotonic_us() > until)
-            return false;
-        nanosleep(&nap, NULL);
-    }
-    return true;
 }
 
 unsigned db_epoch(const struct db_conn *c)
