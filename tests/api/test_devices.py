@@ -111,7 +111,7 @@ def test_last_seen_at(fresh, admin):
     row, other = device(admin, issue_key=True), device(admin)
     assert row["last_seen_at"] is None
     with_key(admin, row["api_key"]).get("/v1/auth")
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not (now := admin.get(f"{DEVICES}/{row['id']}").data)["last_seen_at"]:
         assert time.monotonic() < end
         time.sleep(0.05)

@@ -30,7 +30,7 @@ def runs(client, id, query=""):
     return client.get(f"{FLOWS}/{id}/runs?order_by=created_at&limit=100{query}").data
 
 
-def over(client, id, n=1, seconds=20):
+def over(client, id, n=1, seconds=60):
     """The workflow's runs, oldest first, when n of them are over."""
     until(lambda: sum(r["status"] in END for r in runs(client, id)) >= n, seconds)
     return [client.get(f"{FLOWS}/runs/{r['id']}").data for r in sorted(runs(client, id), key=lambda r: (r["created_at"], r["id"]))]
@@ -156,7 +156,7 @@ def test_too_many_failures_disable(fresh, mine):
     id = flow(mine, "error('always')", retry={"max": 0})
     for i in range(20):
         make_location(mine, f"L{i}")
-    until(lambda: not mine.get(f"{FLOWS}/{id}").data["enabled"], 20)
+    until(lambda: not mine.get(f"{FLOWS}/{id}").data["enabled"])
     row = mine.get(f"{FLOWS}/{id}").data
     assert row["disabled_reason"] == "failures" and row["failure_streak"] >= 20
     assert len(fresh.told("id", "type = 'workflow.disabled' AND resource_id = %s", id)) == 1
@@ -182,7 +182,7 @@ def test_what_waits_ends_with_its_workflow(mine):
     ids = [flow(mine, "error('later')", name, retry={"max": 5, "waits": [3600]}) for name in ("deleted", "disabled")]
     make_location(mine, "Waits")
     for id in ids:
-        until(lambda: [r["status"] for r in runs(mine, id)] == ["waiting"], 20)
+        until(lambda: [r["status"] for r in runs(mine, id)] == ["waiting"])
     kept = [runs(mine, id)[0]["id"] for id in ids]
     mine.delete(f"{FLOWS}/{ids[0]}", expect=200)
     mine.post(f"{FLOWS}/{ids[1]}", {"enabled": False}, expect=200)
@@ -194,7 +194,7 @@ def test_only_errors_are_kept(mine):
     id = flow(mine, "if ev.data.name == 'Bad' then error('bad') end", record={"runs": "errors"}, retry={"max": 0})
     for name in ("Good", "Bad", "Fine"):
         make_location(mine, name)
-    until(lambda: [r["status"] for r in runs(mine, id)] == ["failed"], 20)
+    until(lambda: [r["status"] for r in runs(mine, id)] == ["failed"])
 
 
 def test_nobody_waits_for_a_slow_run(mine):
