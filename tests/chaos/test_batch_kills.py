@@ -20,16 +20,17 @@ HANG = 600
 
 def ask(server, key, method, path, body=None):
     """Until the server can answer: it may be without its database."""
-    end = time.monotonic() + 60
+    begun, told = time.monotonic(), []
     while True:
         try:
             r = requests.request(method, server.base + path, json=body, headers={"SVC-API-KEY": key}, timeout=60)
             if r.status_code < 500:
                 assert r.status_code < 300, r.text
                 return r.json()["data"]
-        except requests.RequestException:
-            pass
-        assert time.monotonic() < end, f"{method} {path} is not answered"
+            told.append((time.monotonic() - begun, r.status_code))
+        except requests.RequestException as e:
+            told.append((time.monotonic() - begun, str(e)))
+        assert time.monotonic() - begun < 180, f"{method} {path} is not answered: {told[:3]} … {told[-3:]}\n{server.condition()}"
         time.sleep(0.05)
 
 
