@@ -39,7 +39,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.keys", 1, 0}, &host_keys},
     {{"wharf.logs", 1, 3}, &host_logs},
     {{"wharf.config", 1, 1}, &host_config},
-    {{"wharf.text", 1, 1}, &host_text},
+    {{"wharf.text", 1, 2}, &host_text},
     {{"wharf.token", 1, 2}, &host_token},
     {{"wharf.crypto", 1, 2}, &host_crypto},
     {{"wharf.http", 1, 1}, &host_http},

@@ -124,7 +124,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     batches_files = W->service(self, "wharf.import", 1, 0);
     batches_web = W->service(self, "wharf.fetch", 1, 0);
     batches_blob = W->service(self, "wharf.blob", 1, 1);
-    batches_text = W->service(self, "wharf.text", 1, 1);
+    batches_text = W->service(self, "wharf.text", 1, 2);
     batches_org = W->service(self, "org.directory", 1, 3);
     batches_metrics = W->service(self, "wharf.metrics", 1, 1);
     batches_config = W->service(self, "wharf.config", 1, 1);
