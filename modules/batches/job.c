@@ -156,7 +156,7 @@ static wharf_status conclude(struct batch *b, bool rest, bool revoked)
     if (revoked)
         return end(b, "failed", WHARF_S("batch.key_revoked"));
     if (rest && b->cancel_asked)
-        return end(b, "canceled", WHARF_S(""));
+        return end(b, "canceled", WHARF_S("canceled"));
     if (rest && b->timed_out)
         return end(b, "timed_out", WHARF_S("timeout"));
     return rest ? give_back(b) : end(b, "completed", WHARF_S(""));

@@ -35,7 +35,7 @@ static wharf_status cancel(struct batch *b, uint32_t *ret_status)
     if (is_over(b))
         return W->err->fail(b->req, "batch.not_cancelable", NULL, "The batch is %s", b->status.p);
     if (!is(b->status, "processing"))
-        return batch_end(b, "canceled", WHARF_S(""));
+        return batch_end(b, "canceled", WHARF_S("canceled"));
     *ret_status = 202;
     return ask_to_stop(b);
 }

@@ -8,6 +8,7 @@
 #include "batches.h"
 
 enum {
+    DIGEST_WEIGHT = 1 << 20,
     CHUNKS_COMMIT = 20, /* chunks of the background that are written together */
     WEIGHT_AT_ONCE =
         8 << 20, /* memory of the rows of a file that wait to be written, about: a record may have megabytes */
@@ -62,6 +63,53 @@ wharf_status filling_close(struct batch *b, struct filling *f)
     return s;
 }
 
+/* ---- what an array was ---- */
+
+static void digest_value(struct batch *b, wharf_digest *d, wharf_val v)
+{
+    wharf_scope *scope = W->mem->scope_begin(b->req);
+    wharf_out *out = W->json->writer(b->req);
+
+    W->json->put(out, NULL, v);
+    batches_text->digest_add(d, W->json->result_text(out));
+    W->mem->scope_end(b->req, scope);
+}
+
+/* As JSON without white space. What is large goes by its members, so that no copy of it is made. */
+static void digest_json(struct batch *b, wharf_digest *d, const wharf_json *v)
+{
+    bool object = W->json->type(v) == WHARF_J_OBJECT;
+    const char *before = object ? "{" : "[";
+
+    if ((!object && W->json->type(v) != WHARF_J_ARRAY) || (W->json->count(v) && json_weight(v) <= DIGEST_WEIGHT)) {
+        digest_value(b, d, val_json(v));
+        return;
+    }
+    if (!W->json->count(v))
+        batches_text->digest_add(d, z(before));
+    for (const wharf_json *e = W->json->at(v, 0); e; e = W->json->next(e), before = ",") {
+        batches_text->digest_add(d, z(before));
+        if (object) {
+            digest_value(b, d, val_text(W->json->key(e)));
+            batches_text->digest_add(d, WHARF_S(":"));
+        }
+        digest_json(b, d, e);
+    }
+    batches_text->digest_add(d, object ? WHARF_S("}") : WHARF_S("]"));
+}
+
+static wharf_status keep_checksum(struct batch *b)
+{
+    static const char sql[] = "UPDATE batches.batch SET checksum = $3::text WHERE organization_id = $2::text"
+                              " AND id = $1::text";
+    wharf_digest *d = batches_text->digest(b->req);
+
+    digest_json(b, d, b->array);
+    wharf_val args[3] = {
+        val_text(b->id), val_text(W->req->organization(b->req)), val_text(batches_text->digest_end(b->req, d))};
+    return W->db->exec(b->req, sql, args, 3, NULL);
+}
+
 /* ---- arrays and old batches ---- */
 
 static wharf_status take_array(struct batch *b, struct filling *g)
@@ -77,7 +125,9 @@ static wharf_status take_array(struct batch *b, struct filling *g)
         if (s == WHARF_OK && intake_full(g->in))
             s = filling_close(b, g);
     }
-    return s;
+    if (s == WHARF_OK)
+        s = filling_close(b, g);
+    return s == WHARF_OK ? keep_checksum(b) : s;
 }
 
 /* ---- files ---- */
