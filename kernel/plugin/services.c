@@ -32,7 +32,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.db", 1, 0}, &host_db},
     {{"wharf.res", 1, 0}, &host_res},
     {{"wharf.event", 1, 0}, &host_event},
-    {{"wharf.import", 1, 0}, &host_import},
+    {{"wharf.import", 1, 1}, &host_import},
     {{"wharf.blob", 1, 1}, &host_blob},
     {{"wharf.fetch", 1, 1}, &host_fetch},
     {{"wharf.mail", 1, 1}, &host_mail},

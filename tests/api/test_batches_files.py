@@ -186,6 +186,30 @@ def test_files_of_errors_of_arrays(client):
     assert links(client, run(client, [{"name": "Good"}]), "errors_csv", "errors_json", "result_json", "upload_csv", "upload_json") == [None] * 5
 
 
+def test_keys_with_dots_stay_in_files_of_errors(client):
+    """A key of metadata is one key, dots and all; the file can be sent again."""
+    keys = {"a.b": "1", "a": "2", "a.b.c": "3", "x" * 90 + ".y": "4"}
+    b = run(client, [{"email": "dots@b.example", "metadata": keys}])
+    as_csv = fetch(client, links(client, b, "errors_csv")[0]).text
+    row, = csv.DictReader(io.StringIO(as_csv))
+    assert {k: row["metadata." + k] for k in keys} == keys
+    again = run(client, data_url(as_csv.replace("email,", "email,name,", 1).replace("dots@b.example,", "dots@b.example,Dora,", 1)))
+    assert client.get(f"/v1/contacts/{ids(again)[0]}").data["metadata"] == keys
+
+
+@pytest.mark.parametrize("resource, good, bad", [
+    ("contact", ["name", "address.formatted_address", "metadata.any.key", "groups"], ["odd", "address.nonsense", "name.first", "metadata.", "created_at", "address.city.x"]),
+    ("shipment", ["recipient.name", "parcels.0.length"], ["recipient.nonsense", "parcels.length", "parcels.x.length", "parcels.0.nonsense"]),
+    ("group", ["group_contacts.children"], ["group_contacts.nonsense"]), ("layout", ["parent_id", "path"], ["path.x", "layouts"])])
+def test_mappings_name_fields_to_the_end_of_their_paths(client, resource, good, bad):
+    """Said at once, also where the file is still to come."""
+    for data in (data_url("A\nx\n"), None, "https://files.example.test/x.csv"):
+        body = {"resource": resource, "action": "merge", "mode": "async", "data": data}
+        client.refused("POST", BATCHES, 400, "validation.failed", [f"column_mapping.{b}" for b in bad], {**body, "column_mapping": {p: p for p in [*good, *bad]}})
+    b = client.post(BATCHES, {**body, "data": None, "column_mapping": {p: p for p in good}}, expect=202).data
+    client.post(f"{BATCHES}/{b['id']}/cancel", {}, expect=200)
+
+
 @pytest.mark.parametrize("format, kind", [("iso_8601", str), ("epoch", int), ("epoch_millis", int)])
 def test_result_file_in_its_date_format(client, format, kind):
     b = run(client, [{"name": "One"}, {}, {"name": "Two"}], save_result=True, save_result_date_format=format)
