@@ -298,7 +298,7 @@ wharf_status groups_rows(struct batch *b, const wharf_json *item, const wharf_js
 wharf_handler batches_cancel, batches_retry;
 
 /* ---- csv.c ---- */
-enum { TEXT_BYTES = 32 * 1024, COLUMNS_MAX = 512, COLUMN_BYTES = 256 };
+enum { TEXT_BYTES = 32 * 1024, COLUMNS_MAX = 512 };
 struct text { /* on its way into the blob store */
     wharf_req *req;
     wharf_blob_writer *writer;
