@@ -100,7 +100,7 @@ struct batch {
         source_file, parent;
     const wharf_json *properties, *filters, *mapping, *file_options; /* NULL: none */
     bool save_upload, save_result, validate_only, quiet, from_file, cancel_asked;
-    const wharf_json *definition, *block; /* of the resource; block: "batch" of it */
+    const wharf_json *definition, *block; /* of the resource, block: "batch" of it; NULL: its module is not there */
     struct phase phases[PHASES];
     int64_t lease, started_us, deadline_us; /* deadline: of work in a request; 0 in jobs */
     int64_t runs;
@@ -132,7 +132,7 @@ wharf_status resource_find(
     wharf_req *req, wharf_str resource, const wharf_json **ret_definition, const wharf_json **ret_block);
 /* Does a list of actions of the block have it? The short form is a list of actions itself. */
 bool block_has(const wharf_json *block, const char *list, wharf_str action);
-const wharf_json *block_member(const wharf_json *block, const char *key); /* or NULL; of the short form too */
+const wharf_json *block_member(const wharf_json *block /* or NULL */, const char *key); /* or NULL; of the short form too */
 const wharf_json *definition_x(const wharf_json *definition);
 const wharf_json *definition_property(const wharf_json *definition, wharf_str name); /* or NULL */
 bool property_is_set(const wharf_json *property); /* takes {add, remove, set} */
@@ -145,6 +145,8 @@ wharf_status batch_queue(struct batch *b, int64_t most); /* only so many wait in
 
 /* ---- record.c: the row of a batch ---- */
 wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b);
+/* Without what the resource's definition says, so also where its module is not there: enough to end a batch that has done nothing. */
+wharf_status batch_load_row(wharf_req *req, wharf_str id, struct batch *b);
 wharf_status batch_counts(const struct batch *b, struct counts *ret);
 /* A transaction of the work. In the background it ends by itself, with its locks, when its worker sleeps in the middle of it. Not durable: its
  * commit does not wait for the disk. What a crash of the database takes back of it, effects and marks, is done again. */

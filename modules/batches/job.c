@@ -253,7 +253,7 @@ static wharf_status expire_uploads(wharf_req *req)
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         struct batch b = {.fd = -1};
 
-        s = batch_load(req, row_text(rows, i, 0), &b);
+        s = batch_load_row(req, row_text(rows, i, 0), &b);
         if (s == WHARF_OK)
             s = batch_end(&b, "expired", WHARF_S("expired"));
     }

@@ -1,5 +1,7 @@
 """Batches and time, and how many there may be (spec 10 sections 4, 10 and 13): the limit of waiting ones, six hours, retention, slow hosts; and test keys."""
 import os
+import pathlib
+import shutil
 import signal
 import threading
 import time
@@ -232,3 +234,33 @@ def test_what_takes_too_long_for_a_request_goes_on_without_it():
 def test_bodies_of_more_than_64_mib(small):
     r = requests.post(small.base + BATCHES, data=b'{"data":"' + b"x" * (64 << 20) + b'"}', headers={"SVC-API-KEY": small.organization().key(), "Content-Type": "application/json"}, timeout=60)
     assert (r.status_code, r.json()["code"]) == (413, "body.too_large")
+
+
+def test_a_module_that_is_no_longer_there_stops_nobody():
+    """Its batches end as those of others do, and can be canceled."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="wharf-batches-", dir=os.environ.get("WHARF_TEST_PLACE")))
+    server = Server("--modules", "org,locations,contacts,batches", "--test-clock", folder=folder)
+    try:
+        org = server.organization()
+        key = org.key()
+        client = Client(server, key)
+        body = {"action": "merge", "mode": "async", "data": None}
+        theirs, canceled, mine = (client.post(BATCHES, {"resource": r, **body, "save_result": True}, expect=202).data["id"] for r in ("contact", "contact", "location"))
+        old = run(client, [{}])["id"]
+        server.stop()
+        server = Server("--modules", "org,locations,batches", "--test-clock", folder=folder)
+        org.server = server
+        client = Client(server, key)
+        assert client.get(f"{BATCHES}/{theirs}").data["_upload_url"] is None
+        assert client.post(f"{BATCHES}/{canceled}/cancel", {}, expect=200).data["status"] == "canceled"
+        client.refused("POST", f"{BATCHES}/{canceled}/retry", 400, "batch.resource_unavailable", ["resource"], body={})
+        client.refused("GET", f"{BATCHES}/{old}/items", 400, "batch.resource_unavailable", ["resource"])
+        Client(server, server.demo_key).post("/v1/system/clock", {"offset_seconds": 31 * DAY}, expect=200)
+        assert [(wait(client, b)["status"], wait(client, b)["reason"]) for b in (mine, theirs)] == [("expired", "expired")] * 2
+        end = time.monotonic() + 30
+        while server.sql("SELECT 1 FROM batches.chunk WHERE batch_id = %s", old):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
