@@ -331,5 +331,12 @@ extern const wharf_hooks batches_hooks;
 /* ---- answer.c ---- */
 wharf_status answer_batch(struct batch *b, uint32_t status, const char *message);
 wharf_handler batches_items;
+enum file_kind { UPLOAD_CSV, UPLOAD_JSON, ERRORS_CSV, ERRORS_JSON, RESULT_JSON, FILE_KIND_COUNT };
 
+
+/* ---- links.c: links to them ---- */
+extern const char *const FILE_KINDS[FILE_KIND_COUNT];
 #endif
+/* May the caller know what became of its items? What they are is records: with the scope to read them, and with that reach. WHARF_NOT_FOUND,
+ * without a problem: the module of the resource is gone. */
+wharf_status check_reader(wharf_req *req, const wharf_rec *rec);

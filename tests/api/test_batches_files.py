@@ -362,6 +362,35 @@ def test_links_are_for_who_may_see_all_that_the_files_hold(fresh):
     assert again["stats"]["errors"] == 1 and links(limited, again, "errors_json")[0]
 
 
+def test_items_are_for_who_may_have_the_files(fresh):
+    admin = fresh.client()
+    places = [make_location(admin, n)["id"] for n in "AB"]
+    limited, other = (fresh.client("batches:write,contacts:write", locations=places[:1]) for _ in range(2))
+    secret, mine = run(admin, [{"name": "There", "locations": places[1:]}, {}]), run(limited, [{"name": "Here", "locations": places[:1]}, {}])
+    for client, b in ((limited, secret), (other, mine)):
+        client.get(f"{BATCHES}/{b['id']}", expect=200)
+        client.refused("GET", f"{BATCHES}/{b['id']}/items", 403, "location_access")
+    fresh.client("batches:read").refused("GET", f"{BATCHES}/{mine['id']}/items", 403, "scope_access", ["contacts:read"])
+    for client in (limited, admin, fresh.client("batches:read,contacts:read")):
+        assert len(client.get(f"{BATCHES}/{mine['id']}/items").data) == 2
+
+
+def test_what_is_awaited_is_brought_by_who_could_write_it(fresh):
+    """It is written with the rights of the key that made the batch: others see no link to bring anything."""
+    admin = fresh.client()
+    here = make_location(admin, "A")["id"]
+    limited, other = (fresh.client("batches:write,contacts:write", locations=[here]) for _ in range(2))
+    body = {"resource": "contact", "action": "merge", "mode": "async", "data": None}
+    b = limited.post(BATCHES, body, expect=202).data
+    assert b["_upload_url"]
+    for client, shown in ((limited, True), (admin, True), (fresh.client("batches:read,contacts:write"), True), (other, False), (fresh.client("batches:read,contacts:read"), False),
+                          (fresh.client("batches:write"), False)):
+        row = client.get(f"{BATCHES}/{b['id']}").data
+        assert row["status"] == "requested" and bool(row["_upload_url"]) == shown
+    of_admin = admin.post(BATCHES, body, expect=202).data
+    assert limited.get(f"{BATCHES}/{of_admin['id']}").data["_upload_url"] is None and of_admin["_upload_url"]
+
+
 def test_uploads_of_other_forms_are_converted(client):
     """spec 10 section 10: the form that was sent byte by byte, the other one made of it."""
     rows = [["name", "notes"], ["Ann", "x"], ["Bob", ""]]
