@@ -44,7 +44,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.crypto", 1, 2}, &host_crypto},
     {{"wharf.http", 1, 1}, &host_http},
     {{"wharf.events", 1, 1}, &host_events},
-    {{"wharf.many", 1, 0}, &host_many},
+    {{"wharf.many", 1, 1}, &host_many},
     {{"wharf.batch", 1, 1}, &host_batch},
     {{"wharf.walk", 1, 0}, &host_walk},
     {{"wharf.render", 1, 0}, &host_render},
