@@ -274,6 +274,15 @@ struct filling {
 void filling_open(struct batch *b, struct filling *f);
 wharf_status filling_close(struct batch *b, struct filling *f); /* writes the chunk */
 wharf_status source_pause(struct batch *b); /* in the background: commits what is parsed so far and shows that the worker lives */
+/* Rows of a file that wait together, for what their names stand for. */
+struct rows {
+    const wharf_json *items[CHUNK_ITEMS];
+    int64_t lines[CHUNK_ITEMS];
+    wharf_str codes[CHUNK_ITEMS], paths[CHUNK_ITEMS], messages[CHUNK_ITEMS]; /* what is wrong with them; "": nothing */
+    size_t n, weight;
+};
+bool rows_full(const struct rows *rows);
+wharf_status rows_read(struct batch *b, wharf_import *file, struct rows *rows); /* the row that came last */
 wharf_status source_parse(struct batch *b);
 wharf_status source_resolve(struct batch *b);
 wharf_status source_read(struct batch *b, wharf_import **ret); /* its file from the beginning */
@@ -322,21 +331,21 @@ void csv_object(struct batch *b, struct text *t, const struct columns *c, const 
 void csv_end(struct text *t);
 
 /* ---- files.c: files of errors, results and uploads ---- */
+enum file_kind { UPLOAD_CSV, UPLOAD_JSON, ERRORS_CSV, ERRORS_JSON, RESULT_JSON, FILE_KIND_COUNT };
 wharf_status files_make(struct batch *b);
+
+/* ---- links.c: links to them ---- */
+extern const char *const FILE_KINDS[FILE_KIND_COUNT];
 /* May the caller have what the batch of this key holds? Items are of any location that the key reaches, whatever location the batch itself has: so only
  * with that key, or one of all locations. */
 wharf_status check_reach(wharf_req *req, wharf_str key_id);
+/* May the caller know what became of its items? What they are is records: with the scope to read them, and with that reach. WHARF_NOT_FOUND,
+ * without a problem: the module of the resource is gone. */
+wharf_status check_reader(wharf_req *req, const wharf_rec *rec);
 extern const wharf_hooks batches_hooks;
 
 /* ---- answer.c ---- */
 wharf_status answer_batch(struct batch *b, uint32_t status, const char *message);
 wharf_handler batches_items;
-enum file_kind { UPLOAD_CSV, UPLOAD_JSON, ERRORS_CSV, ERRORS_JSON, RESULT_JSON, FILE_KIND_COUNT };
 
-
-/* ---- links.c: links to them ---- */
-extern const char *const FILE_KINDS[FILE_KIND_COUNT];
 #endif
-/* May the caller know what became of its items? What they are is records: with the scope to read them, and with that reach. WHARF_NOT_FOUND,
- * without a problem: the module of the resource is gone. */
-wharf_status check_reader(wharf_req *req, const wharf_rec *rec);

@@ -175,15 +175,12 @@ wharf_status source_read(struct batch *b, wharf_import **ret)
     return s;
 }
 
-/* Rows up to the end of a chunk; then what they name is looked up together. */
-struct rows {
-    const wharf_json *items[CHUNK_ITEMS];
-    int64_t lines[CHUNK_ITEMS];
-    wharf_str codes[CHUNK_ITEMS], paths[CHUNK_ITEMS], messages[CHUNK_ITEMS];
-    size_t n, weight;
-};
+bool rows_full(const struct rows *rows)
+{
+    return rows->n == CHUNK_ITEMS || rows->weight >= WEIGHT_AT_ONCE;
+}
 
-static wharf_status read_row(struct batch *b, wharf_import *file, struct rows *rows)
+wharf_status rows_read(struct batch *b, wharf_import *file, struct rows *rows)
 {
     wharf_str code, path, message;
     size_t i = rows->n++;
@@ -291,7 +288,6 @@ static wharf_status take_failed(struct batch *b, struct filling *g)
     bool found = true, names;
     wharf_status s = began_as_file(b, &names);
 
-    names = names && !block_member(b->block, "group"); /* nobody looks up names of rows that are an item together */
     for (int number = 0; s == WHARF_OK && found; number++) {
         struct chunk c;
 
@@ -314,9 +310,8 @@ static wharf_status take_table(struct batch *b, struct filling *g, wharf_import 
 
     while (s == WHARF_OK) {
         filling_open(b, g);
-        while (s == WHARF_OK && rows->n < CHUNK_ITEMS && rows->weight < WEIGHT_AT_ONCE &&
-               (*ret_event = batches_files->next(file)) == WHARF_IMPORT_ROW)
-            s = read_row(b, file, rows);
+        while (s == WHARF_OK && !rows_full(rows) && (*ret_event = batches_files->next(file)) == WHARF_IMPORT_ROW)
+            s = rows_read(b, file, rows);
         if (s == WHARF_OK && *ret_event == WHARF_IMPORT_FAILED)
             break;
         if (s == WHARF_OK)
