@@ -3,6 +3,7 @@ import os
 import pathlib
 import shutil
 import signal
+import tempfile
 import threading
 import time
 
@@ -89,6 +90,18 @@ def test_a_hundred_wait(world):
     world.server.organization().client().post(BATCHES, body, expect=202)  # each organization has its own hundred
 
 
+def test_retries_wait_with_the_others(world):
+    """What is tried again counts among the hundred, and waits for none when they do."""
+    client = world.server.organization().client()
+    bad = run(client, [{}])
+    body = {"resource": "contact", "action": "merge", "mode": "async", "data": None}
+    waiting = [client.post(BATCHES, body, expect=202).data["id"] for _ in range(100)]
+    client.refused("POST", f"{BATCHES}/{bad['id']}/retry", 429, "rate_limited", ["endpoint"], body={})
+    client.post(f"{BATCHES}/{waiting[0]}/cancel", {}, expect=200)
+    again = client.post(f"{BATCHES}/{bad['id']}/retry", {}, expect=202).data
+    assert wait(client, again["id"])["stats"]["errors"] == 1
+
+
 def test_six_hours(world):
     client = world.server.organization().client()
     b = run(client, [{"name": f"T{i}", "email": f"t{i}@b.example"} for i in range(10000)], mode="async", expect=202)
@@ -123,6 +136,35 @@ def test_what_is_kept(world):
         client.get(f"{BATCHES}/{b['id']}", expect=200)
         world.swept(client, 401)
         client.refused("GET", f"{BATCHES}/{b['id']}", 404, "not_found", [b["id"]])
+    finally:
+        world.clock(0)
+
+
+def test_what_was_brought_ends_with_its_items(world):
+    """The bytes of an upload that are kept have no end of their own; those that nobody asked to keep go when the batch ends."""
+    org = world.server.organization()
+    client = org.client()
+
+    def bring(**more):
+        b = client.post(BATCHES, {"resource": "contact", "action": "merge", "mode": "async", "data": None, **more}, expect=202).data
+        r = requests.put(world.server.base + b["_upload_url"] if b["_upload_url"].startswith("/") else b["_upload_url"], data=b"name\nBrought\n", timeout=10)
+        assert r.status_code < 300, r.text
+        assert wait(client, b["id"])["stats"]["created"] == 1
+        return b["id"]
+
+    def stored():
+        return [n for n, in world.server.sql("SELECT name FROM wharf.file WHERE organization_id = %s AND name = 'upload' AND state = 'stored'", org.id)]
+    bring()
+    assert stored() == []
+    kept = bring(save_upload=True)
+    assert stored() == ["upload"]
+    link = client.get(f"{BATCHES}/{kept}?include_upload_csv=true").data["_upload_csv_url"]
+    assert requests.get(world.server.base + link if link.startswith("/") else link, timeout=10).content == b"name\nBrought\n"
+    try:
+        world.swept(client, 29)
+        assert stored() == ["upload"] and client.get(f"{BATCHES}/{kept}?include_upload_csv=true").data["_upload_csv_url"]
+        world.swept(client, 31)
+        assert stored() == [] and client.get(f"{BATCHES}/{kept}?include_upload_csv=true").data["_upload_csv_url"] is None
     finally:
         world.clock(0)
 
