@@ -99,10 +99,32 @@ static bool t_data_url(wharf_req *req, wharf_str url, wharf_str *ret_type, wharf
     return true;
 }
 
+static wharf_str t_type_param(wharf_req *req, wharf_str type, const char *name)
+{
+    const char *end = type.p + type.n, *p = memchr(type.p, ';', type.n);
+    size_t n = strlen(name);
+
+    for (; p; p = memchr(p, ';', (size_t)(end - p))) {
+        const char *stop;
+
+        for (p++; p < end && *p == ' '; p++)
+            ;
+        if ((size_t)(end - p) <= n || strncasecmp(p, name, n) != 0 || p[n] != '=')
+            continue;
+        p += n + 1;
+        stop = memchr(p, ';', (size_t)(end - p));
+        stop = stop ? stop : end;
+        if (stop - p > 1 && *p == '"' && stop[-1] == '"')
+            return arena_dup(req->arena, p + 1, (size_t)(stop - p) - 2);
+        return arena_dup(req->arena, p, (size_t)(stop - p));
+    }
+    return str_z("");
+}
+
 static bool t_is_text(wharf_str bytes)
 {
     return utf8_valid(bytes.p, bytes.n) && !memchr(bytes.p, 0, bytes.n);
 }
 
 const wharf_text_api host_text = {WHARF_HEAD(wharf_text_api), t_search_form, t_sha256, t_data_url, t_is_text, t_hash,
-    t_digest, t_digest_add, t_digest_end};
+    t_digest, t_digest_add, t_digest_end, t_type_param};

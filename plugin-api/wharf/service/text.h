@@ -30,6 +30,8 @@ typedef struct wharf_text_api {
     wharf_digest *(*digest)(wharf_req *req);
     void (*digest_add)(wharf_digest *digest, wharf_str bytes);
     wharf_str (*digest_end)(wharf_req *req, wharf_digest *digest);
+    /* 1.2: a parameter of a type ("text/csv; charset=x"), its name in any case, without quotes; "": there is none. Lives in the request. */
+    wharf_str (*type_param)(wharf_req *req, wharf_str type, const char *name);
 } wharf_text_api;
 
 #ifdef __cplusplus
