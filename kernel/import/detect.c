@@ -1,5 +1,6 @@
 /* detect.c - which format a file has, by its content and never by its name (docs/spec/10-batches.md section 9). */
 #include <string.h>
+#include <strings.h>
 
 #include "import/reader.h"
 
@@ -61,10 +62,26 @@ static size_t control_byte(const char *head, size_t n)
     return n;
 }
 
+/* Is it UTF-16? A mark wins over what is declared, as in text_open. */
+static bool is_wide(const char *head, size_t n, const char *declared)
+{
+    if (begins(head, n, "\xFF\xFE", 2) || begins(head, n, "\xFE\xFF", 2))
+        return true;
+    return declared && !begins(head, n, "\xEF\xBB\xBF", 3) &&
+           (strcasecmp(declared, "utf-16le") == 0 || strcasecmp(declared, "utf-16be") == 0);
+}
+
+static size_t mark_size(const char *head, size_t n)
+{
+    if (begins(head, n, "\xEF\xBB\xBF", 3))
+        return 3;
+    return begins(head, n, "\xFF\xFE", 2) || begins(head, n, "\xFE\xFF", 2) ? 2 : 0;
+}
+
 /* The first character that is not blank, or 0. In UTF-16 letters and NULs alternate. */
 static char first_letter(const char *head, size_t n, bool wide)
 {
-    size_t at = wide ? 2 : begins(head, n, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    size_t at = mark_size(head, n);
 
     while (at < n && (head[at] == 0 ? wide : strchr(" \t\r\n\f", head[at]) != NULL))
         at++;
@@ -81,12 +98,12 @@ static enum import_format refuse_compound(const struct bytes *b, struct import_p
     return IMPORT_AUTO;
 }
 
-enum import_format detect_format(const struct bytes *b, struct import_problem *problem)
+enum import_format detect_format(const struct bytes *b, const char *declared, struct import_problem *problem)
 {
     char head[HEAD], first;
     size_t n = bytes_read(b, 0, head, sizeof(head)), bad;
     const char *what = known_binary(head, n);
-    bool wide = begins(head, n, "\xFF\xFE", 2) || begins(head, n, "\xFE\xFF", 2);
+    bool wide = is_wide(head, n, declared);
 
     if (begins(head, n, "PK\3\4", 4) || begins(head, n, "PK\5\6", 4))
         return IMPORT_XLSX;

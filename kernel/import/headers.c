@@ -100,12 +100,17 @@ static wharf_str filled_path(struct import *in, const char *form, wharf_str key,
     return path;
 }
 
-static int field_of_path(struct import *in, wharf_str path)
+int import_field_at(const struct import_field *fields, size_t n, wharf_str path)
 {
-    for (size_t i = 0; i < in->options.n_fields; i++)
-        if (has_form(path, str_z(in->options.fields[i].path)))
+    for (size_t i = 0; i < n; i++)
+        if (has_form(path, str_z(fields[i].path)))
             return (int)i;
     return -1;
+}
+
+static int field_of_path(struct import *in, wharf_str path)
+{
+    return import_field_at(in->options.fields, in->options.n_fields, path);
 }
 
 static int field_of_key(struct import *in, wharf_str key)

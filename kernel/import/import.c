@@ -148,7 +148,7 @@ static bool memory_to_file(struct import *in)
 static void start(struct import *in)
 {
     if (in->format == IMPORT_AUTO)
-        in->format = detect_format(&in->bytes, &in->problem);
+        in->format = detect_format(&in->bytes, in->options.encoding, &in->problem);
     if (in->problem.code)
         return;
     if (in->format == IMPORT_XLSX) {

@@ -116,6 +116,8 @@ const struct import_warning *import_warnings(const struct import *in, size_t *re
 /* The fields that files may fill, from a definition: writable ones and id; objects with properties by their members, children and
  * arrays of objects by index 0 to 9, metadata by any key. */
 const struct import_field *import_fields(struct arena *a, const struct definition *d, size_t *ret_n);
+/* Which of them a path is of: '#' of a field stands for a number from 0 to 9, a last '*' for the rest. -1: of none. */
+int import_field_at(const struct import_field *fields, size_t n, wharf_str path);
 /* Aliases of section 9.1 for a resource; none for others. */
 const struct import_alias *import_aliases(const char *resource, size_t *ret_n);
 /* A header as it is compared: trimmed, BOM and no-break spaces gone, lower-case, ' ', '_' and '-' one blank. */

@@ -61,7 +61,8 @@ struct import {
     struct buf out;
 };
 
-enum import_format detect_format(const struct bytes *b, struct import_problem *problem); /* IMPORT_AUTO: problem */
+/* declared: the encoding that somebody told, "" or NULL: none. IMPORT_AUTO: problem. */
+enum import_format detect_format(const struct bytes *b, const char *declared, struct import_problem *problem);
 
 /* The next record into in->cells: 1, 0 at the end, -1 problem. */
 int csv_row(struct import *in);

@@ -133,11 +133,11 @@ bool text_open(struct text *t, struct bytes bytes, const char *declared, bool on
     bool nul;
 
     *t = (struct text){.bytes = bytes};
-    if (told && !known_name(declared, &t->encoding))
+    marked = has_mark(t);
+    if (!marked && told && !known_name(declared, &t->encoding))
         return problem_set(problem, "param.invalid", 0, 0, 0,
             "file.encoding must be one of: utf-8, utf-16le, utf-16be, windows-1252, "
             "iso-8859-1, iso-8859-15");
-    marked = has_mark(t);
     if (t->encoding == TEXT_UTF16LE || t->encoding == TEXT_UTF16BE)
         return true;
     utf8 = t->encoding == TEXT_UTF8;

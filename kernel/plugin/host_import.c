@@ -228,5 +228,14 @@ static wharf_str i_info(const wharf_import *h, const char *name)
     return strcmp(name, "delimiter") == 0 ? str_z(h->delimiter) : str_z("");
 }
 
+static bool i_is_field(wharf_req *req, const char *resource, wharf_str path)
+{
+    const struct resource *r = engine_resource(req->engine, resource);
+    size_t n;
+    const struct import_field *fields = r ? import_fields(req->arena, r->def, &n) : NULL;
+
+    return fields && import_field_at(fields, n, path) >= 0;
+}
+
 const wharf_import_api host_import = {WHARF_HEAD(wharf_import_api), i_open, i_next, i_row, i_object, i_cell,
-    i_row_error, i_problem, i_warning, i_column, i_info, i_close};
+    i_row_error, i_problem, i_warning, i_column, i_info, i_close, i_is_field};

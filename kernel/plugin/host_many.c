@@ -1,4 +1,6 @@
 /* host_many.c - the service wharf.many: resource/set.h for plugins (plugin-api/wharf/service/many.h). */
+#include <string.h>
+
 #include "plugin/host.h"
 #include "util/str.h"
 
@@ -122,5 +124,51 @@ static void m_singly(wharf_req *req)
         req->set->singly = true;
 }
 
-const wharf_many_api host_many = {
-    WHARF_HEAD(wharf_many_api), m_create, m_update, m_remove, m_refused, m_outcome, m_id, m_problem, m_at, m_singly};
+/* ---- problems of rows that are written one by one ---- */
+
+struct wharf_aside {
+    struct problem *problems;
+    size_t n, cap;
+};
+
+static void hold(wharf_req *req, struct wharf_aside *held, const struct problem *all, size_t n)
+{
+    if (held->n + n > held->cap) {
+        size_t cap = 2 * held->cap + n;
+        struct problem *more = ARENA_ARRAY(req->arena, struct problem, cap);
+
+        if (held->n)
+            memcpy(more, held->problems, held->n * sizeof(*more));
+        held->problems = more;
+        held->cap = cap;
+    }
+    if (n)
+        memcpy(held->problems + held->n, all, n * sizeof(*all));
+    held->n += n;
+}
+
+static bool m_aside(wharf_req *req, wharf_aside **held)
+{
+    if (set_everybodys(req))
+        return false;
+    if (!*held)
+        *held = ARENA_NEW(req->arena, struct wharf_aside);
+    hold(req, *held, req->problems, req->n_problems);
+    req_clear_problems(req);
+    return true;
+}
+
+/* Problems that came since then are behind those that were put aside; one that is no row's fault says alone what happened. */
+static wharf_status m_told(wharf_req *req, wharf_aside *held)
+{
+    if (held && held->n && !set_everybodys(req)) {
+        hold(req, held, req->problems, req->n_problems);
+        req->problems = held->problems;
+        req->n_problems = held->n;
+        req->cap_problems = held->cap;
+    }
+    return req->n_problems ? req_failed(req) : WHARF_OK;
+}
+
+const wharf_many_api host_many = {WHARF_HEAD(wharf_many_api), m_create, m_update, m_remove, m_refused, m_outcome, m_id,
+    m_problem, m_at, m_singly, m_aside, m_told};

@@ -1,5 +1,6 @@
 /* host_text.c - the service wharf.text (plugin-api/wharf/service/text.h). */
 #include <openssl/sha.h>
+#include <pthread.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +15,67 @@ static wharf_str t_search_form(wharf_req *req, wharf_str text, const char *keep)
     return search_form(req->arena, text, keep);
 }
 
+/* ---- hashes ---- */
+
+static unsigned char hash_key[crypto_shorthash_KEYBYTES];
+
+static void make_hash_key(void)
+{
+    crypto_shorthash_keygen(hash_key);
+}
+
+static uint64_t t_hash(wharf_str bytes)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    uint64_t hash;
+
+    pthread_once(&once, make_hash_key);
+    crypto_shorthash((unsigned char *)&hash, (const unsigned char *)bytes.p, bytes.n, hash_key);
+    return hash;
+}
+
+struct wharf_digest {
+    crypto_hash_sha256_state state;
+};
+
+static wharf_digest *t_digest(wharf_req *req)
+{
+    wharf_digest *d = ARENA_NEW(req->arena, wharf_digest);
+
+    crypto_hash_sha256_init(&d->state);
+    return d;
+}
+
+static void t_digest_add(wharf_digest *d, wharf_str bytes)
+{
+    crypto_hash_sha256_update(&d->state, (const unsigned char *)bytes.p, bytes.n);
+}
+
+static wharf_str in_digits(wharf_req *req, const unsigned char hash[SHA256_DIGEST_LENGTH])
+{
+    char *hex = arena_alloc(req->arena, 2 * SHA256_DIGEST_LENGTH + 1);
+
+    sodium_bin2hex(hex, 2 * SHA256_DIGEST_LENGTH + 1, hash, SHA256_DIGEST_LENGTH);
+    return (wharf_str){hex, 2 * SHA256_DIGEST_LENGTH};
+}
+
+static wharf_str t_digest_end(wharf_req *req, wharf_digest *d)
+{
+    unsigned char hash[SHA256_DIGEST_LENGTH];
+
+    crypto_hash_sha256_final(&d->state, hash);
+    return in_digits(req, hash);
+}
+
 static wharf_str t_sha256(wharf_req *req, wharf_str bytes)
 {
     unsigned char hash[SHA256_DIGEST_LENGTH];
-    char *hex = arena_alloc(req->arena, 2 * sizeof(hash) + 1);
 
     SHA256((const unsigned char *)bytes.p, bytes.n, hash);
-    sodium_bin2hex(hex, 2 * sizeof(hash) + 1, hash, sizeof(hash));
-    return (wharf_str){hex, 2 * sizeof(hash)};
+    return in_digits(req, hash);
 }
+
+/* ---- forms ---- */
 
 static bool t_data_url(wharf_req *req, wharf_str url, wharf_str *ret_type, wharf_str *ret_bytes)
 {
@@ -46,9 +99,32 @@ static bool t_data_url(wharf_req *req, wharf_str url, wharf_str *ret_type, wharf
     return true;
 }
 
+static wharf_str t_type_param(wharf_req *req, wharf_str type, const char *name)
+{
+    const char *end = type.p + type.n, *p = memchr(type.p, ';', type.n);
+    size_t n = strlen(name);
+
+    for (; p; p = memchr(p, ';', (size_t)(end - p))) {
+        const char *stop;
+
+        for (p++; p < end && *p == ' '; p++)
+            ;
+        if ((size_t)(end - p) <= n || strncasecmp(p, name, n) != 0 || p[n] != '=')
+            continue;
+        p += n + 1;
+        stop = memchr(p, ';', (size_t)(end - p));
+        stop = stop ? stop : end;
+        if (stop - p > 1 && *p == '"' && stop[-1] == '"')
+            return arena_dup(req->arena, p + 1, (size_t)(stop - p) - 2);
+        return arena_dup(req->arena, p, (size_t)(stop - p));
+    }
+    return str_z("");
+}
+
 static bool t_is_text(wharf_str bytes)
 {
     return utf8_valid(bytes.p, bytes.n) && !memchr(bytes.p, 0, bytes.n);
 }
 
-const wharf_text_api host_text = {WHARF_HEAD(wharf_text_api), t_search_form, t_sha256, t_data_url, t_is_text};
+const wharf_text_api host_text = {WHARF_HEAD(wharf_text_api), t_search_form, t_sha256, t_data_url, t_is_text, t_hash,
+    t_digest, t_digest_add, t_digest_end, t_type_param};

@@ -13,6 +13,15 @@ static bool is_everybodys(const struct wharf_req *req, const char *code)
     return code_status(req->engine, code) >= 500 || !strcmp(code, "conflict");
 }
 
+bool set_everybodys(const struct wharf_req *req)
+{
+    for (size_t i = 0; i < req->n_problems; i++) {
+        if (is_everybodys(req, req->problems[i].code))
+            return true;
+    }
+    return false;
+}
+
 static void take_problems(struct wharf_req *req, struct write_set *set)
 {
     struct set_row *row = set->current;
@@ -20,8 +29,7 @@ static void take_problems(struct wharf_req *req, struct write_set *set)
 
     if (!req->n_problems || set->broken)
         return;
-    for (size_t i = 0; i < req->n_problems; i++)
-        set->broken |= !row || is_everybodys(req, req->problems[i].code);
+    set->broken |= !row || set_everybodys(req);
     if (set->broken)
         return;
     all = ARENA_ARRAY(req->arena, struct problem, row->n_problems + req->n_problems);

@@ -43,6 +43,8 @@ wharf_status write_set(struct wharf_req *req, struct write_set *set);
  * of what the rules did stays. */
 wharf_status check_set(struct wharf_req *req, struct write_set *set);
 
+/* Is one of the problems told no row's: would it have failed any other as well? */
+bool set_everybodys(const struct wharf_req *req);
 /* Problems told so far are the current row's; those from now on are row's (NULL: nobody's). */
 void set_at(struct wharf_req *req, struct set_row *row);
 /* The rows that are left, after the problems told so far were given to theirs. */

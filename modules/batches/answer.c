@@ -230,6 +230,11 @@ wharf_status batches_items(wharf_req *req, void *arg)
     s = W->res->fetch(req, "batch", id, 0, &rec);
     if (s != WHARF_OK)
         return s;
+    s = check_reader(req, rec);
+    if (s == WHARF_NOT_FOUND) /* its module is not there */
+        return W->err->fail(req, "batch.resource_unavailable", "resource", NULL);
+    if (s != WHARF_OK)
+        return s;
     W->req->param(req, "state", &state);
     if (!letters_of(state, letters))
         return W->err->fail(req, "param.invalid", "state", "state is one of pending, done, error, ignored, skipped");

@@ -121,10 +121,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     batches_many = W->service(self, "wharf.many", 1, 0);
     batches_events = W->service(self, "wharf.events", 1, 0);
     batches_keys = W->service(self, "wharf.keys", 1, 0);
-    batches_files = W->service(self, "wharf.import", 1, 0);
+    batches_files = W->service(self, "wharf.import", 1, 1);
     batches_web = W->service(self, "wharf.fetch", 1, 0);
     batches_blob = W->service(self, "wharf.blob", 1, 1);
-    batches_text = W->service(self, "wharf.text", 1, 1);
+    batches_text = W->service(self, "wharf.text", 1, 2);
     batches_org = W->service(self, "org.directory", 1, 3);
     batches_metrics = W->service(self, "wharf.metrics", 1, 1);
     batches_config = W->service(self, "wharf.config", 1, 1);

@@ -100,7 +100,7 @@ struct batch {
         source_file, parent;
     const wharf_json *properties, *filters, *mapping, *file_options; /* NULL: none */
     bool save_upload, save_result, validate_only, quiet, from_file, cancel_asked;
-    const wharf_json *definition, *block; /* of the resource; block: "batch" of it */
+    const wharf_json *definition, *block; /* of the resource, block: "batch" of it; NULL: its module is not there */
     struct phase phases[PHASES];
     int64_t lease, started_us, deadline_us; /* deadline: of work in a request; 0 in jobs */
     int64_t runs;
@@ -132,7 +132,7 @@ wharf_status resource_find(
     wharf_req *req, wharf_str resource, const wharf_json **ret_definition, const wharf_json **ret_block);
 /* Does a list of actions of the block have it? The short form is a list of actions itself. */
 bool block_has(const wharf_json *block, const char *list, wharf_str action);
-const wharf_json *block_member(const wharf_json *block, const char *key); /* or NULL; of the short form too */
+const wharf_json *block_member(const wharf_json *block /* or NULL */, const char *key); /* or NULL; of the short form too */
 const wharf_json *definition_x(const wharf_json *definition);
 const wharf_json *definition_property(const wharf_json *definition, wharf_str name); /* or NULL */
 bool property_is_set(const wharf_json *property); /* takes {add, remove, set} */
@@ -145,6 +145,8 @@ wharf_status batch_queue(struct batch *b, int64_t most); /* only so many wait in
 
 /* ---- record.c: the row of a batch ---- */
 wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b);
+/* Without what the resource's definition says, so also where its module is not there: enough to end a batch that has done nothing. */
+wharf_status batch_load_row(wharf_req *req, wharf_str id, struct batch *b);
 wharf_status batch_counts(const struct batch *b, struct counts *ret);
 /* A transaction of the work. In the background it ends by itself, with its locks, when its worker sleeps in the middle of it. Not durable: its
  * commit does not wait for the disk. What a crash of the database takes back of it, effects and marks, is done again. */
@@ -272,6 +274,15 @@ struct filling {
 void filling_open(struct batch *b, struct filling *f);
 wharf_status filling_close(struct batch *b, struct filling *f); /* writes the chunk */
 wharf_status source_pause(struct batch *b); /* in the background: commits what is parsed so far and shows that the worker lives */
+/* Rows of a file that wait together, for what their names stand for. */
+struct rows {
+    const wharf_json *items[CHUNK_ITEMS];
+    int64_t lines[CHUNK_ITEMS];
+    wharf_str codes[CHUNK_ITEMS], paths[CHUNK_ITEMS], messages[CHUNK_ITEMS]; /* what is wrong with them; "": nothing */
+    size_t n, weight;
+};
+bool rows_full(const struct rows *rows);
+wharf_status rows_read(struct batch *b, wharf_import *file, struct rows *rows); /* the row that came last */
 wharf_status source_parse(struct batch *b);
 wharf_status source_resolve(struct batch *b);
 wharf_status source_read(struct batch *b, wharf_import **ret); /* its file from the beginning */
@@ -298,7 +309,7 @@ wharf_status groups_rows(struct batch *b, const wharf_json *item, const wharf_js
 wharf_handler batches_cancel, batches_retry;
 
 /* ---- csv.c ---- */
-enum { TEXT_BYTES = 32 * 1024, COLUMNS_MAX = 512, COLUMN_BYTES = 256 };
+enum { TEXT_BYTES = 32 * 1024, COLUMNS_MAX = 512 };
 struct text { /* on its way into the blob store */
     wharf_req *req;
     wharf_blob_writer *writer;
@@ -320,10 +331,17 @@ void csv_object(struct batch *b, struct text *t, const struct columns *c, const 
 void csv_end(struct text *t);
 
 /* ---- files.c: files of errors, results and uploads ---- */
+enum file_kind { UPLOAD_CSV, UPLOAD_JSON, ERRORS_CSV, ERRORS_JSON, RESULT_JSON, FILE_KIND_COUNT };
 wharf_status files_make(struct batch *b);
+
+/* ---- links.c: links to them ---- */
+extern const char *const FILE_KINDS[FILE_KIND_COUNT];
 /* May the caller have what the batch of this key holds? Items are of any location that the key reaches, whatever location the batch itself has: so only
  * with that key, or one of all locations. */
 wharf_status check_reach(wharf_req *req, wharf_str key_id);
+/* May the caller know what became of its items? What they are is records: with the scope to read them, and with that reach. WHARF_NOT_FOUND,
+ * without a problem: the module of the resource is gone. */
+wharf_status check_reader(wharf_req *req, const wharf_rec *rec);
 extern const wharf_hooks batches_hooks;
 
 /* ---- answer.c ---- */

@@ -113,23 +113,24 @@ void columns_of(struct batch *b, struct columns *c, const wharf_json *object, wh
     }
 }
 
+/* Keys may have dots of their own ("a.b" of metadata), so that the path alone does not say where one ends: the first member that fits has it. */
 static const wharf_json *member_at(const wharf_json *object, wharf_str path)
 {
-    const char *p = path.p, *end = path.p + path.n;
+    if (W->json->type(object) != WHARF_J_OBJECT)
+        return NULL;
+    for (const wharf_json *m = W->json->at(object, 0); m; m = W->json->next(m)) {
+        wharf_str key = W->json->key(m);
+        const wharf_json *found;
 
-    while (object && p < end) {
-        char key[COLUMN_BYTES];
-        const char *dot = memchr(p, '.', (size_t)(end - p));
-        size_t n = dot ? (size_t)(dot - p) : (size_t)(end - p);
-
-        if (n >= sizeof(key) || W->json->type(object) != WHARF_J_OBJECT)
-            return NULL;
-        memcpy(key, p, n);
-        key[n] = 0;
-        object = W->json->get(object, key);
-        p += n + 1;
+        if (key.n > path.n || memcmp(key.p, path.p, key.n) != 0 || (key.n < path.n && path.p[key.n] != '.'))
+            continue;
+        if (key.n == path.n)
+            return m;
+        found = member_at(m, (wharf_str){path.p + key.n + 1, path.n - key.n - 1});
+        if (found)
+            return found;
     }
-    return object;
+    return NULL;
 }
 
 static bool plain_list(const wharf_json *v)
@@ -169,7 +170,7 @@ static wharf_str cell_text(struct batch *b, const wharf_json *v)
 void csv_object(struct batch *b, struct text *t, const struct columns *c, const wharf_json *object)
 {
     for (size_t i = 0; i < c->n; i++) {
-        const wharf_json *v = W->json->type(object) == WHARF_J_OBJECT ? member_at(object, c->paths[i]) : NULL;
+        const wharf_json *v = member_at(object, c->paths[i]);
 
         csv_cell(t, v ? cell_text(b, v) : WHARF_S(""), i == 0);
     }

@@ -37,7 +37,7 @@ wharf_status resource_find(
 
 const wharf_json *block_member(const wharf_json *block, const char *key)
 {
-    return W->json->type(block) == WHARF_J_OBJECT ? W->json->get(block, key) : NULL;
+    return block && W->json->type(block) == WHARF_J_OBJECT ? W->json->get(block, key) : NULL;
 }
 
 bool block_has(const wharf_json *block, const char *list, wharf_str action)

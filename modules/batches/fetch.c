@@ -124,23 +124,6 @@ wharf_status upload_await(struct batch *b)
 
 /* ---- data URLs ---- */
 
-/* The parameter of "data:text/csv;charset=x;name=y;base64,": "" when there is none. */
-static wharf_str parameter(struct batch *b, wharf_str url, const char *name)
-{
-    const char *comma = memchr(url.p, ',', url.n), *p = url.p, *end = comma ? comma : url.p + url.n;
-    size_t n = strlen(name);
-
-    for (p = memchr(p, ';', (size_t)(end - p)); p; p = memchr(p, ';', (size_t)(end - p))) {
-        const char *next;
-
-        p++;
-        next = memchr(p, ';', (size_t)(end - p));
-        if ((size_t)(end - p) > n && !memcmp(p, name, n) && p[n] == '=')
-            return W->mem->dup(b->req, p + n + 1, (size_t)((next ? next : end) - p) - n - 1);
-    }
-    return WHARF_S("");
-}
-
 /* What the URL says is kept with the options of the request, which win. */
 static wharf_status url_options(struct batch *b, wharf_str charset)
 {
@@ -172,8 +155,8 @@ wharf_status upload_take_data_url(struct batch *b, wharf_str url)
             "A file inside the request has at most %lld MiB; send a URL", (long long)batches_limits.data_url_mib);
     if (!b->bytes.n)
         return W->err->fail(b->req, "batch.data_empty", "data", "The file is empty");
-    b->file_name = parameter(b, url, "name");
-    return url_options(b, parameter(b, url, "charset"));
+    b->file_name = batches_text->type_param(b->req, type, "name");
+    return url_options(b, batches_text->type_param(b->req, type, "charset"));
 }
 
 /* ---- what is told of it ---- */

@@ -1,15 +1,10 @@
-/* files.c - files of errors, results and uploads, made when a batch ends; and the links to them (spec 10 section 10). */
+/* files.c - files of errors, results and uploads, made when a batch ends (spec 10 section 10). Leaves to others: the links to them (links.c). */
 #include "batches.h"
-
-#include "batches.gen.h"
-
-static const char *const KINDS[] = {"upload_csv", "upload_json", "errors_csv", "errors_json", "result_json"};
-enum kind { UPLOAD_CSV, UPLOAD_JSON, ERRORS_CSV, ERRORS_JSON, RESULT_JSON, KIND_COUNT };
 
 enum { MEMBERS_MAX = 10000 };
 
 struct files {
-    wharf_str ids[KIND_COUNT];
+    wharf_str ids[FILE_KIND_COUNT];
 };
 
 /* ---- walking the items ---- */
@@ -479,9 +474,9 @@ static wharf_status remember(struct batch *b, const struct files *f, bool keep_s
     wharf_out *out = W->json->writer(b->req);
 
     W->json->open(out, NULL, '{');
-    for (int i = 0; i < KIND_COUNT; i++) {
+    for (int i = 0; i < FILE_KIND_COUNT; i++) {
         if (f->ids[i].n)
-            W->json->put(out, KINDS[i], val_text(f->ids[i]));
+            W->json->put(out, FILE_KINDS[i], val_text(f->ids[i]));
     }
     W->json->close(out);
     wharf_val args[4] = {val_text(b->id), val_text(W->req->organization(b->req)), val_text(W->json->result_text(out)),
@@ -496,7 +491,7 @@ wharf_status files_make(struct batch *b)
     bool saved = b->save_upload && !b->filters;
     wharf_status s = batch_counts(b, &c);
 
-    for (int i = 0; i < KIND_COUNT; i++)
+    for (int i = 0; i < FILE_KIND_COUNT; i++)
         f.ids[i] = WHARF_S("");
     if (s == WHARF_OK && c.not_parsed + c.not_valid + c.not_done + c.ignored)
         s = make_errors(b, &f);
@@ -510,84 +505,3 @@ wharf_status files_make(struct batch *b)
     }
     return s == WHARF_OK ? remember(b, &f, saved) : s;
 }
-
-/* ---- links ---- */
-
-static wharf_status put_link(wharf_req *req, wharf_out *out, wharf_str file, uint32_t kind)
-{
-    wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info)};
-    wharf_str url = WHARF_S("");
-    wharf_status s = file.n ? batches_blob->info(req, file, &info) : WHARF_NOT_FOUND;
-
-    if (s == WHARF_NOT_FOUND) { /* its time is over */
-        if (file.n)
-            W->err->clear(req);
-        W->json->put(out, NULL, val_null());
-        return WHARF_OK;
-    }
-    if (s == WHARF_OK)
-        s = batches_blob->link(req, file, kind, LINK_SECONDS, &url);
-    W->json->put(out, NULL, val_text_or_null(url));
-    return s;
-}
-
-wharf_status check_reach(wharf_req *req, wharf_str key_id)
-{
-    const wharf_caller *caller = batches_keys->caller(req);
-
-    if (caller->all_locations || same(caller->key_id, key_id))
-        return WHARF_OK;
-    return W->err->fail(
-        req, "location_access", NULL, "What another key's batch holds is for that key, and for keys of all locations");
-}
-
-/* What the files hold are records: whoever asks for a link must be allowed to read them, wherever they are. */
-static wharf_status check_reader(wharf_req *req, const wharf_rec *rec)
-{
-    const wharf_json *definition, *block;
-    wharf_str area;
-    wharf_status s = resource_find(req, field_text(rec, BATCH_RESOURCE), &definition, &block);
-
-    if (s != WHARF_OK) { /* its module is gone: nobody reads them */
-        W->err->clear(req);
-        return WHARF_NOT_FOUND;
-    }
-    area = json_text(definition_x(definition), "scope");
-    s = W->req->need_scope(req, W->mem->format(req, "%s:read", area.p).p);
-    return s == WHARF_OK ? check_reach(req, field_text(rec, BATCH_KEY_ID)) : s;
-}
-
-static wharf_status compute_one(wharf_req *req, const wharf_rec *rec, wharf_field f, wharf_out *out)
-{
-    static const wharf_field fields[KIND_COUNT] = {BATCH__UPLOAD_CSV_URL, BATCH__UPLOAD_JSON_URL, BATCH__ERRORS_CSV_URL,
-        BATCH__ERRORS_JSON_URL, BATCH__RESULT_JSON_URL};
-    const wharf_json *files = field_json(rec, BATCH_FILES);
-
-    if (f == BATCH__UPLOAD_URL)
-        return put_link(req, out,
-            is(field_text(rec, BATCH_STATUS), "requested") ? field_text(rec, BATCH_SOURCE_FILE) : WHARF_S(""),
-            WHARF_BLOB_PUT);
-    for (int i = 0; i < KIND_COUNT; i++) {
-        bool asked = f == fields[i] && param_truth(req, W->mem->format(req, "include_%s", KINDS[i]).p);
-        wharf_status s = asked && files ? check_reader(req, rec) : WHARF_OK;
-
-        if (s == WHARF_DENIED)
-            return s;
-        if (f == fields[i])
-            return put_link(
-                req, out, asked && files && s == WHARF_OK ? json_text(files, KINDS[i]) : WHARF_S(""), WHARF_BLOB_GET);
-    }
-    return WHARF_OK;
-}
-
-static wharf_status compute(
-    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
-{
-    wharf_status s = WHARF_OK;
-
-    for (size_t i = 0; i < n && s == WHARF_OK; i++)
-        s = compute_one(req, recs[i], f, outs[i]);
-    return s;
-}
-
-const wharf_hooks batches_hooks = {.head = WHARF_HEAD(wharf_hooks), .compute = compute};

@@ -55,32 +55,40 @@ static struct group *group_of(struct batch *b, struct groups *g, wharf_str by, i
 }
 
 /* A group is written whole or not at all, so the first bad row of it is what is wrong with it. */
-static void take_row_error(struct batch *b, const struct groups *g, struct group *to, wharf_import *file)
+static void take_row_error(struct batch *b, const struct groups *g, struct group *to, const struct rows *rows, size_t i)
 {
-    wharf_str code, path, message;
+    wharf_str path = rows->paths[i];
 
-    if (to->code.n || !batches_files->row_error(file, 0, &code, &path, &message))
+    if (to->code.n || !rows->codes[i].n)
         return;
-    to->code = W->mem->dup(b->req, code.p, code.n);
-    to->path = path.n && same(path, g->by_field) ? g->by_field
-                                                 : W->mem->format(b->req, "%s.%zu%s%.*s", g->into.p, to->n - 1,
-                                                       path.n ? "." : "", (int)path.n, path.n ? path.p : "");
-    to->message = W->mem->format(
-        b->req, "Row %llu: %.*s", (unsigned long long)batches_files->row(file), (int)message.n, message.p);
+    to->code = rows->codes[i];
+    to->path = path.n && same(path, g->by_field)
+                   ? g->by_field
+                   : W->mem->format(b->req, "%s.%zu%s%s", g->into.p, to->n - 1, path.n ? "." : "", path.p);
+    to->message = W->mem->format(b->req, "Row %lld: %s", (long long)rows->lines[i], rows->messages[i].p);
 }
 
-static wharf_status add_row(struct batch *b, struct groups *g, const wharf_json *row, wharf_import *file)
+/* An item that the file has as such; what is no object is told when it is taken in. */
+static void add_whole(struct batch *b, struct groups *g, const struct rows *rows, size_t i)
 {
-    int64_t line = (int64_t)batches_files->row(file);
+    struct group *to = new_group(b, g, rows->lines[i]);
+
+    to->whole = rows->items[i];
+    to->code = rows->codes[i];
+    to->path = rows->paths[i];
+    to->message = rows->messages[i];
+}
+
+static wharf_status add_row(struct batch *b, struct groups *g, const struct rows *rows, size_t i, bool json)
+{
+    const wharf_json *row = rows->items[i];
     struct group *to;
 
-    /* In JSON it may have the shape of an item already; what is no object is told when it is taken in. */
-    if (is(batches_files->info(file, "format"), "json") &&
-        (W->json->type(row) != WHARF_J_OBJECT || W->json->get(row, g->into.p))) {
-        new_group(b, g, line)->whole = row;
+    if (json && (W->json->type(row) != WHARF_J_OBJECT || W->json->get(row, g->into.p))) {
+        add_whole(b, g, rows, i);
         return WHARF_OK;
     }
-    to = group_of(b, g, json_text(row, g->by_field.p), line);
+    to = group_of(b, g, json_text(row, g->by_field.p), rows->lines[i]);
     if (!to)
         return W->err->fail(b->req, "overloaded", NULL, NULL);
     to->n++;
@@ -90,8 +98,19 @@ static wharf_status add_row(struct batch *b, struct groups *g, const wharf_json 
             W->json->put(to->members, W->json->key(m).p, val_json(m));
     }
     W->json->close(to->members);
-    take_row_error(b, g, to, file);
+    take_row_error(b, g, to, rows, i);
     return WHARF_OK;
+}
+
+/* What names stand for is looked up first: rows belong together by the record, however each of them names it. */
+static wharf_status add_rows(struct batch *b, struct groups *g, struct rows *rows, bool json)
+{
+    wharf_status s = names_resolve(b, rows->items, rows->n, rows->codes, rows->paths, rows->messages);
+
+    for (size_t i = 0; s == WHARF_OK && i < rows->n; i++)
+        s = add_row(b, g, rows, i, json);
+    rows->n = rows->weight = 0;
+    return s;
 }
 
 /* ---- items ---- */
@@ -137,21 +156,21 @@ static wharf_status add_items(struct batch *b, struct groups *g, struct filling 
 
 static wharf_status read_rows(struct batch *b, struct groups *g, wharf_import *file, uint32_t *ret_event)
 {
-    size_t rows = 0;
+    struct rows *rows = W->mem->alloc(b->req, sizeof(*rows));
+    bool json = is(batches_files->info(file, "format"), "json");
+    size_t n = 0;
     wharf_status s = WHARF_OK;
 
     while (s == WHARF_OK && (*ret_event = batches_files->next(file)) == WHARF_IMPORT_ROW) {
-        const wharf_json *row;
-
-        s = batches_files->object(b->req, file, &row);
-        if (s == WHARF_OK && ++rows > (size_t)batches_limits.items)
+        s = rows_read(b, file, rows);
+        if (s == WHARF_OK && ++n > (size_t)batches_limits.items)
             s = source_wrong(b, "batch.too_many_items", "data", WHARF_S("The file has too many rows"));
-        if (s == WHARF_OK)
-            s = add_row(b, g, row, file);
-        if (s == WHARF_OK && rows % ROWS_PAUSE == 0)
+        if (s == WHARF_OK && rows_full(rows))
+            s = add_rows(b, g, rows, json);
+        if (s == WHARF_OK && n % ROWS_PAUSE == 0)
             s = source_pause(b);
     }
-    return s;
+    return s == WHARF_OK ? add_rows(b, g, rows, json) : s;
 }
 
 wharf_status groups_take(struct batch *b, struct filling *f, wharf_import *file, uint32_t *ret_event)

@@ -38,6 +38,7 @@ struct intake *intake_begin(struct batch *b)
     if (!in->keys || batches_org->country(b->req, &in->country) != WHARF_OK) {
         if (!in->keys)
             W->err->fail(b->req, "overloaded", NULL, NULL);
+        intake_free(in);
         return NULL;
     }
     return in;

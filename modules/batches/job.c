@@ -156,7 +156,7 @@ static wharf_status conclude(struct batch *b, bool rest, bool revoked)
     if (revoked)
         return end(b, "failed", WHARF_S("batch.key_revoked"));
     if (rest && b->cancel_asked)
-        return end(b, "canceled", WHARF_S(""));
+        return end(b, "canceled", WHARF_S("canceled"));
     if (rest && b->timed_out)
         return end(b, "timed_out", WHARF_S("timeout"));
     return rest ? give_back(b) : end(b, "completed", WHARF_S(""));
@@ -253,7 +253,7 @@ static wharf_status expire_uploads(wharf_req *req)
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         struct batch b = {.fd = -1};
 
-        s = batch_load(req, row_text(rows, i, 0), &b);
+        s = batch_load_row(req, row_text(rows, i, 0), &b);
         if (s == WHARF_OK)
             s = batch_end(&b, "expired", WHARF_S("expired"));
     }

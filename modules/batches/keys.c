@@ -50,15 +50,6 @@ void keys_free(struct keys *k)
     free(k);
 }
 
-static uint32_t hash_of(const char *p, size_t n)
-{
-    uint32_t h = 2166136261u;
-
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)p[i]) * 16777619u;
-    return h;
-}
-
 static struct slot *find(const struct keys *k, const char *text, size_t n, uint32_t hash)
 {
     size_t i = hash & (k->cap - 1);
@@ -111,7 +102,8 @@ int64_t keys_meet(struct keys *k, int kind, wharf_str key, uint32_t index)
         return -2;
     text[0] = (char)('0' + kind);
     memcpy(text + 1, key.p, n);
-    hash = hash_of(text, ++n);
+    n++;
+    hash = (uint32_t)batches_text->hash((wharf_str){text, n}); /* keyed: who sends the keys can not make them meet */
     s = find(k, text, n, hash);
     if (s->text)
         return s->index;

@@ -89,7 +89,7 @@ enum {
     L_PHASES
 };
 
-wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b)
+wharf_status batch_load_row(wharf_req *req, wharf_str id, struct batch *b)
 {
     const wharf_rows *rows;
     wharf_str *const texts[] = {&b->resource, &b->action, &b->mode, &b->status, &b->match_by, &b->location_id,
@@ -126,7 +126,14 @@ wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b)
     b->tries = (int)row_int(rows, 0, L_TRIES);
     b->runs = row_int(rows, 0, L_RUNS);
     read_phases(b, row_json(rows, 0, L_PHASES));
-    return resource_find(req, b->resource, &b->definition, &b->block);
+    return WHARF_OK;
+}
+
+wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b)
+{
+    wharf_status s = batch_load_row(req, id, b);
+
+    return s == WHARF_OK ? resource_find(req, b->resource, &b->definition, &b->block) : s;
 }
 
 /* ---- what became of its items ---- */

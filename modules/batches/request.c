@@ -83,17 +83,15 @@ static wharf_status check_filters(struct batch *b)
     return batches_kernel->resolve(b->req, b->resource.p, b->filters, 0, &ids, &n);
 }
 
-/* Fields that columns are said to fill are fields. */
+/* Fields that columns are said to fill are fields, down to their last member. */
 static wharf_status check_mapping(struct batch *b)
 {
     for (const wharf_json *m = b->mapping ? W->json->at(b->mapping, 0) : NULL; m; m = W->json->next(m)) {
         wharf_str key = W->json->key(m);
-        const char *dot = memchr(key.p, '.', key.n);
-        wharf_str root = W->mem->dup(b->req, key.p, dot ? (size_t)(dot - key.p) : key.n);
 
-        if (!definition_property(b->definition, root))
+        if (!batches_files->is_field(b->req, b->resource.p, key))
             W->err->add(b->req, "validation.failed", W->mem->format(b->req, "column_mapping.%s", key.p).p,
-                "%s is no field of this resource", key.p);
+                "%s is no field of %s that a file can fill", key.p, b->resource.p);
     }
     return W->err->current(b->req);
 }

@@ -1,7 +1,7 @@
 /* routes.c - stopping a batch, and trying again what failed (spec 10 sections 1 and 12). */
 #include "batches.h"
 
-/* Whoever may not see the batch has none. */
+/* Whoever may not see the batch has none. It may be of a module that is not there. */
 static wharf_status addressed(wharf_req *req, struct batch *b)
 {
     wharf_str id = WHARF_S("");
@@ -11,7 +11,7 @@ static wharf_status addressed(wharf_req *req, struct batch *b)
     W->req->param(req, "batch", &id);
     s = W->res->fetch(req, "batch", id, WHARF_FOR_UPDATE, &rec);
     b->fd = -1;
-    return s == WHARF_OK ? batch_load(req, id, b) : s;
+    return s == WHARF_OK ? batch_load_row(req, id, b) : s;
 }
 
 static bool is_over(const struct batch *b)
@@ -35,7 +35,7 @@ static wharf_status cancel(struct batch *b, uint32_t *ret_status)
     if (is_over(b))
         return W->err->fail(b->req, "batch.not_cancelable", NULL, "The batch is %s", b->status.p);
     if (!is(b->status, "processing"))
-        return batch_end(b, "canceled", WHARF_S(""));
+        return batch_end(b, "canceled", WHARF_S("canceled"));
     *ret_status = 202;
     return ask_to_stop(b);
 }
@@ -127,8 +127,10 @@ static wharf_status new_row(struct batch *b, wharf_str *ret_id)
 static wharf_status retry(struct batch *b)
 {
     wharf_str id = WHARF_S("");
-    wharf_status s = batch_scope(b);
+    wharf_status s = resource_find(b->req, b->resource, &b->definition, &b->block);
 
+    if (s == WHARF_OK)
+        s = batch_scope(b);
     if (s == WHARF_OK)
         s = check_reach(b->req, b->key_id); /* its items will be in files of the new batch, which is the caller's own */
     if (s == WHARF_OK)

@@ -8,6 +8,7 @@
 #include "batches.h"
 
 enum {
+    DIGEST_WEIGHT = 1 << 20,
     CHUNKS_COMMIT = 20, /* chunks of the background that are written together */
     WEIGHT_AT_ONCE =
         8 << 20, /* memory of the rows of a file that wait to be written, about: a record may have megabytes */
@@ -62,6 +63,53 @@ wharf_status filling_close(struct batch *b, struct filling *f)
     return s;
 }
 
+/* ---- what an array was ---- */
+
+static void digest_value(struct batch *b, wharf_digest *d, wharf_val v)
+{
+    wharf_scope *scope = W->mem->scope_begin(b->req);
+    wharf_out *out = W->json->writer(b->req);
+
+    W->json->put(out, NULL, v);
+    batches_text->digest_add(d, W->json->result_text(out));
+    W->mem->scope_end(b->req, scope);
+}
+
+/* As JSON without white space. What is large goes by its members, so that no copy of it is made. */
+static void digest_json(struct batch *b, wharf_digest *d, const wharf_json *v)
+{
+    bool object = W->json->type(v) == WHARF_J_OBJECT;
+    const char *before = object ? "{" : "[";
+
+    if ((!object && W->json->type(v) != WHARF_J_ARRAY) || (W->json->count(v) && json_weight(v) <= DIGEST_WEIGHT)) {
+        digest_value(b, d, val_json(v));
+        return;
+    }
+    if (!W->json->count(v))
+        batches_text->digest_add(d, z(before));
+    for (const wharf_json *e = W->json->at(v, 0); e; e = W->json->next(e), before = ",") {
+        batches_text->digest_add(d, z(before));
+        if (object) {
+            digest_value(b, d, val_text(W->json->key(e)));
+            batches_text->digest_add(d, WHARF_S(":"));
+        }
+        digest_json(b, d, e);
+    }
+    batches_text->digest_add(d, object ? WHARF_S("}") : WHARF_S("]"));
+}
+
+static wharf_status keep_checksum(struct batch *b)
+{
+    static const char sql[] = "UPDATE batches.batch SET checksum = $3::text WHERE organization_id = $2::text"
+                              " AND id = $1::text";
+    wharf_digest *d = batches_text->digest(b->req);
+
+    digest_json(b, d, b->array);
+    wharf_val args[3] = {
+        val_text(b->id), val_text(W->req->organization(b->req)), val_text(batches_text->digest_end(b->req, d))};
+    return W->db->exec(b->req, sql, args, 3, NULL);
+}
+
 /* ---- arrays and old batches ---- */
 
 static wharf_status take_array(struct batch *b, struct filling *g)
@@ -77,7 +125,9 @@ static wharf_status take_array(struct batch *b, struct filling *g)
         if (s == WHARF_OK && intake_full(g->in))
             s = filling_close(b, g);
     }
-    return s;
+    if (s == WHARF_OK)
+        s = filling_close(b, g);
+    return s == WHARF_OK ? keep_checksum(b) : s;
 }
 
 /* ---- files ---- */
@@ -125,15 +175,12 @@ wharf_status source_read(struct batch *b, wharf_import **ret)
     return s;
 }
 
-/* Rows up to the end of a chunk; then what they name is looked up together. */
-struct rows {
-    const wharf_json *items[CHUNK_ITEMS];
-    int64_t lines[CHUNK_ITEMS];
-    wharf_str codes[CHUNK_ITEMS], paths[CHUNK_ITEMS], messages[CHUNK_ITEMS];
-    size_t n, weight;
-};
+bool rows_full(const struct rows *rows)
+{
+    return rows->n == CHUNK_ITEMS || rows->weight >= WEIGHT_AT_ONCE;
+}
 
-static wharf_status read_row(struct batch *b, wharf_import *file, struct rows *rows)
+wharf_status rows_read(struct batch *b, wharf_import *file, struct rows *rows)
 {
     wharf_str code, path, message;
     size_t i = rows->n++;
@@ -241,7 +288,6 @@ static wharf_status take_failed(struct batch *b, struct filling *g)
     bool found = true, names;
     wharf_status s = began_as_file(b, &names);
 
-    names = names && !block_member(b->block, "group"); /* nobody looks up names of rows that are an item together */
     for (int number = 0; s == WHARF_OK && found; number++) {
         struct chunk c;
 
@@ -264,9 +310,8 @@ static wharf_status take_table(struct batch *b, struct filling *g, wharf_import 
 
     while (s == WHARF_OK) {
         filling_open(b, g);
-        while (s == WHARF_OK && rows->n < CHUNK_ITEMS && rows->weight < WEIGHT_AT_ONCE &&
-               (*ret_event = batches_files->next(file)) == WHARF_IMPORT_ROW)
-            s = read_row(b, file, rows);
+        while (s == WHARF_OK && !rows_full(rows) && (*ret_event = batches_files->next(file)) == WHARF_IMPORT_ROW)
+            s = rows_read(b, file, rows);
         if (s == WHARF_OK && *ret_event == WHARF_IMPORT_FAILED)
             break;
         if (s == WHARF_OK)

@@ -94,7 +94,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     contacts_org = W->service(self, "org.directory", 1, 3);
     contacts_batch = W->service(self, "wharf.batch", 1, 0);
     contacts_places = W->service(self, "locations.directory", 1, 2);
-    contacts_forms = W->service(self, "wharf.text", 1, 0);
+    contacts_forms = W->service(self, "wharf.text", 1, 2);
     contacts_files = W->service(self, "wharf.import", 1, 0);
     contacts_web = W->service(self, "wharf.fetch", 1, 0);
     contacts_events = W->service(self, "wharf.events", 1, 0);

@@ -50,6 +50,7 @@ struct reading {
     wharf_req *req;
     wharf_str bytes; /* of the file, or */
     int fd;
+    const wharf_json *options; /* what its data URL says of it; or NULL */
     wharf_str country; /* of phones without one */
     struct column columns[COLUMNS_MAX];
     size_t n_columns;

@@ -23,6 +23,22 @@ static wharf_status too_large(wharf_req *req)
         "A file has at most 25,000 rows and 25 MB; send larger ones to POST /v1/batches");
 }
 
+/* {"file": {"encoding": ...}} when the data URL has a charset. */
+static wharf_status read_options(struct reading *r, wharf_str type)
+{
+    wharf_str charset = contacts_forms->type_param(r->req, type, "charset");
+    wharf_out *out = W->json->writer(r->req);
+
+    if (!charset.n)
+        return WHARF_OK;
+    W->json->open(out, NULL, '{');
+    W->json->open(out, "file", '{');
+    W->json->put(out, "encoding", wharf_text(charset));
+    W->json->close(out);
+    W->json->close(out);
+    return W->json->result(r->req, out, &r->options);
+}
+
 wharf_status contact_file_open(struct reading *r, wharf_str url)
 {
     const wharf_fetch_request ask = {.head = WHARF_HEAD(wharf_fetch_request),
@@ -39,7 +55,7 @@ wharf_status contact_file_open(struct reading *r, wharf_str url)
     if (url.n > 5 && (!memcmp(url.p, "data:", 5) || !memcmp(url.p, "DATA:", 5))) {
         if (!contacts_forms->data_url(r->req, url, &type, &r->bytes))
             return W->err->fail(r->req, "batch.base64_invalid", "csv_url", NULL);
-        return r->bytes.n > FILE_MAX ? too_large(r->req) : WHARF_OK;
+        return r->bytes.n > FILE_MAX ? too_large(r->req) : read_options(r, type);
     }
     s = contacts_web->get(r->req, &ask, "csv_url", &f);
     return s == WHARF_OK ? close_at_end(r, contacts_web->file(f)) : s;
@@ -47,7 +63,7 @@ wharf_status contact_file_open(struct reading *r, wharf_str url)
 
 wharf_import *file_rows(struct reading *r)
 {
-    return contacts_files->open(r->req, "contact", r->fd, r->bytes, NULL);
+    return contacts_files->open(r->req, "contact", r->fd, r->bytes, r->options);
 }
 
 /* JSON has no columns: batches take it. */
@@ -232,15 +248,6 @@ bool file_groups(const struct reading *r, wharf_str cell, wharf_out *out)
 
 /* ---- judging a row ---- */
 
-static uint32_t hash_of(wharf_str s)
-{
-    uint32_t h = 2166136261u;
-
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * 16777619u;
-    return h;
-}
-
 enum { SEEN_SLOTS = 65536 /* twice ROWS_MAX and more */, ROOM = 65536, ALIGN = 16 };
 
 struct room {
@@ -285,10 +292,10 @@ void file_close(struct reading *r)
     r->fd = -1;
 }
 
-/* True: it was there before. An e-mail or phone that is good is short. */
+/* True: it was there before. An e-mail or phone that is good is short. The hash is keyed: who sends the file can not make them meet. */
 static bool met_before(struct reading *r, struct seen *seen, wharf_str s)
 {
-    for (size_t i = hash_of(s) & (seen->cap - 1);; i = (i + 1) & (seen->cap - 1)) {
+    for (size_t i = contacts_forms->hash(s) & (seen->cap - 1);; i = (i + 1) & (seen->cap - 1)) {
         if (!seen->slots[i].p) {
             char *p = keep_bytes(r, s.n + 1);
 

@@ -9,6 +9,7 @@ const wharf_walk_api *exports_walk;
 const wharf_batch_api *exports_kernel;
 const wharf_blob_api *exports_blob;
 const wharf_keys_api *exports_keys;
+const wharf_text_api *exports_text;
 int64_t exports_rows_most = 1000000;
 
 static const char delete_doc[] =
@@ -54,7 +55,9 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     exports_kernel = W->service(self, "wharf.batch", 1, 0);
     exports_blob = W->service(self, "wharf.blob", 1, 0);
     exports_keys = W->service(self, "wharf.keys", 1, 0);
-    return config && exports_walk && exports_kernel && exports_blob && exports_keys ? WHARF_OK : WHARF_UNAVAILABLE;
+    exports_text = W->service(self, "wharf.text", 1, 2);
+    return config && exports_walk && exports_kernel && exports_blob && exports_keys && exports_text ? WHARF_OK
+                                                                                                    : WHARF_UNAVAILABLE;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

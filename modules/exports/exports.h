@@ -9,6 +9,7 @@
 #include "wharf/service/blob.h"
 #include "wharf/service/config.h"
 #include "wharf/service/keys.h"
+#include "wharf/service/text.h"
 #include "wharf/service/walk.h"
 
 #define W exports_host
@@ -18,6 +19,7 @@ extern const wharf_walk_api *exports_walk;
 extern const wharf_batch_api *exports_kernel;
 extern const wharf_blob_api *exports_blob;
 extern const wharf_keys_api *exports_keys;
+extern const wharf_text_api *exports_text;
 
 #include "wharf/inline.h"
 

@@ -51,12 +51,11 @@ static const wharf_json *below(const wharf_json *schema, wharf_str name, bool ar
     return properties ? W->json->get(properties, name.p) : NULL;
 }
 
+/* Keyed: names are keys of metadata, and who sends those can not make them meet. */
 static size_t slot_of(const struct node *parent, wharf_str name)
 {
-    uint64_t h = (uint64_t)(uintptr_t)parent;
+    uint64_t h = exports_text->hash(name) ^ (uint64_t)(uintptr_t)parent * 0x9E3779B97F4A7C15u;
 
-    for (size_t i = 0; i < name.n; i++)
-        h = (h ^ (unsigned char)name.p[i]) * 0x9E3779B97F4A7C15u;
     return (size_t)(h >> 32) & (SLOTS - 1);
 }
 

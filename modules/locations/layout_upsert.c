@@ -2,20 +2,32 @@
  *
  * Items may come in any order: one whose parent stands in the array too waits until that was written. Each goes through the
  * same pipeline as a single write; what the rules say about it is told with its place in front ("2.path", "layouts.2.path").
- * The first that is wrong ends it, but in a batch, where each of them is told.
+ * Each that is wrong is told; then nothing is kept.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "layouts.h"
 #include "locations.gen.h"
+
+struct named {
+    wharf_str id;
+    size_t i;
+};
 
 struct upsert {
     wharf_req *req;
     wharf_str location;
     const char *base; /* "", or "layouts." */
     bool many;
-    bool item; /* of a batch: all that are wrong are told */
+    bool item; /* of a batch: what is wrong refuses the item, not the request */
+    wharf_aside *held; /* else: what is wrong, until all are judged */
     size_t n;
     const wharf_json **items;
     wharf_str *ids, *parents; /* sent id; sent path or parent_id */
+    struct named *named; /* those that have an id, by it */
+    size_t n_named;
+    size_t *parent_at; /* index of the parent, or n: it is not in the array */
     bool *known, *done;
     bool *wrong; /* told, and done with */
     const wharf_rec **recs;
@@ -49,33 +61,88 @@ bool layouts_set_aside(wharf_req *req)
     return W->err->current(req) == WHARF_OK;
 }
 
-/* What is told by now ends it, unless it was set aside. */
+/* What is told by now does not keep the others from being judged, unless it is nobody's in particular. */
 static wharf_status go_on(struct upsert *u)
 {
-    return u->item && layouts_set_aside(u->req) ? WHARF_OK : W->err->current(u->req);
+    bool aside = u->item ? layouts_set_aside(u->req) : locations_many->aside(u->req, &u->held);
+
+    return aside ? WHARF_OK : W->err->current(u->req);
+}
+
+/* ---- what was sent ---- */
+
+static int by_id(const void *x, const void *y)
+{
+    const struct named *a = x, *b = y;
+    int order = memcmp(a->id.p, b->id.p, a->id.n < b->id.n ? a->id.n : b->id.n);
+
+    if (!order)
+        order = (a->id.n > b->id.n) - (a->id.n < b->id.n);
+    return order ? order : (a->i > b->i) - (a->i < b->i);
+}
+
+static void sort_ids(struct upsert *u)
+{
+    u->named = W->mem->alloc(u->req, u->n * sizeof(*u->named));
+    for (size_t i = 0; i < u->n; i++) {
+        if (u->ids[i].n)
+            u->named[u->n_named++] = (struct named){u->ids[i], i};
+    }
+    qsort(u->named, u->n_named, sizeof(*u->named), by_id);
+}
+
+/* The first item with this id, or n. */
+static size_t first_with(const struct upsert *u, wharf_str id)
+{
+    const struct named wanted = {id, 0};
+    size_t from = 0, to = u->n_named;
+
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+
+        if (by_id(&u->named[middle], &wanted) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return id.n && from < u->n_named && same(u->named[from].id, id) ? u->named[from].i : u->n;
+}
+
+static void read_item(struct upsert *u, size_t i, const wharf_json *item)
+{
+    u->items[i] = item;
+    u->ids[i] = member_text(item, "id");
+    u->parents[i] = W->json->get(item, "path") ? member_text(item, "path") : member_text(item, "parent_id");
+}
+
+/* Which of them are the parents of others, once all ids are known. */
+static void find_parents(struct upsert *u)
+{
+    sort_ids(u);
+    u->parent_at = W->mem->alloc(u->req, u->n * sizeof(*u->parent_at));
+    for (size_t i = 0; i < u->n; i++)
+        u->parent_at[i] = first_with(u, u->parents[i]);
+}
+
+static void refuse(struct upsert *u, size_t i, const char *path, wharf_str message)
+{
+    W->err->add(u->req, "validation.failed", W->mem->format(u->req, "%s%zu%s", u->base, i, path).p, "%s", message.p);
+    u->wrong[i] = u->done[i] = true;
 }
 
 static wharf_status read_items(struct upsert *u, const wharf_json *list)
 {
-    for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
-        size_t i = u->n++;
-
-        u->items[i] = e;
-        if (W->json->type(e) != WHARF_J_OBJECT) {
-            W->err->add(u->req, "validation.failed", W->mem->format(u->req, "%s%zu", u->base, i).p,
-                "A layout must be an object");
-            u->wrong[i] = u->done[i] = true;
-            continue;
-        }
-        u->ids[i] = member_text(e, "id");
-        u->parents[i] = W->json->get(e, "path") ? member_text(e, "path") : member_text(e, "parent_id");
-        for (size_t k = 0; u->ids[i].n && k < i && !u->wrong[i]; k++) {
-            if (!same(u->ids[k], u->ids[i]))
-                continue;
-            W->err->add(u->req, "validation.failed", W->mem->format(u->req, "%s%zu.id", u->base, i).p,
-                "The id %s stands in the request twice", u->ids[i].p);
-            u->wrong[i] = u->done[i] = true;
-        }
+    for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e), u->n++) {
+        u->ids[u->n] = u->parents[u->n] = WHARF_S("");
+        if (W->json->type(e) == WHARF_J_OBJECT)
+            read_item(u, u->n, e);
+    }
+    find_parents(u);
+    for (size_t i = 0; i < u->n; i++) {
+        if (!u->items[i])
+            refuse(u, i, "", WHARF_S("A layout must be an object"));
+        else if (u->ids[i].n && first_with(u, u->ids[i]) != i)
+            refuse(u, i, ".id", W->mem->format(u->req, "The id %s stands in the request twice", u->ids[i].p));
     }
     return go_on(u);
 }
@@ -104,9 +171,8 @@ static wharf_status read_body(struct upsert *u, const wharf_json *body)
     if (list)
         return read_items(u, list);
     u->n = 1;
-    u->items[0] = body;
-    u->ids[0] = member_text(body, "id");
-    u->parents[0] = W->json->get(body, "path") ? member_text(body, "path") : member_text(body, "parent_id");
+    read_item(u, 0, body);
+    find_parents(u);
     return WHARF_OK;
 }
 
@@ -144,21 +210,15 @@ static wharf_status find_known(struct upsert *u)
 /* Is the item's parent in the array, and not written yet? */
 static bool must_wait(const struct upsert *u, size_t i)
 {
-    for (size_t k = 0; u->parents[i].n && k < u->n; k++) {
-        if (!u->done[k] && same(u->parents[i], u->ids[k]))
-            return true;
-    }
-    return false;
+    return u->parent_at[i] < u->n && !u->done[u->parent_at[i]];
 }
 
 /* Its parent is in the array, and was refused: that it is not there is not the item's fault. */
 static bool is_orphan(const struct upsert *u, size_t i)
 {
-    for (size_t k = 0; u->parents[i].n && k < u->n; k++) {
-        if (u->wrong[k] && !u->known[k] && same(u->parents[i], u->ids[k]))
-            return true;
-    }
-    return false;
+    size_t p = u->parent_at[i];
+
+    return p < u->n && u->wrong[p] && !u->known[p];
 }
 
 /* A parent_path may name layouts that later items make: it waits until its names are found. */
@@ -223,7 +283,7 @@ static wharf_status tell_stuck(struct upsert *u)
         if (!u->done[i])
             tell(u, i, cycle[i] ? "layout.cycle" : "layout.parent_not_found", cycle[i] ? "path" : "parent_path");
     }
-    return W->err->current(u->req);
+    return go_on(u);
 }
 
 static wharf_status write_all(struct upsert *u)
@@ -273,19 +333,36 @@ static void answer(struct upsert *u)
     W->json->close(out);
 }
 
-/* Everything behind reading the body. */
-static wharf_status save(struct upsert *u)
+static wharf_status reach(struct upsert *u)
 {
     const wharf_rec *location;
     wharf_status s = W->res->fetch(u->req, "location", u->location, 0, &location);
 
-    if (s == WHARF_OK)
-        s = layout_unlocked(u->req, u->location);
+    return s == WHARF_OK ? layout_unlocked(u->req, u->location) : s;
+}
+
+static wharf_status judge_all(struct upsert *u)
+{
+    wharf_aside *dropped = NULL;
+    wharf_status s = reach(u);
+
+    for (size_t i = 0; i < u->n && s != WHARF_OK && !u->item; i++) {
+        if (u->wrong[i] && locations_many->aside(u->req, &dropped)) /* the shape of what was sent comes first, alone */
+            return WHARF_OK;
+    }
     if (s == WHARF_OK)
         s = W->db->lock(u->req, "layouts", u->location);
     if (s == WHARF_OK)
         s = find_known(u);
     return s == WHARF_OK ? write_all(u) : s;
+}
+
+/* Everything behind reading the body. */
+static wharf_status save(struct upsert *u)
+{
+    wharf_status s = judge_all(u), told = u->item ? WHARF_OK : locations_many->told(u->req, u->held);
+
+    return s == WHARF_OK ? told : s;
 }
 
 wharf_status layouts_merge(wharf_req *req, wharf_str location_id, const wharf_json *layouts)

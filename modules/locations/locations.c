@@ -64,7 +64,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     org = W->service(self, "org.directory", 1, 4);
     locations_batch = W->service(self, "wharf.batch", 1, 0);
-    locations_many = W->service(self, "wharf.many", 1, 0);
+    locations_many = W->service(self, "wharf.many", 1, 1);
     groups = W->service(self, "contacts.groups", 1, 0);
     return WHARF_OK;
 }

@@ -1,4 +1,7 @@
 """Batches (spec 10): one action on many records, from arrays."""
+import hashlib
+import json
+
 import pytest
 
 from wharf import Problem, make_location
@@ -55,6 +58,17 @@ def test_items_of_a_batch(client):
     assert client.get(path + "?code=batch.duplicate").data == []
     client.refused("GET", path + "?state=odd", 400, "param.invalid", ["state"])
     client.refused("GET", f"{BATCHES}/batch_0000000000000000000000/items", 404, "not_found")
+
+
+def test_checksum_of_an_array(client):
+    """The SHA-256 of its JSON without white space, whatever its items are; of a batch that tries some of them again nothing was sent."""
+    data = [{"name": "Zoë \"Z\" / \\", "metadata": {"b": "2", "a": "\t\n"}}, {"name": 1.5, "x": [{}, [], None, True]}, 7, "text", {"name": "L" * 2_000_000}]
+    for mode, expect in (("sync", 201), ("async", 202)):
+        b = run(client, data, mode=mode, expect=expect)
+        assert b["checksum"] == hashlib.sha256(json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()).hexdigest(), mode
+    b = run(client, [{"name": ""}])
+    assert b["checksum"] == hashlib.sha256(b'[{"name":""}]').hexdigest()
+    assert client.post(f"{BATCHES}/{b['id']}/retry", {}, expect=202).data["checksum"] is None
 
 
 def test_update_create_and_unknown(client):

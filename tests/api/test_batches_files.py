@@ -83,6 +83,9 @@ def test_mapping_and_options_of_a_file(client):
     assert (row["name"], row["email"]) == ("Zoë", "zoe@b.example")
     assert b["file"]["unmapped_headers"] == ["Odd"] and b["file"]["delimiter"] == ";" and [w["code"] for w in b["warnings"]] == ["batch.header_unknown"]
     assert b["column_mapping"] == {"name": "Who", "email": "Mail"}
+    for charset in ("utf-16le", "UTF-16BE", '"utf-16le"'):  # without a mark
+        b = run(client, data_url("name\nZoë\n".encode(charset.strip('"')), more=f";charset={charset}"))
+        assert b["stats"]["created"] == 1 and b["file"]["encoding"] == charset.strip('"').lower()
 
     def refused(code, text, errors=["data"], **more):
         client.refused("POST", BATCHES, 400, code, errors, {"resource": "contact", "action": "merge", "mode": "sync", "data": data_url(text), **more})
@@ -181,6 +184,30 @@ def test_files_of_errors_of_arrays(client):
     rows = list(csv.DictReader(io.StringIO(as_csv.text)))
     assert [(r["email"], r["groups"], r["_index"], r["_row"], r["_code"]) for r in rows] == [("x", "a;b", "1", "", "validation.failed"), ("", "", "2", "", "batch.shape")]
     assert links(client, run(client, [{"name": "Good"}]), "errors_csv", "errors_json", "result_json", "upload_csv", "upload_json") == [None] * 5
+
+
+def test_keys_with_dots_stay_in_files_of_errors(client):
+    """A key of metadata is one key, dots and all; the file can be sent again."""
+    keys = {"a.b": "1", "a": "2", "a.b.c": "3", "x" * 90 + ".y": "4"}
+    b = run(client, [{"email": "dots@b.example", "metadata": keys}])
+    as_csv = fetch(client, links(client, b, "errors_csv")[0]).text
+    row, = csv.DictReader(io.StringIO(as_csv))
+    assert {k: row["metadata." + k] for k in keys} == keys
+    again = run(client, data_url(as_csv.replace("email,", "email,name,", 1).replace("dots@b.example,", "dots@b.example,Dora,", 1)))
+    assert client.get(f"/v1/contacts/{ids(again)[0]}").data["metadata"] == keys
+
+
+@pytest.mark.parametrize("resource, good, bad", [
+    ("contact", ["name", "address.formatted_address", "metadata.any.key", "groups"], ["odd", "address.nonsense", "name.first", "metadata.", "created_at", "address.city.x"]),
+    ("shipment", ["recipient.name", "parcels.0.length"], ["recipient.nonsense", "parcels.length", "parcels.x.length", "parcels.0.nonsense"]),
+    ("group", ["group_contacts.children"], ["group_contacts.nonsense"]), ("layout", ["parent_id", "path"], ["path.x", "layouts"])])
+def test_mappings_name_fields_to_the_end_of_their_paths(client, resource, good, bad):
+    """Said at once, also where the file is still to come."""
+    for data in (data_url("A\nx\n"), None, "https://files.example.test/x.csv"):
+        body = {"resource": resource, "action": "merge", "mode": "async", "data": data}
+        client.refused("POST", BATCHES, 400, "validation.failed", [f"column_mapping.{b}" for b in bad], {**body, "column_mapping": {p: p for p in [*good, *bad]}})
+    b = client.post(BATCHES, {**body, "data": None, "column_mapping": {p: p for p in good}}, expect=202).data
+    client.post(f"{BATCHES}/{b['id']}/cancel", {}, expect=200)
 
 
 @pytest.mark.parametrize("format, kind", [("iso_8601", str), ("epoch", int), ("epoch_millis", int)])
@@ -333,6 +360,35 @@ def test_links_are_for_who_may_see_all_that_the_files_hold(fresh):
     other.refused("GET", f"{BATCHES}/{mine['id']}?include_result_json=true", 403, "location_access")
     again = wait(limited, limited.post(f"{BATCHES}/{mine['id']}/retry", {}, expect=202).data["id"])
     assert again["stats"]["errors"] == 1 and links(limited, again, "errors_json")[0]
+
+
+def test_items_are_for_who_may_have_the_files(fresh):
+    admin = fresh.client()
+    places = [make_location(admin, n)["id"] for n in "AB"]
+    limited, other = (fresh.client("batches:write,contacts:write", locations=places[:1]) for _ in range(2))
+    secret, mine = run(admin, [{"name": "There", "locations": places[1:]}, {}]), run(limited, [{"name": "Here", "locations": places[:1]}, {}])
+    for client, b in ((limited, secret), (other, mine)):
+        client.get(f"{BATCHES}/{b['id']}", expect=200)
+        client.refused("GET", f"{BATCHES}/{b['id']}/items", 403, "location_access")
+    fresh.client("batches:read").refused("GET", f"{BATCHES}/{mine['id']}/items", 403, "scope_access", ["contacts:read"])
+    for client in (limited, admin, fresh.client("batches:read,contacts:read")):
+        assert len(client.get(f"{BATCHES}/{mine['id']}/items").data) == 2
+
+
+def test_what_is_awaited_is_brought_by_who_could_write_it(fresh):
+    """It is written with the rights of the key that made the batch: others see no link to bring anything."""
+    admin = fresh.client()
+    here = make_location(admin, "A")["id"]
+    limited, other = (fresh.client("batches:write,contacts:write", locations=[here]) for _ in range(2))
+    body = {"resource": "contact", "action": "merge", "mode": "async", "data": None}
+    b = limited.post(BATCHES, body, expect=202).data
+    assert b["_upload_url"]
+    for client, shown in ((limited, True), (admin, True), (fresh.client("batches:read,contacts:write"), True), (other, False), (fresh.client("batches:read,contacts:read"), False),
+                          (fresh.client("batches:write"), False)):
+        row = client.get(f"{BATCHES}/{b['id']}").data
+        assert row["status"] == "requested" and bool(row["_upload_url"]) == shown
+    of_admin = admin.post(BATCHES, body, expect=202).data
+    assert limited.get(f"{BATCHES}/{of_admin['id']}").data["_upload_url"] is None and of_admin["_upload_url"]
 
 
 def test_uploads_of_other_forms_are_converted(client):

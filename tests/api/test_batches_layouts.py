@@ -3,8 +3,8 @@ import csv
 import io
 import json
 
-from test_batches import ids, lines, run
-from test_batches_background import items, later
+from test_batches import BATCHES, ids, lines, run
+from test_batches_background import items, later, wait
 from test_batches_files import data_url, fetch, links, pack, parts, row, table, text
 from test_batches_resources import default_of, layouts
 from wharf import make_location
@@ -39,6 +39,20 @@ def test_a_bad_row_of_a_file_fails_its_location(client):
     done = batch(client, data_url(book.getvalue()))
     assert lines(done, "row", "code", "errors") == [(2, "row.cell_error", ["layouts.0.name"]), (3, "row.cell_error", ["location_id"])]
     assert names(client, c) == set()
+
+
+def test_names_of_locations_stand_for_them(client):
+    """As in files of other resources: rows are of one location however each of them names it."""
+    a, b = make_location(client, "Names One", code="NMS1"), make_location(client, "Names Two")
+    done = batch(client, data_url(f"location_id,name\nNames One,A1\n{a['id']},A2\nNMS1,A3\nNames Two,B1\nNowhere,N1\nNames Two,B2\nNowhere,N2\n"))
+    assert ids(done) == [a["id"], b["id"]] and names(client, a["id"]) == {"A1", "A2", "A3"} and names(client, b["id"]) == {"B1", "B2"}
+    assert lines(done, "index", "row", "phase", "code", "errors") == [(2, 6, "parsing", "reference.not_found", ["location_id"])] and "Nowhere" in done["errors"][0]["message"]
+    file = [{"location_id": "Names Two", "layouts": [{"name": "B3"}]}, {"location_id": "Names One", "name": "A4"}, {"location_id": "Gone", "layouts": [{"name": "G"}]}]
+    done = batch(client, data_url(json.dumps(file), "application/json"))
+    assert ids(done) == [b["id"], a["id"]] and lines(done, "index", "code", "errors") == [(2, "reference.not_found", ["location_id"])]
+    gone = make_location(client, "Gone")["id"]
+    again = wait(client, client.post(f"{BATCHES}/{done['id']}/retry", {}, expect=202).data["id"])
+    assert again["stats"]["updated"] == 1 and names(client, gone) == {"G"}
 
 
 def test_json_files_may_have_items_or_rows(client):

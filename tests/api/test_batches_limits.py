@@ -1,6 +1,9 @@
 """Batches and time, and how many there may be (spec 10 sections 4, 10 and 13): the limit of waiting ones, six hours, retention, slow hosts; and test keys."""
 import os
+import pathlib
+import shutil
 import signal
+import tempfile
 import threading
 import time
 
@@ -87,6 +90,18 @@ def test_a_hundred_wait(world):
     world.server.organization().client().post(BATCHES, body, expect=202)  # each organization has its own hundred
 
 
+def test_retries_wait_with_the_others(world):
+    """What is tried again counts among the hundred, and waits for none when they do."""
+    client = world.server.organization().client()
+    bad = run(client, [{}])
+    body = {"resource": "contact", "action": "merge", "mode": "async", "data": None}
+    waiting = [client.post(BATCHES, body, expect=202).data["id"] for _ in range(100)]
+    client.refused("POST", f"{BATCHES}/{bad['id']}/retry", 429, "rate_limited", ["endpoint"], body={})
+    client.post(f"{BATCHES}/{waiting[0]}/cancel", {}, expect=200)
+    again = client.post(f"{BATCHES}/{bad['id']}/retry", {}, expect=202).data
+    assert wait(client, again["id"])["stats"]["errors"] == 1
+
+
 def test_six_hours(world):
     client = world.server.organization().client()
     b = run(client, [{"name": f"T{i}", "email": f"t{i}@b.example"} for i in range(10000)], mode="async", expect=202)
@@ -121,6 +136,35 @@ def test_what_is_kept(world):
         client.get(f"{BATCHES}/{b['id']}", expect=200)
         world.swept(client, 401)
         client.refused("GET", f"{BATCHES}/{b['id']}", 404, "not_found", [b["id"]])
+    finally:
+        world.clock(0)
+
+
+def test_what_was_brought_ends_with_its_items(world):
+    """The bytes of an upload that are kept have no end of their own; those that nobody asked to keep go when the batch ends."""
+    org = world.server.organization()
+    client = org.client()
+
+    def bring(**more):
+        b = client.post(BATCHES, {"resource": "contact", "action": "merge", "mode": "async", "data": None, **more}, expect=202).data
+        r = requests.put(world.server.base + b["_upload_url"] if b["_upload_url"].startswith("/") else b["_upload_url"], data=b"name\nBrought\n", timeout=10)
+        assert r.status_code < 300, r.text
+        assert wait(client, b["id"])["stats"]["created"] == 1
+        return b["id"]
+
+    def stored():
+        return [n for n, in world.server.sql("SELECT name FROM wharf.file WHERE organization_id = %s AND name = 'upload' AND state = 'stored'", org.id)]
+    bring()
+    assert stored() == []
+    kept = bring(save_upload=True)
+    assert stored() == ["upload"]
+    link = client.get(f"{BATCHES}/{kept}?include_upload_csv=true").data["_upload_csv_url"]
+    assert requests.get(world.server.base + link if link.startswith("/") else link, timeout=10).content == b"name\nBrought\n"
+    try:
+        world.swept(client, 29)
+        assert stored() == ["upload"] and client.get(f"{BATCHES}/{kept}?include_upload_csv=true").data["_upload_csv_url"]
+        world.swept(client, 31)
+        assert stored() == [] and client.get(f"{BATCHES}/{kept}?include_upload_csv=true").data["_upload_csv_url"] is None
     finally:
         world.clock(0)
 
@@ -232,3 +276,33 @@ def test_what_takes_too_long_for_a_request_goes_on_without_it():
 def test_bodies_of_more_than_64_mib(small):
     r = requests.post(small.base + BATCHES, data=b'{"data":"' + b"x" * (64 << 20) + b'"}', headers={"SVC-API-KEY": small.organization().key(), "Content-Type": "application/json"}, timeout=60)
     assert (r.status_code, r.json()["code"]) == (413, "body.too_large")
+
+
+def test_a_module_that_is_no_longer_there_stops_nobody():
+    """Its batches end as those of others do, and can be canceled."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="wharf-batches-", dir=os.environ.get("WHARF_TEST_PLACE")))
+    server = Server("--modules", "org,locations,contacts,batches", "--test-clock", folder=folder)
+    try:
+        org = server.organization()
+        key = org.key()
+        client = Client(server, key)
+        body = {"action": "merge", "mode": "async", "data": None}
+        theirs, canceled, mine = (client.post(BATCHES, {"resource": r, **body, "save_result": True}, expect=202).data["id"] for r in ("contact", "contact", "location"))
+        old = run(client, [{}])["id"]
+        server.stop()
+        server = Server("--modules", "org,locations,batches", "--test-clock", folder=folder)
+        org.server = server
+        client = Client(server, key)
+        assert client.get(f"{BATCHES}/{theirs}").data["_upload_url"] is None
+        assert client.post(f"{BATCHES}/{canceled}/cancel", {}, expect=200).data["status"] == "canceled"
+        client.refused("POST", f"{BATCHES}/{canceled}/retry", 400, "batch.resource_unavailable", ["resource"], body={})
+        client.refused("GET", f"{BATCHES}/{old}/items", 400, "batch.resource_unavailable", ["resource"])
+        Client(server, server.demo_key).post("/v1/system/clock", {"offset_seconds": 31 * DAY}, expect=200)
+        assert [(wait(client, b)["status"], wait(client, b)["reason"]) for b in (mine, theirs)] == [("expired", "expired")] * 2
+        end = time.monotonic() + 30
+        while server.sql("SELECT 1 FROM batches.chunk WHERE batch_id = %s", old):
+            assert time.monotonic() < end
+            time.sleep(0.1)
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -156,6 +156,12 @@ def test_encodings(client):
     for encoding in ("utf-16", "utf-8-sig", "cp1252"):
         r = client.post(CONTACTS, {"csv_url": data_url("Name\nZoë\n".encode(encoding))}, expect=200)
         assert client.get(f"{CONTACTS}/{r.data['ids'][0]}").data["name"] == "Zoë"
+    for charset in ("utf-16le", '"UTF-16BE"', "iso-8859-1"):  # said by the URL alone
+        url = data_url("Name\nZoë\n".encode(charset.strip('"'))).replace(";base64", f"; Charset={charset};base64")
+        r = client.post(CONTACTS, {"csv_url": url}, expect=200)
+        assert client.get(f"{CONTACTS}/{r.data['ids'][0]}").data["name"] == "Zoë"
+    bad = data_url("Name\nZoe\n").replace(";base64", ";charset=nonsense;base64")
+    client.refused("POST", CONTACTS, 400, "param.invalid", ["csv_url"], body={"csv_url": bad})
 
 
 @pytest.mark.parametrize("body, code, errors", [

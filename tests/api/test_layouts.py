@@ -206,6 +206,29 @@ def test_upsert_is_all_or_nothing(client, place):
     assert names(client, path, "?path=all") == ["Default"]
 
 
+def test_each_bad_layout_of_an_array_is_told(client, place):
+    """As in batches; whatever is wrong with one of them, nothing is kept."""
+    path, _ = place
+    elsewhere = f"/v1/locations/{make_location(client)['id']}/layouts"
+    client.post(elsewhere, {"id": "lay_told_else", "name": "Else"}, expect=201)
+    client.post(path, {"id": "lay_told_1", "name": "One", "code": "C1"}, expect=201)
+    bad = [{"name": "x" * 200}, {"name": "Good"}, {"name": "A", "path": "lay_nowhere"}, {"id": "lay_told_else", "name": "2"}, {"id": "lay_told_c1", "name": "C", "path": "lay_told_c2"},
+           {"id": "lay_told_c2", "name": "C", "path": "lay_told_c1"}, "text", {"name": "Same code", "code": "C1"}, {"id": "lay_told_t", "name": "T"}, {"id": "lay_told_t", "name": "T"},
+           {"name": "Child of the first", "path": "lay_told_t"}, {"name": "", "path": "lay_told_t"}, {"name": "Nobody's", "parent_path": "/No/Such"}, {"id": "lay_told_1", "code": "x" * 65}]
+    wrong = {"validation.failed": ["0.name", "11.name", "13.code", "6", "9.id"], "others": ["12.parent_path", "2.path", "3.id", "4.path", "5.path", "7.code"]}
+    for body, base in ((bad, ""), ({"layouts": bad}, "layouts.")):
+        r = client.request("POST", path, body=body)
+        assert (r.status, r.code, sorted(r.errors)) == (400, "validation.failed", [base + w for w in sorted(wrong["validation.failed"])])
+        r = client.request("POST", path, body=body, headers={"Accept": "application/problem+json"}).raw.json()
+        assert sorted(v["path"] for v in r["violations"]) == sorted(base + w for w in sum(wrong.values(), [])), r
+    assert names(client, path, "?path=all") == ["Default", "One"]
+    client.refused("POST", path, 409, "layout.exists", ["1.code"], body=[{"name": "Fine"}, {"name": "Again", "code": "C1"}, {"name": "Fine too"}])
+    client.refused("POST", "/v1/locations/loc_0000000000000000000000/layouts", 400, "validation.failed", ["1"], body=[{"name": "a"}, 5])
+    client.refused("POST", "/v1/locations/loc_0000000000000000000000/layouts", 404, "not_found", body=[{"name": "a"}])
+    assert names(client, path, "?path=all") == ["Default", "One"]
+    assert len(client.post(path, [b for i, b in enumerate(bad) if i in (1, 8, 10)], expect=201).data) == 3
+
+
 def test_upsert_400(client, place):
     path, _ = place
     a = client.post(path, [{"id": f"lay_m{i}", "name": f"n{i}", **({"path": f"lay_m{i // 10}"} if i >= 10 else {})} for i in range(400)], expect=201)

@@ -20,7 +20,10 @@ def test_lines_are_told(tmp_path):
 
 
 def test_utf16(tmp_path):
+    """Said by a mark, or by who sends it."""
     assert read(tmp_path, b"\xff\xfe" + '[{"a":"é"}]'.encode("utf-16le")).objects == [{"a": "é"}]
+    for encoding in ("utf-16le", "utf-16be"):
+        assert read(tmp_path, '\n [{"a":"é"}]'.encode(encoding), "--encoding", encoding).objects == [{"a": "é"}]
 
 
 def test_many_blocks(tmp_path):

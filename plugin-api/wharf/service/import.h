@@ -21,7 +21,7 @@ enum wharf_import_event {
     WHARF_IMPORT_FAILED    /* problem() tells why; rows before it were good */
 };
 
-/* Service "wharf.import", version 1.0. */
+/* Service "wharf.import", version 1.1. */
 typedef struct wharf_import_api {
     wharf_head head;
     /* fd >= 0: a regular file, which must stay open until close; else the bytes, which must live as long. Format by content.
@@ -48,6 +48,9 @@ typedef struct wharf_import_api {
     /* "format" (csv json xlsx), "encoding", "delimiter", "sheet"; empty when there is no such thing. */
     wharf_str (*info)(const wharf_import *in, const char *name);
     void (*close)(wharf_import *in);                                                /* early; the end of the request does it too */
+    /* 1.1: is there a field of this path ("address.city", "parcels.0.length", "metadata.color") that files of the resource may fill? What open()
+     * asks of "column_mapping", before there is a file. */
+    bool (*is_field)(wharf_req *req, const char *resource, wharf_str path);
 } wharf_import_api;
 
 #ifdef __cplusplus

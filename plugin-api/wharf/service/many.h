@@ -1,4 +1,4 @@
-/* wharf/service/many.h - writes of many rows: service "wharf.many", version 1.0 (docs/definitions.md 'Many rows at once').
+/* wharf/service/many.h - writes of many rows: service "wharf.many", version 1.1 (docs/definitions.md 'Many rows at once').
  *
  * Every row goes through the same validation, defaults, references, rules, change log and events as a single write, and comes out the same. What is
  * written for a whole set (row, change-log line, event) is one statement each when every plugin with a rule on the resource has said the set's form
@@ -14,6 +14,7 @@
 extern "C" {
 #endif
 
+typedef struct wharf_aside wharf_aside;    /* problems that are to be told later; of the request's memory */
 typedef struct wharf_many wharf_many;      /* what became of the rows; lives in the request's memory, until the scope that it was made in ends */
 
 enum wharf_many_flag {
@@ -52,6 +53,11 @@ typedef struct wharf_many_api {
     /* The same: what becomes of one row depends on the others in a way that the set can't answer (a limit that is reached in the middle of it).
      * What was written for the set is taken back and its rows are written one by one. The hook returns any status but WHARF_OK. */
     void (*singly)(wharf_req *req);
+    /* 1.1, for routes that write rows one by one and tell of each what is wrong with it: problems told so far go into *held (NULL: it is made), and
+     * the request has none. False: there is one that is no row's fault, and stays. told() puts them back, the first one first, unless one that is no
+     * row's fault came since, and returns their status; nothing may be committed before. Memory scopes that began before aside() may not end before told(). */
+    bool (*aside)(wharf_req *req, wharf_aside **held);
+    wharf_status (*told)(wharf_req *req, wharf_aside *held);
 } wharf_many_api;
 
 #ifdef __cplusplus
