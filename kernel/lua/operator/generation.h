@@ -36,7 +36,8 @@ struct lua_hook {
     struct hook_route *route; /* in the generation's arena, or NULL */
     char file[64]; /* "10-codes.lua" */
     int line;
-    char name[80]; /* "10-codes.lua#1": its first one. What jobs know it by */
+    char name[80]; /* "10-codes.lua#1": its first one. What people and metrics know it by */
+    wharf_str mark; /* "10-codes.lua after parcel create#1": its first one of these. What jobs know it by, whatever else the file registers */
     size_t index; /* in hooks, and in the functions of a state */
     struct board_hook *stats; /* or NULL */
 };
@@ -101,7 +102,10 @@ static inline size_t hook_place(const struct engine *e, const struct resource *r
 {
     return (size_t)(res - e->resources) * HOOK_OPS + (op == OP_CREATE ? 0 : op == OP_UPDATE ? 1 : 2);
 }
-const struct lua_hook *generation_find(const struct lua_generation *g, wharf_str name); /* or NULL */
+const char *hook_phase_name(enum hook_phase phase);
+/* By their mark, or by the name that jobs of older servers have alone; or NULL. */
+const struct lua_hook *generation_find(const struct lua_generation *g, wharf_str mark);
+const struct lua_hook *generation_find_named(const struct lua_generation *g, wharf_str name);
 
 struct hook_call {
     const struct lua_hook *hook;
