@@ -346,6 +346,21 @@ def test_what_sql_is_given_and_gives(hooks, client):
     assert "at most 64 parameters" in run("many", {"n": 65}) and "at most 64" not in run("many", {"n": 64}) and "57014" in run("slow")
 
 
+def test_how_large_rows_may_be(hooks, client, server):
+    """More than 64 MiB of them is a mistake; a request may ask for as much several times, and send it."""
+    run = Runner(hooks, client, {
+        "rows": "local n = 0 for _ = 1, i.times do for _, r in ipairs(wharf.db.query(\"SELECT repeat('x', 1048576) AS x FROM generate_series(1, $1::int)\", i.n)) do n = n + #r.x end end return n >> 20",
+        "more": "return (select(2, pcall(wharf.db.query, \"SELECT repeat('x', 1048576) AS x FROM generate_series(1, $1::int)\", i.n)))",
+        "exec": "return (select(2, pcall(wharf.db.exec, \"SELECT repeat('x', 1048576) AS x FROM generate_series(1, $1::int)\", i.n)))",
+        "sent": "local x, n = ('x'):rep(8 << 20), 0 for _ = 1, i.times do n = n + wharf.db.query('SELECT length($1::text) + length($2::text) AS n', x, x)[1].n end return n >> 20",
+        "text": "local n = 0 for _ = 1, i.times do n = n + wharf.db.query(\"SELECT length('\" .. ('x'):rep(8 << 20) .. \"') AS n\")[1].n end return n >> 20",
+    })
+    assert run("rows", {"times": 3, "n": 60}) == 180
+    for how in ("more", "exec"):
+        assert "the rows are larger than 64 MiB; ask for fewer" in run(how, {"n": 65})
+    assert run("sent", {"times": 6}) == 96 and run("text", {"times": 6}) == 48
+
+
 def test_what_a_before_hook_is_shown_and_may_not(hooks, client):
     """Where the change lies; nobody else is asked while the request's transaction is open."""
     hooks.load({"10-b.lua": """
