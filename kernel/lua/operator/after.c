@@ -238,11 +238,13 @@ static const struct lua_hook *hook_of(const struct lua_generation *g, const stru
     return hook && hook->phase == phase ? hook : NULL;
 }
 
+/* A change or event that nobody hears of is lost; what a schedule was to do then is planned anew by the one that took its place. */
 static void tell_gone(const struct wharf_req *req)
 {
     wharf_str name = json_text_or(req->body, "hook", "");
 
-    log_write(WHARF_LOG_ERROR, "lua-hooks", req->request_id, "lua.hook_gone",
+    log_write(json_get(req->body, "due_us") ? WHARF_LOG_WARN : WHARF_LOG_ERROR, "lua-hooks", req->request_id,
+        "lua.hook_gone",
         "the hook %s that was to be called is not in its file any more as it was (%s); this call of it is dropped",
         name.p, json_text_or(req->body, "mark", name.p).p);
 }
