@@ -184,6 +184,25 @@ wharf.hook.route("GET", "/v1/x/told/:id", { scope = "any", location = "none" }, 
     assert [c["name"] for c in client.get("/v1/contacts?limit=100").data].count("Of Twice") == 1
 
 
+WRONG_KEYS = "local out = {} for i, key in ipairs { '', ('k'):rep(256), 'ä', 'a\\nb', 5, true, {}, wharf.null } do out[i] = select(2, pcall(%s, %s)) end return out"
+
+
+def test_idempotency_keys_of_authors(hooks, client):
+    """As over HTTP: one that can't be one is told, a good one makes of two writes one."""
+    run = Runner(hooks, client, {
+        "post": WRONG_KEYS % ("wharf.api.post", "'/v1/contacts', { name = 'K' }, { idempotency_key = key }"),
+        "delete": WRONG_KEYS % ("wharf.api.delete", "'/v1/contacts/con_0', { idempotency_key = key }"),
+        "twice": "local a = wharf.api.post('/v1/contacts', { name = 'K' }, { idempotency_key = i.key }) local b = wharf.api.post('/v1/contacts', { name = 'K' }, { idempotency_key = i.key })"
+                 " return { a.id, b.id }",
+    })
+    for how in ("post", "delete"):
+        told = run(how)
+        assert len(told) == 8 and all("10-run.lua" in m and "1 to 255 printable ASCII characters; shorten or encode it, or leave it out (param.invalid)" in m for m in told), told
+    a, b = run("twice", {"key": "k" * 255})
+    assert a == b
+    assert [c["name"] for c in client.get("/v1/contacts?limit=1000").data].count("K") == 1
+
+
 def test_metrics_of_authors(hooks, client, server):
     run = Runner(hooks, client, {
         "count": "wharf.metrics.count('parcels_seen', i.n, { carrier = i.carrier, b = 'x' }) return 1",
