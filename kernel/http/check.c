@@ -8,6 +8,7 @@
 #include "lua/operator/operator.h"
 #include "plugin/absent.h"
 #include "plugin/manifest.h"
+#include "resource/idempotency.h"
 #include "supervisor/board.h"
 #include "util/id.h"
 #include "util/str.h"
@@ -455,7 +456,7 @@ static bool read_idempotency_key(struct exchange *x)
 {
     const char *sent = header(x, "Idempotency-Key");
     size_t n = sent ? strlen(sent) : 0, k = 0;
-    bool quoted = n >= 2 && sent[0] == '"' && sent[n - 1] == '"', good = true;
+    bool quoted = n >= 2 && sent[0] == '"' && sent[n - 1] == '"';
     char *key;
 
     if (!sent || x->req.route->any_answer ||
@@ -465,10 +466,9 @@ static bool read_idempotency_key(struct exchange *x)
     for (size_t i = quoted; i < n - quoted; i++) {
         if (quoted && sent[i] == '\\' && i + 1 < n - quoted)
             i++;
-        good &= sent[i] >= 0x20 && sent[i] <= 0x7e;
         key[k++] = sent[i];
     }
-    if (good && k >= 1 && k <= IDEMPOTENCY_KEY_MAX) {
+    if (idempotency_key_good((wharf_str){key, k})) {
         x->req.idempotency_key = (wharf_str){key, k};
         return true;
     }

@@ -31,7 +31,6 @@ enum {
     GZIP_FROM = 1024,
     LANES_MAX = 16,
     ETAG_MAX = 48,
-    IDEMPOTENCY_KEY_MAX = 255,
     ARENAS_KEPT = 64,
     SPARE_MAX = 32 * 1024 /* larger buffers are not kept */
 };

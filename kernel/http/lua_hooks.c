@@ -60,13 +60,12 @@ static void write_ms(struct wharf_req *req, const char *key, const struct lua_ho
 
 static void write_hook(struct wharf_req *req, const struct lua_hook *h)
 {
-    static const char *const phases[] = {"before", "after", "event", "schedule", "route", "request", "response"};
     struct jw *w = &req->w;
 
     jw_open(w, NULL, '{');
     jw_z(w, "name", h->name);
     jw_int(w, "line", h->line);
-    jw_z(w, "phase", phases[h->phase]);
+    jw_z(w, "phase", hook_phase_name(h->phase));
     jw_z(w, "resource", h->res ? h->res->def->name : NULL);
     jw_z(w, "action", !h->res ? NULL : h->op == OP_CREATE ? "create" : h->op == OP_UPDATE ? "update" : "delete");
     jw_z(w, "pattern", h->pattern.n ? h->pattern.p : NULL);

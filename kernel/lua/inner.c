@@ -3,6 +3,7 @@
 
 #include "lua/operator/operator.h"
 #include "resource/engine.h"
+#include "resource/idempotency.h"
 #include "resource/plan.h"
 #include "util/id.h"
 #include "util/str.h"
@@ -220,6 +221,22 @@ static void run_inside(struct wharf_req *req, struct wharf_req *outer)
         req_rollback(outer);
     else
         req_commit(outer);
+}
+
+bool inner_key(const struct wharf_json *args, wharf_str *ret_key, wharf_str *ret_mistake)
+{
+    const struct wharf_json *key = json_get(args, "idempotency_key");
+
+    *ret_key = (wharf_str){NULL, 0};
+    if (!key)
+        return true;
+    if (key->type == JSON_STRING && idempotency_key_good(key->text)) {
+        *ret_key = key->text;
+        return true;
+    }
+    *ret_mistake = WHARF_S("{\"code\":\"param.invalid\",\"message\":\"idempotency_key is a text of 1 to 255 printable "
+                           "ASCII characters; shorten or encode it, or leave it out\"}");
+    return false;
 }
 
 bool inner_request(struct wharf_req *outer, const struct inner_call *call, wharf_str *ret_text)

@@ -188,8 +188,10 @@ static uint32_t l_call(wharf_req *req, wharf_lua_actor *actor, wharf_str op, con
                                  "only read; do it in an "
                                  "after hook\"}");
     if (!get) {
-        call.key_is_ours = !json_get(args, "idempotency_key");
-        call.idempotency_key = call.key_is_ours ? default_key : json_text_or(args, "idempotency_key", "");
+        if (!inner_key(args, &call.idempotency_key, ret_text))
+            return WHARF_LUA_MISTAKE;
+        call.key_is_ours = !call.idempotency_key.p;
+        call.idempotency_key = call.key_is_ours ? default_key : call.idempotency_key;
     }
     return inner_request(req, &call, ret_text) ? WHARF_LUA_GIVEN : WHARF_LUA_REFUSED;
 }

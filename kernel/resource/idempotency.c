@@ -210,6 +210,15 @@ static bool in_one_transaction(const struct route *r)
            !(r->kind == ROUTE_PLUGIN && r->declared->flags & (WHARF_R_NO_TX | WHARF_R_READONLY));
 }
 
+bool idempotency_key_good(wharf_str key)
+{
+    for (size_t i = 0; i < key.n; i++) {
+        if (key.p[i] < 0x20 || key.p[i] > 0x7e)
+            return false;
+    }
+    return key.n >= 1 && key.n <= IDEMPOTENCY_KEY_MAX;
+}
+
 void idempotent_run(struct wharf_req *req, void (*run)(struct wharf_req *req))
 {
     char mark[FINGERPRINT + 1];

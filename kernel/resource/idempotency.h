@@ -8,6 +8,11 @@
 
 #include "resource/request.h"
 
+enum { IDEMPOTENCY_KEY_MAX = 255 };
+
+/* 1 to 255 printable ASCII characters. */
+bool idempotency_key_good(wharf_str key);
+
 /* Runs `run` in a transaction around whatever it does, or answers from what is recorded. Problems or answer in req. */
 void idempotent_run(struct wharf_req *req, void (*run)(struct wharf_req *req));
 

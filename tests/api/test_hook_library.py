@@ -97,6 +97,42 @@ def test_the_store(hooks, client, server):
     assert run("get", {"key": "many"}) == 40
 
 
+def test_times_and_numbers_of_the_store(hooks, server):
+    """As in the store of a workflow: milliseconds count, sums stay numbers of 64 bits."""
+    org = server.organization()
+    run = Runner(hooks, org.client(), {"all": """
+local kv, out = wharf.kv, {}
+kv.set('half', 1, {ttl = 1.5}) kv.incr('n', 1, {ttl = 0.5}) kv.set('long', 1, {ttl = 1e9}) kv.set('gone', 1, {ttl = -0.5})
+for i, fn in ipairs {function() kv.set('x', 1, {ttl = 1e18}) end, function() kv.set('x', 1, {ttl = 'soon'}) end, function() kv.incr('x', 1, {ttl = -1e300}) end} do
+  out[i] = select(2, pcall(fn))
+end
+kv.set('big', math.maxinteger - 1) out[4] = kv.incr('big') == math.maxinteger
+out[5] = select(2, pcall(kv.incr, 'big')) out[6] = kv.incr('big', math.mininteger) out[7] = kv.get('big')
+kv.set('text', 'x') out[8] = select(2, pcall(kv.incr, 'text')) out[9] = kv.get('gone') == nil and kv.get('x') == nil
+return out"""})
+    out = run("all")
+    assert all("ttl is a number of seconds, at most those of 100 years (param.invalid)" in m for m in out[:3]), out
+    assert out[3] is True and "64 bits (param.invalid)" in out[4] and out[5:7] == [-1, -1] and "kv.not_a_number" in out[7] and out[8] is True, out
+    ends = dict(server.sql("SELECT key, extract(epoch FROM expires_at - wharf.now()) FROM wharf.hook_kv WHERE organization_id = %s AND expires_at IS NOT NULL", org.id))
+    assert round(ends["half"] - ends["n"], 2) == 1 and ends["long"] > 9e8
+
+
+def test_how_much_the_store_holds(hooks, server):
+    org = server.organization()
+    run = Runner(hooks, org.client(), {
+        "fill": "for n = 1, i.n do wharf.kv.set('k' .. n, ('x'):rep(64000)) end return 'went'",
+        "more": "return (select(2, pcall(wharf.kv.set, 'one', ('x'):rep(64000))))",
+        "cas": "return (select(2, pcall(wharf.kv.cas, 'one', nil, ('x'):rep(64000))))",
+        "again": "return wharf.kv.set('k1', ('y'):rep(64000))",
+        "delete": "wharf.kv.delete('k2') return wharf.kv.set('one', ('x'):rep(64000))",
+    })
+    assert run("fill", {"n": 163}) == "went"
+    assert all("holds at most 10 MiB for an organization" in told and "kv.full" in told for told in (run("more"), run("cas")))
+    assert run("again") is True and run("delete") is True
+    other = server.organization().client()
+    assert run("again", client=other) is True
+
+
 def test_the_store_of_a_before_hook_is_the_request_s(hooks, client, server):
     hooks.load({"10-count.lua": """
 wharf.hook.before("contact", "create", function(c) wharf.kv.incr("contacts") if c.input.name == "no" then wharf.reject("no", "No") end end)
@@ -148,6 +184,25 @@ wharf.hook.route("GET", "/v1/x/told/:id", { scope = "any", location = "none" }, 
     told = client.get(f"/v1/x/told/{id}").data
     assert told["tries"] == 2 and told["long"].count("10 s in all") == 2
     assert [c["name"] for c in client.get("/v1/contacts?limit=100").data].count("Of Twice") == 1
+
+
+WRONG_KEYS = "local out = {} for i, key in ipairs { '', ('k'):rep(256), 'ä', 'a\\nb', 5, true, {}, wharf.null } do out[i] = select(2, pcall(%s, %s)) end return out"
+
+
+def test_idempotency_keys_of_authors(hooks, client):
+    """As over HTTP: one that can't be one is told, a good one makes of two writes one."""
+    run = Runner(hooks, client, {
+        "post": WRONG_KEYS % ("wharf.api.post", "'/v1/contacts', { name = 'K' }, { idempotency_key = key }"),
+        "delete": WRONG_KEYS % ("wharf.api.delete", "'/v1/contacts/con_0', { idempotency_key = key }"),
+        "twice": "local a = wharf.api.post('/v1/contacts', { name = 'K' }, { idempotency_key = i.key }) local b = wharf.api.post('/v1/contacts', { name = 'K' }, { idempotency_key = i.key })"
+                 " return { a.id, b.id }",
+    })
+    for how in ("post", "delete"):
+        told = run(how)
+        assert len(told) == 8 and all("10-run.lua" in m and "1 to 255 printable ASCII characters; shorten or encode it, or leave it out (param.invalid)" in m for m in told), told
+    a, b = run("twice", {"key": "k" * 255})
+    assert a == b
+    assert [c["name"] for c in client.get("/v1/contacts?limit=1000").data].count("K") == 1
 
 
 def test_metrics_of_authors(hooks, client, server):
@@ -348,6 +403,21 @@ def test_what_sql_is_given_and_gives(hooks, client):
     assert "at most 64 parameters" in run("many", {"n": 65}) and "at most 64" not in run("many", {"n": 64}) and "57014" in run("slow")
 
 
+def test_how_large_rows_may_be(hooks, client, server):
+    """More than 64 MiB of them is a mistake; a request may ask for as much several times, and send it."""
+    run = Runner(hooks, client, {
+        "rows": "local n = 0 for _ = 1, i.times do for _, r in ipairs(wharf.db.query(\"SELECT repeat('x', 1048576) AS x FROM generate_series(1, $1::int)\", i.n)) do n = n + #r.x end end return n >> 20",
+        "more": "return (select(2, pcall(wharf.db.query, \"SELECT repeat('x', 1048576) AS x FROM generate_series(1, $1::int)\", i.n)))",
+        "exec": "return (select(2, pcall(wharf.db.exec, \"SELECT repeat('x', 1048576) AS x FROM generate_series(1, $1::int)\", i.n)))",
+        "sent": "local x, n = ('x'):rep(8 << 20), 0 for _ = 1, i.times do n = n + wharf.db.query('SELECT length($1::text) + length($2::text) AS n', x, x)[1].n end return n >> 20",
+        "text": "local n = 0 for _ = 1, i.times do n = n + wharf.db.query(\"SELECT length('\" .. ('x'):rep(8 << 20) .. \"') AS n\")[1].n end return n >> 20",
+    })
+    assert run("rows", {"times": 3, "n": 60}) == 180
+    for how in ("more", "exec"):
+        assert "the rows are larger than 64 MiB; ask for fewer" in run(how, {"n": 65})
+    assert run("sent", {"times": 6}) == 96 and run("text", {"times": 6}) == 48
+
+
 def test_what_a_before_hook_is_shown_and_may_not(hooks, client):
     """Where the change lies; nobody else is asked while the request's transaction is open."""
     hooks.load({"10-b.lua": """
@@ -389,6 +459,7 @@ def test_ticks(hooks, client, server, org):
     def jobs(what):
         return server.sql(what + " wharf.job WHERE queue = 'wharf.lua_hook' AND organization_id = %s", org.id)
     hooks.load({"10-s.lua": hook % "* * * * *" + read})
+    jobs("DELETE FROM")  # of schedules of others
     server.sql("INSERT INTO wharf.hook_kv VALUES (%s, 'old', '1', now() - interval '1 minute')", org.id)
     server.sql("UPDATE wharf.job_schedule SET next_at = wharf.now() WHERE queue = 'wharf.lua_schedules'")
     until(lambda: len(jobs("SELECT id FROM")) >= 2, "it is not planned")

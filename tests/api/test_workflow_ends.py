@@ -81,7 +81,7 @@ def test_who_is_enabled_begins_anew(server, mine):
     """Fifty failing before hooks disable it; what failed before that does not count behind it."""
     id = hook(mine, "error('no')", on_error="ignore")
     assert located(anew(mine), "A").status == 201
-    server.sql("UPDATE workflows.workflow SET hook_failures = 49 WHERE id = %s", id)
+    server.sql("UPDATE workflows.workflow SET hook_failed_at = array_fill(wharf.now()::timestamptz(3), ARRAY[49]) WHERE id = %s", id)
     assert located(mine, "B").status == 201
     assert mine.get(f"{FLOWS}/{id}").data["enabled"] is False
     mine.post(f"{FLOWS}/{id}", {"enabled": True}, expect=200)

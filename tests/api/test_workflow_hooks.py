@@ -246,6 +246,19 @@ def test_fifty_failures_disable_it(fresh, mine):
     assert failed[0][0] <= 2  # one a minute
 
 
+@pytest.mark.parametrize("ago, enabled", [("4 minutes", False), ("6 minutes", True)])
+def test_failures_of_the_last_five_minutes(server, mine, ago, enabled):
+    """Whenever the first of them was: those of the five minutes before each failure count."""
+    id = hook(mine, "error('always')", on_error="ignore")
+    client = anew(mine)
+    make_location(client, "First")
+    server.sql(f"UPDATE workflows.workflow SET hook_failures = 49, hook_failing_at = wharf.now() - interval '9 minutes', hook_failed_at = "
+               f"array_fill((wharf.now() - interval '{ago}')::timestamptz(3), ARRAY[49]) WHERE id = %s", id)
+    make_location(client, "Next")
+    assert mine.get(f"{FLOWS}/{id}").data["enabled"] is enabled
+    assert server.sql("SELECT hook_failures FROM workflows.workflow WHERE id = %s", id) == [(1 if enabled else 50,)]
+
+
 def test_after_a_change(mine):
     id = hook(mine, """if change.action ~= 'create' then return change end
 local d, e = wharf.api.post('/v1/locations/' .. change.id, {metadata = {by = 'hook'}})

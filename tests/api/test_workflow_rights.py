@@ -38,8 +38,8 @@ def made(client, name, body, publish=True, **more):
 INNER = """local y, e = wharf.api.post('/v1/workflows', {name = input.name, source = input.source, triggers = {{type = 'manual'}}, scopes = input.scopes, allowed_locations = input.places})
 if e then return {e.code, e.errors} end
 local r
-if input.publish then r, e = wharf.api.post('/v1/workflows/' .. y.id .. '/publish', {}, {idempotency_key = ''})
-else r, e = wharf.api.post('/v1/workflows/' .. y.id .. '/run', {version = 'draft'}, {idempotency_key = ''}) end
+if input.publish then r, e = wharf.api.post('/v1/workflows/' .. y.id .. '/publish', {})
+else r, e = wharf.api.post('/v1/workflows/' .. y.id .. '/run', {version = 'draft'}) end
 if e then return {e.code, e.errors} end
 return r.output and r.output.value or {r.id, r.version}"""
 
@@ -65,11 +65,25 @@ def test_publishing_from_inside(mine):
     assert asked(mine, x, {"input": {**asks, "name": "Z", "scopes": ["locations:read"]}}).data["output"]["value"][1] == 1
 
 
+def test_idempotency_keys_of_authors(mine):
+    """As over HTTP: one that can't be one is told, a good one makes of two writes one."""
+    x = made(mine, "X", """local out = {}
+for i, key in ipairs {'', ('k'):rep(256), 'ä', 5, wharf.null} do
+  out[#out + 1] = select(2, pcall(wharf.api.post, '/v1/locations', {name = 'K'}, {idempotency_key = key}))
+  out[#out + 1] = select(2, pcall(wharf.api.delete, '/v1/locations/loc_0', {idempotency_key = key}))
+end
+for _ = 1, 2 do out[#out + 1] = wharf.api.post('/v1/locations', {name = 'K', address = '1 Main St, Springfield, IL 62701, US'}, {idempotency_key = 'mine'}).id end
+return out""", scopes=["locations:write"])
+    *told, a, b = asked(mine, x, {}).data["output"]["value"]
+    assert len(told) == 10 and all("1 to 255 printable ASCII characters; shorten or encode it, or leave it out (param.invalid)" in m for m in told), told
+    assert a == b
+
+
 def test_publishing_from_inside_reaches_no_further(mine):
     """The key is the publisher's and reaches all; the run does not."""
     here, there = (make_location(mine, name)["id"] for name in ("Here", "There"))
     everywhere, both = (made(mine, name, "return 1", publish=False, allowed_locations=a) for name, a in (("All", None), ("Both", [here, there])))
-    x = made(mine, "X", "local _, e = wharf.api.post('/v1/workflows/' .. input .. '/publish', {}, {idempotency_key = ''}) return e and {e.code, e.errors} or 'published'",
+    x = made(mine, "X", "local _, e = wharf.api.post('/v1/workflows/' .. input .. '/publish', {}) return e and {e.code, e.errors} or 'published'",
              scopes=["workflow:write"], allowed_locations=[here])
     own = made(mine, "Own", "return 1", publish=False, allowed_locations=[here])
     assert asked(mine, x, {"input": everywhere}).data["output"]["value"] == ["location_access", ["allowed_locations"]]

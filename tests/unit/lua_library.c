@@ -391,6 +391,13 @@ static void test_what_the_host_is_asked(void **state)
     ASKED(b, "wharf.api.post('/v1/x', {a = 1}, {idempotency_key = 'k1'})", "api.post {", "\"path\":\"/v1/x\"",
         "\"body\":{\"a\":1}", "\"idempotency_key\":\"k1\"");
     ASKED(b, "wharf.api.delete('/v1/x', {idempotency_key = 'k2'})", "\"idempotency_key\":\"k2\"");
+    ASKED(b, "wharf.api.post('/v1/x', {}, {idempotency_key = ('~ '):rep(127) .. 'k'})", "\"idempotency_key\":\"~ ~ ");
+    box_ends(b, "wharf.api.post('/v1/x', {}, {idempotency_key = ''})", SANDBOX_RAISED, "1 to 255 printable ASCII");
+    box_ends(b, "wharf.api.post('/v1/x', {}, {idempotency_key = ('k'):rep(256)})", SANDBOX_RAISED, "or leave it out");
+    box_ends(b, "wharf.api.post('/v1/x', {}, {idempotency_key = 5})", SANDBOX_RAISED, "param.invalid");
+    box_ends(b, "wharf.api.delete('/v1/x', {idempotency_key = 'ä'})", SANDBOX_RAISED, "printable ASCII");
+    box_ends(b, "wharf.api.delete('/v1/x', {idempotency_key = 'a\\nb'})", SANDBOX_RAISED, "printable ASCII");
+    box_ends(b, "wharf.api.delete('/v1/x', {idempotency_key = wharf.null})", SANDBOX_RAISED, "printable ASCII");
     ASKED(b, "wharf.api.get('/v1/x', {limit = 2})", "\"query\":{\"limit\":2}");
     ASKED(b, "wharf.http.post('http://a', {json = {}})", "\"content-type\":\"application/json\"");
     ASKED(b, "wharf.http.post('http://a', {form = {a = 1}})", "\"content-type\":\"application/x-www-form-urlencoded\"");

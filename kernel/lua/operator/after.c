@@ -26,6 +26,14 @@ static bool too_deep(const struct wharf_req *req, const struct lua_hook *hook, i
     return true;
 }
 
+/* hook: for servers that know no marks, and for who reads the table. */
+void operator_job_args(struct jw *w, const struct lua_hook *hook)
+{
+    jw_open(w, NULL, '{');
+    jw_z(w, "hook", hook->name);
+    jw_str(w, "mark", hook->mark);
+}
+
 static wharf_str order_args(struct wharf_req *req, const struct lua_hook *hook, wharf_str change, wharf_str location)
 {
     struct buf out;
@@ -34,8 +42,7 @@ static wharf_str order_args(struct wharf_req *req, const struct lua_hook *hook, 
 
     buf_init(&out, JOB_ARGS_MAX);
     jw_init(&w, &out);
-    jw_open(&w, NULL, '{');
-    jw_z(&w, "hook", hook->name);
+    operator_job_args(&w, hook);
     jw_int(&w, "depth", req->depth);
     jw_raw(&w, "context", operator_context(req, hook, location, str_z("")));
     jw_raw(&w, "change", change);
@@ -101,6 +108,22 @@ static wharf_str event_key(struct wharf_req *req, const struct lua_hook *h, cons
     return h->order == ORDER_ROW ? row : str_z("");
 }
 
+static wharf_str event_args(struct wharf_req *req, const struct lua_hook *h, const wharf_event *e)
+{
+    struct buf out;
+    struct jw w;
+    wharf_str text;
+
+    buf_init(&out, JOB_ARGS_MAX);
+    jw_init(&w, &out);
+    operator_job_args(&w, h);
+    jw_str(&w, "event", e->id);
+    jw_close(&w, '}');
+    text = arena_dup_str(req->arena, buf_str(&out));
+    buf_done(&out);
+    return text;
+}
+
 bool operator_events(struct wharf_req *req, struct event *const *events, size_t n)
 {
     struct lua_generation *g = req->engine->operator_lua ? operator_current(req->engine->operator_lua) : NULL;
@@ -124,7 +147,7 @@ bool operator_events(struct wharf_req *req, struct event *const *events, size_t 
             orders[n_orders++] = (struct job_order){.job = "wharf.lua_hook",
                 .organization = e->organization,
                 .key = event_key(req, h, e),
-                .args = arena_printf(req->arena, "{\"event\":\"%s\",\"hook\":\"%s\"}", e->id.p, h->name)};
+                .args = event_args(req, h, e)};
         }
     }
     generation_unref(g);
@@ -202,18 +225,41 @@ static wharf_status run(
         e.file[0] ? e.line : hook->line, e.message);
 }
 
+/* The hook as it was when the job was asked for, or NULL. Older servers said its place in the file only: it has to be of the job's kind at least. */
+static const struct lua_hook *hook_of(const struct lua_generation *g, const struct wharf_json *args)
+{
+    enum hook_phase phase = json_get(args, "event")    ? PHASE_EVENT
+                            : json_get(args, "due_us") ? PHASE_SCHEDULE
+                                                       : PHASE_AFTER;
+    wharf_str mark = json_text_or(args, "mark", "");
+    const struct lua_hook *hook = mark.n ? generation_find(g, mark)
+                                         : generation_find_named(g, json_text_or(args, "hook", ""));
+
+    return hook && hook->phase == phase ? hook : NULL;
+}
+
+/* A change or event that nobody hears of is lost; what a schedule was to do then is planned anew by the one that took its place. */
+static void tell_gone(const struct wharf_req *req)
+{
+    wharf_str name = json_text_or(req->body, "hook", "");
+
+    log_write(json_get(req->body, "due_us") ? WHARF_LOG_WARN : WHARF_LOG_ERROR, "lua-hooks", req->request_id,
+        "lua.hook_gone",
+        "the hook %s that was to be called is not in its file any more as it was (%s); this call of it is dropped",
+        name.p, json_text_or(req->body, "mark", name.p).p);
+}
+
 wharf_status operator_job(struct wharf_req *req, void *arg)
 {
     struct lua_generation *g = operator_hold(req); /* what it writes has the hooks of this one too */
-    wharf_str name = json_text_or(req->body, "hook", ""), event = json_text_or(req->body, "event", "");
-    const struct lua_hook *hook = g ? generation_find(g, name) : NULL;
+    wharf_str event = json_text_or(req->body, "event", "");
+    const struct lua_hook *hook = g ? hook_of(g, req->body) : NULL;
     struct hook_call call = {.hook = hook};
     int64_t due = json_int_or(req->body, "due_us", 0);
     wharf_status s = WHARF_OK;
 
     if (!hook) {
-        log_write(WHARF_LOG_WARN, "lua-hooks", req->request_id, "lua.hook_gone",
-            "the hook %s that was to be called is not in the folder any more", name.p);
+        tell_gone(req);
     } else if (event.n) {
         if (event_input(req, hook, event, &call))
             s = run(req, g, hook, &call);
@@ -221,7 +267,7 @@ wharf_status operator_job(struct wharf_req *req, void *arg)
             s = WHARF_UNAVAILABLE;
     } else if (due) {
         call.context = operator_context(req, hook, str_z(""), str_z(""));
-        if (hook->phase == PHASE_SCHEDULE && schedule_tick(req, hook, due, &call.arg))
+        if (schedule_tick(req, hook, due, &call.arg))
             s = run(req, g, hook, &call);
     } else {
         req->depth = (int)json_int_or(req->body, "depth", 0);

@@ -57,12 +57,10 @@ static const char *api_problem(const struct hook_state *st, wharf_str organizati
 }
 
 /* What a job writes again when it is tried again has the same key; its id is the request's. */
-static wharf_str write_key(struct hook_state *st, const struct wharf_json *args)
+static wharf_str write_key(struct hook_state *st)
 {
-    wharf_str key = json_text_or(args, "idempotency_key", "");
-
-    if (key.n || !st->req->job)
-        return key;
+    if (!st->req->job)
+        return str_z("");
     return arena_printf(st->req->arena, "%s:%u", st->req->request_id, ++st->api_writes);
 }
 
@@ -80,7 +78,6 @@ enum sandbox_answer asked_api(struct hook_state *st, wharf_str op, const struct 
                                                                   : "DELETE",
         .path = json_text_or(args, "path", ""),
         .query = json_get(args, "query"),
-        .key_is_ours = !json_text_or(args, "idempotency_key", "").n,
         .who = st->req->who};
 
     if (problem)
@@ -99,9 +96,14 @@ enum sandbox_answer asked_api(struct hook_state *st, wharf_str op, const struct 
             "{\"code\":\"workflow.budget_calls\",\"message\":\"a hook calls the API 1,000 times at most\"}");
         return SANDBOX_ENDED;
     }
+    if (!str_eqz(op, "api.get")) {
+        if (!inner_key(args, &call.idempotency_key, ret_text))
+            return SANDBOX_MISTAKE;
+        call.key_is_ours = !call.idempotency_key.p;
+        if (call.key_is_ours)
+            call.idempotency_key = write_key(st);
+    }
     st->api_calls++;
-    if (!str_eqz(op, "api.get"))
-        call.idempotency_key = write_key(st, args);
     if (str_eqz(op, "api.post"))
         call.body = json_get(args, "body");
     return inner_request(st->req, &call, ret_text) ? SANDBOX_GIVEN : SANDBOX_REFUSED;

@@ -183,7 +183,23 @@ static void sort_hooks(struct lua_generation *g)
     by_order(&g->responses);
 }
 
-const struct lua_hook *generation_find(const struct lua_generation *g, wharf_str name)
+const char *hook_phase_name(enum hook_phase phase)
+{
+    static const char *const names[] = {"before", "after", "event", "schedule", "route", "request", "response"};
+
+    return names[phase];
+}
+
+const struct lua_hook *generation_find(const struct lua_generation *g, wharf_str mark)
+{
+    for (size_t i = 0; i < g->n_hooks; i++) {
+        if (str_eq(mark, g->hooks[i]->mark))
+            return g->hooks[i];
+    }
+    return NULL;
+}
+
+const struct lua_hook *generation_find_named(const struct lua_generation *g, wharf_str name)
 {
     for (size_t i = 0; i < g->n_hooks; i++) {
         if (str_eqz(name, g->hooks[i]->name))
@@ -288,6 +304,7 @@ bool generation_call(struct lua_generation *g, struct wharf_req *req, const stru
             .ref = st->functions[call->hook->index], .arg = call->arg, .context = call->context, .keep = call->keep},
         call->result, ret_kept, ret_error);
     asked_locks_end(st);
+    buf_done(&st->rows); /* when it could not be made a table */
     if (!good && !strcmp(ret_error->code, "workflow.budget_memory"))
         state_free(
             st); /* what it left would fail the next call, whose fault it is not; another one is made when it is needed */

@@ -13,6 +13,7 @@
 #include "lua/operator/folder.h"
 #include "lua/sandbox/sandbox.h"
 #include "resource/engine.h"
+#include "util/buf.h"
 #include "util/id.h"
 
 enum { HOOKS_MAX = 1000, HOOK_OPS = 3 };
@@ -36,7 +37,8 @@ struct lua_hook {
     struct hook_route *route; /* in the generation's arena, or NULL */
     char file[64]; /* "10-codes.lua" */
     int line;
-    char name[80]; /* "10-codes.lua#1": its first one. What jobs know it by */
+    char name[80]; /* "10-codes.lua#1": its first one. What people and metrics know it by */
+    wharf_str mark; /* "10-codes.lua after parcel create#1": its first one of these. What jobs know it by, whatever else the file registers */
     size_t index; /* in hooks, and in the functions of a state */
     struct board_hook *stats; /* or NULL */
 };
@@ -59,6 +61,7 @@ struct hook_state {
     unsigned locks, locks_given; /* the same */
     char lock_id[ID_MAX]; /* what tokens of its locks begin with */
     int64_t slept_ms;
+    struct buf rows; /* JSON of wharf.db: outside of the request's arena, whose budget a few large queries would use up */
     wharf_str location; /* the same: of hook_call */
     int *functions; /* by index of the hook */
     size_t n_functions;
@@ -101,7 +104,10 @@ static inline size_t hook_place(const struct engine *e, const struct resource *r
 {
     return (size_t)(res - e->resources) * HOOK_OPS + (op == OP_CREATE ? 0 : op == OP_UPDATE ? 1 : 2);
 }
-const struct lua_hook *generation_find(const struct lua_generation *g, wharf_str name); /* or NULL */
+const char *hook_phase_name(enum hook_phase phase);
+/* By their mark, or by the name that jobs of older servers have alone; or NULL. */
+const struct lua_hook *generation_find(const struct lua_generation *g, wharf_str mark);
+const struct lua_hook *generation_find_named(const struct lua_generation *g, wharf_str name);
 
 struct hook_call {
     const struct lua_hook *hook;

@@ -216,14 +216,11 @@ static void add_value(struct jw *w, const PGresult *r, int row, int column)
     jw_str(w, name, text);
 }
 
-static wharf_str rows_json(struct arena *a, const PGresult *r)
+static void add_rows(struct buf *out, const PGresult *r)
 {
-    struct buf out;
     struct jw w;
-    wharf_str text;
 
-    buf_init(&out, ROWS_BYTES);
-    jw_init(&w, &out);
+    jw_init(&w, out);
     jw_open(&w, NULL, '[');
     for (int i = 0; i < PQntuples(r); i++) {
         jw_open(&w, NULL, '{');
@@ -232,9 +229,24 @@ static wharf_str rows_json(struct arena *a, const PGresult *r)
         jw_close(&w, '}');
     }
     jw_close(&w, ']');
-    text = out.failed ? (wharf_str){NULL, 0} : arena_dup_str(a, buf_str(&out));
-    buf_done(&out);
-    return text;
+}
+
+/* Into st->rows; p NULL: they are too large. */
+static wharf_str rows_json(struct hook_state *st, const PGresult *r, bool exec)
+{
+    struct buf *out = &st->rows;
+
+    buf_done(out);
+    buf_init(out, ROWS_BYTES);
+    if (exec)
+        buf_addf(out, "[%s,", *PQcmdTuples((PGresult *)r) ? PQcmdTuples((PGresult *)r) : "0");
+    if (!exec || PQnfields(r))
+        add_rows(out, r);
+    else
+        BUF_LIT(out, "[]");
+    if (exec)
+        buf_addc(out, ']');
+    return out->failed ? (wharf_str){NULL, 0} : buf_str(out);
 }
 
 /* What PostgreSQL says after "ERROR:  ", without the lines about where. */
@@ -247,8 +259,8 @@ static const char *first_line(struct arena *a, const struct db_error *e)
 }
 
 /* In a savepoint, with its own time limit, as the role that sees the request's organization only. Read-only and taken back, but for exec. */
-static wharf_str ask_rows(const struct hook_state *st, const char *sql, bool exec, const struct sql_arg *args, size_t n,
-    const char **ret_problem)
+static wharf_str ask_rows(
+    struct hook_state *st, const char *sql, bool exec, const struct sql_arg *args, size_t n, const char **ret_problem)
 {
     struct wharf_req *req = st->req;
     int64_t before_us;
@@ -269,13 +281,11 @@ static wharf_str ask_rows(const struct hook_state *st, const char *sql, bool exe
     if (r && PQntuples(r) > ROWS_MAX)
         *ret_problem = "the query has more than 10,000 rows; narrow it";
     else if (r)
-        rows = exec ? arena_printf(req->arena, "[%s,%s]", *PQcmdTuples(r) ? PQcmdTuples(r) : "0",
-                          PQnfields(r) ? rows_json(req->arena, r).p : "[]")
-                    : rows_json(req->arena, r);
+        rows = rows_json(st, r, exec);
     else if (e.status != DB_OK)
         *ret_problem = first_line(req->arena, &e);
     if (r && !rows.p && PQntuples(r) <= ROWS_MAX)
-        *ret_problem = "the rows are larger than 64 MiB";
+        *ret_problem = "the rows are larger than 64 MiB; ask for fewer of them, or for fewer columns";
     PQclear(r);
     if (!exec || !rows.p)
         req_rollback(req);
@@ -286,14 +296,13 @@ out:
     return rows;
 }
 
+/* They stay on the stack: the texts are Lua's, and live as long as that. */
 static struct sql_arg *values_of(lua_State *lua, struct arena *a, int n)
 {
     struct sql_arg *args = ARENA_ARRAY(a, struct sql_arg, (size_t)n + 1);
 
+    luaL_checkstack(lua, n + LUA_MINSTACK, "parameters");
     for (int i = 0; i < n; i++) {
-        size_t length;
-        const char *p;
-
         if (lua_isnil(lua, i + 2) || lua_islightuserdata(lua, i + 2))
             continue;
         if (lua_istable(lua, i + 2)) {
@@ -305,9 +314,7 @@ static struct sql_arg *values_of(lua_State *lua, struct arena *a, int n)
             luaL_checkstring(lua, i + 2);
             lua_pushvalue(lua, i + 2);
         }
-        p = lua_tolstring(lua, -1, &length);
-        args[i] = (struct sql_arg){arena_dup(a, p, length).p, length};
-        lua_pop(lua, 1);
+        args[i].p = lua_tolstring(lua, -1, &args[i].n);
     }
     return args;
 }
@@ -318,6 +325,7 @@ static void statement(lua_State *lua, const char *name, bool exec)
     struct hook_state *st = sandbox_user(lua);
     const char *sql = luaL_checkstring(lua, 1), *problem = outside_problem(st);
     int n = lua_gettop(lua) - 1;
+    const struct sql_arg *args;
     int64_t before_us;
     wharf_str rows;
 
@@ -330,13 +338,15 @@ static void statement(lua_State *lua, const char *name, bool exec)
     if (n > PARAMS)
         sandbox_raise(lua, "a query has at most %d parameters", PARAMS);
     if (!exec)
-        sql = arena_printf(st->req->arena, "SELECT * FROM (%s\n) q LIMIT %d", sql, ROWS_MAX + 1).p;
+        sql = lua_pushfstring(lua, "SELECT * FROM (%s\n) q LIMIT %d", sql, ROWS_MAX + 1);
+    args = values_of(lua, st->req->arena, n); /* raises, and so comes first */
     before_us = begin_in_time(st);
-    rows = ask_rows(st, sql, exec, values_of(lua, st->req->arena, n), (size_t)n, &problem);
+    rows = ask_rows(st, sql, exec, args, (size_t)n, &problem);
     end_in_time(st, before_us);
     if (!rows.p)
         sandbox_raise(lua, "wharf.%s: %s", name, problem);
     sandbox_push_json(lua, rows);
+    buf_done(&st->rows);
 }
 
 /* query(sql, ...): array of rows. */

@@ -34,6 +34,8 @@ struct lua_generation *operator_current(struct operator_lua *o);
 wharf_str operator_context(struct wharf_req *req, const struct lua_hook *hook, wharf_str location, wharf_str event);
 /* A failure into the log of the operator: "10-codes.lua:3: message". */
 void operator_failed(struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e);
+/* {"hook", "mark"}, and more: the beginning of the arguments of a job that calls the hook; the object stays open. */
+void operator_job_args(struct jw *w, const struct lua_hook *hook);
 /* Is the hook still due at this moment (microseconds)? Then the tick, as its argument. */
 bool schedule_tick(struct wharf_req *req, const struct lua_hook *hook, int64_t due_us, wharf_str *ret_arg);
 /* Refused by its author: 400 workflow.rejected. */

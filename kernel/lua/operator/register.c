@@ -18,6 +18,7 @@ enum {
     PRIORITY_MAX = 1000,
     CONDITIONS_MAX = 10,
     AT_ONCE_MAX = 50,
+    PATTERN_MAX = 500 /* of a type of event and a schedule: a key of a table has them */
 };
 
 static struct hook_state *loading(lua_State *lua)
@@ -81,6 +82,27 @@ static bool option_ignore(lua_State *lua, int at)
     return ignore;
 }
 
+static const char *action_of(const struct lua_hook *hook)
+{
+    return hook->op == OP_CREATE   ? " create"
+           : hook->op == OP_UPDATE ? " update"
+           : hook->op == OP_DELETE ? " delete"
+                                   : "";
+}
+
+/* File, phase and what it is for, and which of those that are equal in this: i hooks are before it. */
+static wharf_str mark_of(const struct hook_state *st, const struct lua_hook *hook, size_t i)
+{
+    wharf_str what = arena_printf(st->arena, "%s %s %s%s%s%s%s#", hook->file, hook_phase_name(hook->phase),
+        hook->res ? hook->res->def->name : "", action_of(hook), hook->pattern.p, hook->zone.n ? " " : "",
+        hook->zone.n ? hook->zone.p : "");
+    size_t nth = 1;
+
+    for (size_t k = 0; k < i; k++)
+        nth += str_starts(st->gen->hooks[k]->mark, what.p);
+    return arena_printf(st->arena, "%s%zu", what.p, nth);
+}
+
 /* Of the first state the hooks are noted; those of the others must be the same. */
 static void note(lua_State *lua, struct hook_state *st, struct lua_hook *hook, int function)
 {
@@ -91,17 +113,18 @@ static void note(lua_State *lua, struct hook_state *st, struct lua_hook *hook, i
     for (size_t k = 0; k < i; k++)
         nth += !strcmp(g->hooks[k]->file, hook->file);
     snprintf(hook->name, sizeof(hook->name), "%s#%zu", hook->file, nth);
+    hook->mark = mark_of(st, hook, i < g->n_hooks ? i : g->n_hooks);
     hook->index = i;
     if (i == g->n_hooks && st->first) {
         g->hooks[i] = ARENA_NEW(g->arena, struct lua_hook);
         *g->hooks[i] = *hook;
         g->hooks[i]->pattern = arena_dup_str(g->arena, hook->pattern);
         g->hooks[i]->zone = arena_dup_str(g->arena, hook->zone);
+        g->hooks[i]->mark = arena_dup_str(g->arena, hook->mark);
         if (hook->route)
             hook->route->hook = g->hooks[i];
         g->n_hooks++;
-    } else if (i >= g->n_hooks || g->hooks[i]->phase != hook->phase || g->hooks[i]->res != hook->res ||
-               g->hooks[i]->op != hook->op || g->hooks[i]->line != hook->line) {
+    } else if (i >= g->n_hooks || !str_eq(g->hooks[i]->mark, hook->mark) || g->hooks[i]->line != hook->line) {
         sandbox_raise(lua, "a file must register the same hooks each time it is loaded");
     }
     lua_pushvalue(lua, function);
@@ -257,6 +280,8 @@ static int register_event(lua_State *lua)
 
     if (!pattern[0] || (pattern[n] && (strcmp(pattern + n, "*") != 0 || (n && pattern[n - 1] != '.'))))
         sandbox_raise(lua, "the first argument is the type of an event: 'parcel.created', 'parcel.*' or '*'");
+    if (hook.pattern.n > PATTERN_MAX)
+        sandbox_raise(lua, "the type of an event has at most %d bytes", PATTERN_MAX);
     if (!lua_isfunction(lua, 2))
         sandbox_raise(lua, "the second argument is the function that is called");
     check_options(lua, 3, options);
@@ -282,7 +307,8 @@ static int register_schedule(lua_State *lua)
     hook.zone = (wharf_str){"", 0};
     if (lua_istable(lua, 3) && lua_getfield(lua, 3, "timezone") != LUA_TNIL)
         hook.zone = arena_dupz(st->arena, luaL_checkstring(lua, -1));
-    problem = host_cron.problem(hook.pattern, hook.zone);
+    problem = hook.pattern.n > PATTERN_MAX ? "a schedule has at most 500 bytes"
+                                           : host_cron.problem(hook.pattern, hook.zone);
     if (problem)
         sandbox_raise(lua, "%s", problem);
     note(lua, st, &hook, 2);

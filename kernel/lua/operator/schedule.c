@@ -36,18 +36,36 @@ static struct sql_arg time_arg(struct wharf_req *req, int64_t us)
     return (struct sql_arg){text.p, text.n};
 }
 
-/* Up to when it was planned; of a hook that is new, now. The row is locked. False: the database failed. */
-static bool planned_until(struct wharf_req *req, const char *hook, int64_t *ret_us)
+/* Up to when it was planned; of a hook that is new, now (older servers knew it by its name). The row is locked. False: the database failed. */
+static bool planned_until(struct wharf_req *req, const struct lua_hook *hook, int64_t *ret_us)
 {
     static const char sql[] =
-        "INSERT INTO wharf.hook_plan AS p (hook, until_at) VALUES ($1, $2::timestamptz) ON CONFLICT (hook) DO UPDATE "
-        "SET hook = p.hook RETURNING (extract(epoch FROM p.until_at) * 1000000)::bigint";
-    struct sql_arg args[] = {{hook, strlen(hook)}, time_arg(req, req->now_us)};
-    PGresult *r = req_query(req, sql, args, 2);
+        "INSERT INTO wharf.hook_plan AS p (hook, until_at) SELECT $1::text, COALESCE((SELECT greatest(o.until_at, "
+        "$2::timestamptz) FROM wharf.hook_plan o WHERE o.hook = $3::text), $2::timestamptz) ON CONFLICT (hook) DO "
+        "UPDATE SET hook = p.hook RETURNING (extract(epoch FROM p.until_at) * 1000000)::bigint";
+    struct sql_arg args[] = {
+        {hook->mark.p, hook->mark.n}, time_arg(req, req->now_us), {hook->name, strlen(hook->name)}};
+    PGresult *r = req_query(req, sql, args, 3);
 
     if (r)
         *ret_us = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
     return r != NULL;
+}
+
+static wharf_str due_args(struct wharf_req *req, const struct lua_hook *hook, int64_t due_us)
+{
+    struct buf out;
+    struct jw w;
+    wharf_str text;
+
+    buf_init(&out, JOB_ARGS_MAX);
+    jw_init(&w, &out);
+    operator_job_args(&w, hook);
+    jw_int(&w, "due_us", due_us);
+    jw_close(&w, '}');
+    text = arena_dup_str(req->arena, buf_str(&out));
+    buf_done(&out);
+    return text;
 }
 
 static bool enqueue(struct wharf_req *req, const struct lua_hook *hook, const int64_t *due, size_t n_due)
@@ -56,13 +74,16 @@ static bool enqueue(struct wharf_req *req, const struct lua_hook *hook, const in
     size_t n = r ? (size_t)PQntuples(r) : 0, k = 0;
     struct job_order *orders = ARENA_ARRAY(req->arena, struct job_order, n * n_due + 1);
     struct db_error error = {.status = DB_OK};
+    wharf_str args[DUE_MAX];
 
+    for (size_t d = 0; d < n_due; d++)
+        args[d] = due_args(req, hook, due[d]);
     for (size_t i = 0; i < n; i++) {
         for (size_t d = 0; d < n_due; d++) {
             orders[k++] = (struct job_order){.job = "wharf.lua_hook",
                 .organization = arena_dupz(req->arena, PQgetvalue(r, (int)i, 0)),
                 .key = str_z(hook->name),
-                .args = arena_printf(req->arena, "{\"hook\":\"%s\",\"due_us\":%lld}", hook->name, (long long)due[d]),
+                .args = args[d],
                 .run_at_us = due[d]};
         }
     }
@@ -79,9 +100,9 @@ static bool plan(struct wharf_req *req, const struct lua_hook *hook)
     static const char sql[] = "UPDATE wharf.hook_plan SET until_at = $2::timestamptz WHERE hook = $1";
     int64_t until = req->now_us + AHEAD_US, from = 0, due[DUE_MAX];
     size_t n = 0;
-    struct sql_arg args[] = {{hook->name, strlen(hook->name)}, time_arg(req, until)};
+    struct sql_arg args[] = {{hook->mark.p, hook->mark.n}, time_arg(req, until)};
 
-    if (!planned_until(req, hook->name, &from))
+    if (!planned_until(req, hook, &from))
         return false;
     if (from < req->now_us - LATE_US)
         from = req->now_us - LATE_US;

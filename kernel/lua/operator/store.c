@@ -13,6 +13,7 @@
 enum {
     KEY_MAX = 200,
     VALUE_MAX = 64 * 1024,
+    STORE_MAX = 10 << 20, /* of an organization: keys and values */
     LIST_MAX = 1000,
     TTL_MS = 30000,
     TTL_MAX_MS = 120000,
@@ -20,22 +21,32 @@ enum {
 };
 
 #define ALIVE "(k.expires_at IS NULL OR k.expires_at > $3::timestamptz)"
+#define WHOLE "(jsonb_typeof(k.value) = 'number' AND k.value #>> '{}' ~ '^-?[0-9]{1,19}$')"
 #define MINE  "k.organization_id = $1::text AND k.key = $2::text"
+
+static const double ttl_max_s = 100.0 * 366 * 86400;
 
 /* $1 organization, $2 key, $3 now, then: */
 static const char get_sql[] = "SELECT k.value FROM wharf.hook_kv k WHERE " MINE " AND " ALIVE;
-static const char set_sql[] = /* $4 value, $5 seconds or null, $6 only when absent */
+static const char set_sql[] = /* $4 value, $5 milliseconds or null, $6 only when absent */
     "INSERT INTO wharf.hook_kv AS k (organization_id, key, value, expires_at) VALUES ($1::text, $2::text, $4::jsonb, "
-    "$3::timestamptz + make_interval(secs => $5::bigint)) ON CONFLICT (organization_id, key) DO UPDATE SET value = "
+    "$3::timestamptz + $5::bigint * interval '1 millisecond') ON CONFLICT (organization_id, key) DO UPDATE SET value = "
     "EXCLUDED.value, expires_at = EXCLUDED.expires_at WHERE NOT $6::boolean OR NOT " ALIVE " RETURNING true";
-static const char incr_sql[] = /* $4 by, $5 seconds or null */
+static const char
+    incr_sql[] = /* $4 by, $5 milliseconds or null; no row: it is no whole number, or would be none of 64 bits */
     "INSERT INTO wharf.hook_kv AS k (organization_id, key, value, expires_at) VALUES ($1::text, $2::text, "
-    "to_jsonb($4::bigint), $3::timestamptz + make_interval(secs => $5::bigint)) ON CONFLICT (organization_id, key) DO "
+    "to_jsonb($4::bigint), $3::timestamptz + $5::bigint * interval '1 millisecond') ON CONFLICT (organization_id, key) "
+    "DO "
     "UPDATE SET value = CASE WHEN " ALIVE
-    " THEN to_jsonb((k.value #>> '{}')::bigint + $4::bigint) ELSE EXCLUDED.value END, "
+    " THEN to_jsonb((k.value #>> '{}')::numeric + $4::bigint) ELSE EXCLUDED.value END, "
     "expires_at = CASE WHEN " ALIVE
-    " AND $5::bigint IS NULL THEN k.expires_at ELSE EXCLUDED.expires_at END WHERE NOT " ALIVE
-    " OR (jsonb_typeof(k.value) = 'number' AND k.value #>> '{}' ~ '^-?[0-9]{1,17}$') RETURNING value";
+    " AND $5::bigint IS NULL THEN k.expires_at ELSE EXCLUDED.expires_at END WHERE NOT " ALIVE " OR CASE WHEN " WHOLE
+    " THEN (k.value #>> '{}')::numeric + $4::bigint BETWEEN -9223372036854775808 AND "
+    "9223372036854775807 END RETURNING value";
+static const char whole_sql[] = "SELECT FROM wharf.hook_kv k WHERE " MINE " AND " ALIVE " AND " WHOLE;
+static const char size_sql[] =
+    "SELECT COALESCE(sum(octet_length(k.key) + octet_length(k.value::text)), 0)::bigint FROM wharf.hook_kv k WHERE "
+    "k.organization_id = $1::text AND k.key <> $2::text AND " ALIVE;
 static const char cas_sql[] = /* $4 new, $5 old */
     "UPDATE wharf.hook_kv k SET value = $4::jsonb WHERE " MINE " AND k.value = $5::jsonb AND " ALIVE " RETURNING true";
 static const char delete_sql[] = "DELETE FROM wharf.hook_kv k WHERE " MINE " RETURNING " ALIVE;
@@ -130,14 +141,65 @@ static enum sandbox_answer list(struct asking *k)
     return SANDBOX_GIVEN;
 }
 
+/* In milliseconds; p NULL: the value stays. A problem is told else. */
+static bool ttl_of(const struct asking *k, struct sql_arg *ret_ms, enum sandbox_answer *ret_answer)
+{
+    const struct wharf_json *v = json_get(k->args, "ttl");
+    double s = json_is(v, JSON_NUMBER) ? json_double(v) : ttl_max_s * 2;
+
+    *ret_ms = (struct sql_arg){NULL, 0};
+    if (!v || v->type == JSON_NULL)
+        return true;
+    if (!(s >= -ttl_max_s && s <= ttl_max_s)) {
+        *ret_answer = host_mistake(k->ret_text,
+            "{\"code\":\"param.invalid\",\"message\":\"ttl is a number of seconds, at most those of 100 years\"}");
+        return false;
+    }
+    *ret_ms = arg_of(arena_printf(k->req->arena, "%lld", (long long)(s * 1000)));
+    return true;
+}
+
+/* What is written fits: a problem is told else. Two calls at once may pass by one value. */
+static bool fits(struct asking *k, wharf_str key, struct sql_arg value, enum sandbox_answer *ret_answer)
+{
+    if (!value.p || value.n > VALUE_MAX)
+        *ret_answer = host_mistake(
+            k->ret_text, "{\"code\":\"kv.too_large\",\"message\":\"a value has at most 64 KiB as JSON\"}");
+    else if (!ask(k, size_sql, key, NULL, 0))
+        *ret_answer = away(k);
+    else if (strtoll(PQgetvalue(k->rows, 0, 0), NULL, 10) + (int64_t)(key.n + value.n) > STORE_MAX)
+        *ret_answer = host_mistake(k->ret_text,
+            "{\"code\":\"kv.full\",\"message\":\"the store of hooks holds at most 10 MiB for an organization; delete "
+            "keys, or give them a ttl\"}");
+    else
+        return true;
+    return false;
+}
+
+/* Nothing was added: why not? */
+static enum sandbox_answer not_added(struct asking *k, wharf_str key)
+{
+    if (!ask(k, whole_sql, key, NULL, 0))
+        return away(k);
+    return host_mistake(k->ret_text,
+        PQntuples(k->rows) ? "{\"code\":\"param.invalid\",\"message\":\"the sum would be no number of 64 bits\"}"
+                           : "{\"code\":\"kv.not_a_number\",\"message\":\"the value is no whole number\"}");
+}
+
 static enum sandbox_answer incr(struct asking *k, wharf_str key)
 {
-    struct sql_arg more[] = {int_arg(k->req, k->args, "by"), int_arg(k->req, k->args, "ttl")};
+    struct sql_arg more[] = {int_arg(k->req, k->args, "by"), {NULL, 0}};
+    enum sandbox_answer answer;
 
+    if (!more[0].p)
+        return host_mistake(
+            k->ret_text, "{\"code\":\"param.invalid\",\"message\":\"what is added is a whole number of 64 bits\"}");
+    if (!ttl_of(k, &more[1], &answer) || !fits(k, key, more[0], &answer))
+        return answer;
     if (!ask(k, incr_sql, key, more, 2))
         return away(k);
     if (!PQntuples(k->rows))
-        return host_mistake(k->ret_text, "{\"code\":\"kv.not_a_number\",\"message\":\"the value is no whole number\"}");
+        return not_added(k, key);
     return give(k, "value", PQgetvalue(k->rows, 0, 0));
 }
 
@@ -155,11 +217,11 @@ static enum sandbox_answer write_value(struct asking *k, wharf_str op, wharf_str
 {
     bool is_set = str_eqz(op, "kv.set"), absent = json_bool_or(k->args, "if_absent", false);
     struct sql_arg value = json_arg(k->req, k->args, is_set ? "value" : "new");
-    struct sql_arg more[] = {value, int_arg(k->req, k->args, "ttl"), {absent ? "true" : "false", absent ? 4 : 5}};
+    struct sql_arg more[] = {value, {NULL, 0}, {absent ? "true" : "false", absent ? 4 : 5}};
+    enum sandbox_answer answer;
 
-    if (!value.p || value.n > VALUE_MAX)
-        return host_mistake(
-            k->ret_text, "{\"code\":\"kv.too_large\",\"message\":\"a value has at most 64 KiB as JSON\"}");
+    if (!ttl_of(k, &more[1], &answer) || !fits(k, key, value, &answer))
+        return answer;
     if (!is_set)
         return cas(k, key, value);
     return ask(k, set_sql, key, more, 3) ? done(k) : away(k);

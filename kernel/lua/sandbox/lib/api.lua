@@ -10,6 +10,15 @@ local function path_of(path)
   return path
 end
 
+-- What an Idempotency-Key is over HTTP; nil: the host's own, or none.
+local function key_of(opts)
+  local key = opts and opts.idempotency_key
+  if key ~= nil and (type(key) ~= "string" or #key > 255 or not key:find("^[ -~]+$")) then
+    host.raise("idempotency_key is a string of 1 to 255 printable ASCII characters; shorten or encode it, or leave it out (param.invalid)")
+  end
+  return key
+end
+
 -- The host answers {status, message, pagination?, data?}, or nil and the error.
 local function ask(op, args)
   local r, err = host.call(op, args)
@@ -25,11 +34,11 @@ function make(organization)
   end
 
   function M.post(path, body, opts)
-    return ask("api.post", { path = path_of(path), body = body, idempotency_key = opts and opts.idempotency_key, organization = organization })
+    return ask("api.post", { path = path_of(path), body = body, idempotency_key = key_of(opts), organization = organization })
   end
 
   function M.delete(path, opts)
-    return ask("api.delete", { path = path_of(path), idempotency_key = opts and opts.idempotency_key, organization = organization })
+    return ask("api.delete", { path = path_of(path), idempotency_key = key_of(opts), organization = organization })
   end
 
   -- Pages by cursor; what is searched by relevance, and lists that know none (their answers tell no next_cursor), by number.

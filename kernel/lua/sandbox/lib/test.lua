@@ -343,8 +343,10 @@ local KV = {
   end,
   incr = function(a)
     local e = stored(a.key)
-    if e and math.type(e.value) ~= "integer" then return nil, "the value of '" .. a.key .. "' is no whole number" end
-    local value = (e and e.value or 0) + a.by
+    if e and math.type(e.value) ~= "integer" then return nil, "the value of '" .. a.key .. "' is no whole number", "kv.not_a_number" end
+    local before = e and e.value or 0
+    local value = before + a.by
+    if a.by > 0 and value < before or a.by < 0 and value > before then return nil, "the sum would be no number of 64 bits", "param.invalid" end
     keep(a.key, value, a.ttl)
     if e and not a.ttl then world.kv[a.key].ends = e.ends end
     return { value = value }
@@ -376,8 +378,13 @@ for name, fn in pairs(KV) do
     local fault = fault_of("kv")
     if fault == "memory" then return budget("memory") end
     if fault then return "refused", { code = FAULTS[fault][2], message = "the store can't be asked" } end
-    local value, problem = fn(args)
-    if problem then return "mistake", { code = "kv.not_a_number", message = problem } end
+    local far = type(args.ttl) ~= "number" or not (math.abs(args.ttl) <= 100 * 366 * 86400)
+    if args.ttl == wharf.null then args.ttl = nil end
+    if args.ttl ~= nil and far then
+      return "mistake", { code = "param.invalid", message = "ttl is a number of seconds, at most those of 100 years" }
+    end
+    local value, problem, code = fn(args)
+    if problem then return "mistake", { code = code, message = problem } end
     return "given", value
   end
 end
