@@ -71,6 +71,9 @@ enum wharf_lua_end {
         7 /* no process was free within 50 ms (5 s in jobs, and where nothing but loading is asked for); nothing was run */
 };
 
+/* Room for message, and for code and field, with a byte at their end. Longer ones are cut at a code point, so what was cut lacks at most four bytes of it. */
+enum { WHARF_LUA_MESSAGE_MAX = 1024, WHARF_LUA_WORD_MAX = 96 };
+
 typedef struct wharf_lua_outcome {
     wharf_head head;
     uint32_t end; /* WHARF_LUA_* of wharf_lua_end */
