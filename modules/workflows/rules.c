@@ -275,7 +275,8 @@ static wharf_status changed_or_gone(wharf_req *req, uint32_t op, const wharf_rec
     static const char *const sqls[] = {"SELECT workflows.drop_waiting($2::text, $1::text, 'skipped')",
         "SELECT workflows.drop_waiting($2::text, $1::text, 'canceled')"};
     static const char secrets_sql[] =
-        "DELETE FROM workflows.secret WHERE organization_id = $2::text AND workflow_id = $1::text";
+        "DELETE FROM workflows.secret WHERE organization_id = $2::text AND workflow_id = $1::text",
+                      store_sql[] = "SELECT workflows.drop_store($2::text, $1::text)";
     bool off = op == WHARF_UPDATE && field_int(old_rec, WORKFLOW_ENABLED) && !field_int(new_rec, WORKFLOW_ENABLED);
     bool on = op == WHARF_UPDATE && !field_int(old_rec, WORKFLOW_ENABLED) && field_int(new_rec, WORKFLOW_ENABLED);
     const wharf_rows *none;
@@ -289,6 +290,8 @@ static wharf_status changed_or_gone(wharf_req *req, uint32_t op, const wharf_rec
         s = hooks_tell(req, W->res->id(old_rec));
     if (s == WHARF_OK && (off || op == WHARF_DELETE))
         s = query_about(req, sqls[op == WHARF_DELETE], W->res->id(old_rec), &none);
+    if (s == WHARF_OK && op == WHARF_DELETE)
+        s = query_about(req, store_sql, W->res->id(old_rec), &none);
     return s == WHARF_OK && op == WHARF_DELETE ? query_about(req, secrets_sql, W->res->id(old_rec), NULL) : s;
 }
 
