@@ -295,6 +295,17 @@ end}"""}, expect=201).data["id"]
     assert stored(fresh, row) == 0
 
 
+def test_a_result_that_is_too_large_is_not_tried_again(fresh, mine):
+    id = flow(mine, "wharf.kv.incr('n') return ('x'):rep(64 * 1024)", retry={"max": 3, "waits": [0]})
+    make_location(mine, "Large")
+    run, = over(mine, id)
+    assert run["status"] == "failed" and len(run["attempts"]) == 1 and run["error"]["code"] == "workflow.failed" and "the result is larger than 65536 bytes" in run["error"]["message"]
+    assert mine.get(f"{FLOWS}/{id}/kv/n").data["value"] == 1
+    fine = flow(mine, "return ('x'):rep(64 * 1024 - 20)", "Fine")
+    make_location(mine, "Small")
+    assert over(mine, fine)[0]["status"] == "succeeded"
+
+
 def test_a_run_is_its_workers_for_a_minute(fresh, mine):
     """Who runs it says again and again that it goes on; once it is somebody else's, what is said of it counts for nothing."""
     id = flow(mine, "if ctx.run.attempt == 1 and ev.data.name == 'Long' then wharf.sleep(9000) end return ctx.run.attempt")
