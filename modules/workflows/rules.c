@@ -69,12 +69,12 @@ static wharf_status check_triggers(wharf_req *req, const wharf_json *triggers)
         if (W->json->type(t) != WHARF_J_OBJECT)
             return W->err->fail(
                 req, "workflow.trigger_invalid", W->mem->format(req, "triggers.%zu", i).p, "A trigger is an object");
-        s = trigger_check(req, t, i);
+        s = trigger_check(req, triggers, t, i);
         manual += is(json_text(t, "type"), "manual");
     }
     if (s == WHARF_OK && manual > 1)
         s = W->err->fail(req, "workflow.trigger_invalid", "triggers", "A workflow has one manual trigger at most");
-    return s == WHARF_OK ? http_check_paths(req, triggers) : s;
+    return s;
 }
 
 /* ---- scopes ---- */

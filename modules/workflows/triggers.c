@@ -115,7 +115,7 @@ wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wha
     return s == WHARF_OK ? flow_schemas->validate(req, schema, value, "input") : s;
 }
 
-wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i)
+wharf_status trigger_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, size_t i)
 {
     wharf_str type = json_text(t, "type");
     const char *path = W->mem->format(req, "triggers.%zu", i).p;
@@ -123,9 +123,9 @@ wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i)
     if (is(type, "event"))
         return check_event(req, t, path);
     if (is(type, "schedule"))
-        return schedule_check(req, t, path);
+        return schedule_check(req, triggers, t, path);
     if (is(type, "http"))
-        return http_check(req, t, path);
+        return http_check(req, triggers, t, path);
     if (is(type, "hook"))
         return hook_check(req, t, path);
     if (!is(type, "manual"))
