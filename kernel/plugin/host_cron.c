@@ -30,23 +30,6 @@ static int64_t floor_s(int64_t us)
     return us / SECOND - (us % SECOND < 0);
 }
 
-static const char *c_problem(wharf_str schedule, wharf_str zone)
-{
-    const char *problem = NULL;
-    struct cron c;
-    struct place p;
-    bool good = cron_parse(schedule, &c, &problem);
-
-    if (good && !place_read(zone, &p)) {
-        good = false;
-        problem = "there is no such time zone; it is a name such as Europe/Berlin";
-        free(p.bytes);
-    } else if (good) {
-        free(p.bytes);
-    }
-    return good ? NULL : problem;
-}
-
 static bool when(wharf_str schedule, wharf_str zone, int64_t us, bool next, int64_t *ret_us)
 {
     const char *problem;
@@ -94,4 +77,4 @@ static wharf_str c_local(wharf_req *req, wharf_str zone, int64_t at_us)
         d.hour, d.minute, d.second, o.east < 0 ? '-' : '+', minutes / 60, minutes % 60);
 }
 
-const wharf_cron_api host_cron = {WHARF_HEAD(wharf_cron_api), c_problem, c_next, c_last, c_local};
+const wharf_cron_api host_cron = {WHARF_HEAD(wharf_cron_api), cron_problem, c_next, c_last, c_local};

@@ -8,6 +8,7 @@
 #include "lua/run.h"
 #include "lua/share.h"
 #include "lua/tell.h"
+#include "lua/triggers.h"
 #include "plugin/declare.h"
 #include "plugin/manifest.h"
 #include "util/str.h"
@@ -272,6 +273,13 @@ static wharf_status l_hooked(wharf_req *req, wharf_str owner, const wharf_str *w
     return WHARF_OK;
 }
 
+static const char *l_trigger_problem(wharf_req *req, const wharf_json *triggers, const wharf_json *trigger)
+{
+    struct trigger_fault fault;
+
+    return trigger_good(req->arena, triggers, trigger, &fault) ? NULL : fault.message;
+}
+
 static void l_place(wharf_req *req, const wharf_json *error)
 {
     if (req->n_problems)
@@ -279,4 +287,4 @@ static void l_place(wharf_req *req, const wharf_json *error)
 }
 
 const wharf_lua_api host_lua = {WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call, l_http, l_hooks, l_hookable,
-    l_hooked, req_at_end, l_tell, lua_kept, share_wait_us, l_place, lua_ahead, l_area};
+    l_hooked, req_at_end, l_tell, lua_kept, share_wait_us, l_place, lua_ahead, l_area, l_trigger_problem};

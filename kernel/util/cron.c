@@ -1,6 +1,7 @@
 /* cron.c - see cron.h. */
 #include "util/cron.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "util/zone.h"
@@ -232,4 +233,27 @@ int64_t cron_last(const struct cron *c, const void *zone, size_t n, int64_t at)
             return last;
     }
     return INT64_MIN;
+}
+
+static bool zone_there(wharf_str zone)
+{
+    char *bytes;
+    bool there;
+
+    if (!zone.n || str_eqz(zone, "UTC"))
+        return true;
+    bytes = zone_name_good(zone.p) ? malloc(ZONE_BYTES_MAX) : NULL;
+    there = bytes && zone_read(zone.p, bytes, ZONE_BYTES_MAX) > 0;
+    free(bytes);
+    return there;
+}
+
+const char *cron_problem(wharf_str text, wharf_str zone)
+{
+    const char *problem = NULL;
+    struct cron c;
+
+    if (!cron_parse(text, &c, &problem))
+        return problem;
+    return zone_there(zone) ? NULL : "there is no such time zone; it is a name such as Europe/Berlin";
 }

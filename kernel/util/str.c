@@ -229,3 +229,12 @@ wharf_str str_replaced(struct arena *a, wharf_str s, wharf_str what, wharf_str b
     buf_done(&b);
     return text;
 }
+
+size_t str_begun(wharf_str s, wharf_str what)
+{
+    for (size_t n = what.n && what.n - 1 < s.n ? what.n - 1 : what.n ? s.n : 0; n; n--) {
+        if (!memcmp(s.p + s.n - n, what.p, n))
+            return n;
+    }
+    return 0;
+}

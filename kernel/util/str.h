@@ -49,6 +49,8 @@ struct arena;
 wharf_str utf8_lower(struct arena *a, wharf_str s);
 /* s with `by` wherever `what` stands, from the left; what stands in its place is not looked at again. s itself where it stands nowhere, or is empty. */
 wharf_str str_replaced(struct arena *a, wharf_str s, wharf_str what, wharf_str by);
+/* With so many bytes of `what`, all but its last ones, s ends: it may have been cut inside of it. 0: with none. */
+size_t str_begun(wharf_str s, wharf_str what);
 /* Levenshtein distance, capped at 64-byte words; for "did you mean". */
 unsigned str_distance(const char *a, const char *b);
 /* The nearest of the words that are tried, when one is near: up to a third of its letters differ, three at most. */

@@ -72,10 +72,23 @@ static wharf_status check_again(wharf_req *req, const wharf_rec *workflow, const
     return WHARF_OK;
 }
 
+/* What the run got, where that is not what is shown of it; else NULL. */
+static wharf_status given_to(wharf_req *req, wharf_str id, const wharf_json **ret)
+{
+    static const char sql[] = "SELECT given FROM workflows.run WHERE id = $1::text AND organization_id = $2::text";
+    const wharf_rows *rows;
+    wharf_status s = query_about(req, sql, id, &rows);
+
+    if (s == WHARF_OK && W->db->count(rows))
+        *ret = row_json(rows, 0, 0);
+    return s;
+}
+
 wharf_status run_again_route(wharf_req *req, void *arg)
 {
     const wharf_rec *workflow, *run;
     const wharf_json *body;
+    const wharf_json *given = NULL;
     wharf_out *rows = W->json->writer(req), *input = W->json->writer(req);
     wharf_str id, type;
     struct queued q;
@@ -85,6 +98,8 @@ wharf_status run_again_route(wharf_req *req, void *arg)
         s = W->req->body(req, &body);
     if (s == WHARF_OK)
         s = check_again(req, workflow, run);
+    if (s == WHARF_OK)
+        s = given_to(req, id, &given);
     if (s != WHARF_OK)
         return s;
     W->json->put(input, NULL, val_json(W->json->get(field_json(run, WORKFLOW_RUN_INPUT), "value")));
@@ -92,6 +107,7 @@ wharf_status run_again_route(wharf_req *req, void *arg)
     q = (struct queued){.workflow_id = W->res->id(workflow),
         .type = type.p,
         .trigger = field_json(run, WORKFLOW_RUN_TRIGGER),
+        .given = given,
         .location_id = field_text(run, WORKFLOW_RUN_LOCATION_ID),
         .actor = W->req->actor(req),
         .event_id = field_text(run, WORKFLOW_RUN_EVENT_ID),

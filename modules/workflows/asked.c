@@ -17,10 +17,29 @@ uint32_t refuse_op(wharf_req *req, uint32_t how, const char *code, const char *m
     return how;
 }
 
+/* What the engine cut ends anywhere, maybe inside of a secret: that is looked for while it is known. */
+static void put_said(wharf_req *req, struct asked *a, const wharf_json *said)
+{
+    const wharf_json *fields = W->json->get(said, "fields"), *cut = fields ? W->json->get(fields, "truncated") : NULL;
+    wharf_str message = json_text(said, "message"), text;
+
+    W->json->put(a->logs, "level", val_json(W->json->get(said, "level")));
+    W->json->put(a->logs, "message",
+        val_text(json_truth(W->json->get(said, "cut")) ? secrets_hide_cut(req, a->secrets, message) : message));
+    if (!cut || !W->json->text(cut, &text)) {
+        W->json->put(a->logs, "fields", val_json(fields));
+        return;
+    }
+    W->json->open(a->logs, "fields", '{');
+    for (const wharf_json *m = W->json->at(fields, 0); m; m = W->json->next(m))
+        W->json->put(
+            a->logs, W->json->key(m).p, m == cut ? val_text(secrets_hide_cut(req, a->secrets, text)) : val_json(m));
+    W->json->close(a->logs);
+}
+
 /* The engine bounds lines and bytes, as they are before they are JSON; a process that somebody took over does not. */
 static uint32_t log_line(wharf_req *req, struct asked *a, const wharf_json *args)
 {
-    static const char *const members[] = {"level", "message", "fields", "file", "line"};
     static const char full[] =
         "{\"level\":\"warn\",\"message\":\"truncated: the lines of a run are at most 300 KiB of JSON\"}";
     wharf_out *own = W->json->writer(req);
@@ -34,8 +53,9 @@ static uint32_t log_line(wharf_req *req, struct asked *a, const wharf_json *args
         return WHARF_LUA_GIVEN;
     W->json->open(a->logs, NULL, '{');
     W->json->put(a->logs, "at", val_time(W->req->now_us(req)));
-    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-        W->json->put(a->logs, members[i], val_json(W->json->get(i < 3 ? said : args, members[i])));
+    put_said(req, a, said);
+    W->json->put(a->logs, "file", val_json(W->json->get(args, "file")));
+    W->json->put(a->logs, "line", val_json(W->json->get(args, "line")));
     W->json->close(a->logs);
     return WHARF_LUA_GIVEN;
 }

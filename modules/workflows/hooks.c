@@ -375,6 +375,7 @@ static wharf_status after(wharf_req *req, const wharf_lua_change *c)
     W->json->open(rows, NULL, '[');
     for (size_t i = 0; i < n && s == WHARF_OK; i++) {
         const struct hook *h = &hooks[i];
+        struct secret *secrets = NULL;
         struct queued q = {.workflow_id = h->code.workflow_id,
             .type = "hook",
             .location_id = c->location_id,
@@ -391,6 +392,10 @@ static wharf_status after(wharf_req *req, const wharf_lua_change *c)
             q.why = "workflows caused each other five times in a row";
         }
         s = W->json->parse(req, trigger_text(req, h->trigger), &q.trigger);
+        if (s == WHARF_OK && h->secrets)
+            s = secrets_load(req, q.workflow_id, &secrets);
+        if (s == WHARF_OK && h->secrets)
+            s = run_queue_hide(req, &q, secrets);
         run_queue_put(req, rows, &q, NULL);
         made++;
     }

@@ -4,13 +4,11 @@
 
 #include "workflows.h"
 
-enum { PATH_MAX_BYTES = 200, SEGMENTS_MAX = 16, CAPTURE_MAX = 32, BODY_MAX = 1 << 20, HEADERS_SENT_MAX = 50 };
+enum { HEADERS_SENT_MAX = 50 };
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 /* ---- what may stand in one ---- */
-
-static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE", NULL};
 
 static bool among(const char *const *words, wharf_str word)
 {
@@ -41,105 +39,19 @@ static wharf_str path_of(const wharf_json *t)
     return path.n && path.p[0] == '/' ? (wharf_str){path.p + 1, path.n - 1} : path;
 }
 
-static bool good_segment(wharf_str s)
+wharf_status http_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, const char *path)
 {
-    bool capture = s.n && s.p[0] == ':';
-    const char *set = capture ? "abcdefghijklmnopqrstuvwxyz0123456789_" : LETTERS "_-.~";
-
-    for (size_t i = capture; i < s.n; i++) {
-        if (!strchr(set, s.p[i]))
-            return false;
-    }
-    return s.n && (!capture || (s.n > 1 && s.n <= CAPTURE_MAX + 1 && s.p[1] >= 'a' && s.p[1] <= 'z')) && !is(s, ".") &&
-           !is(s, "..");
-}
-
-static bool good_path(wharf_str path)
-{
-    wharf_str seen[SEGMENTS_MAX], s;
-    size_t n = 0;
-
-    if (!path.n || path.n > PATH_MAX_BYTES || path.p[path.n - 1] == '/')
-        return false;
-    while (next_segment(&path, &s)) {
-        if (n == SEGMENTS_MAX || !good_segment(s))
-            return false;
-        for (size_t i = 0; s.p[0] == ':' && i < n; i++) {
-            if (same(seen[i], s))
-                return false;
-        }
-        seen[n++] = s;
-    }
-    return true;
-}
-
-static wharf_status check_methods(wharf_req *req, const wharf_json *list, const char *path)
-{
-    size_t n = 0;
-    wharf_str one = {"", 0};
-    bool good = !list || (W->json->type(list) == WHARF_J_ARRAY && W->json->count(list));
-
-    for (const wharf_json *e = list && good ? W->json->at(list, 0) : NULL; e && good; e = W->json->next(e), n++)
-        good = W->json->text(e, &one) && among(methods, one);
-    if (good)
-        return WHARF_OK;
-    return W->err->fail(
-        req, "workflow.trigger_invalid", path, "methods is an array of GET, POST, PUT, PATCH and DELETE");
-}
-
-wharf_status http_check(wharf_req *req, const wharf_json *t, const char *path)
-{
-    static const char *const members[] = {"path", "methods", "auth", "mode", "secret_key", NULL},
-                             *const auths[] = {"", "key", "none", "signature", NULL},
-                             *const modes[] = {"", "sync", "async", NULL};
-    wharf_str auth = json_text(t, "auth"), key = json_text(t, "secret_key");
+    static const char *const members[] = {"path", "methods", "auth", "mode", "secret_key", NULL};
     const char *wrong = NULL;
-    wharf_status s;
+    wharf_status s = trigger_members(req, t, path, members, ", path, methods, auth, mode and secret_key");
 
-    s = trigger_members(req, t, path, members, ", path, methods, auth, mode and secret_key");
-    if (s == WHARF_OK)
-        s = check_methods(req, W->json->get(t, "methods"), path);
     if (s != WHARF_OK)
         return s;
-    if (!good_path(path_of(t)))
-        wrong = "path is up to 16 segments of letters, digits, _ - . ~ or :name, such as orders/:id, each name once";
-    else if (!among(auths, auth) || (W->json->get(t, "auth") && !auth.n))
-        wrong = "auth is key (an API key with workflow:read), none or signature";
-    else if (!among(modes, json_text(t, "mode")) || (W->json->get(t, "mode") && !json_text(t, "mode").n))
-        wrong = "mode is sync or async";
-    else if (is(auth, "signature") ? !secret_key_good(key) : W->json->get(t, "secret_key") != NULL)
+    wrong = flow_lua->trigger_problem(req, triggers, t);
+    if (!wrong && (is(json_text(t, "auth"), "signature") ? !secret_key_good(json_text(t, "secret_key"))
+                                                         : W->json->get(t, "secret_key") != NULL))
         wrong = "secret_key names the workflow's secret that a signature is made with; it goes with auth signature";
     return wrong ? W->err->fail(req, "workflow.trigger_invalid", path, "%s", wrong) : WHARF_OK;
-}
-
-/* Do the same requests go to both? */
-static bool same_path(wharf_str a, wharf_str b)
-{
-    wharf_str x, y;
-
-    for (;;) {
-        bool more = next_segment(&a, &x), others = next_segment(&b, &y);
-
-        if (!more || !others)
-            return more == others;
-        if ((x.p[0] == ':') != (y.p[0] == ':') || (x.p[0] != ':' && !same(x, y)))
-            return false;
-    }
-}
-
-wharf_status http_check_paths(wharf_req *req, const wharf_json *triggers)
-{
-    size_t i = 0;
-
-    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t; t = W->json->next(t), i++) {
-        for (const wharf_json *u = W->json->at(triggers, 0); is(json_text(t, "type"), "http") && u != t;
-             u = W->json->next(u)) {
-            if (is(json_text(u, "type"), "http") && same_path(path_of(t), path_of(u)))
-                return W->err->fail(req, "workflow.trigger_invalid", W->mem->format(req, "triggers.%zu", i).p,
-                    "Another trigger has this path; one trigger may take several methods");
-        }
-    }
-    return WHARF_OK;
 }
 
 /* ---- its URL ---- */

@@ -40,6 +40,27 @@ static wharf_str problem_text(wharf_req *req, const struct queued *q)
     return W->json->result_text(out);
 }
 
+static wharf_str json_as_text(wharf_req *req, const wharf_json *v)
+{
+    wharf_out *out = W->json->writer(req);
+
+    W->json->put(out, NULL, val_json(v));
+    return W->json->result_text(out);
+}
+
+wharf_status run_queue_hide(wharf_req *req, struct queued *q, const struct secret *secrets)
+{
+    const wharf_json *input = NULL;
+    wharf_status s = secrets ? W->json->parse(req, q->input, &input) : WHARF_OK;
+
+    if (s != WHARF_OK || !secrets)
+        return s;
+    q->given = run_given(req, secrets, &input, &q->trigger);
+    if (q->given)
+        q->input = json_as_text(req, input);
+    return WHARF_OK;
+}
+
 void run_queue_put(wharf_req *req, wharf_out *rows, const struct queued *q, wharf_str *ret_id)
 {
     wharf_str id = W->req->new_id(req, "wkf_run");
@@ -58,6 +79,8 @@ void run_queue_put(wharf_req *req, wharf_out *rows, const struct queued *q, whar
     W->json->put(rows, "e", val_text_or_null(q->event_id));
     W->json->put(rows, "r", val_text_or_null(q->resource_id));
     W->json->put(rows, "p", q->pinned ? val_int(q->pinned) : val_null());
+    if (q->given)
+        W->json->put(rows, "y", val_text(json_as_text(req, q->given)));
     if (q->reach)
         W->json->put(rows, "h", val_json(q->reach));
     if (q->skipped) {

@@ -68,6 +68,35 @@ wharf_val run_error(wharf_req *req, const struct run *r)
     return val_text(W->json->result_text(out));
 }
 
+static bool same_json(wharf_req *req, const wharf_json *a, const wharf_json *b)
+{
+    wharf_out *x = W->json->writer(req), *y = W->json->writer(req);
+
+    W->json->put(x, NULL, val_json(a));
+    W->json->put(y, NULL, val_json(b));
+    return same(W->json->result_text(x), W->json->result_text(y));
+}
+
+const wharf_json *run_given(
+    wharf_req *req, const struct secret *secrets, const wharf_json **input, const wharf_json **trigger)
+{
+    const wharf_json *value = secrets_hide_json(req, secrets, *input),
+                     *cause = secrets_hide_json(req, secrets, *trigger), *given = NULL;
+    wharf_out *out = W->json->writer(req);
+
+    if (!secrets || (same_json(req, value, *input) && same_json(req, cause, *trigger)))
+        return NULL;
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "value", val_json(*input));
+    W->json->put(out, "trigger", val_json(*trigger));
+    W->json->close(out);
+    if (W->json->result(req, out, &given) != WHARF_OK)
+        W->err->clear(req);
+    *input = value;
+    *trigger = cause;
+    return given;
+}
+
 wharf_val run_recorded(wharf_req *req, const char *name, wharf_val v, bool *ret_truncated)
 {
     wharf_out *out = W->json->writer(req);

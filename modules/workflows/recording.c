@@ -198,7 +198,7 @@ static void put_outcome(wharf_req *req, const struct run *r, wharf_out *out)
     if (o->result)
         W->json->put(out, "output", val_json(o->result));
     if (o->kept)
-        W->json->put(out, "kept", val_json(o->kept));
+        W->json->put(out, "kept", val_json(secrets_hide_json(req, r->asked.secrets, o->kept)));
     W->json->close(out);
 }
 

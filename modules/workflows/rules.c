@@ -69,12 +69,12 @@ static wharf_status check_triggers(wharf_req *req, const wharf_json *triggers)
         if (W->json->type(t) != WHARF_J_OBJECT)
             return W->err->fail(
                 req, "workflow.trigger_invalid", W->mem->format(req, "triggers.%zu", i).p, "A trigger is an object");
-        s = trigger_check(req, t, i);
+        s = trigger_check(req, triggers, t, i);
         manual += is(json_text(t, "type"), "manual");
     }
     if (s == WHARF_OK && manual > 1)
         s = W->err->fail(req, "workflow.trigger_invalid", "triggers", "A workflow has one manual trigger at most");
-    return s == WHARF_OK ? http_check_paths(req, triggers) : s;
+    return s;
 }
 
 /* ---- scopes ---- */
@@ -269,27 +269,38 @@ static wharf_status enabled_again(wharf_req *req, wharf_str workflow_id)
     return s == WHARF_OK ? schedule_begin(req, workflow_id) : s;
 }
 
+/* What only it used. Runs that go on use its store to their end. */
+static wharf_status gone(wharf_req *req, wharf_str workflow_id)
+{
+    static const char secrets_sql[] =
+        "DELETE FROM workflows.secret WHERE organization_id = $2::text AND workflow_id = $1::text",
+                      store_sql[] = "SELECT workflows.drop_store($2::text, $1::text)";
+    const wharf_rows *none;
+    wharf_status s = query_about(req, store_sql, workflow_id, &none);
+
+    if (s == WHARF_OK)
+        s = http_name(req, workflow_id, false);
+    return s == WHARF_OK ? query_about(req, secrets_sql, workflow_id, NULL) : s;
+}
+
 /* What waits of a workflow that is no more, or not to run. */
 static wharf_status changed_or_gone(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char *const sqls[] = {"SELECT workflows.drop_waiting($2::text, $1::text, 'skipped')",
         "SELECT workflows.drop_waiting($2::text, $1::text, 'canceled')"};
-    static const char secrets_sql[] =
-        "DELETE FROM workflows.secret WHERE organization_id = $2::text AND workflow_id = $1::text";
     bool off = op == WHARF_UPDATE && field_int(old_rec, WORKFLOW_ENABLED) && !field_int(new_rec, WORKFLOW_ENABLED);
     bool on = op == WHARF_UPDATE && !field_int(old_rec, WORKFLOW_ENABLED) && field_int(new_rec, WORKFLOW_ENABLED);
     const wharf_rows *none;
-    wharf_status s = on ? enabled_again(req, W->res->id(old_rec)) : WHARF_OK;
+    wharf_str id = W->res->id(old_rec);
+    wharf_status s = on ? enabled_again(req, id) : WHARF_OK;
 
     if (off || op == WHARF_DELETE)
-        s = schedule_clear(req, W->res->id(old_rec));
-    if (s == WHARF_OK && op == WHARF_DELETE)
-        s = http_name(req, W->res->id(old_rec), false);
+        s = schedule_clear(req, id);
     if (s == WHARF_OK && (on || off || op == WHARF_DELETE || shown_changed(old_rec, new_rec)))
-        s = hooks_tell(req, W->res->id(old_rec));
+        s = hooks_tell(req, id);
     if (s == WHARF_OK && (off || op == WHARF_DELETE))
-        s = query_about(req, sqls[op == WHARF_DELETE], W->res->id(old_rec), &none);
-    return s == WHARF_OK && op == WHARF_DELETE ? query_about(req, secrets_sql, W->res->id(old_rec), NULL) : s;
+        s = query_about(req, sqls[op == WHARF_DELETE], id, &none);
+    return s == WHARF_OK && op == WHARF_DELETE ? gone(req, id) : s;
 }
 
 static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)

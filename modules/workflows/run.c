@@ -154,9 +154,9 @@ static void hide(wharf_req *req, struct run *r)
     wharf_lua_outcome *o = &r->outcome;
     const wharf_json *logs = NULL;
 
-    o->message = secrets_hide(req, list, o->message);
-    o->code = secrets_hide(req, list, o->code);
-    o->field = secrets_hide(req, list, o->field);
+    o->message = secrets_hide_room(req, list, o->message, WHARF_LUA_MESSAGE_MAX);
+    o->code = secrets_hide_room(req, list, o->code, WHARF_LUA_WORD_MAX);
+    o->field = secrets_hide_room(req, list, o->field, WHARF_LUA_WORD_MAX);
     o->error = secrets_hide_json(req, list, o->error);
     o->result = secrets_hide_json(req, list, o->result);
     if (W->json->parse(req, W->json->result_text(r->asked.logs), &logs) != WHARF_OK)
@@ -274,12 +274,19 @@ static wharf_status insert(wharf_req *req, const struct run *r, const char *type
         "INSERT INTO workflows.run (organization_id, id, workflow_id, workflow_version, trigger, trigger_type, status, "
         "key, attempt, location_id, on_behalf_of, depth, seed, started_at, finished_at, duration_ms, queued_ms, usage, "
         "input, input_truncated, output, output_truncated, logs, error, created_at, updated_at, created_by, "
-        "updated_by) VALUES ($1::text, $2::text, $3::text, $4::bigint, $20::jsonb, $21::text, $5::text, $2::text, 1, "
+        "updated_by, given) VALUES ($1::text, $2::text, $3::text, $4::bigint, $20::jsonb, $21::text, $5::text, "
+        "$2::text, 1, "
         "$6::text, $7::text, $8::bigint, $9::text, $10::timestamptz, $11::timestamptz, $12::bigint, 0, $13::jsonb, "
         "$14::jsonb, $15::boolean, $16::jsonb, $17::boolean, $18::jsonb, $19::jsonb, $10::timestamptz, "
-        "$11::timestamptz, $7::text, $7::text)";
+        "$11::timestamptz, $7::text, $7::text, $22::jsonb)";
     const wharf_lua_outcome *o = &r->outcome;
     bool cut_input, cut_output = false;
+    const wharf_json *trigger = NULL, *given;
+    wharf_status s = W->json->parse(req, r->trigger, &trigger);
+
+    if (s != WHARF_OK)
+        return s;
+    given = run_given(req, r->asked.secrets, &input, &trigger);
     wharf_val kept = run_recorded(req, "value", val_json(input), &cut_input),
               output = o->result ? run_recorded(req, "value", val_json(o->result), &cut_output) : val_null();
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(r->id), val_text(r->code.workflow_id),
@@ -288,9 +295,9 @@ static wharf_status insert(wharf_req *req, const struct run *r, const char *type
         val_text(W->mem->format(req, "%llu", (unsigned long long)r->seed)), val_time(r->started_us),
         val_time(r->started_us + o->duration_us), val_int(o->duration_us / 1000), run_usage(req, r), kept,
         val_bool(cut_input), output, val_bool(cut_output), val_text(W->json->result_text(r->asked.logs)),
-        run_error(req, r), val_text(r->trigger), val_text(z(type))};
+        run_error(req, r), val_json(trigger), val_text(z(type)), given && !cut_input ? val_json(given) : val_null()};
 
-    wharf_status s = W->db->exec(req, sql, args, sizeof(args) / sizeof(args[0]), NULL);
+    s = W->db->exec(req, sql, args, sizeof(args) / sizeof(args[0]), NULL);
 
     if (s != WHARF_OK || !r->recording.n)
         return s;
@@ -321,7 +328,7 @@ wharf_status run_record(wharf_req *req, struct run *r, const char *type, const w
     if (s != WHARF_OK)
         return s;
     if (kept)
-        s = insert(req, r, type, secrets_hide_json(req, r->asked.secrets, input));
+        s = insert(req, r, type, input);
     if (s == WHARF_OK)
         s = add_lines(req, r);
     if (s == WHARF_OK && r->code.version) /* drafts are tried */
@@ -392,6 +399,8 @@ wharf_status run_queue(
     wharf_out *rows = W->json->writer(req);
     wharf_status s = W->json->parse(req, r->trigger, &q.trigger);
 
+    if (s == WHARF_OK)
+        s = run_queue_hide(req, &q, r->asked.secrets);
     W->json->open(rows, NULL, '[');
     run_queue_put(req, rows, &q, ret_id);
     if (s == WHARF_OK)

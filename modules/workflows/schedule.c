@@ -6,27 +6,14 @@
 /* Later than that a time is missed: the servers were down. Further back, and the clock was set (migrations/0016_schedule_clock.sql). */
 static const int64_t late_us = 60000000, set_back_us = 3600000000;
 
-wharf_status schedule_check(wharf_req *req, const wharf_json *t, const char *path)
+wharf_status schedule_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, const char *path)
 {
     static const char *const members[] = {"cron", "timezone", "overlap", "catch_up", NULL};
-    const wharf_json *overlap = W->json->get(t, "overlap"), *catch_up = W->json->get(t, "catch_up"),
-                     *zone = W->json->get(t, "timezone");
-    wharf_str how = json_text(t, "overlap");
-    const char *problem;
-    bool truth;
+    const char *wrong;
     wharf_status s = trigger_members(req, t, path, members, ", cron, timezone, overlap and catch_up");
 
-    if (s != WHARF_OK)
-        return s;
-    problem = flow_cron->problem(json_text(t, "cron"), json_text(t, "timezone"));
-    if (problem || (zone && !json_text(t, "timezone").n))
-        return W->err->fail(req, "workflow.trigger_invalid", path, "The schedule can't be: %s",
-            problem ? problem : "timezone is a name such as Europe/Berlin");
-    if (overlap && !is(how, "skip") && !is(how, "queue"))
-        return W->err->fail(req, "workflow.trigger_invalid", path, "overlap is skip or queue");
-    if (catch_up && !W->json->truth(catch_up, &truth))
-        return W->err->fail(req, "workflow.trigger_invalid", path, "catch_up is true or false");
-    return WHARF_OK;
+    wrong = s == WHARF_OK ? flow_lua->trigger_problem(req, triggers, t) : NULL;
+    return wrong ? W->err->fail(req, "workflow.trigger_invalid", path, "%s", wrong) : s;
 }
 
 /* ---- which are there ---- */

@@ -237,24 +237,26 @@ uint32_t secret_answer(wharf_req *req, const struct asked *a, const wharf_json *
 
 /* ---- taken out ---- */
 
-/* What stands at p, or NULL. */
-static const struct secret *at(const struct secret *list, const char *p, size_t left, size_t *ret_n)
+/* What stands at p, or NULL. cut: the text went on, and what stands at its end may be the beginning of a secret. */
+static const struct secret *at(const struct secret *list, const char *p, size_t left, bool cut, size_t *ret_n)
 {
     for (const struct secret *s = list; s; s = s->next) {
         for (size_t f = 0; s->value.n >= HIDDEN_MIN && f < FORMS; f++) {
             bool hex = f == FORMS - 1;
             wharf_str form = s->forms[f];
+            size_t n = cut && form.n > left ? left : form.n;
 
-            if (form.n > left || (hex ? strncasecmp(p, form.p, form.n) : memcmp(p, form.p, form.n)) != 0)
+            if (n > left || (hex ? strncasecmp(p, form.p, n) : memcmp(p, form.p, n)) != 0)
                 continue;
-            *ret_n = form.n;
+            *ret_n = n;
             return s;
         }
     }
     return NULL;
 }
 
-wharf_str secrets_hide(wharf_req *req, const struct secret *list, wharf_str text)
+/* Of a beginning that is too short to be told from other text nothing is said: the text is cut there. */
+static wharf_str hide(wharf_req *req, const struct secret *list, wharf_str text, bool cut)
 {
     const wharf_str mark = WHARF_S("[secret:");
     const struct secret *s;
@@ -262,7 +264,7 @@ wharf_str secrets_hide(wharf_req *req, const struct secret *list, wharf_str text
     char *to;
 
     for (size_t i = 0; i < text.n; i += s ? k : 1) {
-        s = at(list, text.p + i, text.n - i, &k);
+        s = at(list, text.p + i, text.n - i, cut, &k);
         room += s ? s->key.n + 16 : 1;
         n += s != NULL;
     }
@@ -270,19 +272,43 @@ wharf_str secrets_hide(wharf_req *req, const struct secret *list, wharf_str text
         return text;
     to = W->mem->alloc(req, room);
     n = 0;
-    for (size_t i = 0; i < text.n;) {
-        s = at(list, text.p + i, text.n - i, &k);
+    for (size_t i = 0; i < text.n; i += k) {
+        s = at(list, text.p + i, text.n - i, cut, &k);
+        if (s && k < HIDDEN_MIN)
+            break;
         if (!s) {
-            to[n++] = text.p[i++];
+            to[n++] = text.p[i];
+            k = 1;
             continue;
         }
         memcpy(to + n, mark.p, mark.n);
         memcpy(to + n + mark.n, s->key.p, s->key.n);
         n += mark.n + s->key.n;
         to[n++] = ']';
-        i += k;
     }
+    to[n] = 0;
     return (wharf_str){to, n};
+}
+
+wharf_str secrets_hide(wharf_req *req, const struct secret *list, wharf_str text)
+{
+    return hide(req, list, text, false);
+}
+
+wharf_str secrets_hide_cut(wharf_req *req, const struct secret *list, wharf_str text)
+{
+    const wharf_str more = WHARF_S(" …");
+    bool told = text.n >= more.n && !memcmp(text.p + text.n - more.n, more.p, more.n);
+
+    if (!told || !list)
+        return hide(req, list, text, true);
+    text = hide(req, list, (wharf_str){text.p, text.n - more.n}, true);
+    return W->mem->format(req, "%.*s%s", (int)text.n, text.p, more.p);
+}
+
+wharf_str secrets_hide_room(wharf_req *req, const struct secret *list, wharf_str text, size_t room)
+{
+    return hide(req, list, text, text.n + 4 >= room);
 }
 
 static void put_hidden(wharf_req *req, const struct secret *list, wharf_out *out, const char *key, const wharf_json *v)

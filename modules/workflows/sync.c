@@ -9,19 +9,50 @@ enum { ITEMS_MAX = 2000, TOKEN_DAYS = 30, DAY_US_PER_S = 1000000 };
 
 struct asked_for {
     bool draft, since;
+    bool moved; /* the token is of another view */
     int64_t change; /* of the token */
-    const wharf_json *places; /* location_id, or NULL */
+    unsigned long long view, told_view; /* which workflows can be in it: now, and as the token says */
+    const wharf_json *reach, *places; /* the caller's locations, location_id; or NULL: all */
 };
 
-/* "w1-CHANGE-DAY". Which day: tokens are good for a month. */
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(((const wharf_str *)a)->p, ((const wharf_str *)b)->p);
+}
+
+/* A line of the view: an order of places says nothing. */
+static wharf_str places_text(wharf_req *req, const wharf_json *list)
+{
+    size_t n = list ? W->json->count(list) : 0, k = 0;
+    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids)), text = list ? WHARF_S("") : WHARF_S("*");
+
+    for (const wharf_json *e = n ? W->json->at(list, 0) : NULL; e; e = W->json->next(e))
+        k += W->json->text(e, &ids[k]);
+    qsort(ids, k, sizeof(*ids), by_bytes);
+    for (size_t i = 0; i < k; i++) {
+        if (!i || !same(ids[i], ids[i - 1]))
+            text = W->mem->format(req, "%s %s", text.p, ids[i].p);
+    }
+    return text;
+}
+
+/* What is asked for and what the caller reaches: rights that change leave no trace in the workflows, so the token carries them. */
+static unsigned long long view_of(wharf_req *req, const struct asked_for *a)
+{
+    return run_seed(W->mem->format(req, "%s\n%s", places_text(req, a->reach).p, places_text(req, a->places).p));
+}
+
+/* "w2-CHANGE-DAY-VIEW", of drafts "d2-…", which is a list of its own. Which day: tokens are good for a month. */
 static wharf_status read_token(wharf_req *req, wharf_str text, struct asked_for *a)
 {
     long long change = -1, day = -1;
     int64_t today = W->req->now_us(req) / DAY_US_PER_S / 86400;
+    char list = 0;
     int used = 0;
 
-    if (sscanf(text.p, "w1-%18lld-%9lld%n", &change, &day, &used) != 2 || (size_t)used != text.n || change < 0 ||
-        day > today + 1 || day < today - TOKEN_DAYS)
+    if (sscanf(text.p, "%c2-%18lld-%9lld-%16llx%n", &list, &change, &day, &a->told_view, &used) != 4 ||
+        list != (a->draft ? 'd' : 'w') || (size_t)used != text.n || change < 0 || day > today + 1 ||
+        day < today - TOKEN_DAYS)
         return W->err->fail(req, "workflow.sync_token", "since", NULL);
     a->since = true;
     a->change = change;
@@ -63,8 +94,8 @@ static wharf_status read_query(wharf_req *req, struct asked_for *a)
     return s;
 }
 
-/* $1 organization, $2 drafts, $3 change of the token or null, $4 locations of the caller or null: all, $5 locations that are asked for or null. Rows in
- * the caller's view first, then those that changed and are not in it. */
+/* $1 organization, $2 drafts, $3 change of the token or null, $4 locations of the caller or null: all, $5 locations that are asked for or null, $6 the token is
+ * of another view. Rows in the caller's view first, then those that changed, or may have left it, and are not in it. */
 static const char list_sql[] =
     "SELECT w.id, w.name, w.description, NULLIF(w.allowed_locations, '[]'), w.published_version, w.enabled, "
     "jsonb_path_query_array(CASE WHEN $2::boolean THEN w.triggers ELSE v.triggers END, '$[*] ? (@.type == \"http\" || "
@@ -76,8 +107,9 @@ static const char list_sql[] =
     "w.enabled END AND (COALESCE(w.allowed_locations, '[]') = '[]' OR (($4::jsonb IS NULL OR EXISTS (SELECT FROM "
     "jsonb_array_elements_text($4::jsonb) AS c(id) WHERE w.allowed_locations ? c.id)) AND ($5::jsonb IS NULL OR EXISTS "
     "(SELECT FROM jsonb_array_elements_text($5::jsonb) AS c(id) WHERE w.allowed_locations ? c.id)))) AS seen) s WHERE "
-    "w.organization_id = $1::text AND (s.seen OR $3::bigint IS NOT NULL) AND ($3::bigint IS NULL OR w.change > "
-    "$3::bigint) ORDER BY s.seen DESC, w.id LIMIT 2001";
+    "w.organization_id = $1::text AND (w.change > $3::bigint OR (s.seen AND $3::bigint IS NULL) OR ($6::boolean AND "
+    "(s.seen OR (w.deleted_at IS NULL AND ($2::boolean OR v.number IS NOT NULL))))) ORDER BY s.seen DESC, w.id LIMIT "
+    "2001";
 
 static void put_item(wharf_req *req, wharf_out *out, const wharf_rows *rows, size_t i)
 {
@@ -117,8 +149,8 @@ static wharf_status answer(wharf_req *req, const struct asked_for *a, const whar
         W->json->put(out, NULL, val_text(row_text(rows, i, 0)));
     W->json->close(out);
     W->json->put(out, "sync_token",
-        val_text(W->mem->format(
-            req, "w1-%lld-%lld", (long long)change, (long long)(W->req->now_us(req) / DAY_US_PER_S / 86400))));
+        val_text(W->mem->format(req, "%c2-%lld-%lld-%llx", a->draft ? 'd' : 'w', (long long)change,
+            (long long)(W->req->now_us(req) / DAY_US_PER_S / 86400), a->view)));
     W->json->close(out);
     return WHARF_OK;
 }
@@ -129,16 +161,18 @@ wharf_status sync_route(wharf_req *req, void *arg)
         "SELECT COALESCE(max(change), 0) FROM workflows.workflow WHERE organization_id = $1::text";
     struct asked_for a = {0};
     const wharf_val organization = val_text(W->req->organization(req));
-    const wharf_json *reach = run_reach(req);
     const wharf_rows *last, *rows;
     wharf_status s = read_query(req, &a);
 
+    a.reach = run_reach(req);
+    a.view = s == WHARF_OK ? view_of(req, &a) : 0;
+    a.moved = a.since && a.view != a.told_view;
     if (s == WHARF_OK) /* first: what is committed in between comes again the next time */
         s = W->db->query(req, last_sql, &organization, 1, &last);
     if (s == WHARF_OK && a.since && a.change > row_int(last, 0, 0))
         s = W->err->fail(req, "workflow.sync_token", "since", NULL);
     const wharf_val args[] = {organization, val_bool(a.draft), a.since ? val_int(a.change) : val_null(),
-        reach ? val_json(reach) : val_null(), a.places ? val_json(a.places) : val_null()};
+        a.reach ? val_json(a.reach) : val_null(), a.places ? val_json(a.places) : val_null(), val_bool(a.moved)};
     if (s == WHARF_OK)
         s = W->db->query(req, list_sql, args, sizeof(args) / sizeof(args[0]), &rows);
     return s == WHARF_OK ? answer(req, &a, rows, row_int(last, 0, 0)) : s;

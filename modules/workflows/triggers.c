@@ -115,7 +115,7 @@ wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wha
     return s == WHARF_OK ? flow_schemas->validate(req, schema, value, "input") : s;
 }
 
-wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i)
+wharf_status trigger_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, size_t i)
 {
     wharf_str type = json_text(t, "type");
     const char *path = W->mem->format(req, "triggers.%zu", i).p;
@@ -123,9 +123,9 @@ wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i)
     if (is(type, "event"))
         return check_event(req, t, path);
     if (is(type, "schedule"))
-        return schedule_check(req, t, path);
+        return schedule_check(req, triggers, t, path);
     if (is(type, "http"))
-        return http_check(req, t, path);
+        return http_check(req, triggers, t, path);
     if (is(type, "hook"))
         return hook_check(req, t, path);
     if (!is(type, "manual"))
@@ -168,12 +168,16 @@ void events_need(const wharf_json *triggers, struct needed *needed)
 struct listener {
     wharf_str id;
     const wharf_json *triggers, *locations, *options;
+    bool has_secrets;
+    struct secret *secrets; /* once they were asked for */
 };
 
 static wharf_status read_listeners(wharf_req *req, struct listener **ret, size_t *ret_n)
 {
     static const char sql[] =
-        "SELECT w.id, v.triggers, w.allowed_locations, v.options FROM workflows.workflow w CROSS JOIN LATERAL (SELECT "
+        "SELECT w.id, v.triggers, w.allowed_locations, v.options, EXISTS (SELECT FROM workflows.secret s WHERE "
+        "s.organization_id = $1::text AND s.workflow_id = w.id AND s.deleted_at IS NULL) FROM workflows.workflow w "
+        "CROSS JOIN LATERAL (SELECT "
         "k.triggers, k.options FROM workflows.version k WHERE k.organization_id = $1::text AND k.workflow_id = w.id "
         "AND k.number = w.published_version LIMIT 1) v WHERE w.organization_id = $1::text AND w.event_triggers AND "
         "w.enabled AND w.deleted_at IS NULL ORDER BY w.id";
@@ -190,6 +194,8 @@ static wharf_status read_listeners(wharf_req *req, struct listener **ret, size_t
         l->triggers = row_json(rows, i, 1);
         l->locations = row_json(rows, i, 2);
         l->options = row_json(rows, i, 3);
+        l->has_secrets = row_bool(rows, i, 4);
+        l->secrets = NULL;
     }
     return s;
 }
@@ -247,9 +253,10 @@ static const wharf_json *trigger_of(wharf_req *req, const wharf_json *t, const w
     return v;
 }
 
-static void put_run(
-    wharf_req *req, wharf_out *rows, const struct listener *l, const wharf_json *trigger, const wharf_event *e)
+static wharf_status put_run(
+    wharf_req *req, wharf_out *rows, struct listener *l, const wharf_json *trigger, const wharf_event *e)
 {
+    wharf_status s = WHARF_OK;
     struct queued q = {.workflow_id = l->id,
         .type = "event",
         .trigger = trigger_of(req, trigger, e),
@@ -265,7 +272,14 @@ static void put_run(
         q.skipped = "workflow.depth_exceeded";
         q.why = "workflows caused each other five times in a row";
     }
+    if (l->has_secrets && !l->secrets)
+        s = secrets_load(req, l->id, &l->secrets);
+    wharf_scope *scope = W->mem->scope_begin(req); /* events may be large, and many */
+    if (s == WHARF_OK)
+        s = run_queue_hide(req, &q, l->secrets);
     run_queue_put(req, rows, &q, NULL);
+    W->mem->scope_end(req, scope);
+    return s;
 }
 
 wharf_status event_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg)
@@ -285,7 +299,7 @@ wharf_status event_step(wharf_req *req, const wharf_event *const *events, size_t
             s = wanted(req, &listeners[k], events[i], &trigger);
             if (s != WHARF_OK || !trigger)
                 continue;
-            put_run(req, rows, &listeners[k], trigger, events[i]);
+            s = put_run(req, rows, &listeners[k], trigger, events[i]);
             made++;
         }
     }

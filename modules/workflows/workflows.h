@@ -156,6 +156,10 @@ wharf_status secrets_load(wharf_req *req, wharf_str workflow_id, struct secret *
 uint32_t secret_answer(wharf_req *req, const struct asked *a, const wharf_json *args, wharf_str *ret_text);
 /* The text, or all texts of a value, with [secret:KEY] for each of them, also in base64, hex, percent-encoded and as JSON has it. v may be NULL. */
 wharf_str secrets_hide(wharf_req *req, const struct secret *list, wharf_str text);
+/* Of a text that was cut: the beginning of one at its end too. Its end may be " …". */
+wharf_str secrets_hide_cut(wharf_req *req, const struct secret *list, wharf_str text);
+/* Of a text that was cut when it did not fit there: WHARF_LUA_MESSAGE_MAX, WHARF_LUA_WORD_MAX. */
+wharf_str secrets_hide_room(wharf_req *req, const struct secret *list, wharf_str text, size_t room);
 const wharf_json *secrets_hide_json(wharf_req *req, const struct secret *list, const wharf_json *v);
 
 /* run.c: one run of code */
@@ -203,6 +207,9 @@ const char *run_code(const wharf_lua_outcome *o); /* of the problem: the answer'
 void run_unpublished(struct run *r);
 wharf_val run_usage(wharf_req *req, const struct run *r);
 wharf_val run_error(wharf_req *req, const struct run *r); /* as JSON text, or null */
+/* Takes secrets out of what is kept of a run's input and of its trigger. Answers {value, trigger} as they were; NULL: nothing was taken out. */
+const wharf_json *run_given(
+    wharf_req *req, const struct secret *secrets, const wharf_json **input, const wharf_json **trigger);
 /* {name: v} as JSON text; null when it is larger than RECORD_MAX. */
 wharf_val run_recorded(wharf_req *req, const char *name, wharf_val v, bool *ret_truncated);
 /* Rows of workflows.tally and workflows.settle, in the transaction that asked for them: failures are told, who fails too often is disabled. */
@@ -232,12 +239,14 @@ wharf_status run_lines_keep(wharf_req *req, wharf_str given);
 struct queued {
     wharf_str workflow_id, location_id, actor, event_id, resource_id, order_key, input;
     const char *type;
-    const wharf_json *trigger;
+    const wharf_json *trigger, *given; /* given: {value, trigger} of the run, where input and trigger are what is shown; or NULL */
     uint32_t depth;
     int64_t pinned; /* version; 0: the current one */
     const wharf_json *reach; /* locations of who asked for it, or NULL: all */
     const char *skipped, *why; /* code and message, or NULL */
 };
+/* Takes secrets out of input and trigger; the run gets them as they are. */
+wharf_status run_queue_hide(wharf_req *req, struct queued *q, const struct secret *secrets);
 /* An open array of them, for queue_commit(). ret_id may be NULL. */
 void run_queue_put(wharf_req *req, wharf_out *rows, const struct queued *q, wharf_str *ret_id);
 /* In the request's transaction: closes the array, adds its n runs, and asks for the job. */
@@ -250,7 +259,7 @@ wharf_str queue_order_key(wharf_req *req, const wharf_json *options, wharf_str r
 wharf_handler run_cancel_route, run_again_route, runs_expire;
 
 /* schedule.c */
-wharf_status schedule_check(wharf_req *req, const wharf_json *t, const char *path);
+wharf_status schedule_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, const char *path);
 /* In the request's transaction: what is due of the workflow from now on, of these triggers; nothing; of its published version. */
 wharf_status schedule_set(wharf_req *req, wharf_str workflow_id, const wharf_json *triggers);
 wharf_status schedule_clear(wharf_req *req, wharf_str workflow_id);
@@ -258,8 +267,7 @@ wharf_status schedule_begin(wharf_req *req, wharf_str workflow_id);
 wharf_handler schedule_due;
 
 /* http.c */
-wharf_status http_check(wharf_req *req, const wharf_json *t, const char *path);
-wharf_status http_check_paths(wharf_req *req, const wharf_json *triggers); /* no path twice */
+wharf_status http_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, const char *path);
 wharf_status http_name(wharf_req *req, wharf_str workflow_id, bool there);
 wharf_handler http_route; /* with the method */
 
@@ -278,7 +286,7 @@ wharf_handler sync_route;
 /* No members but type, name, enabled and these. told: these, for the message. */
 wharf_status trigger_members(
     wharf_req *req, const wharf_json *t, const char *path, const char *const *others, const char *told);
-wharf_status trigger_check(wharf_req *req, const wharf_json *t, size_t i);
+wharf_status trigger_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, size_t i);
 bool trigger_enabled(const wharf_json *t);
 bool trigger_has(const wharf_json *triggers, const char *type); /* an enabled one */
 /* What the enabled manual trigger's schema, if it has one, refuses of the input is told: paths begin with "input". */

@@ -54,6 +54,9 @@ def test_settings_and_secrets(hooks, client, server):
         "secret": "return { wharf.secret('ERP_TOKEN'), wharf.secret('erp_token'), wharf.secret('OTHER'), (select(2, pcall(wharf.secret, 'NONE'))) }",
         "log": "wharf.log.info('the token is ' .. wharf.secret('ERP_TOKEN'), { again = wharf.secret('ERP_TOKEN') }) return 1",
         "raise": "error('no ' .. wharf.secret('ERP_TOKEN'))",
+        "cut_line": "wharf.log.info(('x'):rep(4096 - i.n) .. wharf.secret('ERP_TOKEN') .. ('y'):rep(100)) return 1",
+        "cut_fields": "wharf.log.info('m', { t = ('x'):rep(4088 - i.n) .. wharf.secret('ERP_TOKEN') .. ('y'):rep(100) }) return 1",
+        "cut_error": "error(('x'):rep(1024 - i.n) .. wharf.secret('ERP_TOKEN') .. ('y'):rep(100))",
     })
     assert run("config") == ["https://erp.example.com", 3, "https://erp.example.com", True]
     told = run("secret")
@@ -62,7 +65,13 @@ def test_settings_and_secrets(hooks, client, server):
     client.refused("POST", "/v1/x/run/raise", 500, "internal", [], {})
     until(lambda: any("the token is [secret:erp_token]" in m and '"again":"[secret:erp_token]"' in m for m in lines(server, "lua.log")), "the line is not in the log")
     until(lambda: any("no [secret:erp_token]" in m for m in lines(server, "lua.hook_failed")), "the failure is not in the log")
-    assert SECRET not in (server.folder / "wharf.log").read_text()
+    for back in (2, 8, 10, 14, 16, 20):  # what is cut may end inside of a secret
+        run("cut_line", {"n": back})
+        run("cut_fields", {"n": back})
+        client.refused("POST", "/v1/x/run/cut_error", 500, "internal", [], {"n": back})
+    until(lambda: sum("xxx" in m for m in lines(server, "lua.log")) == 12 and sum("xxx" in m for m in lines(server, "lua.hook_failed")) == 6, "the lines are not in the log")
+    told = (server.folder / "wharf.log").read_text()
+    assert "xx[secret:erp_token]" in told and "xx" + SECRET[0] not in told and SECRET not in told
 
 
 def test_the_store(hooks, client, server):

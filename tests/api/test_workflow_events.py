@@ -256,6 +256,56 @@ def test_old_runs_end(fresh, mine):
     assert [r["id"] for r in runs(mine, id)] == [young["id"]]
 
 
+def stored(fresh, id):
+    return fresh.server.sql("SELECT count(*) FROM workflows.kv WHERE workflow_id = %s", id)[0][0]
+
+
+def test_the_store_goes_with_its_workflow(fresh, mine):
+    row = mine.post(FLOWS, {"name": "Store", "triggers": [{"type": "manual"}], "retry": {"max": 0}, "source": """return {on_run = function(input)
+  wharf.kv.set("a", 1) wharf.kv.set("b", ("x"):rep(1000))
+  if input.sleep then wharf.sleep(2000) end
+  return wharf.kv.incr("a")
+end}"""}, expect=201).data["id"]
+    mine.post(f"{FLOWS}/{row}/publish", {}, expect=200)
+    other = flow(mine, "wharf.kv.set('a', 1)", "Other")
+    make_location(mine, "X")
+    over(mine, other)
+    asked(mine, row, {"input": {}})
+    fresh.server.sql("INSERT INTO workflows.lock VALUES (%s, %s, 'one', 'dead', wharf.now() + interval '1 hour')", fresh.id, row)
+    assert stored(fresh, row) == 2
+    mine.delete(f"{FLOWS}/{row}")
+    assert stored(fresh, row) == 0 and fresh.server.sql("SELECT count(*) FROM workflows.lock WHERE workflow_id = %s", row) == [(0,)]
+    assert stored(fresh, other) == 1
+
+
+def test_a_run_that_is_not_over_keeps_its_store(fresh, mine):
+    row = mine.post(FLOWS, {"name": "Late", "triggers": [{"type": "manual"}], "source": """return {on_run = function(input)
+  wharf.kv.set("a", 1) wharf.sleep(2000) return wharf.kv.incr("a")
+end}"""}, expect=201).data["id"]
+    mine.post(f"{FLOWS}/{row}/publish", {}, expect=200)
+    run = mine.post(f"{FLOWS}/{row}/run", {"wait": False}, expect=202).data["id"]
+    until(lambda: stored(fresh, row) == 1)
+    mine.delete(f"{FLOWS}/{row}")
+    fresh.server.sql("SELECT workflows.expire(100)")
+    assert stored(fresh, row) == 1
+    until(lambda: mine.get(f"{FLOWS}/runs/{run}").data["status"] == "succeeded")
+    assert mine.get(f"{FLOWS}/runs/{run}").data["output"] == {"value": 2}
+    while fresh.server.sql("SELECT workflows.expire(1)") != [(0,)]:
+        pass
+    assert stored(fresh, row) == 0
+
+
+def test_a_result_that_is_too_large_is_not_tried_again(fresh, mine):
+    id = flow(mine, "wharf.kv.incr('n') return ('x'):rep(64 * 1024)", retry={"max": 3, "waits": [0]})
+    make_location(mine, "Large")
+    run, = over(mine, id)
+    assert run["status"] == "failed" and len(run["attempts"]) == 1 and run["error"]["code"] == "workflow.failed" and "the result is larger than 65536 bytes" in run["error"]["message"]
+    assert mine.get(f"{FLOWS}/{id}/kv/n").data["value"] == 1
+    fine = flow(mine, "return ('x'):rep(64 * 1024 - 20)", "Fine")
+    make_location(mine, "Small")
+    assert over(mine, fine)[0]["status"] == "succeeded"
+
+
 def test_a_run_is_its_workers_for_a_minute(fresh, mine):
     """Who runs it says again and again that it goes on; once it is somebody else's, what is said of it counts for nothing."""
     id = flow(mine, "if ctx.run.attempt == 1 and ev.data.name == 'Long' then wharf.sleep(9000) end return ctx.run.attempt")

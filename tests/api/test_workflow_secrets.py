@@ -1,11 +1,15 @@
 """Secrets of workflows and who sees source (spec 08 sections 1, 5 and 6)."""
 import base64
 import json
+import re
 import urllib.parse
 
 import pytest
 
+from receivers import until
+from test_workflow_events import over
 from test_workflow_runs import asked
+from wharf import address, make_location
 
 FLOWS = "/v1/workflows"
 VALUE = "p@ss/wörd \"quoted\""
@@ -126,3 +130,101 @@ def test_source_is_for_writers(client, org, path):
     assert "source" in version and not {"source", "files"} & set(reader.get(path + "/versions/1").data)
     told = org.server.sql("SELECT data FROM wharf.event WHERE resource_id = %s", path.rsplit("/", 1)[1])
     assert told and not any("source" in data for data, in told)
+
+
+LONG = "0123456789abcdef" * 4
+CUTTER = """return {on_run = function(input)
+  local v = wharf.secret("TOKEN")
+  if input.form == "hex" then v = wharf.hex.encode(v) end
+  if input.how == "line" then wharf.log.info(("x"):rep(input.before) .. v .. ("y"):rep(9000)) end
+  if input.how == "fields" then wharf.log.info("m", {t = ("x"):rep(input.before) .. v .. ("y"):rep(9000)}) end
+  if input.how == "error" then error(("x"):rep(input.before) .. v .. ("y"):rep(9000)) end
+  if input.how == "code" then error({code = ("x"):rep(input.before) .. v, message = "m", status = 400}) end
+  if input.how == "library" then
+    local ok, e = pcall(wharf.api.list, ("x"):rep(input.before) .. v, 5)
+    wharf.log.info(tostring(e))
+  end
+  return v
+end}"""
+
+
+def test_what_is_cut_ends_before_a_secret(client, org):
+    """A limit of a text may lie inside of a secret: its beginning is not shown either."""
+    row = client.post(FLOWS, {"name": "Cut", "triggers": [{"type": "manual"}], "source": CUTTER, "secrets": {"TOKEN": LONG}}, expect=201).data
+    id = row["id"]
+    client.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    for how, limit in (("line", 4096), ("fields", 4088), ("error", 1024), ("code", 96), ("library", 512)):
+        for back in (1, 2, 6, 8, 20, 63, 64, 70):
+            for form in ("plain", "hex") if back == 20 else ("plain",):
+                r = client.request("POST", f"{FLOWS}/{id}/run", {"input": {"how": how, "before": limit - back, "form": form}})
+                assert r.status == (400 if how in ("error", "code") else 200) and "0123" not in r.message + str(r.errors), (how, back, r)
+                run = shown(client, r.data["id"] if r.status == 200 else re.search(r"wkf_run_\w+", r.message).group(0))
+                told = json.dumps([run["logs"], run["error"], run["output"]])
+                assert "xxx" in told or how == "library"
+                for text in (LONG, LONG.encode().hex()):
+                    assert text[:6] not in told.replace("[secret:TOKEN]", ""), (how, back, form)
+    line = [e for e in client.get(f"/v1/logs?resource_id={id}&limit=100").data if "xxx" in (e["message"] or "")]
+    assert line and not any(LONG[:6] in e["message"] for e in line)
+    r = client.request("POST", f"{FLOWS}/{id}/run", {"input": {"how": "line", "before": 4060}})  # much of it: it is told that one stood there
+    assert r.data["logs"][0]["message"].endswith("xx[secret:TOKEN] …")
+    r = client.request("POST", f"{FLOWS}/{id}/run", {"input": {"how": "line", "before": 4087}})  # little: nothing is
+    assert r.data["logs"][0]["message"].endswith("xx …")
+    client.delete(f"{FLOWS}/{id}")
+
+
+def shown(client, id):
+    return client.get(f"{FLOWS}/runs/{id}").data
+
+
+def test_a_queued_run_gets_what_is_not_shown(client, org):
+    """Its input and its path are shown without secrets, whether it waits or is over; it, and who does it again, gets them."""
+    value = 'w0rd "and" more'
+    source = f"""local function same(v, ctx) wharf.kv.incr("n") if wharf.kv.get("n") == 1 then error("first") end return v end
+return {{on_run = function(input, ctx) return same({{input.t == {json.dumps(value)}, #input.t}}, ctx) end,
+  on_http = function(r, ctx) return same({{r.params.t == "p4thsecret", r.path == "/x/p4thsecret", ctx.run.trigger.path == "x/p4thsecret"}}, ctx) end,
+  on_event = function(ev) return same({{ev.data.name == "Place p4thsecret"}}) end, after = function(c) return same({{c.new.name == "Place p4thsecret"}}) end}}"""
+    triggers = {"manual": {"type": "manual"}, "http": {"type": "http", "path": "x/:t", "mode": "async"},
+                "event": {"type": "event", "events": ["location.created"]}, "hook": {"type": "hook", "resource": "location", "action": "create", "phase": "after"}}
+    for kind, trigger in triggers.items():
+        body = {"name": "Queued " + kind, "triggers": [trigger], "source": source, "scopes": ["locations:read"], "secrets": {"A": value, "B": "p4thsecret"}, "retry": {"max": 0},
+                "record": {"io": True}}
+        id = client.post(FLOWS, body, expect=201).data["id"]
+        client.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+        if kind == "manual":
+            told = client.post(f"{FLOWS}/{id}/run", {"input": {"t": value}, "wait": False}, expect=202).data
+            assert told["input"] == {"value": {"t": "[secret:A]"}}  # before it ran
+        elif kind == "http":
+            client.request("POST", f"{FLOWS}/{id}/http/x/p4thsecret")
+        else:
+            make_location(client, "Place p4thsecret")
+        first, = over(client, id)
+        assert first["status"] == "failed" and first["input"], first
+        again = client.post(f"{FLOWS}/runs/{first['id']}/retry", {}, expect=202).data["id"]
+        until(lambda: shown(client, again)["status"] == "succeeded")
+        assert shown(client, again)["output"]["value"][:1] == [True] and False not in shown(client, again)["output"]["value"], kind
+        for run in (first["id"], again):
+            told = json.dumps([shown(client, run), client.get(f"{FLOWS}/runs/{run}/recording").data["input"], client.get(f"{FLOWS}/{id}/runs").data])
+            assert "[secret:" in told and "p4thsecret" not in told and json.dumps(value)[1:-1] not in told, (kind, told)
+        client.delete(f"{FLOWS}/{id}")
+    manual = client.post(FLOWS, {**body, "name": "At once", "triggers": [{"type": "manual"}]}, expect=201).data["id"]
+    client.post(f"{FLOWS}/{manual}/publish", {}, expect=200)
+    asked(client, manual, {"input": {"t": value}}, 400)
+    first, = over(client, manual)
+    again = client.post(f"{FLOWS}/runs/{first['id']}/retry", {}, expect=202).data["id"]
+    until(lambda: shown(client, again)["status"] == "succeeded")
+    assert shown(client, again)["output"]["value"] == [True, len(value)] and shown(client, again)["input"] == {"value": {"t": "[secret:A]"}}
+    client.delete(f"{FLOWS}/{manual}")
+
+
+def test_what_a_hook_wrote_is_recorded_without_secrets(client, org):
+    """`kept` of a recording: the input of the change as the hook left it."""
+    source = "return {before = function(c) c.input = 'Dock ' .. wharf.secret('TOKEN') end}"
+    body = {"name": "Keeps", "triggers": [{"type": "hook", "resource": "location", "action": "create", "phase": "before"}], "source": source, "scopes": [],
+            "secrets": {"TOKEN": "k3ptsecret"}, "record": {"io": True, "runs": "all"}}
+    id = client.post(FLOWS, body, expect=201).data["id"]
+    client.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    client.refused("POST", "/v1/locations", 400, "workflow.hook_failed", body={"name": "Kept", "address": address()})
+    run, = over(client, id)
+    told = client.get(f"{FLOWS}/runs/{run['id']}/recording").data
+    assert told["outcome"]["kept"] == "Dock [secret:TOKEN]" and "k3ptsecret" not in json.dumps(told)
+    client.delete(f"{FLOWS}/{id}")

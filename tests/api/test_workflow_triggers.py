@@ -296,12 +296,60 @@ def test_sync(world):
     assert ids(left) == [near] and left["deleted"] == [wide] and ids(came) == [near] and came["deleted"] == [wide]
     world.client.delete(f"{FLOWS}/{near}")
     assert sync(since=left["sync_token"])["deleted"] == [near] and ids(sync()) == []
-    change, day = left["sync_token"].split("-")[1:]
-    for bad in ("x", "w1", "w1-1", f"w1-{change}-{int(day) - 31}", f"w1-{change}-{int(day) + 9}", f"w1-{10 ** 15}-{day}", f"w1-{change}-{day}x", "w1--1-1", f"w2-{change}-{day}"):
+    change, day, view = left["sync_token"].split("-")[1:]
+    for bad in ("x", "w2", "w2-1", f"w2-{change}-{int(day) - 31}-{view}", f"w2-{change}-{int(day) + 9}-{view}", f"w2-{10 ** 15}-{day}-{view}", f"w2-{change}-{day}-{view}x", "w2--1-1-1",
+                f"w2-{change}-{day}", f"w1-{change}-{day}", f"w2-{change}-{day}-x", f"d2-{change}-{day}-{view}"):
         world.client.refused("GET", f"{FLOWS}/sync?since={bad}", 400, "workflow.sync_token")
     world.client.refused("GET", f"{FLOWS}/sync?status=all", 400, "param.invalid")
     r = world.client.request("GET", f"{FLOWS}/sync")
     assert world.client.request("GET", f"{FLOWS}/sync", headers={"If-None-Match": r.headers["ETag"]}).status == 304
+
+
+def test_sync_tells_of_rights_that_changed(world):
+    """No workflow changes when a key's locations do, or other locations are asked for; the device hears of it all the same."""
+    def sync(caller, **query):
+        return caller.get(f"{FLOWS}/sync?" + "&".join(f"{k}={v}" for k, v in query.items())).data
+
+    def ids(told):
+        return [w["id"] for w in told["workflows"]]
+    here, there, beyond = (make_location(world.client, "R " + name)["id"] for name in ("here", "there", "beyond"))
+    source = "return {on_run = function() end}"
+    flows = {name: world.flow(source, [{"type": "manual"}], "R " + name, **({"allowed_locations": at} if at else {}))
+             for name, at in (("wide", None), ("near", [here]), ("far", [there]), ("both", [here, there]))}
+    wide, near, far, both = (flows[name] for name in ("wide", "near", "far", "both"))
+    key = world.client.post("/v1/api-keys", {"name": "Tablet", "scopes": {"workflow": 1}, "allow_all_locations": False, "location_ids": [here]}, expect=201).data
+    device = Client(world.server, key["api_key"])
+
+    def reaches(*places):
+        world.client.post(f"/v1/api-keys/{key['id']}", {"location_ids": list(places)}, expect=200)
+        until(lambda: sorted(device.get("/v1/auth").data["location_ids"]) == sorted(places))
+    first = sync(device)
+    mine = {wide, near, both}
+    assert mine <= set(ids(first)) and far not in ids(first)
+    assert sync(device, since=first["sync_token"]) == {"workflows": [], "deleted": [], "sync_token": first["sync_token"]}
+    reaches(there, here)  # more: what came in is told, and nothing that is seen is deleted
+    more = sync(device, since=first["sync_token"])
+    assert {wide, near, far, both} <= set(ids(more)) and not {wide, near, far, both} & set(more["deleted"])
+    reaches(here, there)  # the same, in another order
+    assert sync(device, since=more["sync_token"]) == {"workflows": [], "deleted": [], "sync_token": more["sync_token"]}
+    reaches(there)  # less: what left is told
+    less = sync(device, since=more["sync_token"])
+    assert {wide, far, both} <= set(ids(less)) and near in less["deleted"] and not {wide, far, both} & set(less["deleted"])
+    world.client.post(f"{FLOWS}/{both}", {"allowed_locations": [here]}, expect=200)
+    gone = sync(device, since=less["sync_token"])
+    assert gone["deleted"] == [both] and ids(gone) == []
+    world.client.delete(f"{FLOWS}/{far}")
+    reaches(beyond)
+    last = sync(device, since=gone["sync_token"])
+    assert wide in ids(last) and {far, near, both} <= set(last["deleted"])
+    # who asks for other locations than before
+    all_of = sync(world.client)
+    here_only = sync(world.client, location_id=here, since=all_of["sync_token"])
+    assert {wide, near, both} <= set(ids(here_only)) and not {wide, near, both} & set(here_only["deleted"])
+    there_only = sync(world.client, location_id=there, since=here_only["sync_token"])
+    assert wide in ids(there_only) and {near, both} <= set(there_only["deleted"])
+    again = sync(world.client, location_id=f"{there}", since=there_only["sync_token"])
+    assert again["workflows"] == again["deleted"] == []
 
 
 def test_the_clock_is_set_back(world):

@@ -88,6 +88,39 @@ def test_triggers_have_their_handlers(tmp_path):
     assert r.returncode == 3 and "is no JSON object" in r.stderr
 
 
+def test_schedules_and_paths_are_those_that_servers_take(tmp_path):
+    """Offline, at the place of what is wrong, in the words of the server (the same code)."""
+    source = "return {on_schedule = function() end, on_http = function() end}\n"
+
+    def told(*triggers):
+        r = check(tmp_path, source, **{"workflow.json": '{"name": "x",\n  "triggers": [\n    %s]}' % ",\n    ".join(json.dumps(t) for t in triggers)})
+        assert (r[0] == 0) == (not r[1])
+        return r[1]
+
+    def cron(text, **more):
+        return {"cron": text, **more, "type": "schedule"}
+
+    def http(path, **more):
+        return {"path": path, **more, "type": "http"}
+    assert told(cron("*/5 * * * *"), cron("@daily", timezone="Europe/Berlin", overlap="queue", catch_up=True), http("/a/:b", methods=["GET", "PUT"], mode="async"), http("c", auth="none")) == ""
+    assert told(cron("61 * * * *")).startswith("workflow.json:3:14: The schedule can't be: ")
+    assert told(cron("* * * *")).startswith("workflow.json:3:14: The schedule can't be: ")
+    assert told({"type": "schedule"}).startswith("workflow.json:1:1: The schedule can't be: ")
+    assert told(cron("@daily", timezone="Europe/Berlim")) == "workflow.json:3:36: The schedule can't be: there is no such time zone; it is a name such as Europe/Berlin\n"
+    assert told(cron("@daily"), cron("@hourly", timezone="")).endswith("The schedule can't be: timezone is a name such as Europe/Berlin\n")
+    assert told(cron("@daily", overlap="both")) == "workflow.json:3:35: overlap is skip or queue\n"
+    assert told(cron("@daily", catch_up="yes")) == "workflow.json:1:1: catch_up is true or false\n"
+    path = "path is up to 16 segments of letters, digits, _ - . ~ or :name, such as orders/:id, each name once\n"
+    for bad in ("a b", "a/", "a//b", ":id/:id", ":Id", "..", "a/" * 16 + "a", "x" * 201):
+        assert told(http(bad)) == "workflow.json:3:14: " + path, bad
+    assert told({"type": "http"}) == "workflow.json:1:1: " + path
+    methods = "methods is an array of GET, POST, PUT, PATCH and DELETE\n"
+    assert told(http("a", methods=["GET", "HEAD"])) == "workflow.json:3:38: " + methods
+    assert told(http("a", methods="GET")) == "workflow.json:3:30: " + methods and told(http("a", methods=[])) == "workflow.json:1:1: " + methods
+    assert told(http("a", auth="basic")).endswith(": auth is key (an API key with workflow:read), none or signature\n") and told(http("a", mode="later")).endswith(": mode is sync or async\n")
+    assert told(http("a/:x"), http("b"), http("/a/:y")) == "workflow.json:5:14: Another trigger has this path; one trigger may take several methods\n"
+
+
 def test_triggers_name_what_there_is(tmp_path):
     """As publishing would refuse them; the nearest right name is told, at the place of the wrong one."""
     both = GOOD.replace("return M\n", "function M.on_event() end\nfunction M.before() end\nM.after = M.before\nreturn M\n")

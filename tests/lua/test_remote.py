@@ -112,6 +112,52 @@ def test_a_folder_and_its_draft(flow, org, tmp_path):
     assert r.returncode == 1 and "workflow.trigger_invalid" in r.stderr and "  f/main.lua: " in r.stderr
 
 
+def files_of(folder):
+    return {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file() and p.name[0] != "."}
+
+
+def test_pull_takes_away_what_the_draft_lost(flow, org, tmp_path):
+    """A module that was deleted on the server does not come back with the next push; what nobody pushed is never lost."""
+    env, client, other = at(org), org.client(), tmp_path / "other"
+    write(flow, {"workflow.json": '{"name": "Lost", "triggers": [{"type": "manual"}]}'})
+    assert lua("push", flow, env=env).returncode == 0
+    id = json.loads((flow / "workflow.json").read_text())["id"]
+    assert lua("pull", id, other, env=env).returncode == 0
+    for folder in (flow, other):  # one that was pushed, one that was pulled
+        client.post(f"/v1/workflows/{id}", {"files": {"lib.names": "return {}\n", "deep.er.one": "return 1\n"}}, expect=200)
+        assert lua("pull", id, folder, env=env).returncode == 0
+        client.post(f"/v1/workflows/{id}", {"files": {"lib.names": "return {}\n"}}, expect=200)
+        write(folder, {"mine.lua": "return 'mine'\n"})
+        r = lua("pull", id, folder, env=env)
+        assert r.returncode == 0, r.stderr
+        assert f"{folder}/deep/er/one.lua: removed" in r.stdout and f"{folder}/mine.lua: is not in the draft; it stays" in r.stderr
+        assert files_of(folder) == {"main.lua", "workflow.json", "lib/names.lua", "mine.lua"} and not (folder / "deep").exists()
+        (folder / "mine.lua").unlink()
+        assert lua("push", folder, env=env).returncode == 0 and set(client.get(f"/v1/workflows/{id}").data["files"]) == {"lib.names"}
+        assert lua("pull", id, flow, env=env).returncode == lua("pull", id, other, env=env).returncode == 0
+    # changes that were not pushed: of a file that changed there, that is gone there, of workflow.json
+    client.post(f"/v1/workflows/{id}", {"source": MAIN + "-- theirs\n", "files": {}, "description": "theirs"}, expect=200)
+    manifest = (flow / "workflow.json").read_text()
+    for name, text in (("lib/names.lua", "return {1}\n"), ("main.lua", MAIN + "-- mine\n"), ("workflow.json", manifest.replace('"name": "Lost"', '"name": "Mine"'))):
+        before = {n: (flow / n).read_text() for n in files_of(flow)}
+        write(flow, {name: text})
+        r = lua("pull", id, flow, env=env)
+        assert r.returncode == 1 and f"{flow}/{name}: has changes that were not pushed" in r.stderr and "--force" in r.stderr and not r.stdout, name
+        assert {n: (flow / n).read_text() for n in files_of(flow)} == {**before, name: text}
+        write(flow, {name: before[name]})
+    write(flow, {"lib/names.lua": "return {1}\n", "main.lua": MAIN + "-- theirs\n"})  # the same change is none
+    assert "main.lua" not in lua("pull", id, flow, env=env).stderr
+    assert lua("pull", id, flow, "--force", env=env).returncode == 0
+    assert files_of(flow) == {"main.lua", "workflow.json"} and (flow / "main.lua").read_text() == MAIN + "-- theirs\n"
+    # a folder of another workflow, and one that nothing is known of
+    write(tmp_path / "else", {"main.lua": "return {}\n", "notes.txt": "x"})
+    r = lua("pull", id, tmp_path / "else", env=env)
+    assert r.returncode == 1 and "else/main.lua: has changes" in r.stderr and (tmp_path / "else/main.lua").read_text() == "return {}\n"
+    # names of a record that point elsewhere are nobody's
+    write(tmp_path, {"outside.lua": "x", "other/.wharf-draft.json": json.dumps({"id": id, "files": {"../outside.lua": "0" * 64, "/etc/x.lua": "0" * 64}})})
+    assert lua("pull", id, other, "--force", env=env).returncode == 0 and (tmp_path / "outside.lua").exists()
+
+
 def test_all_of_a_draft_is_in_its_folder(flow, org, tmp_path):
     """What authors may write, but the code, and the secrets, which are nobody's to keep on a disk."""
     fields = json.loads((ROOT / "schemas" / "workflows" / "workflow.json").read_text())["properties"]

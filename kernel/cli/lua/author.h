@@ -83,6 +83,23 @@ struct lua_test_options {
 };
 int lua_test_command(struct cli *c, const struct lua_test_options *o);
 
+/* ---- tracked.c: files of a folder that were pulled or pushed, and whether they are as they were then ---- */
+
+struct lua_text {
+    const char *path; /* in the folder: "lib/names.lua" */
+    wharf_str text;
+};
+struct lua_texts {
+    struct lua_text *items;
+    size_t n;
+};
+/* How many files have what was not pushed and would be lost when these are written; each is told. */
+size_t tracked_conflicts(struct arena *a, const char *dir, const char *id, const struct lua_texts *list);
+/* Removes the files that were pulled or pushed and are not among these. False after a message. */
+bool tracked_remove(struct arena *a, const char *dir, const char *id, const struct lua_texts *list);
+/* From now on these are known; puts them in order. False after a message. */
+bool tracked_write(struct arena *a, const char *dir, const char *id, struct lua_texts *list);
+
 /* ---- remote.c: a server, and a workflow on it ---- */
 
 struct lua_server {
@@ -93,7 +110,7 @@ bool server_find(struct lua_server *s);
 /* The answer's data, an object; NULL after telling what the server said. */
 const struct wharf_json *server_ask(
     struct arena *a, const struct lua_server *s, const char *method, const char *path, wharf_str body);
-int lua_pull_command(struct cli *c, struct lua_server *s);
+int lua_pull_command(struct cli *c, struct lua_server *s, bool force);
 int lua_push_command(struct cli *c, struct lua_server *s, bool force);
 int lua_publish_command(struct cli *c, struct lua_server *s, const char *note);
 

@@ -10,6 +10,7 @@
 #include "lua/named.h"
 #include "lua/operator/operator.h"
 #include "lua/testing/testing.h"
+#include "lua/triggers.h"
 #include "schema/tenant.h"
 #include "util/file.h"
 #include "util/str.h"
@@ -149,19 +150,25 @@ static void wrong_schema(void *arg, wharf_str pointer, const char *rule, wharf_s
     finding(k, path, 1, 1, arena_printf(k->c->a, "input_schema%s: %.*s", pointer.p, STR_ARG(message)).p);
 }
 
-/* In workflow.json, at the first place where the text stands as a value. */
-static void wrong_name(struct checking *k, const char *what, wharf_str wrong, const char *near)
+/* In workflow.json, at the first place where the text stands as a value; without one at its beginning. */
+static void wrong_value(struct checking *k, wharf_str wrong, const char *message)
 {
     const char *path = arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p;
     wharf_str text = file_read(path, WORKFLOW_BYTES, k->c->a);
-    const char *begin = text.p ? text.p : "", *at = strstr(begin, arena_printf(k->c->a, "\"%.*s\"", STR_ARG(wrong)).p);
+    const char *begin = text.p ? text.p : "",
+               *at = wrong.n ? strstr(begin, arena_printf(k->c->a, "\"%.*s\"", STR_ARG(wrong)).p) : NULL;
     long line = 1, column = 1;
 
     for (const char *p = begin; at && p < at; p++) {
         column = *p == '\n' ? 1 : column + 1;
         line += *p == '\n';
     }
-    finding(k, path, line, column,
+    finding(k, path, line, column, message);
+}
+
+static void wrong_name(struct checking *k, const char *what, wharf_str wrong, const char *near)
+{
+    wrong_value(k, wrong,
         arena_printf(k->c->a, "there is no %s \"%.*s\"%s%s%s", what, STR_ARG(wrong), near ? "; did you mean \"" : "",
             near ? near : "", near ? "\"?" : "")
             .p);
@@ -230,9 +237,12 @@ static void check_triggers(struct checking *k, struct sandbox *sb)
         bool hook = str_eqz(type, "hook");
         const char *handler = hook ? json_text_or(t, "phase", "before").p : handler_of(type);
         const struct wharf_json *schema = json_get(t, "input_schema");
+        struct trigger_fault fault;
 
         if (str_eqz(type, "manual") && schema && schema->type != JSON_NULL)
             tenant_schema(k->c->a, schema, wrong_schema, k);
+        if (!trigger_good(k->c->a, list, t, &fault))
+            wrong_value(k, fault.value, fault.message);
         if (str_eqz(type, "event"))
             check_events(k, t);
         else if (hook)

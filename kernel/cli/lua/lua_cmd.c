@@ -45,7 +45,7 @@ int command_lua(int argc, char **argv)
     if (!strcmp(name, "replay"))
         return lua_replay_command(&c, &p, &server);
     if (!strcmp(name, "pull"))
-        return lua_pull_command(&c, &server);
+        return lua_pull_command(&c, &server, force);
     if (!strcmp(name, "push"))
         return lua_push_command(&c, &server, force);
     if (!strcmp(name, "publish"))

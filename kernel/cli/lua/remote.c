@@ -1,7 +1,8 @@
 /* remote.c - `wharf lua pull`, `push` and `publish`: a folder and the draft of a workflow on a server, over its public API.
  *
  * workflow.json has the draft's fields but source and files, and what says which draft it was: id and draft_revision. Names of files come from
- * a server: they are looked at before they become paths.
+ * a server: they are looked at before they become paths. What was pulled or pushed is noted (tracked.c): pull takes away what the draft has lost, and nothing
+ * that was not pushed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,20 +129,25 @@ static bool put_file(struct arena *a, const char *path, wharf_str text)
     return false;
 }
 
-static bool put_module(struct arena *a, const char *dir, const struct wharf_json *file)
+/* "lib.names" is lib/names.lua. */
+static const char *file_of(struct arena *a, const char *name)
 {
-    char *name = (char *)arena_dup_str(a, file->key).p;
+    char *path = (char *)arena_printf(a, "%s", name).p;
 
-    if (!good_name(file->key) || !json_is(file, JSON_STRING)) {
-        cli_fail("the server has a file with a name that is none: %s", name);
-        return false;
-    }
-    for (char *c = name; *c; c++)
+    for (char *c = path; *c; c++)
         *c = *c == '.' ? '/' : *c;
-    return put_file(a, arena_printf(a, "%s/%s.lua", dir, name).p, file->text);
+    return arena_printf(a, "%s.lua", path).p;
 }
 
-static bool put_manifest(struct arena *a, const char *dir, const struct wharf_json *draft)
+static bool good_module(const struct wharf_json *file)
+{
+    if (good_name(file->key) && json_is(file, JSON_STRING))
+        return true;
+    cli_fail("the server has a file with a name that is none: %s", file->key.p);
+    return false;
+}
+
+static wharf_str manifest_text(struct arena *a, const struct wharf_json *draft)
 {
     struct json_error bad;
     struct buf out;
@@ -158,7 +164,27 @@ static bool put_manifest(struct arena *a, const char *dir, const struct wharf_js
     jw_close(&w, '}');
     text = json_pretty(a, json_parse(a, arena_dup_str(a, buf_str(&out)), &bad));
     buf_done(&out);
-    return put_file(a, arena_printf(a, "%s/workflow.json", dir).p, arena_printf(a, "%s\n", text.p));
+    return arena_printf(a, "%s\n", text.p);
+}
+
+/* All files of a draft. False after a message. */
+static bool texts_of(struct arena *a, const struct wharf_json *draft, struct lua_texts *ret)
+{
+    const struct wharf_json *files = json_get(draft, "files");
+    size_t n = 2;
+
+    for (const struct wharf_json *f = json_is(files, JSON_OBJECT) ? files->child : NULL; f; f = f->next)
+        n++;
+    ret->items = ARENA_ARRAY(a, struct lua_text, n);
+    ret->items[0] = (struct lua_text){"main.lua", json_get(draft, "source")->text};
+    ret->items[1] = (struct lua_text){"workflow.json", manifest_text(a, draft)};
+    ret->n = 2;
+    for (const struct wharf_json *f = json_is(files, JSON_OBJECT) ? files->child : NULL; f; f = f->next) {
+        if (!good_module(f))
+            return false;
+        ret->items[ret->n++] = (struct lua_text){file_of(a, f->key.p), f->text};
+    }
+    return true;
 }
 
 /* ---- which workflow, which folder ---- */
@@ -209,14 +235,50 @@ static const char *path_of(struct arena *a, const char *id, const char *tail)
 
 /* ---- the commands ---- */
 
-int lua_pull_command(struct cli *c, struct lua_server *s)
+/* Files that the author has beside the draft are his own. */
+static void tell_others(struct cli *c, const char *dir, const struct lua_texts *list)
+{
+    struct lua_folders found;
+    const char *only;
+
+    if (!folders_read(c->a, dir, &found, &only))
+        return;
+    for (size_t i = 0; i < found.items[0].n; i++) {
+        const char *path = file_of(c->a, found.items[0].files[i].name);
+        bool known = false;
+
+        for (size_t k = 0; k < list->n && !known; k++)
+            known = !strcmp(path, list->items[k].path);
+        if (!known)
+            cli_fail("%s/%s: is not in the draft; it stays, and the next push adds it", dir, path);
+    }
+}
+
+/* Nothing is written while something would be lost. */
+static bool put_draft(struct cli *c, const struct named *n, const struct wharf_json *draft, bool force)
+{
+    struct lua_texts list;
+    bool good = texts_of(c->a, draft, &list);
+
+    if (good && !force && tracked_conflicts(c->a, n->dir, n->id, &list)) {
+        cli_fail("nothing was pulled: push these first, move them away, or pull with --force to lose the changes");
+        return false;
+    }
+    for (size_t i = 0; i < list.n && good; i++)
+        good = put_file(c->a, arena_printf(c->a, "%s/%s", n->dir, list.items[i].path).p, list.items[i].text);
+    good = good && tracked_remove(c->a, n->dir, n->id, &list) && tracked_write(c->a, n->dir, n->id, &list);
+    if (good)
+        tell_others(c, n->dir, &list);
+    return good;
+}
+
+int lua_pull_command(struct cli *c, struct lua_server *s, bool force)
 {
     struct named n = named_by(c);
-    const struct wharf_json *draft, *files;
-    bool good;
+    const struct wharf_json *draft;
 
     if (!n.id || c->n_words > 3)
-        return lua_usage("wharf lua pull ID [DIR]: the id begins with wkf_");
+        return lua_usage("wharf lua pull ID [DIR] [--force]: the id begins with wkf_");
     if (!server_find(s))
         return LUA_USAGE;
     draft = server_ask(c->a, s, "GET", path_of(c->a, n.id, ""), str_z(""));
@@ -227,14 +289,10 @@ int lua_pull_command(struct cli *c, struct lua_server *s)
         return LUA_FAILED;
     }
     n.dir = n.dir ? n.dir : n.id;
-    files = json_get(draft, "files");
-    good = put_file(c->a, arena_printf(c->a, "%s/main.lua", n.dir).p, json_get(draft, "source")->text) &&
-           put_manifest(c->a, n.dir, draft);
-    for (const struct wharf_json *f = json_is(files, JSON_OBJECT) ? files->child : NULL; f && good; f = f->next)
-        good = put_module(c->a, n.dir, f);
-    if (good)
-        printf("%s: draft %lld of %s\n", n.dir, (long long)json_int_or(draft, "draft_revision", 0), n.id);
-    return good ? LUA_FINE : LUA_FAILED;
+    if (!put_draft(c, &n, draft, force))
+        return LUA_FAILED;
+    printf("%s: draft %lld of %s\n", n.dir, (long long)json_int_or(draft, "draft_revision", 0), n.id);
+    return LUA_FINE;
 }
 
 static wharf_str body_of(struct arena *a, const struct lua_folder *f, bool with_revision)
@@ -273,6 +331,19 @@ static wharf_str body_of(struct arena *a, const struct lua_folder *f, bool with_
     return text;
 }
 
+/* The draft's workflow.json; the code is what was sent, and is known from now on. */
+static bool put_pushed(struct cli *c, const char *dir, const struct wharf_json *draft, const struct lua_folder *f)
+{
+    struct lua_texts list = {ARENA_ARRAY(c->a, struct lua_text, f->n + 1), 0};
+
+    for (size_t i = 0; i < f->n; i++) {
+        list.items[list.n++] = (struct lua_text){file_of(c->a, f->files[i].name), f->files[i].text};
+    }
+    list.items[list.n++] = (struct lua_text){"workflow.json", manifest_text(c->a, draft)};
+    return put_file(c->a, arena_printf(c->a, "%s/workflow.json", dir).p, list.items[list.n - 1].text) &&
+           tracked_write(c->a, dir, json_text_or(draft, "id", "").p, &list);
+}
+
 int lua_push_command(struct cli *c, struct lua_server *s, bool force)
 {
     struct named n = named_by(c);
@@ -289,7 +360,7 @@ int lua_push_command(struct cli *c, struct lua_server *s, bool force)
     if (!id && !json_get(f.workflow, "name"))
         return lua_usage("%s/workflow.json: a new workflow needs a name: {\"name\": \"…\", \"triggers\": […]}", n.dir);
     draft = server_ask(c->a, s, "POST", id ? path_of(c->a, id, "") : "/v1/workflows", body_of(c->a, &f, id && !force));
-    if (!draft || !put_manifest(c->a, n.dir, draft))
+    if (!draft || !put_pushed(c, n.dir, draft, &f))
         return LUA_FAILED;
     printf("%s: draft %lld of %s\n", n.dir, (long long)json_int_or(draft, "draft_revision", 0),
         json_text_or(draft, "id", "").p);

@@ -222,7 +222,7 @@ static wharf_status run(
         req->job->again_us = e.after_ms * 1000;
     req_clear_problems(req);
     return req_fail(req, "workflow.hook_failed", NULL, "%s:%d: %s", e.file[0] ? e.file : hook->file,
-        e.file[0] ? e.line : hook->line, e.message);
+        e.file[0] ? e.line : hook->line, operator_message(req, &e).p);
 }
 
 /* The hook as it was when the job was asked for, or NULL. Older servers said its place in the file only: it has to be of the job's kind at least. */

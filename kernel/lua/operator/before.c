@@ -142,9 +142,18 @@ wharf_str operator_context(struct wharf_req *req, const struct lua_hook *hook, w
 
 /* ---- what comes of it ---- */
 
+wharf_str operator_message(struct wharf_req *req, const struct sandbox_error *e)
+{
+    wharf_str text = arena_dupz(req->arena, e->message);
+    bool cut = text.n + 4 >= sizeof(e->message);
+
+    return cut ? asked_hidden_cut(req->engine->config, req->arena, text)
+               : asked_hidden(req->engine->config, req->arena, text);
+}
+
 void operator_failed(struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e)
 {
-    wharf_str message = asked_hidden(req->engine->config, req->arena, arena_dupz(req->arena, e->message));
+    wharf_str message = operator_message(req, e);
 
     log_write(WHARF_LOG_ERROR, "lua-hooks", req->request_id, "lua.hook_failed", "%s:%d: %s%s%s (hook of line %d)",
         e->file[0] ? e->file : hook->file, e->file[0] ? e->line : hook->line, message.p,

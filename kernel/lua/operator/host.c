@@ -38,27 +38,47 @@ enum sandbox_answer host_mistake(wharf_str *ret_text, const char *text)
     return SANDBOX_MISTAKE;
 }
 
+/* What log.lua cut ends anywhere, maybe inside of a secret. */
+static wharf_str hidden_fields(const struct hook_state *st, struct arena *a, const struct wharf_json *fields)
+{
+    const struct config *c = st->gen->engine->config;
+    wharf_str cut = json_is(fields, JSON_OBJECT) && fields->child && !fields->child->next
+                        ? json_text_or(fields, "truncated", "")
+                        : str_z(""),
+              text = str_z("");
+    struct buf more;
+    struct jw w;
+
+    if (!json_is(fields, JSON_OBJECT) && !json_is(fields, JSON_ARRAY))
+        return text;
+    buf_init(&more, 16 << 10);
+    jw_init(&w, &more);
+    if (cut.n) {
+        jw_open(&w, NULL, '{');
+        jw_str(&w, "truncated", asked_hidden_cut(c, a, cut));
+        jw_close(&w, '}');
+    } else {
+        jw_value(&w, NULL, fields);
+    }
+    text = asked_hidden(c, a, arena_dup_str(a, buf_str(&more)));
+    buf_done(&more);
+    return text;
+}
+
 static void log_op(const struct hook_state *st, struct arena *a, const struct wharf_json *args)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
     static const uint32_t levels[] = {WHARF_LOG_ERROR, WHARF_LOG_WARN, WHARF_LOG_INFO, WHARF_LOG_DEBUG};
     wharf_str level = json_text_or(args, "level", "info"), file = json_text_or(args, "file", "");
-    const struct wharf_json *fields = json_get(args, "fields");
-    struct buf more;
-    struct jw w;
+    wharf_str message = json_text_or(args, "message", ""), more = hidden_fields(st, a, json_get(args, "fields"));
+    const struct config *c = st->gen->engine->config;
 
-    buf_init(&more, 16 << 10);
-    jw_init(&w, &more);
-    if (json_is(fields, JSON_OBJECT) || json_is(fields, JSON_ARRAY))
-        jw_value(&w, NULL, fields);
+    message = json_bool_or(args, "cut", false) ? asked_hidden_cut(c, a, message) : asked_hidden(c, a, message);
     for (size_t i = 0; i < 4; i++) {
         if (str_eqz(level, names[i]))
             log_write(levels[i], "lua-hooks", st->req ? st->req->request_id : NULL, "lua.log", "%s:%d: %s%s%s", file.p,
-                (int)json_int_or(args, "line", 0),
-                asked_hidden(st->gen->engine->config, a, json_text_or(args, "message", "")).p, more.n ? " " : "",
-                more.n ? asked_hidden(st->gen->engine->config, a, buf_str(&more)).p : "");
+                (int)json_int_or(args, "line", 0), message.p, more.n ? " " : "", more.p);
     }
-    buf_done(&more);
 }
 
 static enum sandbox_answer http_op(struct hook_state *st, bool all, const struct wharf_json *args, wharf_str *ret_text)

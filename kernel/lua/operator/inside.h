@@ -33,6 +33,8 @@ struct lua_generation *operator_current(struct operator_lua *o);
 /* {"organization_id", "location_id", "actor", "run"}: what hooks get as ctx. */
 wharf_str operator_context(struct wharf_req *req, const struct lua_hook *hook, wharf_str location, wharf_str event);
 /* A failure into the log of the operator: "10-codes.lua:3: message". */
+/* What an error says, without secrets. */
+wharf_str operator_message(struct wharf_req *req, const struct sandbox_error *e);
 void operator_failed(struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e);
 /* {"hook", "mark"}, and more: the beginning of the arguments of a job that calls the hook; the object stays open. */
 void operator_job_args(struct jw *w, const struct lua_hook *hook);
@@ -42,6 +44,8 @@ bool schedule_tick(struct wharf_req *req, const struct lua_hook *hook, int64_t d
 wharf_status operator_rejected(struct wharf_req *req, const struct sandbox_error *e);
 /* asked.c: the text with the values of hook_secrets taken out, for the log. */
 wharf_str asked_hidden(const struct config *c, struct arena *a, wharf_str text);
+/* Of a text that was cut: the beginning of one at its end too. Its end may be " …". */
+wharf_str asked_hidden_cut(const struct config *c, struct arena *a, wharf_str text);
 /* store.c: what expired goes. False: the transaction is lost. */
 bool store_expire(struct wharf_req *req);
 

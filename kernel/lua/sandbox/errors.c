@@ -81,12 +81,17 @@ bool sandbox_where(lua_State *lua, char *file, int *ret_line)
 
 _Noreturn void sandbox_raise(lua_State *lua, const char *fmt, ...)
 {
-    char message[512], file[64];
-    va_list args;
-    int line;
+    char file[64], *message;
+    va_list args, again;
+    int line, n;
 
+    /* never cut: nobody could tell where the end of it was, and whether a secret stood across */
     va_start(args, fmt);
-    vsnprintf(message, sizeof(message), fmt, args);
+    va_copy(again, args);
+    n = vsnprintf(NULL, 0, fmt, args);
+    message = lua_newuserdatauv(lua, (size_t)n + 1, 0);
+    vsnprintf(message, (size_t)n + 1, fmt, again);
+    va_end(again);
     va_end(args);
     if (sandbox_where(lua, file, &line))
         lua_pushfstring(lua, "%s:%d: %s", file, line, message);

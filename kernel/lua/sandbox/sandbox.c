@@ -1,4 +1,5 @@
 /* sandbox.c - the life of a sandbox: making it, loading files, calling handlers. Everything that may raise runs below protect(). */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -234,16 +235,20 @@ struct running {
     struct buf *result, *kept;
 };
 
+/* A larger result stays as large: the run has failed, and is not one to be tried again as after an error of its code. */
 static void give(lua_State *lua, struct buf *to)
 {
+    char message[64];
     size_t n;
     const char *p;
 
     sandbox_to_json(lua);
     p = lua_tolstring(lua, -1, &n);
     buf_add(to, p, n);
-    if (to->failed)
-        luaL_error(lua, "the result is larger than %d bytes", (int)to->max);
+    if (to->failed) {
+        snprintf(message, sizeof(message), "the result is larger than %zu bytes", to->max);
+        budget_end(lua, SANDBOX_FAILED, "", message);
+    }
     lua_pop(lua, 1);
 }
 

@@ -22,6 +22,7 @@
 #include <lua.h>
 
 #include "util/buf.h"
+#include "wharf/service/lua.h"
 
 struct sandbox;
 struct region;
@@ -137,9 +138,9 @@ struct sandbox_error {
     enum sandbox_end end;
     /* SANDBOX_OVER: "workflow.budget_instructions", "workflow.budget_memory", "workflow.budget_time" or the host's.
      * SANDBOX_REJECTED and error{code = …}: the author's own word. Else empty. */
-    char code[96];
-    char message[1024]; /* without file and line; cut at a code point */
-    char field[96]; /* wharf.reject */
+    char code[WHARF_LUA_WORD_MAX];
+    char message[WHARF_LUA_MESSAGE_MAX]; /* without file and line; cut at a code point */
+    char field[WHARF_LUA_WORD_MAX]; /* wharf.reject */
     int status; /* error{status = …}; 0: none */
     int retry; /* wharf.fail: 1 or 0; -1: not told */
     int64_t after_ms; /* wharf.fail; -1: not told */

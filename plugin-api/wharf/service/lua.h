@@ -1,4 +1,4 @@
-/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.10 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
+/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.11 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
  *
  * A run is done in a sandboxed process (docs/cells.md) that no other run has, or only such that may share it; the process asks for everything that is outside of it: the answer function of the
  * caller decides. Whatever the code does, run() comes back by the wall clock of its limits and 50 ms. Rules of this header: wharf/plugin.h. All
@@ -70,6 +70,9 @@ enum wharf_lua_end {
     WHARF_LUA_NO_CELL =
         7 /* no process was free within 50 ms (5 s in jobs, and where nothing but loading is asked for); nothing was run */
 };
+
+/* Room for message, and for code and field, with a byte at their end. Longer ones are cut at a code point, so what was cut lacks at most four bytes of it. */
+enum { WHARF_LUA_MESSAGE_MAX = 1024, WHARF_LUA_WORD_MAX = 96 };
 
 typedef struct wharf_lua_outcome {
     wharf_head head;
@@ -182,6 +185,9 @@ typedef struct wharf_lua_api {
     void (*ahead)(wharf_req *req, const wharf_lua_spec *spec);
     /* 1.10: the area of the scope that rows of a resource are read with. False: there is no such resource. [any] */
     bool (*area)(const wharf_plugin *self, wharf_str resource, wharf_str *ret_area);
+    /* 1.11: what is wrong with a trigger of type http or schedule, one of these triggers; NULL: nothing, or it has another type. `wharf lua check` tells the same.
+     * Members that there are not, and secrets, are the caller's to look at. */
+    const char *(*trigger_problem)(wharf_req *req, const wharf_json *triggers, const wharf_json *trigger);
 } wharf_lua_api;
 
 #ifdef __cplusplus

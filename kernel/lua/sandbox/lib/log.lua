@@ -21,21 +21,32 @@ local function fitting(fields, size)
   return { truncated = text }, size + #text
 end
 
+-- Bytes that are no text are shown as "?", and only these: what is hidden of a line is found letter by letter.
+local function readable(text)
+  local good, at = utf8.len(text)
+  while not good do
+    text = text:sub(1, at - 1) .. "?" .. text:sub(at + 1)
+    good, at = utf8.len(text, at)
+  end
+  return text
+end
+
 local function line(level, message, fields)
   local file, at = host.where()
   if run ~= host.nth() then run, lines, bytes, full = host.nth(), 0, 0, false end
-  message = tostring(message)
-  if not utf8.len(message) then message = message:gsub("[\x80-\xff]", "?") end
-  message = cut(message, LINE)
+  local whole = tostring(message)
+  message = cut(whole, LINE)
+  local was_cut = #whole > LINE or nil
+  message = readable(message)
   local size = #message
   if fields ~= nil then fields, size = fitting(fields, size) end
   lines, bytes = lines + 1, bytes + size
   if full then return end
   if lines > 500 or bytes > 256 * 1024 then
     full = true
-    level, message, fields = "warn", "truncated: a run logs at most 500 lines and 256 KiB", nil
+    level, message, fields, was_cut = "warn", "truncated: a run logs at most 500 lines and 256 KiB", nil, nil
   end
-  host.call("log", { level = level, message = message, fields = fields, file = file, line = at })
+  host.call("log", { level = level, message = message, cut = was_cut, fields = fields, file = file, line = at })
 end
 
 for _, level in ipairs { "debug", "info", "warn", "error" } do
