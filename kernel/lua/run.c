@@ -103,7 +103,7 @@ static void answer(
     struct wharf_req *req, const wharf_lua_spec *spec, struct cell_run *run, wharf_str said, int64_t until_us)
 {
     static const char letters[] = {LUA_GIVEN, LUA_REFUSED, LUA_MISTAKE, LUA_ENDED};
-    struct arena_mark mark = arena_mark(req->arena);
+    struct req_scope scope = req_scope_begin(req);
     wharf_str question = arena_dup_str(req->arena, said), op, text = str_z("");
     const char *end = memchr(question.p, '\n', question.n);
     const struct wharf_json *args;
@@ -116,14 +116,14 @@ static void answer(
     question = end ? (wharf_str){end + 1, question.n - op.n - 1} : str_z("");
     if (str_eqz(op, "zone")) {
         answer_zone(run, question);
-        arena_rewind(req->arena, mark);
+        req_scope_end(req, &scope);
         return;
     }
     if (req->guess != GUESS_NONE &&
         !str_eqz(op, "budget")) { /* what it would be told comes too early (resource/guess.h) */
         req->guess = GUESS_WRONG;
         cell_run_answer(run, false, WHARF_S("e{\"code\":\"workflow.failed\",\"message\":\"the run begins again\"}"));
-        arena_rewind(req->arena, mark);
+        req_scope_end(req, &scope);
         return;
     }
     args = json_parse(req->arena, question, &bad);
@@ -134,20 +134,20 @@ static void answer(
     out[0] = letters[kind < sizeof(letters) ? kind : WHARF_LUA_ENDED];
     memcpy(out + 1, text.p, text.n);
     cell_run_answer(run, false, (wharf_str){out, text.n + 1});
-    arena_rewind(req->arena, mark);
+    req_scope_end(req, &scope);
 }
 
 /* A run may say as much as it has time for: the memory of each line is gone when it was heard. */
 static void log_line(struct wharf_req *req, const wharf_lua_spec *spec, wharf_str said)
 {
-    struct arena_mark mark = arena_mark(req->arena);
+    struct req_scope scope = req_scope_begin(req);
     struct json_error bad;
     const struct wharf_json *args = json_parse(req->arena, arena_dup_str(req->arena, said), &bad);
     wharf_str none = str_z(""), note = json_text_or(args, "note", ""), op = note.n ? str_z("note") : str_z("log");
 
     if (json_is(args, JSON_OBJECT) && (!note.n || (WHARF_HAS(wharf_lua_spec, spec, record) && spec->record)))
         spec->answer(req, spec->answer_arg, op, args, &none);
-    arena_rewind(req->arena, mark);
+    req_scope_end(req, &scope);
 }
 
 /* ---- the end ---- */
@@ -222,10 +222,10 @@ static bool next(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_
         int64_t now = clock_monotonic_us(), until = *stop_us < cell_run_due_us(run) ? *stop_us : cell_run_due_us(run);
 
         if (now >= *stop_us) {
-            struct arena_mark mark = arena_mark(req->arena);
+            struct req_scope scope = req_scope_begin(req);
             bool stop = spec->stop(req, spec->answer_arg);
 
-            arena_rewind(req->arena, mark);
+            req_scope_end(req, &scope);
             if (stop)
                 return false;
             *stop_us = now + STOP_US;

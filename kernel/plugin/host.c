@@ -42,35 +42,23 @@ static void mem_on_release(wharf_req *req, void (*fn)(void *arg), void *arg)
 }
 
 struct wharf_scope {
-    struct arena_mark mark;
-    size_t n_problems, n_committed, cap_problems;
-    struct problem *problems;
+    struct req_scope of;
 };
 
 static wharf_scope *mem_scope_begin(wharf_req *req)
 {
-    struct arena_mark mark = arena_mark(
-        req->arena); /* before the scope's own memory: residents open scopes for months */
+    struct req_scope of = req_scope_begin(req); /* before its own memory: residents open scopes for months */
     wharf_scope *s = ARENA_NEW(req->arena, struct wharf_scope);
 
-    s->n_problems = req->n_problems;
-    s->n_committed = req->n_committed;
-    s->problems = req->problems;
-    s->cap_problems = req->cap_problems;
-    s->mark = mark;
+    s->of = of;
     return s;
 }
 
 static void mem_scope_end(wharf_req *req, wharf_scope *scope)
 {
-    struct arena_mark mark = scope->mark;
+    struct req_scope of = scope->of;
 
-    /* Problems, and what waits for the commit, outlive the scope: then so does everything else. */
-    if (req->n_problems != scope->n_problems || req->n_committed != scope->n_committed)
-        return;
-    req->problems = scope->problems;
-    req->cap_problems = scope->cap_problems;
-    arena_rewind(req->arena, mark);
+    req_scope_end(req, &of);
 }
 
 /* Threads begin at the same time, and each asks for the state of its plugins. */

@@ -111,6 +111,24 @@ void req_clear_problems(struct wharf_req *req)
     req->n_problems = 0;
 }
 
+struct req_scope req_scope_begin(const struct wharf_req *req)
+{
+    return (struct req_scope){.mark = arena_mark(req->arena),
+        .problems = req->problems,
+        .n_problems = req->n_problems,
+        .cap_problems = req->cap_problems,
+        .n_committed = req->n_committed};
+}
+
+void req_scope_end(struct wharf_req *req, const struct req_scope *s)
+{
+    if (req->n_problems != s->n_problems || req->n_committed != s->n_committed)
+        return;
+    req->problems = s->problems;
+    req->cap_problems = s->cap_problems;
+    arena_rewind(req->arena, s->mark);
+}
+
 wharf_status req_database_problem(struct wharf_req *req, const struct db_error *e)
 {
     switch (e->status) {

@@ -8,6 +8,7 @@
 
 #include "auth/auth.h"
 #include "db/conn.h"
+#include "util/arena.h"
 #include "util/json.h"
 
 struct engine;
@@ -181,6 +182,16 @@ wharf_status req_problem(struct wharf_req *req, const char *code, wharf_str path
 /* The kind of the problem that was told first; WHARF_UNAVAILABLE: none was told, what was asked for just did not work. */
 wharf_status req_failed(const struct wharf_req *req);
 void req_clear_problems(struct wharf_req *req);
+
+/* Memory of the request that is free again at the end, unless problems, or what waits for the commit, came to be meanwhile: they outlive the scope, and
+ * so does everything else then. */
+struct req_scope {
+    struct arena_mark mark;
+    struct problem *problems;
+    size_t n_problems, cap_problems, n_committed;
+};
+struct req_scope req_scope_begin(const struct wharf_req *req);
+void req_scope_end(struct wharf_req *req, const struct req_scope *s);
 /* The transaction failed only because another one was first: whoever began it may try again, RACE_TRIES times in all
  * (docs/spec/01-platform.md section 3.1 'conflict'). */
 enum { RACE_TRIES = 4 };
