@@ -560,6 +560,15 @@ static PGresult *put(struct db_conn *c, const char *sql, struct db_error *e)
     return db_ready(c) ? PQexec(c->pg, sql) : NULL;
 }
 
+/* What was told of the time left holds up to the end of the transaction, or of the savepoint that it was told in. */
+static void note_for_deadline(struct db_conn *c, const char *sql)
+{
+    if (begins_with(sql, "ROLLBACK TO"))
+        deadline_rolled_back(&c->deadline);
+    else if (begins_with(sql, "BEGIN") || begins_with(sql, "COMMIT") || begins_with(sql, "ROLLBACK"))
+        deadline_transaction(&c->deadline);
+}
+
 static enum db_status do_it(struct db_conn *c, const char *sql, struct db_error *ret_error)
 {
     bool commits = begins_with(sql, "COMMIT"),
@@ -570,10 +579,7 @@ static enum db_status do_it(struct db_conn *c, const char *sql, struct db_error 
     settle(c);
     if (ends)
         drop_started(c);
-    if (begins_with(sql, "ROLLBACK TO"))
-        deadline_rolled_back(&c->deadline);
-    else if (ends || begins_with(sql, "BEGIN"))
-        deadline_transaction(&c->deadline);
+    note_for_deadline(c, sql);
     if (!alive(c, ret_error)) {
         c->open = !ends;
         ahead_drop(&c->ahead, 0);
