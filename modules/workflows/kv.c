@@ -49,9 +49,8 @@ static const char list_sql[] = /* $3 prefix, $5 how many */
     "starts_with(k.key, "
     "$3::text) AND " ALIVE " ORDER BY k.key LIMIT $5::bigint";
 
-static const char size_sql[] =
-    "SELECT COALESCE(sum(octet_length(k.key) + octet_length(k.value::text)), 0)::bigint FROM workflows.kv k WHERE "
-    "k.organization_id = $1::text AND k.workflow_id = $2::text AND k.key <> $3::text AND " ALIVE;
+static const char size_sql[] = "SELECT COALESCE(sum(k.bytes), 0)::bigint FROM workflows.kv k WHERE k.organization_id = "
+                               "$1::text AND k.workflow_id = $2::text AND k.key <> $3::text AND " ALIVE;
 
 struct ask {
     wharf_req *req;

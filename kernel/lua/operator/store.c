@@ -44,9 +44,8 @@ static const char
     " THEN (k.value #>> '{}')::numeric + $4::bigint BETWEEN -9223372036854775808 AND "
     "9223372036854775807 END RETURNING value";
 static const char whole_sql[] = "SELECT FROM wharf.hook_kv k WHERE " MINE " AND " ALIVE " AND " WHOLE;
-static const char size_sql[] =
-    "SELECT COALESCE(sum(octet_length(k.key) + octet_length(k.value::text)), 0)::bigint FROM wharf.hook_kv k WHERE "
-    "k.organization_id = $1::text AND k.key <> $2::text AND " ALIVE;
+static const char size_sql[] = "SELECT COALESCE(sum(k.bytes), 0)::bigint FROM wharf.hook_kv k WHERE k.organization_id "
+                               "= $1::text AND k.key <> $2::text AND " ALIVE;
 static const char cas_sql[] = /* $4 new, $5 old */
     "UPDATE wharf.hook_kv k SET value = $4::jsonb WHERE " MINE " AND k.value = $5::jsonb AND " ALIVE " RETURNING true";
 static const char delete_sql[] = "DELETE FROM wharf.hook_kv k WHERE " MINE " RETURNING " ALIVE;
