@@ -84,7 +84,7 @@ const wharf_json *run_given(
                      *cause = secrets_hide_json(req, secrets, *trigger), *given = NULL;
     wharf_out *out = W->json->writer(req);
 
-    if (!secrets || (same_json(req, value, *input) && same_json(req, cause, *trigger)))
+    if (same_json(req, value, *input) && same_json(req, cause, *trigger))
         return NULL;
     W->json->open(out, NULL, '{');
     W->json->put(out, "value", val_json(*input));

@@ -281,12 +281,13 @@ static wharf_status insert(wharf_req *req, const struct run *r, const char *type
         "$11::timestamptz, $7::text, $7::text, $22::jsonb)";
     const wharf_lua_outcome *o = &r->outcome;
     bool cut_input, cut_output = false;
-    const wharf_json *trigger = NULL, *given;
-    wharf_status s = W->json->parse(req, r->trigger, &trigger);
+    const wharf_json *trigger = NULL, *given = NULL;
+    wharf_status s = r->asked.secrets ? W->json->parse(req, r->trigger, &trigger) : WHARF_OK;
 
     if (s != WHARF_OK)
         return s;
-    given = run_given(req, r->asked.secrets, &input, &trigger);
+    if (trigger)
+        given = run_given(req, r->asked.secrets, &input, &trigger);
     wharf_val kept = run_recorded(req, "value", val_json(input), &cut_input),
               output = o->result ? run_recorded(req, "value", val_json(o->result), &cut_output) : val_null();
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(r->id), val_text(r->code.workflow_id),
@@ -295,7 +296,8 @@ static wharf_status insert(wharf_req *req, const struct run *r, const char *type
         val_text(W->mem->format(req, "%llu", (unsigned long long)r->seed)), val_time(r->started_us),
         val_time(r->started_us + o->duration_us), val_int(o->duration_us / 1000), run_usage(req, r), kept,
         val_bool(cut_input), output, val_bool(cut_output), val_text(W->json->result_text(r->asked.logs)),
-        run_error(req, r), val_json(trigger), val_text(z(type)), given && !cut_input ? val_json(given) : val_null()};
+        run_error(req, r), trigger ? val_json(trigger) : val_text(r->trigger), val_text(z(type)),
+        given && !cut_input ? val_json(given) : val_null()};
 
     s = W->db->exec(req, sql, args, sizeof(args) / sizeof(args[0]), NULL);
 

@@ -21,8 +21,7 @@ static wharf_str hash_of(struct arena *a, wharf_str text)
     char *out = arena_alloc(a, 2 * sizeof(sum) + 1);
 
     crypto_hash_sha256(sum, (const unsigned char *)text.p, text.n);
-    for (size_t i = 0; i < sizeof(sum); i++)
-        snprintf(out + 2 * i, 3, "%02x", sum[i]);
+    sodium_bin2hex(out, 2 * sizeof(sum) + 1, sum, sizeof(sum));
     return str_z(out);
 }
 

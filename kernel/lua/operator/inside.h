@@ -32,9 +32,9 @@ struct operator_lua {
 struct lua_generation *operator_current(struct operator_lua *o);
 /* {"organization_id", "location_id", "actor", "run"}: what hooks get as ctx. */
 wharf_str operator_context(struct wharf_req *req, const struct lua_hook *hook, wharf_str location, wharf_str event);
-/* A failure into the log of the operator: "10-codes.lua:3: message". */
 /* What an error says, without secrets. */
 wharf_str operator_message(struct wharf_req *req, const struct sandbox_error *e);
+/* A failure into the log of the operator: "10-codes.lua:3: message". */
 void operator_failed(struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e);
 /* {"hook", "mark"}, and more: the beginning of the arguments of a job that calls the hook; the object stays open. */
 void operator_job_args(struct jw *w, const struct lua_hook *hook);

@@ -23,12 +23,15 @@ end
 
 -- Bytes that are no text are shown as "?", and only these: what is hidden of a line is found letter by letter.
 local function readable(text)
+  local parts, from = {}, 1
   local good, at = utf8.len(text)
   while not good do
-    text = text:sub(1, at - 1) .. "?" .. text:sub(at + 1)
-    good, at = utf8.len(text, at)
+    parts[#parts + 1] = text:sub(from, at - 1)
+    from = at + 1
+    good, at = utf8.len(text, from)
   end
-  return text
+  parts[#parts + 1] = text:sub(from)
+  return table.concat(parts, "?")
 end
 
 local function line(level, message, fields)
