@@ -82,7 +82,7 @@ def mails(sink, id):
 
 
 def ask(c, expect=201, **more):
-    return c.post("/v1/support", {"subject": "Broken", "message": "It is broken.", "email": "me@example.com", **more}, expect=expect)
+    return c.request("POST", "/v1/support", {"subject": "Broken", "message": "It is broken.", "email": "me@example.com", **more}, expect)
 
 
 def attachment(**more):
@@ -194,10 +194,11 @@ def test_twenty_a_minute():
     s = Server("--modules", "org,support", limits=True)
     try:
         c = s.organization().client()
-        for _ in range(20):
-            ask(c)
-        a = ask(c, expect=429)
-        assert a.code == "rate_limited" and a.errors == ["endpoint"] and int(a.headers["Retry-After"]) >= 1
+        begun, n = time.monotonic(), 0
+        while (a := ask(c, None)).status == 201:
+            n += 1
+            assert n <= 21 + (time.monotonic() - begun) / 3  # one comes back every three seconds
+        assert n >= 20 and a.status == 429 and a.code == "rate_limited" and a.errors == ["endpoint"] and int(a.headers["Retry-After"]) >= 1
         c.get("/v1/support")
     finally:
         s.stop()
