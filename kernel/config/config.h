@@ -86,6 +86,7 @@ struct config {
     bool lua_hooks_strict; /* lua_hooks.strict = true: a server with a broken folder does not start */
     bool lua_hooks_allow_write; /* lua_hooks.allow_write = false: wharf.db.exec is refused */
     int64_t lua_hooks_instructions; /* lua_hooks.instructions = 200000000: of one call of a hook; 0: any number */
+    int64_t lua_hooks_query_ms; /* lua_hooks.query_ms = 2000: of one statement of wharf.db */
     bool lua_hooks_unsafe; /* lua_hooks.unsafe = false: hooks have no io, debug, os.execute … */
     bool test_clock; /* --test-clock */
     bool safe_mode; /* --safe-mode: in-tree plugins only, no Lua */

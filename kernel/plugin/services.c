@@ -49,7 +49,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.walk", 1, 0}, &host_walk},
     {{"wharf.render", 1, 0}, &host_render},
     {{"wharf.channel", 1, 0}, &host_channel},
-    {{"wharf.lua", 1, 11}, &host_lua},
+    {{"wharf.lua", 1, 12}, &host_lua},
     {{"wharf.cron", 1, 0}, &host_cron},
     {{"wharf.metrics", 1, 1}, &host_metrics},
     {{"wharf.schema", 1, 0}, &host_schema},

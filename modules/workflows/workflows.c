@@ -222,7 +222,7 @@ static int64_t setting(const char *name, int64_t otherwise)
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     flow_self = self;
-    flow_lua = W->service(self, "wharf.lua", 1, 11);
+    flow_lua = W->service(self, "wharf.lua", 1, 12);
     flow_keys = W->service(self, "wharf.keys", 1, 0);
     flow_events = W->service(self, "wharf.events", 1, 1);
     flow_rules = W->service(self, "webhooks.rules", 1, 0);

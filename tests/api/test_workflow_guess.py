@@ -9,7 +9,7 @@ from wharf import Server, make_location
 
 @pytest.fixture(scope="module")
 def server(place):
-    s = Server("--set", f"lua_hooks.dir={place}", "--set", "workflows.budgets.before.time_ms=250")  # as long as it may be: the machine may be slow
+    s = Server("--set", f"lua_hooks.dir={place}", "--set", "workflows.budgets.before.time_ms=5000")  # the machine may be slow
     yield s
     s.stop()
 

@@ -367,7 +367,7 @@ def test_no_row_is_waited_for_when_the_run_is_over(server, org, mine, call):
 def test_a_write_goes_on_behind_a_hook_that_waited(server, org):
     """The hook's time ends its statement alone; those of the write have what they always have."""
     mine = org.client()
-    row = mine.post(FLOWS, {"name": "Waits", "source": "return {before = function(change) wharf.kv.set('k', 2) end}", "on_error": "ignore",
+    row = mine.post(FLOWS, {"name": "Waits", "source": "return {before = function(change) wharf.kv.set('k', 2) end}", "on_error": "ignore", "budget": {"time_ms": 1500},
                             "triggers": [{"type": "hook", "resource": "location", "action": "create", "phase": "before"}]}, expect=201).data
     server.sql("INSERT INTO workflows.kv (organization_id, workflow_id, key, value) VALUES (%s, %s, 'k', '1')", org.id, row["id"])
     mine.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)

@@ -48,8 +48,8 @@ FORMATS = {
 UNLIMITED = [a for name in ("key", "write", "test", "organization", "concurrency") for a in ("--set", f"rate_limit.{name}=0")] + ["--set", "rate_limit.endpoint=false", "--set", "mail.max_per_minute=0"]
 
 
-# How long a workflow's run may take that somebody waits for; of before hooks the most that can be set. A busy machine starts a cell late.
-PATIENT = {"before": 250, "sync": 25000, "public": 25000}
+# How long a workflow's run may take that somebody waits for. A busy machine starts a cell late.
+PATIENT = {"before": 5000, "sync": 25000, "public": 25000}
 
 
 def prepare(folder, args):

@@ -6,6 +6,7 @@ mount namespaces can be had, avahi's run folder is private too, so that several 
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -32,12 +33,15 @@ exit 0
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """One that no outgoing connection is given: who ends and comes back at it finds it free."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as s:
+            if s.connect_ex(("127.0.0.1", port)) != 0:
+                return port
 
 
-def wait_until(what, seconds=20, every=0.02):
+def wait_until(what, seconds=60, every=0.02):
     end = time.monotonic() + seconds
     while True:
         found = what()

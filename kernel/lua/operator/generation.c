@@ -304,7 +304,7 @@ bool generation_call(struct lua_generation *g, struct wharf_req *req, const stru
             .ref = st->functions[call->hook->index], .arg = call->arg, .context = call->context, .keep = call->keep},
         call->result, ret_kept, ret_error);
     asked_locks_end(st);
-    buf_done(&st->rows); /* when it could not be made a table */
+    buf_done(&st->answer);
     if (!good && !strcmp(ret_error->code, "workflow.budget_memory"))
         state_free(
             st); /* what it left would fail the next call, whose fault it is not; another one is made when it is needed */

@@ -61,7 +61,7 @@ struct hook_state {
     unsigned locks, locks_given; /* the same */
     char lock_id[ID_MAX]; /* what tokens of its locks begin with */
     int64_t slept_ms;
-    struct buf rows; /* JSON of wharf.db: outside of the request's arena, whose budget a few large queries would use up */
+    struct buf answer; /* to the last op, or of wharf.db: outside of the request's arena, whose budget many of them would use up */
     wharf_str location; /* the same: of hook_call */
     int *functions; /* by index of the hook */
     size_t n_functions;

@@ -16,7 +16,7 @@
 #include "util/time.h"
 #include "util/zone.h"
 
-enum { ROWS_MAX = 10000, QUERY_MS = 2000, PARAMS = 64, ROWS_BYTES = 64 << 20 };
+enum { ROWS_MAX = 10000, PARAMS = 64, ROWS_BYTES = 64 << 20, PROBLEM_BYTES = 320 };
 enum {
     OID_BOOL = 16,
     OID_INT8 = 20,
@@ -160,16 +160,14 @@ static void end_in_time(const struct hook_state *st, int64_t before_us)
         db_deadline_end(st->req->thread->db, before_us);
 }
 
-static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wharf_str *ret_text)
+static enum sandbox_answer answer_op(
+    struct hook_state *st, struct arena *a, const char *name, wharf_str text, wharf_str *ret_text)
 {
-    struct hook_state *st = arg;
-    struct arena *a = st->req ? st->req->arena : st->arena;
     struct json_error bad;
     const struct wharf_json *args = json_parse(a, arena_dup_str(a, text), &bad);
     enum sandbox_answer answer = SANDBOX_GIVEN;
     int64_t before_us;
 
-    *ret_text = str_z("");
     if (!args)
         return host_mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"the arguments are no JSON\"}");
     if (at_once(st, a, name, args, ret_text, &answer))
@@ -177,6 +175,26 @@ static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wha
     before_us = begin_in_time(st);
     answer = outside(st, name, args, ret_text);
     end_in_time(st, before_us);
+    return answer;
+}
+
+/* The request's memory of one op is free again when it was answered: a hook may ask as often as it likes. */
+static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wharf_str *ret_text)
+{
+    struct hook_state *st = arg;
+    enum sandbox_answer answer;
+    struct req_scope scope;
+
+    *ret_text = str_z("");
+    if (!st->req)
+        return answer_op(st, st->arena, name, text, ret_text);
+    scope = req_scope_begin(st->req);
+    answer = answer_op(st, st->req->arena, name, text, ret_text);
+    buf_done(&st->answer);
+    buf_init(&st->answer, SIZE_MAX / 2); /* who answers bounds it */
+    buf_adds(&st->answer, *ret_text);
+    req_scope_end(st->req, &scope);
+    *ret_text = buf_str(&st->answer);
     return answer;
 }
 
@@ -193,11 +211,13 @@ static void random_of(void *arg, void *p, size_t n)
 
 static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
 {
-    const struct hook_state *st = arg;
-    struct arena *a = st->req ? st->req->arena : st->arena;
-    char *bytes = arena_alloc(a, ZONE_BYTES_MAX);
+    struct hook_state *st = arg;
+    char *bytes;
 
-    *ret_bytes = (wharf_str){bytes, zone_read(name, bytes, ZONE_BYTES_MAX)};
+    buf_done(&st->answer);
+    buf_init(&st->answer, ZONE_BYTES_MAX + 1);
+    bytes = buf_room(&st->answer, ZONE_BYTES_MAX);
+    *ret_bytes = (wharf_str){bytes, bytes ? zone_read(name, bytes, ZONE_BYTES_MAX) : 0};
     return ret_bytes->n > 0;
 }
 
@@ -251,10 +271,10 @@ static void add_rows(struct buf *out, const PGresult *r)
     jw_close(&w, ']');
 }
 
-/* Into st->rows; p NULL: they are too large. */
+/* Into st->answer; p NULL: they are too large. */
 static wharf_str rows_json(struct hook_state *st, const PGresult *r, bool exec)
 {
-    struct buf *out = &st->rows;
+    struct buf *out = &st->answer;
 
     buf_done(out);
     buf_init(out, ROWS_BYTES);
@@ -270,42 +290,43 @@ static wharf_str rows_json(struct hook_state *st, const PGresult *r, bool exec)
 }
 
 /* What PostgreSQL says after "ERROR:  ", without the lines about where. */
-static const char *first_line(struct arena *a, const struct db_error *e)
+static void first_line(const struct db_error *e, char ret[PROBLEM_BYTES])
 {
     const char *text = strstr(e->message, ":  ");
 
     text = text ? text + 3 : e->message;
-    return arena_printf(a, "%.*s (%s)", (int)strcspn(text, "\n"), text, e->sqlstate).p;
+    snprintf(ret, PROBLEM_BYTES, "%.*s (%s)", (int)strcspn(text, "\n"), text, e->sqlstate);
 }
 
 /* In a savepoint, with its own time limit, as the role that sees the request's organization only. Read-only and taken back, but for exec. */
-static wharf_str ask_rows(
-    struct hook_state *st, const char *sql, bool exec, const struct sql_arg *args, size_t n, const char **ret_problem)
+static wharf_str ask_rows(struct hook_state *st, const char *sql, bool exec, const struct sql_arg *args, size_t n,
+    char ret_problem[PROBLEM_BYTES])
 {
     struct wharf_req *req = st->req;
-    int64_t before_us;
+    int64_t before_us, until_us = clock_monotonic_us() + st->gen->engine->config->lua_hooks_query_ms * 1000;
     wharf_str rows = {NULL, 0};
     size_t problems = req->n_problems;
     struct db_error e = {.status = DB_OK};
     PGresult *r = NULL;
 
-    *ret_problem = "the database can't be asked at the moment";
+    snprintf(ret_problem, PROBLEM_BYTES, "the database can't be asked at the moment");
     if (req_begin(req) != WHARF_OK)
         goto out;
     req_plugin_role(req);
     if (!exec)
         db_ahead(req->thread->db, "SET LOCAL transaction_read_only = on", NULL, 0);
-    before_us = db_deadline(req->thread->db, clock_monotonic_us() + QUERY_MS * 1000);
+    before_us = db_deadline(req->thread->db, until_us);
     r = db_run(req->thread->db, sql, args, n, &e);
     db_deadline_end(req->thread->db, before_us);
     if (r && PQntuples(r) > ROWS_MAX)
-        *ret_problem = "the query has more than 10,000 rows; narrow it";
+        snprintf(ret_problem, PROBLEM_BYTES, "the query has more than 10,000 rows; narrow it");
     else if (r)
         rows = rows_json(st, r, exec);
     else if (e.status != DB_OK)
-        *ret_problem = first_line(req->arena, &e);
+        first_line(&e, ret_problem);
     if (r && !rows.p && PQntuples(r) <= ROWS_MAX)
-        *ret_problem = "the rows are larger than 64 MiB; ask for fewer of them, or for fewer columns";
+        snprintf(
+            ret_problem, PROBLEM_BYTES, "the rows are larger than 64 MiB; ask for fewer of them, or for fewer columns");
     PQclear(r);
     if (!exec || !rows.p)
         req_rollback(req);
@@ -316,13 +337,12 @@ out:
     return rows;
 }
 
-/* They stay on the stack: the texts are Lua's, and live as long as that. */
-static struct sql_arg *values_of(lua_State *lua, struct arena *a, int n)
+/* The n values behind the statement. They stay on the stack: the texts are Lua's, and live as long as that. */
+static void values_of(lua_State *lua, int n, struct sql_arg args[PARAMS])
 {
-    struct sql_arg *args = ARENA_ARRAY(a, struct sql_arg, (size_t)n + 1);
-
     luaL_checkstack(lua, n + LUA_MINSTACK, "parameters");
     for (int i = 0; i < n; i++) {
+        args[i] = (struct sql_arg){.p = NULL};
         if (lua_isnil(lua, i + 2) || lua_islightuserdata(lua, i + 2))
             continue;
         if (lua_istable(lua, i + 2)) {
@@ -336,7 +356,6 @@ static struct sql_arg *values_of(lua_State *lua, struct arena *a, int n)
         }
         args[i].p = lua_tolstring(lua, -1, &args[i].n);
     }
-    return args;
 }
 
 /* Leaves what the statement gave on the stack. */
@@ -345,7 +364,9 @@ static void statement(lua_State *lua, const char *name, bool exec)
     struct hook_state *st = sandbox_user(lua);
     const char *sql = luaL_checkstring(lua, 1), *problem = outside_problem(st);
     int n = lua_gettop(lua) - 1;
-    const struct sql_arg *args;
+    char refused[PROBLEM_BYTES];
+    struct sql_arg args[PARAMS];
+    struct req_scope scope;
     int64_t before_us;
     wharf_str rows;
 
@@ -359,14 +380,16 @@ static void statement(lua_State *lua, const char *name, bool exec)
         sandbox_raise(lua, "a query has at most %d parameters", PARAMS);
     if (!exec)
         sql = lua_pushfstring(lua, "SELECT * FROM (%s\n) q LIMIT %d", sql, ROWS_MAX + 1);
-    args = values_of(lua, st->req->arena, n); /* raises, and so comes first */
+    values_of(lua, n, args); /* raises, and so comes first */
     before_us = begin_in_time(st);
-    rows = ask_rows(st, sql, exec, args, (size_t)n, &problem);
+    scope = req_scope_begin(st->req);
+    rows = ask_rows(st, sql, exec, args, (size_t)n, refused);
+    req_scope_end(st->req, &scope);
     end_in_time(st, before_us);
     if (!rows.p)
-        sandbox_raise(lua, "wharf.%s: %s", name, problem);
+        sandbox_raise(lua, "wharf.%s: %s", name, refused);
     sandbox_push_json(lua, rows);
-    buf_done(&st->rows);
+    buf_done(&st->answer);
 }
 
 /* query(sql, ...): array of rows. */

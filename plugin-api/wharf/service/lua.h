@@ -1,4 +1,4 @@
-/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.11 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
+/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.12 (docs/lua.md, docs/spec/08-workflows-and-lua.md).
  *
  * A run is done in a sandboxed process (docs/cells.md) that no other run has, or only such that may share it; the process asks for everything that is outside of it: the answer function of the
  * caller decides. Whatever the code does, run() comes back by the wall clock of its limits and 50 ms. Rules of this header: wharf/plugin.h. All
@@ -144,7 +144,7 @@ typedef struct wharf_lua_sender {
     wharf_str key; /* of a mail: letters, digits, _ and ".", the same when the run is tried again; or empty */
 } wharf_lua_sender;
 
-enum { WHARF_LUA_HOOK_US = 250000 }; /* the longest wall clock of a run inside of a transaction */
+enum { WHARF_LUA_HOOK_US = 5000000 }; /* the longest wall clock of a run inside of a transaction; before 1.12: 250000 */
 
 typedef struct wharf_lua_api {
     wharf_head head;
