@@ -83,6 +83,7 @@ struct look {
     uint64_t all, idle; /* of the processors, in ticks */
     int processors;
     uint64_t requests; /* but for those about batches */
+    bool clients_ask; /* they did before it */
 };
 
 /* Of a helper: which one it is, and whether there is room for it. */

@@ -49,7 +49,8 @@ bool processors_spare(wharf_req *req, struct look *since, double *ret_spare)
     bool good = read_ticks(&now) && since->processors == now.processors && now.all > since->all;
 
     *ret_spare = good ? (double)(now.idle - since->idle) / (double)(now.all - since->all) * now.processors : 0;
-    if (since->at_us && now.requests - since->requests >= CLIENTS_ASK)
+    now.clients_ask = since->at_us && now.requests - since->requests >= CLIENTS_ASK;
+    if (now.clients_ask)
         *ret_spare -= LEFT_TO_CLIENTS;
     *since = now;
     return good;
