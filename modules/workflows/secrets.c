@@ -311,6 +311,28 @@ wharf_str secrets_hide_room(wharf_req *req, const struct secret *list, wharf_str
     return hide(req, list, text, text.n + 4 >= room);
 }
 
+/* A secret of digits may have been made a number; others with the same digits among theirs are not meant. */
+static bool put_number(wharf_req *req, const struct secret *list, wharf_out *out, const char *key, const wharf_json *v)
+{
+    wharf_out *one = NULL;
+    wharf_str text = WHARF_S("");
+
+    for (const struct secret *s = list; s; s = s->next) {
+        if (s->value.n < HIDDEN_MIN || strspn(s->value.p, "0123456789.-+e") != s->value.n)
+            continue;
+        if (!one) {
+            one = W->json->writer(req);
+            W->json->put(one, NULL, val_json(v));
+            text = W->json->result_text(one);
+        }
+        if (same(text, s->value)) {
+            W->json->put(out, key, val_text(W->mem->format(req, "[secret:%.*s]", (int)s->key.n, s->key.p)));
+            return true;
+        }
+    }
+    return false;
+}
+
 static void put_hidden(wharf_req *req, const struct secret *list, wharf_out *out, const char *key, const wharf_json *v)
 {
     uint32_t type = W->json->type(v);
@@ -324,7 +346,7 @@ static void put_hidden(wharf_req *req, const struct secret *list, wharf_out *out
         for (const wharf_json *m = W->json->at(v, 0); m; m = W->json->next(m))
             put_hidden(req, list, out, object ? secrets_hide(req, list, W->json->key(m)).p : NULL, m);
         W->json->close(out);
-    } else {
+    } else if (type != WHARF_J_NUMBER || !put_number(req, list, out, key, v)) {
         W->json->put(out, key, val_json(v));
     }
 }

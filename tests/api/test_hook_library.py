@@ -75,6 +75,13 @@ def test_settings_and_secrets(hooks, client, server):
     assert "xx[secret:erp_token]" in told and "xx" + SECRET[0] not in told and SECRET not in told
 
 
+def test_a_file_that_can_not_be_loaded_tells_no_secret(hooks, server):
+    told = hooks.load({"10-run.lua": "error('the token ' .. wharf.secret('ERP_TOKEN') .. ' is old')"}, good=False)
+    assert told["last_error"]["message"] == "the token [secret:erp_token] is old"
+    until(lambda: any("the token [secret:erp_token] is old" in m for m in lines(server, "lua.not_loaded")), "the line is not in the log")
+    assert SECRET not in (server.folder / "wharf.log").read_text()
+
+
 def test_the_store(hooks, client, server):
     run = Runner(hooks, client, {
         "set": "return wharf.kv.set(i.key, i.value, { ttl = i.ttl, if_absent = i.if_absent })",

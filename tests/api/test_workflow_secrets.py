@@ -228,3 +228,16 @@ def test_what_a_hook_wrote_is_recorded_without_secrets(client, org):
     told = client.get(f"{FLOWS}/runs/{run['id']}/recording").data
     assert told["outcome"]["kept"] == "Dock [secret:TOKEN]" and "k3ptsecret" not in json.dumps(told)
     client.delete(f"{FLOWS}/{id}")
+
+
+def test_a_secret_that_was_made_a_number(client, org):
+    """PINs are; other numbers with the same digits among theirs stay what they are."""
+    source = "return {on_run = function(i) local pin = tonumber(wharf.secret('PIN')) wharf.log.info('m', {pin = pin, more = pin * 10 + 1}) return {pin, {pin}, pin + 1, pin / 1} end}"
+    id = client.post(FLOWS, {"name": "Pin", "source": source, "triggers": [{"type": "manual"}], "secrets": {"PIN": "73912846"}}, expect=201).data["id"]
+    client.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    asked(client, id, {"input": {}})
+    run, = over(client, id)
+    run = shown(client, run["id"])
+    assert run["output"]["value"][:3] == ["[secret:PIN]", ["[secret:PIN]"], 73912847], run
+    assert [line["fields"] for line in run["logs"]] == [{"pin": "[secret:PIN]", "more": 739128461}] and '73912846,' not in json.dumps(run)
+    client.delete(f"{FLOWS}/{id}")

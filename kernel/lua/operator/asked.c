@@ -224,6 +224,14 @@ wharf_str asked_hidden_cut(const struct config *c, struct arena *a, wharf_str te
         told ? more.p : "");
 }
 
+wharf_str hook_message(const struct config *c, struct arena *a, const struct sandbox_error *e)
+{
+    wharf_str text = arena_dupz(a, e->message);
+    bool cut = text.n + 4 >= sizeof(e->message);
+
+    return cut ? asked_hidden_cut(c, a, text) : asked_hidden(c, a, text);
+}
+
 /* ---- metrics ---- */
 
 static void add_label(struct buf *b, const struct wharf_json *l)

@@ -144,11 +144,7 @@ wharf_str operator_context(struct wharf_req *req, const struct lua_hook *hook, w
 
 wharf_str operator_message(struct wharf_req *req, const struct sandbox_error *e)
 {
-    wharf_str text = arena_dupz(req->arena, e->message);
-    bool cut = text.n + 4 >= sizeof(e->message);
-
-    return cut ? asked_hidden_cut(req->engine->config, req->arena, text)
-               : asked_hidden(req->engine->config, req->arena, text);
+    return hook_message(req->engine->config, req->arena, e);
 }
 
 void operator_failed(struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e)

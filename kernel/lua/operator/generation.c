@@ -30,10 +30,13 @@ static void state_free(struct hook_state *st)
     free(st);
 }
 
-static void tell(struct hook_problem *p, const struct sandbox_error *e)
+/* What a file says while it is loaded may have a secret in it. */
+static void tell(const struct hook_state *st, struct hook_problem *p, const struct sandbox_error *e)
 {
+    wharf_str text = hook_message(st->gen->engine->config, st->arena, e);
+
     memcpy(p->file, e->file, sizeof(p->file));
-    memcpy(p->message, e->message, sizeof(p->message));
+    snprintf(p->message, sizeof(p->message), "%.*s", STR_ARG(text));
     p->line = e->line;
 }
 
@@ -48,7 +51,7 @@ static bool load_files(struct hook_state *st, struct hook_problem *ret_problem)
         /* modules are compiled too: a fault in one is found now, not by the first call that requires it */
         if (f->module ? sandbox_compile(st->sb, f->name, &e) : sandbox_load(st->sb, f->name, &e))
             continue;
-        tell(ret_problem, &e);
+        tell(st, ret_problem, &e);
         if (!ret_problem->file[0])
             snprintf(ret_problem->file, sizeof(ret_problem->file), "%s.lua", f->name);
         return false;

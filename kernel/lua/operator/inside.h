@@ -46,6 +46,8 @@ wharf_status operator_rejected(struct wharf_req *req, const struct sandbox_error
 wharf_str asked_hidden(const struct config *c, struct arena *a, wharf_str text);
 /* Of a text that was cut: the beginning of one at its end too. Its end may be " …". */
 wharf_str asked_hidden_cut(const struct config *c, struct arena *a, wharf_str text);
+/* What went wrong, as it may be shown. */
+wharf_str hook_message(const struct config *c, struct arena *a, const struct sandbox_error *e);
 /* store.c: what expired goes. False: the transaction is lost. */
 bool store_expire(struct wharf_req *req);
 
