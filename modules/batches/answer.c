@@ -137,6 +137,22 @@ static bool letters_of(wharf_str states, char *out)
     return true;
 }
 
+/* Words of phases, with commas: is each of them one? An unknown code is none that can be told from one of a module that is away. */
+static bool are_phases(wharf_str words)
+{
+    while (words.n) {
+        const char *comma = memchr(words.p, ',', words.n);
+        size_t n = comma ? (size_t)(comma - words.p) : words.n, i = 0;
+
+        while (i < PHASES && !same((wharf_str){words.p, n}, z(phase_word((enum phase_name)i))))
+            i++;
+        if (i == PHASES)
+            return false;
+        words = comma ? (wharf_str){comma + 1, words.n - n - 1} : WHARF_S("");
+    }
+    return true;
+}
+
 static const char *state_of(char letter)
 {
     return letter == '.'          ? "pending"
@@ -203,6 +219,9 @@ static wharf_status items_page(wharf_req *req, wharf_str id, const char *letters
         return s;
     W->req->param(req, "phase", &phase);
     W->req->param(req, "code", &code);
+    if (!are_phases(phase))
+        return W->err->fail(
+            req, "param.invalid", "phase", "phase is one of fetching, resolving, parsing, validating, processing");
     wharf_val args[] = {val_text(id), val_text(W->req->organization(req)), val_text(z(letters)),
         val_text_or_null(phase), val_text_or_null(code), val_int(limit + 1), val_int((page - 1) * limit)};
     s = W->db->query(req, items_sql, args, sizeof(args) / sizeof(*args), &rows);

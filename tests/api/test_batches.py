@@ -57,6 +57,8 @@ def test_items_of_a_batch(client):
     assert len(done) == 20 and done[0]["operation"] == "created" and done[0]["result_id"] == b["results"][0]["id"]
     assert client.get(path + "?code=batch.duplicate").data == []
     client.refused("GET", path + "?state=odd", 400, "param.invalid", ["state"])
+    client.refused("GET", path + "?phase=processing,odd", 400, "param.invalid", ["phase"])
+    assert client.get(path + "?phase=resolving,parsing").data == []
     client.refused("GET", f"{BATCHES}/batch_0000000000000000000000/items", 404, "not_found")
 
 
