@@ -4,7 +4,8 @@
  */
 #include "batches.h"
 
-enum { EARLY_TRIES = 5 };
+/* TAKE_UP_HOURS: longer than all tries of a job last. */
+enum { EARLY_TRIES = 5, TAKE_UP_HOURS = 9 };
 
 /* ---- taking it over ---- */
 
@@ -211,7 +212,7 @@ wharf_status batch_enqueue(struct batch *b)
     const wharf_json *args;
     wharf_status s = W->json->parse(b->req, W->mem->format(b->req, "{\"batch\": \"%s\"}", b->id.p), &args);
 
-    return s == WHARF_OK ? W->event->enqueue(b->req, "run", WHARF_S(""), args, 0) : s;
+    return s == WHARF_OK ? W->event->enqueue(b->req, "run", b->id, args, 0) : s; /* one at a time, if there are two */
 }
 
 /* ---- uploads ---- */
@@ -256,6 +257,29 @@ static wharf_status expire_uploads(wharf_req *req)
         s = batch_load_row(req, row_text(rows, i, 0), &b);
         if (s == WHARF_OK)
             s = batch_end(&b, "expired", WHARF_S("expired"));
+    }
+    return s;
+}
+
+/* A batch that is open and was not touched for so long has no job any more: its tries were used up while its module was away, or somebody cancelled
+ * it. Is the job there all the same, the new one finds nothing to do behind it. */
+static wharf_status take_up(wharf_req *req)
+{
+    static const char sql[] =
+        "UPDATE batches.batch SET updated_at = $3::timestamptz, version = version + 1 WHERE id IN"
+        " (SELECT id FROM batches.batch WHERE organization_id = $1::text AND status IN ('queued', 'processing')"
+        " AND updated_at < $2::timestamptz LIMIT 100 FOR UPDATE SKIP LOCKED)"
+        " AND organization_id = $1::text RETURNING id";
+    int64_t now = W->req->now_us(req);
+    wharf_val args[3] = {
+        val_text(W->req->organization(req)), val_time(now - TAKE_UP_HOURS * 3600LL * 1000000), val_time(now)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
+        struct batch b = {.req = req, .id = row_text(rows, i, 0)};
+
+        s = batch_enqueue(&b);
     }
     return s;
 }
@@ -305,5 +329,7 @@ wharf_status batches_sweep(wharf_req *req, void *arg)
     wharf_status s = expire_uploads(req);
 
     (void)arg;
+    if (s == WHARF_OK)
+        s = take_up(req);
     return s == WHARF_OK ? forget(req) : s;
 }

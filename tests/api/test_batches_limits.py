@@ -1,4 +1,5 @@
 """Batches and time, and how many there may be (spec 10 sections 4, 10 and 13): the limit of waiting ones, six hours, retention, slow hosts; and test keys."""
+import base64
 import os
 import pathlib
 import shutil
@@ -303,6 +304,30 @@ def test_a_module_that_is_no_longer_there_stops_nobody():
         while server.sql("SELECT 1 FROM batches.chunk WHERE batch_id = %s", old):
             assert time.monotonic() < end
             time.sleep(0.1)
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_batch_that_lost_its_job_is_taken_up():
+    """It is given up after so many tries, as when its module is away for long; the hourly sweep finds it."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="wharf-batches-", dir=os.environ.get("WHARF_TEST_PLACE")))
+    server = Server("--modules", "org,locations,contacts,batches", "--test-clock", folder=folder)
+    try:
+        org = server.organization()
+        key = org.key()
+        id = Client(server, key).post(BATCHES, {"resource": "contact", "action": "merge", "mode": "async", "data": "data:text/csv;base64," + base64.b64encode("\n".join(["name", *(f"C{i}" for i in range(30000))]).encode()).decode()}, expect=202).data["id"]
+        server.stop()
+        server = Server("--modules", "org,locations,batches", "--test-clock", folder=folder)
+        server.sql("DELETE FROM wharf.job WHERE queue IN ('batches.run', 'batches.help') AND organization_id = %s", org.id)
+        (status,), = server.sql("SELECT status FROM batches.batch WHERE id = %s", id)
+        assert status in ("queued", "processing")
+        server.stop()
+        server = Server("--modules", "org,locations,contacts,batches", "--test-clock", folder=folder)
+        client = Client(server, key)
+        Client(server, server.demo_key).post("/v1/system/clock", {"offset_seconds": 10 * 3600}, expect=200)
+        b = wait(client, id)
+        assert b["status"] == ("completed" if status == "queued" else "timed_out") and sum(b["stats"][k] for k in ("created", "skipped")) == 30000, b
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)
