@@ -6,7 +6,7 @@
 #include "util/cron.h"
 #include "util/str.h"
 
-enum { PATH_MAX_BYTES = 200, SEGMENTS_MAX = 16, CAPTURE_MAX = 32 };
+enum { PATH_MAX_BYTES = 200, SEGMENTS_MAX = 16, CAPTURE_MAX = 32, NAME_BYTES = 191 };
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
@@ -31,6 +31,46 @@ static bool wrong(struct trigger_fault *f, wharf_str value, const char *message)
 {
     *f = (struct trigger_fault){message, value};
     return false;
+}
+
+/* ---- members ---- */
+
+static const struct {
+    const char *type, *more; /* what a message says of them */
+    const char *members[6];
+} kinds[] = {{"manual", " and input_schema (a JSON Schema)", {"input_schema"}},
+    {"event", ", events, filter and self (true or false)", {"events", "filter", "self"}},
+    {"schedule", ", cron, timezone, overlap and catch_up", {"cron", "timezone", "overlap", "catch_up"}},
+    {"http", ", path, methods, auth, mode and secret_key", {"path", "methods", "auth", "mode", "secret_key"}},
+    {"hook", ", resource, action and phase", {"resource", "action", "phase"}}};
+
+/* Members that all have. */
+static bool common(const struct wharf_json *m)
+{
+    return str_eqz(m->key, "type") || (str_eqz(m->key, "name") && json_is(m, JSON_STRING) && m->text.n <= NAME_BYTES) ||
+           (str_eqz(m->key, "enabled") && json_is(m, JSON_BOOL));
+}
+
+static bool good_members(struct arena *a, const struct wharf_json *t, struct trigger_fault *f)
+{
+    wharf_str type = json_text_or(t, "type", "");
+    size_t k = 0;
+
+    while (k < sizeof(kinds) / sizeof(kinds[0]) && !str_eqz(type, kinds[k].type))
+        k++;
+    if (k == sizeof(kinds) / sizeof(kinds[0]))
+        return true; /* of such a trigger there is more to say */
+    for (const struct wharf_json *m = t->child; m; m = m->next) {
+        if (!common(m) && !among(kinds[k].members, m->key))
+            return wrong(f, m->key,
+                arena_printf(a,
+                    "Such a trigger has type, name (at most %d bytes), enabled (true or false)%s, nothing else: look "
+                    "at "
+                    "%s",
+                    NAME_BYTES, kinds[k].more, m->key.p)
+                    .p);
+    }
+    return true;
 }
 
 /* ---- http ---- */
@@ -162,6 +202,8 @@ bool trigger_good(
 {
     wharf_str type = json_text_or(t, "type", "");
 
+    if (!good_members(a, t, ret_fault))
+        return false;
     if (str_eqz(type, "http"))
         return good_http(triggers, t, ret_fault);
     return !str_eqz(type, "schedule") || good_schedule(a, t, ret_fault);

@@ -8,12 +8,8 @@
 
 wharf_status hook_check(wharf_req *req, const wharf_json *t, const char *path)
 {
-    static const char *const members[] = {"resource", "action", "phase", NULL};
     wharf_str phase = json_text(t, "phase"), area;
-    wharf_status s = trigger_members(req, t, path, members, ", resource, action and phase");
 
-    if (s != WHARF_OK)
-        return s;
     if (!is(phase, "before") && !is(phase, "after"))
         return W->err->fail(req, "workflow.trigger_invalid", path, "phase is before or after");
     if (!flow_lua->hookable(flow_self, json_text(t, "resource"), json_text(t, "action"), &area))

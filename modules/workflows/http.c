@@ -39,19 +39,13 @@ static wharf_str path_of(const wharf_json *t)
     return path.n && path.p[0] == '/' ? (wharf_str){path.p + 1, path.n - 1} : path;
 }
 
-wharf_status http_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, const char *path)
+wharf_status http_check(wharf_req *req, const wharf_json *t, const char *path)
 {
-    static const char *const members[] = {"path", "methods", "auth", "mode", "secret_key", NULL};
-    const char *wrong = NULL;
-    wharf_status s = trigger_members(req, t, path, members, ", path, methods, auth, mode and secret_key");
-
-    if (s != WHARF_OK)
-        return s;
-    wrong = flow_lua->trigger_problem(req, triggers, t);
-    if (!wrong && (is(json_text(t, "auth"), "signature") ? !secret_key_good(json_text(t, "secret_key"))
-                                                         : W->json->get(t, "secret_key") != NULL))
-        wrong = "secret_key names the workflow's secret that a signature is made with; it goes with auth signature";
-    return wrong ? W->err->fail(req, "workflow.trigger_invalid", path, "%s", wrong) : WHARF_OK;
+    if (is(json_text(t, "auth"), "signature") ? secret_key_good(json_text(t, "secret_key"))
+                                              : !W->json->get(t, "secret_key"))
+        return WHARF_OK;
+    return W->err->fail(req, "workflow.trigger_invalid", path,
+        "secret_key names the workflow's secret that a signature is made with; it goes with auth signature");
 }
 
 /* ---- its URL ---- */

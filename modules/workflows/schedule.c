@@ -1,20 +1,10 @@
-/* schedule.c - triggers of type schedule (section 3): what may stand in one, when it is due, and the job that starts its runs. */
+/* schedule.c - triggers of type schedule (section 3): when one is due, and the job that starts its runs. */
 #include <string.h>
 
 #include "workflows.h"
 
 /* Later than that a time is missed: the servers were down. Further back, and the clock was set (migrations/0016_schedule_clock.sql). */
 static const int64_t late_us = 60000000, set_back_us = 3600000000;
-
-wharf_status schedule_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, const char *path)
-{
-    static const char *const members[] = {"cron", "timezone", "overlap", "catch_up", NULL};
-    const char *wrong;
-    wharf_status s = trigger_members(req, t, path, members, ", cron, timezone, overlap and catch_up");
-
-    wrong = s == WHARF_OK ? flow_lua->trigger_problem(req, triggers, t) : NULL;
-    return wrong ? W->err->fail(req, "workflow.trigger_invalid", path, "%s", wrong) : s;
-}
 
 /* ---- which are there ---- */
 

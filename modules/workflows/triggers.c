@@ -37,36 +37,8 @@ bool trigger_has(const wharf_json *triggers, const char *type)
 
 /* ---- what may stand in one ---- */
 
-/* Members that all have. */
-static bool common(const wharf_json *m)
-{
-    wharf_str key = W->json->key(m), text;
-    bool truth;
-
-    return is(key, "type") || (is(key, "name") && W->json->text(m, &text) && text.n <= 191) ||
-           (is(key, "enabled") && W->json->truth(m, &truth));
-}
-
-wharf_status trigger_members(
-    wharf_req *req, const wharf_json *t, const char *path, const char *const *others, const char *told)
-{
-    for (const wharf_json *m = W->json->at(t, 0); m; m = W->json->next(m)) {
-        bool known = common(m);
-
-        for (size_t i = 0; !known && others[i]; i++)
-            known = is(W->json->key(m), others[i]);
-        if (!known)
-            return W->err->fail(req, "workflow.trigger_invalid", path,
-                "Such a trigger has type, name (at most 191 bytes), enabled (true or false)%s, nothing else: look at "
-                "%s",
-                told, W->json->key(m).p);
-    }
-    return WHARF_OK;
-}
-
 static wharf_status check_event(wharf_req *req, const wharf_json *t, const char *path)
 {
-    static const char *const members[] = {"events", "filter", "self", NULL};
     const wharf_json *events = W->json->get(t, "events"), *filter = W->json->get(t, "filter"),
                      *self = W->json->get(t, "self"), *list;
     bool truth;
@@ -75,9 +47,6 @@ static wharf_status check_event(wharf_req *req, const wharf_json *t, const char 
     if (!flow_rules)
         return W->err->fail(
             req, "workflow.trigger_invalid", path, "Triggers of type event need the module webhooks, which is not on");
-    s = trigger_members(req, t, path, members, ", events, filter and self (true or false)");
-    if (s != WHARF_OK)
-        return s;
     if (!events || W->json->type(events) != WHARF_J_ARRAY || !W->json->count(events))
         return W->err->fail(
             req, "workflow.trigger_invalid", path, "events is an array of types, such as [\"shipment.updated\"]");
@@ -91,12 +60,10 @@ static wharf_status check_event(wharf_req *req, const wharf_json *t, const char 
 
 static wharf_status check_manual(wharf_req *req, const wharf_json *t, const char *path)
 {
-    static const char *const members[] = {"input_schema", NULL};
     const wharf_json *schema = W->json->get(t, "input_schema");
-    wharf_status s = trigger_members(req, t, path, members, " and input_schema (a JSON Schema)");
 
-    if (s != WHARF_OK || json_is_null(schema))
-        return s;
+    if (json_is_null(schema))
+        return WHARF_OK;
     return flow_schemas->check(req, schema, "workflow.trigger_invalid", W->mem->format(req, "%s.input_schema", path).p);
 }
 
@@ -118,14 +85,16 @@ wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wha
 wharf_status trigger_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, size_t i)
 {
     wharf_str type = json_text(t, "type");
-    const char *path = W->mem->format(req, "triggers.%zu", i).p;
+    const char *path = W->mem->format(req, "triggers.%zu", i).p, *wrong = flow_lua->trigger_problem(req, triggers, t);
 
+    if (wrong)
+        return W->err->fail(req, "workflow.trigger_invalid", path, "%s", wrong);
+    if (is(type, "schedule"))
+        return WHARF_OK;
     if (is(type, "event"))
         return check_event(req, t, path);
-    if (is(type, "schedule"))
-        return schedule_check(req, triggers, t, path);
     if (is(type, "http"))
-        return http_check(req, triggers, t, path);
+        return http_check(req, t, path);
     if (is(type, "hook"))
         return hook_check(req, t, path);
     if (!is(type, "manual"))

@@ -259,7 +259,6 @@ wharf_str queue_order_key(wharf_req *req, const wharf_json *options, wharf_str r
 wharf_handler run_cancel_route, run_again_route, runs_expire;
 
 /* schedule.c */
-wharf_status schedule_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, const char *path);
 /* In the request's transaction: what is due of the workflow from now on, of these triggers; nothing; of its published version. */
 wharf_status schedule_set(wharf_req *req, wharf_str workflow_id, const wharf_json *triggers);
 wharf_status schedule_clear(wharf_req *req, wharf_str workflow_id);
@@ -267,7 +266,7 @@ wharf_status schedule_begin(wharf_req *req, wharf_str workflow_id);
 wharf_handler schedule_due;
 
 /* http.c */
-wharf_status http_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, const char *path);
+wharf_status http_check(wharf_req *req, const wharf_json *t, const char *path);
 wharf_status http_name(wharf_req *req, wharf_str workflow_id, bool there);
 wharf_handler http_route; /* with the method */
 
@@ -283,9 +282,6 @@ extern const wharf_lua_hooks flow_hooks;
 wharf_handler sync_route;
 
 /* triggers.c */
-/* No members but type, name, enabled and these. told: these, for the message. */
-wharf_status trigger_members(
-    wharf_req *req, const wharf_json *t, const char *path, const char *const *others, const char *told);
 wharf_status trigger_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, size_t i);
 bool trigger_enabled(const wharf_json *t);
 bool trigger_has(const wharf_json *triggers, const char *type); /* an enabled one */

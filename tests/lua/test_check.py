@@ -118,6 +118,9 @@ def test_schedules_and_paths_are_those_that_servers_take(tmp_path):
     assert told(http("a", methods=["GET", "HEAD"])) == "workflow.json:3:38: " + methods
     assert told(http("a", methods="GET")) == "workflow.json:3:30: " + methods and told(http("a", methods=[])) == "workflow.json:1:1: " + methods
     assert told(http("a", auth="basic")).endswith(": auth is key (an API key with workflow:read), none or signature\n") and told(http("a", mode="later")).endswith(": mode is sync or async\n")
+    assert told(http("a", mod="sync")) == ("workflow.json:3:19: Such a trigger has type, name (at most 191 bytes), enabled (true or false), path, methods, auth, mode and secret_key, nothing else: look at mod\n")
+    assert told(cron("@daily", enabled="yes")).endswith(", cron, timezone, overlap and catch_up, nothing else: look at enabled\n")
+    assert told(http("a", secret_key="K", auth="signature", name="n", enabled=False)) == "" != told(http("a", name="n" * 192))
     assert told(http("a/:x"), http("b"), http("/a/:y")) == "workflow.json:5:14: Another trigger has this path; one trigger may take several methods\n"
 
 

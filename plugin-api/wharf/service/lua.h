@@ -186,7 +186,7 @@ typedef struct wharf_lua_api {
     /* 1.10: the area of the scope that rows of a resource are read with. False: there is no such resource. [any] */
     bool (*area)(const wharf_plugin *self, wharf_str resource, wharf_str *ret_area);
     /* 1.11: what is wrong with a trigger of type http or schedule, one of these triggers; NULL: nothing, or it has another type. `wharf lua check` tells the same.
-     * Members that there are not, and secrets, are the caller's to look at. */
+     * Secrets are the caller's to look at. 1.12: of other types the members that they do not have. */
     const char *(*trigger_problem)(wharf_req *req, const wharf_json *triggers, const wharf_json *trigger);
 } wharf_lua_api;
 
