@@ -140,7 +140,8 @@ static const struct setting table[] = {
     INT("lua_hooks.instructions", lua_hooks_instructions, "200000000", 0, 1000000000000,
         "Lua instructions that one call of a hook may take; 0: any number, within its time"),
     INT("lua_hooks.query_ms", lua_hooks_query_ms, "2000", 10, 60000,
-        "milliseconds that one statement of wharf.db may take, within the time of its hook"),
+        "milliseconds that one statement of wharf.db may take, within the time of its hook and "
+        "database.statement_timeout"),
     BOOL("lua_hooks.unsafe", lua_hooks_unsafe, "false", "hooks have io, debug and all of os: files and programs"),
     BOOL("test_clock", test_clock, "false", "POST /v1/system/clock exists; for tests only"),
     BOOL("safe_mode", safe_mode, "false", "load the modules shipped with the server only, and no Lua"),

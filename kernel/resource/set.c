@@ -4,6 +4,9 @@
 #include "lua/operator/operator.h"
 #include "lua/tenant.h"
 #include "util/str.h"
+#include "util/time.h"
+
+enum { SILENT_US = 5000000 };
 
 /* ---- whose problem it is ---- */
 
@@ -210,11 +213,21 @@ static wharf_status delete_set(struct wharf_req *req, struct write_set *set)
 
 /* ---- looking only ---- */
 
+/* Hooks that compute for long say nothing to PostgreSQL, which ends the transactions of who is silent. */
+static void say_something(struct wharf_req *req, int64_t *last_us)
+{
+    if (clock_monotonic_us() - *last_us < SILENT_US)
+        return;
+    PQclear(req_query(req, "SELECT 1", NULL, 0));
+    *last_us = clock_monotonic_us();
+}
+
 /* The rules before the write, for all rows or, where one of them has no form for sets or can't judge these, row by row. */
 static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
 {
     bool singly = operator_wants(req->engine, set->res, set->op) || tenant_wants(req, set->res, set->op);
     wharf_status s = WHARF_OK;
+    int64_t last_us;
 
     for (size_t i = 0; i < set->res->n_hooks; i++)
         singly |= set->res->hooks[i].hooks->check && !set->res->hooks[i].hooks->check_many;
@@ -224,9 +237,11 @@ static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
             return s;
         req_clear_problems(req);
     }
+    last_us = clock_monotonic_us();
     for (size_t i = 0; i < set->n_live && !set->broken; i++) {
         struct set_row *row = set->live[i];
 
+        say_something(req, &last_us);
         set_at(req, row);
         if (write_operators_rules(req, &row->w) == WHARF_OK) {
             if (row->w.new_rec)

@@ -1,4 +1,5 @@
 /* secrets.c - secrets of a workflow: set and removed by authors, read by its runs, and taken out of all that is kept of these (sections 1, 5 and 6). */
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -314,18 +315,15 @@ wharf_str secrets_hide_room(wharf_req *req, const struct secret *list, wharf_str
 /* A secret of digits may have been made a number; others with the same digits among theirs are not meant. */
 static bool put_number(wharf_req *req, const struct secret *list, wharf_out *out, const char *key, const wharf_json *v)
 {
-    wharf_out *one = NULL;
-    wharf_str text = WHARF_S("");
+    char digits[24];
+    wharf_str text = {digits, 0};
+    int64_t n;
 
+    if (!W->json->integer(v, &n))
+        return false;
+    text.n = (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)n);
     for (const struct secret *s = list; s; s = s->next) {
-        if (s->value.n < HIDDEN_MIN || strspn(s->value.p, "0123456789.-+e") != s->value.n)
-            continue;
-        if (!one) {
-            one = W->json->writer(req);
-            W->json->put(one, NULL, val_json(v));
-            text = W->json->result_text(one);
-        }
-        if (same(text, s->value)) {
+        if (s->value.n >= HIDDEN_MIN && same(text, s->value)) {
             W->json->put(out, key, val_text(W->mem->format(req, "[secret:%.*s]", (int)s->key.n, s->key.p)));
             return true;
         }

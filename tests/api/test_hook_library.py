@@ -448,6 +448,17 @@ def test_as_much_as_it_likes(hooks, client):
     assert run("api") == 500 * 20
 
 
+def test_a_hook_that_goes_on_behind_a_reload(hooks, client, server):
+    """Its ops have transactions of their own, of which the job keeps nothing; its folder stays until it ends."""
+    hooks.load({"10-e.lua": "wharf.hook.on_event('location.created', function(ev) wharf.kv.set('begun', ev.resource_id) wharf.emit('custom.begun') wharf.sleep(3000) wharf.kv.set('over', ev.resource_id) end)"})
+    id = make_location(client, name="Goes on")["id"]
+    read = "wharf.hook.route('GET', '/v1/x/kept', { scope = 'any', location = 'none' }, function() return { begun = wharf.kv.get('begun'), over = wharf.kv.get('over') } end)"
+    waited_for(lambda: server.sql("SELECT 1 FROM wharf.event WHERE type = 'custom.begun' AND organization_id = (SELECT organization_id FROM locations.location WHERE id = %s)", id))
+    for text in (read, read + "\n-- again"):
+        hooks.load({"10-e.lua": text})
+    waited_for(lambda: client.get("/v1/x/kept").data == {"begun": id, "over": id})
+
+
 def test_what_a_before_hook_is_shown_and_may_not(hooks, client):
     """Where the change lies; nobody else is asked while the request's transaction is open."""
     hooks.load({"10-b.lua": """

@@ -240,4 +240,9 @@ def test_a_secret_that_was_made_a_number(client, org):
     run = shown(client, run["id"])
     assert run["output"]["value"][:3] == ["[secret:PIN]", ["[secret:PIN]"], 73912847], run
     assert [line["fields"] for line in run["logs"]] == [{"pin": "[secret:PIN]", "more": 739128461}] and '73912846,' not in json.dumps(run)
+    client.post(f"{FLOWS}/{id}", {"source": "return {on_run = function(i) local t = {} for n = 1, i.n do t[n] = 1 end return t end}"}, expect=200)
+    client.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    for n in (200000, 500000):  # as many as a result may have bytes for: they end no process
+        r = client.request("POST", f"{FLOWS}/{id}/run", {"input": {"n": n}}, check=False)
+        assert r.status in (200, 400), r
     client.delete(f"{FLOWS}/{id}")

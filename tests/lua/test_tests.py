@@ -91,6 +91,16 @@ test.case("the store", function()
   test.kv{b = 1} test.eq(wharf.kv.get("b"), 1)
   wharf.kv.set("c", 1, {ttl = 1}) test.advance(999) test.eq(wharf.kv.get("c"), 1) test.advance(1) test.eq(wharf.kv.get("c"), nil)
 end)
+test.case("a store is as large as on a server", function()
+  wharf.kv.set("a", ("x"):rep((64 << 10) - 2))
+  local ok, e = pcall(wharf.kv.set, "a", ("x"):rep(64 << 10)) test.match(e, "64 KiB")
+  ok, e = pcall(wharf.kv.cas, "a", 1, ("x"):rep(64 << 10)) test.match(e, "kv.too_large")
+  for i = 1, 200 do wharf.kv.set("k", ("x"):rep(60000)) end  -- the same key takes its place once
+  for i = 1, 170 do wharf.kv.set("k" .. i, ("x"):rep(60000)) end
+  ok, e = pcall(function() for i = 171, 175 do wharf.kv.set("k" .. i, ("x"):rep(60000)) end end) test.match(e, "10 MiB")
+  for i = 1, 100 do wharf.kv.delete("k" .. i) end
+  test.eq(wharf.kv.set("k175", ("x"):rep(60000)), true)
+end)
 test.case("events and mails", function()
   local r = does("emit")
   test.same(r.emitted, {{type = "custom.x", data = {a = 1}}}) test.eq(r.mails[1].to, "a@b.c") test.match(r.output[1], "^evt_")
@@ -156,7 +166,7 @@ test.case("modules are asked as they are", function()
 end)
 """})
     told = cases(flow)
-    assert len(told) == 19 and {n: c["error"]["message"] for n, c in told.items() if c["status"] != "passed"} == {}
+    assert len(told) == 20 and {n: c["error"]["message"] for n, c in told.items() if c["status"] != "passed"} == {}
 
 
 def test_samples_stubs_and_faults(tmp_path):

@@ -258,6 +258,8 @@ wharf_status operator_job(struct wharf_req *req, void *arg)
     int64_t due = json_int_or(req->body, "due_us", 0);
     wharf_status s = WHARF_OK;
 
+    if (g)
+        generation_ref(g); /* the request lets go of it with each transaction of the hook's ops */
     if (!hook) {
         tell_gone(req);
     } else if (event.n) {
@@ -276,5 +278,6 @@ wharf_status operator_job(struct wharf_req *req, void *arg)
         call.location = json_text_or(json_get(req->body, "context"), "location_id", "");
         s = run(req, g, hook, &call);
     }
+    generation_unref(g);
     return s;
 }

@@ -26,6 +26,7 @@ static void state_free(struct hook_state *st)
         return;
     sandbox_free(st->sb);
     arena_free(st->arena);
+    buf_done(&st->answer);
     free(st->functions);
     free(st);
 }

@@ -327,6 +327,23 @@ local function stored(key)
   return e
 end
 
+-- What servers refuse of a value that is to be kept: the problem and its code. world.kv_bytes may be too much, never too little.
+local function refuses(key, value)
+  local n = #key + #wharf.json.encode(value)
+  if n - #key > 64 << 10 then return "a value has at most 64 KiB as JSON", "kv.too_large" end
+  world.kv_bytes = (world.kv_bytes or 0) + n
+  if world.kv_bytes <= 10 << 20 then return end
+  for k in pairs(world.kv) do
+    local e = k ~= key and stored(k)
+    if e then n = n + #k + #wharf.json.encode(e.value) end
+  end
+  world.kv_bytes = n
+  if n > 10 << 20 then
+    return engine.hooks() and "the store of hooks holds at most 10 MiB for an organization; delete keys, or give them a ttl"
+      or "the store of a workflow holds at most 10 MiB", "kv.full"
+  end
+end
+
 local function keep(key, value, ttl)
   world.kv[key] = { value = value, ends = ttl and wharf.time.now_ms() + math.floor(ttl * 1000) }
 end
@@ -337,6 +354,8 @@ local KV = {
     return e and { value = e.value }
   end,
   set = function(a)
+    local problem, code = refuses(a.key, a.value)
+    if problem then return nil, problem, code end
     if a.if_absent and stored(a.key) then return { done = false } end
     keep(a.key, a.value, a.ttl)
     return { done = true }
@@ -354,6 +373,9 @@ local KV = {
   cas = function(a)
     local e = stored(a.key)
     local same = a.absent and e == nil or not a.absent and e ~= nil and wharf.table.equal(e.value, a.old)
+    local problem, code
+    if a.new ~= nil then problem, code = refuses(a.key, a.new) end
+    if problem then return nil, problem, code end
     if same then keep(a.key, a.new) end
     return { done = same }
   end,
