@@ -319,7 +319,7 @@ static bool put_number(wharf_req *req, const struct secret *list, wharf_out *out
     wharf_str text = {digits, 0};
     int64_t n;
 
-    if (!W->json->integer(v, &n))
+    if (!W->json->decimal(v, 0, &n)) /* 12345678.0 is one too */
         return false;
     text.n = (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)n);
     for (const struct secret *s = list; s; s = s->next) {

@@ -238,8 +238,8 @@ def test_a_secret_that_was_made_a_number(client, org):
     asked(client, id, {"input": {}})
     run, = over(client, id)
     run = shown(client, run["id"])
-    assert run["output"]["value"][:3] == ["[secret:PIN]", ["[secret:PIN]"], 73912847], run
-    assert [line["fields"] for line in run["logs"]] == [{"pin": "[secret:PIN]", "more": 739128461}] and '73912846,' not in json.dumps(run)
+    assert run["output"]["value"] == ["[secret:PIN]", ["[secret:PIN]"], 73912847, "[secret:PIN]"], run
+    assert [line["fields"] for line in run["logs"]] == [{"pin": "[secret:PIN]", "more": 739128461}] and "73912846" not in json.dumps(run).replace("739128461", "")
     client.post(f"{FLOWS}/{id}", {"source": "return {on_run = function(i) local t = {} for n = 1, i.n do t[n] = 1 end return t end}"}, expect=200)
     client.post(f"{FLOWS}/{id}/publish", {}, expect=200)
     for n in (200000, 500000):  # as many as a result may have bytes for: they end no process
