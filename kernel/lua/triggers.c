@@ -64,9 +64,8 @@ static bool good_members(struct arena *a, const struct wharf_json *t, struct tri
         if (!common(m) && !among(kinds[k].members, m->key))
             return wrong(f, m->key,
                 arena_printf(a,
-                    "Such a trigger has type, name (at most %d bytes), enabled (true or false)%s, nothing else: look "
-                    "at "
-                    "%s",
+                    "Such a trigger has type, name (at most %d bytes), enabled (true or false)%s, "
+                    "nothing else: look at %s",
                     NAME_BYTES, kinds[k].more, m->key.p)
                     .p);
     }

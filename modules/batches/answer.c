@@ -112,19 +112,31 @@ wharf_status answer_batch(struct batch *b, uint32_t status, const char *message)
 
 /* ---- GET /v1/batches/:batch/items ---- */
 
-/* Letters of the states that a filter names: "error,skipped". False: one of them is no state. */
+/* The next word of a filter's "error,skipped". False: there is none. */
+static bool next_word(wharf_str *rest, wharf_str *ret)
+{
+    const char *comma = rest->n ? memchr(rest->p, ',', rest->n) : NULL;
+
+    if (!rest->n)
+        return false;
+    *ret = (wharf_str){rest->p, comma ? (size_t)(comma - rest->p) : rest->n};
+    *rest = comma ? (wharf_str){comma + 1, rest->n - ret->n - 1} : WHARF_S("");
+    return true;
+}
+
+/* Letters of the states that a filter names. False: one of them is no state. */
 static bool letters_of(wharf_str states, char *out)
 {
     static const struct {
         const char *word, *letters;
     } all[] = {{"pending", "."}, {"done", "cuodn"}, {"error", "ave"}, {"ignored", "i"}, {"skipped", "s"}};
+    wharf_str word;
 
     *out = 0;
-    while (states.n) {
-        const char *comma = memchr(states.p, ',', states.n);
-        size_t n = comma ? (size_t)(comma - states.p) : states.n, i = 0;
+    while (next_word(&states, &word)) {
+        size_t i = 0;
 
-        while (i < 5 && !(strlen(all[i].word) == n && !memcmp(all[i].word, states.p, n)))
+        while (i < 5 && !is(word, all[i].word))
             i++;
         if (i == 5)
             return false;
@@ -132,23 +144,22 @@ static bool letters_of(wharf_str states, char *out)
             out[strlen(out) + 1] = 0;
             out[strlen(out)] = *p;
         }
-        states = comma ? (wharf_str){comma + 1, states.n - n - 1} : WHARF_S("");
     }
     return true;
 }
 
-/* Words of phases, with commas: is each of them one? An unknown code is none that can be told from one of a module that is away. */
+/* Are they all phases? An unknown code can't be told from one of a module that is away. */
 static bool are_phases(wharf_str words)
 {
-    while (words.n) {
-        const char *comma = memchr(words.p, ',', words.n);
-        size_t n = comma ? (size_t)(comma - words.p) : words.n, i = 0;
+    wharf_str word;
 
-        while (i < PHASES && !same((wharf_str){words.p, n}, z(phase_word((enum phase_name)i))))
+    while (next_word(&words, &word)) {
+        size_t i = 0;
+
+        while (i < PHASES && !is(word, phase_word((enum phase_name)i)))
             i++;
         if (i == PHASES)
             return false;
-        words = comma ? (wharf_str){comma + 1, words.n - n - 1} : WHARF_S("");
     }
     return true;
 }

@@ -117,17 +117,21 @@ static bool interrupted(struct batch *b)
 
 /* ---- helpers: when they go ---- */
 
-/* Helpers use what nobody else does: when the processors had next to nothing left for some time, they go; the first one last, and only while clients
- * ask. Where nobody does, the batch and it fill two processors by themselves, and whatever else runs has its share of them. */
+/* The first one stays, and comes back at once, where no client asks: the batch and it fill two processors by themselves, and whatever else runs has its
+ * share of them. */
+static bool gives_way_to_all(const struct help *h)
+{
+    return h->nth || h->look.clients_ask;
+}
+
+/* Helpers use what nobody else does: when the processors had next to nothing left for some time, they go; the first one last, after the others made room. */
 static bool is_crowded(struct batch *b)
 {
     double spare;
 
     if (!b->helper || monotonic_us() < b->help.look.at_us + LOOK_US || !processors_spare(b->req, &b->help.look, &spare))
         return false;
-    b->help.crowded_looks = spare < SPARE_TO_STAY && (b->help.nth || b->help.look.clients_ask)
-                                ? b->help.crowded_looks + 1
-                                : 0;
+    b->help.crowded_looks = spare < SPARE_TO_STAY && gives_way_to_all(&b->help) ? b->help.crowded_looks + 1 : 0;
     return b->help.crowded_looks >= (b->help.nth ? LOOKS : PATIENT_LOOKS);
 }
 
@@ -141,7 +145,7 @@ static bool has_room(struct batch *b)
     nanosleep(&moment, NULL);
     if (!processors_spare(b->req, &b->help.look, &spare))
         return true;
-    return spare >= (b->help.away_us && (b->help.nth || b->help.look.clients_ask) ? SPARE_TO_COME : 0);
+    return spare >= (b->help.away_us && gives_way_to_all(&b->help) ? SPARE_TO_COME : 0);
 }
 
 /* ---- a chunk that was taken ---- */
