@@ -98,6 +98,8 @@ test.case("a store is as large as on a server", function()
   for i = 1, 200 do wharf.kv.set("k", ("x"):rep(60000)) end  -- the same key takes its place once
   for i = 1, 170 do wharf.kv.set("k" .. i, ("x"):rep(60000)) end
   ok, e = pcall(function() for i = 171, 175 do wharf.kv.set("k" .. i, ("x"):rep(60000)) end end) test.match(e, "10 MiB")
+  for i = 1, 9 do wharf.kv.set("s" .. i, ("x"):rep(1 << i)) end  -- to the last bytes
+  ok, e = pcall(function() for i = 1, 1e5 do wharf.kv.incr("n" .. ("x"):rep(150) .. i) end end) test.match(e, "kv.full")
   for i = 1, 100 do wharf.kv.delete("k" .. i) end
   test.eq(wharf.kv.set("k175", ("x"):rep(60000)), true)
 end)

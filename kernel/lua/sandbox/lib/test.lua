@@ -366,6 +366,8 @@ local KV = {
     local before = e and e.value or 0
     local value = before + a.by
     if a.by > 0 and value < before or a.by < 0 and value > before then return nil, "the sum would be no number of 64 bits", "param.invalid" end
+    local problem, code = refuses(a.key, value)
+    if problem then return nil, problem, code end
     keep(a.key, value, a.ttl)
     if e and not a.ttl then world.kv[a.key].ends = e.ends end
     return { value = value }
