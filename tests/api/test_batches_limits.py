@@ -1,5 +1,4 @@
 """Batches and time, and how many there may be (spec 10 sections 4, 10 and 13): the limit of waiting ones, six hours, retention, slow hosts; and test keys."""
-import base64
 import os
 import pathlib
 import shutil
@@ -316,7 +315,7 @@ def test_a_batch_that_lost_its_job_is_taken_up():
     try:
         org = server.organization()
         key = org.key()
-        id = Client(server, key).post(BATCHES, {"resource": "contact", "action": "merge", "mode": "async", "data": "data:text/csv;base64," + base64.b64encode("\n".join(["name", *(f"C{i}" for i in range(30000))]).encode()).decode()}, expect=202).data["id"]
+        id = Client(server, key).post(BATCHES, {"resource": "contact", "action": "merge", "mode": "async", "data": data_url("\n".join(["name", *(f"C{i}" for i in range(30000))]))}, expect=202).data["id"]
         server.stop()
         server = Server("--modules", "org,locations,batches", "--test-clock", folder=folder)
         server.sql("DELETE FROM wharf.job WHERE queue IN ('batches.run', 'batches.help') AND organization_id = %s", org.id)

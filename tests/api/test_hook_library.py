@@ -12,7 +12,7 @@ import time
 import pytest
 import requests
 
-from hook_folder import HOOKS, hooks, lines, place, system, system_of, until  # noqa: F401  (fixtures among them)
+from hook_folder import HOOKS, Folder, hooks, lines, place, system, system_of, until  # noqa: F401  (fixtures among them)
 from outside import Silent
 from receivers import until as waited_for
 from wharf import BUILD, Client, Server, make_location
@@ -630,10 +630,8 @@ end""" + "\nwharf.hook.route('GET', '/v1/x/kept', { scope = 'any', location = 'n
 @pytest.mark.parametrize("settings, seconds", [([], 3), (["--set", "lua_hooks.query_ms=200"], 1)])
 def test_how_long_a_statement_may_take(place, settings, seconds):
     """Two seconds, or what the operator says."""
-    for f in place.iterdir():
-        shutil.rmtree(f) if f.is_dir() else f.unlink()
-    (place / "10-a.lua").write_text("wharf.hook.route('POST', '/v1/x/slow', { scope = 'any', location = 'none' }, function(r)"
-                                    " local ok, e = pcall(wharf.db.query, 'SELECT pg_sleep($1::float8)', r.json.seconds) return { ok = ok, error = not ok and e or nil } end)")
+    Folder(place).write({"10-a.lua": "wharf.hook.route('POST', '/v1/x/slow', { scope = 'any', location = 'none' }, function(r)"
+                                    " local ok, e = pcall(wharf.db.query, 'SELECT pg_sleep($1::float8)', r.json.seconds) return { ok = ok, error = not ok and e or nil } end)"})
     server = Server("--modules", "org", "--set", f"lua_hooks.dir={place}", *settings)
     try:
         client = server.organization().client()
@@ -646,9 +644,7 @@ def test_how_long_a_statement_may_take(place, settings, seconds):
 @pytest.mark.parametrize("most, turns, good", [(1_000_000, 100_000, True), (1_000_000, 1_000_000, False), (0, 110_000_000, True)])
 def test_instructions_that_the_operator_allows(place, most, turns, good):
     """With 0 more than what a hook has when nothing is said, 200 million."""
-    for f in place.iterdir():
-        shutil.rmtree(f) if f.is_dir() else f.unlink()
-    (place / "10-a.lua").write_text(f"wharf.hook.route('POST', '/v1/x/turn', {{ scope = 'any', location = 'none', timeout_ms = 30000 }}, function() for i = 1, {turns} do local x = i + 1 end return {{ done = true }} end)")
+    Folder(place).write({"10-a.lua": f"wharf.hook.route('POST', '/v1/x/turn', {{ scope = 'any', location = 'none', timeout_ms = 30000 }}, function() for i = 1, {turns} do local x = i + 1 end return {{ done = true }} end)"})
     server = Server("--modules", "org", "--set", f"lua_hooks.dir={place}", "--set", f"lua_hooks.instructions={most}")
     try:
         client = server.organization().client()
