@@ -213,7 +213,8 @@ static void remove_socket_dir(const char *dir, struct arena *a)
 }
 
 /* A server whose supervisor was killed ends by itself (death signal); wait for it, and insist. A pid file that names a
- * stranger is removed, or PostgreSQL would refuse to start when that stranger has the same user. */
+ * stranger, or one that ended and that its parent has not taken notice of yet, is removed: PostgreSQL would refuse to
+ * start beside it. What may be left of such a server is known by its shared memory. */
 static bool clear_orphan(struct cluster *c, wharf_str *ret_error)
 {
     struct arena *tmp = arena_new(0);
@@ -221,8 +222,6 @@ static bool clear_orphan(struct cluster *c, wharf_str *ret_error)
     const char *sockets = pid_file_line(c->place.pgdata, 5, c->a).p;
     bool alive = is_its_server(pid, c->place.pgdata, tmp);
 
-    if (pid && !alive)
-        unlink(arena_printf(tmp, "%s/postmaster.pid", c->place.pgdata).p);
     for (long waited = 0; alive && waited < ORPHAN_WAIT_S * 1000000L; waited += POLL_US) {
         if (waited % 5000000 == 0)
             kill(pid, waited < ORPHAN_WAIT_S * 500000L ? SIGINT : SIGQUIT);
@@ -230,6 +229,8 @@ static bool clear_orphan(struct cluster *c, wharf_str *ret_error)
         alive = is_its_server(pid, c->place.pgdata, tmp);
         arena_reset(tmp);
     }
+    if (pid && !alive)
+        unlink(arena_printf(tmp, "%s/postmaster.pid", c->place.pgdata).p);
     arena_free(tmp);
     if (!alive)
         remove_socket_dir(sockets, c->a);

@@ -1,5 +1,6 @@
 """The supervisor, the embedded database and the commands, with a worker that serves nothing (tests/unit/ops_stub_worker.c)."""
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ import urllib.request
 
 import pytest
 
+PR_SET_CHILD_SUBREAPER = 36
 STUB = pathlib.Path(os.environ.get("BUILD", "build")).resolve() / "tests" / "unit" / "wharf-stub"
 
 
@@ -290,6 +292,30 @@ def test_power_cut_that_leaves_something(folder):
     s = Server(folder)
     assert s.get()
     s.end()
+
+
+def test_power_cut_unnoticed(folder):
+    """PostgreSQL is killed while the next start waits for its end, and nobody takes notice of it: no reason to refuse."""
+    folder.mkdir()
+    s = Server(folder)
+    postgres = s.database_pid()
+    libc = ctypes.CDLL(None)
+    assert libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0  # its parent from here on: it stays a zombie
+    try:
+        os.kill(postgres, signal.SIGSTOP)
+        os.kill(s.process.pid, signal.SIGKILL)
+        s.process.wait()
+        s.process.stdout.close()
+        threading.Timer(1, os.kill, (postgres, signal.SIGKILL)).start()
+        s = Server(folder)
+        assert parent_of(pathlib.Path(f"/proc/{postgres}")) == os.getpid() and not alive(postgres)
+        assert s.get()
+        s.end()
+    finally:
+        libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
 
 
 def parent_of(proc):
