@@ -1,8 +1,6 @@
 /* lines.c - see lines.h. */
 #include "event/lines.h"
 
-#include <stdlib.h>
-
 #include "query/query.h"
 #include "util/id.h"
 #include "util/json.h"
@@ -65,12 +63,6 @@ wharf_status log_add(wharf_req *req, const wharf_log_line *line)
     return req_query(req, sql, args, 16) ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(((const wharf_str *)a)->p, ((const wharf_str *)b)->p);
-}
-
-/* Ids of one moment, whose order is that of the lines: lists show rows of one moment by it. */
 static wharf_str *new_ids(struct wharf_req *req, size_t n)
 {
     wharf_str *ids = ARENA_ARRAY(req->arena, wharf_str, n);
@@ -80,7 +72,6 @@ static wharf_str *new_ids(struct wharf_req *req, size_t n)
 
         ids[i] = (wharf_str){p, id_new("log", req->now_us, p)};
     }
-    qsort(ids, n, sizeof(*ids), by_bytes);
     return ids;
 }
 

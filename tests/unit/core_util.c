@@ -117,6 +117,12 @@ static void id_order(void **state)
         assert_int_equal(id_time_ms(str_z(next)), 1700000000000 + ms);
         memcpy(last, next, sizeof(last));
     }
+    for (int i = 0; i < 20000; i++) { /* of one moment: in the order in which they are made */
+        id_new("p", 1700000020000000, next);
+        assert_true(strcmp(last, next) < 0);
+        assert_int_equal(id_time_ms(str_z(next)), 1700000020000);
+        memcpy(last, next, sizeof(last));
+    }
 }
 
 static void base62(void **state)
