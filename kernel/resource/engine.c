@@ -225,6 +225,15 @@ static bool only_columns(const struct definition *d)
     return true;
 }
 
+static bool self_contained(const struct definition *d)
+{
+    for (size_t i = 0; i < d->n_columns; i++) {
+        if (strcasestr(d->columns[i].sql, "SELECT"))
+            return false;
+    }
+    return !d->partitioned;
+}
+
 static const char *lower_first(struct arena *a, const char *title)
 {
     char *p = (char *)arena_dupz(a, title).p;
@@ -253,6 +262,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     res->title_lower = lower_first(e->arena, d->title);
     res->columns_list = select_list(e, res, IN_LIST);
     res->columns_full = select_list(e, res, IN_RETRIEVE);
+    res->self_contained = self_contained(d);
     res->retrieve_sql = arena_printf(e->arena, "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s%s%s",
         res->columns_full, d->table, d->soft_delete ? " AND t.deleted_at IS NULL" : "",
         d->partitioned ? " AND t.created_at = $3::timestamptz" : "",

@@ -472,13 +472,19 @@ bool req_ahead(struct wharf_req *req, const char *sql, const struct sql_arg *arg
 
 bool req_copy(struct wharf_req *req, const char *sql, struct buf *rows)
 {
-    struct db_error e = {.status = DB_FAILED, .message = "the rows are too large"};
+    struct db_error e;
 
-    owner_role(req);
-    if (!rows->failed && db_copy(req->thread->db, sql, buf_str(rows), &e))
+    if (req_try_copy(req, sql, rows, &e))
         return true;
     req_database_problem(req, &e);
     return false;
+}
+
+bool req_try_copy(struct wharf_req *req, const char *sql, struct buf *rows, struct db_error *ret_error)
+{
+    *ret_error = (struct db_error){.status = DB_FAILED, .message = "the rows are too large"};
+    owner_role(req);
+    return !rows->failed && db_copy(req->thread->db, sql, buf_str(rows), ret_error);
 }
 
 PGresult *req_query_sql(struct wharf_req *req, struct sql *s)

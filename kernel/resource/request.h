@@ -238,6 +238,8 @@ PGresult *req_try_sql(struct wharf_req *req, struct sql *s, struct db_error *ret
 bool req_ahead(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args);
 /* COPY ... FROM STDIN with the rows (db/copy.h). False after a problem was added. */
 bool req_copy(struct wharf_req *req, const char *sql, struct buf *rows);
+/* The same, but what failed is left to the caller: false and *ret_error. */
+bool req_try_copy(struct wharf_req *req, const char *sql, struct buf *rows, struct db_error *ret_error);
 /* Before plugin SQL: a transaction, the role and the organization (docs/decisions.md 11). Engine statements undo it by themselves. */
 void req_plugin_role(struct wharf_req *req);
 extern const char plugin_role_sql[]; /* that, as a statement: the organization, and the live one */

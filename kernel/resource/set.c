@@ -172,7 +172,7 @@ static wharf_status finish_set(struct wharf_req *req, struct write_set *set)
         s = WHARF_CONFLICT;
     }
     if (s == WHARF_OK && set->op == OP_CREATE)
-        s = set_read(req, set);
+        s = set_refresh(req, set);
     for (size_t i = 0; s == WHARF_OK && i < set->n_live; i++)
         queue_committed(
             req, set->res, set->op, set->live[i]->w.old_rec, set->op == OP_DELETE ? NULL : set->live[i]->w.new_rec);

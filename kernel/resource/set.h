@@ -16,6 +16,7 @@ struct set_row {
     size_t n_problems;
     bool failed;
     bool stored; /* its statement took effect */
+    wharf_str place; /* where the row stood in its table when new_rec was read: another place when it was written again */
     const char *operation; /* what a batch_item hook made of it, or NULL */
 };
 
@@ -54,9 +55,11 @@ void set_sift(struct wharf_req *req, struct write_set *set);
 wharf_status references_check_set(struct wharf_req *req, struct write_set *set);
 
 /* set_rows.c: the statements. Conflicts with a unique rule are the row's problem; other failures are the request's. What was inserted stands in
- * new_rec as the statement returned it. */
+ * new_rec as it is in the database. */
 wharf_status set_insert(struct wharf_req *req, struct write_set *set);
 wharf_status set_delete(struct wharf_req *req, struct write_set *set);
+/* new_rec of the live rows again, if hooks may have changed what it shows since it was read. */
+wharf_status set_refresh(struct wharf_req *req, struct write_set *set);
 /* The live rows as they stand, into new_rec; or those to be deleted, locked, into old_rec: who is not there is told not_found. set_find: the
  * same without a lock. */
 wharf_status set_read(struct wharf_req *req, struct write_set *set);

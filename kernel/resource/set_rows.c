@@ -1,10 +1,13 @@
 /* set_rows.c - the statements of a write of many: each for all rows of the set (docs/decisions.md 25). See set.h. */
 #include <stdlib.h>
 
+#include "db/copy.h"
 #include "event/history.h"
 #include "resource/set.h"
 #include "util/str.h"
 #include "util/time.h"
+
+enum { COPIED_FROM = 50 /* rows */ };
 
 /* ---- rows by their ids ---- */
 
@@ -71,6 +74,7 @@ static void take_rows(struct wharf_req *req, const struct write_set *set, struct
             continue;
         rec->values = row->w.values;
         row->w.new_rec = rec;
+        row->place = arena_dupz(req->arena, PQgetvalue(r, i, (int)set->res->n_selected));
     }
 }
 
@@ -84,9 +88,10 @@ wharf_status set_read(struct wharf_req *req, struct write_set *set)
     sql_init(&s, req->arena);
     /* One look by the primary key for each: while a table grows for the first time, indexes of live rows look as good to the planner, and are
      * walked from end to end. So it is asked for the row first, and then whether it lives. */
-    sql_addf(&s, "SELECT %s FROM unnest(", set->res->columns_full);
+    sql_addf(&s, "SELECT %s, t.wharf_place FROM unnest(", set->res->columns_full);
     bind_ids(req, &s, set->live, set->n_live);
-    sql_addf(&s, ") x(id) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE y.organization_id = ", d->table);
+    sql_addf(&s,
+        ") x(id) CROSS JOIN LATERAL (SELECT y.*, y.ctid AS wharf_place FROM %s y WHERE y.organization_id = ", d->table);
     sql_bind(&s, organization_of(&req->who->access, d));
     sql_addf(&s, " AND y.id = x.id OFFSET 0) t%s", d->soft_delete ? " WHERE t.deleted_at IS NULL" : "");
     r = req_query_sql(req, &s);
@@ -102,7 +107,114 @@ wharf_status set_read(struct wharf_req *req, struct write_set *set)
     return WHARF_OK;
 }
 
+/* Are the rows where they were read, so that nobody has written them since? */
+static bool all_in_place(struct wharf_req *req, const struct write_set *set)
+{
+    wharf_str *places = ARENA_ARRAY(req->arena, wharf_str, set->n_live + 1);
+    const struct definition *d = set->res->def;
+    struct sql s;
+    PGresult *r;
+
+    for (size_t i = 0; i < set->n_live; i++)
+        places[i] = set->live[i]->place;
+    sql_init(&s, req->arena);
+    /* One look at each place, whatever the planner believes of the table: as in set_read. */
+    sql_add(&s, "SELECT count(*) FROM unnest(");
+    sql_bind_array(&s, places, set->n_live);
+    sql_addf(&s,
+        "::tid[]) p CROSS JOIN LATERAL (SELECT * FROM %s y WHERE y.ctid = p OFFSET 0) t WHERE t.organization_id = ",
+        d->table);
+    sql_bind(&s, organization_of(&req->who->access, d));
+    sql_add(&s, d->soft_delete ? " AND t.deleted_at IS NULL" : "");
+    r = req_query_sql(req, &s);
+    return r && strtoull(PQgetvalue(r, 0, 0), NULL, 10) == set->n_live;
+}
+
+static bool shows_others(const struct resource *res, const struct wharf_rec *rec)
+{
+    for (size_t i = res->def->n_columns; i < res->n_selected; i++) {
+        if (rec->cells[i].p)
+            return true;
+    }
+    return false;
+}
+
+wharf_status set_refresh(struct wharf_req *req, struct write_set *set)
+{
+    bool hooks = false, fresh = set->res->self_contained;
+
+    for (size_t i = 0; i < set->res->n_hooks; i++)
+        hooks |= set->res->hooks[i].hooks->written_many != NULL;
+    if (!hooks)
+        return WHARF_OK;
+    for (size_t i = 0; fresh && i < set->n_live; i++)
+        fresh = set->live[i]->place.n && !shows_others(set->res, set->live[i]->w.new_rec);
+    if (fresh)
+        fresh = all_in_place(req, set);
+    if (req->n_problems)
+        return req_failed(req);
+    return fresh ? WHARF_OK : set_read(req, set);
+}
+
 /* ---- create ---- */
+
+static void written_columns(struct buf *b, const struct definition *d)
+{
+    buf_addz(b, "(organization_id, created_at, updated_at, created_by, updated_by, version, id");
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (field_written(&d->fields[i]))
+            buf_addf(b, ", %s", d->fields[i].column);
+    }
+    buf_addc(b, ')');
+}
+
+/* Where sealing fails no row is written. */
+static bool row_cells(struct wharf_req *req, const struct write *w, struct buf *rows)
+{
+    const struct definition *d = w->res->def;
+    struct sql_arg cell;
+
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (!field_written(&d->fields[i]))
+            continue;
+        if (!write_cell(req, w, &d->fields[i], &cell)) {
+            req_fail(req, "secrets.unavailable", d->fields[i].name, NULL);
+            return false;
+        }
+        copy_cell(rows, (wharf_str){cell.p, cell.n});
+    }
+    copy_row_end(rows);
+    return true;
+}
+
+/* COPY costs a third less than the statement does. It can't look out for unique rules, and tells nothing of what it wrote. */
+static bool copy_rows(struct wharf_req *req, const struct write_set *set, struct db_error *ret_error)
+{
+    const struct definition *d = set->res->def;
+    wharf_str now = time_iso(req->arena, req->now_us), actor = req->who->actor_id;
+    struct buf sql, rows;
+    bool good = true;
+
+    buf_init(&sql, 64 * 1024);
+    buf_init(&rows, SIZE_MAX / 2);
+    buf_addf(&sql, "COPY %s ", d->table);
+    written_columns(&sql, d);
+    buf_addz(&sql, " FROM STDIN");
+    for (size_t i = 0; good && i < set->n_live; i++) {
+        copy_cell(&rows, organization_of(&req->who->access, d));
+        for (int k = 0; k < 2; k++)
+            copy_cell(&rows, now);
+        for (int k = 0; k < 2; k++)
+            copy_cell(&rows, actor);
+        copy_int(&rows, 1);
+        copy_cell(&rows, set->live[i]->w.id);
+        good = row_cells(req, &set->live[i]->w, &rows);
+    }
+    good = good && !sql.failed && req_try_copy(req, buf_str(&sql).p, &rows, ret_error);
+    buf_done(&sql);
+    buf_done(&rows);
+    return good;
+}
 
 /* One array per column, the rows' values in their order. False: a secret could not be sealed. */
 static bool bind_column(struct wharf_req *req, struct sql *s, const struct write_set *set, const struct field *f)
@@ -126,13 +238,9 @@ static bool insert_statement(struct wharf_req *req, const struct write_set *set,
     const struct definition *d = set->res->def;
 
     sql_init(s, req->arena);
-    sql_addf(s, "INSERT INTO %s AS t (organization_id, created_at, updated_at, created_by, updated_by, version, id",
-        d->table);
-    for (size_t i = 0; i < d->n_fields; i++) {
-        if (field_written(&d->fields[i]))
-            sql_addf(s, ", %s", d->fields[i].column);
-    }
-    sql_add(s, ") SELECT ");
+    sql_addf(s, "INSERT INTO %s AS t ", d->table);
+    written_columns(s->text, d);
+    sql_add(s, " SELECT ");
     sql_bind(s, organization_of(&req->who->access, d));
     for (int i = 0; i < 2; i++) {
         sql_add(s, ", ");
@@ -149,7 +257,7 @@ static bool insert_statement(struct wharf_req *req, const struct write_set *set,
         if (field_written(&d->fields[i]) && !bind_column(req, s, set, &d->fields[i]))
             return false;
     }
-    sql_addf(s, ") u%s RETURNING %s", conflicts, set->res->columns_full);
+    sql_addf(s, ") u%s RETURNING %s, t.ctid", conflicts, set->res->columns_full);
     return true;
 }
 
@@ -170,39 +278,60 @@ static wharf_status insert_alone(struct wharf_req *req, struct set_row *row)
     return WHARF_OK;
 }
 
-/* All of them; looking out for unique rules, which takes a sixth of the time, only when one was met. NULL: problems were told. */
-static PGresult *insert_rows(struct wharf_req *req, const struct write_set *set)
+/* Writes all of them or none. False: *ret_error, or a problem. *ret_rows: what the statement tells of them, NULL when it tells nothing. */
+static bool insert_all(
+    struct wharf_req *req, const struct write_set *set, bool copied, PGresult **ret_rows, struct db_error *ret_error)
 {
-    struct db_error e = {.status = DB_FAILED, .message = "the statement could not be built"};
     struct sql s;
-    PGresult *r = NULL;
+    bool good = false;
 
-    if (!req->met_unique) {
-        if (req_begin(req) != WHARF_OK)
-            return NULL;
-        if (insert_statement(req, set, "", &s))
-            r = req_try_sql(req, &s, &e);
-        if (r)
-            return req_commit(req) == WHARF_OK ? r : NULL;
-        req_rollback(req);
-        req->met_unique = !req->n_problems && e.status == DB_UNIQUE;
+    *ret_rows = NULL;
+    *ret_error = (struct db_error){.status = DB_FAILED, .message = "the statement could not be built"};
+    if (req_begin(req) != WHARF_OK)
+        return false;
+    if (copied)
+        good = copy_rows(req, set, ret_error);
+    else if (insert_statement(req, set, "", &s))
+        good = (*ret_rows = req_try_sql(req, &s, ret_error)) != NULL;
+    if (good)
+        return req_commit(req) == WHARF_OK;
+    req_rollback(req);
+    return false;
+}
+
+/* Into new_rec; looking out for unique rules, which takes a sixth of the time, only when one was met. */
+static wharf_status insert_rows(struct wharf_req *req, struct write_set *set, struct set_row *const *sorted)
+{
+    struct db_error e = {.status = DB_UNIQUE};
+    PGresult *r = NULL;
+    struct sql s;
+
+    for (int copied = set->n_live >= COPIED_FROM; !req->met_unique && copied >= 0; copied--) {
+        if (insert_all(req, set, copied, &r, &e))
+            return r ? (take_rows(req, set, sorted, r), WHARF_OK) : set_read(req, set);
+        if (req->n_problems)
+            return req_failed(req);
+        req->met_unique = e.status == DB_UNIQUE;
+        if (e.status != DB_FAILED) /* what COPY can't do, as into a view, the statement may */
+            break;
     }
     if (req->met_unique && insert_statement(req, set, " ON CONFLICT DO NOTHING", &s))
         r = req_try_sql(req, &s, &e);
     if (!r && !req->n_problems)
         req_database_problem(req, &e);
-    return r;
+    if (!r)
+        return req_failed(req);
+    take_rows(req, set, sorted, r);
+    return WHARF_OK;
 }
 
 wharf_status set_insert(struct wharf_req *req, struct write_set *set)
 {
-    struct set_row **sorted = sorted_rows(req, set);
+    wharf_status s = insert_rows(req, set, sorted_rows(req, set));
     bool alone = false;
-    PGresult *r = insert_rows(req, set);
 
-    if (!r)
-        return req_failed(req);
-    take_rows(req, set, sorted, r);
+    if (s != WHARF_OK)
+        return s;
     for (size_t i = 0; i < set->n_live; i++) {
         struct set_row *row = set->live[i];
 

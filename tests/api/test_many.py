@@ -167,6 +167,27 @@ def test_rows_without_rules(server, fresh):
     assert [t[1] for t in as_set(client, "reason_code", bodies)] == [("reason_code.exists" if t[1] is None else t[1]) for t in told]
 
 
+@pytest.mark.parametrize("n", [5, 120])
+@pytest.mark.parametrize("loud", [0, 1, 3])
+def test_a_rule_that_writes_its_rows_again(fresh, n, loud):
+    """Events and answers show the rows as the rule left them, whether none of them, one or some were written again."""
+    client = fresh.client()
+    told = as_set(client, "stamp", [{"name": f"{'loud' if i % 2 and i // 2 < loud else 'soft'} {i}"} for i in range(n)])
+    names = {t[0]: f"LOUD {i}" if i % 2 and i // 2 < loud else f"soft {i}" for i, t in enumerate(told)}
+    assert None not in names and len(names) == n and sum(name.startswith("LOUD") for name in names.values()) == min(loud, n // 2)
+    assert dict(fresh.server.sql("SELECT id, name FROM manybench.stamp WHERE organization_id = %s", fresh.id)) == names
+    assert dict(fresh.server.sql("SELECT resource_id, data ->> 'name' FROM wharf.event WHERE organization_id = %s AND resource_type = 'stamp'", fresh.id)) == names
+
+
+def test_rows_of_one_moment_keep_their_order(fresh):
+    told = as_set(fresh.client(), "stamp", [{"name": f"s{i}"} for i in range(120)])
+    ids = [t[0] for t in told]
+    assert ids == sorted(ids)
+    for sql in ("SELECT resource_id FROM wharf.event WHERE organization_id = %s AND resource_type = 'stamp' ORDER BY created_at, id",
+                "SELECT resource_id FROM wharf.change_log WHERE organization_id = %s AND resource = 'stamp' ORDER BY created_at, id"):
+        assert [row[0] for row in fresh.server.sql(sql, fresh.id)] == ids
+
+
 def test_rules_that_know_no_sets(fresh):
     """Locations have rules row by row only: slower, and nothing more."""
     client = fresh.client()

@@ -1,4 +1,5 @@
-/* manybench.c - POST /v1/manybench: {action, resource, bodies, ids, all} through the service wharf.many; answers what became of each row. */
+/* manybench.c - POST /v1/manybench: {action, resource, bodies, ids, all} through the service wharf.many; answers what became of each row.
+ * And stamps, whose rule writes again what was just written: "loud" names are upper case. */
 #include <string.h>
 
 #include "wharf/service/many.h"
@@ -87,6 +88,30 @@ static wharf_status run(wharf_req *req, void *arg)
     return WHARF_OK;
 }
 
+static wharf_status make_loud(wharf_req *req)
+{
+    static const char sql[] =
+        "UPDATE manybench.stamp SET name = upper(name) WHERE organization_id = $1 AND name LIKE 'loud %'";
+    const wharf_val organization = wharf_text(host->req->organization(req));
+
+    return host->db->exec(req, sql, &organization, 1, NULL);
+}
+
+static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    (void)op, (void)old_rec, (void)new_rec;
+    return make_loud(req);
+}
+
+static wharf_status written_many(
+    wharf_req *req, uint32_t op, const wharf_rec *const *old_recs, const wharf_rec *const *new_recs, size_t n)
+{
+    (void)op, (void)old_recs, (void)new_recs, (void)n;
+    return make_loud(req);
+}
+
+static const wharf_hooks hooks = {.head = WHARF_HEAD(wharf_hooks), .written = written, .written_many = written_many};
+
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     static const char doc[] =
@@ -98,7 +123,15 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .definition = {doc, sizeof(doc) - 1},
         .handler = run};
 
+    const wharf_resource stamp = {.head = WHARF_HEAD(wharf_resource),
+        .name = "stamp",
+        .definition = STAMP_DEFINITION,
+        .definition_hash = STAMP_DEFINITION_HASH,
+        .hooks = &hooks};
+
     (void)self;
+    MIGRATIONS(api, d);
+    api->resource(d, &stamp);
     api->route(d, &route);
     api->errors(d, (wharf_str)ERRORS);
 }
