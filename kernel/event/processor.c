@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "db/copy.h"
-#include "event/seal.h"
+#include "event/outbox.h"
 #include "event/steps.h"
 #include "http/pulse.h"
 #include "job/job.h"
@@ -23,11 +23,11 @@
 
 enum {
     CHUNK = 500,
-    CHUNK_BYTES = 32 * 1024 * 1024,
     ARENA_BUDGET = 512 * 1024 * 1024,
     POLL_US = 1000000,
     PACE_US =
         20000, /* between the beginnings of chunks that are not full: a chunk costs milliseconds however few it has */
+    BATCH_PACE_US = 50000, /* the same where a batch leaves them: it makes full chunks of them in that time */
     BATCHES_US = 2000000, /* between two chunks that a batch left behind, which rests while clients ask */
     LATE_US = 500000, /* then events have been waiting for long enough ... */
     BATCH_LATE_US = 5000000, /* ... and those of batches, which are as old as their chunk when they can be seen */
@@ -93,152 +93,6 @@ static struct sql_arg now_arg(struct wharf_req *c)
 }
 
 /* ---- a chunk ---- */
-
-struct chunk {
-    size_t n; /* rows of the outbox */
-    struct event **events;
-    size_t n_events, of_batches;
-    int64_t oldest_us, oldest_of_batches_us; /* 0: there is none */
-    struct seal_line *lines;
-    size_t n_lines;
-    wharf_str last; /* organization */
-};
-
-/* The rows of one organization, and what has been counted before them. */
-struct share {
-    int first, end;
-    int64_t events, lines, event_before, line_before;
-    wharf_str chain_hash;
-};
-
-enum { R_LIVE = EVENT_COLUMNS, R_PLACE, R_LOG_ID, R_LOG_AT, R_LOG_TEXT };
-
-static wharf_str text_of(struct wharf_req *c, const PGresult *r, int row, int column)
-{
-    return arena_dup(c->arena, PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column));
-}
-
-/* How many of the rows fit into the memory for a chunk: at least one. */
-static int rows_that_fit(const PGresult *r)
-{
-    size_t bytes = 0;
-
-    for (int i = 0; i < PQntuples(r); i++) {
-        for (int k = 0; k < PQnfields(r); k++)
-            bytes += (size_t)PQgetlength(r, i, k);
-        if (i && bytes > CHUNK_BYTES)
-            return i;
-    }
-    return PQntuples(r);
-}
-
-static size_t shares_of(const PGresult *r, int n, struct share *shares)
-{
-    size_t k = 0;
-
-    for (int i = 0; i < n; i++) {
-        if (!i || strcmp(PQgetvalue(r, i, 0), PQgetvalue(r, i - 1, 0)) != 0)
-            shares[k++] = (struct share){.first = i};
-        shares[k - 1].end = i + 1;
-        shares[k - 1].events += !PQgetisnull(r, i, 1);
-        shares[k - 1].lines += !PQgetisnull(r, i, R_LOG_ID);
-    }
-    return k;
-}
-
-/* Takes the rows out of the outbox and gets the numbers of their organizations. */
-static bool take(struct wharf_req *c, const PGresult *r, int n, struct share *shares, size_t n_shares)
-{
-    wharf_str *places = ARENA_ARRAY(c->arena, wharf_str, (size_t)n), *ids = ARENA_ARRAY(c->arena, wharf_str, n_shares);
-    wharf_str *events = ARENA_ARRAY(c->arena, wharf_str, n_shares);
-    wharf_str *lines = ARENA_ARRAY(c->arena, wharf_str, n_shares);
-    PGresult *numbers;
-    struct sql s;
-
-    for (int i = 0; i < n; i++)
-        places[i] = str_z(PQgetvalue(r, i, R_PLACE));
-    for (size_t i = 0; i < n_shares; i++) {
-        ids[i] = str_z(PQgetvalue(r, shares[i].first, 0));
-        events[i] = arena_printf(c->arena, "%lld", (long long)shares[i].events);
-        lines[i] = arena_printf(c->arena, "%lld", (long long)shares[i].lines);
-    }
-    sql_init(&s, c->arena);
-    sql_add(&s, "SELECT * FROM wharf.outbox_take(");
-    sql_bind_array(&s, places, (size_t)n);
-    sql_add(&s, "::tid[], ");
-    sql_bind_array(&s, ids, n_shares);
-    sql_add(&s, "::text[], ");
-    sql_bind_array(&s, events, n_shares);
-    sql_add(&s, "::bigint[], ");
-    sql_bind_array(&s, lines, n_shares);
-    sql_add(&s, "::bigint[])");
-    numbers = req_query_sql(c, &s);
-    for (size_t i = 0; numbers && i < n_shares; i++) {
-        shares[i].event_before = strtoll(PQgetvalue(numbers, (int)i, 0), NULL, 10);
-        shares[i].line_before = strtoll(PQgetvalue(numbers, (int)i, 1), NULL, 10);
-        shares[i].chain_hash = text_of(c, numbers, (int)i, 2);
-    }
-    return numbers != NULL;
-}
-
-static void note_age(int64_t *oldest_us, int64_t at_us)
-{
-    if (!*oldest_us || at_us < *oldest_us)
-        *oldest_us = at_us;
-}
-
-static void read_share(struct wharf_req *c, const PGresult *r, const struct share *s, struct chunk *k)
-{
-    wharf_str organization = text_of(c, r, s->first, 0);
-    wharf_str live = PQgetisnull(r, s->first, R_LIVE) ? str_z("") : text_of(c, r, s->first, R_LIVE);
-    int64_t event = s->event_before, line = s->line_before;
-
-    for (int i = s->first; i < s->end; i++) {
-        struct event *e;
-
-        if (!PQgetisnull(r, i, R_LOG_ID))
-            k->lines[k->n_lines++] = (struct seal_line){.organization = organization,
-                .id = text_of(c, r, i, R_LOG_ID),
-                .created_at = text_of(c, r, i, R_LOG_AT),
-                .text = text_of(c, r, i, R_LOG_TEXT),
-                .chain_hash = s->chain_hash,
-                .sequence = ++line};
-        if (PQgetisnull(r, i, 1))
-            continue; /* only a log line; or the event expired before its turn */
-        e = event_from_new_row(c, r, i, ++event);
-        e->live_organization = live;
-        k->of_batches += e->pub.batch_id.n != 0;
-        note_age(e->pub.batch_id.n ? &k->oldest_of_batches_us : &k->oldest_us, e->pub.created_at_us);
-        k->events[k->n_events++] = e;
-    }
-    k->last = organization;
-}
-
-static bool claim(struct wharf_req *c, const char *after, struct chunk *ret)
-{
-    static const char sql[] = "SELECT * FROM wharf.outbox_read($1, $2::integer)";
-    struct sql_arg args[2] = {{after, strlen(after)}};
-    struct share *shares;
-    char most[16];
-    PGresult *r;
-    size_t n_shares;
-
-    args[1] = (struct sql_arg){most, (size_t)snprintf(most, sizeof(most), "%d", CHUNK)};
-    *ret = (struct chunk){.last = str_z("")};
-    r = req_query(c, sql, args, 2);
-    if (!r || !PQntuples(r))
-        return r != NULL;
-    ret->n = (size_t)rows_that_fit(r);
-    ret->events = ARENA_ARRAY(c->arena, struct event *, ret->n);
-    ret->lines = ARENA_ARRAY(c->arena, struct seal_line, ret->n);
-    shares = ARENA_ARRAY(c->arena, struct share, ret->n);
-    n_shares = shares_of(r, (int)ret->n, shares);
-    if (!take(c, r, (int)ret->n, shares, n_shares))
-        return false;
-    for (size_t i = 0; i < n_shares; i++)
-        read_share(c, r, &shares[i], ret);
-    return true;
-}
 
 /* Of the events of one organization: their number. */
 static size_t same_organization(struct event *const *list, size_t n)
@@ -337,13 +191,18 @@ struct state {
     bool late; /* an event of the last one was processed long after it was written */
 };
 
+static bool of_batches(const struct state *s)
+{
+    return s->batch_us && clock_monotonic_us() - s->batch_us < BATCHES_US;
+}
+
 /* What batches leave behind is processed as the batches are, behind whatever clients wait for, as long as events are not late by that. */
 static bool steps_back(const struct state *s)
 {
-    return s->batch_us && clock_monotonic_us() - s->batch_us < BATCHES_US && !s->late;
+    return of_batches(s) && !s->late;
 }
 
-static void look_back(struct state *s, const struct chunk *k)
+static void look_back(struct state *s, const struct outbox_chunk *k)
 {
     int64_t now = clock_now_us();
 
@@ -357,12 +216,12 @@ static void look_back(struct state *s, const struct chunk *k)
 static int process_chunk(struct wharf_req *resident, struct state *s)
 {
     struct wharf_req c;
-    struct chunk k = {0};
+    struct outbox_chunk k = {0};
     int done = -1;
 
     job_in_background(resident->thread, steps_back(s));
     chunk_begin(resident, &c);
-    if (req_begin(&c) == WHARF_OK && claim(&c, s->after, &k)) {
+    if (req_begin(&c) == WHARF_OK && outbox_claim(&c, s->after, CHUNK, &k)) {
         if (!k.n) {
             done = 0;
         } else if (work_on(&c, k.events, k.n_events) && seal_chunk(&c, k.lines, k.n_lines)) {
@@ -521,7 +380,7 @@ wharf_status processor_job(struct wharf_req *req, void *arg)
         if (!n)
             job_wait(req, POLL_US);
         else if (n > 0 && n < CHUNK)
-            pause_until(begun_us + PACE_US);
+            pause_until(begun_us + (of_batches(&state) ? BATCH_PACE_US : PACE_US));
     }
     return WHARF_OK;
 }

@@ -8,8 +8,99 @@
 #include "query/filter.h"
 #include "resource/engine.h"
 #include "util/str.h"
+#include "util/time.h"
 
 enum { VERIFY_ROWS = 20000 };
+
+/* ---- the text of a line ---- */
+
+/* A member of the text, by column of wharf.outbox_next; in the order that jsonb has: shorter names first, then by their bytes. */
+struct member {
+    const char *name;
+    int column;
+    enum { A_TEXT, AN_ACTOR, A_MOMENT, SOME_JSON, A_CONSTANT } kind;
+};
+enum {
+    L_ID = 1,
+    L_CREATED_AT,
+    L_ACTION,
+    L_LOCATION = 5,
+    L_RESOURCE,
+    L_RESOURCE_ID,
+    L_BATCH,
+    L_ACTOR_TYPE,
+    L_ACTOR_ID,
+    L_ACTOR_NAME,
+    L_REQUEST,
+    L_CHANGES = 14,
+    L_IMAGES,
+    L_PARENT = 23,
+    L_MESSAGE,
+    L_VISIBILITY,
+    L_EVENT
+};
+static const struct member members[] = {{"id", L_ID, A_TEXT}, {"actor", 0, AN_ACTOR}, {"action", L_ACTION, A_TEXT},
+    {"images", L_IMAGES, SOME_JSON}, {"object", 0, A_CONSTANT}, {"changes", L_CHANGES, SOME_JSON},
+    {"message", L_MESSAGE, A_TEXT}, {"batch_id", L_BATCH, A_TEXT}, {"event_id", L_EVENT, A_TEXT},
+    {"resource", L_RESOURCE, A_TEXT}, {"parent_id", L_PARENT, A_TEXT}, {"created_at", L_CREATED_AT, A_MOMENT},
+    {"request_id", L_REQUEST, A_TEXT}, {"visibility", L_VISIBILITY, A_TEXT}, {"location_id", L_LOCATION, A_TEXT},
+    {"resource_id", L_RESOURCE_ID, A_TEXT}};
+static const struct member actor_members[] = {
+    {"id", L_ACTOR_ID, A_TEXT}, {"name", L_ACTOR_NAME, A_TEXT}, {"type", L_ACTOR_TYPE, A_TEXT}};
+
+static wharf_str cell(const PGresult *r, int row, int column)
+{
+    return (wharf_str){PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)};
+}
+
+static void put_moment(struct buf *b, wharf_str text)
+{
+    char iso[ISO_MS_LEN + 1] = "";
+    int64_t us;
+
+    if (time_parse_pg(text, &us))
+        time_format_iso(us, iso);
+    json_quote(b, str_z(iso));
+}
+
+static void put_members(struct buf *b, const PGresult *r, int row, const struct member *list, size_t n)
+{
+    buf_addc(b, '{');
+    for (size_t i = 0; i < n; i++) {
+        const struct member *m = &list[i];
+
+        buf_addz(b, i ? ", \"" : "\"");
+        buf_addz(b, m->name);
+        BUF_LIT(b, "\": ");
+        if (m->kind == AN_ACTOR)
+            put_members(b, r, row, actor_members, sizeof(actor_members) / sizeof(actor_members[0]));
+        else if (m->kind == A_CONSTANT)
+            BUF_LIT(b, "\"log\"");
+        else if (m->kind == A_MOMENT)
+            put_moment(b, cell(r, row, m->column));
+        else if (PQgetisnull(r, row, m->column))
+            buf_addz(b, m->kind == SOME_JSON ? "[]" : "null");
+        else if (m->kind == SOME_JSON)
+            buf_adds(b, cell(r, row, m->column));
+        else
+            json_quote(b, cell(r, row, m->column));
+    }
+    buf_addc(b, '}');
+}
+
+void seal_line_read(struct wharf_req *req, const PGresult *r, int row, struct seal_line *ret)
+{
+    struct buf b;
+
+    buf_init(&b, SIZE_MAX / 2);
+    put_members(&b, r, row, members, sizeof(members) / sizeof(members[0]));
+    *ret = (struct seal_line){.created_at = arena_dup_str(req->arena, cell(r, row, L_CREATED_AT)),
+        .id = arena_dup_str(req->arena, cell(r, row, L_ID)),
+        .text = arena_dup_str(req->arena, buf_str(&b))};
+    buf_done(&b);
+}
+
+/* ---- sealing ---- */
 
 /* Of the hash before, in hex, and the line; in hex. */
 static void hash_line(const char *before, wharf_str text, char ret[SEAL_HEX + 1])

@@ -16,11 +16,14 @@ struct seal_report {
 
 enum { SEAL_HEX = 64 };
 
-struct seal_line { /* as wharf.outbox_read gives it */
-    wharf_str organization, created_at, id, text, chain_hash;
+struct seal_line {
+    wharf_str created_at, id, text; /* text: what is hashed behind the hash of the line before, as wharf.canonical_log has it */
+    wharf_str organization, chain_hash; /* chain_hash: of the last line that was sealed before the chunk */
     int64_t sequence;
     char hash[SEAL_HEX + 1]; /* made here */
 };
+/* created_at, id and text of a line as wharf.outbox_next answers it, in the request's arena. */
+void seal_line_read(struct wharf_req *req, const PGresult *r, int row, struct seal_line *ret);
 /* Seals lines, those of each organization together and in order, in the transaction that claimed them. False: problems. */
 bool seal_chunk(struct wharf_req *req, struct seal_line *lines, size_t n);
 /* Checks what the request's created_at filters choose of the resource that shows the log; its location rules do not count. */

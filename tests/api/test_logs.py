@@ -169,6 +169,19 @@ def test_anybody_can_compute_the_chain(client, fresh):
     assert client.get("/v1/logs/verify").data == {"valid": True, "checked": 5, "first_bad_id": None, "head_hash": before}
 
 
+def test_lines_of_any_text_are_sealed_as_they_are_checked(server, client, fresh):
+    """Every member that a line may have, with what JSON escapes: the server seals what the database verifies."""
+    odd = "".join(map(chr, range(1, 32))) + "\\ \" / \x7f \u2028 é 📦"
+    server.sql("WITH l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, parent_id, action, changes, message, images, visibility,"
+               " actor_type, actor_id, actor_name, request_id, event_id, batch_id, location_id) VALUES (%s, 'log_' || repeat('z', 22), '2026-01-02T03:04:05.060Z',"
+               " %s, %s, %s, %s, jsonb_build_array(jsonb_build_object('field', %s::text, 'new', 1.50)), %s, jsonb_build_array(%s::text), %s, %s, %s, %s, %s, %s, %s, %s)"
+               " RETURNING organization_id, created_at, id) INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l", fresh.id, *[odd + str(i) for i in range(15)])
+    before = client.get("/v1/logs/verify").data["checked"]
+    row = wait(lambda: server.sql("SELECT encode(hash, 'hex') FROM wharf.log_seal WHERE organization_id = %s AND log_id LIKE 'log_zzz%%'", fresh.id))
+    d = client.get("/v1/logs/verify").data
+    assert d["valid"] and d["checked"] >= before and d["head_hash"] == row[0][0]
+
+
 def test_hashes_come_with_the_seal(server, client, fresh):
     """Until a row is sealed, which is soon, it has none; verify counts what is sealed."""
     sample(client)

@@ -1,0 +1,27 @@
+/* outbox.h - what committed changes left to be done: rows of wharf.outbox, taken in chunks with their events and log lines and numbered
+ * (docs/spec/07-events-and-webhooks.md section 2).
+ *
+ * Leaves to others: what is done with them (processor.h), the hashes of lines (seal.h).
+ */
+#ifndef WHARF_EVENT_OUTBOX_H
+#define WHARF_EVENT_OUTBOX_H
+
+#include "event/record.h"
+#include "event/seal.h"
+
+struct outbox_chunk {
+    size_t n; /* rows of the outbox */
+    struct event **events; /* those of each organization together, in the order of their numbers; so are lines */
+    size_t n_events, of_batches;
+    int64_t oldest_us, oldest_of_batches_us; /* 0: there is none */
+    struct seal_line *lines;
+    size_t n_lines;
+    wharf_str last; /* organization */
+};
+
+/* Takes up to `most` rows, of organizations behind `after` ("": from the first) and around to it, in the open transaction, which keeps these
+ * organizations from other processors until it ends. Fewer when they are large: at least one of those that wait. What is in *ret lives in
+ * the request's arena. False: problems. */
+bool outbox_claim(struct wharf_req *req, const char *after, int most, struct outbox_chunk *ret);
+
+#endif
