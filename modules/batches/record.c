@@ -285,7 +285,7 @@ wharf_status begin_briefly(wharf_req *req, bool durable)
         sql[] = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true)",
         soon_sql[] =
             "SELECT set_config('idle_in_transaction_session_timeout', '20s', true),"
-            " set_config('synchronous_commit', 'off', true), set_config('gin_pending_list_limit', '2MB', true)";
+            " set_config('synchronous_commit', 'off', true), set_config('gin_pending_list_limit', '3500kB', true)";
     const wharf_rows *rows;
     wharf_status s = W->db->begin(req);
 
