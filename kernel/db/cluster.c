@@ -229,7 +229,7 @@ static bool clear_orphan(struct cluster *c, wharf_str *ret_error)
         alive = is_its_server(pid, c->place.pgdata, tmp);
         arena_reset(tmp);
     }
-    if (pid && !alive)
+    if (pid && !alive && pid_in_file(c->place.pgdata, tmp) == pid)
         unlink(arena_printf(tmp, "%s/postmaster.pid", c->place.pgdata).p);
     arena_free(tmp);
     if (!alive)

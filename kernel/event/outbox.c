@@ -9,12 +9,13 @@
 enum { CHUNK_BYTES = 32 * 1024 * 1024 };
 
 /* Columns of wharf.outbox_next: those of an event, then these. */
-enum { R_ORGANIZATION = 0, R_ID = 1, R_DATA = 14, R_PREVIOUS = 15, R_KIND = EVENT_COLUMNS, R_LIVE };
+enum { R_ORGANIZATION, R_ID, R_MOMENT, R_DATA = 14, R_PREVIOUS, R_KIND = EVENT_COLUMNS, R_LIVE, R_PARENT, R_MESSAGE };
 
 /* ---- which row of the answer is whose ---- */
 
 struct named {
-    wharf_str id;
+    int organization; /* row of the answer that has what waits of it */
+    wharf_str id, moment;
     int row;
 };
 
@@ -37,18 +38,26 @@ static wharf_str cell(const PGresult *r, int row, int column)
     return (wharf_str){PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)};
 }
 
-static int by_id(const void *a, const void *b)
+static int by_bytes(wharf_str x, wharf_str y)
 {
-    wharf_str x = ((const struct named *)a)->id, y = ((const struct named *)b)->id;
     int order = memcmp(x.p, y.p, x.n < y.n ? x.n : y.n);
 
     return order ? order : (x.n > y.n) - (x.n < y.n);
 }
 
-static int row_named(wharf_str id, const struct named *list, size_t n)
+/* As the tables' keys: the same id may be another row's of another organization, or of another moment. */
+static int by_key(const void *a, const void *b)
 {
-    struct named key = {id, 0};
-    const struct named *found = bsearch(&key, list, n, sizeof(key), by_id);
+    const struct named *x = a, *y = b;
+    int order = x->organization - y->organization;
+
+    order = order ? order : by_bytes(x->id, y->id);
+    return order ? order : by_bytes(x->moment, y->moment);
+}
+
+static int row_named(const struct named *key, const struct named *list, size_t n)
+{
+    const struct named *found = bsearch(key, list, n, sizeof(*key), by_key);
 
     return found ? found->row : -1;
 }
@@ -64,16 +73,20 @@ static wharf_str part(wharf_str *text, char end)
     return s;
 }
 
-static void read_waiting(struct answer *a, int row)
+static void read_waiting(struct answer *a, int row, size_t most)
 {
     wharf_str text = cell(a->r, row, R_DATA);
 
-    while (text.n) {
+    while (text.n && a->n_waiting < most) {
         struct waiting *w = &a->waiting[a->n_waiting++];
+        struct named event = {.organization = row}, line = event;
 
         w->place = part(&text, ' ');
-        w->event = row_named(part(&text, ' '), a->events, a->n_events);
-        w->line = row_named(part(&text, '\n'), a->lines, a->n_lines);
+        event.id = part(&text, ' ');
+        line.id = part(&text, ' ');
+        event.moment = line.moment = part(&text, '\n');
+        w->event = row_named(&event, a->events, a->n_events);
+        w->line = row_named(&line, a->lines, a->n_lines);
         w->organization = row;
     }
 }
@@ -81,30 +94,39 @@ static void read_waiting(struct answer *a, int row)
 static void sort_out(struct wharf_req *req, PGresult *r, size_t most, struct answer *ret)
 {
     size_t n = (size_t)PQntuples(r);
+    int organization = 0;
 
     *ret = (struct answer){.r = r,
         .waiting = ARENA_ARRAY(req->arena, struct waiting, most),
         .events = ARENA_ARRAY(req->arena, struct named, n),
         .lines = ARENA_ARRAY(req->arena, struct named, n)};
     for (int i = 0; i < (int)n; i++) {
+        struct named named = {organization, cell(r, i, R_ID), cell(r, i, R_MOMENT), i};
         char kind = PQgetvalue(r, i, R_KIND)[0];
 
-        if (kind == 'e')
-            ret->events[ret->n_events++] = (struct named){cell(r, i, R_ID), i};
-        if (kind == 'l')
-            ret->lines[ret->n_lines++] = (struct named){cell(r, i, R_ID), i};
+        if (kind == 'o')
+            organization = i;
+        else if (kind == 'e')
+            ret->events[ret->n_events++] = named;
+        else
+            ret->lines[ret->n_lines++] = named;
     }
-    qsort(ret->events, ret->n_events, sizeof(struct named), by_id);
-    qsort(ret->lines, ret->n_lines, sizeof(struct named), by_id);
+    qsort(ret->events, ret->n_events, sizeof(struct named), by_key);
+    qsort(ret->lines, ret->n_lines, sizeof(struct named), by_key);
     for (int i = 0; i < (int)n; i++) {
         if (PQgetvalue(r, i, R_KIND)[0] == 'o')
-            read_waiting(ret, i);
+            read_waiting(ret, i, most);
     }
 }
 
 static size_t bytes_of(const PGresult *r, int row)
 {
-    return row < 0 ? 0 : (size_t)PQgetlength(r, row, R_DATA) + (size_t)PQgetlength(r, row, R_PREVIOUS);
+    static const int wide[] = {R_DATA, R_PREVIOUS, R_MESSAGE};
+    size_t bytes = 0;
+
+    for (size_t i = 0; row >= 0 && i < sizeof(wide) / sizeof(wide[0]); i++)
+        bytes += (size_t)PQgetlength(r, row, wide[i]);
+    return bytes;
 }
 
 /* How many of the rows fit into the memory for a chunk: at least one. */
@@ -191,7 +213,7 @@ static void note_age(int64_t *oldest_us, int64_t at_us)
         *oldest_us = at_us;
 }
 
-static void read_share(struct wharf_req *req, const struct answer *a, const struct share *s, struct outbox_chunk *k)
+static bool read_share(struct wharf_req *req, const struct answer *a, const struct share *s, struct outbox_chunk *k)
 {
     int64_t event = s->event_before, line = s->line_before;
 
@@ -202,7 +224,8 @@ static void read_share(struct wharf_req *req, const struct answer *a, const stru
         if (w->line >= 0) {
             struct seal_line *l = &k->lines[k->n_lines++];
 
-            seal_line_read(req, a->r, w->line, l);
+            if (!seal_line_read(req, a->r, w->line, l))
+                return false;
             l->organization = s->organization;
             l->chain_hash = s->chain_hash;
             l->sequence = ++line;
@@ -216,6 +239,7 @@ static void read_share(struct wharf_req *req, const struct answer *a, const stru
         k->events[k->n_events++] = e;
     }
     k->last = s->organization;
+    return true;
 }
 
 bool outbox_claim(struct wharf_req *req, const char *after, int most, struct outbox_chunk *ret)
@@ -241,7 +265,9 @@ bool outbox_claim(struct wharf_req *req, const char *after, int most, struct out
     n_shares = shares_of(req, &a, ret->n, shares);
     if (!take(req, &a, ret->n, shares, n_shares))
         return false;
-    for (size_t i = 0; i < n_shares; i++)
-        read_share(req, &a, &shares[i], ret);
+    for (size_t i = 0; i < n_shares; i++) {
+        if (!read_share(req, &a, &shares[i], ret))
+            return false;
+    }
     return true;
 }

@@ -55,11 +55,14 @@ static wharf_str cell(const PGresult *r, int row, int column)
 
 static void put_moment(struct buf *b, wharf_str text)
 {
-    char iso[ISO_MS_LEN + 1] = "";
+    char iso[ISO_MS_LEN + 1];
     int64_t us;
 
-    if (time_parse_pg(text, &us))
-        time_format_iso(us, iso);
+    if (!time_parse_pg(text, &us)) {
+        b->failed = true;
+        return;
+    }
+    time_format_iso(us, iso);
     json_quote(b, str_z(iso));
 }
 
@@ -88,16 +91,19 @@ static void put_members(struct buf *b, const PGresult *r, int row, const struct 
     buf_addc(b, '}');
 }
 
-void seal_line_read(struct wharf_req *req, const PGresult *r, int row, struct seal_line *ret)
+bool seal_line_read(struct wharf_req *req, const PGresult *r, int row, struct seal_line *ret)
 {
     struct buf b;
+    bool good;
 
     buf_init(&b, SIZE_MAX / 2);
     put_members(&b, r, row, members, sizeof(members) / sizeof(members[0]));
     *ret = (struct seal_line){.created_at = arena_dup_str(req->arena, cell(r, row, L_CREATED_AT)),
         .id = arena_dup_str(req->arena, cell(r, row, L_ID)),
         .text = arena_dup_str(req->arena, buf_str(&b))};
+    good = !b.failed;
     buf_done(&b);
+    return good || req_fail(req, "internal", NULL, "the text of %s can't be made", ret->id.p) == WHARF_OK;
 }
 
 /* ---- sealing ---- */

@@ -31,6 +31,8 @@ enum {
     STEP_BACK = 10, /* where nobody waits for the answer: a tenth of a processor that others want as well */
 };
 
+#define TIME_OVER "the run took more time than it may"
+
 static const struct cell_kind lua_kind = {.name = "lua",
     .calls = 1, /* code of one tenant never meets a process that ran another's */
     .owned_calls = SHARED_RUNS,
@@ -130,6 +132,8 @@ static void answer(
     before_us = db_deadline(req->thread->db, until_us);
     kind = args ? spec->answer(req, spec->answer_arg, op, args, &text) : WHARF_LUA_ENDED;
     db_deadline_end(req->thread->db, before_us);
+    if (kind == WHARF_LUA_ENDED && clock_monotonic_us() >= until_us) /* by that, whatever it was told */
+        text = str_z("{\"code\":\"workflow.budget_time\",\"message\":\"" TIME_OVER "\"}");
     out = arena_alloc_apart(req->arena, text.n + 1); /* who answers bounds it */
     out[0] = letters[kind < sizeof(letters) ? kind : WHARF_LUA_ENDED];
     memcpy(out + 1, text.p, text.n);
@@ -192,7 +196,7 @@ static void ended(struct wharf_req *req, const struct cell_result *r, wharf_str 
         told(req, said, o);
         return;
     case CELL_DEADLINE:
-        over(o, WHARF_LUA_OVER, "workflow.budget_time", "the run took more time than it may");
+        over(o, WHARF_LUA_OVER, "workflow.budget_time", TIME_OVER);
         return;
     case CELL_MEMORY:
         over(o, WHARF_LUA_OVER, "workflow.budget_memory", "the run needed more memory than it may have");

@@ -1,6 +1,7 @@
 /* engine.c - the link step: every resource's SQL, the sorted error codes; looking up. See engine.h. */
 #include "resource/engine.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -225,10 +226,25 @@ static bool only_columns(const struct definition *d)
     return true;
 }
 
+/* Does the expression call a function of a schema? It may look at any table. */
+static bool calls_ours(const char *sql)
+{
+    for (const char *at = strchr(sql, '('); at; at = strchr(at + 1, '(')) {
+        const char *p = at;
+
+        while (p > sql && (isalnum((unsigned char)p[-1]) || p[-1] == '_'))
+            p--;
+        if (p > sql && p < at && p[-1] == '.')
+            return true;
+    }
+    return false;
+}
+
+/* Places in a table name no row where it has partitions. */
 static bool self_contained(const struct definition *d)
 {
     for (size_t i = 0; i < d->n_columns; i++) {
-        if (strcasestr(d->columns[i].sql, "SELECT"))
+        if (strcasestr(d->columns[i].sql, "SELECT") || calls_ours(d->columns[i].sql))
             return false;
     }
     return !d->partitioned;

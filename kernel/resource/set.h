@@ -58,7 +58,7 @@ wharf_status references_check_set(struct wharf_req *req, struct write_set *set);
  * new_rec as it is in the database. */
 wharf_status set_insert(struct wharf_req *req, struct write_set *set);
 wharf_status set_delete(struct wharf_req *req, struct write_set *set);
-/* new_rec of the live rows again, if hooks may have changed what it shows since it was read. */
+/* new_rec of the live rows again, if hooks or triggers may have changed what it shows since it was read. */
 wharf_status set_refresh(struct wharf_req *req, struct write_set *set);
 /* The live rows as they stand, into new_rec; or those to be deleted, locked, into old_rec: who is not there is told not_found. set_find: the
  * same without a lock. */

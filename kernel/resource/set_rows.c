@@ -141,12 +141,8 @@ static bool shows_others(const struct resource *res, const struct wharf_rec *rec
 
 wharf_status set_refresh(struct wharf_req *req, struct write_set *set)
 {
-    bool hooks = false, fresh = set->res->self_contained;
+    bool fresh = set->res->self_contained;
 
-    for (size_t i = 0; i < set->res->n_hooks; i++)
-        hooks |= set->res->hooks[i].hooks->written_many != NULL;
-    if (!hooks)
-        return WHARF_OK;
     for (size_t i = 0; fresh && i < set->n_live; i++)
         fresh = set->live[i]->place.n && !shows_others(set->res, set->live[i]->w.new_rec);
     if (fresh)
@@ -312,7 +308,8 @@ static wharf_status insert_rows(struct wharf_req *req, struct write_set *set, st
         if (req->n_problems)
             return req_failed(req);
         req->met_unique = e.status == DB_UNIQUE;
-        if (e.status != DB_FAILED) /* what COPY can't do, as into a view, the statement may */
+        if (e.status !=
+            DB_FAILED) /* what COPY may not do, as where row-level security holds for the owner too, the statement may */
             break;
     }
     if (req->met_unique && insert_statement(req, set, " ON CONFLICT DO NOTHING", &s))

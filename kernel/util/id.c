@@ -103,7 +103,7 @@ void base62_u128(unsigned __int128 value, char *out, size_t width)
     }
 }
 
-/* The last 80 bits of an id: random, and among those that a thread makes in one millisecond each some random way behind the one before. */
+/* The last 80 bits of an id: random, and of those that a thread makes one after the other of one millisecond each stands some random way behind the one before. */
 static unsigned __int128 tail_of(uint64_t ms)
 {
     static _Thread_local struct {

@@ -169,6 +169,10 @@ def test_anybody_can_compute_the_chain(client, fresh):
     assert client.get("/v1/logs/verify").data == {"valid": True, "checked": 5, "first_bad_id": None, "head_hash": before}
 
 
+def written(org):
+    return org.server.sql("SELECT count(*) FROM wharf.change_log WHERE organization_id = %s", org.id)[0][0]
+
+
 def test_lines_of_any_text_are_sealed_as_they_are_checked(server, client, fresh):
     """Every member that a line may have, with what JSON escapes: the server seals what the database verifies."""
     odd = "".join(map(chr, range(1, 32))) + "\\ \" / \x7f \u2028 é 📦"
@@ -176,10 +180,25 @@ def test_lines_of_any_text_are_sealed_as_they_are_checked(server, client, fresh)
                " actor_type, actor_id, actor_name, request_id, event_id, batch_id, location_id) VALUES (%s, 'log_' || repeat('z', 22), '2026-01-02T03:04:05.060Z',"
                " %s, %s, %s, %s, jsonb_build_array(jsonb_build_object('field', %s::text, 'new', 1.50)), %s, jsonb_build_array(%s::text), %s, %s, %s, %s, %s, %s, %s, %s)"
                " RETURNING organization_id, created_at, id) INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l", fresh.id, *[odd + str(i) for i in range(15)])
-    before = client.get("/v1/logs/verify").data["checked"]
     row = wait(lambda: server.sql("SELECT encode(hash, 'hex') FROM wharf.log_seal WHERE organization_id = %s AND log_id LIKE 'log_zzz%%'", fresh.id))
     d = client.get("/v1/logs/verify").data
-    assert d["valid"] and d["checked"] >= before and d["head_hash"] == row[0][0]
+    assert d["valid"] and d["checked"] == written(fresh) and d["head_hash"] == row[0][0]
+
+
+def test_many_lines_of_one_moment(server, client, fresh):
+    """More than a chunk, in no order, at a full second, with the same ids in another organization, and the first id at another moment too."""
+    other = server.organization()
+    for org in (fresh, other):
+        sealed(org.client(), org)
+        server.sql("WITH l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, actor_type)"
+                   " SELECT %s, 'log_' || left(md5(i::text), 22), '2026-01-02T03:04:05Z'::timestamptz, 'sample', 'x' || i, 'updated', 'system' FROM generate_series(1, 1200) i"
+                   " UNION ALL SELECT %s, 'log_' || left(md5('1'), 22), '2026-01-02T03:04:06.5Z'::timestamptz, 'sample', 'again', 'updated', 'system'"
+                   " RETURNING organization_id, created_at, id) INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l", org.id, org.id)
+    for org in (fresh, other):
+        c = org.client()
+        wait(lambda: not server.sql("SELECT 1 FROM wharf.outbox WHERE organization_id = %s LIMIT 1", org.id))
+        d = c.get("/v1/logs/verify").data
+        assert d["valid"] and d["checked"] == written(org) > 1201, d
 
 
 def test_hashes_come_with_the_seal(server, client, fresh):

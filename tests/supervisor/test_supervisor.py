@@ -294,6 +294,15 @@ def test_power_cut_that_leaves_something(folder):
     s.end()
 
 
+def kill_when_asked_to_end(pid):
+    """It is stopped: the signal that asks it to end waits."""
+    def asked():
+        pending = re.search(r"^ShdPnd:\s*(\w+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M).group(1)
+        return int(pending, 16) & 1 << (signal.SIGINT - 1)
+    until(asked)
+    os.kill(pid, signal.SIGKILL)
+
+
 def test_power_cut_unnoticed(folder):
     """PostgreSQL is killed while the next start waits for its end, and nobody takes notice of it: no reason to refuse."""
     folder.mkdir()
@@ -306,16 +315,17 @@ def test_power_cut_unnoticed(folder):
         os.kill(s.process.pid, signal.SIGKILL)
         s.process.wait()
         s.process.stdout.close()
-        threading.Timer(1, os.kill, (postgres, signal.SIGKILL)).start()
+        killer = threading.Thread(target=kill_when_asked_to_end, args=(postgres,))
+        killer.start()
         s = Server(folder)
+        killer.join()
         assert parent_of(pathlib.Path(f"/proc/{postgres}")) == os.getpid() and not alive(postgres)
         assert s.get()
         s.end()
     finally:
         libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
         with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
+            os.waitpid(postgres, os.WNOHANG)
 
 
 def parent_of(proc):

@@ -3,11 +3,11 @@
 -- (0008) looked each event and line up alone, and made of each line the text that is sealed; it stays for servers of the version before.
 
 -- Up to v_most rows of the outbox, of one organization after the other beginning behind v_after, with their events and their log lines.
--- kind: o, all rows of the outbox of an organization (data: a line for each, of place, event and log line, - where there is none); behind it
--- e, its events, and l, its lines (type: their action, data: changes, previous_attributes: images). Events and lines of a moment are read from
--- the first id to the last that waits, which is fewer looks than one for each and leaves no choice between indexes: whichever is taken gives
--- little more than what is wanted. So others of that moment may be among them. The organizations stay locked until the end of the
--- transaction, so that numbers become visible in their order and without holes.
+-- kind: o, all rows of the outbox of an organization (data: a line for each, of place, event, log line and moment, - where there is none);
+-- behind it e, its events, and l, its lines (type: their action, data: changes, previous_attributes: images). Events and lines of a moment are
+-- read from the first id to the last that waits, which is fewer looks than one for each. Others of that moment may be among them, but few: ids
+-- that were made one after the other are near each other, and only those that begin the same are read as one range; the rest one by one. The
+-- organizations stay locked until the end of the transaction, so that numbers become visible in their order and without holes.
 CREATE FUNCTION wharf.outbox_next(v_after text, v_most integer) RETURNS TABLE (
     organization_id text, id text, created_at timestamptz, type text, "timestamp" timestamptz, location_id text, resource_type text,
     resource_id text, batch_id text, actor_type text, actor_id text, actor_name text, request_id text, depth integer, data text,
@@ -40,7 +40,7 @@ BEGIN
         CONTINUE WHEN NOT pg_try_advisory_xact_lock(hashtextextended('wharf.event:' || v_organization, 0));
         SELECT o.live_organization_id INTO v_live FROM org.organization o WHERE o.organization_id = v_organization AND o.id = v_organization;
         SELECT array_agg(q.created_at), array_agg(q.event_id), array_agg(q.log_id), count(*),
-                string_agg(q.place || ' ' || COALESCE(q.event_id, '-') || ' ' || COALESCE(q.log_id, '-'), E'\n')
+                string_agg(q.place || ' ' || COALESCE(q.event_id, '-') || ' ' || COALESCE(q.log_id, '-') || ' ' || q.created_at, E'\n')
             INTO v_moments, v_events, v_lines, v_got, v_rows
             FROM (SELECT o.ctid AS place, o.created_at, o.event_id, o.log_id FROM wharf.outbox o
                 WHERE o.organization_id = v_organization ORDER BY o.position LIMIT v_left) q;
@@ -54,7 +54,7 @@ BEGIN
                 e.data_truncated, e.disable_webhooks, e.expires_at, e.traceparent, NULL::bigint, 'e'::text, NULL::text, NULL::text, NULL::text,
                 NULL::text, NULL::text
             FROM (SELECT u.moment, min(u.id COLLATE "C") AS low, max(u.id COLLATE "C") AS high
-                FROM unnest(v_moments, v_events) u(moment, id) WHERE u.id IS NOT NULL GROUP BY u.moment) m
+                FROM unnest(v_moments, v_events) u(moment, id) WHERE u.id IS NOT NULL GROUP BY u.moment, left(u.id, -10)) m
             CROSS JOIN LATERAL (SELECT * FROM wharf.event x WHERE x.organization_id = v_organization AND x.created_at = m.moment
                 AND x.id BETWEEN m.low AND m.high OFFSET 0) e;
         RETURN QUERY SELECT v_organization, l.id, l.created_at, l.action, NULL::timestamptz, l.location_id, l.resource, l.resource_id,
@@ -62,7 +62,7 @@ BEGIN
                 NULL::boolean, NULL::boolean, NULL::timestamptz, NULL::text, NULL::bigint, 'l'::text, NULL::text,
                 l.parent_id, l.message, l.visibility, l.event_id
             FROM (SELECT u.moment, min(u.id COLLATE "C") AS low, max(u.id COLLATE "C") AS high
-                FROM unnest(v_moments, v_lines) u(moment, id) WHERE u.id IS NOT NULL GROUP BY u.moment) m
+                FROM unnest(v_moments, v_lines) u(moment, id) WHERE u.id IS NOT NULL GROUP BY u.moment, left(u.id, -10)) m
             CROSS JOIN LATERAL (SELECT * FROM wharf.change_log x WHERE x.organization_id = v_organization AND x.created_at = m.moment
                 AND x.id BETWEEN m.low AND m.high OFFSET 0) l;
     END LOOP;
