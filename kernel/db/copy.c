@@ -1,29 +1,12 @@
 /* copy.c - see copy.h. */
 #include "db/copy.h"
 
-/* Bytes before the first that may need an escape, eight at a time: a control character or a backslash. Those of 0x80 and more never do. */
-static size_t plain_run(const char *p, size_t n)
-{
-    const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
-    size_t i = 0;
-
-    for (; i + 8 <= n; i += 8) {
-        uint64_t w, slash;
-
-        memcpy(&w, p + i, 8);
-        slash = w ^ (ones * '\\');
-        if (((w - ones * 0x20) | (slash - ones)) & ~w & high)
-            break; /* which of the eight it is, is found below */
-    }
-    while (i < n && p[i] != '\\' && (unsigned char)p[i] >= 0x20)
-        i++;
-    return i;
-}
+#include "util/str.h"
 
 static void put_escaped(struct buf *b, wharf_str s)
 {
     while (s.n) {
-        size_t run = plain_run(s.p, s.n);
+        size_t run = str_plain_run(s.p, s.n, '\\');
         char c = run < s.n ? s.p[run] : 0;
 
         buf_add(b, s.p, run);

@@ -8,9 +8,6 @@
 
 enum { CHUNK_BYTES = 32 * 1024 * 1024 };
 
-/* Columns of wharf.outbox_next: those of an event, then these. */
-enum { R_ORGANIZATION, R_ID, R_MOMENT, R_DATA = 14, R_PREVIOUS, R_KIND = EVENT_COLUMNS, R_LIVE, R_PARENT, R_MESSAGE };
-
 /* ---- which row of the answer is whose ---- */
 
 struct named {
@@ -33,26 +30,14 @@ struct answer {
     size_t n_waiting, n_events, n_lines;
 };
 
-static wharf_str cell(const PGresult *r, int row, int column)
-{
-    return (wharf_str){PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)};
-}
-
-static int by_bytes(wharf_str x, wharf_str y)
-{
-    int order = memcmp(x.p, y.p, x.n < y.n ? x.n : y.n);
-
-    return order ? order : (x.n > y.n) - (x.n < y.n);
-}
-
 /* As the tables' keys: the same id may be another row's of another organization, or of another moment. */
 static int by_key(const void *a, const void *b)
 {
     const struct named *x = a, *y = b;
     int order = x->organization - y->organization;
 
-    order = order ? order : by_bytes(x->id, y->id);
-    return order ? order : by_bytes(x->moment, y->moment);
+    order = order ? order : str_order(x->id, y->id);
+    return order ? order : str_order(x->moment, y->moment);
 }
 
 static int row_named(const struct named *key, const struct named *list, size_t n)
@@ -75,7 +60,7 @@ static wharf_str part(wharf_str *text, char end)
 
 static void read_waiting(struct answer *a, int row, size_t most)
 {
-    wharf_str text = cell(a->r, row, R_DATA);
+    wharf_str text = event_cell(a->r, row, E_DATA);
 
     while (text.n && a->n_waiting < most) {
         struct waiting *w = &a->waiting[a->n_waiting++];
@@ -101,8 +86,8 @@ static void sort_out(struct wharf_req *req, PGresult *r, size_t most, struct ans
         .events = ARENA_ARRAY(req->arena, struct named, n),
         .lines = ARENA_ARRAY(req->arena, struct named, n)};
     for (int i = 0; i < (int)n; i++) {
-        struct named named = {organization, cell(r, i, R_ID), cell(r, i, R_MOMENT), i};
-        char kind = PQgetvalue(r, i, R_KIND)[0];
+        struct named named = {organization, event_cell(r, i, E_ID), event_cell(r, i, E_CREATED_AT), i};
+        char kind = PQgetvalue(r, i, O_KIND)[0];
 
         if (kind == 'o')
             organization = i;
@@ -114,14 +99,14 @@ static void sort_out(struct wharf_req *req, PGresult *r, size_t most, struct ans
     qsort(ret->events, ret->n_events, sizeof(struct named), by_key);
     qsort(ret->lines, ret->n_lines, sizeof(struct named), by_key);
     for (int i = 0; i < (int)n; i++) {
-        if (PQgetvalue(r, i, R_KIND)[0] == 'o')
+        if (PQgetvalue(r, i, O_KIND)[0] == 'o')
             read_waiting(ret, i, most);
     }
 }
 
 static size_t bytes_of(const PGresult *r, int row)
 {
-    static const int wide[] = {R_DATA, R_PREVIOUS, R_MESSAGE};
+    static const int wide[] = {E_DATA, E_PREVIOUS, O_MESSAGE};
     size_t bytes = 0;
 
     for (size_t i = 0; row >= 0 && i < sizeof(wide) / sizeof(wide[0]); i++)
@@ -161,8 +146,8 @@ static size_t shares_of(struct wharf_req *req, const struct answer *a, size_t n,
 
         if (!i || w->organization != w[-1].organization)
             shares[k++] = (struct share){.first = i,
-                .organization = arena_dup_str(req->arena, cell(a->r, w->organization, R_ORGANIZATION)),
-                .live = arena_dup_str(req->arena, cell(a->r, w->organization, R_LIVE))};
+                .organization = arena_dup_str(req->arena, event_cell(a->r, w->organization, E_ORGANIZATION)),
+                .live = arena_dup_str(req->arena, event_cell(a->r, w->organization, O_LIVE))};
         shares[k - 1].end = i + 1;
         shares[k - 1].events += w->event >= 0;
         shares[k - 1].lines += w->line >= 0;
@@ -200,7 +185,7 @@ static bool take(struct wharf_req *req, const struct answer *a, size_t n, struct
     for (size_t i = 0; numbers && i < n_shares; i++) {
         shares[i].event_before = strtoll(PQgetvalue(numbers, (int)i, 0), NULL, 10);
         shares[i].line_before = strtoll(PQgetvalue(numbers, (int)i, 1), NULL, 10);
-        shares[i].chain_hash = arena_dup_str(req->arena, cell(numbers, (int)i, 2));
+        shares[i].chain_hash = arena_dup_str(req->arena, event_cell(numbers, (int)i, 2));
     }
     return numbers != NULL;
 }

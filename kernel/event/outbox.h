@@ -9,6 +9,9 @@
 #include "event/record.h"
 #include "event/seal.h"
 
+/* Columns of wharf.outbox_next: those of an event, then these. A line has its action as type, changes as data, images as previous. */
+enum outbox_column { O_KIND = EVENT_COLUMNS, O_LIVE, O_PARENT, O_MESSAGE, O_VISIBILITY, O_EVENT };
+
 struct outbox_chunk {
     size_t n; /* rows of the outbox */
     struct event **events; /* those of each organization together, in the order of their numbers; so are lines */

@@ -14,30 +14,6 @@ const char event_columns[] =
     " e.previous_attributes::text, e.data_truncated, e.disable_webhooks, e.expires_at, e.traceparent, h.sequence";
 const char event_tables[] = "wharf.event e JOIN wharf.event_done h ON h.organization_id = e.organization_id"
                             " AND h.created_at = e.created_at AND h.event_id = e.id";
-enum {
-    E_ORGANIZATION,
-    E_ID,
-    E_CREATED_AT,
-    E_TYPE,
-    E_TIMESTAMP,
-    E_LOCATION,
-    E_RESOURCE_TYPE,
-    E_RESOURCE_ID,
-    E_BATCH,
-    E_ACTOR_TYPE,
-    E_ACTOR_ID,
-    E_ACTOR_NAME,
-    E_REQUEST,
-    E_DEPTH,
-    E_DATA,
-    E_PREVIOUS,
-    E_TRUNCATED,
-    E_DISABLE,
-    E_EXPIRES_AT,
-    E_TRACE,
-    E_SEQUENCE,
-};
-_Static_assert(E_SEQUENCE + 1 == EVENT_COLUMNS, "the list of columns and their number");
 enum { HEAD_BYTES = 64 * 1024, READ_MAX = 1000 };
 
 /* ---- the body ---- */
@@ -131,16 +107,14 @@ static void make_bodies(struct wharf_req *req, struct event *e)
 
 static wharf_str cell(struct wharf_req *req, const PGresult *r, int row, int column)
 {
-    if (PQgetisnull(r, row, column))
-        return str_z("");
-    return arena_dup(req->arena, PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column));
+    return PQgetisnull(r, row, column) ? str_z("") : arena_dup_str(req->arena, event_cell(r, row, column));
 }
 
 static int64_t moment(const PGresult *r, int row, int column)
 {
     int64_t us = 0;
 
-    time_parse_pg((wharf_str){PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)}, &us);
+    time_parse_pg(event_cell(r, row, column), &us);
     return us;
 }
 

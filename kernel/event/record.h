@@ -22,8 +22,36 @@ struct event {
 
 /* What event_from_row() reads, in its order, of event_tables: events that were processed. */
 extern const char event_columns[], event_tables[];
-enum { EVENT_COLUMNS = 21 };
-/* Columns 0 to 20 of the row; the head is made when the row has none. In the request's arena. */
+enum event_column {
+    E_ORGANIZATION,
+    E_ID,
+    E_CREATED_AT,
+    E_TYPE,
+    E_TIMESTAMP,
+    E_LOCATION,
+    E_RESOURCE_TYPE,
+    E_RESOURCE_ID,
+    E_BATCH,
+    E_ACTOR_TYPE,
+    E_ACTOR_ID,
+    E_ACTOR_NAME,
+    E_REQUEST,
+    E_DEPTH,
+    E_DATA,
+    E_PREVIOUS,
+    E_TRUNCATED,
+    E_DISABLE,
+    E_EXPIRES_AT,
+    E_TRACE,
+    E_SEQUENCE,
+    EVENT_COLUMNS
+};
+/* "" for null. */
+static inline wharf_str event_cell(const PGresult *r, int row, int column)
+{
+    return (wharf_str){PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)};
+}
+/* Those columns of the row; the head is made when the row has none. In the request's arena. */
 struct event *event_from_row(struct wharf_req *req, const PGresult *r, int row);
 /* The same of an event that is being processed: its number is not in the row. */
 struct event *event_from_new_row(struct wharf_req *req, const PGresult *r, int row, int64_t sequence);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "db/copy.h"
+#include "event/outbox.h"
 #include "query/filter.h"
 #include "resource/engine.h"
 #include "util/str.h"
@@ -20,38 +21,14 @@ struct member {
     int column;
     enum { A_TEXT, AN_ACTOR, A_MOMENT, SOME_JSON, A_CONSTANT } kind;
 };
-enum {
-    L_ID = 1,
-    L_CREATED_AT,
-    L_ACTION,
-    L_LOCATION = 5,
-    L_RESOURCE,
-    L_RESOURCE_ID,
-    L_BATCH,
-    L_ACTOR_TYPE,
-    L_ACTOR_ID,
-    L_ACTOR_NAME,
-    L_REQUEST,
-    L_CHANGES = 14,
-    L_IMAGES,
-    L_PARENT = 23,
-    L_MESSAGE,
-    L_VISIBILITY,
-    L_EVENT
-};
-static const struct member members[] = {{"id", L_ID, A_TEXT}, {"actor", 0, AN_ACTOR}, {"action", L_ACTION, A_TEXT},
-    {"images", L_IMAGES, SOME_JSON}, {"object", 0, A_CONSTANT}, {"changes", L_CHANGES, SOME_JSON},
-    {"message", L_MESSAGE, A_TEXT}, {"batch_id", L_BATCH, A_TEXT}, {"event_id", L_EVENT, A_TEXT},
-    {"resource", L_RESOURCE, A_TEXT}, {"parent_id", L_PARENT, A_TEXT}, {"created_at", L_CREATED_AT, A_MOMENT},
-    {"request_id", L_REQUEST, A_TEXT}, {"visibility", L_VISIBILITY, A_TEXT}, {"location_id", L_LOCATION, A_TEXT},
-    {"resource_id", L_RESOURCE_ID, A_TEXT}};
+static const struct member members[] = {{"id", E_ID, A_TEXT}, {"actor", 0, AN_ACTOR}, {"action", E_TYPE, A_TEXT},
+    {"images", E_PREVIOUS, SOME_JSON}, {"object", 0, A_CONSTANT}, {"changes", E_DATA, SOME_JSON},
+    {"message", O_MESSAGE, A_TEXT}, {"batch_id", E_BATCH, A_TEXT}, {"event_id", O_EVENT, A_TEXT},
+    {"resource", E_RESOURCE_TYPE, A_TEXT}, {"parent_id", O_PARENT, A_TEXT}, {"created_at", E_CREATED_AT, A_MOMENT},
+    {"request_id", E_REQUEST, A_TEXT}, {"visibility", O_VISIBILITY, A_TEXT}, {"location_id", E_LOCATION, A_TEXT},
+    {"resource_id", E_RESOURCE_ID, A_TEXT}};
 static const struct member actor_members[] = {
-    {"id", L_ACTOR_ID, A_TEXT}, {"name", L_ACTOR_NAME, A_TEXT}, {"type", L_ACTOR_TYPE, A_TEXT}};
-
-static wharf_str cell(const PGresult *r, int row, int column)
-{
-    return (wharf_str){PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)};
-}
+    {"id", E_ACTOR_ID, A_TEXT}, {"name", E_ACTOR_NAME, A_TEXT}, {"type", E_ACTOR_TYPE, A_TEXT}};
 
 static void put_moment(struct buf *b, wharf_str text)
 {
@@ -80,13 +57,13 @@ static void put_members(struct buf *b, const PGresult *r, int row, const struct 
         else if (m->kind == A_CONSTANT)
             BUF_LIT(b, "\"log\"");
         else if (m->kind == A_MOMENT)
-            put_moment(b, cell(r, row, m->column));
+            put_moment(b, event_cell(r, row, m->column));
         else if (PQgetisnull(r, row, m->column))
             buf_addz(b, m->kind == SOME_JSON ? "[]" : "null");
         else if (m->kind == SOME_JSON)
-            buf_adds(b, cell(r, row, m->column));
+            buf_adds(b, event_cell(r, row, m->column));
         else
-            json_quote(b, cell(r, row, m->column));
+            json_quote(b, event_cell(r, row, m->column));
     }
     buf_addc(b, '}');
 }
@@ -98,8 +75,8 @@ bool seal_line_read(struct wharf_req *req, const PGresult *r, int row, struct se
 
     buf_init(&b, SIZE_MAX / 2);
     put_members(&b, r, row, members, sizeof(members) / sizeof(members[0]));
-    *ret = (struct seal_line){.created_at = arena_dup_str(req->arena, cell(r, row, L_CREATED_AT)),
-        .id = arena_dup_str(req->arena, cell(r, row, L_ID)),
+    *ret = (struct seal_line){.created_at = arena_dup_str(req->arena, event_cell(r, row, E_CREATED_AT)),
+        .id = arena_dup_str(req->arena, event_cell(r, row, E_ID)),
         .text = arena_dup_str(req->arena, buf_str(&b))};
     good = !b.failed;
     buf_done(&b);

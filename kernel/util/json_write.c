@@ -7,34 +7,6 @@ void jw_init(struct jw *w, struct buf *out)
     *w = (struct jw){.out = out};
 }
 
-/* Bytes before the first that needs an escape. Bytes of 0x80 and more never do, so each test masks them out. */
-static size_t clean_run(const char *p, size_t n)
-{
-    const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
-    size_t i = 0;
-
-    for (; i + 8 <= n; i += 8) {
-        uint64_t w, quote, slash, marks;
-
-        memcpy(&w, p + i, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        w = __builtin_bswap64(w);
-#endif
-        quote = w ^ (ones * '"');
-        slash = w ^ (ones * '\\');
-        marks = ((w - ones * 0x20) | (quote - ones) | (slash - ones)) & ~w & high;
-        if (marks)
-            return i + (size_t)__builtin_ctzll(marks) / 8;
-    }
-    for (; i < n; i++) {
-        unsigned char c = (unsigned char)p[i];
-
-        if (c < 0x20 || c == '"' || c == '\\')
-            break;
-    }
-    return i;
-}
-
 static void add_escape(struct buf *out, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
@@ -71,7 +43,7 @@ static void add_escape(struct buf *out, unsigned char c)
 
 void json_quote(struct buf *out, wharf_str s)
 {
-    size_t run = clean_run(s.p, s.n);
+    size_t run = str_plain_run(s.p, s.n, '\"');
     char *to;
 
     if (run == s.n) {
@@ -95,7 +67,7 @@ void json_quote(struct buf *out, wharf_str s)
         add_escape(out, (unsigned char)*s.p);
         s.p++;
         s.n--;
-        run = clean_run(s.p, s.n);
+        run = str_plain_run(s.p, s.n, '\"');
     }
     buf_addc(out, '"');
 }
@@ -109,7 +81,7 @@ static void before(struct jw *w, const char *key)
     char *to;
 
     w->comma |= bit;
-    if (key && clean_run(key, n) < n) {
+    if (key && str_plain_run(key, n, '\"') < n) {
         if (comma)
             buf_addc(w->out, ',');
         json_quote(w->out, str_z(key));

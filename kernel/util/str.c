@@ -6,6 +6,34 @@
 
 enum { WORD_MAX = 64 };
 
+/* Eight bytes at a time. Those of 0x80 and more are never looked for, so each test masks them out. */
+size_t str_plain_run(const char *p, size_t n, char other)
+{
+    const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        uint64_t w, found, slash, marks;
+
+        memcpy(&w, p + i, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        w = __builtin_bswap64(w);
+#endif
+        found = w ^ (ones * (unsigned char)other);
+        slash = w ^ (ones * '\\');
+        marks = ((w - ones * 0x20) | (found - ones) | (slash - ones)) & ~w & high;
+        if (marks)
+            return i + (size_t)__builtin_ctzll(marks) / 8;
+    }
+    for (; i < n; i++) {
+        unsigned char c = (unsigned char)p[i];
+
+        if (c < 0x20 || c == (unsigned char)other || c == '\\')
+            break;
+    }
+    return i;
+}
+
 /* Bounds of the second byte decide overlong forms, surrogates and the end at U+10FFFF (Unicode 15, table 3-7). */
 size_t utf8_step(const char *text, size_t n, uint32_t *ret_cp)
 {

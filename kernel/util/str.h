@@ -31,6 +31,15 @@ static inline bool str_ends(wharf_str a, const char *suffix)
 
     return a.n >= n && memcmp(a.p + a.n - n, suffix, n) == 0;
 }
+/* By bytes: less than, equal to or more than 0. */
+static inline int str_order(wharf_str a, wharf_str b)
+{
+    int order = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
+
+    return order ? order : (a.n > b.n) - (a.n < b.n);
+}
+/* Bytes before the first that is a control character (below 0x20), a backslash, or the other one, an ASCII character. */
+size_t str_plain_run(const char *p, size_t n, char other);
 /* printf("%.*s", STR_ARG(s)) */
 #define STR_ARG(s) (int)(s).n, (s).p
 
