@@ -191,10 +191,11 @@ static void encode_json(struct jw *w, const char *key, const struct wharf_json *
 
 static void encode_nested(struct jw *w, struct arena *a, const struct field *f, const struct cell *c)
 {
+    struct arena_mark mark = arena_mark(a);
     struct json_error e;
-    const struct wharf_json *v = json_parse(a, (wharf_str){c->p, c->n}, &e);
 
-    encode_json(w, NULL, f->json, v);
+    encode_json(w, NULL, f->json, json_parse(a, (wharf_str){c->p, c->n}, &e));
+    arena_rewind(a, mark);
 }
 
 static struct cell cell_of_json(struct arena *a, const struct wharf_json *v)

@@ -116,6 +116,17 @@ static bool among(const struct wharf_json *list, wharf_str id)
 /* What is not accessible is told last, when nothing else is wrong: shape and existence come first (docs/decisions.md 1). */
 enum { REFUSED_MAX = 64 };
 
+static void refuse_one(struct arena *a, struct named *refused, wharf_str id, wharf_str path)
+{
+    if (refused->n == REFUSED_MAX)
+        return;
+    if (!refused->n) {
+        refused->ids = ARENA_ARRAY(a, wharf_str, REFUSED_MAX);
+        refused->paths = ARENA_ARRAY(a, wharf_str, REFUSED_MAX);
+    }
+    name_one(refused, id, path);
+}
+
 /* Of a row's set of locations only those that the principal reaches are put in or taken out (spec 01 section 7 'multi'). */
 static void moved(struct wharf_req *req, const struct write *w, struct named *refused)
 {
@@ -125,8 +136,8 @@ static void moved(struct wharf_req *req, const struct write *w, struct named *re
 
     for (int side = 0; side < 2; side++) {
         for (const struct wharf_json *i = sides[side]; i; i = i->next) {
-            if (!among(sides[!side], i->text) && !principal_may_see(req->who, i->text) && refused->n < REFUSED_MAX)
-                name_one(refused, i->text, str_z(f->name));
+            if (!among(sides[!side], i->text) && !principal_may_see(req->who, i->text))
+                refuse_one(req->arena, refused, i->text, str_z(f->name));
         }
     }
 }
@@ -140,8 +151,8 @@ static void judge_field(struct wharf_req *req, const struct write *w, const stru
     for (size_t k = 0; k < list->n; k++) {
         if (n_missing && bsearch(&list->ids[k], missing, n_missing, sizeof(*missing), by_text))
             unknown(req, to, list->paths[k], list->ids[k]);
-        else if (location_is_id(to) && !multi && !principal_may_see(req->who, list->ids[k]) && refused->n < REFUSED_MAX)
-            name_one(refused, list->ids[k], list->paths[k]);
+        else if (location_is_id(to) && !multi && !principal_may_see(req->who, list->ids[k]))
+            refuse_one(req->arena, refused, list->ids[k], list->paths[k]);
     }
 }
 
@@ -189,16 +200,12 @@ static wharf_status tell_refused(struct wharf_req *req, const struct named *refu
     return refused->n ? WHARF_DENIED : WHARF_OK;
 }
 
-/* rows: of the set that the writes are, or NULL. False: the database could not be asked. */
+/* rows: of the set that the writes are, or NULL. refused: empty lists, one for each. False: the database could not be asked. */
 static bool check_all(struct wharf_req *req, const struct write *const *writes, struct set_row *const *rows, size_t n,
     struct named *refused)
 {
     const struct resource *res = writes[0]->res;
 
-    for (size_t i = 0; i < n; i++) {
-        refused[i] = (struct named){
-            ARENA_ARRAY(req->arena, wharf_str, REFUSED_MAX), ARENA_ARRAY(req->arena, wharf_str, REFUSED_MAX), 0};
-    }
     for (size_t i = 0; i < res->def->n_fields; i++) {
         if (res->refs[i] && !check_field(req, writes, rows, n, &res->def->fields[i], refused))
             return false;
@@ -208,7 +215,7 @@ static bool check_all(struct wharf_req *req, const struct write *const *writes, 
 
 wharf_status references_check(struct wharf_req *req, const struct write *w)
 {
-    struct named refused;
+    struct named refused = {0};
 
     if (!check_all(req, &w, NULL, 1, &refused))
         return req_failed(req);

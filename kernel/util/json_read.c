@@ -466,7 +466,13 @@ static struct wharf_json *read_value(struct reader *r)
 
 const struct wharf_json *json_parse(struct arena *a, wharf_str text, struct json_error *ret_error)
 {
-    struct reader r = {.arena = a, .start = text.p, .p = text.p, .end = text.p + text.n, .chunk = CHUNK_FIRST};
+    /* Of a short text no more than it has room for: most of those that are read again and again are {} or []. */
+    size_t few = text.n / 2 + 1;
+    struct reader r = {.arena = a,
+        .start = text.p,
+        .p = text.p,
+        .end = text.p + text.n,
+        .chunk = few < CHUNK_FIRST ? few : CHUNK_FIRST};
     struct wharf_json *v;
 
     if (text.n >= 3 && memcmp(text.p, "\xEF\xBB\xBF", 3) == 0)
