@@ -2,6 +2,7 @@
  *
  * Leaves to others: which job (dispatch.c), what becomes of a failed one in the queue (queue.c).
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,7 +16,10 @@
 #include "util/time.h"
 #include "util/turns.h"
 
-enum { ARENA_BUDGET = 512 * 1024 * 1024 }; /* docs/plugin-abi.md section 8 */
+enum {
+    ARENA_BUDGET = 512 * 1024 * 1024, /* docs/plugin-abi.md section 8 */
+    LONG_US = 1000000 /* a run that may have taken much memory */
+};
 
 struct run {
     struct req_job job; /* first: what a request points to */
@@ -360,6 +364,9 @@ void *executor_main(void *arg)
 
         execute(x, j);
         hand_over(x, j, began_us);
+        /* What a long one freed its thread's part of the heap would keep, and those of the threads that helped it theirs. */
+        if (clock_monotonic_us() - began_us >= LONG_US)
+            malloc_trim(0);
     }
     thread_plugins_stop(x->runner->engine, &x->ctx);
     thread_disconnect(&x->ctx);
