@@ -1,7 +1,15 @@
 /* copy.c - see copy.h. */
 #include "db/copy.h"
 
+#include <endian.h>
+#include <stdlib.h>
+
 #include "util/str.h"
+#include "util/time.h"
+
+static const int64_t epoch_us = 946684800000000; /* 2000-01-01, where PostgreSQL's moments begin */
+
+/* ---- text ---- */
 
 static void put_escaped(struct buf *b, wharf_str s)
 {
@@ -42,14 +50,145 @@ void copy_int(struct buf *b, int64_t n)
     buf_addi(b, n);
 }
 
-void copy_hex(struct buf *b, wharf_str digits)
-{
-    begin_cell(b);
-    buf_addz(b, "\\\\x");
-    buf_adds(b, digits);
-}
-
 void copy_row_end(struct buf *b)
 {
     buf_addc(b, '\n');
+}
+
+/* ---- binary ---- */
+
+static void put_length(struct buf *b, size_t n)
+{
+    uint32_t length = htobe32((uint32_t)n);
+
+    if (n > INT32_MAX)
+        b->failed = true;
+    buf_add(b, &length, sizeof(length));
+}
+
+void copy_begin(struct buf *b)
+{
+    static const char signature[19] =
+        "PGCOPY\n\377\r\n"; /* with flags and the length of an extension, which are zero */
+
+    buf_add(b, signature, sizeof(signature));
+}
+
+void copy_row(struct buf *b, size_t cells)
+{
+    uint16_t n = htobe16((uint16_t)cells);
+
+    buf_add(b, &n, sizeof(n));
+}
+
+void copy_text(struct buf *b, wharf_str text)
+{
+    static const unsigned char null[4] = {0xFF, 0xFF, 0xFF, 0xFF};
+
+    if (!text.p) {
+        buf_add(b, null, sizeof(null));
+        return;
+    }
+    put_length(b, text.n);
+    buf_add(b, text.p, text.n);
+}
+
+void copy_int8(struct buf *b, int64_t n)
+{
+    uint64_t value = htobe64((uint64_t)n);
+
+    put_length(b, sizeof(value));
+    buf_add(b, &value, sizeof(value));
+}
+
+void copy_moment(struct buf *b, int64_t us)
+{
+    copy_int8(b, us - epoch_us);
+}
+
+static void put_int4(struct buf *b, int64_t n)
+{
+    uint32_t value = htobe32((uint32_t)n);
+
+    if (n < INT32_MIN || n > INT32_MAX)
+        b->failed = true;
+    put_length(b, sizeof(value));
+    buf_add(b, &value, sizeof(value));
+}
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+void copy_hex(struct buf *b, wharf_str digits)
+{
+    put_length(b, digits.n / 2);
+    for (size_t i = 0; i + 1 < digits.n; i += 2) {
+        int high = digit(digits.p[i]), low = digit(digits.p[i + 1]);
+
+        if (high < 0 || low < 0)
+            b->failed = true;
+        buf_addc(b, (char)(high << 4 | low));
+    }
+    if (digits.n % 2)
+        b->failed = true;
+}
+
+/* Texts are bounded by what comes behind them, or by NUL. */
+static bool whole_number(wharf_str text, int64_t *ret)
+{
+    char room[24], *end;
+
+    if (!text.n || text.n >= sizeof(room))
+        return false;
+    memcpy(room, text.p, text.n);
+    room[text.n] = 0;
+    *ret = strtoll(room, &end, 10);
+    return !*end;
+}
+
+void copy_value(struct buf *b, enum copy_type type, wharf_str text)
+{
+    int64_t n = 0;
+
+    if (!text.p || type == COPY_TEXT) {
+        copy_text(b, text);
+        return;
+    }
+    switch (type) {
+    case COPY_TEXT:
+        break;
+    case COPY_JSONB:
+        put_length(b, text.n + 1);
+        buf_addc(b, 1); /* the version of this form */
+        buf_adds(b, text);
+        break;
+    case COPY_MOMENT:
+        b->failed |= !time_parse_iso(text, false, &n);
+        copy_moment(b, n);
+        break;
+    case COPY_INT4:
+        b->failed |= !whole_number(text, &n);
+        put_int4(b, n);
+        break;
+    case COPY_INT8:
+        b->failed |= !whole_number(text, &n);
+        copy_int8(b, n);
+        break;
+    case COPY_BOOL:
+        put_length(b, 1);
+        buf_addc(b, text.n && text.p[0] == 't');
+        break;
+    }
+}
+
+void copy_end(struct buf *b)
+{
+    static const unsigned char end[2] = {0xFF, 0xFF};
+
+    buf_add(b, end, sizeof(end));
 }

@@ -1,17 +1,35 @@
-/* copy.h - rows for COPY ... FROM STDIN, in PostgreSQL's text form: the cheapest way to write many rows that no rule can refuse.
+/* copy.h - rows for COPY ... FROM STDIN: the cheapest way to write many rows that no rule can refuse.
  *
- * Leaves to others: running it (conn.h).
+ * In PostgreSQL's text form for columns of any type; in its binary form, which costs both sides half, where the types are known. Leaves to
+ * others: running it (conn.h).
  */
 #ifndef WHARF_DB_COPY_H
 #define WHARF_DB_COPY_H
 
 #include "util/buf.h"
 
+/* ---- text ---- */
+
 /* The next cell of the row; NULL text: null. */
 void copy_cell(struct buf *b, wharf_str text);
 void copy_int(struct buf *b, int64_t n);
+void copy_row_end(struct buf *b);
+
+/* ---- binary: COPY ... FROM STDIN (FORMAT binary) ---- */
+
+/* What columns are; other types have a text form only. json is text. */
+enum copy_type { COPY_TEXT, COPY_JSONB, COPY_MOMENT, COPY_INT4, COPY_INT8, COPY_BOOL };
+
+void copy_begin(struct buf *b);
+/* So many cells follow. */
+void copy_row(struct buf *b, size_t cells);
+/* The next cell, from its text; NULL text: null. A text that is none of the type marks the buffer as failed. Moments: ISO 8601. */
+void copy_value(struct buf *b, enum copy_type type, wharf_str text);
+void copy_text(struct buf *b, wharf_str text);
+void copy_moment(struct buf *b, int64_t us); /* since 1970 */
+void copy_int8(struct buf *b, int64_t n);
 /* A bytea, given in hexadecimal digits. */
 void copy_hex(struct buf *b, wharf_str digits);
-void copy_row_end(struct buf *b);
+void copy_end(struct buf *b);
 
 #endif

@@ -107,24 +107,25 @@ static size_t same_organization(struct event *const *list, size_t n)
 static bool mark_processed(struct wharf_req *c, struct event *const *list, size_t n, const struct step_result *results)
 {
     static const char sql[] = "COPY wharf.event_done (organization_id, created_at, event_id, sequence, processed_at, "
-                              "head, steps) FROM STDIN";
-    struct sql_arg now = now_arg(c);
+                              "head, steps) FROM STDIN (FORMAT binary)";
     struct buf rows;
     bool good;
 
     if (!n)
         return true;
     buf_init(&rows, SIZE_MAX / 2);
+    copy_begin(&rows);
     for (size_t i = 0; i < n; i++) {
-        copy_cell(&rows, list[i]->pub.organization);
-        copy_cell(&rows, list[i]->created_at);
-        copy_cell(&rows, list[i]->pub.id);
-        copy_int(&rows, list[i]->pub.sequence);
-        copy_cell(&rows, (wharf_str){now.p, now.n});
-        copy_cell(&rows, list[i]->head);
-        copy_cell(&rows, steps_json(c, list[i], results + i * c->engine->n_steps));
-        copy_row_end(&rows);
+        copy_row(&rows, 7);
+        copy_text(&rows, list[i]->pub.organization);
+        copy_moment(&rows, list[i]->pub.created_at_us);
+        copy_text(&rows, list[i]->pub.id);
+        copy_int8(&rows, list[i]->pub.sequence);
+        copy_moment(&rows, c->now_us);
+        copy_text(&rows, list[i]->head);
+        copy_text(&rows, steps_json(c, list[i], results + i * c->engine->n_steps));
     }
+    copy_end(&rows);
     good = req_copy(c, sql, &rows);
     buf_done(&rows);
     return good;

@@ -1,13 +1,13 @@
 /* seal.c - see seal.h. */
 #include "event/seal.h"
 
-#include <sodium.h>
 #include <stdlib.h>
 
 #include "db/copy.h"
 #include "event/outbox.h"
 #include "query/filter.h"
 #include "resource/engine.h"
+#include "secret/digest.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -75,10 +75,9 @@ bool seal_line_read(struct wharf_req *req, const PGresult *r, int row, struct se
 
     buf_init(&b, SIZE_MAX / 2);
     put_members(&b, r, row, members, sizeof(members) / sizeof(members[0]));
-    *ret = (struct seal_line){.created_at = arena_dup_str(req->arena, event_cell(r, row, E_CREATED_AT)),
-        .id = arena_dup_str(req->arena, event_cell(r, row, E_ID)),
-        .text = arena_dup_str(req->arena, buf_str(&b))};
-    good = !b.failed;
+    *ret = (struct seal_line){
+        .id = arena_dup_str(req->arena, event_cell(r, row, E_ID)), .text = arena_dup_str(req->arena, buf_str(&b))};
+    good = !b.failed && time_parse_pg(event_cell(r, row, E_CREATED_AT), &ret->created_at_us);
     buf_done(&b);
     return good || req_fail(req, "internal", NULL, "the text of %s can't be made", ret->id.p) == WHARF_OK;
 }
@@ -89,13 +88,10 @@ bool seal_line_read(struct wharf_req *req, const PGresult *r, int row, struct se
 static void hash_line(const char *before, wharf_str text, char ret[SEAL_HEX + 1])
 {
     static const char digits[] = "0123456789abcdef";
-    unsigned char hash[crypto_hash_sha256_BYTES];
-    crypto_hash_sha256_state state;
+    const wharf_str parts[] = {{before, SEAL_HEX}, text};
+    unsigned char hash[DIGEST_BYTES];
 
-    crypto_hash_sha256_init(&state);
-    crypto_hash_sha256_update(&state, (const unsigned char *)before, SEAL_HEX);
-    crypto_hash_sha256_update(&state, (const unsigned char *)text.p, text.n);
-    crypto_hash_sha256_final(&state, hash);
+    digest_sha256(parts, 2, hash);
     for (size_t i = 0; i < sizeof(hash); i++) {
         ret[2 * i] = digits[hash[i] >> 4];
         ret[2 * i + 1] = digits[hash[i] & 15];
@@ -134,28 +130,30 @@ static bool move_chains(struct wharf_req *req, const struct seal_line *lines, si
 
 bool seal_chunk(struct wharf_req *req, struct seal_line *lines, size_t n)
 {
-    static const char sql[] =
-        "COPY wharf.log_seal (organization_id, created_at, log_id, sequence, prev_hash, hash) FROM STDIN";
+    static const char sql[] = "COPY wharf.log_seal (organization_id, created_at, log_id, sequence, prev_hash, hash) "
+                              "FROM STDIN (FORMAT binary)";
     struct buf rows;
     bool good;
 
     if (!n)
         return true;
     buf_init(&rows, SIZE_MAX / 2);
+    copy_begin(&rows);
     for (size_t i = 0; i < n; i++) {
         struct seal_line *l = &lines[i];
         bool same = i && str_eq(lines[i - 1].organization, l->organization);
         wharf_str before = same ? str_z(lines[i - 1].hash) : l->chain_hash;
 
         hash_line(before.p, l->text, l->hash);
-        copy_cell(&rows, l->organization);
-        copy_cell(&rows, l->created_at);
-        copy_cell(&rows, l->id);
-        copy_int(&rows, l->sequence);
+        copy_row(&rows, 6);
+        copy_text(&rows, l->organization);
+        copy_moment(&rows, l->created_at_us);
+        copy_text(&rows, l->id);
+        copy_int8(&rows, l->sequence);
         copy_hex(&rows, before);
         copy_hex(&rows, str_z(l->hash));
-        copy_row_end(&rows);
     }
+    copy_end(&rows);
     good = req_copy(req, sql, &rows) && move_chains(req, lines, n);
     buf_done(&rows);
     return good;

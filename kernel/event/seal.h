@@ -17,7 +17,8 @@ struct seal_report {
 enum { SEAL_HEX = 64 };
 
 struct seal_line {
-    wharf_str created_at, id, text; /* text: what is hashed behind the hash of the line before, as wharf.canonical_log has it */
+    int64_t created_at_us;
+    wharf_str id, text; /* text: what is hashed behind the hash of the line before, as wharf.canonical_log has it */
     wharf_str organization, chain_hash; /* chain_hash: of the last line that was sealed before the chunk */
     int64_t sequence;
     char hash[SEAL_HEX + 1]; /* made here */

@@ -1,11 +1,11 @@
 /* host_text.c - the service wharf.text (plugin-api/wharf/service/text.h). */
-#include <openssl/sha.h>
 #include <pthread.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plugin/host.h"
+#include "secret/digest.h"
 #include "util/search_form.h"
 #include "util/str.h"
 #include "wharf/service/text.h"
@@ -51,17 +51,17 @@ static void t_digest_add(wharf_digest *d, wharf_str bytes)
     crypto_hash_sha256_update(&d->state, (const unsigned char *)bytes.p, bytes.n);
 }
 
-static wharf_str in_digits(wharf_req *req, const unsigned char hash[SHA256_DIGEST_LENGTH])
+static wharf_str in_digits(wharf_req *req, const unsigned char hash[DIGEST_BYTES])
 {
-    char *hex = arena_alloc(req->arena, 2 * SHA256_DIGEST_LENGTH + 1);
+    char *hex = arena_alloc(req->arena, 2 * DIGEST_BYTES + 1);
 
-    sodium_bin2hex(hex, 2 * SHA256_DIGEST_LENGTH + 1, hash, SHA256_DIGEST_LENGTH);
-    return (wharf_str){hex, 2 * SHA256_DIGEST_LENGTH};
+    sodium_bin2hex(hex, 2 * DIGEST_BYTES + 1, hash, DIGEST_BYTES);
+    return (wharf_str){hex, 2 * DIGEST_BYTES};
 }
 
 static wharf_str t_digest_end(wharf_req *req, wharf_digest *d)
 {
-    unsigned char hash[SHA256_DIGEST_LENGTH];
+    unsigned char hash[DIGEST_BYTES];
 
     crypto_hash_sha256_final(&d->state, hash);
     return in_digits(req, hash);
@@ -69,9 +69,9 @@ static wharf_str t_digest_end(wharf_req *req, wharf_digest *d)
 
 static wharf_str t_sha256(wharf_req *req, wharf_str bytes)
 {
-    unsigned char hash[SHA256_DIGEST_LENGTH];
+    unsigned char hash[DIGEST_BYTES];
 
-    SHA256((const unsigned char *)bytes.p, bytes.n, hash);
+    digest_sha256(&bytes, 1, hash);
     return in_digits(req, hash);
 }
 

@@ -92,9 +92,9 @@ def test_errors_of_a_file_have_its_columns(client):
 
 
 def test_rows_of_many_locations_share_chunks(client, org):
-    done = batch(client, data_url("location_id,name\n" + "".join(f"loc_{i},N\nloc_{i},M\n" for i in range(230))))
-    assert [e["row"] for e in done["errors"]] == [2 + 2 * i for i in range(230)]
-    assert org.server.sql("SELECT first, size FROM batches.chunk WHERE batch_id = %s ORDER BY number", done["id"]) == [(0, 200), (200, 30)]
+    done = batch(client, data_url("location_id,name\n" + "".join(f"loc_{i},N\nloc_{i},M\n" for i in range(430))))
+    assert [e["row"] for e in done["errors"]] == [2 + 2 * i for i in range(430)]
+    assert org.server.sql("SELECT first, size FROM batches.chunk WHERE batch_id = %s ORDER BY number", done["id"]) == [(0, 400), (400, 30)]
 
 
 def test_a_long_file_in_the_background(client):

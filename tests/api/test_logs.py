@@ -407,6 +407,19 @@ def test_test_organizations_have_the_settings_of_the_live_one(server, fresh):
     assert [r["resource_id"] for r in fresh.client(test=True).get("/v1/logs?resource_id=old").data] == ["old"]
 
 
+def test_partitions_have_the_statistics_of_their_table(server):
+    """LIKE does not tell a new month what is not worth counting."""
+    server.sql("SELECT wharf.ensure_partitions(wharf.now() + interval '300 days')")
+    told = server.sql("SELECT i.inhparent::regclass::text, c.relname, array_agg(a.attname || ' ' || a.attstattarget ORDER BY a.attname) FROM pg_inherits i"
+                      " JOIN pg_class c ON c.oid = i.inhrelid AND c.relkind = 'r' JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped"
+                      " WHERE i.inhparent = ANY (ARRAY['wharf.event', 'wharf.change_log', 'wharf.event_done', 'wharf.log_seal', 'wharf.request_log']::regclass[]) GROUP BY 1, 2")
+    assert len(told) > 5 * 5
+    for parent in {t[0] for t in told}:
+        targets = {tuple(t[2]) for t in told if t[0] == parent}
+        assert len(targets) == 1 and {int(x.split()[-1]) for x in targets.pop()} <= {0, 20}, parent
+    assert "data 0" in next(t[2] for t in told if t[1].startswith("event_y"))
+
+
 def test_partitions_are_dropped_when_all_is_over(server):
     """The chain begins behind them."""
     org = server.organization()

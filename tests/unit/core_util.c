@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "plugin/host.h"
+#include "secret/digest.h"
 #include "util/id.h"
 #include "util/turns.h"
 
@@ -259,11 +260,30 @@ static void who_steps_back(void **state)
     }
 }
 
+/* Of FIPS 180-2: one part, several, none. */
+static void digests(void **state)
+{
+    static const unsigned char abc[DIGEST_BYTES] = "\xba\x78\x16\xbf\x8f\x01\xcf\xea\x41\x41\x40\xde\x5d\xae\x22\x23"
+                                                   "\xb0\x03\x61\xa3\x96\x17\x7a\x9c\xb4\x10\xff\x61\xf2\x00\x15\xad",
+                               nothing[DIGEST_BYTES] =
+                                   "\xe3\xb0\xc4\x42\x98\xfc\x1c\x14\x9a\xfb\xf4\xc8\x99\x6f\xb9\x24"
+                                   "\x27\xae\x41\xe4\x64\x9b\x93\x4c\xa4\x95\x99\x1b\x78\x52\xb8\x55";
+    const wharf_str parts[] = {WHARF_S("abc"), WHARF_S("a"), WHARF_S(""), WHARF_S("bc")};
+    unsigned char got[DIGEST_BYTES];
+
+    digest_sha256(parts, 1, got);
+    assert_memory_equal(got, abc, DIGEST_BYTES);
+    digest_sha256(parts + 1, 3, got);
+    assert_memory_equal(got, abc, DIGEST_BYTES);
+    digest_sha256(NULL, 0, got);
+    assert_memory_equal(got, nothing, DIGEST_BYTES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(utf8), UNIT(utf8_every_code_point), UNIT(trims), UNIT(distance),
         UNIT(prefixes), UNIT(ids), UNIT(id_order), UNIT(base62), UNIT(random_text), UNIT(a_child_does_not_repeat),
-        UNIT(scopes_leave_nothing), UNIT(who_steps_back)};
+        UNIT(scopes_leave_nothing), UNIT(who_steps_back), UNIT(digests)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "db/cluster.h"
 #include "db/conn.h"
+#include "db/copy.h"
 #include "unit.h"
 #include "util/time.h"
 
@@ -459,6 +460,98 @@ static int start(void **state)
     return ok ? 0 : -1;
 }
 
+/* ---- COPY ---- */
+
+/* In the open transaction; false: PostgreSQL refused the rows. */
+static bool copy_in(struct db_conn *c, const char *sql, struct buf *rows)
+{
+    struct db_error e;
+    bool good = !rows->failed && db_copy(c, sql, buf_str(rows), &e);
+
+    buf_done(rows);
+    return good;
+}
+
+/* Every type, at its ends, with what the text form escapes; and nulls. */
+static void copies_in_binary(void **state)
+{
+    static const struct {
+        enum copy_type type;
+        const char *cell;
+    } row[] = {{COPY_TEXT, "a\tb\\c\nd\x7F \xC3\xA9"}, {COPY_TEXT, "{\"a\": \"\\n\"}"},
+        {COPY_JSONB, "{\"b\":1, \"a\":[]}"}, {COPY_MOMENT, "1999-12-31T23:59:59.999Z"}, {COPY_INT4, "-2147483648"},
+        {COPY_INT8, "9223372036854775807"}, {COPY_BOOL, "true"}, {COPY_BOOL, "false"}};
+    enum { CELLS = sizeof(row) / sizeof(row[0]) };
+    struct db_conn *c = open_one(false);
+    struct db_error e;
+    struct buf b;
+    PGresult *r;
+
+    assert_int_equal(db_do(c, "BEGIN", &e), DB_OK);
+    assert_int_equal(
+        db_do(c,
+            "CREATE TEMP TABLE t (t text, j json, b jsonb, m timestamptz(3), i integer, l bigint, y boolean, n boolean,"
+            " h bytea) ON COMMIT DROP",
+            &e),
+        DB_OK);
+    buf_init(&b, 1 << 20);
+    copy_begin(&b);
+    copy_row(&b, CELLS + 1);
+    for (size_t i = 0; i < CELLS; i++)
+        copy_value(&b, row[i].type, str_z(row[i].cell));
+    copy_hex(&b, WHARF_S("00ffAb"));
+    copy_row(&b, CELLS + 1);
+    for (size_t i = 0; i < CELLS; i++)
+        copy_value(&b, row[i].type, (wharf_str){NULL, 0});
+    copy_hex(&b, WHARF_S(""));
+    copy_end(&b);
+    assert_true(copy_in(c, "COPY t FROM STDIN (FORMAT binary)", &b));
+    r = db_run(c,
+        "SELECT t.t = E'a\\tb\\\\c\\nd\\x7f \xC3\xA9' AND j::text = E'{\"a\": \"\\\\n\"}' AND b::text = '{\"a\": [], "
+        "\"b\": 1}' AND"
+        " m = '1999-12-31 23:59:59.999+00' AND i = -2147483648 AND l = 9223372036854775807 AND y AND NOT n AND h = "
+        "'\\x00ffab',"
+        " num_nulls(t.t, j, b, m, i, l, y, n), length(h) FROM t ORDER BY 2",
+        NULL, 0, &e);
+    assert_non_null(r);
+    assert_int_equal(PQntuples(r), 2);
+    assert_string_equal(PQgetvalue(r, 0, 0), "t");
+    assert_string_equal(PQgetvalue(r, 1, 1), "8");
+    assert_string_equal(PQgetvalue(r, 1, 2), "0");
+    PQclear(r);
+    db_close(c);
+}
+
+/* What is none of the type is told before it is sent; what PostgreSQL refuses, by it. */
+static void copies_no_nonsense(void **state)
+{
+    static const struct {
+        enum copy_type type;
+        const char *cell;
+    } bad[] = {
+        {COPY_MOMENT, "yesterday"}, {COPY_MOMENT, ""}, {COPY_INT4, "2147483648"}, {COPY_INT4, "1x"}, {COPY_INT8, ""}};
+    struct db_conn *c = open_one(false);
+    struct db_error e;
+    struct buf b;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        buf_init(&b, 1 << 20);
+        copy_value(&b, bad[i].type, str_z(bad[i].cell));
+        assert_true(b.failed);
+        buf_done(&b);
+    }
+    assert_int_equal(db_do(c, "BEGIN", &e), DB_OK);
+    assert_int_equal(db_do(c, "CREATE TEMP TABLE t (t text, j json) ON COMMIT DROP", &e), DB_OK);
+    buf_init(&b, 1 << 20);
+    copy_begin(&b);
+    copy_row(&b, 2);
+    copy_text(&b, WHARF_S("x"));
+    copy_text(&b, WHARF_S("{"));
+    copy_end(&b);
+    assert_false(copy_in(c, "COPY t FROM STDIN (FORMAT binary)", &b));
+    db_close(c);
+}
+
 static int stop(void **state)
 {
     cluster_stop(cluster);
@@ -471,7 +564,8 @@ int main(void)
     const struct CMUnitTest tests[] = {UNIT(goes_with_the_next), UNIT(one_plan_is_of_one_statement),
         UNIT(what_is_empty_is_not_sent), UNIT(who_comes_next_is_told), UNIT(savepoints),
         UNIT(begins_on_another_connection), UNIT(begins_again_when_statements_are_unknown), UNIT(prepared_by_who_asks),
-        UNIT(ends_in_time), UNIT(ends_in_time_together), UNIT(nothing_begins_late), UNIT(what_follows_has_its_time)};
+        UNIT(ends_in_time), UNIT(ends_in_time_together), UNIT(nothing_begins_late), UNIT(what_follows_has_its_time),
+        UNIT(copies_in_binary), UNIT(copies_no_nonsense)};
 
     return cmocka_run_group_tests_name("db_conn", tests, start, stop);
 }
