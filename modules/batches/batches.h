@@ -38,7 +38,7 @@ extern const wharf_metrics_api *batches_metrics;
 
 enum {
     CHUNK_ITEMS = 400,
-    CHUNK_BYTES = 2 << 20,
+    CHUNK_BYTES = 1 << 20,
     ITEM_BYTES = 256 * 1024,
     ITEM_DEPTH = 16,
     INLINE_PARSE_BYTES = 10 * 1024 * 1024, /* mixed: a larger file is parsed in the background */

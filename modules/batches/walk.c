@@ -10,7 +10,7 @@
 
 #include "batches.h"
 
-enum { SECOND_US = 1000000, REVOKED_CHECK_US = 5 * 1000000, TURN_US = 2 * 1000000, HELPERS = 2, HELPED_CHUNKS = 5 };
+enum { SECOND_US = 1000000, REVOKED_CHECK_US = 5 * 1000000, TURN_US = 2 * 1000000, HELPERS = 2, HELPED_CHUNKS = 3 };
 enum { LOOK_US = 200000, AWAY_US = 2 * 1000000, AWAY_MAX_US = 32 * 1000000, LOOKS = 2, PATIENT_LOOKS = 4 };
 
 /* In processors. A batch with all its helpers, and who seals and sends what they wrote, may fill four of them to the brim without anybody else's

@@ -347,7 +347,7 @@ def test_filters_mean_the_records_of_one_moment(fresh):
     """spec 10 section 7, 4: later ones are not touched; those that are gone or out of reach when their turn comes are errors of their items."""
     admin = fresh.client()
     places = [make_location(admin, n)["id"] for n in "AB"]
-    made = sorted(ids(run(admin, [{"name": f"M{i}", "locations": places[:1]} for i in range(250)])))
+    made = sorted(ids(run(admin, [{"name": f"M{i}", "locations": places[:1]} for i in range(450)])))
     limited = fresh.client(locations=places[:1])
     held = psycopg2.connect(fresh.server.conninfo)
     with held.cursor() as c:
@@ -357,15 +357,15 @@ def test_filters_mean_the_records_of_one_moment(fresh):
         while limited.get(f"{BATCHES}/{b['id']}").data["phases"][-1]["status"] != "running":
             assert time.monotonic() < end
             time.sleep(0.01)
-        admin.delete(f"/v1/contacts/{made[240]}")
-        admin.post(f"/v1/contacts/{made[241]}", {"locations": {"set": places[1:]}}, expect=200)
+        admin.delete(f"/v1/contacts/{made[440]}")
+        admin.post(f"/v1/contacts/{made[441]}", {"locations": {"set": places[1:]}}, expect=200)
         late = admin.post("/v1/contacts", {"name": "Late", "locations": places[:1]}, expect=201).data["id"]
     held.rollback()
     held.close()
     b = wait(limited, b["id"])
     wrong = items(admin, b, state="error")
-    assert [(i["index"], i["phase"], i["code"]) for i in wrong] == [(240, "processing", "not_found"), (241, "processing", "location_access")]
-    assert b["stats"]["updated"] == 248 and [i["result_id"] for i in items(admin, b, state="done")] == [m for k, m in enumerate(made) if k not in (240, 241)]
+    assert [(i["index"], i["phase"], i["code"]) for i in wrong] == [(440, "processing", "not_found"), (441, "processing", "location_access")]
+    assert b["stats"]["updated"] == 448 and [i["result_id"] for i in items(admin, b, state="done")] == [m for k, m in enumerate(made) if k not in (440, 441)]
     assert admin.get(f"/v1/contacts/{late}").data["notes"] is None
 
 
@@ -422,7 +422,7 @@ def test_an_item_that_always_loses_its_race_is_a_conflict():
     try:
         server.sql(LOSER)
         client = server.organization().client()
-        b = later(client, [{"name": "Loser" if i == 7 else "Late" if i == 350 else f"W{i}"} for i in range(450)])
+        b = later(client, [{"name": "Loser" if i == 7 else "Late" if i == 430 else f"W{i}"} for i in range(450)])
         wrong = items(client, b, state="error")
         assert [(i["index"], i["phase"], i["code"]) for i in wrong] == [(7, "processing", "conflict")]
         assert (b["status"], b["stats"]["created"], b["stats"]["events"], b["stats"]["errors"]) == ("completed", 449, 449, 1)
