@@ -66,7 +66,7 @@ static void put_length(struct buf *b, size_t n)
     buf_add(b, &length, sizeof(length));
 }
 
-void copy_begin(struct buf *b)
+void binary_begin(struct buf *b)
 {
     static const char signature[19] =
         "PGCOPY\n\377\r\n"; /* with flags and the length of an extension, which are zero */
@@ -74,14 +74,14 @@ void copy_begin(struct buf *b)
     buf_add(b, signature, sizeof(signature));
 }
 
-void copy_row(struct buf *b, size_t cells)
+void binary_row(struct buf *b, size_t cells)
 {
     uint16_t n = htobe16((uint16_t)cells);
 
     buf_add(b, &n, sizeof(n));
 }
 
-void copy_text(struct buf *b, wharf_str text)
+void binary_text(struct buf *b, wharf_str text)
 {
     static const unsigned char null[4] = {0xFF, 0xFF, 0xFF, 0xFF};
 
@@ -93,7 +93,7 @@ void copy_text(struct buf *b, wharf_str text)
     buf_add(b, text.p, text.n);
 }
 
-void copy_int8(struct buf *b, int64_t n)
+void binary_int8(struct buf *b, int64_t n)
 {
     uint64_t value = htobe64((uint64_t)n);
 
@@ -101,9 +101,9 @@ void copy_int8(struct buf *b, int64_t n)
     buf_add(b, &value, sizeof(value));
 }
 
-void copy_moment(struct buf *b, int64_t us)
+void binary_moment(struct buf *b, int64_t us)
 {
-    copy_int8(b, us - epoch_us);
+    binary_int8(b, us - epoch_us);
 }
 
 static void put_int4(struct buf *b, int64_t n)
@@ -124,26 +124,24 @@ static int digit(char c)
                                   : -1;
 }
 
-void copy_hex(struct buf *b, wharf_str digits)
+void binary_hex(struct buf *b, wharf_str digits)
 {
     put_length(b, digits.n / 2);
+    b->failed |= digits.n % 2 != 0;
     for (size_t i = 0; i + 1 < digits.n; i += 2) {
         int high = digit(digits.p[i]), low = digit(digits.p[i + 1]);
 
-        if (high < 0 || low < 0)
-            b->failed = true;
-        buf_addc(b, (char)(high << 4 | low));
+        b->failed |= high < 0 || low < 0;
+        buf_addc(b, (char)((unsigned)high << 4 | (unsigned)low));
     }
-    if (digits.n % 2)
-        b->failed = true;
 }
 
 /* Texts are bounded by what comes behind them, or by NUL. */
-static bool whole_number(wharf_str text, int64_t *ret)
+static bool small_number(wharf_str text, int64_t *ret)
 {
-    char room[24], *end;
+    char room[16], *end;
 
-    if (!text.n || text.n >= sizeof(room))
+    if (!text.n || text.n >= sizeof(room)) /* so it is none that strtoll() can't tell */
         return false;
     memcpy(room, text.p, text.n);
     room[text.n] = 0;
@@ -151,42 +149,39 @@ static bool whole_number(wharf_str text, int64_t *ret)
     return !*end;
 }
 
-void copy_value(struct buf *b, enum copy_type type, wharf_str text)
+void binary_value(struct buf *b, enum binary_type type, wharf_str text)
 {
     int64_t n = 0;
 
-    if (!text.p || type == COPY_TEXT) {
-        copy_text(b, text);
+    if (!text.p || type == BINARY_TEXT) {
+        binary_text(b, text);
         return;
     }
     switch (type) {
-    case COPY_TEXT:
+    case BINARY_TEXT:
         break;
-    case COPY_JSONB:
+    case BINARY_JSONB:
         put_length(b, text.n + 1);
         buf_addc(b, 1); /* the version of this form */
         buf_adds(b, text);
         break;
-    case COPY_MOMENT:
+    case BINARY_MOMENT:
         b->failed |= !time_parse_iso(text, false, &n);
-        copy_moment(b, n);
+        binary_moment(b, n);
         break;
-    case COPY_INT4:
-        b->failed |= !whole_number(text, &n);
+    case BINARY_INT4:
+        b->failed |= !small_number(text, &n);
         put_int4(b, n);
         break;
-    case COPY_INT8:
-        b->failed |= !whole_number(text, &n);
-        copy_int8(b, n);
-        break;
-    case COPY_BOOL:
+    case BINARY_BOOL:
+        b->failed |= !str_eqz(text, "true") && !str_eqz(text, "false");
         put_length(b, 1);
-        buf_addc(b, text.n && text.p[0] == 't');
+        buf_addc(b, str_eqz(text, "true"));
         break;
     }
 }
 
-void copy_end(struct buf *b)
+void binary_end(struct buf *b)
 {
     static const unsigned char end[2] = {0xFF, 0xFF};
 

@@ -18,18 +18,18 @@ void copy_row_end(struct buf *b);
 /* ---- binary: COPY ... FROM STDIN (FORMAT binary) ---- */
 
 /* What columns are; other types have a text form only. json is text. */
-enum copy_type { COPY_TEXT, COPY_JSONB, COPY_MOMENT, COPY_INT4, COPY_INT8, COPY_BOOL };
+enum binary_type { BINARY_TEXT, BINARY_JSONB, BINARY_MOMENT, BINARY_INT4, BINARY_BOOL };
 
-void copy_begin(struct buf *b);
+void binary_begin(struct buf *b);
 /* So many cells follow. */
-void copy_row(struct buf *b, size_t cells);
+void binary_row(struct buf *b, size_t cells);
 /* The next cell, from its text; NULL text: null. A text that is none of the type marks the buffer as failed. Moments: ISO 8601. */
-void copy_value(struct buf *b, enum copy_type type, wharf_str text);
-void copy_text(struct buf *b, wharf_str text);
-void copy_moment(struct buf *b, int64_t us); /* since 1970 */
-void copy_int8(struct buf *b, int64_t n);
+void binary_value(struct buf *b, enum binary_type type, wharf_str text);
+void binary_text(struct buf *b, wharf_str text);
+void binary_moment(struct buf *b, int64_t us); /* since 1970 */
+void binary_int8(struct buf *b, int64_t n);
 /* A bytea, given in hexadecimal digits. */
-void copy_hex(struct buf *b, wharf_str digits);
-void copy_end(struct buf *b);
+void binary_hex(struct buf *b, wharf_str digits);
+void binary_end(struct buf *b);
 
 #endif

@@ -40,59 +40,70 @@ enum {
 };
 _Static_assert(P_TRUNCATED + 1 == HISTORY_PARAMS, "the list of parameters and its length");
 
+enum slot_type { A_TEXT, A_JSON, A_JSONB, A_MOMENT, AN_INTEGER, A_BOOLEAN };
+static const struct {
+    const char *sql;
+    enum binary_type form;
+} types[] = {[A_TEXT] = {"text", BINARY_TEXT},
+    [A_JSON] = {"json", BINARY_TEXT},
+    [A_JSONB] = {"jsonb", BINARY_JSONB},
+    [A_MOMENT] = {"timestamptz", BINARY_MOMENT},
+    [AN_INTEGER] = {"integer", BINARY_INT4},
+    [A_BOOLEAN] = {"boolean", BINARY_BOOL}};
+
 struct slot {
     const char *column;
     int param;
-    const char *type;
+    enum slot_type type;
 };
 
 static const struct slot log_slots[] = {
-    {"organization_id", P_ORGANIZATION, "text"},
-    {"id", P_LOG_ID, "text"},
-    {"resource", P_RESOURCE, "text"},
-    {"resource_id", P_RESOURCE_ID, "text"},
-    {"parent_id", P_PARENT_ID, "text"},
-    {"action", P_ACTION, "text"},
-    {"changes", P_CHANGES, "jsonb"},
-    {"message", P_MESSAGE, "text"},
-    {"actor_type", P_ACTOR_TYPE, "text"},
-    {"actor_id", P_ACTOR_ID, "text"},
-    {"actor_name", P_ACTOR_NAME, "text"},
-    {"request_id", P_REQUEST_ID, "text"},
-    {"event_id", P_EVENT_ID, "text"},
-    {"batch_id", P_BATCH, "text"},
-    {"location_id", P_LOCATION_ID, "text"},
-    {"created_at", P_NOW, "timestamptz"},
+    {"organization_id", P_ORGANIZATION, A_TEXT},
+    {"id", P_LOG_ID, A_TEXT},
+    {"resource", P_RESOURCE, A_TEXT},
+    {"resource_id", P_RESOURCE_ID, A_TEXT},
+    {"parent_id", P_PARENT_ID, A_TEXT},
+    {"action", P_ACTION, A_TEXT},
+    {"changes", P_CHANGES, A_JSONB},
+    {"message", P_MESSAGE, A_TEXT},
+    {"actor_type", P_ACTOR_TYPE, A_TEXT},
+    {"actor_id", P_ACTOR_ID, A_TEXT},
+    {"actor_name", P_ACTOR_NAME, A_TEXT},
+    {"request_id", P_REQUEST_ID, A_TEXT},
+    {"event_id", P_EVENT_ID, A_TEXT},
+    {"batch_id", P_BATCH, A_TEXT},
+    {"location_id", P_LOCATION_ID, A_TEXT},
+    {"created_at", P_NOW, A_MOMENT},
 };
 
 static const struct slot event_slots[] = {
-    {"organization_id", P_ORGANIZATION, "text"},
-    {"id", P_EVENT_ID, "text"},
-    {"type", P_TYPE, "text"},
-    {"timestamp", P_NOW, "timestamptz"},
-    {"location_id", P_LOCATION_ID, "text"},
-    {"resource_type", P_RESOURCE, "text"},
-    {"resource_id", P_RESOURCE_ID, "text"},
-    {"actor_type", P_ACTOR_TYPE, "text"},
-    {"actor_id", P_ACTOR_ID, "text"},
-    {"actor_name", P_ACTOR_NAME, "text"},
-    {"request_id", P_REQUEST_ID, "text"},
-    {"data", P_DATA, "json"},
-    {"previous_attributes", P_PREVIOUS, "json"},
-    {"created_at", P_NOW, "timestamptz"},
-    {"expires_at", P_EXPIRES_AT, "timestamptz"},
-    {"batch_id", P_BATCH, "text"},
-    {"depth", P_DEPTH, "integer"},
-    {"traceparent", P_TRACE, "text"},
-    {"disable_webhooks", P_DISABLE, "boolean"},
-    {"data_truncated", P_TRUNCATED, "boolean"},
+    {"organization_id", P_ORGANIZATION, A_TEXT},
+    {"id", P_EVENT_ID, A_TEXT},
+    {"type", P_TYPE, A_TEXT},
+    {"timestamp", P_NOW, A_MOMENT},
+    {"location_id", P_LOCATION_ID, A_TEXT},
+    {"resource_type", P_RESOURCE, A_TEXT},
+    {"resource_id", P_RESOURCE_ID, A_TEXT},
+    {"actor_type", P_ACTOR_TYPE, A_TEXT},
+    {"actor_id", P_ACTOR_ID, A_TEXT},
+    {"actor_name", P_ACTOR_NAME, A_TEXT},
+    {"request_id", P_REQUEST_ID, A_TEXT},
+    {"data", P_DATA, A_JSON},
+    {"previous_attributes", P_PREVIOUS, A_JSON},
+    {"created_at", P_NOW, A_MOMENT},
+    {"expires_at", P_EXPIRES_AT, A_MOMENT},
+    {"batch_id", P_BATCH, A_TEXT},
+    {"depth", P_DEPTH, AN_INTEGER},
+    {"traceparent", P_TRACE, A_TEXT},
+    {"disable_webhooks", P_DISABLE, A_BOOLEAN},
+    {"data_truncated", P_TRUNCATED, A_BOOLEAN},
 };
 
 /* What waits for sealing and processing: ids of what the same statement writes. */
 static const struct slot outbox_slots[] = {
-    {"organization_id", P_ORGANIZATION, "text"}, {"created_at", P_NOW, "timestamptz"},
-    {"log_id", P_LOG_ID, "text"}, /* only with a log line */
-    {"event_id", P_EVENT_ID, "text"}, /* only with an event */
+    {"organization_id", P_ORGANIZATION, A_TEXT}, {"created_at", P_NOW, A_MOMENT},
+    {"log_id", P_LOG_ID, A_TEXT}, /* only with a log line */
+    {"event_id", P_EVENT_ID, A_TEXT}, /* only with an event */
 };
 enum { OUTBOX_LOG = 2, OUTBOX_EVENT = 3, OUTBOX_SLOTS = 4 };
 
@@ -111,7 +122,8 @@ static void insert(
         buf_addf(out, "%s%s", i ? ", " : "", slots[i].column);
     buf_addz(out, ") SELECT ");
     for (size_t i = 0; i < n; i++)
-        buf_addf(out, "%s%s%zu::%s", i ? ", " : "", source->param, first + (size_t)slots[i].param, slots[i].type);
+        buf_addf(
+            out, "%s%s%zu::%s", i ? ", " : "", source->param, first + (size_t)slots[i].param, types[slots[i].type].sql);
     buf_addf(out, " FROM %s", source->from);
 }
 
@@ -121,10 +133,10 @@ enum {
 };
 
 static void mark(
-    const struct slot *slots, size_t n, const char *types[HISTORY_PARAMS], bool used[HISTORY_PARAMS], bool uses)
+    const struct slot *slots, size_t n, const char *names[HISTORY_PARAMS], bool used[HISTORY_PARAMS], bool uses)
 {
     for (size_t i = 0; i < n; i++) {
-        types[slots[i].param] = slots[i].type;
+        names[slots[i].param] = types[slots[i].type].sql;
         used[slots[i].param] |= uses;
     }
 }
@@ -132,15 +144,15 @@ static void mark(
 /* Every parameter appears in the text whatever the flags, so that its number and type are always known. */
 static void mention_unused(struct buf *out, size_t first, bool log, bool event)
 {
-    const char *types[HISTORY_PARAMS] = {NULL};
+    const char *names[HISTORY_PARAMS] = {NULL};
     bool used[HISTORY_PARAMS] = {false}, any = false;
 
-    mark(log_slots, LOG_SLOTS, types, used, log);
-    mark(event_slots, EVENT_SLOTS, types, used, event);
+    mark(log_slots, LOG_SLOTS, names, used, log);
+    mark(event_slots, EVENT_SLOTS, names, used, event);
     for (size_t i = 0; i < HISTORY_PARAMS; i++) {
         if (used[i])
             continue;
-        buf_addf(out, "%s$%zu::%s", any ? ", " : ", unused AS (SELECT ", first + i, types[i]);
+        buf_addf(out, "%s$%zu::%s", any ? ", " : ", unused AS (SELECT ", first + i, names[i]);
         any = true;
     }
     if (any)
@@ -449,7 +461,7 @@ static void insert_many(
             sql_bind(s, (wharf_str){same->p, same->n});
         else
             sql_bind_null(s);
-        sql_addf(s, "::%s", slots[i].type);
+        sql_addf(s, "::%s", types[slots[i].type].sql);
     }
     sql_add(s, " FROM unnest(");
     for (size_t i = 0; i < n; i++) {
@@ -496,46 +508,29 @@ static void many_sql(
     insert_many(s, "wharf.outbox", waits, n, args, rows);
 }
 
-static enum copy_type type_of(const char *type)
-{
-    static const struct {
-        const char *name;
-        enum copy_type type;
-    } types[] = {{"text", COPY_TEXT}, {"json", COPY_TEXT}, {"jsonb", COPY_JSONB}, {"timestamptz", COPY_MOMENT},
-        {"integer", COPY_INT4}, {"boolean", COPY_BOOL}};
-    size_t i = 0;
-
-    while (strcmp(types[i].name, type) != 0)
-        i++;
-    return types[i].type;
-}
-
 /* COPY takes half of the time that the statement of a set takes, and a few round trips more. */
 static bool copy_rows(struct wharf_req *req, const char *table, const struct slot *slots, size_t n,
     const struct sql_arg *args, size_t rows)
 {
-    enum copy_type types[EVENT_SLOTS + LOG_SLOTS];
     struct buf sql, cells;
     bool good;
 
     buf_init(&sql, 4096);
     buf_init(&cells, SIZE_MAX / 2);
     buf_addf(&sql, "COPY %s (", table);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         buf_addf(&sql, "%s%s", i ? ", " : "", slots[i].column);
-        types[i] = type_of(slots[i].type);
-    }
     buf_addz(&sql, ") FROM STDIN (FORMAT binary)");
-    copy_begin(&cells);
+    binary_begin(&cells);
     for (size_t k = 0; k < rows; k++) {
-        copy_row(&cells, n);
+        binary_row(&cells, n);
         for (size_t i = 0; i < n; i++) {
             const struct sql_arg *a = &args[k * HISTORY_PARAMS + (size_t)slots[i].param];
 
-            copy_value(&cells, types[i], (wharf_str){a->p, a->n});
+            binary_value(&cells, types[slots[i].type].form, (wharf_str){a->p, a->n});
         }
     }
-    copy_end(&cells);
+    binary_end(&cells);
     good = req_copy(req, buf_str(&sql).p, &cells);
     buf_done(&sql);
     buf_done(&cells);

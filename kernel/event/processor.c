@@ -114,18 +114,18 @@ static bool mark_processed(struct wharf_req *c, struct event *const *list, size_
     if (!n)
         return true;
     buf_init(&rows, SIZE_MAX / 2);
-    copy_begin(&rows);
+    binary_begin(&rows);
     for (size_t i = 0; i < n; i++) {
-        copy_row(&rows, 7);
-        copy_text(&rows, list[i]->pub.organization);
-        copy_moment(&rows, list[i]->pub.created_at_us);
-        copy_text(&rows, list[i]->pub.id);
-        copy_int8(&rows, list[i]->pub.sequence);
-        copy_moment(&rows, c->now_us);
-        copy_text(&rows, list[i]->head);
-        copy_text(&rows, steps_json(c, list[i], results + i * c->engine->n_steps));
+        binary_row(&rows, 7);
+        binary_text(&rows, list[i]->pub.organization);
+        binary_moment(&rows, list[i]->pub.created_at_us);
+        binary_text(&rows, list[i]->pub.id);
+        binary_int8(&rows, list[i]->pub.sequence);
+        binary_moment(&rows, c->now_us / 1000 * 1000); /* cut, as everywhere: PostgreSQL rounds */
+        binary_text(&rows, list[i]->head);
+        binary_text(&rows, steps_json(c, list[i], results + i * c->engine->n_steps));
     }
-    copy_end(&rows);
+    binary_end(&rows);
     good = req_copy(c, sql, &rows);
     buf_done(&rows);
     return good;

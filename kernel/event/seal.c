@@ -7,7 +7,7 @@
 #include "event/outbox.h"
 #include "query/filter.h"
 #include "resource/engine.h"
-#include "secret/digest.h"
+#include "util/digest.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -138,22 +138,22 @@ bool seal_chunk(struct wharf_req *req, struct seal_line *lines, size_t n)
     if (!n)
         return true;
     buf_init(&rows, SIZE_MAX / 2);
-    copy_begin(&rows);
+    binary_begin(&rows);
     for (size_t i = 0; i < n; i++) {
         struct seal_line *l = &lines[i];
         bool same = i && str_eq(lines[i - 1].organization, l->organization);
         wharf_str before = same ? str_z(lines[i - 1].hash) : l->chain_hash;
 
         hash_line(before.p, l->text, l->hash);
-        copy_row(&rows, 6);
-        copy_text(&rows, l->organization);
-        copy_moment(&rows, l->created_at_us);
-        copy_text(&rows, l->id);
-        copy_int8(&rows, l->sequence);
-        copy_hex(&rows, before);
-        copy_hex(&rows, str_z(l->hash));
+        binary_row(&rows, 6);
+        binary_text(&rows, l->organization);
+        binary_moment(&rows, l->created_at_us);
+        binary_text(&rows, l->id);
+        binary_int8(&rows, l->sequence);
+        binary_hex(&rows, before);
+        binary_hex(&rows, str_z(l->hash));
     }
-    copy_end(&rows);
+    binary_end(&rows);
     good = req_copy(req, sql, &rows) && move_chains(req, lines, n);
     buf_done(&rows);
     return good;

@@ -73,7 +73,7 @@ static size_t wanted(const struct runner *r, const struct crew *crew)
     return crew->waiting.n <= target / 2 ? target - crew->waiting.n : 0;
 }
 
-static size_t busy(const struct runner *r)
+size_t runner_busy(const struct runner *r)
 {
     size_t n = 0;
 
@@ -108,7 +108,7 @@ static bool settle_now(const struct runner *r, int64_t now)
 static int64_t earliest(const struct runner *r)
 {
     const int64_t times[] = {r->next_beat_us, r->next_sweep_us, r->next_poll_us, r->next_metrics_us,
-        busy(r) ? r->next_watch_us : INT64_MAX, r->finished.n ? r->finished_us + SETTLE_US : INT64_MAX};
+        runner_busy(r) ? r->next_watch_us : INT64_MAX, r->finished.n ? r->finished_us + SETTLE_US : INT64_MAX};
     int64_t at = INT64_MAX;
 
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
@@ -401,12 +401,12 @@ void runner_stop(struct runner *r)
     runner_drain(r);
     until = (struct timespec){r->drain_until_us / 1000000, (r->drain_until_us % 1000000) * 1000};
     pthread_mutex_lock(&r->lock);
-    while (busy(r) + r->n_resident > 0 && clock_monotonic_us() < r->drain_until_us)
+    while (runner_busy(r) + r->n_resident > 0 && clock_monotonic_us() < r->drain_until_us)
         pthread_cond_timedwait(&r->idle, &r->lock, &until);
-    idle = !busy(r) && !r->n_resident;
+    idle = !runner_busy(r) && !r->n_resident;
     if (!idle)
         log_warn("job.drain", "%zu jobs and %zu residents did not stop in time; jobs are given back and run again",
-            busy(r), r->n_resident);
+            runner_busy(r), r->n_resident);
     r->ending = true;
     pthread_cond_broadcast(&r->more_jobs);
     pthread_cond_signal(&r->turn);

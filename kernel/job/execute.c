@@ -335,10 +335,12 @@ static struct leased *next_job(struct executor *x)
     return j;
 }
 
-static void hand_over(struct executor *x, struct leased *j, int64_t began_us)
+/* True: nobody is at work any more, and somebody was for long. */
+static bool hand_over(struct executor *x, struct leased *j, int64_t began_us)
 {
     struct runner *r = x->runner;
     int64_t now = clock_monotonic_us();
+    bool rest;
 
     pthread_mutex_lock(&r->lock);
     x->job = NULL;
@@ -347,9 +349,14 @@ static void hand_over(struct executor *x, struct leased *j, int64_t began_us)
     if (!r->finished.n)
         r->finished_us = now;
     list_add(&r->finished, j);
+    r->worked_long |= now - began_us >= LONG_US;
+    rest = r->worked_long && !runner_busy(r);
+    if (rest)
+        r->worked_long = false;
     pthread_cond_signal(&r->turn);
     pthread_cond_signal(&r->idle);
     pthread_mutex_unlock(&r->lock);
+    return rest;
 }
 
 void *executor_main(void *arg)
@@ -363,9 +370,8 @@ void *executor_main(void *arg)
         int64_t began_us = clock_monotonic_us();
 
         execute(x, j);
-        hand_over(x, j, began_us);
-        /* What a long one freed its thread's part of the heap would keep, and those of the threads that helped it theirs. */
-        if (clock_monotonic_us() - began_us >= LONG_US)
+        /* What jobs freed their threads' parts of the heap would keep. While others are at work they would miss it. */
+        if (hand_over(x, j, began_us))
             malloc_trim(0);
     }
     thread_plugins_stop(x->runner->engine, &x->ctx);

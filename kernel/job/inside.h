@@ -99,6 +99,7 @@ struct runner {
     struct resident residents[RESIDENTS_MAX];
     size_t n_residents, n_resident; /* started, still running */
     bool woken, ending;
+    bool worked_long; /* since the heap was trimmed; guarded by the lock */
     _Atomic bool draining;
     int64_t drain_until_us;
     /* the dispatcher's own */
@@ -109,6 +110,7 @@ struct runner {
     bool swept;
 };
 
+size_t runner_busy(const struct runner *r); /* threads at work, those of residents aside; with the lock held */
 void list_add(struct job_list *l, struct leased *j);
 struct leased *list_take(struct job_list *l);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "plugin/host.h"
-#include "secret/digest.h"
+#include "util/digest.h"
 #include "util/search_form.h"
 #include "util/str.h"
 #include "wharf/service/text.h"

@@ -1,7 +1,6 @@
 /* idempotency.c - see idempotency.h. */
 #include "resource/idempotency.h"
 
-#include <openssl/sha.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,21 +8,22 @@
 #include "resource/plan.h"
 #include "resource/write.h"
 #include "supervisor/board.h"
+#include "util/digest.h"
 #include "util/str.h"
 #include "util/time.h"
 
 enum { BODY_MAX = 1 << 20, KEPT_S = 24 * 3600 };
-enum { FINGERPRINT = 2 + 2 * SHA256_DIGEST_LENGTH }; /* as hex, "\x" before it */
+enum { FINGERPRINT = 2 + 2 * DIGEST_BYTES }; /* as hex, "\x" before it */
 
 static void fingerprint(const struct wharf_req *req, char out[FINGERPRINT + 1])
 {
     static const char digits[] = "0123456789abcdef";
     wharf_str parts[] = {str_z(req->method), req->path, req->raw_query, req->body_text};
-    unsigned char hashes[4 * SHA256_DIGEST_LENGTH], whole[SHA256_DIGEST_LENGTH];
+    unsigned char hashes[4 * DIGEST_BYTES], whole[DIGEST_BYTES];
 
     for (size_t i = 0; i < 4; i++)
-        SHA256((const unsigned char *)(parts[i].p ? parts[i].p : ""), parts[i].n, hashes + i * SHA256_DIGEST_LENGTH);
-    SHA256(hashes, sizeof(hashes), whole);
+        digest_sha256(&parts[i], 1, hashes + i * DIGEST_BYTES);
+    digest_sha256(&(wharf_str){(const char *)hashes, sizeof(hashes)}, 1, whole);
     memcpy(out, "\\x", 2);
     for (size_t i = 0; i < sizeof(whole); i++) {
         out[2 + 2 * i] = digits[whole[i] >> 4];

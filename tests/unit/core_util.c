@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "plugin/host.h"
-#include "secret/digest.h"
+#include "util/digest.h"
 #include "util/id.h"
 #include "util/turns.h"
 

@@ -472,15 +472,15 @@ static bool copy_in(struct db_conn *c, const char *sql, struct buf *rows)
     return good;
 }
 
-/* Every type, at its ends, with what the text form escapes; and nulls. */
+/* Every type, at its ends, with what the text form (db_lane.c) escapes; and nulls. */
 static void copies_in_binary(void **state)
 {
     static const struct {
-        enum copy_type type;
+        enum binary_type type;
         const char *cell;
-    } row[] = {{COPY_TEXT, "a\tb\\c\nd\x7F \xC3\xA9"}, {COPY_TEXT, "{\"a\": \"\\n\"}"},
-        {COPY_JSONB, "{\"b\":1, \"a\":[]}"}, {COPY_MOMENT, "1999-12-31T23:59:59.999Z"}, {COPY_INT4, "-2147483648"},
-        {COPY_INT8, "9223372036854775807"}, {COPY_BOOL, "true"}, {COPY_BOOL, "false"}};
+    } row[] = {{BINARY_TEXT, "a\tb\\c\nd\x7F \xC3\xA9"}, {BINARY_TEXT, "{\"a\": \"\\n\"}"},
+        {BINARY_JSONB, "{\"b\":1, \"a\":[]}"}, {BINARY_MOMENT, "1999-12-31T23:59:59.999Z"},
+        {BINARY_INT4, "-2147483648"}, {BINARY_BOOL, "true"}, {BINARY_BOOL, "false"}};
     enum { CELLS = sizeof(row) / sizeof(row[0]) };
     struct db_conn *c = open_one(false);
     struct db_error e;
@@ -490,33 +490,36 @@ static void copies_in_binary(void **state)
     assert_int_equal(db_do(c, "BEGIN", &e), DB_OK);
     assert_int_equal(
         db_do(c,
-            "CREATE TEMP TABLE t (t text, j json, b jsonb, m timestamptz(3), i integer, l bigint, y boolean, n boolean,"
+            "CREATE TEMP TABLE t (t text, j json, b jsonb, m timestamptz(3), i integer, y boolean, n boolean, l bigint,"
             " h bytea) ON COMMIT DROP",
             &e),
         DB_OK);
     buf_init(&b, 1 << 20);
-    copy_begin(&b);
-    copy_row(&b, CELLS + 1);
+    binary_begin(&b);
+    binary_row(&b, CELLS + 2);
     for (size_t i = 0; i < CELLS; i++)
-        copy_value(&b, row[i].type, str_z(row[i].cell));
-    copy_hex(&b, WHARF_S("00ffAb"));
-    copy_row(&b, CELLS + 1);
+        binary_value(&b, row[i].type, str_z(row[i].cell));
+    binary_int8(&b, INT64_MAX);
+    binary_hex(&b, WHARF_S("00ffAb"));
+    binary_row(&b, CELLS + 2);
     for (size_t i = 0; i < CELLS; i++)
-        copy_value(&b, row[i].type, (wharf_str){NULL, 0});
-    copy_hex(&b, WHARF_S(""));
-    copy_end(&b);
+        binary_value(&b, row[i].type, (wharf_str){NULL, 0});
+    binary_int8(&b, INT64_MIN);
+    binary_hex(&b, WHARF_S(""));
+    binary_end(&b);
     assert_true(copy_in(c, "COPY t FROM STDIN (FORMAT binary)", &b));
     r = db_run(c,
         "SELECT t.t = E'a\\tb\\\\c\\nd\\x7f \xC3\xA9' AND j::text = E'{\"a\": \"\\\\n\"}' AND b::text = '{\"a\": [], "
         "\"b\": 1}' AND"
         " m = '1999-12-31 23:59:59.999+00' AND i = -2147483648 AND l = 9223372036854775807 AND y AND NOT n AND h = "
         "'\\x00ffab',"
-        " num_nulls(t.t, j, b, m, i, l, y, n), length(h) FROM t ORDER BY 2",
+        " num_nulls(t.t, j, b, m, i, y, n), length(h), l FROM t ORDER BY 2",
         NULL, 0, &e);
     assert_non_null(r);
     assert_int_equal(PQntuples(r), 2);
     assert_string_equal(PQgetvalue(r, 0, 0), "t");
-    assert_string_equal(PQgetvalue(r, 1, 1), "8");
+    assert_string_equal(PQgetvalue(r, 1, 1), "7");
+    assert_string_equal(PQgetvalue(r, 1, 3), "-9223372036854775808");
     assert_string_equal(PQgetvalue(r, 1, 2), "0");
     PQclear(r);
     db_close(c);
@@ -526,28 +529,28 @@ static void copies_in_binary(void **state)
 static void copies_no_nonsense(void **state)
 {
     static const struct {
-        enum copy_type type;
+        enum binary_type type;
         const char *cell;
-    } bad[] = {
-        {COPY_MOMENT, "yesterday"}, {COPY_MOMENT, ""}, {COPY_INT4, "2147483648"}, {COPY_INT4, "1x"}, {COPY_INT8, ""}};
+    } bad[] = {{BINARY_MOMENT, "yesterday"}, {BINARY_MOMENT, ""}, {BINARY_INT4, "2147483648"}, {BINARY_INT4, "1x"},
+        {BINARY_INT4, ""}, {BINARY_INT4, "99999999999999999999"}, {BINARY_BOOL, "tomato"}, {BINARY_BOOL, ""}};
     struct db_conn *c = open_one(false);
     struct db_error e;
     struct buf b;
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         buf_init(&b, 1 << 20);
-        copy_value(&b, bad[i].type, str_z(bad[i].cell));
+        binary_value(&b, bad[i].type, str_z(bad[i].cell));
         assert_true(b.failed);
         buf_done(&b);
     }
     assert_int_equal(db_do(c, "BEGIN", &e), DB_OK);
     assert_int_equal(db_do(c, "CREATE TEMP TABLE t (t text, j json) ON COMMIT DROP", &e), DB_OK);
     buf_init(&b, 1 << 20);
-    copy_begin(&b);
-    copy_row(&b, 2);
-    copy_text(&b, WHARF_S("x"));
-    copy_text(&b, WHARF_S("{"));
-    copy_end(&b);
+    binary_begin(&b);
+    binary_row(&b, 2);
+    binary_text(&b, WHARF_S("x"));
+    binary_text(&b, WHARF_S("{"));
+    binary_end(&b);
     assert_false(copy_in(c, "COPY t FROM STDIN (FORMAT binary)", &b));
     db_close(c);
 }

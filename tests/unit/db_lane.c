@@ -390,19 +390,17 @@ static void copied_cells_come_back_as_they_were(void **state)
     for (int i = 0; i < (int)(sizeof(cells) / sizeof(cells[0])); i++) {
         copy_int(&rows, i);
         copy_cell(&rows, (wharf_str){cells[i], cells[i] ? strlen(cells[i]) : 0});
-        copy_hex(&rows, (wharf_str){"00ff", 4});
         copy_row_end(&rows);
     }
-    assert_false(db_copy(c, "COPY copied (n, t, b) FROM STDIN", buf_str(&rows), &e)); /* outside a transaction */
-    assert_int_equal(db_do(c, "BEGIN; CREATE TEMP TABLE copied (n bigint, t text, b bytea)", &e), DB_OK);
-    assert_true(db_copy(c, "COPY copied (n, t, b) FROM STDIN", buf_str(&rows), &e));
-    r = db_run(c, "SELECT t, encode(b, 'hex') FROM copied ORDER BY n", NULL, 0, &e);
+    assert_false(db_copy(c, "COPY copied (n, t) FROM STDIN", buf_str(&rows), &e)); /* outside a transaction */
+    assert_int_equal(db_do(c, "BEGIN; CREATE TEMP TABLE copied (n bigint, t text)", &e), DB_OK);
+    assert_true(db_copy(c, "COPY copied (n, t) FROM STDIN", buf_str(&rows), &e));
+    r = db_run(c, "SELECT t FROM copied ORDER BY n", NULL, 0, &e);
     assert_non_null(r);
     assert_int_equal(PQntuples(r), sizeof(cells) / sizeof(cells[0]));
     for (int i = 0; i < (int)(sizeof(cells) / sizeof(cells[0])); i++) {
         assert_int_equal(PQgetisnull(r, i, 0), cells[i] == NULL);
         assert_string_equal(PQgetvalue(r, i, 0), cells[i] ? cells[i] : "");
-        assert_string_equal(PQgetvalue(r, i, 1), "00ff");
     }
     PQclear(r);
     buf_clear(&rows);

@@ -16,6 +16,7 @@ BEGIN
     END LOOP;
 END
 $$;
+SELECT pg_advisory_xact_lock(hashtextextended('wharf.ensure_partitions', 0)); -- nobody makes a partition meanwhile
 SELECT wharf.sample_little(t::regclass) FROM unnest(ARRAY['wharf.change_log', 'wharf.request_log', 'wharf.event', 'wharf.event_done',
     'wharf.log_seal']) AS t;
 DROP FUNCTION wharf.sample_little(regclass);

@@ -1,5 +1,5 @@
 /* digest.c - see digest.h. */
-#include "secret/digest.h"
+#include "util/digest.h"
 
 #include <openssl/evp.h>
 #include <pthread.h>

@@ -2,8 +2,8 @@
  *
  * Leaves to others: what is kept under it (event/seal.h), digests with a key (signature.h).
  */
-#ifndef WHARF_SECRET_DIGEST_H
-#define WHARF_SECRET_DIGEST_H
+#ifndef WHARF_UTIL_DIGEST_H
+#define WHARF_UTIL_DIGEST_H
 
 #include "wharf/plugin.h"
 
