@@ -482,7 +482,8 @@ bool req_copy(struct wharf_req *req, const char *sql, struct buf *rows)
 
 bool req_try_copy(struct wharf_req *req, const char *sql, struct buf *rows, struct db_error *ret_error)
 {
-    *ret_error = (struct db_error){.status = DB_FAILED, .message = "the rows are too large, or a cell is none of its type"};
+    *ret_error = (struct db_error){
+        .status = DB_FAILED, .message = "the rows are too large, or a cell is none of its type"};
     owner_role(req);
     return !rows->failed && db_copy(req->thread->db, sql, buf_str(rows), ret_error);
 }
