@@ -12,7 +12,13 @@
 #include "batches.h"
 
 /* Requests since the last look: fewer are a chance visitor. */
-enum { CLIENTS_ASK = 2, LEFT_TO_CLIENTS = 1, LOOK_US = 100000, REST_MAX_US = 200000 };
+enum {
+    CLIENTS_ASK = 2,
+    LEFT_TO_CLIENTS = 1,
+    LOOK_US = 100000,
+    RESTS = 2 /* times as long as it worked */,
+    REST_MAX_US = 400000
+};
 
 static bool read_ticks(struct look *ret)
 {
@@ -59,7 +65,7 @@ bool processors_spare(wharf_req *req, struct look *since, double *ret_spare)
 void give_way(struct batch *b, int64_t worked_us)
 {
     struct look now = {.at_us = monotonic_us()};
-    int64_t us = worked_us < REST_MAX_US ? worked_us : REST_MAX_US;
+    int64_t us = RESTS * worked_us < REST_MAX_US ? RESTS * worked_us : REST_MAX_US;
 
     if (now.at_us > b->clients.at_us + LOOK_US) {
         now.requests = batches_metrics->requests(b->req);
