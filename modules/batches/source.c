@@ -9,7 +9,7 @@
 
 enum {
     DIGEST_WEIGHT = 1 << 20,
-    CHUNKS_COMMIT = 20, /* chunks of the background that are written together */
+    CHUNKS_COMMIT = 10, /* chunks of the background that are written together */
     WEIGHT_AT_ONCE =
         8 << 20, /* memory of the rows of a file that wait to be written, about: a record may have megabytes */
 };
@@ -39,6 +39,9 @@ wharf_status source_pause(struct batch *b)
     s = batch_note(b);
     if (s == WHARF_OK)
         s = W->db->commit(b->req);
+    if (s == WHARF_OK && b->filling_us)
+        give_way(b, monotonic_us() - b->filling_us);
+    b->filling_us = monotonic_us();
     if (s == WHARF_OK && W->event->progress(b->req, b->steps, 0))
         s = W->err->fail(b->req, "overloaded", NULL, "the worker ends");
     return s == WHARF_OK ? batch_begin(b, false) : s;
