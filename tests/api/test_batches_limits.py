@@ -252,13 +252,13 @@ def test_what_takes_too_long_for_a_request_goes_on_without_it():
     server = Server("--modules", "org,locations,contacts,batches", "--set", "batches.request_seconds=1")
     try:
         org = server.organization()
-        client = org.client()
-        made = ids(run(client, [{"name": f"S{i}"} for i in range(900)]))
+        client, late = org.client(), "late " + "x" * 5000  # some two hundred of such items are as much as a chunk has
+        made = ids(run(client, [{"name": f"S{i}"} for i in range(450)]))
         held = psycopg2.connect(server.conninfo)
         with held.cursor() as c:
-            c.execute("SELECT 1 FROM contacts.contact WHERE id = %s FOR UPDATE", (made[450],))  # the second chunk of three waits for it
+            c.execute("SELECT 1 FROM contacts.contact WHERE id = %s FOR UPDATE", (made[250],))  # the second chunk of three waits for it
             answer = []
-            t = threading.Thread(target=lambda: answer.append(run(client, [{"id": i, "notes": "late"} for i in made], expect=202)))
+            t = threading.Thread(target=lambda: answer.append(run(client, [{"id": i, "notes": late} for i in made], expect=202)))
             t.start()
             time.sleep(1.5)
         held.rollback()
@@ -266,9 +266,10 @@ def test_what_takes_too_long_for_a_request_goes_on_without_it():
         b, = answer
         assert b["status"] == "queued" and "results" not in b
         b = wait(client, b["id"])
-        assert (b["status"], b["mode"], b["stats"]["updated"], b["stats"]["events"]) == ("completed", "sync", 900, 900)
+        assert server.sql("SELECT count(*) FROM batches.chunk WHERE batch_id = %s", b["id"]) == [(3,)]
+        assert (b["status"], b["mode"], b["stats"]["updated"], b["stats"]["events"]) == ("completed", "sync", 450, 450)
         told = server.sql("SELECT count(*), count(DISTINCT resource_id) FROM wharf.change_log WHERE batch_id = %s AND resource = 'contact'", b["id"])
-        assert told == [(900, 900)] and {c["notes"] for c in client.get("/v1/contacts?limit=1000").data} == {"late"}
+        assert told == [(450, 450)] and {c["notes"] for c in client.get("/v1/contacts?limit=1000").data} == {late}
     finally:
         server.stop()
 
