@@ -18,7 +18,8 @@
 
 enum {
     ARENA_BUDGET = 512 * 1024 * 1024, /* docs/plugin-abi.md section 8 */
-    LONG_US = 1000000 /* a run that may have taken much memory */
+    LONG_US = 1000000, /* a run that may have taken much memory */
+    TRIM_US = 5000000 /* at least, between two trims while others are at work */
 };
 
 struct run {
@@ -335,12 +336,12 @@ static struct leased *next_job(struct executor *x)
     return j;
 }
 
-/* True: nobody is at work any more, and somebody was for long. */
+/* True: somebody was at work for long, and nobody is any more, or it is a while since the heap was trimmed. */
 static bool hand_over(struct executor *x, struct leased *j, int64_t began_us)
 {
     struct runner *r = x->runner;
     int64_t now = clock_monotonic_us();
-    bool rest;
+    bool trim;
 
     pthread_mutex_lock(&r->lock);
     x->job = NULL;
@@ -350,13 +351,15 @@ static bool hand_over(struct executor *x, struct leased *j, int64_t began_us)
         r->finished_us = now;
     list_add(&r->finished, j);
     r->worked_long |= now - began_us >= LONG_US;
-    rest = r->worked_long && !runner_busy(r);
-    if (rest)
+    trim = r->worked_long && (!runner_busy(r) || now - r->trimmed_us >= TRIM_US);
+    if (trim) {
         r->worked_long = false;
+        r->trimmed_us = now;
+    }
     pthread_cond_signal(&r->turn);
     pthread_cond_signal(&r->idle);
     pthread_mutex_unlock(&r->lock);
-    return rest;
+    return trim;
 }
 
 void *executor_main(void *arg)
@@ -370,7 +373,7 @@ void *executor_main(void *arg)
         int64_t began_us = clock_monotonic_us();
 
         execute(x, j);
-        /* What jobs freed their threads' parts of the heap would keep. While others are at work they would miss it. */
+        /* What jobs freed their threads' parts of the heap would keep. Those at work would miss it, so not each time. */
         if (hand_over(x, j, began_us))
             malloc_trim(0);
     }

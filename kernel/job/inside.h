@@ -99,7 +99,8 @@ struct runner {
     struct resident residents[RESIDENTS_MAX];
     size_t n_residents, n_resident; /* started, still running */
     bool woken, ending;
-    bool worked_long; /* since the heap was trimmed; guarded by the lock */
+    bool worked_long; /* since the heap was trimmed; guarded by the lock, as the next */
+    int64_t trimmed_us;
     _Atomic bool draining;
     int64_t drain_until_us;
     /* the dispatcher's own */
