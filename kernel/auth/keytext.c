@@ -4,15 +4,15 @@
 #include <string.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/sha.h>
 #include <zlib.h>
 
+#include "util/digest.h"
 #include "util/id.h"
 #include "util/str.h"
 
 enum { PREFIX_LEN = 8, RANDOM_LEN = 32, CHECK_LEN = 6 };
 _Static_assert(PREFIX_LEN + RANDOM_LEN + CHECK_LEN == KEYTEXT_LEN, "the parts of a key make the key");
-_Static_assert(KEYTEXT_HASH == SHA256_DIGEST_LENGTH, "keys are stored as SHA-256");
+_Static_assert((int)KEYTEXT_HASH == DIGEST_BYTES, "keys are stored as SHA-256");
 
 static void check_digits(const char *key, char out[CHECK_LEN])
 {
@@ -49,5 +49,5 @@ void keytext_hash(wharf_str s, const char *pepper, unsigned char out[KEYTEXT_HAS
     if (pepper && *pepper)
         HMAC(EVP_sha256(), pepper, (int)strlen(pepper), (const unsigned char *)s.p, s.n, out, NULL);
     else
-        SHA256((const unsigned char *)s.p, s.n, out);
+        digest_sha256(&s, 1, out);
 }

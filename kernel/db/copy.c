@@ -2,6 +2,7 @@
 #include "db/copy.h"
 
 #include <endian.h>
+#include <sodium.h>
 #include <stdlib.h>
 
 #include "util/str.h"
@@ -116,32 +117,27 @@ static void put_int4(struct buf *b, int64_t n)
     buf_add(b, &value, sizeof(value));
 }
 
-static int digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 void binary_hex(struct buf *b, wharf_str digits)
 {
-    put_length(b, digits.n / 2);
-    b->failed |= digits.n % 2 != 0;
-    for (size_t i = 0; i + 1 < digits.n; i += 2) {
-        int high = digit(digits.p[i]), low = digit(digits.p[i + 1]);
+    size_t n = digits.n / 2;
+    char *to;
 
-        b->failed |= high < 0 || low < 0;
-        buf_addc(b, (char)((unsigned)high << 4 | (unsigned)low));
-    }
+    put_length(b, n);
+    to = buf_room(b, n);
+    if (!to)
+        return;
+    if (sodium_hex2bin((unsigned char *)to, n, digits.p, digits.n, NULL, NULL, NULL) != 0)
+        b->failed = true;
+    to[n] = 0;
+    b->n += n;
 }
 
-/* Texts are bounded by what comes behind them, or by NUL. */
+/* The text need not end with NUL, which strtoll() wants. */
 static bool small_number(wharf_str text, int64_t *ret)
 {
     char room[16], *end;
 
-    if (!text.n || text.n >= sizeof(room)) /* so it is none that strtoll() can't tell */
+    if (!text.n || text.n >= sizeof(room)) /* what is longer is none of 32 bits */
         return false;
     memcpy(room, text.p, text.n);
     room[text.n] = 0;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <openssl/sha.h>
 
 #include "db/migrate_file.h"
+#include "util/digest.h"
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf_version.h"
@@ -111,9 +111,9 @@ static bool ask_bool(struct run *r, const char *sql, bool *ret_answer)
 
 static void hash_of(wharf_str sql, char hex[HASH_HEX + 1])
 {
-    unsigned char hash[SHA256_DIGEST_LENGTH];
+    unsigned char hash[DIGEST_BYTES];
 
-    SHA256((const unsigned char *)sql.p, sql.n, hash);
+    digest_sha256(&sql, 1, hash);
     for (size_t i = 0; i < sizeof(hash); i++)
         snprintf(hex + 2 * i, 3, "%02x", hash[i]);
 }

@@ -30,20 +30,16 @@ static const struct member members[] = {{"id", E_ID, A_TEXT}, {"actor", 0, AN_AC
 static const struct member actor_members[] = {
     {"id", E_ACTOR_ID, A_TEXT}, {"name", E_ACTOR_NAME, A_TEXT}, {"type", E_ACTOR_TYPE, A_TEXT}};
 
-static void put_moment(struct buf *b, wharf_str text)
+static void put_moment(struct buf *b, int64_t us)
 {
     char iso[ISO_MS_LEN + 1];
-    int64_t us;
 
-    if (!time_parse_pg(text, &us)) {
-        b->failed = true;
-        return;
-    }
     time_format_iso(us, iso);
     json_quote(b, str_z(iso));
 }
 
-static void put_members(struct buf *b, const PGresult *r, int row, const struct member *list, size_t n)
+static void put_members(
+    struct buf *b, const PGresult *r, int row, int64_t created_at_us, const struct member *list, size_t n)
 {
     buf_addc(b, '{');
     for (size_t i = 0; i < n; i++) {
@@ -53,11 +49,11 @@ static void put_members(struct buf *b, const PGresult *r, int row, const struct 
         buf_addz(b, m->name);
         BUF_LIT(b, "\": ");
         if (m->kind == AN_ACTOR)
-            put_members(b, r, row, actor_members, sizeof(actor_members) / sizeof(actor_members[0]));
+            put_members(b, r, row, created_at_us, actor_members, sizeof(actor_members) / sizeof(actor_members[0]));
         else if (m->kind == A_CONSTANT)
             BUF_LIT(b, "\"log\"");
         else if (m->kind == A_MOMENT)
-            put_moment(b, event_cell(r, row, m->column));
+            put_moment(b, created_at_us);
         else if (PQgetisnull(r, row, m->column))
             buf_addz(b, m->kind == SOME_JSON ? "[]" : "null");
         else if (m->kind == SOME_JSON)
@@ -73,11 +69,12 @@ bool seal_line_read(struct wharf_req *req, const PGresult *r, int row, struct se
     struct buf b;
     bool good;
 
+    *ret = (struct seal_line){.id = arena_dup_str(req->arena, event_cell(r, row, E_ID))};
+    good = time_parse_pg(event_cell(r, row, E_CREATED_AT), &ret->created_at_us);
     buf_init(&b, SIZE_MAX / 2);
-    put_members(&b, r, row, members, sizeof(members) / sizeof(members[0]));
-    *ret = (struct seal_line){
-        .id = arena_dup_str(req->arena, event_cell(r, row, E_ID)), .text = arena_dup_str(req->arena, buf_str(&b))};
-    good = !b.failed && time_parse_pg(event_cell(r, row, E_CREATED_AT), &ret->created_at_us);
+    put_members(&b, r, row, ret->created_at_us, members, sizeof(members) / sizeof(members[0]));
+    ret->text = arena_dup_str(req->arena, buf_str(&b));
+    good = good && !b.failed;
     buf_done(&b);
     return good || req_fail(req, "internal", NULL, "the text of %s can't be made", ret->id.p) == WHARF_OK;
 }

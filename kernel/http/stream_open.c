@@ -1,5 +1,4 @@
 /* stream_open.c - a request for the live stream: key or token, parameters, where it begins. See stream.h. */
-#include <openssl/sha.h>
 #include <sodium.h>
 #include <stdlib.h>
 
@@ -7,6 +6,7 @@
 #include "http/stream.h"
 #include "plugin/manifest.h"
 #include "supervisor/board.h"
+#include "util/digest.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -51,13 +51,13 @@ static bool enter_by_token(struct wharf_req *req, wharf_str token, unsigned char
         "WITH used AS (DELETE FROM wharf.token WHERE hash = $1::bytea AND kind = $2 AND expires_at > $3::timestamptz "
         "RETURNING id) SELECT encode(k.hash, 'hex') FROM used JOIN wharf.token k ON k.kind = 'api_key' AND k.id = "
         "used.id";
-    unsigned char digest[SHA256_DIGEST_LENGTH];
+    unsigned char digest[DIGEST_BYTES];
     char now[ISO_MS_LEN + 1];
     struct sql_arg args[3] = {
         {NULL, 0}, {req->route->stream_tokens, strlen(req->route->stream_tokens)}, {now, ISO_MS_LEN}};
     PGresult *r;
 
-    SHA256((const unsigned char *)token.p, token.n, digest);
+    digest_sha256(&token, 1, digest);
     args[0] = hex_arg(req->arena, digest, sizeof(digest));
     time_format_iso(req->now_us, now);
     r = token.n == TOKEN_TEXT ? req_query(req, sql, args, 3) : NULL;

@@ -1,25 +1,25 @@
 /* host_token.c - the service wharf.token (plugin-api/wharf/service/token.h): rows of wharf.token, found by hash (docs/decisions.md 5). */
-#include <openssl/sha.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "auth/auth.h"
 #include "plugin/host.h"
+#include "util/digest.h"
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf/service/token.h"
 
-enum { TOKEN_BYTES = 32, TOKEN_TEXT = 43, NAME_MAX_BYTES = 100, HASH_HEX = 2 * SHA256_DIGEST_LENGTH };
+enum { TOKEN_BYTES = 32, TOKEN_TEXT = 43, NAME_MAX_BYTES = 100, HASH_HEX = 2 * DIGEST_BYTES };
 
 /* As PostgreSQL reads bytea. */
 static struct sql_arg hash_of(wharf_req *req, wharf_str token)
 {
-    unsigned char digest[SHA256_DIGEST_LENGTH];
+    unsigned char digest[DIGEST_BYTES];
     char *hex = arena_alloc(req->arena, HASH_HEX + 3);
 
-    SHA256((const unsigned char *)token.p, token.n, digest);
+    digest_sha256(&token, 1, digest);
     hex[0] = '\\';
     hex[1] = 'x';
     sodium_bin2hex(hex + 2, HASH_HEX + 1, digest, sizeof(digest));

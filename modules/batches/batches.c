@@ -101,15 +101,16 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         batches_cancel, 0);
     route(d, api, "POST", "/v1/batches/:batch/retry", "batches:write", (wharf_str){retry_doc, sizeof(retry_doc) - 1},
         batches_retry, 0);
-    /* The time is that of one chunk, whose items may each have a hook that takes its time. Tries are counted by chunk and item, so the queue lets a batch crash as often as it does. */
+    /* The time is that of one chunk, whose items may each have a hook that takes its own. Tries are counted by chunk and item, so the queue
+     * lets a batch crash as often as it does. */
     api->job(d, "run", batches_run, NULL,
         WHARF_S(
             "{\"transaction\": \"own\", \"timeout\": \"20m\", \"retries\": 1000, \"crashes\": 1000, \"concurrency\": 2,"
             " \"background\": true, \"backoff\": {\"first\": \"1s\", \"max\": \"30s\"}}"));
     api->job(d, "help", batches_help, NULL,
-        WHARF_S("{\"transaction\": \"own\", \"timeout\": \"10m\", \"retries\": 3, \"crashes\": 1000, \"long\": true, "
-                "\"concurrency\": 2,"
-                " \"background\": true, \"backoff\": {\"first\": \"1s\", \"max\": \"5s\"}, \"keep_parked\": \"1h\"}"));
+        WHARF_S("{\"transaction\": \"own\", \"timeout\": \"10m\", \"retries\": 3, \"crashes\": 1000, \"long\": true,"
+                " \"concurrency\": 2, \"background\": true, \"backoff\": {\"first\": \"1s\", \"max\": \"5s\"}, "
+                "\"keep_parked\": \"1h\"}"));
     api->job(d, "uploaded", batches_uploaded, NULL, WHARF_S("{}"));
     api->job(
         d, "sweep", batches_sweep, NULL, WHARF_S("{\"every\": \"1h\", \"for\": \"organizations\", \"retries\": 1}"));

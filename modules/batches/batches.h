@@ -107,7 +107,7 @@ struct batch {
     int64_t runs;
     int tries; /* how often its run was begun and did not end, while it is parsed */
     uint32_t steps;
-    int64_t filling_us; /* monotonic: since when chunks are filled without a pause; 0: no pause yet */
+    int64_t filling_us; /* monotonic: since when chunks are filled without a pause */
     bool in_request, helper; /* helper: works on chunks of a batch that another one leads */
     struct help help;
     bool lost, stopping, timed_out; /* another has taken it over; the worker ends; it ran too long */

@@ -116,6 +116,7 @@ static wharf_status whole_phase(struct batch *b, enum phase_name name, source_fn
     if (!b->phases[name].there || b->phases[name].status >= PHASE_COMPLETED)
         return WHARF_OK;
     phase_begin(b, name);
+    b->filling_us = monotonic_us();
     s = batch_begin(b, true);
     if (s == WHARF_OK)
         s = fn(b);

@@ -39,7 +39,7 @@ wharf_status source_pause(struct batch *b)
     s = batch_note(b);
     if (s == WHARF_OK)
         s = W->db->commit(b->req);
-    if (s == WHARF_OK && b->filling_us)
+    if (s == WHARF_OK)
         give_way(b, monotonic_us() - b->filling_us);
     b->filling_us = monotonic_us();
     if (s == WHARF_OK && W->event->progress(b->req, b->steps, 0))

@@ -11,12 +11,11 @@
 
 #include "batches.h"
 
-/* Requests since the last look: fewer are a chance visitor. */
 enum {
-    CLIENTS_ASK = 2,
+    CLIENTS_ASK = 2, /* requests since the last look: fewer are a chance visitor */
     LEFT_TO_CLIENTS = 1,
     LOOK_US = 100000,
-    RESTS = 2 /* times as long as it worked */,
+    RESTS = 2, /* times as long as it worked */
     REST_MAX_US = 400000
 };
 

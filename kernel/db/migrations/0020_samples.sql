@@ -2,24 +2,20 @@
 -- Tables that are only added to are analyzed again and again while they grow, beside whoever adds to them. Their rows are read by organization
 -- and moment, for which a sample of 6,000 rows is as good as one of 30,000; what is no key of anything is not counted at all.
 
-CREATE FUNCTION wharf.sample_little(parent regclass) RETURNS void LANGUAGE plpgsql AS $$
+DO $$
 DECLARE
-    part regclass;
     col record;
 BEGIN
-    FOR part IN SELECT parent UNION ALL SELECT i.inhrelid::regclass FROM pg_inherits i WHERE i.inhparent = parent LOOP
-        FOR col IN SELECT a.attname, CASE WHEN a.atttypid IN ('json'::regtype, 'jsonb'::regtype) OR a.attname = 'head' THEN 0 ELSE 20 END AS target
-            FROM pg_attribute a WHERE a.attrelid = part AND a.attnum > 0 AND NOT a.attisdropped
-        LOOP
-            EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s', part, col.attname, col.target);
-        END LOOP;
+    PERFORM pg_advisory_xact_lock(hashtextextended('wharf.ensure_partitions', 0)); -- nobody makes a partition meanwhile
+    FOR col IN SELECT a.attrelid::regclass AS parent, a.attname,
+            CASE WHEN a.atttypid IN ('json'::regtype, 'jsonb'::regtype) OR a.attname = 'head' THEN 0 ELSE 20 END AS target
+        FROM pg_attribute a WHERE a.attnum > 0 AND NOT a.attisdropped
+            AND a.attrelid = ANY (ARRAY['wharf.change_log', 'wharf.request_log', 'wharf.event', 'wharf.event_done', 'wharf.log_seal']::regclass[])
+    LOOP
+        EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s', col.parent, col.attname, col.target); -- and of its partitions
     END LOOP;
 END
 $$;
-SELECT pg_advisory_xact_lock(hashtextextended('wharf.ensure_partitions', 0)); -- nobody makes a partition meanwhile
-SELECT wharf.sample_little(t::regclass) FROM unnest(ARRAY['wharf.change_log', 'wharf.request_log', 'wharf.event', 'wharf.event_done',
-    'wharf.log_seal']) AS t;
-DROP FUNCTION wharf.sample_little(regclass);
 
 -- As before, and what a table's columns are told about statistics its partitions are told too: LIKE does not.
 -- Makes the partitions of the month before `at` to two months after it, for every table of any schema that is partitioned by
