@@ -81,11 +81,13 @@ static bool parse_body(struct exchange *x, wharf_str text)
 
     req->body = &empty_object;
     req->body_text = text;
-    if (raw_body(req->route) || req->route->shows_request)
-        keep_request(x);
     if (raw_body(req->route) || !text.n)
         return true;
     req->body = json_parse(req->arena, req->body_text, &e);
+    if (!req->body && e.no_memory) {
+        req_fail(req, "request.too_large", NULL, "The body has more values than one request may have; send less at once");
+        return false;
+    }
     if (!req->body) {
         req_fail(req, "body.malformed", NULL, "The body is not JSON as RFC 8259 has it: %s at byte %zu", e.message,
             e.offset);
@@ -98,6 +100,11 @@ static bool parse_body(struct exchange *x, wharf_str text)
     return true;
 }
 
+bool body_is_large(const struct exchange *x)
+{
+    return x->body.n > LOOP_BODY || (x->gzip_body && x->body.n);
+}
+
 bool read_body(struct exchange *x)
 {
     struct wharf_req *req = &x->req;
@@ -107,6 +114,7 @@ bool read_body(struct exchange *x)
     char *own;
     size_t n;
 
+    x->body_read = true;
     if (x->gzip_body) {
         buf_init(&plain, x->body_limit);
         ok = inflate_body(x, &plain);

@@ -1,4 +1,5 @@
 /* dispatch.c - a complete request goes down the lanes, to a worker thread, or is answered at once. See exchange.h. */
+#include "http/body_reader.h"
 #include "http/exchange.h"
 
 #include <stdlib.h>
@@ -81,6 +82,7 @@ static bool is_long(const struct route *r)
     return r->declared && (r->declared->flags & WHARF_R_LONG);
 }
 
+/* Hands the request to a worker thread, a body that was not read to the body reader first. */
 static void to_thread(struct exchange *x)
 {
     const struct config *c = x->server->config;
@@ -90,7 +92,7 @@ static void to_thread(struct exchange *x)
     else if (x->upload) /* bringing the bytes took as long as it took */
         x->req.deadline_us = x->server->turn_us + c->handler_timeout_ms * 1000;
     x->state = X_ON_THREAD;
-    if (threads_push(x->server->threads, x))
+    if (x->body_read ? threads_push(x->server->threads, x) : body_reader_push(x->server->reader, x))
         return;
     x->state = X_ANSWER;
     x->req.retry_after = 1;
@@ -170,6 +172,12 @@ bool dispatch(struct exchange *x)
 {
     struct wharf_req *req = &x->req;
 
+    if (raw_body(req->route) || req->route->shows_request)
+        keep_request(x);
+    if (body_is_large(x)) {
+        to_thread(x);
+        return x->state == X_ANSWER;
+    }
     if (!read_body(x))
         return true;
     if (req->route->kind == ROUTE_KERNEL && req->route->run && !req->route->stream_tokens) {

@@ -1,4 +1,5 @@
 /* exchange.c - libmicrohttpd's callbacks and the life of an exchange. See exchange.h. */
+#include "http/body_reader.h"
 #include "http/exchange.h"
 #include "http/files.h"
 #include "http/stream.h"
@@ -12,6 +13,8 @@
 #include "util/str.h"
 #include "util/time.h"
 
+enum { ARENA_LARGE = 1 << 20 };
+
 static struct arena *take_arena(struct server *s)
 {
     return s->n_arenas ? s->arenas[--s->n_arenas] : arena_new(64u << 20);
@@ -19,6 +22,10 @@ static struct arena *take_arena(struct server *s)
 
 static void give_arena(struct server *s, struct arena *a)
 {
+    if (arena_used(a) > ARENA_LARGE) {
+        body_reader_free_arena(s->reader, a);
+        return;
+    }
     if (s->n_arenas == ARENAS_KEPT) {
         arena_free(a);
         return;

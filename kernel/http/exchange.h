@@ -28,6 +28,7 @@ enum {
     DRAIN_TOO_LARGE = 8 * 1024 *
                       1024, /* of a body whose key and scope were good: most clients send all of it before they read */
     LARGE_BODY = 64 << 20,
+    LOOP_BODY = 16 * 1024, /* what the event loop reads by itself */
     GZIP_FROM = 1024,
     LANES_MAX = 16,
     ETAG_MAX = 48,
@@ -84,6 +85,7 @@ struct exchange {
     size_t uri_len;
     struct buf body;
     size_t body_limit, drained;
+    bool body_read; /* read_body() was done, on the loop or on a thread */
     bool gzip_body, gzip_answer, head_only, close_after, suspended, abandoned, detached, expects;
     bool streams; /* the answer is a stream */
     uint8_t held; /* turns for which it may still wait without being suspended; 0: it does not */
@@ -119,6 +121,7 @@ struct peer { /* a TCP connection */
 };
 
 struct threads;
+struct body_reader;
 
 struct server {
     struct engine *engine;
@@ -133,6 +136,7 @@ struct server {
     bool lane_ready[LANES_MAX];
     size_t next_slow;
     struct threads *threads;
+    struct body_reader *reader; /* body_reader.h */
     struct exchange *exchanges; /* list of all */
     struct peer *peers;
     struct arena *arenas[ARENAS_KEPT];
@@ -179,8 +183,9 @@ void keep_request(struct exchange *x); /* headers and address, for who is shown 
 bool takes_file(const struct route *r); /* the kernel's own route of uploads: the body is a file */
 /* The handler wanted a key where none is needed, and there was no good one: refused as everywhere. */
 void offer_missed(struct exchange *x);
-/* body.c: decoded and parsed body, query pairs. False: problem. */
+/* body.c: decoded and parsed body, query pairs. False: problem. Needs no connection: what it wants of it was kept before. */
 bool read_body(struct exchange *x);
+bool body_is_large(const struct exchange *x); /* read on a worker thread: the loop would keep others waiting */
 
 /* etag.c: gives the answer its tag, if it takes one. True: the client has it already. */
 bool etag_build(struct exchange *x);
@@ -198,7 +203,9 @@ void dispatch_auth(struct exchange *x);
 
 /* threads.c */
 struct threads *threads_start(struct server *s, size_t n);
+size_t threads_count(const struct threads *t); /* their crumbs are 1 to this; the next is the body reader's */
 bool threads_push(struct threads *t, struct exchange *x); /* false: the queue is full */
+void threads_give_back(struct threads *t, struct exchange *x); /* to the event loop; from any thread */
 struct exchange *threads_done(struct threads *t); /* list by next_done */
 void threads_stop(struct threads *t); /* runs what is queued, joins; finished exchanges can still be taken */
 void threads_free(struct threads *t);

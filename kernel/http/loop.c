@@ -3,6 +3,7 @@
  * One turn: what is ready is read (lanes, threads), answers are resumed, libmicrohttpd runs (which dispatches new requests), the
  * lanes send what was queued with one Sync, the access log is written. See docs/architecture.md 'The way of a request'.
  */
+#include "http/body_reader.h"
 #include "http/loop.h"
 
 #include <errno.h>
@@ -183,7 +184,10 @@ bool server_start(struct server *s, int listen_fd)
     open_lanes(s);
     /* the admin listener has little to ask; jobs have threads of their own */
     s->threads = threads_start(s, s->boot->kind == WORKER_JOB ? 1 : (size_t)s->config->database_pool);
-    return s->threads != NULL;
+    if (!s->threads)
+        return false;
+    s->reader = body_reader_start(s, &s->boot->board->workers[s->boot->slot].crumbs[threads_count(s->threads) + 1]);
+    return s->reader != NULL;
 }
 
 /* ---- one turn ---- */
@@ -403,6 +407,7 @@ void server_stop(struct server *s)
     struct exchange *next;
 
     stream_hub_stop(s->streams);
+    body_reader_stop(s->reader);
     threads_stop(s->threads);
     take_finished(s);
     threads_free(s->threads);
@@ -416,6 +421,7 @@ void server_stop(struct server *s)
     }
     MHD_run(s->daemon);
     MHD_stop_daemon(s->daemon);
+    body_reader_free(s->reader);
     for (size_t i = 0; i < s->n_lanes; i++)
         lane_free(s->lanes[i]);
     access_flush(s);

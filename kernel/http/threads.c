@@ -44,7 +44,7 @@ static struct exchange *next_exchange(struct threads *t)
     return x;
 }
 
-static void give_back(struct threads *t, struct exchange *x)
+void threads_give_back(struct threads *t, struct exchange *x)
 {
     uint64_t one = 1;
     bool first;
@@ -136,7 +136,7 @@ static void *thread_main(void *arg)
     start_plugins(t, ctx);
     while ((x = next_exchange(t))) {
         run_exchange(ctx, x);
-        give_back(t, x);
+        threads_give_back(t, x);
     }
     stop_plugins(t, ctx);
     db_close(ctx->db);
@@ -169,6 +169,11 @@ struct threads *threads_start(struct server *s, size_t n)
             abort();
     }
     return t;
+}
+
+size_t threads_count(const struct threads *t)
+{
+    return t->n;
 }
 
 bool threads_push(struct threads *t, struct exchange *x)

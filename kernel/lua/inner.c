@@ -3,6 +3,7 @@
 
 #include "lua/operator/operator.h"
 #include "resource/engine.h"
+#include "resource/envelope.h"
 #include "resource/idempotency.h"
 #include "resource/plan.h"
 #include "util/id.h"
@@ -155,16 +156,6 @@ static bool checked(struct wharf_req *req)
 
 /* ---- the answer ---- */
 
-static void write_errors(struct jw *w, const struct wharf_req *req)
-{
-    jw_open(w, "errors", '[');
-    for (size_t i = 0; i < req->n_problems; i++) {
-        if (req->problems[i].path.p && !strcmp(req->problems[i].code, req->problems[0].code))
-            jw_str(w, NULL, req->problems[i].path);
-    }
-    jw_close(w, ']');
-}
-
 static bool answer(struct wharf_req *req, struct buf *out)
 {
     bool good = !req->n_problems;
@@ -185,7 +176,7 @@ static bool answer(struct wharf_req *req, struct buf *out)
     if (good && req->pagination.n)
         jw_raw(&w, "pagination", req->pagination);
     if (!good)
-        write_errors(&w, req);
+        envelope_errors(&w, req);
     jw_close(&w, '}');
     return good;
 }

@@ -282,7 +282,7 @@ static const char *l_trigger_problem(wharf_req *req, const wharf_json *triggers,
 
 static void l_place(wharf_req *req, const wharf_json *error)
 {
-    if (req->n_problems)
+    if (req->n_problems && !req->more_problems) /* else the problem meant was only counted */
         req->problems[req->n_problems - 1].place = error;
 }
 

@@ -5,7 +5,7 @@
 #include "util/str.h"
 #include "wharf/service/schema.h"
 
-enum { PROBLEMS_MAX = 50 };
+enum { TOLD_MAX = 50 };
 
 struct told {
     wharf_req *req;
@@ -18,7 +18,7 @@ static void wrong_schema(void *arg, wharf_str pointer, const char *rule, wharf_s
 {
     struct told *t = arg;
 
-    if (t->n++ < PROBLEMS_MAX)
+    if (t->n++ < TOLD_MAX)
         req_fail(t->req, t->code, t->path, "%s%s%.*s", pointer.p, pointer.n ? ": " : "", STR_ARG(message));
 }
 
@@ -27,7 +27,7 @@ static void wrong_value(void *arg, wharf_str path, const char *rule, wharf_str m
     struct told *t = arg;
 
     req_problem(t->req, "validation.failed", path, rule, message);
-    if (++t->n == PROBLEMS_MAX)
+    if (++t->n == TOLD_MAX)
         t->left = 0;
 }
 
@@ -47,7 +47,7 @@ static wharf_status s_validate(wharf_req *req, const wharf_json *schema, const w
         return req_failed(req);
     if (schema_validate_within(s, value, str_z(path), &t.left, req->arena, wrong_value, &t))
         return WHARF_OK;
-    if (!t.left && t.n < PROBLEMS_MAX)
+    if (!t.left && t.n < TOLD_MAX)
         req_problem(req, "validation.failed", str_z(path), "format", str_z(TENANT_SCHEMA_WORK));
     return req_failed(req);
 }

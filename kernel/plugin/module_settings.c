@@ -127,9 +127,11 @@ static const char *nearest(struct check *c, wharf_str path)
 static void tell(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
     struct check *c = arg;
-    wharf_str key = arena_dup_str(c->arena, path), where = config_where(c->config, key.p, c->arena);
+    wharf_str key = arena_dup(c->arena, path.p, path.n), where = config_where(c->config, key.p, c->arena);
     const char *near = strcmp(rule, "unknown") == 0 ? nearest(c, key) : NULL;
 
+    if (!message.p) /* hundred are enough */
+        return;
     if (strcmp(rule, "unknown") != 0)
         buf_addf(c->problems, "%.*s: %.*s\n", STR_ARG(where), STR_ARG(message));
     else if (near)

@@ -27,10 +27,21 @@ wharf_str body_path_index(struct arena *a, wharf_str base, size_t index)
     return arena_printf(a, "%s%s%zu", base.p, base.n ? "." : "", index);
 }
 
+bool body_describes(struct checker *c, const char *rule)
+{
+    if (c->problems < SCHEMA_DESCRIBED)
+        return true;
+    c->fn(c->arg, (wharf_str){NULL, 0}, rule, (wharf_str){NULL, 0});
+    c->problems++;
+    return false;
+}
+
 void body_tell(struct checker *c, wharf_str path, const char *rule, const char *fmt, ...)
 {
     va_list ap;
 
+    if (!body_describes(c, rule))
+        return;
     va_start(ap, fmt);
     c->fn(c->arg, path, rule, arena_vprintf(c->arena, fmt, ap));
     va_end(ap);
@@ -189,10 +200,11 @@ void body_unknown(
 
         if (named(fields, n, m->key))
             continue;
-        path = body_path(c->arena, base, m->key);
         /* U+0000 is refused wherever it stands (section 2.3). */
-        if (body_clean_text(c, m->key, m->key_nul, path) && body_clean(c, m, path) && c->flags & BODY_STRICT)
-            body_tell(c, path, "unknown", "%s is not a field of this resource", path.p);
+        if (!body_clean_member(c, m, base) || !(c->flags & BODY_STRICT) || !body_describes(c, "unknown"))
+            continue;
+        path = body_path(c->arena, base, m->key);
+        body_tell(c, path, "unknown", "%s is not a field of this resource", path.p);
     }
 }
 

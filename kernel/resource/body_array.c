@@ -4,7 +4,10 @@
 #include "resource/body_value.h"
 #include "util/str.h"
 
-/* An element by its text, for finding equal ones in n log n: nothing bounds how many are sent before the schema did. */
+/* A list in a body has at most this many elements, also where its schema names no number. */
+enum { ELEMENTS_MAX = 10000 };
+
+/* An element by its text, for finding equal ones in n log n. */
 struct entry {
     wharf_str text;
     size_t index;
@@ -65,7 +68,7 @@ static bool all_unique(struct checker *c, const struct wharf_json *list, wharf_s
         first[e.items[i].index] = e.items[run].index;
     }
     for (size_t i = 0; i < e.n && !(at_list && c->problems > before); i++)
-        if (first[i] != i) {
+        if (first[i] != i && body_describes(c, "unique")) {
             wharf_str at = body_path_index(c->arena, path, i);
 
             body_tell(c, at_list ? path : at, "unique", "%s is the same as %s.%zu; send each only once", at.p, path.p,
@@ -85,22 +88,21 @@ static const struct wharf_json *clean_list(
     *copy = *v;
     copy->child = NULL;
     for (const struct wharf_json *i = v->child; i; i = i->next, index++) {
-        wharf_str at = body_path_index(c->arena, path, index);
         struct wharf_json *e = ARENA_NEW(c->arena, struct wharf_json);
+        wharf_str at;
 
         *e = *i;
         e->next = NULL;
         *tail = e;
         tail = &e->next;
-        if (i->type != JSON_STRING) {
-            body_tell(c, at, "type", "%s must be a string", at.p);
-            continue;
-        }
-        if (f->trim)
+        if (f->trim && i->type == JSON_STRING)
             e->text = arena_dup_str(c->arena, utf8_trim(i->text));
-        if (f->fold)
+        if (f->fold && i->type == JSON_STRING)
             e->text = utf8_lower(c->arena, e->text);
-        if (!e->text.n)
+        at = body_path_index(c->arena, path, index);
+        if (i->type != JSON_STRING)
+            body_tell(c, at, "type", "%s must be a string", at.p);
+        else if (!e->text.n)
             body_tell(c, at, "min_length", "%s must not be empty", at.p);
         else
             body_clean_text(c, e->text, i->has_nul, at);
@@ -109,6 +111,19 @@ static const struct wharf_json *clean_list(
 }
 
 enum list_kind { LIST_WHOLE, LIST_SET, LIST_PART };
+
+/* Judges the length before any element is looked at. */
+static bool list_length_ok(struct checker *c, const struct schema *s, const struct wharf_json *v, wharf_str path)
+{
+    int64_t most = schema_max_items(s);
+
+    if (most > ELEMENTS_MAX)
+        most = ELEMENTS_MAX;
+    if (v->count <= most)
+        return true;
+    body_tell(c, path, "max", "%s must have at most %lld item%s", path.p, (long long)most, most == 1 ? "" : "s");
+    return false;
+}
 
 /* One list, checked for itself: the complete array, so that its schema counts; the same as {"set": …}; or what is put in or taken out. */
 static const struct wharf_json *checked_list(
@@ -120,6 +135,8 @@ static const struct wharf_json *checked_list(
         body_tell(c, path, "type", "%s must be an array of strings", path.p);
         return NULL;
     }
+    if (!list_length_ok(c, kind == LIST_PART ? NULL : f->schema, v, path))
+        return NULL;
     list = clean_list(c, f, v, path);
     if (!list || !all_unique(c, list, path, kind == LIST_SET))
         return NULL;
@@ -210,10 +227,13 @@ static void set_value(
         lists[i] = checked_list(c, f, list, body_path(c->arena, path, str_z(verbs[i])), i == 2 ? LIST_SET : LIST_PART);
     }
     for (const struct wharf_json *m = v->child; m && c->flags & BODY_STRICT; m = m->next) {
-        wharf_str at = body_path(c->arena, path, m->key);
+        wharf_str at;
 
-        if (!str_eqz(m->key, "add") && !str_eqz(m->key, "remove") && !str_eqz(m->key, "set"))
-            body_tell(c, at, "unknown", "%s is none of add, remove, set", at.p);
+        if (str_eqz(m->key, "add") || str_eqz(m->key, "remove") || str_eqz(m->key, "set") ||
+            !body_describes(c, "unknown"))
+            continue;
+        at = body_path(c->arena, path, m->key);
+        body_tell(c, at, "unknown", "%s is none of add, remove, set", at.p);
     }
     if (!sent)
         body_tell(c, path, "required", "%s needs add, remove or set", path.p);

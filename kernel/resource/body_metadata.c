@@ -2,7 +2,7 @@
 #include "resource/body_value.h"
 #include "util/str.h"
 
-enum { KEYS_MAX = 25, KEY_LENGTH = 100, VALUE_LENGTH = 500 };
+enum { KEYS_MAX = 25, SENT_MAX = 1000, KEY_LENGTH = 100, VALUE_LENGTH = 500 };
 
 static bool removes(const struct field *f, const struct wharf_json *m)
 {
@@ -31,11 +31,28 @@ static void too_many(struct arena *a, wharf_str path, schema_problem_fn *fn, voi
     fn(arg, path, "max", arena_printf(a, "%s must have at most %d keys", path.p, KEYS_MAX));
 }
 
+/* Judges the number of keys before any of them is looked at. What takes keys away may name more than are kept. */
+static bool metadata_length_ok(
+    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path)
+{
+    size_t kept = 0;
+
+    for (const struct wharf_json *m = v->child; m; m = m->next)
+        kept += !removes(f, m);
+    if (kept > KEYS_MAX)
+        body_tell(c, path, "max", "%s must have at most %d keys", path.p, KEYS_MAX);
+    else if (v->count > SENT_MAX)
+        body_tell(c, path, "max", "%s may name at most %d keys at once", path.p, SENT_MAX);
+    else
+        return true;
+    return false;
+}
+
 void body_metadata(
     struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
 {
     struct value patch = {.present = true, .json = v, .patch = true};
-    size_t before = c->problems, kept = 0;
+    size_t before = c->problems;
 
     if (v->type == JSON_STRING && !v->text.n) { /* "empty": "keep" of a definition means the same here */
         *ret = (struct value){.present = true, .text = WHARF_S("{}")};
@@ -45,14 +62,10 @@ void body_metadata(
         body_tell(c, path, "type", "%s must be an object", path.p);
         return;
     }
-    for (const struct wharf_json *m = v->child; m; m = m->next) {
+    if (!metadata_length_ok(c, f, v, path))
+        return;
+    for (const struct wharf_json *m = v->child; m; m = m->next)
         check_member(c, m, body_path(c->arena, path, m->key));
-        kept += !removes(f, m);
-    }
-    if (kept > KEYS_MAX) {
-        too_many(c->arena, path, c->fn, c->arg);
-        c->problems++;
-    }
     if (c->problems > before)
         return;
     if (c->op == OP_CREATE) {

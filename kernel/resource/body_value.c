@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "schema/node.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -16,6 +17,8 @@ static void schema_problem(void *arg, wharf_str path, const char *rule, wharf_st
 {
     struct checker *c = arg;
 
+    if (path.p && !body_describes(c, rule))
+        return;
     c->fn(c->arg, path, rule, message);
     c->problems++;
 }
@@ -44,15 +47,27 @@ static bool has_control(wharf_str s)
     return false;
 }
 
+enum unclean { CLEAN, HAS_NUL, HAS_CONTROL, HAS_DIGITS };
+
+static enum unclean unclean_text(wharf_str text, bool nul)
+{
+    return nul ? HAS_NUL : has_control(text) ? HAS_CONTROL : CLEAN;
+}
+
+static bool tell_unclean(struct checker *c, enum unclean why, wharf_str path)
+{
+    if (why == HAS_NUL)
+        body_tell(c, path, "format", "%s contains U+0000, which can't be stored", path.p);
+    else if (why == HAS_CONTROL)
+        body_tell(c, path, "format", "%s contains a control character; only TAB, LF and CR may be sent", path.p);
+    else if (why == HAS_DIGITS)
+        body_tell(c, path, "format", "%s has more than %d digits", path.p, DIGITS_MAX);
+    return why == CLEAN;
+}
+
 bool body_clean_text(struct checker *c, wharf_str text, bool nul, wharf_str path)
 {
-    if (nul)
-        body_tell(c, path, "format", "%s contains U+0000, which can't be stored", path.p);
-    else if (has_control(text))
-        body_tell(c, path, "format", "%s contains a control character; only TAB, LF and CR may be sent", path.p);
-    else
-        return true;
-    return false;
+    return tell_unclean(c, unclean_text(text, nul), path);
 }
 
 /* The number without exponent; "0" for what is nearer to 0 than any double. False: too many digits. */
@@ -80,27 +95,46 @@ static bool number_fits(wharf_str number)
     return fits;
 }
 
-bool body_clean(struct checker *c, const struct wharf_json *v, wharf_str path)
+/* Paths are built for what is told only: a value may have as many parts as a body has bytes. */
+static bool clean_at(struct checker *c, const struct wharf_json *v, wharf_str base, const struct place *at)
 {
+    enum unclean why = CLEAN;
     bool ok = true;
     size_t i = 0;
 
     if (v->type == JSON_STRING)
-        return body_clean_text(c, v->text, v->has_nul, path);
-    if (v->type == JSON_NUMBER && v->text.n > 20 && !number_fits(v->text)) {
-        body_tell(c, path, "format", "%s has more than %d digits", path.p, DIGITS_MAX);
-        return false;
-    }
+        why = unclean_text(v->text, v->has_nul);
+    else if (v->type == JSON_NUMBER && v->text.n > 20 && !number_fits(v->text))
+        why = HAS_DIGITS;
+    if (why != CLEAN)
+        return body_describes(c, "format") && tell_unclean(c, why, place_path(c->arena, base, at));
     for (const struct wharf_json *m = v->child; m; m = m->next, i++) {
-        wharf_str inner = v->type == JSON_ARRAY ? body_path_index(c->arena, path, i)
-                                                : body_path(c->arena, path, m->key);
+        struct place inner = v->type == JSON_ARRAY ? place_index(at, i) : place_key(at, m->key);
 
-        if (v->type == JSON_OBJECT && !body_clean_text(c, m->key, m->key_nul, inner))
-            ok = false;
-        else if (!body_clean(c, m, inner))
+        why = v->type == JSON_OBJECT ? unclean_text(m->key, m->key_nul) : CLEAN;
+        if (why != CLEAN)
+            ok = body_describes(c, "format") && tell_unclean(c, why, place_path(c->arena, base, &inner));
+        else if (!clean_at(c, m, base, &inner))
             ok = false;
     }
     return ok;
+}
+
+bool body_clean(struct checker *c, const struct wharf_json *v, wharf_str path)
+{
+    struct place root = {0};
+
+    return clean_at(c, v, path, &root);
+}
+
+bool body_clean_member(struct checker *c, const struct wharf_json *member, wharf_str base)
+{
+    struct place root = {0}, at = place_key(&root, member->key);
+    enum unclean why = unclean_text(member->key, member->key_nul);
+
+    if (why != CLEAN)
+        return body_describes(c, "format") && tell_unclean(c, why, place_path(c->arena, base, &at));
+    return clean_at(c, member, base, &at);
 }
 
 static void add_compact(struct buf *out, const struct wharf_json *v)

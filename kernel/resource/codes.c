@@ -58,6 +58,7 @@ const struct error_code platform_codes[] = {
     {"principal.disabled", 401, "The user or device of this API key is disabled", NULL},
     {"rate_limited", 429, "Too many requests; wait as Retry-After says", NULL},
     {"request.timeout", 408, "The request was not sent within the time limit", NULL},
+    {"request.too_large", 413, "The request takes more memory than one request may have; send less at once", NULL},
     {"role_access", 403, "Your role does not allow this", NULL},
     {"route.gone", 410, "This route was announced to end and has ended; see the header Link", NULL},
     {"route.not_found", 404, "There is no such path; GET /v1/openapi.json lists them", NULL},

@@ -8,22 +8,24 @@ enum { ENDPOINT_MAX = 512 };
 static const char *const title_of_status[] = {"Bad request", "Unauthorized", "", "Forbidden", "Not found",
     "Method not allowed", "Not acceptable", "", "Request timeout", "Conflict"};
 
-static bool told_before(const struct wharf_req *req, size_t i)
+/* A request keeps at most PROBLEMS_MAX problems, so this is bounded. */
+static bool is_repeated_path(const struct wharf_req *req, size_t i)
 {
-    for (size_t k = 0; k < i; k++) {
-        if (req->problems[k].path.p && str_eq(req->problems[k].path, req->problems[i].path))
+    for (size_t k = 0; k < i; k++)
+        if (req->problems[k].path.p && req->problems[k].hash == req->problems[i].hash)
             return true;
-    }
     return false;
 }
 
-/* The problems of the first one's code: a request is refused for one reason, with everything that belongs to it. */
-static void write_errors(struct jw *w, const struct wharf_req *req)
+/* A request is refused for one reason, with everything that belongs to it: only the first problem's code counts. */
+void envelope_errors(struct jw *w, const struct wharf_req *req)
 {
     jw_open(w, "errors", '[');
     for (size_t i = 0; i < req->n_problems; i++) {
-        if (req->problems[i].path.p && !strcmp(req->problems[i].code, req->problems[0].code) && !told_before(req, i))
-            jw_str(w, NULL, req->problems[i].path);
+        const struct problem *p = &req->problems[i];
+
+        if (p->path.p && !strcmp(p->code, req->problems[0].code) && !is_repeated_path(req, i))
+            jw_str(w, NULL, p->path);
     }
     jw_close(w, ']');
 }
@@ -45,6 +47,9 @@ static wharf_str first_message(const struct wharf_req *req)
     if (!strcmp(req->problems[0].code, "internal"))
         return arena_printf(
             req->arena, "Something went wrong on our side; the request is known as %s", req->request_id);
+    if (req->more_problems && req->n_problems == PROBLEMS_MAX)
+        return arena_printf(req->arena, "%.*s (%d problems are listed, and %zu more were found)",
+            STR_ARG(req->problems[0].text), PROBLEMS_MAX, req->more_problems);
     return req->problems[0].text;
 }
 
@@ -61,7 +66,7 @@ void envelope_write(struct buf *out, const struct wharf_req *req, int status)
     jw_str(&w, "message", req->n_problems ? first_message(req) : req->message);
     jw_int(&w, "status", status);
     jw_z(&w, "code", req->n_problems ? req->problems[0].code : req->success_code);
-    write_errors(&w, req);
+    envelope_errors(&w, req);
     if (req->pagination.n && !req->n_problems)
         jw_raw(&w, "pagination", req->pagination);
     else
@@ -95,7 +100,7 @@ void problem_details_write(struct buf *out, const struct wharf_req *req, int sta
     jw_str(&w, "detail", first_message(req));
     jw_z(&w, "instance", req->request_id);
     jw_z(&w, "code", req->problems[0].code);
-    write_errors(&w, req);
+    envelope_errors(&w, req);
     jw_open(&w, "violations", '[');
     for (size_t i = 0; i < req->n_problems; i++) {
         if (!req->problems[i].path.p)

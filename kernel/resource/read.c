@@ -102,7 +102,7 @@ void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view 
     req_respond(req, status, arena_printf(req->arena, "%s %s", rec->res->def->title, what));
     req->version = record_version(rec);
     req->answered = rec->res;
-    req->answered_id = record_id(rec);
+    req->answered_id = arena_dup_str(req->arena, record_id(rec)); /* the record may end before the answer's log line */
     record_encode(&req->w, NULL, req->arena, rec, view);
 }
 

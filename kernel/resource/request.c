@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <xxhash.h>
 
 #include "http/pulse.h"
 #include "job/job.h"
@@ -55,6 +56,27 @@ wharf_status status_kind(int http_status)
     }
 }
 
+static uint64_t problem_hash(const char *code, wharf_str path)
+{
+    uint64_t h = XXH3_64bits(path.p ? path.p : "", path.n);
+
+    return XXH3_64bits_withSeed(code, strlen(code), h);
+}
+
+static void problem_room(struct wharf_req *req)
+{
+    size_t cap = req->cap_problems ? req->cap_problems * 2 : 8;
+    struct problem *more;
+
+    if (req->n_problems < req->cap_problems)
+        return;
+    more = ARENA_ARRAY(req->arena, struct problem, cap);
+    if (req->n_problems)
+        memcpy(more, req->problems, req->n_problems * sizeof(*more));
+    req->problems = more;
+    req->cap_problems = cap;
+}
+
 wharf_status req_problem(struct wharf_req *req, const char *code, wharf_str path, const char *rule, wharf_str text)
 {
     const struct error_code *c = find_code(req->engine, code);
@@ -65,19 +87,16 @@ wharf_status req_problem(struct wharf_req *req, const char *code, wharf_str path
         c = find_code(req->engine, "internal");
         text = str_z("");
     }
-    if (req->n_problems == req->cap_problems) {
-        size_t cap = req->cap_problems ? req->cap_problems * 2 : 8;
-        struct problem *more = ARENA_ARRAY(req->arena, struct problem, cap);
-
-        if (req->n_problems)
-            memcpy(more, req->problems, req->n_problems * sizeof(*more));
-        req->problems = more;
-        req->cap_problems = cap;
+    if (req->n_problems >= PROBLEMS_MAX) {
+        req->more_problems++;
+        return status_kind(c->status);
     }
     if (req->path_base.n && path.n && (c->plugin || !strcmp(c->code, "validation.failed")))
         path = arena_printf(req->arena, "%.*s%.*s", STR_ARG(req->path_base), STR_ARG(path));
+    problem_room(req);
     req->problems[req->n_problems++] = (struct problem){.code = c->code,
         .path = path.p ? arena_dup_str(req->arena, path) : path,
+        .hash = problem_hash(c->code, path),
         .rule = rule,
         .text = text.n ? text : str_z(c->text)};
     return status_kind(c->status);
@@ -109,6 +128,15 @@ wharf_status req_failed(const struct wharf_req *req)
 void req_clear_problems(struct wharf_req *req)
 {
     req->n_problems = 0;
+    req->more_problems = 0;
+}
+
+bool req_memory_ok(struct wharf_req *req)
+{
+    if (req->job || !arena_poisoned(req->arena))
+        return true;
+    req_fail(req, "request.too_large", NULL, NULL);
+    return false;
 }
 
 struct req_scope req_scope_begin(const struct wharf_req *req)
@@ -341,6 +369,10 @@ wharf_status req_commit(struct wharf_req *req)
     if (req->tx_depth == 1 && req->job && req->job->guard && req->job->guard(req) != WHARF_OK) {
         req_rollback(req);
         return WHARF_CONFLICT;
+    }
+    if (req->tx_depth == 1 && !req_memory_ok(req)) {
+        req_rollback(req);
+        return WHARF_LIMIT;
     }
 
     req->tx_depth--;

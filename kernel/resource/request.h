@@ -21,9 +21,13 @@ struct blob_put;
 struct served;
 struct lua_generation;
 
+/* A request keeps this many problems; what comes after is only counted (wharf_req.more_problems). */
+enum { PROBLEMS_MAX = 100 };
+
 struct problem {
     const char *code;
     wharf_str path;
+    uint64_t hash; /* of code and path: a path is named once per code */
     const char *rule; /* for problem details; NULL: other */
     wharf_str text;
     const struct wharf_json *place; /* in a program: {file, line, message, snippet}, for problem details; or NULL */
@@ -128,6 +132,7 @@ struct wharf_req {
 
     struct problem *problems;
     size_t n_problems, cap_problems;
+    size_t more_problems; /* that were told after PROBLEMS_MAX were kept */
     wharf_str path_base; /* put before the paths of body problems: "layouts.2." */
     int retry_after; /* seconds, 0: none */
 
@@ -175,13 +180,16 @@ struct wharf_req {
     struct fetch_box *fetches; /* outgoing requests that this one started, or NULL */
 };
 
-/* code: one of the platform's or of a loaded plugin's. Adds a problem; returns the kind (negative wharf_status). */
+/* Adds a problem and returns its kind (negative wharf_status). code: one of the platform's or of a loaded plugin's. After
+ * PROBLEMS_MAX a problem is only counted. */
 wharf_status req_fail(struct wharf_req *req, const char *code, const char *path, const char *fmt, ...)
     WHARF_PRINTF(4, 5);
 wharf_status req_problem(struct wharf_req *req, const char *code, wharf_str path, const char *rule, wharf_str text);
 /* The kind of the problem that was told first; WHARF_UNAVAILABLE: none was told, what was asked for just did not work. */
 wharf_status req_failed(const struct wharf_req *req);
 void req_clear_problems(struct wharf_req *req);
+/* Fails with request.too_large and returns false when the request's memory is over its budget. What runs as a job is not judged. */
+bool req_memory_ok(struct wharf_req *req);
 
 /* Memory of the request that is free again at the end, unless problems, or what waits for the commit, came to be meanwhile: they outlive the scope, and
  * so does everything else then. */

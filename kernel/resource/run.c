@@ -134,7 +134,7 @@ static void run_handler(struct wharf_req *req)
     size_t cap = req->cap_problems;
     struct arena_mark mark;
 
-    if (!route_body_ok(req))
+    if (!route_body_ok(req) || !req_memory_ok(req))
         return;
     mark = arena_mark(req->arena);
     for (int tries = 0; tries < most; tries++) {

@@ -521,6 +521,8 @@ wharf_status write_values(struct wharf_req *req, struct write *w)
     if (!body_check(req->arena, d, w->replace ? OP_CREATE : w->op, w->body, req->strict ? BODY_STRICT : 0, w->values,
             body_problem, req))
         return WHARF_INVALID;
+    if (!req_memory_ok(req))
+        return WHARF_LIMIT;
     if (w->replace)
         fill_defaults(w);
     if (d->parent && w->parent_id.n)

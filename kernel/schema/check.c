@@ -11,7 +11,7 @@
 #include "util/id.h"
 #include "util/str.h"
 
-enum { FEW_ITEMS = 16 };
+enum { FEW_ITEMS = 16, MANY_MEMBERS = 64 };
 
 static bool check(
     struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at, bool whole);
@@ -195,8 +195,8 @@ static bool check_array(struct check *c, const struct schema *s, const struct wh
     inside.flags &= ~(uint32_t)SCHEMA_PATCH; /* arrays are replaced, not merged */
     if (v->count < s->min_items)
         ok = say_count(c, at, "min", "at least", s->min_items, "item");
-    if (v->count > s->max_items)
-        ok = say_count(c, at, "max", "at most", s->max_items, "item");
+    if (v->count > s->max_items) /* what is in a list that is too long is not looked at */
+        return say_count(c, at, "max", "at most", s->max_items, "item") && ok;
     if (s->unique_items && !check_unique(c, v, at))
         ok = false;
     if (!s->items && !s->prefix.n)
@@ -266,11 +266,14 @@ static bool knows(const struct schema *s, wharf_str key)
 static bool check_properties(
     struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
 {
+    struct json_index members = {v, NULL};
     bool patch = c->flags & SCHEMA_PATCH, ok = true;
 
+    if (v->count > MANY_MEMBERS && s->n_properties)
+        members = json_index(c->arena, v);
     for (size_t i = 0; i < s->n_properties; i++) {
         const struct schema_property *p = &s->properties[i];
-        const struct wharf_json *member = json_get_n(v, p->key);
+        const struct wharf_json *member = json_index_get(&members, p->key);
         struct place inner = place_key(at, p->key);
 
         if (patch && json_is(member, JSON_NULL))
@@ -282,7 +285,7 @@ static bool check_properties(
         for (size_t k = 0; member && !patch && k < p->n_needs; k++) {
             struct place needed = place_key(at, p->needs[k].key);
 
-            if (!json_get_n(v, p->needs[k].key))
+            if (!json_index_get(&members, p->needs[k].key))
                 ok = say_limit(c, &needed, "required", "%s is required together with %s", p->key);
         }
     }
@@ -335,7 +338,7 @@ static bool check_object(
     if (v->count < s->min_properties && !(c->flags & SCHEMA_PATCH))
         ok = say_count(c, at, "min", "at least", s->min_properties, "member");
     if (v->count > s->max_properties)
-        ok = say_count(c, at, "max", "at most", s->max_properties, "member");
+        return say_count(c, at, "max", "at most", s->max_properties, "member") && ok;
     if (!check_properties(c, s, v, at))
         ok = false;
     if (!s->n_matching && !s->additional && !s->names && !strict)
@@ -359,7 +362,7 @@ static void count_problem(void *arg, wharf_str path, const char *rule, wharf_str
     struct tally *t = arg;
 
     t->problems++;
-    if (path.n == t->base)
+    if (path.p && path.n == t->base)
         t->at_place = true;
 }
 
@@ -369,8 +372,10 @@ static size_t distance(struct check *c, const struct schema *s, const struct wha
     struct arena_mark mark = arena_mark(c->arena);
     struct tally t = {.base = place_path(c->arena, c->base, at).n};
     struct check quiet = *c;
+    size_t told = 0;
     bool ok;
 
+    quiet.told = &told;
     quiet.fn = count_problem;
     quiet.arg = &t;
     quiet.measuring = true;
@@ -474,10 +479,16 @@ static bool check(
     return ok;
 }
 
+int64_t schema_max_items(const struct schema *s)
+{
+    return s ? s->max_items : INT64_MAX;
+}
+
 bool schema_validate(const struct schema *s, const struct wharf_json *v, wharf_str base, uint32_t flags,
     struct arena *a, schema_problem_fn *fn, void *arg)
 {
-    struct check c = {.arena = a, .fn = fn, .arg = arg, .base = base, .flags = flags};
+    size_t told = 0;
+    struct check c = {.arena = a, .fn = fn, .arg = arg, .base = base, .flags = flags, .told = &told};
     struct place root = {0};
 
     return check(&c, s, v, &root, true);
@@ -486,7 +497,8 @@ bool schema_validate(const struct schema *s, const struct wharf_json *v, wharf_s
 bool schema_validate_within(const struct schema *s, const struct wharf_json *v, wharf_str base, int64_t *left,
     struct arena *a, schema_problem_fn *fn, void *arg)
 {
-    struct check c = {.arena = a, .fn = fn, .arg = arg, .base = base, .left = left};
+    size_t told = 0;
+    struct check c = {.arena = a, .fn = fn, .arg = arg, .base = base, .left = left, .told = &told};
     struct place root = {0};
     bool ok = check(&c, s, v, &root, true);
 

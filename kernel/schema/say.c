@@ -4,10 +4,23 @@
 
 enum { LIST_MAX = 200 }; /* bytes of members named in a message */
 
+/* Tells whether a sentence is wanted; a problem that needs none is counted here. */
+static bool wants_words(struct check *c, const char *rule)
+{
+    if (!c->fn)
+        return false;
+    if (*c->told < SCHEMA_DESCRIBED)
+        return true;
+    if (!c->left || *c->left > 0)
+        c->fn(c->arg, (wharf_str){NULL, 0}, rule, (wharf_str){NULL, 0});
+    return false;
+}
+
 static bool tell(struct check *c, wharf_str path, const char *rule, struct buf *text)
 {
     wharf_str s = buf_str(text);
 
+    ++*c->told;
     if (!c->left || *c->left > 0) /* what was not looked at is no problem */
         c->fn(c->arg, path, rule, arena_dup(c->arena, s.p, s.n));
     buf_done(text);
@@ -35,7 +48,7 @@ bool say_limit(struct check *c, const struct place *at, const char *rule, const 
     struct buf text;
     wharf_str path;
 
-    if (!c->fn)
+    if (!wants_words(c, rule))
         return false;
     path = place_path(c->arena, c->base, at);
     buf_init(&text, SIZE_MAX / 2);
@@ -53,7 +66,7 @@ bool say_count(
 {
     wharf_str limit;
 
-    if (!c->fn)
+    if (!wants_words(c, rule))
         return false;
     limit = arena_printf(c->arena, "%s %lld %s%s", which, (long long)n, what, n == 1 ? "" : "s");
     return say_limit(c, at, rule, "%s must have %s", limit);
@@ -91,7 +104,7 @@ static wharf_str words_of(struct arena *a, uint32_t types)
 
 bool say_type(struct check *c, const struct place *at, const struct schema *s)
 {
-    if (!c->fn)
+    if (!wants_words(c, "type"))
         return false;
     return say_limit(c, at, "type", "%s must be %s", words_of(c->arena, s->types));
 }
@@ -115,7 +128,7 @@ bool say_members(struct check *c, const struct place *at, const struct wharf_jso
     size_t left = members->count;
     wharf_str path;
 
-    if (!c->fn)
+    if (!wants_words(c, "enum"))
         return false;
     path = place_path(c->arena, c->base, at);
     buf_init(&text, SIZE_MAX / 2);
@@ -137,7 +150,7 @@ bool say_constant(struct check *c, const struct place *at, const struct wharf_js
     struct buf text;
     wharf_str path;
 
-    if (!c->fn)
+    if (!wants_words(c, "enum"))
         return false;
     path = place_path(c->arena, c->base, at);
     buf_init(&text, SIZE_MAX / 2);
@@ -148,7 +161,7 @@ bool say_constant(struct check *c, const struct place *at, const struct wharf_js
 
 bool say_repeats(struct check *c, const struct place *at, const struct place *first)
 {
-    if (!c->fn)
+    if (!wants_words(c, "unique"))
         return false;
     return say_limit(
         c, at, "unique", "%s is the same as %s; send each only once", place_path(c->arena, c->base, first));
@@ -158,7 +171,7 @@ bool say_kinds(struct check *c, const struct place *at, const struct schema_list
 {
     uint32_t types = 0;
 
-    if (!c->fn)
+    if (!wants_words(c, "format"))
         return false;
     for (size_t i = 0; i < forms->n; i++) {
         if (forms->items[i]->types == TYPE_ANY || forms->items[i]->height > 1)

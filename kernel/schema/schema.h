@@ -16,6 +16,9 @@
 struct schema;
 
 /* Problems are collected: called once per problem. path is a field path ("printers.0.page_size.a4"; "" for the root). */
+/* Gets each problem: its path, its rule and a sentence, which live in the arena. After SCHEMA_DESCRIBED problems of one value path.p
+ * and message.p are NULL: the problem is only to be counted. Problems of a schema itself are always described. */
+enum { SCHEMA_DESCRIBED = 100 };
 typedef void schema_problem_fn(void *arg, wharf_str path, const char *rule, wharf_str message);
 /* rule is one of required, type, enum, max_length, min_length, min, max, format, unique, unknown, immutable, reference
  * (docs/spec/01-platform.md section 1 'Problem details'). */
@@ -26,6 +29,9 @@ const struct schema *schema_compile(struct arena *a, const struct wharf_json *js
 /* The same of one place of a document: $ref is looked up in document, paths of problems begin at json. */
 const struct schema *schema_compile_part(struct arena *a, const struct wharf_json *document,
     const struct wharf_json *json, schema_problem_fn *fn, void *arg);
+
+/* Returns the schema's maxItems, INT64_MAX when it names none. s may be NULL. */
+int64_t schema_max_items(const struct schema *s);
 
 enum schema_flag {
     SCHEMA_STRICT = 1, /* unknown members of objects without additionalProperties are problems ("unknown") */

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { FIRST_BLOCK = 16 * 1024, MAX_BLOCK = 1024 * 1024, RESERVE = 1024 * 1024, ALIGN = 16 };
+enum { FIRST_BLOCK = 16 * 1024, MAX_BLOCK = 1024 * 1024, ALIGN = 16 };
 
 struct block {
     struct block *prev;
@@ -26,7 +26,6 @@ struct arena {
     struct block *top;
     struct release *releases;
     size_t budget, total, next_size;
-    bool poisoned;
 };
 
 static struct block *block_new(size_t size)
@@ -108,7 +107,6 @@ void arena_reset(struct arena *a)
     drop_blocks(a, first);
     first->used = 0;
     a->next_size = FIRST_BLOCK * 2;
-    a->poisoned = false;
 }
 
 static void add_block(struct arena *a, size_t need)
@@ -118,14 +116,8 @@ static void add_block(struct arena *a, size_t need)
 
     if (size < need)
         size = need;
-    if (a->budget && a->total + size > a->budget) {
-        a->poisoned = true;
-        if (a->total + need > a->budget + RESERVE) {
-            fputs("wharf: a request ignored its memory budget; aborting\n", stderr);
-            abort();
-        }
-        size = need > 4096 ? need : 4096;
-    }
+    if (a->budget && a->total + size > a->budget)
+        size = need > FIRST_BLOCK ? need : FIRST_BLOCK;
     b = block_new(size);
     b->prev = a->top;
     a->top = b;
@@ -251,7 +243,7 @@ void arena_trim(struct arena *a)
 
 bool arena_poisoned(const struct arena *a)
 {
-    return a->poisoned;
+    return a->budget && a->total > a->budget;
 }
 
 size_t arena_used(const struct arena *a)

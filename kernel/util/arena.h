@@ -1,8 +1,10 @@
 /* arena.h - memory that dies as a whole.
  *
  * Bump allocation in blocks that double from 16 KiB to 1 MiB. Nothing is freed one by one; release functions run last-in
- * first-out when the arena ends. Allocation never returns NULL: past its budget the arena is `poisoned` and a reserve of
- * 1 MiB is still handed out, so that code unwinds by its own error paths; past the reserve the process aborts.
+ * first-out when the arena ends. Allocation never returns NULL: while the arena holds more than its budget it is `poisoned`,
+ * and memory is still handed out, so that code unwinds by its own error paths. Whoever allocates in a loop whose length comes from outside asks
+ * arena_poisoned() in it; request_run() refuses a request whose arena is poisoned before anything is written. A process that
+ * has no memory at all ends.
  * Source: docs/plugin-abi.md section 8, 'Request arena'. One arena belongs to one thread at a time.
  */
 #ifndef WHARF_UTIL_ARENA_H
@@ -53,6 +55,7 @@ void arena_rewind(struct arena *a, struct arena_mark mark);
 /* For who will wait: whole pages of the last block that nothing was allocated in are given back to the system. */
 void arena_trim(struct arena *a);
 
+/* Tells whether the arena holds more than its budget now. */
 bool arena_poisoned(const struct arena *a);
 size_t arena_used(const struct arena *a);
 

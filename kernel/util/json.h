@@ -36,10 +36,11 @@ struct wharf_json {
 struct json_error {
     size_t offset; /* byte where reading stopped */
     const char *message; /* static, complete sentence part: "duplicate key" */
+    bool no_memory; /* the arena's budget ran out: the text has too many values */
 };
 
 /* NULL and *ret_error when the text is refused. Takes about text.n bytes and 64 per value of the arena; when the arena's
- * budget runs out on the way the text is refused too ("too many values"). */
+ * budget runs out on the way the text is refused too ("too many values", no_memory). */
 const struct wharf_json *json_parse(struct arena *a, wharf_str text, struct json_error *ret_error);
 
 const struct wharf_json *json_get(

@@ -22,6 +22,7 @@ struct reader {
     size_t n_nodes, chunk;
     unsigned depth;
     const char *error;
+    bool no_memory;
 };
 
 static struct wharf_json *read_value(struct reader *r);
@@ -48,7 +49,8 @@ static struct wharf_json *node_new(struct reader *r, uint32_t type)
         r->n_nodes = r->chunk;
         if (r->chunk < CHUNK_MAX)
             r->chunk *= 2;
-        if (arena_poisoned(r->arena))
+        r->no_memory = arena_poisoned(r->arena);
+        if (r->no_memory)
             return fail(r, "too many values");
     }
     v = r->nodes++;
@@ -488,6 +490,7 @@ const struct wharf_json *json_parse(struct arena *a, wharf_str text, struct json
     if (!v) {
         ret_error->offset = (size_t)(r.p - r.start);
         ret_error->message = r.error;
+        ret_error->no_memory = r.no_memory;
     }
     return v;
 }

@@ -83,7 +83,8 @@ static bool add_stubs(struct arena *a, const char *path, struct sandbox_file *fi
 
 static void wrong_input(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
-    cli_fail("%.*s", STR_ARG(message));
+    if (message.p)
+        cli_fail("%.*s", STR_ARG(message));
 }
 
 /* As the server does before a run by hand. False after what is wrong was told. */
