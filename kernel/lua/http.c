@@ -23,29 +23,24 @@ enum {
 
 /* ---- what is asked ---- */
 
-/* A line of its own and nothing more: names are tokens, values have no control characters. */
-static bool good_header(wharf_str name, wharf_str value)
-{
-    static const char token[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~";
-
-    for (size_t i = 0; i < value.n; i++) {
-        if ((unsigned char)value.p[i] < 0x20 && value.p[i] != '\t')
-            return false;
-    }
-    return name.n && strspn(name.p, token) == name.n;
-}
-
-static bool read_headers(struct arena *a, const struct wharf_json *headers, struct net_request *r)
+/* Returns what is wrong with the headers, as a sentence in the arena; NULL: nothing. */
+static const char *read_headers(struct arena *a, const struct wharf_json *headers, struct net_request *r)
 {
     const char **lines = ARENA_ARRAY(a, const char *, HEADERS_MAX);
 
     r->headers = lines;
     for (const struct wharf_json *h = json_is(headers, JSON_OBJECT) ? headers->child : NULL; h; h = h->next) {
-        if (r->n_headers == HEADERS_MAX || h->type != JSON_STRING || !good_header(h->key, h->text))
-            return false;
+        if (r->n_headers == HEADERS_MAX)
+            return arena_printf(a, "a request has at most %d headers", HEADERS_MAX).p;
+        if (net_header_reserved(h->key))
+            return arena_printf(a, "the server sets the header %s by itself; leave it out", h->key.p).p;
+        if (h->type != JSON_STRING)
+            return arena_printf(a, "the value of the header %s must be a string", h->key.p).p;
+        if (h->key_nul || h->has_nul || !net_header_valid(h->key, h->text))
+            return arena_printf(a, "the header %s has a name or a value that HTTP does not allow", h->key.p).p;
         lines[r->n_headers++] = arena_printf(a, "%s: %s", h->key.p, h->text.p).p;
     }
-    return true;
+    return NULL;
 }
 
 static bool read_body(struct arena *a, const struct wharf_json *body, struct net_request *r)
@@ -69,22 +64,25 @@ static int64_t within(int64_t value, int64_t most)
     return value < 1 ? 1 : value > most ? most : value;
 }
 
-/* False: the author's mistake. */
-static bool read_request(
+/* Returns what the author did wrong, as a sentence; NULL: nothing. */
+static const char *read_request(
     struct wharf_req *req, const struct lua_http *limits, const struct wharf_json *args, struct net_request *r)
 {
     struct arena *a = req->arena;
     int64_t left_ms = (limits->deadline_us - clock_monotonic_us()) / 1000;
     int64_t ms = within(json_int_or(args, "timeout_ms", DEFAULT_MS), within(left_ms, MOST_MS));
+    const char *wrong;
 
     *r = (struct net_request){.method = json_text_or(args, "method", "GET").p,
         .url = json_text_or(args, "url", ""),
+        .owner = req->who ? req->who->organization : str_z(""),
         .body_fd = -1,
-        .flags = NET_GZIP | NET_REUSE | (req->engine->config->net_allow_http ? NET_HTTP : 0u),
+        .flags = NET_GZIP | (req->who ? NET_REUSE : 0u) | (req->engine->config->net_allow_http ? NET_HTTP : 0u),
         .limits = {.bytes = (uint64_t)within(json_int_or(args, "max_bytes", DEFAULT_BYTES), MOST_BYTES),
             .connect_ms = (uint32_t)ms,
             .total_ms = (uint32_t)ms}};
-    return read_headers(a, json_get(args, "headers"), r) && read_body(a, json_get(args, "body"), r);
+    wrong = read_headers(a, json_get(args, "headers"), r);
+    return wrong ? wrong : read_body(a, json_get(args, "body"), r) ? NULL : "the body is larger than 8 MiB";
 }
 
 /* The host of a URL in lower case, without its port; empty: the client will say what is wrong with the URL. */
@@ -156,6 +154,7 @@ static const char *code_of(enum net_outcome o)
         return NULL;
     case NET_NO_CONNECTION:
     case NET_ENCODED:
+    case NET_BAD_HEADER:
     case NET_BROKEN:
     case NET_SINK:
     case NET_CANCELLED:
@@ -298,6 +297,22 @@ static enum sandbox_answer mistake(wharf_str *ret_text, const char *message)
     return SANDBOX_MISTAKE;
 }
 
+static enum sandbox_answer mistake_of(struct arena *a, wharf_str *ret_text, const char *code, const char *message)
+{
+    struct buf out;
+    struct jw w;
+
+    buf_init(&out, 64 << 10);
+    jw_init(&w, &out);
+    jw_open(&w, NULL, '{');
+    jw_z(&w, "code", code);
+    jw_z(&w, "message", message);
+    jw_close(&w, '}');
+    *ret_text = arena_dup_str(a, buf_str(&out));
+    buf_done(&out);
+    return SANDBOX_MISTAKE;
+}
+
 enum sandbox_answer lua_http(
     struct wharf_req *req, struct lua_http *limits, bool all, const struct wharf_json *args, wharf_str *ret_text)
 {
@@ -319,9 +334,10 @@ enum sandbox_answer lua_http(
     }
     limits->left -= (unsigned)n;
     for (size_t i = 0; i < n; i++) {
-        if (!read_request(req, limits, all ? json_at(asked, i) : args, &list[i].request))
-            return mistake(ret_text,
-                "{\"code\":\"param.invalid\",\"message\":\"a header is no header, or the body is larger than 8 MiB\"}");
+        const char *wrong = read_request(req, limits, all ? json_at(asked, i) : args, &list[i].request);
+
+        if (wrong)
+            return mistake_of(req->arena, ret_text, "param.invalid", wrong);
         list[i].refused = refusal(req, limits, list[i].request.url, &list[i].why);
     }
     run_all(req, list, n);

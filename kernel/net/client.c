@@ -60,7 +60,7 @@ static void leave(struct net_client *c, struct net_transfer *t)
     struct net_transfer *waiting;
 
     resolve_forget(t);
-    transfer_hop_over(c, t);
+    transfer_hop_over(t);
     unlink_active(c, t);
     waiting = host_leave(c, t);
     if (waiting)
@@ -184,12 +184,12 @@ static void take_cancels(struct net_client *c)
 
 /* ---- progress ---- */
 
-static void collect(struct net_client *c)
+static void collect_pool(struct net_client *c, struct net_pool *p)
 {
     CURLMsg *m;
     int left;
 
-    while ((m = curl_multi_info_read(c->multi, &left))) {
+    while ((m = curl_multi_info_read(p->multi, &left))) {
         struct net_transfer *t = NULL;
         CURLcode code = m->data.result;
 
@@ -203,6 +203,13 @@ static void collect(struct net_client *c)
             fail(c, t, t->outcome);
         }
     }
+}
+
+static void collect(struct net_client *c)
+{
+    for (size_t i = 0; i < c->n_pools; i++)
+        if (c->pools[i] && c->pools[i]->active)
+            collect_pool(c, c->pools[i]);
 }
 
 static void look_at_active(struct net_client *c)
@@ -221,43 +228,15 @@ static void look_at_active(struct net_client *c)
     }
 }
 
-static int set_timer(CURLM *multi, long timeout_ms, void *arg)
-{
-    struct net_client *c = arg;
-
-    (void)multi;
-    c->curl_due_us = timeout_ms < 0 ? -1 : clock_monotonic_us() + timeout_ms * 1000;
-    return 0;
-}
-
-static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *socketp)
-{
-    struct net_client *c = arg;
-    struct epoll_event e = {.data.u64 = (uint64_t)fd};
-
-    (void)easy;
-    if (what == CURL_POLL_REMOVE) {
-        epoll_ctl(c->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-        return 0;
-    }
-    e.events = (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
-    if (epoll_ctl(c->epoll_fd, socketp ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &e) == 0) {
-        curl_multi_assign(c->multi, fd, c); /* watched: until libcurl takes it away */
-        return 0;
-    }
-    log_warn("net.watch", "a connection can't be watched: %s", strerror(errno));
-    return -1;
-}
-
 static int wait_ms(const struct net_client *c)
 {
-    int64_t left_ms;
+    int64_t left_ms, due_us = pools_due_us(c);
 
     if (c->pending && c->n_active < c->max_active)
         return 0;
-    if (c->curl_due_us < 0)
+    if (due_us < 0)
         return c->active ? TICK_MS : 1000;
-    left_ms = (c->curl_due_us - clock_monotonic_us() + 999) / 1000;
+    left_ms = (due_us - clock_monotonic_us() + 999) / 1000;
     if (left_ms < 0)
         left_ms = 0;
     return (int)(c->active && left_ms > TICK_MS ? TICK_MS : left_ms > 1000 ? 1000 : left_ms);
@@ -265,7 +244,7 @@ static int wait_ms(const struct net_client *c)
 
 static void serve_event(struct net_client *c, const struct epoll_event *e)
 {
-    int fd = (int)(e->data.u64 & UINT32_MAX), running, mask = 0;
+    int fd = (int)(e->data.u64 & UINT32_MAX), mask = 0;
     bool in = e->events & (EPOLLIN | EPOLLHUP | EPOLLERR), out = e->events & (EPOLLOUT | EPOLLERR);
     uint64_t count;
 
@@ -274,13 +253,10 @@ static void serve_event(struct net_client *c, const struct epoll_event *e)
             log_debug("net.wake", "woken for nothing");
         return;
     }
-    if (e->data.u64 >> 32) {
-        ares_process_fd(c->ares, in ? fd : ARES_SOCKET_BAD, out ? fd : ARES_SOCKET_BAD);
-        return;
-    }
     mask = (e->events & EPOLLIN ? CURL_CSELECT_IN : 0) | (e->events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
            (e->events & (EPOLLHUP | EPOLLERR) ? CURL_CSELECT_ERR : 0);
-    curl_multi_socket_action(c->multi, fd, mask, &running);
+    if (!pool_serve(c, e->data.u64, fd, mask))
+        ares_process_fd(c->ares, in ? fd : ARES_SOCKET_BAD, out ? fd : ARES_SOCKET_BAD);
 }
 
 static bool stopped(struct net_client *c)
@@ -297,17 +273,13 @@ static void *loop_main(void *arg)
 {
     struct net_client *c = arg;
     struct epoll_event events[EVENTS];
-    int running;
 
     while (!stopped(c)) {
         int n = epoll_wait(c->epoll_fd, events, EVENTS, wait_ms(c));
 
         for (int i = 0; i < n; i++)
             serve_event(c, &events[i]);
-        if (c->curl_due_us >= 0 && clock_monotonic_us() >= c->curl_due_us) {
-            c->curl_due_us = -1;
-            curl_multi_socket_action(c->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-        }
+        pools_run_due(c, clock_monotonic_us());
         if (c->active)
             ares_process_fd(c->ares, ARES_SOCKET_BAD, ARES_SOCKET_BAD); /* its timeouts */
         collect(c);
@@ -325,7 +297,7 @@ static void client_free(struct net_client *c)
 {
     if (c->ares)
         ares_destroy(c->ares);
-    curl_multi_cleanup(c->multi);
+    pools_free(c);
     if (c->epoll_fd >= 0)
         close(c->epoll_fd);
     if (c->wake_fd >= 0)
@@ -342,17 +314,8 @@ static bool open_loop(struct net_client *c)
 
     c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    c->multi = curl_multi_init();
     e.data.u64 = (uint64_t)c->wake_fd;
-    /* else libcurl keeps four for each request that runs, and closes what it will need when more do */
-    if (c->multi)
-        curl_multi_setopt(c->multi, CURLMOPT_MAXCONNECTS, (long)c->max_active);
-    return c->epoll_fd >= 0 && c->wake_fd >= 0 && c->multi &&
-           epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->wake_fd, &e) == 0 &&
-           curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, watch_socket) == CURLM_OK &&
-           curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c) == CURLM_OK &&
-           curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, set_timer) == CURLM_OK &&
-           curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c) == CURLM_OK;
+    return c->epoll_fd >= 0 && c->wake_fd >= 0 && epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->wake_fd, &e) == 0;
 }
 
 struct net_client *net_start(const struct config *config, struct arena *err, wharf_str *ret_problem)
@@ -363,7 +326,6 @@ struct net_client *net_start(const struct config *config, struct arena *err, wha
         abort();
     c->config = config;
     c->epoll_fd = c->wake_fd = -1;
-    c->curl_due_us = -1;
     c->per_host = (unsigned)config->net_per_host;
     c->max_active = (unsigned)config->net_transfers;
     c->incoming_last = &c->incoming;

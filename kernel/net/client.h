@@ -31,6 +31,7 @@ enum net_outcome {
     NET_TOO_LARGE,
     NET_ENCODED, /* a Content-Encoding that was not asked for */
     NET_REDIRECTS, /* more than allowed */
+    NET_BAD_HEADER, /* a header line that no caller may send; nothing was sent */
     NET_BROKEN, /* not HTTP, cut off, headers without end */
     NET_SINK, /* whoever takes the body refused it */
     NET_CANCELLED,
@@ -42,7 +43,7 @@ enum net_flag {
     NET_PORT_80 = 2,
     NET_NO_FRAGMENT = 4,
     NET_GZIP = 8, /* take Content-Encoding: gzip and decode it; limits count decoded bytes */
-    NET_REUSE = 16, /* keep the connection for the next transfer to this host */
+    NET_REUSE = 16, /* keep the connection for the owner's next transfer to this host */
     NET_TRUSTED = 32, /* the operator's own settings name this host: no guard */
 };
 
@@ -59,6 +60,8 @@ struct net_request {
     wharf_str url;
     const char *const *headers; /* "Name: value" */
     size_t n_headers;
+    wharf_str
+        owner; /* whose it is: connections are shared with the same owner's transfers only. Empty: the server itself */
     const void *body; /* must live until the transfer was taken back; NULL with body_fd */
     uint64_t body_size;
     int body_fd; /* with body NULL and body_size: read from body_offset on, by pread */
@@ -91,6 +94,12 @@ void net_queue_wait(struct net_queue *q, int64_t wait_us);
 void net_queue_poke(struct net_queue *q); /* [any] */
 void net_queue_nudge(struct net_queue *q); /* [any] the same, but it is no news */
 uint64_t net_queue_news(struct net_queue *q); /* how often it was poked */
+
+/* Tells whether only the client itself may send this header: framing, Host, Connection and their like. Every request of every caller is
+ * held to it; callers with better words for their users ask before. */
+bool net_header_reserved(wharf_str name);
+/* Tells whether a header may be sent: the name is a token and not reserved, nothing in the value can end the line. */
+bool net_header_valid(wharf_str name, wharf_str value);
 
 struct net_transfer *net_submit(struct net_client *c, struct net_queue *q, const struct net_request *r);
 /* Soon afterwards it is in its queue, with NET_CANCELLED unless it was over already. */

@@ -45,6 +45,7 @@ struct fetch_verdict fetch_outcome_verdict(struct arena *a, enum net_outcome o, 
     case NET_NO_CONNECTION:
     case NET_NO_TRUST:
     case NET_REDIRECTS:
+    case NET_BAD_HEADER:
     case NET_BROKEN:
     case NET_CANCELLED:
         break;

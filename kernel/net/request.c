@@ -17,28 +17,31 @@ static char *copy(const char *p, size_t n)
     return to;
 }
 
-/* "Name: value" in which nothing can end the line. An empty value is sent as such, which libcurl writes "Name;". */
-static bool header_shape(const char *line)
+/* Returns the longer list; NULL when the line may not be sent, or without memory. A line without a value is written "Name;" for
+ * libcurl, which drops "Name:". */
+static struct curl_slist *append_header(struct curl_slist *list, const char *line)
 {
-    static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    size_t n = strspn(line, token);
+    const char *colon = strchr(line, ':');
+    char name[256];
 
-    if (!n || line[n] != ':')
-        return false;
-    for (const char *p = line + n; *p; p++) {
-        if ((unsigned char)*p < ' ' && *p != '\t')
-            return false;
-    }
-    return true;
+    if (!colon || !net_header_valid((wharf_str){line, (size_t)(colon - line)}, str_z(colon + 1)))
+        return NULL;
+    if (colon[1 + strspn(colon + 1, " \t")])
+        return curl_slist_append(list, line);
+    if ((size_t)(colon - line) > sizeof(name) - 2)
+        return NULL;
+    memcpy(name, line, (size_t)(colon - line));
+    memcpy(name + (colon - line), ";", 2);
+    return curl_slist_append(list, name);
 }
 
 static void copy_headers(struct net_transfer *t, const struct net_request *r)
 {
     for (size_t i = 0; i < r->n_headers; i++) {
-        struct curl_slist *longer = header_shape(r->headers[i]) ? curl_slist_append(t->headers, r->headers[i]) : NULL;
+        struct curl_slist *longer = append_header(t->headers, r->headers[i]);
 
         if (!longer)
-            t->outcome = NET_BROKEN;
+            t->outcome = NET_BAD_HEADER;
         else
             t->headers = longer;
     }
@@ -64,6 +67,7 @@ struct net_transfer *transfer_new(struct net_client *c, struct net_queue *q, con
     t->r.headers = NULL;
     t->r.url.p = copy(r->url.p, r->url.n);
     t->r.method = copy(method, strlen(method));
+    t->r.owner.p = copy(r->owner.n ? r->owner.p : "", r->owner.n);
     t->r.aws_sigv4 = r->aws_sigv4 ? copy(r->aws_sigv4, strlen(r->aws_sigv4)) : NULL;
     t->r.credentials = r->credentials ? copy(r->credentials, strlen(r->credentials)) : NULL;
     buf_init(&t->head, HEADERS_MAX_BYTES);
@@ -85,6 +89,7 @@ void net_transfer_free(struct net_transfer *t)
     buf_done(&t->body);
     free((char *)t->r.url.p);
     free((char *)t->r.method);
+    free((char *)t->r.owner.p);
     free((char *)t->r.aws_sigv4);
     free((char *)t->r.credentials);
     free(t);
@@ -180,6 +185,8 @@ const char *net_outcome_name(enum net_outcome o)
         return "content_encoding";
     case NET_REDIRECTS:
         return "redirects";
+    case NET_BAD_HEADER:
+        return "bad_header";
     case NET_BROKEN:
         return "broken";
     case NET_SINK:

@@ -267,8 +267,10 @@ bool transfer_run(struct net_client *c, struct net_transfer *t)
     t->outcome = NET_DONE;
     t->easy = curl_easy_init();
     t->share = curl_share_init();
-    if (t->easy && t->share && curl_share_setopt(t->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS) == CURLSHE_OK &&
-        set_connection(c, t) && set_body(t) && pin(t) && curl_multi_add_handle(c->multi, t->easy) == CURLM_OK) {
+    t->pool = pool_enter(c, t->r.owner);
+    if (t->easy && t->share && t->pool &&
+        curl_share_setopt(t->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS) == CURLSHE_OK && set_connection(c, t) &&
+        set_body(t) && pin(t) && curl_multi_add_handle(t->pool->multi, t->easy) == CURLM_OK) {
         t->state = T_RUNNING;
         return true;
     }
@@ -277,13 +279,17 @@ bool transfer_run(struct net_client *c, struct net_transfer *t)
     return false;
 }
 
-void transfer_hop_over(struct net_client *c, struct net_transfer *t)
+void transfer_hop_over(struct net_transfer *t)
 {
     if (t->easy) {
-        curl_multi_remove_handle(c->multi, t->easy);
+        if (t->pool)
+            curl_multi_remove_handle(t->pool->multi, t->easy);
         curl_easy_cleanup(t->easy);
         t->easy = NULL;
     }
+    if (t->pool)
+        pool_leave(t->pool);
+    t->pool = NULL;
     if (t->share)
         curl_share_cleanup(t->share);
     t->share = NULL;

@@ -10,7 +10,13 @@
 #include "net/url.h"
 #include "util/buf.h"
 
-enum { ADDRESSES_MAX = 16, HEADERS_MAX_BYTES = 64 * 1024, HOST_BUCKETS = 512, MEMORY_BODY_MAX = 64 << 20 };
+enum {
+    NET_POOLS_MAX = 1024,
+    ADDRESSES_MAX = 16,
+    HEADERS_MAX_BYTES = 64 * 1024,
+    HOST_BUCKETS = 512,
+    MEMORY_BODY_MAX = 64 << 20
+};
 
 enum transfer_state { T_NEW, T_WAITING, T_RESOLVING, T_RESOLVED, T_RUNNING, T_OVER };
 
@@ -19,6 +25,17 @@ struct host { /* "name:port": how many transfers it has at once */
     unsigned active;
     struct net_transfer *first, **last; /* waiting, by `next` */
     struct host *next;
+};
+
+struct net_pool { /* of one owner: its connections */
+    struct net_client *client;
+    size_t slot;
+    char owner[64];
+    size_t owner_size;
+    CURLM *multi;
+    unsigned active; /* transfers that run now */
+    int64_t due_us; /* libcurl wants a turn then; -1: no */
+    int64_t idle_since_us; /* while active is 0 */
 };
 
 struct query; /* resolve.c: a question to the name servers */
@@ -40,6 +57,7 @@ struct net_transfer {
     bool mapped; /* by net.resolve: not judged */
     char mapped_to[64]; /* "127.0.0.1:8443" */
 
+    struct net_pool *pool; /* while it runs */
     CURL *easy;
     CURLSH *share; /* a DNS cache of its own: what is pinned here is nobody else's business */
     struct curl_slist *headers, *pins;
@@ -83,8 +101,6 @@ struct net_client {
     pthread_t thread;
     bool running;
     int epoll_fd, wake_fd;
-    CURLM *multi;
-    int64_t curl_due_us; /* -1: nothing */
     ares_channel ares;
 
     pthread_mutex_t lock; /* of the next three */
@@ -96,6 +112,8 @@ struct net_client {
     struct net_transfer *active; /* all that have a turn */
     unsigned n_active;
     struct host *hosts[HOST_BUCKETS];
+    struct net_pool *pools[NET_POOLS_MAX]; /* by slot; all below n_pools */
+    size_t n_pools;
 };
 
 /* resolve.c */
@@ -106,11 +124,22 @@ void resolve_forget(struct net_transfer *t);
 
 /* transfer.c: the libcurl side */
 bool transfer_run(struct net_client *c, struct net_transfer *t); /* this hop begins; false: outcome is set */
-void transfer_hop_over(struct net_client *c, struct net_transfer *t);
+void transfer_hop_over(struct net_transfer *t);
 /* After libcurl finished: true when another hop follows (t->url is its URL), else outcome is set. */
 bool transfer_finish(struct net_client *c, struct net_transfer *t, CURLcode code);
 /* The time limits; NET_DONE: within them. */
 enum net_outcome transfer_overdue(struct net_transfer *t, int64_t now_us);
+
+/* pool.c: connections by owner */
+/* Returns the owner's pool, counted as in use until pool_leave(); NULL when there is no room or no memory for one. */
+struct net_pool *pool_enter(struct net_client *c, wharf_str owner);
+void pool_leave(struct net_pool *p);
+/* Passes an epoll event on to libcurl; false when the tag is not of a pool. mask: CURL_CSELECT_*. */
+bool pool_serve(struct net_client *c, uint64_t tag, int fd, int mask);
+/* Gives each pool that wants it a turn, and ends those that have been idle for a minute. */
+void pools_run_due(struct net_client *c, int64_t now_us);
+int64_t pools_due_us(const struct net_client *c); /* when the next one wants a turn; -1: none does */
+void pools_free(struct net_client *c);
 
 /* hosts.c: turns */
 struct host *host_enter(struct net_client *c, struct net_transfer *t); /* or NULL: t waits there */

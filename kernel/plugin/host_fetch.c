@@ -232,6 +232,14 @@ static struct wharf_fetch *new_fetch(struct fetch_box *box, const wharf_fetch_re
     return f;
 }
 
+/* Returns the organization that the fetch is made for; empty when it is nobody's. */
+static wharf_str fetch_owner(const struct wharf_req *req, const wharf_fetch_request *r)
+{
+    if (r->organization.n)
+        return r->organization;
+    return req->who ? req->who->organization : str_z("");
+}
+
 static wharf_status f_start(wharf_req *req, const wharf_fetch_request *given, wharf_fetch **ret_fetch)
 {
     struct fetch_box *box = box_of(req);
@@ -256,10 +264,11 @@ static wharf_status f_start(wharf_req *req, const wharf_fetch_request *given, wh
         .url = r.url,
         .headers = r.headers,
         .n_headers = r.n_headers,
+        .owner = fetch_owner(req, &r),
         .body = r.body.p,
         .body_size = r.body.n,
         .body_fd = -1,
-        .flags = client_flags(req->engine->config, r.flags),
+        .flags = client_flags(req->engine->config, r.flags) & ~(fetch_owner(req, &r).n ? 0u : (unsigned)NET_REUSE),
         .redirects = r.redirects,
         .per_host = r.per_host,
         .limits = {.bytes = r.max_bytes > 0 ? (uint64_t)r.max_bytes : DEFAULT_BYTES,
@@ -414,4 +423,4 @@ static size_t f_under_way(wharf_req *req)
 
 const wharf_fetch_api host_fetch = {WHARF_HEAD(wharf_fetch_api), f_start, f_wait, f_next, f_cancel, f_done, f_code,
     f_outcome, f_status, f_header, f_text, f_file, f_size, f_elapsed, f_fail, f_get, f_check, f_tag, f_head,
-    f_under_way};
+    f_under_way, net_header_reserved};

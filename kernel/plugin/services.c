@@ -34,7 +34,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.event", 1, 0}, &host_event},
     {{"wharf.import", 1, 1}, &host_import},
     {{"wharf.blob", 1, 1}, &host_blob},
-    {{"wharf.fetch", 1, 1}, &host_fetch},
+    {{"wharf.fetch", 1, 2}, &host_fetch},
     {{"wharf.mail", 1, 1}, &host_mail},
     {{"wharf.keys", 1, 0}, &host_keys},
     {{"wharf.logs", 1, 3}, &host_logs},

@@ -246,6 +246,7 @@ static void start(wharf_req *req, struct engine *g, const struct work *w, const 
         .stall_bytes = 1,
         .total_ms = TOTAL_MS,
         .per_host = EACH_MOST,
+        .organization = w->organization,
         .tag = x};
 
     W->json->open(l.shown, NULL, '{');

@@ -93,7 +93,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     (void)req;
     int_self = self;
-    int_fetch = int_host->service(self, "wharf.fetch", 1, 1);
+    int_fetch = int_host->service(self, "wharf.fetch", 1, 2);
     int_crypto = int_host->service(self, "wharf.crypto", 1, 1);
     int_events = int_host->service(self, "wharf.events", 1, 0);
     int_http = int_host->service(self, "wharf.http", 1, 0);

@@ -76,6 +76,7 @@ wharf_status attempt_start(wharf_req *req, const struct target *t, const struct 
         .stall_bytes = 1,
         .total_ms = t->timeout_ms,
         .per_host = ENDPOINT_TRANSFERS,
+        .organization = t->organization,
         .tag = tag};
 
     W->json->open(l.shown, NULL, '{');
@@ -100,6 +101,7 @@ static const struct meaning meanings[] = {
     {"bad_url", "blocked_address", "The URL is not one that the server sends to"},
     {"bad_protocol", "blocked_address", "The URL is not https"},
     {"bad_host", "blocked_address", "The host is not public"},
+    {"bad_header", "protocol", "A header of the webhook is one that only the server sets, or is not allowed in HTTP"},
     {"no_such_name", "dns", "There is no such host"},
     {"no_address", "dns", "The name servers gave no address of the host"},
     {"no_connection", "connect", "The host did not accept the connection"},

@@ -125,8 +125,7 @@ static bool header_name(wharf_str name)
     static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
     return name.n && name.n <= HEADER_NAME && strspn(name.p, token) == name.n && !begins(name, "webhook-") &&
-           !begins(name, "wharf-") && !begins(name, "content-") && !equals(name, "host") &&
-           !equals(name, "transfer-encoding") && !equals(name, "connection") && !equals(name, "expect") &&
+           !begins(name, "wharf-") && !begins(name, "content-") && !hooks_fetch->header_reserved(name) &&
            !equals(name, "user-agent") && !equals(name, "traceparent");
 }
 

@@ -51,9 +51,10 @@ void job_over(wharf_req *req, struct engine *g, struct job *j, const struct resu
     g->n_over++;
 }
 
-static bool target_from(wharf_req *req, const struct endpoint *e, struct target *ret)
+static bool target_from(wharf_req *req, const struct endpoint *e, wharf_str organization, struct target *ret)
 {
-    *ret = (struct target){.webhook_id = {e->id, strlen(e->id)}, .url = e->url, .timeout_ms = e->timeout_ms};
+    *ret = (struct target){
+        .organization = organization, .webhook_id = {e->id, strlen(e->id)}, .url = e->url, .timeout_ms = e->timeout_ms};
     if (e->headers.n && W->json->parse(req, e->headers, &ret->headers) != WHARF_OK)
         return false;
     return secrets_read(req, e->secrets, W->req->now_us(req), &ret->secrets) == WHARF_OK && ret->secrets.n;
@@ -103,7 +104,7 @@ void job_send(wharf_req *req, struct engine *g, struct job *j)
     m.body = j->body;
     if (!j->body.n) {
         job_over(req, g, j, &expired);
-    } else if (!j->endpoint || !target_from(req, j->endpoint, &t) ||
+    } else if (!j->endpoint || !target_from(req, j->endpoint, j->organization, &t) ||
                attempt_start(req, &t, &m, j, &f, &request) != WHARF_OK) {
         W->err->clear(req);
         give_back(req, g, j);

@@ -128,7 +128,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     hooks_self = self;
-    hooks_fetch = hooks_host->service(self, "wharf.fetch", 1, 1);
+    hooks_fetch = hooks_host->service(self, "wharf.fetch", 1, 2);
     hooks_crypto = hooks_host->service(self, "wharf.crypto", 1, 1);
     hooks_text = hooks_host->service(self, "wharf.text", 1, 1);
     hooks_metrics = hooks_host->service(self, "wharf.metrics", 1, 0);

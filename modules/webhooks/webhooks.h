@@ -105,6 +105,7 @@ wharf_str secrets_write(wharf_req *req, const struct secrets *s);
 /* ---- attempt.c: one request ---- */
 
 struct target { /* where to, as the webhook is now */
+    wharf_str organization; /* whose it is; empty: the request's */
     wharf_str webhook_id, url;
     const wharf_json *headers; /* name: value, or NULL */
     struct secrets secrets;

@@ -1,4 +1,4 @@
-/* wharf/service/fetch.h - outgoing HTTP with the address guard: service "wharf.fetch", version 1.1.
+/* wharf/service/fetch.h - outgoing HTTP with the address guard: service "wharf.fetch", version 1.2.
  *
  * Requests reach public addresses only, and what the operator opened with net.allow: every name, every address and every redirect is
  * checked before anything is sent (docs/net.md). A fetch belongs to the request that started it and ends with it at the latest. Nothing
@@ -17,36 +17,40 @@ extern "C" {
 typedef struct wharf_fetch wharf_fetch; /* one transfer */
 
 enum wharf_fetch_option {
-    WHARF_FETCH_HTTP = 1,        /* http:// as well as https:// */
-    WHARF_FETCH_PORT_80 = 2,     /* port 80 beside 443 and those from 1024 on */
+    WHARF_FETCH_HTTP = 1, /* http:// as well as https:// */
+    WHARF_FETCH_PORT_80 = 2, /* port 80 beside 443 and those from 1024 on */
     WHARF_FETCH_NO_FRAGMENT = 4, /* a URL with '#' is refused; else the fragment is dropped */
-    WHARF_FETCH_GZIP = 8,        /* Content-Encoding: gzip is taken and decoded; otherwise any coding is refused */
-    WHARF_FETCH_REUSE = 16,      /* keep the connection for the next fetch of this host: many small requests */
-    WHARF_FETCH_TO_FILE = 32,    /* the body goes to a file without a name, see file(); else to memory, see text() */
+    WHARF_FETCH_GZIP = 8, /* Content-Encoding: gzip is taken and decoded; otherwise any coding is refused */
+    WHARF_FETCH_REUSE = 16, /* keep the connection for the next fetch of this host: many small requests */
+    WHARF_FETCH_TO_FILE = 32, /* the body goes to a file without a name, see file(); else to memory, see text() */
     WHARF_FETCH_ANY_STATUS = 64, /* an answer is an answer: code() is empty whatever its status, redirect or body */
-    WHARF_FETCH_ANY_BODY = 128,  /* an empty body is no failure */
+    WHARF_FETCH_ANY_BODY = 128, /* an empty body is no failure */
     WHARF_FETCH_HTTP_IF_SET = 256 /* http:// when the operator has said so: net.allow_http. Since 1.1 */
 };
 
 /* Zero and NULL mean the value in parentheses. Times are milliseconds. */
 typedef struct wharf_fetch_request {
     wharf_head head;
-    const char *method;              /* (GET) */
+    const char *method; /* (GET) */
     wharf_str url;
-    const char *family;              /* ("file") first part of the codes url, protocol, hostname and unreachable, which must be declared; of "file" the last is not_available */
-    const char *const *headers;      /* "Name: value" */
+    const char *
+        family; /* ("file") first part of the codes url, protocol, hostname and unreachable, which must be declared; of "file" the last is not_available */
+    const char *const
+        *headers; /* "Name: value"; names for which header_reserved() is true end the fetch before it is sent */
     size_t n_headers;
-    wharf_str body;                  /* must live until the fetch is over */
-    uint32_t flags;                  /* WHARF_FETCH_* */
-    uint32_t redirects;              /* of GET and HEAD (0) */
-    int64_t max_bytes;               /* of the decoded body (10,000,000) */
-    int64_t connect_ms;              /* name, connection and TLS, of each hop (5,000) */
-    int64_t first_byte_ms;           /* until the answer begins (the stall limit) */
-    int64_t stall_ms, stall_bytes;   /* fewer bytes than these in that time (5,000 and 1,024) */
-    int64_t total_ms;                /* everything (20,000) */
-    uint32_t per_host;               /* transfers at once to the same host and port (net.per_host) */
+    wharf_str body; /* must live until the fetch is over */
+    uint32_t flags; /* WHARF_FETCH_* */
+    uint32_t redirects; /* of GET and HEAD (0) */
+    int64_t max_bytes; /* of the decoded body (10,000,000) */
+    int64_t connect_ms; /* name, connection and TLS, of each hop (5,000) */
+    int64_t first_byte_ms; /* until the answer begins (the stall limit) */
+    int64_t stall_ms, stall_bytes; /* fewer bytes than these in that time (5,000 and 1,024) */
+    int64_t total_ms; /* everything (20,000) */
+    uint32_t per_host; /* transfers at once to the same host and port (net.per_host) */
     uint32_t reserved;
-    void *tag;                       /* the caller's own, see tag(); since 1.1 */
+    void *tag; /* the caller's own, see tag(); since 1.1 */
+    wharf_str
+        organization; /* (the request's) whose fetch it is; since 1.2. A kept connection serves fetches of one organization only, and none is kept without one */
 } wharf_fetch_request;
 
 typedef struct wharf_fetch_api {
@@ -63,13 +67,15 @@ typedef struct wharf_fetch_api {
     void (*done)(wharf_req *req, wharf_fetch *f);
 
     /* Of a fetch that is over: */
-    wharf_str (*code)(const wharf_fetch *f);      /* "" or what went wrong: "file.too_large", "inference.hostname" */
-    wharf_str (*outcome)(const wharf_fetch *f);   /* for delivery records: done, blocked_address, no_such_name, timeout, tls, ... */
-    uint32_t (*status)(const wharf_fetch *f);     /* of the last answer; 0: none */
+    wharf_str (*code)(const wharf_fetch *f); /* "" or what went wrong: "file.too_large", "inference.hostname" */
+    wharf_str (*outcome)(
+        const wharf_fetch *f); /* for delivery records: done, blocked_address, no_such_name, timeout, tls, ... */
+    uint32_t (*status)(const wharf_fetch *f); /* of the last answer; 0: none */
     wharf_str (*header)(wharf_req *req, const wharf_fetch *f, const char *name); /* "" when the answer has none */
-    wharf_str (*text)(const wharf_fetch *f);      /* the body in memory; until done() */
-    int (*file)(const wharf_fetch *f);            /* the body's descriptor, at its beginning; until done(). -1 without WHARF_FETCH_TO_FILE */
-    int64_t (*size)(const wharf_fetch *f);        /* of the body */
+    wharf_str (*text)(const wharf_fetch *f); /* the body in memory; until done() */
+    int (*file)(const wharf_fetch
+            *f); /* the body's descriptor, at its beginning; until done(). -1 without WHARF_FETCH_TO_FILE */
+    int64_t (*size)(const wharf_fetch *f); /* of the body */
     int64_t (*elapsed_us)(const wharf_fetch *f);
     /* Adds the problem with its code and the path of the field that held the URL; WHARF_OK when there is none. */
     wharf_status (*fail)(wharf_req *req, const wharf_fetch *f, const char *path);
@@ -86,6 +92,11 @@ typedef struct wharf_fetch_api {
     /* How many of the request's fetches were started and are not yet done(). Who starts fetches inside memory scopes calls this before the
      * first of them: from then on they outlive the scope. */
     size_t (*under_way)(wharf_req *req);
+
+    /* Since 1.2: */
+    /* [any] Tells whether no caller may send this header: Host, Connection, Content-Length, Transfer-Encoding and what else says where a
+     * request ends, whom it is for or what becomes of the connection. */
+    bool (*header_reserved)(wharf_str name);
 } wharf_fetch_api;
 
 #ifdef __cplusplus
