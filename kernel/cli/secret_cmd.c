@@ -59,7 +59,7 @@ static bool show_column(PGconn *conn, const struct definition *d, const struct f
 
         for (size_t k = 0; *secret_key_id(k); k++)
             known |= !strcmp(secret_key_id(k), id);
-        printf("%s.%s  %s  %s%s\n", d->table, f->column, PQgetvalue(r, i, 1), id,
+        printf("%s.%s  %s  %s%s\n", d->table_name, f->column_name, PQgetvalue(r, i, 1), id,
             !known                              ? "  (this machine does not have the key)"
             : strcmp(secret_key_id(0), id) != 0 ? "  (older key; wharf secret reseal)"
                                                 : "");
@@ -72,13 +72,14 @@ static bool show_column(PGconn *conn, const struct definition *d, const struct f
 static bool reseal_row(PGconn *conn, const struct definition *d, const struct field *f, const PGresult *r, int row)
 {
     struct arena *a = arena_new(0);
-    struct secret_place at = {d->table, f->column, str_z(PQgetvalue(r, row, 1))};
+    struct secret_place at = {d->table_name, f->column_name, str_z(PQgetvalue(r, row, 1))};
     wharf_str old = str_z(PQgetvalue(r, row, 2)), plain, sealed;
     bool good = secret_open(a, &at, old, &plain) && secret_seal(a, &at, plain, &sealed);
     PGresult *done = NULL;
 
     if (!good) {
-        cli_fail("%s %s: %s does not open with this machine's keys; it stays as it is", d->table, at.id.p, f->column);
+        cli_fail("%s %s: %s does not open with this machine's keys; it stays as it is", d->table_name, at.id.p,
+            f->column_name);
     } else {
         const char *values[4] = {PQgetvalue(r, row, 0), at.id.p, old.p, sealed.p};
         wharf_str sql = arena_printf(a,
@@ -123,7 +124,7 @@ static bool reseal_column(PGconn *conn, const struct definition *d, const struct
         }
         PQclear(r);
     } while (n == ROWS_AT_ONCE);
-    printf("%s.%s  %zu sealed again%s\n", d->table, f->column, done, left ? ", some were left" : "");
+    printf("%s.%s  %zu sealed again%s\n", d->table_name, f->column_name, done, left ? ", some were left" : "");
     return left == 0;
 }
 

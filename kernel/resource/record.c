@@ -24,7 +24,7 @@ static void open_secrets(struct wharf_rec *rec)
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
         struct cell *c = f->store == STORE_SECRET ? record_cell(rec, f) : NULL;
-        struct secret_place at = {d->table, f->column, {rec->cells[COL_ID].p, rec->cells[COL_ID].n}};
+        struct secret_place at = {d->table_name, f->column_name, {rec->cells[COL_ID].p, rec->cells[COL_ID].n}};
         wharf_str plain = {NULL, 0};
 
         if (!c || !c->p)
@@ -499,7 +499,7 @@ bool cell_value(struct arena *a, const struct field *f, const struct cell *cell,
 
 bool cell_seal(struct arena *a, const struct definition *d, const struct field *f, wharf_str id, struct cell *cell)
 {
-    struct secret_place at = {d->table, f->column, id};
+    struct secret_place at = {d->table_name, f->column_name, id};
     wharf_str sealed;
 
     if (f->store != STORE_SECRET || !cell->p)

@@ -16,11 +16,11 @@ static PGresult *missing_ids(struct wharf_req *req, const struct resource *to, c
     struct sql s;
 
     sql_init(&s, req->arena);
-    sql_add(&s, "SELECT x FROM unnest(");
+    sql_add(&s, "SELECT asked.id FROM unnest(");
     sql_bind_array(&s, ids, n);
-    sql_addf(&s, "::text[]) x WHERE NOT EXISTS (SELECT 1 FROM %s r WHERE r.organization_id = ", to->def->table);
+    sql_addf(&s, "::text[]) asked(id) WHERE NOT EXISTS (SELECT 1 FROM %s r WHERE r.organization_id = ", to->def->table);
     sql_bind(&s, organization_of(&req->who->access, to->def));
-    sql_addf(&s, " AND r.id = x%s)", to->def->soft_delete ? " AND r.deleted_at IS NULL" : "");
+    sql_addf(&s, " AND r.id = asked.id%s)", to->def->soft_delete ? " AND r.deleted_at IS NULL" : "");
     return req_query_sql(req, &s);
 }
 

@@ -120,7 +120,8 @@ static bool all_in_place(struct wharf_req *req, const struct write_set *set)
     sql_add(&s, "SELECT count(*) FROM unnest(");
     sql_bind_array(&s, places, set->n_live);
     sql_addf(&s,
-        "::tid[]) p CROSS JOIN LATERAL (SELECT * FROM %s y WHERE y.ctid = p OFFSET 0) t WHERE t.organization_id = ",
+        "::tid[]) p(place) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE y.ctid = p.place OFFSET 0) t WHERE "
+        "t.organization_id = ",
         d->table);
     sql_bind(&s, organization_of(&req->who->access, d));
     sql_add(&s, d->soft_delete ? " AND t.deleted_at IS NULL" : "");

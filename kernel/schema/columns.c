@@ -65,10 +65,10 @@ void columns_compile(struct compile *c, struct field *fields)
             if (!strcmp(columns[k].name, f->column))
                 place = k;
         if (place < COL_SYSTEM_COUNT && f->store != SYSTEM[place].store)
-            opt_member_problem(c, &at, f->name, "the system column %s holds another type", f->column);
+            opt_member_problem(c, &at, f->name, "the system column %s holds another type", f->column_name);
         if (place < n && columns[place].field)
             opt_member_problem(
-                c, &at, f->name, "the column %s belongs to \"%s\" already", f->column, columns[place].field->name);
+                c, &at, f->name, "the column %s belongs to \"%s\" already", f->column_name, columns[place].field->name);
         columns[place] = (struct column){f->column,
             f->expression ? f->expression
                           : arena_printf(c->arena, f->read ? "(%s)" : "t.%s", f->read ? f->read : f->column).p,

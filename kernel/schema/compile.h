@@ -4,6 +4,9 @@
 
 #include "schema/options.h"
 
+/* PostgreSQL's json_build_object() takes 100 arguments: a name and a value per field, and a pair for the engine. */
+enum { OBJECT_FIELDS_MAX = 48 };
+
 struct field_list {
     struct field *items;
     size_t n;

@@ -82,10 +82,10 @@ static void read_table(struct compile *c, const struct wharf_json *x, const stru
     struct definition *d = c->d;
     size_t n = strlen(c->plugin);
 
-    d->table = opt_need(c, x, at, "table");
-    opt_shape(c, at, "table", d->table, "^[a-z_][a-z0-9_]{0,62}\\.[a-z_][a-z0-9_]{0,62}$",
+    d->table_name = opt_need(c, x, at, "table");
+    opt_shape(c, at, "table", d->table_name, "^[a-z_][a-z0-9_]{0,62}\\.[a-z_][a-z0-9_]{0,62}$",
         "a table with its schema, like stations.printer");
-    if (*d->table && (strncmp(d->table, c->plugin, n) != 0 || d->table[n] != '.'))
+    if (*d->table_name && (strncmp(d->table_name, c->plugin, n) != 0 || d->table_name[n] != '.'))
         opt_member_problem(c, at, "table", "a plugin keeps its tables in the schema of its name, \"%s\"", c->plugin);
     d->soft_delete = opt_bool(c, x, at, "soft_delete", true);
     d->creates_per_minute = opt_int(c, x, at, "creates_per_minute", 0, 0, 1000000);
@@ -96,6 +96,7 @@ static void read_table(struct compile *c, const struct wharf_json *x, const stru
     d->large_body = opt_bool(c, x, at, "large_body", false);
     d->partitioned = opt_bool(c, x, at, "partitioned", false);
     d->retain = (enum retain_rule)opt_word(c, x, at, "retain", retains, RETAIN_ALL);
+    d->table = opt_quoted(c, d->table_name);
 }
 
 static void read_ops(struct compile *c, const struct wharf_json *x, const struct place *at)

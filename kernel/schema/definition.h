@@ -65,8 +65,9 @@ struct field;
 struct definition;
 
 struct child_set { /* of FIELD_CHILDREN */
-    const char *table; /* "stations.printer" */
-    const char *parent_column; /* "station_id" */
+    const char *table; /* as SQL has it, quoted: "stations"."printer" */
+    const char *table_name; /* stations.printer */
+    const char *parent_column; /* as SQL has it, quoted: "station_id" */
     const char *id_prefix; /* "" with uuid */
     bool uuid;
     bool soft_delete;
@@ -83,7 +84,8 @@ struct field {
     enum store store;
     const char *name; /* JSON */
     wharf_str quoted; /* its name as a member's key: quoted, with the colon */
-    const char *column; /* SQL name, or NULL */
+    const char *column; /* as SQL has it: "name", quoted unless it is a system column; or NULL */
+    const char *column_name; /* the same without quotes, for who looks it up; or NULL */
     const char *expression; /* what is read instead of a column: SQL over the row t, in parentheses; or NULL */
     const char *read; /* what is shown of a column that is written as it is: SQL over the row t; or NULL */
     int16_t select; /* position in definition.columns, or -1 */
@@ -133,7 +135,8 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     const struct field *others[3]; /* ids: columns that may match as well as field; NULL behind the last */
 };
 
-struct assumed { /* list.assume: taken when the request sends neither this filter nor search; "all" lifts it. No value: only "all" */
+struct
+    assumed { /* list.assume: taken when the request sends neither this filter nor search; "all" lifts it. No value: only "all" */
     const struct filter *filter;
     const char *value;
 };
@@ -182,7 +185,8 @@ struct definition {
     const char *own_word, *own_path; /* "org", "/v1/org": other names of the organization's own row; or NULL */
     const char *id_prefix;
     const struct pattern *id_pattern; /* ids given by clients, or NULL */
-    const char *table; /* "stations.print_station" */
+    const char *table; /* as SQL has it, quoted: "stations"."print_station" */
+    const char *table_name; /* stations.print_station */
     uint32_t ops; /* OP_* */
     int64_t creates_per_minute; /* of one organization; 0: no limit of its own */
     int64_t creates_per_second, creates_burst; /* of one key, instead; 0: none */

@@ -216,6 +216,24 @@ static void store_by_word(struct compile *c, struct field *f, const struct prope
         "children, input");
 }
 
+/* PostgreSQL has columns of its own in every table, and the engine names some while it reads. */
+static void check_column_name(struct compile *c, const struct field *f, const struct property *p)
+{
+    static const char *const taken[] = {"cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"};
+
+    for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
+        if (!strcmp(f->column_name, taken[i]))
+            opt_member_problem(c, &p->x_at, "column", "every table of PostgreSQL has a column %s of its own", taken[i]);
+    if (!strncmp(f->column_name, "wharf_", 6))
+        opt_member_problem(c, &p->x_at, "column", "names that begin with wharf_ are the server's");
+}
+
+/* The engine knows these columns by their names; none of them is a word that SQL reserves. */
+static bool is_system_column(const char *name)
+{
+    return system_column(name) >= 0 || !strcmp(name, "organization_id");
+}
+
 static void read_store(struct compile *c, struct field *f, const struct property *p)
 {
     const char *word = opt_text(c, p->x, &p->x_at, "store", NULL);
@@ -240,11 +258,13 @@ static void read_store(struct compile *c, struct field *f, const struct property
     if (f->kind == FIELD_COLUMN) {
         const char *expression = opt_text(c, p->x, &p->x_at, "expression", NULL);
 
-        f->column = opt_text(c, p->x, &p->x_at, "column", f->name);
+        f->column_name = opt_text(c, p->x, &p->x_at, "column", f->name);
         if (expression)
             f->expression = arena_printf(c->arena, "(%s)", expression).p;
         f->read = opt_text(c, p->x, &p->x_at, "read", NULL);
-        opt_shape(c, &p->x_at, "column", f->column, NAME_SHAPE, NAME_WORDS);
+        opt_shape(c, &p->x_at, "column", f->column_name, NAME_SHAPE, NAME_WORDS);
+        check_column_name(c, f, p);
+        f->column = is_system_column(f->column_name) ? f->column_name : opt_quoted(c, f->column_name);
     } else if (json_get(p->x, "column")) {
         opt_member_problem(c, &p->x_at, "column", "only columns have this");
     }
@@ -259,7 +279,7 @@ static bool is_system(const struct field *f, bool child)
     if (!f->column)
         return false;
     if (!child)
-        return system_column(f->column) >= 0 || !strcmp(f->column, "organization_id");
+        return is_system_column(f->column);
     for (size_t i = 0; i < sizeof(child_names) / sizeof(*child_names); i++)
         if (!strcmp(f->column, child_names[i]))
             return true;
@@ -322,6 +342,8 @@ static void read_input(struct compile *c, struct field *f, const struct property
     if (f->ref && !text && f->store != STORE_ARRAY)
         opt_member_problem(c, &p->x_at, "ref", "only texts and arrays of texts refer to rows");
     f->show = opt_texts(c, p->x, &p->x_at, "show", &f->n_show);
+    if (f->n_show > OBJECT_FIELDS_MAX)
+        opt_member_problem(c, &p->x_at, "show", "at most %d fields are shown of other rows", OBJECT_FIELDS_MAX);
     if (f->show && (f->store != STORE_ARRAY || !f->ref))
         opt_member_problem(c, &p->x_at, "show", "only arrays with \"ref\" show fields of the rows they name");
     f->default_value = json_get(p->json, "default");
@@ -480,6 +502,8 @@ static void read_embed(struct compile *c, struct field *f, const struct field_li
     f->embed_fields = opt_texts(c, embed, &e_at, "fields", &f->n_embed_fields);
     if (*from && (!f->embed_from || !f->embed_from->ref || f->embed_from->store != STORE_TEXT))
         opt_member_problem(c, &e_at, "from", "this names a field with ref");
+    if (f->n_embed_fields > OBJECT_FIELDS_MAX)
+        opt_member_problem(c, &e_at, "fields", "at most %d fields are shown of another row", OBJECT_FIELDS_MAX);
     if (!f->n_embed_fields)
         opt_member_problem(c, &e_at, "fields", "at least one field is needed");
 }

@@ -56,13 +56,17 @@ void field_children(struct compile *c, struct field *f, const struct wharf_json 
     list = fields_compile(c, items, &items_at, true);
     set->fields = list.items;
     set->n_fields = list.n;
+    if (list.n > OBJECT_FIELDS_MAX)
+        opt_problem(c, &items_at, "rows of a child table have at most %d fields", OBJECT_FIELDS_MAX);
     if (!opt_object(c, x, &at, keys))
         return;
-    set->table = opt_need(c, x, &at, "table");
-    opt_shape(c, &at, "table", set->table, "^[a-z_][a-z0-9_]{0,62}\\.[a-z_][a-z0-9_]{0,62}$",
+    set->table_name = opt_need(c, x, &at, "table");
+    opt_shape(c, &at, "table", set->table_name, "^[a-z_][a-z0-9_]{0,62}\\.[a-z_][a-z0-9_]{0,62}$",
         "a table with its schema, like stations.printer");
+    set->table = opt_quoted(c, set->table_name);
     set->parent_column = opt_need(c, x, &at, "parent_column");
     opt_shape(c, &at, "parent_column", set->parent_column, NAME_SHAPE, NAME_WORDS);
+    set->parent_column = opt_quoted(c, set->parent_column);
     id = opt_need(c, x, &at, "id");
     opt_shape(c, &at, "id", id, "^[a-z][a-z0-9_]{0,23}$", "uuid or a prefix of ids");
     set->uuid = !strcmp(id, "uuid");

@@ -172,3 +172,12 @@ void opt_shape(
     if (!p || !pattern_match(p, str_z(text)))
         opt_member_problem(c, at, key, "this is %s", what);
 }
+
+const char *opt_quoted(struct compile *c, const char *name)
+{
+    size_t part = strcspn(name, ".");
+
+    if (!name[part])
+        return arena_printf(c->arena, "\"%s\"", name).p;
+    return arena_printf(c->arena, "\"%.*s\".\"%s\"", (int)part, name, name + part + 1).p;
+}

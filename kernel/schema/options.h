@@ -40,6 +40,8 @@ const char *const *opt_texts(
 /* One of a list of words (ends with NULL): its index, or fallback. */
 size_t opt_word(struct compile *c, const struct wharf_json *object, const struct place *at, const char *key,
     const char *const *words, size_t fallback);
+/* Returns a name of a column, or a table with its schema, as SQL takes it: each part in double quotes. name has passed opt_shape(). */
+const char *opt_quoted(struct compile *c, const char *name);
 /* The member must match the pattern, which `what` describes ("a name of lower-case letters, digits and _"). "" is let through. */
 void opt_shape(struct compile *c, const struct place *at, const char *key, const char *text, const char *pattern,
     const char *what);

@@ -45,7 +45,8 @@ static void resource(void **state)
     assert_string_equal(d->collection, "/v1/cloud-printing/stations");
     assert_string_equal(d->id_param, "station_id");
     assert_string_equal(d->id_prefix, "prnt_stn");
-    assert_string_equal(d->table, "stations.print_station");
+    assert_string_equal(d->table, "\"stations\".\"print_station\"");
+    assert_string_equal(d->table_name, "stations.print_station");
     assert_string_equal(d->scope, "print_stations");
     assert_int_equal(d->ops, OP_CREATE | OP_UPDATE | OP_DELETE | OP_LIST | OP_RETRIEVE);
     assert_true(d->soft_delete && d->log);
@@ -74,7 +75,9 @@ static void columns(void **state)
 
     assert_int_equal(d->n_columns, sizeof(names) / sizeof(*names));
     for (size_t i = 0; i < d->n_columns; i++) {
-        assert_string_equal(d->columns[i].name, names[i]);
+        assert_string_equal(
+            d->columns[i].field && i >= COL_SYSTEM_COUNT ? d->columns[i].field->column_name : d->columns[i].name,
+            names[i]);
         if (d->columns[i].field)
             assert_int_equal(d->columns[i].field->select, i);
     }
@@ -161,8 +164,8 @@ static void children(void **state)
     const struct child_set *set = f->children;
 
     assert_true(f->kind == FIELD_CHILDREN && f->required && f->write == (OP_CREATE | OP_UPDATE));
-    assert_string_equal(set->table, "stations.printer");
-    assert_string_equal(set->parent_column, "station_id");
+    assert_string_equal(set->table, "\"stations\".\"printer\"");
+    assert_string_equal(set->parent_column, "\"station_id\"");
     assert_true(set->uuid && set->soft_delete && set->n_fields == 10 && set->n_match == 2);
     assert_string_equal(set->match[0]->name, "id");
     assert_ptr_equal(set->unique, &set->fields[1]);
