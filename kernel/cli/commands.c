@@ -101,7 +101,7 @@ int command_check(int argc, char **argv)
         return EXIT_FAILED;
     if (!tls_open(config, &tls_fd, c.a, &problems))
         return cli_fail("%s", problems.p);
-    r = registry_load(config, "", c.a, &problems);
+    r = registry_load(config, "", REGISTRY_GUARDED, c.a, &problems);
     if (!r)
         return cli_fail("the plugins have problems:\n%s", problems.p);
     if (!operator_check(registry_engine(r), config, &hooks, c.a, &problems))
@@ -198,7 +198,7 @@ int command_migrate(int argc, char **argv)
     config = cli_config(&c);
     if (!config)
         return EXIT_FAILED;
-    r = registry_load(config, "", arena_new(0), &error);
+    r = registry_load(config, "", REGISTRY_GUARDED, arena_new(0), &error);
     if (!r)
         return cli_fail("the plugins have problems:\n%s", error.p);
     if (!cli_db_open(&db, config, c.a))

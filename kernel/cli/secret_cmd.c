@@ -131,7 +131,7 @@ static bool reseal_column(PGconn *conn, const struct definition *d, const struct
 static int with_columns(struct cli *c, const struct config *config, column_fn *fn)
 {
     wharf_str error = {"", 0};
-    struct registry *r = registry_load(config, "", arena_new(0), &error);
+    struct registry *r = registry_load(config, "", REGISTRY_PLAIN, arena_new(0), &error);
     struct cli_db db;
     bool good;
 

@@ -13,11 +13,26 @@
 #include "cli/devfile.h"
 #include "db/migrate.h"
 #include "plugin/registry.h"
+#include "resource/table_check.h"
 #include "secret/secret.h"
 #include "supervisor/quarantine.h"
 #include "util/str.h"
 
 enum { OUTPUT_MAX = 1024 * 1024 };
+
+/* What no migration made, the first request would find missing. */
+static bool tables_fit(PGconn *conn, const struct engine *e)
+{
+    struct buf problems;
+    bool good;
+
+    buf_init(&problems, OUTPUT_MAX);
+    good = tables_check(conn, e, &problems);
+    if (!good)
+        cli_fail("the tables do not fit the plugins:\n%s", buf_str(&problems).p);
+    buf_done(&problems);
+    return good;
+}
 
 static bool migrate(PGconn *conn, const struct config *config, enum migrate_mode mode, struct arena *a)
 {
@@ -25,7 +40,7 @@ static bool migrate(PGconn *conn, const struct config *config, enum migrate_mode
     struct quarantined list_out[QUARANTINE_MAX]; /* one that crashes while it declares must not stop the start */
     size_t n_out = quarantine_read(config->data, list_out);
     wharf_str error = {"", 0};
-    const struct registry *r = registry_load(config, quarantine_names(list_out, n_out, a), plugins, &error);
+    struct registry *r = registry_load(config, quarantine_names(list_out, n_out, a), REGISTRY_GUARDED, plugins, &error);
     const struct plugin_migration *list;
     struct buf out;
     size_t count;
@@ -42,6 +57,8 @@ static bool migrate(PGconn *conn, const struct config *config, enum migrate_mode
         fwrite(out.p ? out.p : "", 1, out.n, stderr);
         cli_fail("%s", error.p);
     }
+    if (good)
+        good = tables_fit(conn, registry_engine(r));
     buf_done(&out);
     return good;
 }

@@ -50,6 +50,11 @@ static bool transaction_lives(const struct db_conn *c)
     return c->pg && PQstatus(c->pg) == CONNECTION_OK && PQtransactionStatus(c->pg) != PQTRANS_IDLE;
 }
 
+bool db_transaction_gone(const struct db_conn *c)
+{
+    return c->open && !transaction_lives(c);
+}
+
 static bool begins_with(const char *sql, const char *word)
 {
     return strncmp(sql, word, strlen(word)) == 0;

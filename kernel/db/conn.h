@@ -88,6 +88,8 @@ int64_t db_deadline(struct db_conn *c, int64_t until_us);
 void db_deadline_end(struct db_conn *c, int64_t before_us);
 
 bool db_in_transaction(const struct db_conn *c);
+/* Tells whether a transaction should be open and is not: somebody ended it by a statement of their own. */
+bool db_transaction_gone(const struct db_conn *c);
 /* How often it was connected. When that changed, answers may have been lost, and commits that nobody waited for. */
 unsigned db_epoch(const struct db_conn *c);
 /* How many statements it was given so far, whatever became of them. */

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "db/migrate_file.h"
+#include "db/migrate_walls.h"
 #include "util/digest.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -200,15 +201,28 @@ static bool grant(struct run *r, const char *plugin)
     return strcmp(plugin, "wharf") == 0 || exec_args(r, grant_sql, &plugin, 1, "the rights could not be given");
 }
 
+/* The kernel's own files are everybody's. */
+static bool stayed_home(struct run *r, const struct plugin_migration *m, const PGresult *rows_before)
+{
+    wharf_str what;
+
+    if (!strcmp(m->plugin, "wharf") || migrate_stayed_home(r->conn, m->plugin, rows_before, r->a, &what))
+        return true;
+    *r->error = arena_printf(r->a, "%s %.*s; a migration of %s may only touch the schema %s", label(r, m).p,
+        STR_ARG(what), m->plugin, m->plugin);
+    return false;
+}
+
 static bool run_in_transaction(struct run *r, const struct plugin_migration *m, bool *ret_lock_timeout)
 {
     int64_t started = clock_monotonic_us();
-    PGresult *res;
+    PGresult *res, *rows;
     bool good;
 
     *ret_lock_timeout = false;
     if (!exec(r, begin_sql, "BEGIN") || !enter_schema(r, m->plugin, true))
         return false;
+    rows = migrate_rows(r->conn, m->plugin);
     res = PQexec(r->conn, m->sql.p);
     good = is_fine(res);
     if (!good) {
@@ -218,7 +232,38 @@ static bool run_in_transaction(struct run *r, const struct plugin_migration *m, 
         fail_db(r, label(r, m).p, res);
     }
     PQclear(res);
+    good = good && stayed_home(r, m, rows);
+    PQclear(rows);
     return good && grant(r, m->plugin) && record(r, m, started) && exec(r, "COMMIT", "COMMIT");
+}
+
+/* One statement of a file that runs without a transaction. */
+static bool run_statement(struct run *r, const struct plugin_migration *m, const char *text, bool *ret_lock_timeout)
+{
+    wharf_str name;
+    PGresult *res;
+    const char *state;
+    bool good;
+
+    if (strcmp(m->plugin, "wharf") != 0 && !migrate_names_home(text, m->plugin, &name)) {
+        *r->error = arena_printf(r->a, "%s names %.*s; a migration of %s may only touch the schema %s", label(r, m).p,
+            STR_ARG(name), m->plugin, m->plugin);
+        return false;
+    }
+    res = PQexec(r->conn, text);
+    good = is_fine(res);
+    state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+    *ret_lock_timeout = state && strcmp(state, "55P03") == 0;
+    if (!good)
+        fail_db(r,
+            arena_printf(r->a,
+                "%s (runs without a transaction: statements before this one stay done; write them "
+                "so that they can run again)",
+                label(r, m).p)
+                .p,
+            res);
+    PQclear(res);
+    return good;
 }
 
 static bool run_statements(struct run *r, const struct plugin_migration *m, bool *ret_lock_timeout)
@@ -229,24 +274,9 @@ static bool run_statements(struct run *r, const struct plugin_migration *m, bool
     *ret_lock_timeout = false;
     if (!exec(r, session_sql, "SET") || !enter_schema(r, m->plugin, false))
         return false;
-    while (migrate_statement(&rest, &statement)) {
-        PGresult *res = PQexec(r->conn, arena_dup_str(r->a, statement).p);
-        bool good = is_fine(res);
-        const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
-
-        *ret_lock_timeout = state && strcmp(state, "55P03") == 0;
-        if (!good)
-            fail_db(r,
-                arena_printf(r->a,
-                    "%s (runs without a transaction: statements before this one stay done; write them "
-                    "so that they can run again)",
-                    label(r, m).p)
-                    .p,
-                res);
-        PQclear(res);
-        if (!good)
+    while (migrate_statement(&rest, &statement))
+        if (!run_statement(r, m, arena_dup_str(r->a, statement).p, ret_lock_timeout))
             return false;
-    }
     return grant(r, m->plugin) && record(r, m, started) && exec(r, "RESET search_path; RESET lock_timeout", "RESET");
 }
 

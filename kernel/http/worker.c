@@ -291,7 +291,7 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     bool lost = false;
     int term_fd = term_descriptor(); /* before any thread, so that all of them leave these signals to it */
 
-    r = registry_load(config, boot->quarantined, a, &why);
+    r = registry_load(config, boot->quarantined, REGISTRY_PLAIN, a, &why);
     if (!r)
         return not_ready(boot, why);
     e = registry_engine(r);

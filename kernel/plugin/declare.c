@@ -10,6 +10,8 @@
 #include "plugin/manifest.h"
 #include "util/str.h"
 
+enum { ROUTE_PARAMS = 4 };
+
 void *vector_add(struct arena *a, struct vector *v)
 {
     if (v->n == v->cap) {
@@ -39,7 +41,7 @@ void declare_init(struct wharf_decl *d, struct engine *e, struct buf *problems)
     d->handlers.size = sizeof(struct event_handler);
 }
 
-static void problem(struct wharf_decl *d, const char *fmt, ...)
+void declare_problem(struct wharf_decl *d, const char *fmt, ...)
 {
     wharf_str text;
     va_list ap;
@@ -58,12 +60,12 @@ static bool take(struct wharf_decl *d, void *own, size_t own_size, const void *t
 
     memset(own, 0, own_size);
     if (head->size < sizeof(*head)) {
-        problem(d, "%s has no size; begin it with WHARF_HEAD", what);
+        declare_problem(d, "%s has no size; begin it with WHARF_HEAD", what);
         return false;
     }
     for (size_t i = own_size; i < head->size; i++) {
         if (bytes[i]) {
-            problem(d, "%s uses a feature of plugin ABI %u.%u, this server has %d.%d; use a newer server", what,
+            declare_problem(d, "%s uses a feature of plugin ABI %u.%u, this server has %d.%d; use a newer server", what,
                 head->major, head->minor, WHARF_ABI_MAJOR, WHARF_ABI_MINOR);
             return false;
         }
@@ -77,7 +79,7 @@ static void definition_problem(void *arg, wharf_str path, const char *rule, whar
     struct wharf_decl *d = arg;
 
     (void)rule;
-    problem(d, "definition, at %.*s: %.*s", STR_ARG(path), STR_ARG(message));
+    declare_problem(d, "definition, at %.*s: %.*s", STR_ARG(path), STR_ARG(message));
 }
 
 static const wharf_hooks *copy_hooks(struct wharf_decl *d, const wharf_hooks *theirs)
@@ -88,7 +90,7 @@ static const wharf_hooks *copy_hooks(struct wharf_decl *d, const wharf_hooks *th
 }
 
 /* Areas belong to the catalogue of 01 section 6.3, or to the manifest of the plugin that uses them. */
-static void check_area(struct wharf_decl *d, const char *area)
+void declare_area(struct wharf_decl *d, const char *area)
 {
     const struct manifest *m = d->plugin->manifest;
     size_t n;
@@ -102,7 +104,7 @@ static void check_area(struct wharf_decl *d, const char *area)
         if (!strcmp(m->scopes[i], area))
             return;
     }
-    problem(d, "the scope area %s is nobody's; add it to \"scopes\" in plugin.json", area);
+    declare_problem(d, "the scope area %s is nobody's; add it to \"scopes\" in plugin.json", area);
 }
 
 static struct route *add_route(
@@ -159,14 +161,14 @@ static void d_resource(wharf_decl *d, const wharf_resource *theirs)
     if (!take(d, &r, sizeof(r), theirs, "wharf_resource"))
         return;
     if (r.definition_hash && r.definition_hash != definition_hash(r.definition)) {
-        problem(
+        declare_problem(
             d, "the definition of %s is not the one its constants were generated from; build the module again", r.name);
         return;
     }
     def = definition_compile(d->arena, d->plugin->name, contribute(d, r.definition), definition_problem, d);
     if (!def)
         return;
-    check_area(d, def->scope);
+    declare_area(d, def->scope);
     res = vector_add(d->arena, &d->resources);
     res->def = def;
     res->plugin = d->plugin;
@@ -188,9 +190,28 @@ static void check_policy(wharf_decl *d, const wharf_route *r, const struct wharf
         if (str_eqz(policy, policies[i]))
             return;
     }
-    problem(d,
+    declare_problem(d,
         "route %s %s has no location policy; add \"location\": \"row\" (or none, via, multi, body) to its definition",
         r->method, r->path);
+}
+
+/* What would else fail, or never be reached, at the first request. */
+static bool route_shape_ok(wharf_decl *d, const wharf_route *r)
+{
+    size_t params = 0;
+
+    for (const char *p = r->path; p && *p; p++)
+        params += p[0] == '/' && (p[1] == ':' || p[1] == '*');
+    if (!r->handler)
+        declare_problem(d, "route %s %s has no handler; give it one", r->method, r->path);
+    else if (!r->path || r->path[0] != '/')
+        declare_problem(d, "route %s %s: its path must begin with /", r->method, r->path ? r->path : "(none)");
+    else if (params > ROUTE_PARAMS)
+        declare_problem(
+            d, "route %s %s has %zu parameters; a path has at most %d", r->method, r->path, params, ROUTE_PARAMS);
+    else
+        return true;
+    return false;
 }
 
 static void d_route(wharf_decl *d, const wharf_route *theirs)
@@ -204,18 +225,21 @@ static void d_route(wharf_decl *d, const wharf_route *theirs)
     if (!take(d, own, sizeof(*own), theirs, "wharf_route"))
         return;
     if (!own->scope) {
-        problem(d, "route %s %s has no scope; name one (\"items:read\"), or \"any\" for any key, \"public\" for none",
+        declare_problem(d,
+            "route %s %s has no scope; name one (\"items:read\"), or \"any\" for any key, \"public\" for none",
             own->method, own->path);
         return;
     }
     if (own->definition.n) {
         def = json_parse(d->arena, own->definition, &e);
         if (!def) {
-            problem(d, "route %s %s: its definition is not JSON: %s at byte %zu", own->method, own->path, e.message,
-                e.offset);
+            declare_problem(d, "route %s %s: its definition is not JSON: %s at byte %zu", own->method, own->path,
+                e.message, e.offset);
             return;
         }
     }
+    if (!route_shape_ok(d, own))
+        return;
     r = vector_add(d->arena, &d->routes);
     r->kind = ROUTE_PLUGIN;
     r->method = own->method;
@@ -237,8 +261,11 @@ static void d_route(wharf_decl *d, const wharf_route *theirs)
     if (colon) {
         r->area = area_number(&d->engine->areas, arena_dup(d->arena, own->scope, (size_t)(colon - own->scope)).p);
         r->level = !strcmp(colon, ":read") ? SCOPE_READ : SCOPE_WRITE;
+        if (strcmp(colon, ":read") != 0 && strcmp(colon, ":write") != 0)
+            declare_problem(
+                d, "route %s %s: its scope %s ends with neither :read nor :write", own->method, own->path, own->scope);
     } else if (strcmp(own->scope, "any") != 0 && !r->public_route) {
-        problem(
+        declare_problem(
             d, "route %s %s: scope %s is not of the form area:read or area:write", own->method, own->path, own->scope);
     }
     if (json_get(def, "body"))
@@ -285,7 +312,7 @@ static void d_errors(wharf_decl *d, wharf_str errors_json)
     const struct wharf_json *list = json_parse(d->arena, errors_json, &e);
 
     if (!list || (list->type != JSON_OBJECT && list->type != JSON_ARRAY)) {
-        problem(d, "errors.json is not a JSON object of codes");
+        declare_problem(d, "errors.json is not a JSON object of codes");
         return;
     }
     for (const struct wharf_json *m = list->child; m; m = m->next) {
@@ -296,7 +323,7 @@ static void d_errors(wharf_decl *d, wharf_str errors_json)
         c->text = json_text_or(m, "text", "").p;
         c->plugin = d->plugin->name;
         if (!c->code[0] || c->status < 400 || c->status > 599 || !c->text[0])
-            problem(d, "errors.json: %s needs a status from 400 to 599 and a text",
+            declare_problem(d, "errors.json: %s needs a status from 400 to 599 and a text",
                 c->code[0] ? c->code : "an entry without code");
     }
 }
@@ -316,12 +343,12 @@ static void d_fail(wharf_decl *d, const char *fmt, ...)
     va_start(ap, fmt);
     text = arena_vprintf(d->arena, fmt, ap);
     va_end(ap);
-    problem(d, "%s", text.p);
+    declare_problem(d, "%s", text.p);
 }
 
 static void d_later(wharf_decl *d, const char *what)
 {
-    problem(d,
+    declare_problem(d,
         "this server (plugin ABI %d.%d) runs no %s; make it a \"want\" in the manifest and register it only when the "
         "service is there",
         WHARF_ABI_MAJOR, WHARF_ABI_MINOR, what);
@@ -390,7 +417,8 @@ static void check_hookable(struct wharf_decl *d)
 
             d->plugin = p;
             if (!res || res->plugin != p || !res->def->scope)
-                problem(d, "plugin.json: hookable names \"%s\", which is no resource of this plugin with a scope",
+                declare_problem(d,
+                    "plugin.json: hookable names \"%s\", which is no resource of this plugin with a scope",
                     e->type == JSON_STRING ? e->text.p : "");
         }
     }

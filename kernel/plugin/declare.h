@@ -36,6 +36,10 @@ struct wharf_decl {
 
 void declare_init(struct wharf_decl *d, struct engine *e, struct buf *problems);
 extern const wharf_decl_api declare_api;
+/* Adds a problem of d->plugin (NULL: the server): loading fails, and all problems are told together. */
+void declare_problem(struct wharf_decl *d, const char *fmt, ...) WHARF_PRINTF(2, 3);
+/* Adds a problem when the scope area is neither in the catalogue nor in the plugin's manifest. */
+void declare_area(struct wharf_decl *d, const char *area);
 /* A route of the kernel's own, in the form plugins have. */
 void declare_kernel_route(struct wharf_decl *d, const wharf_route *r);
 /* Hands what was collected to the engine: hooks to their resources, in order. */

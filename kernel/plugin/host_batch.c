@@ -107,7 +107,7 @@ static wharf_status run_item_hook(
     before = plugin_enter(req, h->plugin, "batch_item");
     s = h->hooks->batch_item(req, action, body);
     plugin_leave(req, before);
-    return s != WHARF_OK && !req->n_problems ? req_fail(req, "internal", NULL, NULL) : s;
+    return s != WHARF_OK && !req->n_problems ? plugin_unexplained(req, h->plugin, "batch_item", s) : s;
 }
 
 /* Those of other plugins first: what they refuse or take is not the owner's any more. */

@@ -6,6 +6,7 @@
 #include "job/job.h"
 #include "plugin/host.h"
 #include "resource/write.h"
+#include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -44,9 +45,19 @@ static PGresult *run(wharf_req *req, const char *sql, const wharf_val *args, siz
 
     req_plugin_role(req);
     r = db_run(req->thread->db, sql, host_args(req, args, n_args), n_args, &e);
-    if (!r)
+    if (!r) {
         req_database_problem(req, &e);
-    return r;
+        return NULL;
+    }
+    if (!db_transaction_gone(req->thread->db))
+        return r;
+    log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id, "plugin.transaction",
+        "%s ended the transaction of its request by hand (\"%.60s\"); return an error to undo it, and WHARF_OK to keep "
+        "it",
+        req->plugin ? req->plugin->name : "the server", sql);
+    PQclear(r);
+    req_fail(req, "internal", NULL, NULL);
+    return NULL;
 }
 
 static void clear_rows(void *arg)

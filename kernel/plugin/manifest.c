@@ -187,6 +187,26 @@ static bool read_scopes(struct reader *r)
     return true;
 }
 
+/* Reads a list of words; n is 0 when there is none. */
+static bool read_words(struct reader *r, const char *key, const char *const **ret, size_t *ret_n)
+{
+    const struct wharf_json *v = json_get(r->root, key);
+    const char **list;
+
+    if (!v)
+        return true;
+    if (!json_is(v, JSON_ARRAY))
+        return refuse(r, key, "must be a list of words");
+    list = ARENA_ARRAY(r->a, const char *, v->count + 1);
+    for (const struct wharf_json *c = v->child; c; c = c->next) {
+        if (!json_is(c, JSON_STRING) || word_at(c->text.p, c->text.n, 1, SCOPE_MAX_BYTES) != c->text.n)
+            return refuse(r, key, "must hold words of a-z, 0-9 and _");
+        list[(*ret_n)++] = c->text.p;
+    }
+    *ret = list;
+    return true;
+}
+
 static bool read_identity(struct reader *r)
 {
     struct manifest *m = r->m;
@@ -223,6 +243,8 @@ static bool known_keys_only(struct reader *r)
         "scopes",
         "events",
         "hookable",
+        "refers",
+        "codes",
         "license",
         "homepage",
         "description",
@@ -246,7 +268,8 @@ static bool read_members(struct reader *r)
 
     if (!known_keys_only(r) || !read_identity(r) || !read_services(r, "needs", &m->needs, &m->n_needs) ||
         !read_services(r, "wants", &m->wants, &m->n_wants) ||
-        !read_services(r, "provides", &m->provides, &m->n_provides) || !read_scopes(r))
+        !read_services(r, "provides", &m->provides, &m->n_provides) || !read_scopes(r) ||
+        !read_words(r, "refers", &m->refers, &m->n_refers) || !read_words(r, "codes", &m->codes, &m->n_codes))
         return false;
     if (!read_text(r, "license", false, &m->license) || !read_text(r, "homepage", false, &m->homepage) ||
         !read_text(r, "description", false, &m->description))

@@ -23,8 +23,13 @@ struct manifest {
     size_t n_needs, n_wants, n_provides;
     const char *const *scopes;
     size_t n_scopes;
+    const char *const *refers; /* resources of others that it names and can do without */
+    size_t n_refers;
+    const char *const *codes; /* first words of its error codes beside its name and its resources' */
+    size_t n_codes;
     const struct wharf_json *settings; /* properties it adds to the settings of organizations, or NULL */
-    const struct wharf_json *events; /* types of events it emits beside those of its definitions, or NULL (docs/events.md) */
+    const struct wharf_json
+        *events; /* types of events it emits beside those of its definitions, or NULL (docs/events.md) */
     const struct wharf_json *hookable; /* names of its resources that tenants' workflows may have hooks on, or NULL */
     const struct wharf_json *config; /* JSON Schema of its settings, or NULL */
     bool third_party; /* not one of the modules shipped with the server */

@@ -2,7 +2,11 @@
 #include "plugin/registry.h"
 
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "auth/roles.h"
 #include "db/migrate.h"
@@ -12,10 +16,13 @@
 #include "job/job.h"
 #include "plugin/absent.h"
 #include "plugin/declare.h"
+#include "plugin/declare_check.h"
 #include "plugin/services.h"
 #include "plugin/static.h"
 #include "util/log.h"
 #include "util/str.h"
+
+enum { DECLARE_SECONDS = 10 };
 
 struct registry {
     struct engine *engine;
@@ -25,11 +32,44 @@ struct registry {
     size_t n_migrations;
 };
 
+static bool service_named(const struct manifest_service *list, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i].name, name))
+            return true;
+    return false;
+}
+
+/* Services are asked for by name, and loaded in the order of the manifests: one that the manifest does not name may be there by
+ * chance only. */
+static bool service_allowed(const wharf_plugin *self, const char *name)
+{
+    static const char *const everybody[] = {
+        "wharf.mem", "wharf.err", "wharf.log", "wharf.req", "wharf.json", "wharf.db", "wharf.res", "wharf.event"};
+    const struct manifest *m = self->plugin->manifest;
+
+    for (size_t i = 0; i < sizeof(everybody) / sizeof(*everybody); i++)
+        if (!strcmp(everybody[i], name))
+            return true;
+    if (service_named(m->needs, m->n_needs, name) || service_named(m->wants, m->n_wants, name))
+        return true;
+    if (self->engine->loading)
+        buf_addf(self->engine->loading,
+            "%s: it asks for the service %s, which is neither in \"needs\" nor in \"wants\" of plugin.json; add it\n",
+            m->name, name);
+    else
+        log_write(WHARF_LOG_ERROR, m->name, NULL, "plugin.service",
+            "it asks for the service %s, which is neither in \"needs\" nor in \"wants\" of plugin.json; add it", name);
+    return false;
+}
+
 /* wharf_host.service */
 static const void *find_service(const wharf_plugin *self, const char *name, uint16_t major, uint16_t min_minor)
 {
     const struct engine *e = self->engine;
 
+    if (!service_allowed(self, name))
+        return NULL;
     for (size_t i = 0; i < kernel_services_count; i++) {
         const struct manifest_service *s = &kernel_services[i].offer;
 
@@ -87,6 +127,38 @@ static bool load_one(struct engine *e, struct plugin *p, const struct manifest *
     return true;
 }
 
+/* Tries a plugin in a child process, which has all that was loaded before it. False after a problem. */
+static bool declare_survives(struct wharf_decl *d, struct plugin *p, const struct manifest *m, unsigned index)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        signal(SIGALRM, SIG_DFL);
+        alarm(DECLARE_SECONDS);
+        if (load_one(d->engine, p, m, index, d->problems)) {
+            d->plugin = p;
+            p->desc->declare(p->handle, d, &declare_api);
+        }
+        _exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return true; /* it can't be tried: the process itself finds out */
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        buf_addf(d->problems,
+            "%s: %s does not come back from declare() within %d s; mend it, or remove it from modules\n", m->file,
+            m->name, DECLARE_SECONDS);
+    else if (WIFSIGNALED(status))
+        buf_addf(d->problems,
+            "%s: %s crashes while it is loaded and declares (%s); mend it, or remove it from modules\n", m->file,
+            m->name, strsignal(WTERMSIG(status)));
+    else if (WEXITSTATUS(status))
+        buf_addf(d->problems,
+            "%s: %s ends the process while it declares (exit status %d); mend it, or remove it from modules\n", m->file,
+            m->name, WEXITSTATUS(status));
+    return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
 static void collect_migrations(struct registry *r, const struct wharf_decl *d)
 {
     size_t n_kernel;
@@ -124,14 +196,15 @@ static void free_arena(void *arena)
     arena_free(arena);
 }
 
-struct registry *registry_load(
-    const struct config *config, const char *quarantined, struct arena *a, wharf_str *ret_problems)
+struct registry *registry_load(const struct config *config, const char *quarantined, enum registry_mode mode,
+    struct arena *a, wharf_str *ret_problems)
 {
     struct registry *r = ARENA_NEW(a, struct registry);
     struct engine *e = ARENA_NEW(a, struct engine);
     struct plugin *plugins;
     struct wharf_decl decl;
     struct buf problems;
+    bool complete = true;
 
     r->manifests = registry_resolve(config, quarantined, a, &r->n_manifests, ret_problems);
     if (!r->manifests)
@@ -141,6 +214,7 @@ struct registry *registry_load(
     e->plugin_memory = arena_small(1 << 12);
     arena_on_release(a, free_arena, e->plugin_memory);
     e->config = config;
+    e->loading = &problems;
     r->engine = e;
     known_areas(e, r);
     plugins = ARENA_ARRAY(a, struct plugin, r->n_manifests);
@@ -150,8 +224,10 @@ struct registry *registry_load(
     decl.n_manifests = r->n_manifests;
     kernel_jobs_add(&decl);
     for (size_t i = 0; i < r->n_manifests; i++) {
-        if (!load_one(e, &plugins[i], r->manifests[i], (unsigned)i, &problems))
-            continue;
+        complete = (mode != REGISTRY_GUARDED || declare_survives(&decl, &plugins[i], r->manifests[i], (unsigned)i)) &&
+                   load_one(e, &plugins[i], r->manifests[i], (unsigned)i, &problems);
+        if (!complete)
+            break; /* what the others declare can't be held against what is missing */
         e->n_plugins = i + 1;
         decl.plugin = &plugins[i];
         plugins[i].desc->declare(plugins[i].handle, &decl, &declare_api);
@@ -159,13 +235,19 @@ struct registry *registry_load(
     decl.plugin = NULL;
     kernel_routes_add(&decl);
     absent_add(&decl, config, quarantined);
-    declare_finish(&decl);
-    collect_migrations(r, &decl);
-    deprecation_link(e, &problems);
+    if (complete) {
+        declare_finish(&decl);
+        declare_check(&decl);
+        collect_migrations(r, &decl);
+        deprecation_link(e, &problems);
+    }
     if (!problems.n)
         engine_link(e, &problems);
     if (!problems.n)
         event_catalogue_link(e, &problems);
+    if (!problems.n)
+        declare_check_events(&decl);
+    e->loading = NULL;
     *ret_problems = arena_dup_str(a, buf_str(&problems));
     buf_done(&problems);
     return ret_problems->n ? NULL : r;

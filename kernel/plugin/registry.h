@@ -28,9 +28,12 @@ const struct manifest *const *registry_left_out(
     const struct config *config, const char *quarantined, struct arena *a, size_t *ret_count);
 bool names_have(const char *list, const char *name); /* of a comma list */
 
+/* REGISTRY_GUARDED: each plugin is loaded and declares in a child process first, so that one that crashes, hangs or exits is a problem that
+ * names it, and not the end of this process. For commands, before they have threads. */
+enum registry_mode { REGISTRY_PLAIN, REGISTRY_GUARDED };
 /* resolve + dlopen + declare + compile. The registry lives until the process ends. */
-struct registry *registry_load(
-    const struct config *config, const char *quarantined, struct arena *a, wharf_str *ret_problems);
+struct registry *registry_load(const struct config *config, const char *quarantined, enum registry_mode mode,
+    struct arena *a, wharf_str *ret_problems);
 
 /* What a worker serves with; its board, caches and documents are filled in by the worker. */
 struct engine;

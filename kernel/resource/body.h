@@ -18,6 +18,7 @@ struct child_item { /* one element of a children array */
 struct value {
     bool present; /* sent, or (on create) filled from the default */
     bool null; /* to be cleared */
+    bool ruled; /* a check hook set it, and nobody has judged it yet */
     bool defaulted; /* not sent: the value is the definition's default */
     bool patch; /* update of metadata or of a merge object: text/json hold what to merge (null removes a key) */
     wharf_str text; /* PostgreSQL's input text of the column: text trimmed and folded, digits, canonical decimal,

@@ -3,6 +3,7 @@
 
 #include "plugin/manifest.h"
 #include "supervisor/board.h"
+#include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -32,11 +33,20 @@ void plugin_leave(struct wharf_req *req, const struct plugin *before)
     atomic_store(&req->thread->crumb->since_us, req->job->since_us);
 }
 
+wharf_status plugin_unexplained(struct wharf_req *req, const struct plugin *plugin, const char *what, wharf_status s)
+{
+    log_write(WHARF_LOG_ERROR, plugin ? plugin->name : NULL, req->request_id, "plugin.unexplained",
+        "%s of %s ended with status %d and told no problem (%s %s); call err->fail() before it returns", what,
+        plugin ? plugin->name : "the server", (int)s, req->method ? req->method : "",
+        req->route ? req->route->pattern : "outside of a request");
+    return req_fail(req, "internal", NULL, NULL);
+}
+
 /* A hook that fails without having told why is a bug of the plugin. */
-static wharf_status explained(struct wharf_req *req, wharf_status s)
+static wharf_status explained(struct wharf_req *req, const struct plugin *plugin, const char *what, wharf_status s)
 {
     if (s != WHARF_OK && !req->n_problems)
-        return req_fail(req, "internal", NULL, NULL);
+        return plugin_unexplained(req, plugin, what, s);
     if (s == WHARF_OK && req->n_problems)
         return WHARF_INVALID;
     return s;
@@ -62,7 +72,9 @@ wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum h
         else if (stage == HOOK_WRITTEN && h->hooks->written)
             own = h->hooks->written(req, op, old_rec, new_rec);
         plugin_leave(req, before);
-        s = explained(req, s == WHARF_OK ? own : s);
+        s = explained(req, h->plugin, names[stage], s == WHARF_OK ? own : s);
+        if (s == WHARF_OK && stage == HOOK_CHECK && new_rec && new_rec->values)
+            s = ruled_values_judge(req, h->plugin, new_rec);
     }
     return s;
 }
@@ -125,7 +137,7 @@ wharf_status compute_fields(
         before = plugin_enter(req, res->hooks[0].plugin, "compute");
         s = res->hooks[0].hooks->compute(req, (const wharf_rec *const *)recs, n, f->index, outs);
         plugin_leave(req, before);
-        s = explained(req, s);
+        s = explained(req, res->hooks[0].plugin, "compute", s);
         if (s != WHARF_OK)
             return s;
         for (size_t k = 0; k < n; k++) {
@@ -305,7 +317,7 @@ bool narrow_rows_of(struct wharf_req *req, const struct resource *res, wharf_str
         before = plugin_enter(req, h->plugin, "restrict_rows");
         s = h->hooks->restrict_rows(req, &where);
         plugin_leave(req, before);
-        if (explained(req, s) != WHARF_OK)
+        if (explained(req, h->plugin, "restrict_rows", s) != WHARF_OK)
             return false;
     }
     req_leave_organization(req); /* a hook may have asked by plugin SQL; the list itself is the owner's */
@@ -344,5 +356,5 @@ bool search_found(struct wharf_req *req, const struct resource *res, struct list
     q->ranked = true;
     q->found = hits.items;
     q->n_found = hits.n;
-    return explained(req, s) == WHARF_OK;
+    return explained(req, res->hooks[0].plugin, "search", s) == WHARF_OK;
 }

@@ -43,6 +43,12 @@ void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t
 const struct wharf_json *normalize_body(
     struct wharf_req *req, const struct resource *res, uint32_t op, wharf_str id, const struct wharf_json *body);
 
+/* Judges by the definition what plugin's check hook set in rec; rec->values is not NULL. Fails with `internal` and logs the plugin, the
+ * field and the reason (ruled.c). */
+wharf_status ruled_values_judge(struct wharf_req *req, const struct plugin *plugin, struct wharf_rec *rec);
+/* Fails with `internal` for code of a plugin that ended with status s and told no problem; logs plugin, code, route and request. */
+wharf_status plugin_unexplained(struct wharf_req *req, const struct plugin *plugin, const char *what, wharf_status s);
+
 /* Around any plugin code. */
 const struct plugin *plugin_enter(struct wharf_req *req, const struct plugin *p, const char *what);
 void plugin_leave(struct wharf_req *req, const struct plugin *before);

@@ -531,7 +531,7 @@ void value_from_plugin(struct arena *a, const struct field *f, const wharf_val *
     struct buf b;
     int64_t div = 1;
 
-    *ret = (struct value){.present = true};
+    *ret = (struct value){.present = true, .ruled = true};
     switch (v->type) {
     case WHARF_V_NULL:
         ret->null = true;

@@ -157,6 +157,19 @@ void req_scope_end(struct wharf_req *req, const struct req_scope *s)
     arena_rewind(req->arena, s->mark);
 }
 
+/* Names whose statement it was: the plugin whose code runs, else the one whose route and resource the request is for. */
+static void log_database_failed(const struct wharf_req *req, const struct db_error *e)
+{
+    const struct route *route = req->route;
+    const struct plugin *plugin = req->plugin ? req->plugin : route ? route->plugin : NULL;
+    const char *resource = route && route->resource ? route->resource->def->name : NULL;
+
+    log_write(WHARF_LOG_ERROR, plugin ? plugin->name : NULL, req->request_id, "database.failed", "%s%s%s %s: %s %s",
+        resource ? "resource " : "", resource ? resource : "", resource ? "," : "",
+        route ? arena_printf(req->arena, "%s %s", req->method, route->pattern).p : "outside of a request", e->sqlstate,
+        e->message);
+}
+
 wharf_status req_database_problem(struct wharf_req *req, const struct db_error *e)
 {
     switch (e->status) {
@@ -174,8 +187,7 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
         break;
     }
     if (req->guess == GUESS_NONE) /* else the write is done again, and tells then what is wrong */
-        log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id, "database.failed", "%s %s",
-            e->sqlstate, e->message);
+        log_database_failed(req, e);
     return req_fail(req, "internal", NULL, NULL);
 }
 

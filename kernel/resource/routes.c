@@ -57,6 +57,11 @@ static struct route_node *child_for(struct engine *e, struct route_node *node, w
     return made;
 }
 
+static const char *route_owner(const struct route *r)
+{
+    return r->plugin ? r->plugin->name : "wharf";
+}
+
 static bool add_route(struct engine *e, struct route *r, struct buf *problems)
 {
     struct route_node *node = e->tree;
@@ -72,9 +77,14 @@ static bool add_route(struct engine *e, struct route *r, struct buf *problems)
     }
     if (r->absent && (m < 0 || node->routes[m]))
         return true; /* another module has it now */
-    if (m < 0 || node->routes[m]) {
-        buf_addf(problems, "route %s %s is declared twice, or its method is not GET, POST, DELETE, PUT or PATCH\n",
+    if (m < 0) {
+        buf_addf(problems, "%s: the method of route %s %s is not GET, POST, DELETE, PUT or PATCH\n", route_owner(r),
             r->method, r->pattern);
+        return false;
+    }
+    if (node->routes[m]) {
+        buf_addf(problems, "%s: route %s %s is the same as %s %s of %s; change one of the paths\n", route_owner(r),
+            r->method, r->pattern, r->method, node->routes[m]->pattern, route_owner(node->routes[m]));
         return false;
     }
     node->routes[m] = r;

@@ -115,7 +115,7 @@ static void handler_once(struct wharf_req *req, const wharf_route *r, bool tx)
     s = r->handler(req, r->arg);
     plugin_leave(req, before);
     if (s != WHARF_OK && !req->n_problems)
-        req_fail(req, "internal", NULL, NULL);
+        plugin_unexplained(req, req->route->plugin, "the handler", s);
     while (req->tx_depth > depth)
         req_rollback(req);
     if (req->tx_depth == depth && req->n_problems)

@@ -73,6 +73,20 @@ static bool has_stage(const wharf_hooks *h, enum hook_stage stage)
     return stage == HOOK_CHECK ? h->check_many != NULL : h->written_many != NULL;
 }
 
+static void judge_ruled(struct wharf_req *req, struct write_set *set, const struct plugin *plugin)
+{
+    for (size_t i = 0; i < set->n_live; i++) {
+        struct set_row *row = set->live[i];
+
+        if (!row->w.new_rec || !row->w.new_rec->values)
+            continue;
+        set_at(req, row);
+        ruled_values_judge(req, plugin, row->w.new_rec);
+    }
+    set_at(req, NULL);
+    set_sift(req, set);
+}
+
 /* The rules of one stage for the live rows. Old and new rows as the op has them. */
 static wharf_status set_hooks(struct wharf_req *req, struct write_set *set, enum hook_stage stage)
 {
@@ -100,9 +114,11 @@ static wharf_status set_hooks(struct wharf_req *req, struct write_set *set, enum
         if (set->singly)
             return WHARF_CONFLICT;
         if (s != WHARF_OK && !set->broken && set->n_failed == failed)
-            return req_fail(req, "internal", NULL, NULL);
+            return plugin_unexplained(req, h->plugin, stage == HOOK_CHECK ? "check_many" : "written_many", s);
         if (set->broken)
             return WHARF_INVALID;
+        if (stage == HOOK_CHECK && set->op != OP_DELETE)
+            judge_ruled(req, set, h->plugin);
     }
     return WHARF_OK;
 }

@@ -68,6 +68,7 @@ struct child_set { /* of FIELD_CHILDREN */
     const char *table; /* as SQL has it, quoted: "stations"."printer" */
     const char *table_name; /* stations.printer */
     const char *parent_column; /* as SQL has it, quoted: "station_id" */
+    const char *parent_column_name; /* station_id */
     const char *id_prefix; /* "" with uuid */
     bool uuid;
     bool soft_delete;

@@ -64,9 +64,9 @@ void field_children(struct compile *c, struct field *f, const struct wharf_json 
     opt_shape(c, &at, "table", set->table_name, "^[a-z_][a-z0-9_]{0,62}\\.[a-z_][a-z0-9_]{0,62}$",
         "a table with its schema, like stations.printer");
     set->table = opt_quoted(c, set->table_name);
-    set->parent_column = opt_need(c, x, &at, "parent_column");
-    opt_shape(c, &at, "parent_column", set->parent_column, NAME_SHAPE, NAME_WORDS);
-    set->parent_column = opt_quoted(c, set->parent_column);
+    set->parent_column_name = opt_need(c, x, &at, "parent_column");
+    opt_shape(c, &at, "parent_column", set->parent_column_name, NAME_SHAPE, NAME_WORDS);
+    set->parent_column = opt_quoted(c, set->parent_column_name);
     id = opt_need(c, x, &at, "id");
     opt_shape(c, &at, "id", id, "^[a-z][a-z0-9_]{0,23}$", "uuid or a prefix of ids");
     set->uuid = !strcmp(id, "uuid");

@@ -91,8 +91,8 @@ struct registry {
     int unused;
 };
 
-struct registry *registry_load(
-    const struct config *config, const char *quarantined, struct arena *a, wharf_str *ret_problems)
+struct registry *registry_load(const struct config *config, const char *quarantined, enum registry_mode mode,
+    struct arena *a, wharf_str *ret_problems)
 {
     return ARENA_NEW(a, struct registry);
 }

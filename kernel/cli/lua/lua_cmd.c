@@ -8,7 +8,7 @@ const struct engine *lua_engine(struct cli *c)
 {
     struct config *config = cli_config(c);
     wharf_str problems;
-    struct registry *r = config ? registry_load(config, "", c->a, &problems) : NULL;
+    struct registry *r = config ? registry_load(config, "", REGISTRY_PLAIN, c->a, &problems) : NULL;
 
     if (config && !r)
         cli_fail("the plugins have problems:\n%s", problems.p);

@@ -1,0 +1,124 @@
+"""What a plugin declares is what the server checks: every mistake is refused before anything is served, with the plugin's name and what to
+do; what it does wrong at run time is told with plugin, route and request (docs/plugin-abi.md sections 4.3, 6 and 9). The mistakes are
+made by tests/plugins/careless."""
+import json
+import os
+import subprocess
+
+import pytest
+
+from test_batches import run
+from wharf import BUILD, PROGRAM, Server
+
+MODULES = f"org,locations,carriers,contacts,batches,events,{BUILD}/tests/plugins/careless.so"
+
+# mistake: what the one line of the refusal says
+DECLARED = {
+    "ref": 'other.place refers to the resource "locaton"',
+    "hook": 'its hooks are on the resource "locaton"',
+    "event": 'it listens to "location.creatd"',
+    "scope": "the scope area mistaks is nobody's",
+    "level": "its scope mistakes:see ends with neither :read nor :write",
+    "handler": "route GET /v1/mistakes/nothing has no handler",
+    "route": "route GET /v1/locations is the same as GET /v1/locations of",
+    "parameters": "has 5 parameters; a path has at most 4",
+    "code": "loose.code begins with neither the plugin's name",
+    "default": "the field would not take this: size must be 9 or less",
+    "provides": "says that it provides careless.answers, but its declare() does not",
+    "version": "says that it provides careless.answers 1.0, its declare() says 1.1",
+    "provided": "provides careless.more, which is not in",
+    "service": "asks for the service wharf.blob, which is neither in",
+    "name": 'are both named "location"',
+    "prefix": 'both have ids that begin with "mistake"',
+    "table": 'are both kept in "careless.mistake"',
+    "path": "route GET /v1/locations is the same as GET /v1/locations of",
+    "column": "every table of PostgreSQL has a column ctid of its own",
+    "crash": "crashes while it is loaded and declares",
+    "exit": "ends the process while it declares (exit status 3)",
+    "loop": "does not come back from declare() within 10 s",
+}
+# mistake: what stops the start, when the database is looked at
+MIGRATED = {
+    "outside_table": "changes columns of locations.location",
+    "outside_rows": "writes rows of wharf.migration",
+    "outside_update": "writes rows of wharf.migration",
+    "outside_function": "changes the function careless()",
+    "outside_trigger": "locations.location",
+    "outside_schema": "changes the schema careless_too",
+    "outside_index": "names locations.location",
+    "no_column": "the table careless.mistake has no column kind, which mistake.kind needs",
+    "wrong_type": "the column size of careless.mistake is of type text, mistake.size needs one of",
+    "no_table": "there is no table careless.other, in which other is kept",
+}
+
+
+@pytest.mark.parametrize("mistake", DECLARED)
+def test_a_mistake_is_refused_by_check(tmp_path, mistake):
+    done = subprocess.run([PROGRAM, "check", "--set", f"modules={MODULES}", "--set", f"data={tmp_path}"], capture_output=True, text=True,
+                          timeout=120, env={**os.environ, "WHARF_TEST_MISTAKE": mistake})
+    lines = [line for line in done.stderr.splitlines() if DECLARED[mistake] in line]
+    assert done.returncode == 1 and len(lines) == 1 and "careless" in lines[0], done.stderr
+
+
+@pytest.mark.parametrize("mistake", MIGRATED)
+def test_a_mistake_stops_the_start(mistake):
+    with pytest.raises(RuntimeError) as e:
+        Server("--modules", MODULES, env={"WHARF_TEST_MISTAKE": mistake})
+    assert MIGRATED[mistake] in str(e.value) and "careless" in str(e.value)
+
+
+@pytest.fixture(scope="module")
+def server():
+    s = Server("--modules", MODULES)
+    yield s
+    s.stop()
+
+
+@pytest.fixture(scope="module")
+def client(server):
+    return server.organization().client()
+
+
+def told(server, event, request=None):
+    lines = [json.loads(line) for line in (server.folder / "wharf.log").read_text().splitlines()]
+    return [line for line in lines if line["event"] == event and request in (None, line.get("request_id"))]
+
+
+def test_what_a_check_hook_sets_is_judged(server, client):
+    for name, says in (("long", "name must have at most 20 characters"), ("many", "size must be 9 or less"), ("member", "kind must be one of"),
+                       ("items", "tags must have at most 2 items")):
+        a = client.post("/v1/mistakes", {"name": name}, expect=500)
+        [line] = told(server, "plugin.value", a.headers["Request-Id"])
+        assert line["plugin"] == "careless" and says in line["message"] and "mistake" in line["message"]
+    row = client.post("/v1/mistakes", {"name": "good"}, expect=201).data
+    assert row["size"] == 9
+    client.post(f"/v1/mistakes/{row['id']}", {"name": "many"}, expect=500)
+    assert client.get(f"/v1/mistakes/{row['id']}").data["name"] == "good"
+
+
+def test_what_a_check_hook_sets_in_a_set_is_judged(client):
+    before = client.get("/v1/mistakes?limit=1000").ids
+    body = {"resource": "mistake", "action": "merge", "mode": "sync", "data": [{"name": "many" if i == 7 else "good"} for i in range(60)]}
+    client.post("/v1/batches", body, expect=500)  # a mistake of the server's side: nothing is kept of it
+    assert client.get("/v1/mistakes?limit=1000").ids == before
+    assert run(client, [{"name": "good"}] * 60, resource="mistake")["stats"]["created"] == 60
+
+
+def test_failing_without_a_reason_is_told_once(server, client):
+    for path, body, what in (("/v1/mistakes/silent", {}, "the handler"), ("/v1/mistakes", {"name": "silent"}, "check")):
+        a = client.post(path, body, expect=500)
+        [line] = told(server, "plugin.unexplained", a.headers["Request-Id"])
+        assert line["plugin"] == "careless" and what in line["message"] and path in line["message"]
+
+
+def test_ending_the_transaction_by_hand_is_told(server, client):
+    a = client.post("/v1/mistakes/commit", {}, expect=500)
+    [line] = told(server, "plugin.transaction", a.headers["Request-Id"])
+    assert line["plugin"] == "careless" and "by hand" in line["message"] and "COMMIT" in line["message"]
+    client.post("/v1/mistakes/nothing", {}, expect=200)
+
+
+def test_a_failed_statement_names_plugin_and_route(server, client):
+    a = client.post("/v1/mistakes/broken", {}, expect=500)
+    [line] = told(server, "database.failed", a.headers["Request-Id"])
+    assert line["plugin"] == "careless" and "/v1/mistakes/broken" in line["message"] and "42P01" in line["message"]
