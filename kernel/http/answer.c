@@ -312,10 +312,9 @@ static void options_raw(struct exchange *x)
 
 static const char *phrase(int status)
 {
-    static const char *const phrases[] = {"Bad Request", "Unauthorized", "Refused", "Forbidden", "Not Found",
-        "Method Not Allowed", "Not Acceptable", "Refused", "Request Timeout", "Conflict"};
+    const char *text = MHD_get_reason_phrase_for((unsigned)status);
 
-    return status == 504 ? "Gateway Timeout" : status < 410 ? phrases[status - 400] : "Refused";
+    return text ? text : "Refused";
 }
 
 /* A whole answer, past libmicrohttpd; then the connection ends. req holds the problem; x says whom it is for. */
@@ -348,7 +347,8 @@ static void refuse_raw(struct exchange *x, struct wharf_req *req)
         "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\nContent-Length: "
         "%zu\r\n\r\n",
         body.n);
-    buf_add(&out, body.p, body.n);
+    if (!x->head_only)
+        buf_add(&out, body.p, body.n);
     x->answer_status = status;
     x->answer_bytes = body.n;
     send_and_close_ours(x->peer, buf_str(&out));

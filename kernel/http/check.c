@@ -19,56 +19,6 @@ static const char *header(const struct exchange *x, const char *name)
     return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
 }
 
-struct header_count {
-    unsigned lengths, hosts, codings;
-};
-
-static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *key, const char *value)
-{
-    struct header_count *n = cls;
-
-    (void)kind, (void)value;
-    n->lengths += !strcasecmp(key, "Content-Length");
-    n->hosts += !strcasecmp(key, "Host");
-    n->codings += !strcasecmp(key, "Transfer-Encoding");
-    return MHD_YES;
-}
-
-/* libmicrohttpd keeps the last of several Content-Length headers and prefers Transfer-Encoding: both are smuggling tricks. */
-static bool well_formed(struct exchange *x)
-{
-    const char *coding = header(x, "Transfer-Encoding");
-    struct header_count n = {0};
-
-    MHD_get_connection_values(x->connection, MHD_HEADER_KIND, count_header, &n);
-    if (n.lengths > 1 || (n.lengths && coding) || n.hosts > 1 || n.codings > 1 ||
-        (coding && strcasecmp(coding, "chunked") != 0)) {
-        x->close_after = true;
-        req_fail(&x->req, "http.malformed", NULL,
-            "Send one Host header, and Content-Length or Transfer-Encoding: chunked but not both");
-        return false;
-    }
-    return true;
-}
-
-static bool sizes_ok(struct exchange *x)
-{
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
-        x->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-
-    if (x->uri_len > URI_MAX) {
-        x->close_after = true;
-        req_fail(&x->req, "uri.too_long", NULL, NULL);
-        return false;
-    }
-    if (info && info->header_size > HEADERS_MAX + x->uri_len) {
-        x->close_after = true;
-        req_fail(&x->req, "headers.too_large", NULL, NULL);
-        return false;
-    }
-    return true;
-}
-
 static bool token_text(const char *s, size_t max)
 {
     size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
@@ -184,24 +134,59 @@ static bool acceptable(struct exchange *x)
     return false;
 }
 
-static void read_accept_encoding(struct exchange *x)
+struct codings { /* qualities; -1: not named */
+    int gzip, identity, others;
+};
+
+static enum MHD_Result read_codings(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-    const char *accept = header(x, "Accept-Encoding");
+    struct codings *c = cls;
     struct range r;
 
-    while (accept && next_range(&accept, &r)) {
-        if (type_is(r.type, "gzip") || type_is(r.type, "*"))
-            x->gzip_answer = r.q > 0;
+    (void)kind;
+    if (strcasecmp(name, "Accept-Encoding") != 0)
+        return MHD_YES;
+    while (value && next_range(&value, &r)) {
+        if (type_is(r.type, "gzip") || type_is(r.type, "x-gzip"))
+            c->gzip = r.q;
+        else if (type_is(r.type, "identity"))
+            c->identity = r.q;
+        else if (type_is(r.type, "*"))
+            c->others = r.q;
     }
+    return MHD_YES;
+}
+
+/* RFC 9110 section 12.5.3: * stands for what is not named, and is not asked where gzip is; the one with the larger quality is sent. */
+static void read_accept_encoding(struct exchange *x)
+{
+    struct codings c = {-1, -1, -1};
+    int gzip;
+
+    MHD_get_connection_values(x->connection, MHD_HEADER_KIND, read_codings, &c);
+    gzip = c.gzip >= 0 ? c.gzip : c.others;
+    x->gzip_answer = gzip > 0 && gzip >= c.identity;
 }
 
 /* ---- before the key ---- */
+
+/* OPTIONS * asks for the server as a whole (RFC 9110 section 9.3.7). */
+static bool asks_whole_server(struct exchange *x)
+{
+    if (x->req.path.n != 1 || x->req.path.p[0] != '*')
+        return false;
+    x->allow = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+    x->req.status = 204;
+    return true;
+}
 
 static bool find_route(struct exchange *x, const char *method)
 {
     struct wharf_req *req = &x->req;
     wharf_str allow = {NULL, 0};
 
+    if (asks_whole_server(x))
+        return false;
     switch (operator_find_route(req, &allow)) {
     case ROUTE_FOUND:
         return true;
@@ -233,13 +218,12 @@ static bool in_service(struct exchange *x)
     return false;
 }
 
-bool check_form(struct exchange *x)
+void read_form(struct exchange *x)
 {
     read_identity(x);
     read_origin(x);
     read_accept_encoding(x);
     x->expects = header(x, "Expect") != NULL;
-    return sizes_ok(x) && well_formed(x);
 }
 
 bool check_its_route(struct exchange *x)

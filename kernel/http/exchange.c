@@ -62,6 +62,12 @@ static void count_flight(struct server *s, int change)
         &s->boot->board->workers[s->boot->slot].in_flight, (int64_t)s->in_flight, memory_order_relaxed);
 }
 
+static const char *show_query(const char *copy)
+{
+    head_show_query((char *)copy);
+    return copy;
+}
+
 struct exchange *exchange_new(struct server *s, const char *uri)
 {
     struct exchange *x = calloc(1, sizeof(*x));
@@ -76,7 +82,7 @@ struct exchange *exchange_new(struct server *s, const char *uri)
     req->engine = s->engine;
     x->raw_uri = uri;
     x->uri_len = strlen(uri);
-    x->uri = arena_dup(req->arena, uri, x->uri_len).p;
+    x->uri = show_query(arena_dup(req->arena, uri, x->uri_len).p);
     req->start_us = clock_monotonic_us();
     req->deadline_us = req->start_us + s->config->handler_timeout_ms * 1000;
     req->now_us = clock_now_us();
@@ -135,16 +141,9 @@ void exchange_release(struct exchange *x)
 static void split_uri(struct exchange *x)
 {
     struct wharf_req *req = &x->req;
-    size_t n = strcspn(x->uri, "?#");
-    bool valid;
-    char *path;
+    size_t n = strcspn(x->uri, "?");
 
-    path = arena_alloc(req->arena, n + 1);
-    valid = utf8_valid(x->uri, n);
-    for (size_t i = 0; i < n; i++) /* no route has such a path, and the answer names it in valid UTF-8 */
-        path[i] = (char)(valid || (unsigned char)x->uri[i] < 0x80 ? x->uri[i] : '?');
-    path[n] = 0;
-    req->path = (wharf_str){path, n};
+    req->path = arena_dup(req->arena, x->uri, n);
     req->raw_query = x->uri[n] == '?' ? str_z(x->uri + n + 1) : str_z("");
 }
 
@@ -341,40 +340,81 @@ static enum MHD_Result after_headers(struct exchange *x, bool known_good)
         x->close_after = true;
         return answer(x);
     }
-    if (!good && beyond_drain(x) && x->peer)
+    if (!good && beyond_drain(x))
         exchange_cut(x);
     return MHD_YES;
 }
 
+/* What the judge of heads says of it (head.h): refused at once, and what comes behind is dropped while the client reads. */
+static void refuse_unread(struct exchange *x, const struct head_refusal *r)
+{
+    static const char *const codes[] = {[HEAD_MALFORMED] = "http.malformed",
+        [HEAD_TARGET_LONG] = "uri.too_long",
+        [HEAD_FIELDS_LARGE] = "headers.too_large",
+        [HEAD_BODY_LARGE] = "body.too_large",
+        [HEAD_EXPECTATION] = "http.expectation",
+        [HEAD_CODING] = "http.transfer_coding",
+        [HEAD_METHOD] = "http.method",
+        [HEAD_VERSION] = "http.version"};
+
+    if (!x->req.n_problems)
+        req_fail(&x->req, codes[r->verdict], NULL, r->why ? "%s" : NULL, r->why);
+    x->state = X_REFUSED;
+    x->body_idle_us = x->server->turn_us;
+    exchange_cut(x);
+}
+
+/* False: libmicrohttpd got the request past the tap, which the check at start would have found. It is not served. */
+static bool was_judged(const struct exchange *x)
+{
+    if (x->peer && x->number <= x->peer->tap.head.given)
+        return true;
+    log_error("http.unjudged", "a request came past the judge of requests; its connection is closed");
+    return false;
+}
+
 static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, const char *method)
 {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    bool good;
+    const struct head_refusal *refusal;
 
     x->connection = c;
-    x->peer = info ? info->socket_context : NULL;
     if (x->peer)
         x->peer->busy = x->peer->used = true;
+    if (!was_judged(x))
+        return MHD_NO;
+    refusal = head_tap_refusal(&x->peer->tap, x->number);
+    if (refusal && !refusal->in_body) {
+        method = refusal->method;
+        x->uri = refusal->path;
+    }
     x->head_only = !strcmp(method, "HEAD");
     x->req.method = arena_dupz(x->req.arena, method).p;
     split_uri(x);
-    good = check_form(x);
-    if (good && operator_asks_request(&x->req)) {
+    if (refusal && !refusal->in_body) {
+        refuse_unread(x, refusal);
+        return MHD_YES;
+    }
+    read_form(x);
+    if (operator_asks_request(&x->req)) {
         if (to_hooks(x, STAGE_REQUEST))
             return MHD_YES;
         x->req.retry_after = 1;
         req_fail(&x->req, "overloaded", NULL, NULL);
-        good = false;
+        return after_headers(x, false);
     }
-    return after_headers(x, good && check_its_route(x));
+    return after_headers(x, check_its_route(x));
 }
 
 static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *size)
 {
+    const struct head_refusal *refusal = head_tap_refusal(&x->peer->tap, x->number);
+
     x->body_idle_us = x->server->turn_us;
     x->server->run_again = true;
     x->drained += *size;
-    if (x->state == X_BODY && x->upload) {
+    if (refusal && x->state != X_CUT) {
+        refuse_unread(x, refusal);
+    } else if (x->state == X_BODY && x->upload) {
         if (!upload_take(x, data, *size)) {
             x->state = X_REFUSED;
             x->drained = 0;
@@ -387,10 +427,10 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
             buf_done(&x->body);
             x->drained = 0;
         }
-    } else if (x->state == X_BODY && x->drained > DRAIN_MAX && x->peer) {
+    } else if (x->state == X_BODY && x->drained > DRAIN_MAX) {
         req_fail(&x->req, "body.too_large", NULL, "%s takes no body", x->req.method);
         exchange_cut(x);
-    } else if (x->state == X_REFUSED && x->drained >= drain_limit(x) && x->peer) {
+    } else if (x->state == X_REFUSED && x->drained >= drain_limit(x)) {
         exchange_cut(x);
     }
     *size = 0;

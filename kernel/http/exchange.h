@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #include "config/config.h"
+#include "http/head_tap.h"
 #include "resource/plan.h"
 #include "supervisor/board.h"
 #include "supervisor/limits.h"
@@ -20,8 +21,6 @@
 enum {
     /* libmicrohttpd zeroes all of it after each request: URI, headers and their list fit, and no more */
     CONNECTION_MEMORY = 56 * 1024,
-    URI_MAX = 16 * 1024,
-    HEADERS_MAX = 32 * 1024,
     DRAIN_MAX = 64 * 1024,
     DROP_MAX = 1024 * 1024, /* read and dropped after an answer, before the connection is cut */
     REFUSED_WAIT_US = 1000000, /* a refused body that pauses this long is not waited for */
@@ -80,6 +79,7 @@ struct exchange {
     struct peer *peer;
     enum exchange_state state;
     enum exchange_stage stage;
+    uint64_t number; /* of the request on its connection, from 1 */
     const char *raw_uri; /* as libmicrohttpd holds it */
     const char *uri; /* raw, of the request line */
     size_t uri_len;
@@ -115,6 +115,9 @@ struct exchange {
 struct peer { /* a TCP connection */
     int fd;
     void *tls; /* its gnutls_session_t, or NULL */
+    struct head_tap tap;
+    uint64_t n_requests; /* that libmicrohttpd has seen */
+    int64_t head_since_us; /* since then a head is not complete; 0: none is begun */
     int64_t since_us; /* connected, or the last exchange ended */
     bool busy, used;
     struct peer *next, *prev;
@@ -172,7 +175,7 @@ void exchange_resume(struct exchange *x); /* from the loop: the state is X_ANSWE
 /* check.c: checks 1 to 6 of 01 section 2.1 on the headers. False: a problem is on the request. wait: the key must be
  * read first. */
 bool takes_body(const struct exchange *x);
-bool check_form(struct exchange *x);
+void read_form(struct exchange *x); /* what headers say that no check asks for */
 bool check_its_route(struct exchange *x);
 bool check_key(struct exchange *x, bool *ret_wait);
 bool check_after_key(struct exchange *x);

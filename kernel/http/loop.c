@@ -24,6 +24,7 @@
 enum {
     LINGER_US = 1000000, /* a kept-alive connection may have a request on its way when a drain begins */
     KEEP_ALIVE_S = 60,
+    GRACE_S = 10, /* libmicrohttpd closes what stalls; what rests or is slow is closed before, by us */
     EVENTS = 64,
     TAG_MHD = 1,
     TAG_WAKE,
@@ -38,8 +39,10 @@ static void *uri_seen(void *cls, const char *uri, struct MHD_Connection *c)
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     struct exchange *x = exchange_new(cls, uri);
 
-    if (x)
+    if (x) {
         x->peer = info ? info->socket_context : NULL;
+        x->number = x->peer ? ++x->peer->n_requests : 0;
+    }
     return x;
 }
 
@@ -78,6 +81,7 @@ static void peer_event(
         p->fd = info ? info->connect_fd : -1;
         info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_GNUTLS_SESSION);
         p->tls = info ? info->tls_session : NULL;
+        head_tap_put(p->fd, p->tls, &p->tap);
         p->since_us = s->turn_us;
         p->next = s->peers;
         if (p->next)
@@ -94,6 +98,7 @@ static void peer_event(
         s->peers = p->next;
     if (p->next)
         p->next->prev = p->prev;
+    head_tap_off(p->fd, &p->tap);
     free(p);
     *socket_context = NULL;
 }
@@ -124,7 +129,7 @@ static struct MHD_Daemon *start_daemon(struct server *s, int listen_fd, const st
     return MHD_start_daemon(flags, 0, NULL, NULL, exchange_handle, s, MHD_OPTION_EXTERNAL_LOGGER, mhd_says, s,
         MHD_OPTION_ARRAY, socket, MHD_OPTION_URI_LOG_CALLBACK, uri_seen, s, MHD_OPTION_NOTIFY_COMPLETED, completed, s,
         MHD_OPTION_NOTIFY_CONNECTION, peer_event, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->config->connection_limit,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)KEEP_ALIVE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        MHD_OPTION_CONNECTION_TIMEOUT, KEEP_ALIVE_S + GRACE_S + (unsigned)(s->config->header_timeout_ms / 1000), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)8 * 1024,
         MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, secure,
         MHD_OPTION_END);
@@ -165,15 +170,17 @@ static void open_lanes(struct server *s)
     }
 }
 
-bool server_start(struct server *s, int listen_fd)
+bool server_start(struct server *s, int listen_fd, const char **ret_why)
 {
     struct tls_pair tls;
 
+    *ret_why = "the HTTP server did not start on its socket";
     s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     s->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     s->turn_us = clock_monotonic_us();
     buf_init(&s->access, 16 << 20);
-    s->daemon = tls_receive(s->boot->tls_fd, &tls) ? start_daemon(s, listen_fd, &tls) : NULL;
+    if (tls_receive(s->boot->tls_fd, &tls) && head_tap_check(tls.key != NULL, ret_why))
+        s->daemon = start_daemon(s, listen_fd, &tls);
     tls_forget(&tls);
     if (s->epoll_fd < 0 || s->wake_fd < 0 || !s->daemon)
         return false;
@@ -250,6 +257,30 @@ static void check_exchange(struct server *s, struct exchange *x)
     }
 }
 
+/* Nothing of the connection is being answered. libmicrohttpd does not know of a head that is not complete. */
+static void check_peer_rests(struct server *s, struct peer *p)
+{
+    int64_t limit = p->used ? (int64_t)KEEP_ALIVE_S * 1000000 : s->config->header_timeout_ms * 1000;
+    bool begun = head_tap_waits(&p->tap);
+    int64_t since = p->since_us;
+
+    if (!begun)
+        p->head_since_us = 0;
+    else if (!p->head_since_us)
+        p->head_since_us = s->turn_us;
+    if (begun && p->used) {
+        limit = s->config->header_timeout_ms * 1000;
+        since = p->head_since_us;
+    }
+    if (s->turn_us - since <= limit)
+        return;
+    if (!p->used || begun)
+        answer_unsent(p);
+    else
+        shutdown(p->fd, SHUT_RDWR);
+    p->since_us = p->head_since_us = s->turn_us;
+}
+
 static void check_times(struct server *s)
 {
     struct exchange *next;
@@ -259,15 +290,8 @@ static void check_times(struct server *s)
         check_exchange(s, x);
     }
     for (struct peer *p = s->peers; p; p = p->next) {
-        int64_t limit = p->used ? (int64_t)(KEEP_ALIVE_S + 10) * 1000000 : s->config->header_timeout_ms * 1000;
-
-        if (!p->busy && s->turn_us - p->since_us > limit) {
-            if (!p->used)
-                answer_unsent(p);
-            else
-                shutdown(p->fd, SHUT_RDWR);
-            p->since_us = s->turn_us;
-        }
+        if (!p->busy)
+            check_peer_rests(s, p);
     }
 }
 

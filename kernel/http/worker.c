@@ -234,6 +234,7 @@ static int serve(
     struct board_worker *slot = &boot->board->workers[boot->slot];
     struct runner *runner = NULL;
     wharf_str why = {"", 0};
+    const char *not_started = "";
 
     if (!s)
         abort();
@@ -248,8 +249,8 @@ static int serve(
     if (!networks_read(&config->trusted_proxies, "http.trusted_proxies", e->arena, &s->proxies, &why) ||
         !networks_read(&config->rate_ip_exempt, "rate_limit.ip_exempt", e->arena, &s->exempt, &why))
         return not_ready(boot, why);
-    if (!server_start(s, boot->listen_fd))
-        return not_ready(boot, str_z("the HTTP server did not start on its socket"));
+    if (!server_start(s, boot->listen_fd, &not_started))
+        return not_ready(boot, str_z(not_started));
     if (boot->kind == WORKER_WEB) {
         s->requests = request_log_start(e, boot->database);
         s->streams = stream_hub_start(s);

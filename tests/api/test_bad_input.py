@@ -1,5 +1,5 @@
 """Requests that are malformed, too large, too slow or cut short, over raw sockets: each has its documented answer (spec 01 sections 2.1,
-2.3, 2.4; docs/decisions.md 15: what libmicrohttpd can't parse it answers or closes by itself), and the same processes serve on."""
+2.3, 2.4), and the same processes serve on. What is no HTTP at all: test_http_heads.py."""
 import gzip
 import json
 import os
@@ -78,7 +78,7 @@ def test_options_with_a_body_that_does_not_come(client, lines):
 
 def test_path_that_is_not_utf8(client):
     got = send(client.server, b"GET /v1/locations/\xff\xfe HTTP/1.1\r\nHost: x\r\nConnection: close\r\nSVC-API-KEY: " + client.key.encode() + b"\r\n\r\n")
-    assert status_of(got) == 404
+    assert status_of(got) == 400
     assert json.loads(got.split(b"\r\n\r\n", 1)[1].decode("utf-8"))["endpoint"] == "/v1/locations/??"
 
 
