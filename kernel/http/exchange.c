@@ -383,17 +383,16 @@ static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, 
     if (!was_judged(x))
         return MHD_NO;
     refusal = head_tap_refusal(&x->peer->tap, x->number);
-    if (refusal && !refusal->in_body) {
+    if (refusal && !refusal->in_body)
         method = refusal->method;
-        x->uri = refusal->path;
-    }
     x->head_only = !strcmp(method, "HEAD");
     x->req.method = arena_dupz(x->req.arena, method).p;
-    split_uri(x);
     if (refusal && !refusal->in_body) {
+        x->req.path = arena_dup(x->req.arena, refusal->path, strlen(refusal->path));
         refuse_unread(x, refusal);
         return MHD_YES;
     }
+    split_uri(x);
     read_form(x);
     if (operator_asks_request(&x->req)) {
         if (to_hooks(x, STAGE_REQUEST))
