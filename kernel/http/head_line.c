@@ -274,6 +274,8 @@ static const char *known_field(struct head_known *k, const char *name, size_t n_
         list_field(k, true, p, n);
     else if (equal(name, n_name, "Expect"))
         list_field(k, false, p, n);
+    else if (equal(name, n_name, "Cookie"))
+        k->edited = true;
     return NULL;
 }
 
@@ -316,7 +318,7 @@ const char *head_field_line(struct head_known *k, const char *line, size_t n, en
         k->edited = true;
     switch (name) {
     case 4: /* Host */
-    case 6: /* Expect */
+    case 6: /* Expect, Cookie */
     case 10: /* Connection */
     case 14: /* Content-Length */
     case 17: /* Transfer-Encoding */
@@ -472,6 +474,8 @@ static void rewrite_field(struct rewriting *w, size_t n)
     field_parts(line, n, &name, &value, &length);
     blank = value > line + name + 1;
     w->in += n + 2;
+    if (equal(line, name, "Cookie")) /* nobody asks for cookies, and libmicrohttpd takes them apart in the connection's memory */
+        return;
     if (equal(line, name, "Transfer-Encoding")) {
         const char *member = value;
         size_t left = length;

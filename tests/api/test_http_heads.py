@@ -37,7 +37,7 @@ def send(base, pieces):
         try:
             for piece in pieces:
                 s.sendall(piece)
-        except ConnectionError:
+        except (ConnectionError, ssl.SSLError):
             pass  # it was refused before all of it was sent
         while piece := s.recv(65536):
             got += piece
