@@ -79,8 +79,7 @@ static void refuse_body(struct head *h, const char *why, bool after_data)
 
 /* The length of the line at `at` of n bytes, without its end; *ret_why: what is wrong with its end. False: it is not complete.
  * *looked: how far was searched before. */
-static bool find_line(
-    const char *p, size_t at, size_t n, size_t *looked, size_t *ret_length, const char **ret_why)
+static bool find_line(const char *p, size_t at, size_t n, size_t *looked, size_t *ret_length, const char **ret_why)
 {
     const char *end = memchr(p + *looked, '\n', n - *looked);
 

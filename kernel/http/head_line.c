@@ -14,13 +14,46 @@ enum { TOKEN = 1, PATH = 2, QUERY = 4, HOST = 8, TEXT = 16, DIGIT = 32, HEX = 64
 #define L PATH | QUERY | HOST | TEXT /* other sub-delims */
 
 /* A query may hold some characters that RFC 3986 wants escaped and browsers and client libraries do not escape: [ ] { } | \ ^ `. */
-static const uint8_t classes[256] = {
-    ['\t'] = TEXT | SPACE, [' '] = TEXT | SPACE, ['!'] = U, ['"'] = TEXT, ['#'] = T, ['$'] = U, ['%'] = U, ['&'] = U,
-    ['\''] = U, ['('] = L, [')'] = L, ['*'] = U, ['+'] = U, [','] = L, ['-'] = U, ['.'] = U, ['/'] = PATH | QUERY | TEXT,
-    ['0' ... '9'] = D, [':'] = PATH | QUERY | TEXT, [';'] = L, ['<'] = TEXT, ['='] = L, ['>'] = TEXT,
-    ['?'] = QUERY | TEXT, ['@'] = PATH | QUERY | TEXT, ['A' ... 'F'] = X, ['G' ... 'Z'] = U, ['['] = QUERY | TEXT,
-    ['\\'] = QUERY | TEXT, [']'] = QUERY | TEXT, ['^'] = T | QUERY, ['_'] = U, ['`'] = T | QUERY, ['a' ... 'f'] = X,
-    ['g' ... 'z'] = U, ['{'] = QUERY | TEXT, ['|'] = T | QUERY, ['}'] = QUERY | TEXT, ['~'] = U, [0x80 ... 0xFF] = TEXT};
+static const uint8_t classes[256] = {['\t'] = TEXT | SPACE,
+    [' '] = TEXT | SPACE,
+    ['!'] = U,
+    ['"'] = TEXT,
+    ['#'] = T,
+    ['$'] = U,
+    ['%'] = U,
+    ['&'] = U,
+    ['\''] = U,
+    ['('] = L,
+    [')'] = L,
+    ['*'] = U,
+    ['+'] = U,
+    [','] = L,
+    ['-'] = U,
+    ['.'] = U,
+    ['/'] = PATH | QUERY | TEXT,
+    ['0' ... '9'] = D,
+    [':'] = PATH | QUERY | TEXT,
+    [';'] = L,
+    ['<'] = TEXT,
+    ['='] = L,
+    ['>'] = TEXT,
+    ['?'] = QUERY | TEXT,
+    ['@'] = PATH | QUERY | TEXT,
+    ['A' ... 'F'] = X,
+    ['G' ... 'Z'] = U,
+    ['['] = QUERY | TEXT,
+    ['\\'] = QUERY | TEXT,
+    [']'] = QUERY | TEXT,
+    ['^'] = T | QUERY,
+    ['_'] = U,
+    ['`'] = T | QUERY,
+    ['a' ... 'f'] = X,
+    ['g' ... 'z'] = U,
+    ['{'] = QUERY | TEXT,
+    ['|'] = T | QUERY,
+    ['}'] = QUERY | TEXT,
+    ['~'] = U,
+    [0x80 ... 0xFF] = TEXT};
 
 #undef T
 #undef U
@@ -140,8 +173,7 @@ static const char *target_line(struct head_known *k, const char *p, size_t n)
 }
 
 /* NULL: version 1.x, whose minor is set. */
-static const char *version_part(
-    struct head_known *k, char *p, size_t n, enum head_verdict *ret_verdict)
+static const char *version_part(struct head_known *k, char *p, size_t n, enum head_verdict *ret_verdict)
 {
     if (n != 8 || memcmp(p, "HTTP/", 5) != 0 || !is(p[5], DIGIT) || p[6] != '.' || !is(p[7], DIGIT))
         return "The request line must be a method, a target and HTTP/1.1, with one blank between them";
@@ -258,8 +290,8 @@ static void list_field(struct head_known *k, bool connection, const char *p, siz
 }
 
 /* What the fields mean that say where a request ends and for whom it is. */
-static const char *known_field(struct head_known *k, const char *name, size_t n_name, const char *p, size_t n,
-    enum head_verdict *ret_verdict)
+static const char *known_field(
+    struct head_known *k, const char *name, size_t n_name, const char *p, size_t n, enum head_verdict *ret_verdict)
 {
     if (equal(name, n_name, "Host")) {
         if (++k->n_hosts > 1)
@@ -474,7 +506,8 @@ static void rewrite_field(struct rewriting *w, size_t n)
     field_parts(line, n, &name, &value, &length);
     blank = value > line + name + 1;
     w->in += n + 2;
-    if (equal(line, name, "Cookie")) /* nobody asks for cookies, and libmicrohttpd takes them apart in the connection's memory */
+    if (equal(line, name,
+            "Cookie")) /* nobody asks for cookies, and libmicrohttpd takes them apart in the connection's memory */
         return;
     if (equal(line, name, "Transfer-Encoding")) {
         const char *member = value;

@@ -307,13 +307,15 @@ static bool reads_by_tap(void)
 bool head_tap_check(bool tls, const char **ret_why)
 {
     if (dlsym(RTLD_DEFAULT, "recv") != (void *)head_tap_recv || !reads_by_tap()) {
-        *ret_why = "libmicrohttpd does not read by the program's recv(), so that requests can't be judged: link it as a "
-                   "shared library, without -Bsymbolic, and preload no library that brings recv()";
+        *ret_why =
+            "libmicrohttpd does not read by the program's recv(), so that requests can't be judged: link it as a "
+            "shared library, without -Bsymbolic, and preload no library that brings recv()";
         return false;
     }
     if (tls && dlsym(RTLD_DEFAULT, "gnutls_record_recv") != (void *)head_tap_record_recv) {
-        *ret_why = "libmicrohttpd does not read by the program's gnutls_record_recv(), so that requests can't be judged: link "
-                   "it and GnuTLS as shared libraries, without -Bsymbolic";
+        *ret_why =
+            "libmicrohttpd does not read by the program's gnutls_record_recv(), so that requests can't be judged: link "
+            "it and GnuTLS as shared libraries, without -Bsymbolic";
         return false;
     }
     return true;

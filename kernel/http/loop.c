@@ -129,10 +129,10 @@ static struct MHD_Daemon *start_daemon(struct server *s, int listen_fd, const st
     return MHD_start_daemon(flags, 0, NULL, NULL, exchange_handle, s, MHD_OPTION_EXTERNAL_LOGGER, mhd_says, s,
         MHD_OPTION_ARRAY, socket, MHD_OPTION_URI_LOG_CALLBACK, uri_seen, s, MHD_OPTION_NOTIFY_COMPLETED, completed, s,
         MHD_OPTION_NOTIFY_CONNECTION, peer_event, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->config->connection_limit,
-        MHD_OPTION_CONNECTION_TIMEOUT, KEEP_ALIVE_S + GRACE_S + (unsigned)(s->config->header_timeout_ms / 1000), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)8 * 1024,
-        MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, secure,
-        MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_TIMEOUT, KEEP_ALIVE_S + GRACE_S + (unsigned)(s->config->header_timeout_ms / 1000),
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
+        (size_t)8 * 1024, MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY,
+        secure, MHD_OPTION_END);
 }
 
 /* ---- epoll ---- */

@@ -79,7 +79,8 @@ static void canonical_forms(void **state)
         {"OPTIONS https://h HTTP/1.1\r\nHost: h\r\n\r\n", "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n"},
         {"GET /a HTTP/1.1\r\nCookie: a=b\r\nHost: x\r\n\r\n", "GET /a HTTP/1.1\r\nHost: x\r\n\r\n"},
         {"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET /b HTTP/1.1\r\nHost: x\r\n\r\n", NULL},
-        {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: , Chunked\r\n\r\n3;a=\"b\"\r\nabc\r\n0\r\nT: 1\r\n\r\nGET /b "
+        {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: , Chunked\r\n\r\n3;a=\"b\"\r\nabc\r\n0\r\nT: 1\r\n\r\nGET "
+         "/b "
          "HTTP/1.1\r\nHost: x\r\n\r\n",
             "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET /b "
             "HTTP/1.1\r\nHost: x\r\n\r\n"},
@@ -119,7 +120,8 @@ static void refusals(void **state)
         {"GET /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip,chunked\r\n\r\n", HEAD_CODING, 1, false},
         {"GET /a HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999999999999999\r\n\r\n", HEAD_BODY_LARGE, 1, false},
         {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", HEAD_MALFORMED, 1, true},
-        {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nx\r\n\r\n", HEAD_MALFORMED, 1, true},
+        {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nx\r\n\r\n", HEAD_MALFORMED, 1,
+            true},
         {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", HEAD_MALFORMED, 1, true},
     };
     static struct told t;
@@ -138,8 +140,8 @@ static void refusals(void **state)
 /* What is left over is bounded, whatever comes: head_tap.c makes room for that much. */
 static void bounds(void **state)
 {
-    static const char *const begins[] = {"", "G", "GET /", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nA: ",
-        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+    static const char *const begins[] = {"", "G", "GET /", "GET / HTTP/1.1\r\n",
+        "GET / HTTP/1.1\r\nA: ", "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;a=",
         "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: "};
     static char text[BYTES];
