@@ -98,8 +98,7 @@ void head_show_query(char *target);
 bool head_may_begin(char c);
 /* One line, n bytes without its end, which begins at `at` of its head. NULL: it is good; else what is wrong, and
  * *ret_verdict. */
-const char *head_request_line(
-    struct head_known *k, char *head, size_t at, size_t n, enum head_verdict *ret_verdict);
+const char *head_request_line(struct head_known *k, char *head, size_t at, size_t n, enum head_verdict *ret_verdict);
 const char *head_field_line(struct head_known *k, const char *line, size_t n, enum head_verdict *ret_verdict);
 /* The same of a trailer: its syntax only. */
 const char *head_trailer_line(const char *line, size_t n);

@@ -333,7 +333,7 @@ static bool drained(struct server *s)
     for (struct peer *p = s->peers; p; p = p->next) {
         if (p->busy)
             continue;
-        if (p->since_us < rested && s->accept_until_us < rested) {
+        if (!head_tap_waits(&p->tap) && p->since_us < rested && s->accept_until_us < rested) {
             if (p->tls)
                 tls_end(p->tls, p->fd);
             shutdown(p->fd, SHUT_RD); /* idle: nothing is lost */
