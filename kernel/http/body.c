@@ -51,7 +51,7 @@ static enum MHD_Result keep_line(void *cls, enum MHD_ValueKind kind, const char 
         for (size_t i = 0; i < n; i++)
             shown[i] = (unsigned char)shown[i] < 0x80 ? shown[i] : '?';
     }
-    *line = (struct header_line){arena_dupz(req->arena, name), {shown, n}};
+    *line = (struct header_line){name[0] == HEAD_COOKIE ? str_z("Cookie") : arena_dupz(req->arena, name), {shown, n}};
     req->n_lines++;
     return MHD_YES;
 }

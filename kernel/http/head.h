@@ -21,6 +21,9 @@ enum {
     HEAD_EMPTY_MAX = 8, /* empty lines before a request line */
     HEAD_CHUNK_LINE_MAX = 1024, /* a chunk's size with its extensions */
     HEAD_SHOWN_MAX = 1024, /* of a refused target, for the answer */
+    /* The name of a Cookie header goes through with this in the place of its C: libmicrohttpd would take the cookies apart, each in
+     * memory of the connection. No client can send such a name. */
+    HEAD_COOKIE = 1,
     /* What may have to be kept until it can be judged: a head that is just short of every limit. */
     HEAD_KEPT_MAX = HEAD_TARGET_MAX + HEAD_FIELDS_MAX + HEAD_METHOD_MAX + 64
 };

@@ -501,14 +501,12 @@ static void rewrite_field(struct rewriting *w, size_t n)
 {
     const char *line = w->p + w->in, *value = line;
     size_t name = 0, length = 0;
-    bool blank;
+    bool blank, cookie;
 
     field_parts(line, n, &name, &value, &length);
     blank = value > line + name + 1;
+    cookie = equal(line, name, "Cookie");
     w->in += n + 2;
-    if (equal(line, name,
-            "Cookie")) /* nobody asks for cookies, and libmicrohttpd takes them apart in the connection's memory */
-        return;
     if (equal(line, name, "Transfer-Encoding")) {
         const char *member = value;
         size_t left = length;
@@ -518,6 +516,8 @@ static void rewrite_field(struct rewriting *w, size_t n)
         value = member;
     }
     keep_run(w, line, name + 1);
+    if (cookie)
+        w->p[w->out - name - 1] = HEAD_COOKIE;
     if (w->n_host && equal(w->p + w->out - name - 1, name, "Host")) {
         w->p[w->out++] = ' ';
         keep_run(w, w->host, w->n_host);

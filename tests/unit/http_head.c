@@ -77,7 +77,7 @@ static void canonical_forms(void **state)
             "GET /#q HTTP/1.1\r\nA: 1\r\nHost: h.example:8\r\n\r\n"},
         {"GET http://h/a?b HTTP/1.1\r\nHost: other.example\r\n\r\n", "GET /a#b HTTP/1.1\r\nHost: h\r\n\r\n"},
         {"OPTIONS https://h HTTP/1.1\r\nHost: h\r\n\r\n", "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n"},
-        {"GET /a HTTP/1.1\r\nCookie: a=b\r\nHost: x\r\n\r\n", "GET /a HTTP/1.1\r\nHost: x\r\n\r\n"},
+        {"GET /a HTTP/1.1\r\nCookie: a=b\r\nHost: x\r\n\r\n", "GET /a HTTP/1.1\r\n\001ookie: a=b\r\nHost: x\r\n\r\n"},
         {"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET /b HTTP/1.1\r\nHost: x\r\n\r\n", NULL},
         {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: , Chunked\r\n\r\n3;a=\"b\"\r\nabc\r\n0\r\nT: 1\r\n\r\nGET "
          "/b "
