@@ -7,11 +7,11 @@
 
 enum { TOKEN = 1, PATH = 2, QUERY = 4, HOST = 8, TEXT = 16, DIGIT = 32, HEX = 64, SPACE = 128 };
 
-#define T TOKEN | TEXT
-#define U TOKEN | PATH | QUERY | HOST | TEXT /* unreserved of RFC 3986, and sub-delims that are token characters */
-#define D U | DIGIT | HEX
-#define X U | HEX
-#define L PATH | QUERY | HOST | TEXT /* other sub-delims */
+#define T (TOKEN | TEXT)
+#define U (TOKEN | PATH | QUERY | HOST | TEXT) /* unreserved of RFC 3986, and sub-delims that are token characters */
+#define D (U | DIGIT | HEX)
+#define X (U | HEX)
+#define L (PATH | QUERY | HOST | TEXT) /* other sub-delims */
 
 /* A query may hold some characters that RFC 3986 wants escaped and browsers and client libraries do not escape: [ ] { } | \ ^ `. */
 static const uint8_t classes[256] = {['\t'] = TEXT | SPACE,
