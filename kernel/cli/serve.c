@@ -31,7 +31,7 @@ struct serve {
     struct cluster *cluster;
     int lock, control_fd, admin_fd, tls_fd;
     int listen_fds[SEATS_MAX];
-    size_t n_web;
+    size_t n_web, n_given;
     struct listen_address listen, admin;
 };
 
@@ -166,6 +166,7 @@ static bool open_sockets(struct serve *s)
         cli_fail("%s", error.p);
         return false;
     }
+    s->n_given = s->c.n_sets;
     /* workers are told the real ports */
     cli_set(&s->c, "listen", address(s, &s->listen));
     if (s->admin_fd >= 0)
@@ -209,6 +210,7 @@ static int run(struct serve *s)
         .config_file = s->c.config_file,
         .sets = s->c.sets,
         .n_sets = s->c.n_sets,
+        .n_given = s->n_given,
         .listen_fds = s->listen_fds,
         .n_web = s->n_web,
         .tls_fd = s->tls_fd,

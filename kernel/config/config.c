@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <lauxlib.h>
 
@@ -347,12 +348,30 @@ static void read_all(struct reading *r, const char *file, const struct config_ov
 struct config *config_load(
     const char *file, const struct config_override *sets, size_t n_sets, struct arena *err, wharf_str *ret_error)
 {
+    return config_load_kept(-1, file, sets, n_sets, err, ret_error);
+}
+
+int config_keep(const struct config *c)
+{
+    int fd = c->file ? memfd_create("wharf-settings", MFD_CLOEXEC) : -1;
+
+    if (fd >= 0 && write(fd, c->file_text.p, c->file_text.n) != (ssize_t)c->file_text.n) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+struct config *config_load_kept(int fd, const char *file, const struct config_override *sets, size_t n_sets,
+    struct arena *err, wharf_str *ret_error)
+{
     struct arena *arena = arena_new(0);
     struct config *c = ARENA_NEW(arena, struct config);
     struct reading r = {.c = c, .text = {"", 0}};
 
     c->arena = arena;
     c->file = file ? arena_dupz(arena, file).p : NULL;
+    c->kept_fd = fd;
     buf_init(&r.errs.text, ERROR_TEXT_MAX);
     read_all(&r, file, sets, n_sets);
     if (r.errs.count) {

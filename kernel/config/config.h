@@ -40,6 +40,7 @@ struct config {
     int64_t jobs_long_threads; /* jobs.long_threads = 0: jobs that wait most of the time; 0: two per core, 4 to 16 */
     int64_t drain_accept_ms; /* drain_accept = 5000 */
     int64_t header_timeout_ms, body_timeout_ms; /* http.header_timeout = 10000, http.body_timeout = 30000 */
+    int64_t memory_limit; /* memory.limit = 2 GiB: bytes that one worker may have; 0: any number */
     int64_t drain_timeout_ms; /* drain_timeout = 30000 */
     int64_t handler_timeout_ms; /* http.handler_timeout = 30000 */
     int64_t long_timeout_ms; /* http.long_timeout = 300000: of routes with WHARF_R_LONG */
@@ -90,8 +91,10 @@ struct config {
     bool lua_hooks_unsafe; /* lua_hooks.unsafe = false: hooks have no io, debug, os.execute … */
     bool test_clock; /* --test-clock */
     bool safe_mode; /* --safe-mode: in-tree plugins only, no Lua */
-    const struct wharf_json *module_settings; /* object: module name -> its table, as JSON (plugin/module_settings.c checks) */
+    const struct wharf_json
+        *module_settings; /* object: module name -> its table, as JSON (plugin/module_settings.c checks) */
     wharf_str file_text; /* of the file; empty without one */
+    int kept_fd; /* what the file held, instead of the file itself; -1: none (config_load_kept) */
     const struct config_origin *origins; /* settings of modules that did not come from the file, the last one first */
 };
 
@@ -108,7 +111,14 @@ struct config_override {
  * file and line where it can, in *ret_error (allocated in err). */
 struct config *config_load(
     const char *file, const struct config_override *sets, size_t n_sets, struct arena *err, wharf_str *ret_error);
+/* The same with the text that config_keep() kept, whatever the file holds by now; file names it in messages. fd -1: as config_load. */
+struct config *config_load_kept(int fd, const char *file, const struct config_override *sets, size_t n_sets,
+    struct arena *err, wharf_str *ret_error);
+/* A descriptor of a copy in memory of the file's text; -1 when c was read without a file, or (with errno) on failure. */
+int config_keep(const struct config *c);
 void config_free(struct config *c);
+/* Settings that are looked at when the server starts, and differ: "workers, listen", in a; empty when there are none. */
+wharf_str config_needs_restart(const struct config *running, const struct config *fresh, struct arena *a);
 /* Where a module's setting (or a part of it) was written: "wharf.lua:12", "WHARF_STATIONS_OFFLINE_AFTER", "--set ...". */
 wharf_str config_where(const struct config *c, const char *key, struct arena *a);
 /* One line per setting: key, type, default, meaning. For `wharf help settings`. */

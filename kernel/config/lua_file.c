@@ -55,9 +55,10 @@ static void stop_endless(lua_State *lua, lua_Debug *ar)
     luaL_error(lua, "the configuration runs too long; write plain assignments");
 }
 
-static bool read_whole(const char *file, struct arena *a, wharf_str *ret_text, struct problems *errs)
+/* Of the file, or of what was kept of it: that is one description of several processes, whose place in it nobody may move. */
+static bool read_whole(int kept_fd, const char *file, struct arena *a, wharf_str *ret_text, struct problems *errs)
 {
-    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = kept_fd >= 0 ? kept_fd : open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     char *text;
     size_t n = 0;
     ssize_t got = 1;
@@ -68,7 +69,7 @@ static bool read_whole(const char *file, struct arena *a, wharf_str *ret_text, s
     }
     text = arena_alloc(a, FILE_MAX + 2);
     while (got > 0 && n <= FILE_MAX) {
-        got = read(fd, text + n, FILE_MAX + 1 - n);
+        got = kept_fd >= 0 ? pread(fd, text + n, FILE_MAX + 1 - n, (off_t)n) : read(fd, text + n, FILE_MAX + 1 - n);
         if (got > 0)
             n += (size_t)got;
         else if (got < 0 && errno == EINTR)
@@ -78,7 +79,8 @@ static bool read_whole(const char *file, struct arena *a, wharf_str *ret_text, s
         problem(errs, file, "can't be read: %s", strerror(errno));
     else if (n > FILE_MAX)
         problem(errs, file, "is larger than 1 MiB; is it the right file?");
-    close(fd);
+    if (kept_fd < 0)
+        close(fd);
     if (got < 0 || n > FILE_MAX)
         return false;
     text[n] = 0;
@@ -111,7 +113,7 @@ lua_State *settings_file_run(struct config *c, const char *file, wharf_str *ret_
     wharf_str text = {"", 0}, name = arena_printf(c->arena, "@%s", file ? file : "");
     lua_State *lua;
 
-    if (file && !read_whole(file, c->arena, &text, errs))
+    if (file && !read_whole(c->kept_fd, file, c->arena, &text, errs))
         return NULL;
     memory->limit = MEMORY_MAX;
     lua = lua_newstate(capped_alloc, memory);

@@ -60,6 +60,8 @@ static const struct setting table[] = {
     INT("jobs.threads", jobs_threads, "4", 1, 24, "jobs at a time, per job worker"),
     INT("jobs.long_threads", jobs_long_threads, "0", 0, 16,
         "runs of workflows at a time, per job worker; 0: two per core, from 4 to 16"),
+    INT("memory.limit", memory_limit, "2147483648", 0, 1099511627776,
+        "bytes of memory that one worker may have; at three quarters of it a new one takes over; 0: any number"),
     INT("drain_timeout", drain_timeout_ms, "30000", 0, HOUR_MS, "milliseconds a stopping worker may finish requests"),
     INT("drain_accept", drain_accept_ms, "5000", 0, HOUR_MS,
         "milliseconds a stopping server takes new connections while readyz is 503"),
@@ -186,6 +188,29 @@ const char *settings_suggest(const char *key)
         str_near_try(&near, known);
     }
     return near.best;
+}
+
+/* Sockets, the data folder, the number of workers and which database is served are what the supervisor begins with; migrations run before it. */
+static const char *const at_start[] = {
+    "listen", "admin.listen", "data", "database.url", "migrate", "workers", "jobs.workers"};
+
+static bool differs(const struct setting *s, const struct config *a, const struct config *b)
+{
+    const void *x = (const char *)a + s->offset, *y = (const char *)b + s->offset;
+
+    if (s->type == SET_INT)
+        return *(const int64_t *)x != *(const int64_t *)y;
+    return strcmp(*(const char *const *)x, *(const char *const *)y) != 0;
+}
+
+wharf_str config_needs_restart(const struct config *running, const struct config *fresh, struct arena *a)
+{
+    wharf_str names = {"", 0};
+
+    for (size_t i = 0; i < sizeof(at_start) / sizeof(at_start[0]); i++)
+        if (differs(settings_find(at_start[i]), running, fresh))
+            names = arena_printf(a, "%s%s%s", names.p, names.n ? ", " : "", at_start[i]);
+    return names;
 }
 
 void problem(struct problems *p, const char *where, const char *fmt, ...)

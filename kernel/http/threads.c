@@ -101,9 +101,8 @@ static void run_exchange(struct thread_ctx *ctx, struct exchange *x)
 {
     static const char *const names[] = {"", "request hooks", "response hooks"};
 
-    crumb_enter(ctx->crumb, "wharf", x->stage == STAGE_RUN ? x->req.route->pattern : names[x->stage], x->req.request_id,
-        x->req.deadline_us);
     x->req.thread = ctx;
+    thread_begins(&x->req, "wharf", x->stage == STAGE_RUN ? x->req.route->pattern : names[x->stage]);
     switch (x->stage) {
     case STAGE_RUN:
         run_handler(x);
@@ -115,8 +114,8 @@ static void run_exchange(struct thread_ctx *ctx, struct exchange *x)
         operator_response(&x->req);
         break;
     }
+    thread_ends(&x->req);
     x->req.thread = NULL;
-    crumb_leave(ctx->crumb);
 }
 
 struct start {

@@ -32,14 +32,14 @@
 #include "util/time.h"
 #include "util/id.h"
 
-enum { EXIT_TRY_AGAIN = 1, EXIT_DO_NOT_RESTART = 2 };
+enum { EXIT_TRY_AGAIN = 1 };
 enum { DATABASE_WAIT_US = 25 * 1000000, DATABASE_POLL_US = 50000 }; /* less than the supervisor waits for "ready" */
 
 static int not_ready(const struct worker_boot *boot, wharf_str why)
 {
     dprintf(boot->control_fd, "failed: %.*s\n", STR_ARG(why));
     log_error("worker.failed", "%.*s", STR_ARG(why));
-    return EXIT_DO_NOT_RESTART;
+    return WORKER_REFUSED;
 }
 
 /* The database is away or went away: no fault of the settings, so the supervisor shall start the next one. */

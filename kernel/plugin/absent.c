@@ -35,6 +35,35 @@ static void add_route(struct wharf_decl *d, const struct absent *m, wharf_str te
         .absent = m};
 }
 
+/* Scopes of keys and of hooks' routes are the same, whether or not the module is there. */
+static void know_areas(struct engine *e, const struct absent *m)
+{
+    for (const struct wharf_json *a = m->areas ? m->areas->child : NULL; a; a = a->next)
+        if (a->type == JSON_STRING)
+            area_number(&e->areas, a->text.p);
+}
+
+static bool has_text(const struct wharf_json *list, const char *text)
+{
+    for (const struct wharf_json *t = list ? list->child : NULL; t; t = t->next)
+        if (t->type == JSON_STRING && str_eqz(t->text, text))
+            return true;
+    return false;
+}
+
+const struct absent *absent_owner(const struct engine *e, const char *resource)
+{
+    const struct absent *unknown = NULL;
+
+    for (size_t i = 0; i < e->n_absent; i++) {
+        if (has_text(e->absent[i].resources, resource))
+            return &e->absent[i];
+        if (!e->absent[i].resources)
+            unknown = &e->absent[i];
+    }
+    return unknown;
+}
+
 void absent_add(struct wharf_decl *d, const struct config *config, const char *quarantined)
 {
     size_t n;
@@ -50,7 +79,9 @@ void absent_add(struct wharf_decl *d, const struct config *config, const char *q
         all[i] = (struct absent){.manifest = out[i],
             .quarantined = names_have(quarantined, out[i]->name),
             .areas = json_get(note, "areas"),
-            .routes = json_get(note, "routes")};
+            .routes = json_get(note, "routes"),
+            .resources = json_get(note, "resources")};
+        know_areas(d->engine, &all[i]);
         if (!note)
             log_warn("module.unknown_routes", "%s says nothing: the routes of %s answer 404 while it is left out", file,
                 out[i]->name);
@@ -79,6 +110,11 @@ static void write_note(const struct engine *e, const struct plugin *p, struct bu
     for (size_t i = 0; i < e->n_routes; i++)
         if (e->routes[i].plugin == p)
             jw_str(&w, NULL, arena_printf(e->arena, "%s %s", e->routes[i].method, e->routes[i].pattern));
+    jw_close(&w, ']');
+    jw_open(&w, "resources", '[');
+    for (size_t i = 0; i < e->n_resources; i++)
+        if (e->resources[i].plugin == p)
+            jw_z(&w, NULL, e->resources[i].def->name);
     jw_close(&w, ']');
     jw_close(&w, '}');
 }

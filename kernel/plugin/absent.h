@@ -14,12 +14,15 @@ enum { ABSENT_RETRY_S = 60 }; /* Retry-After: somebody has to look into it first
 struct absent {
     const struct manifest *manifest;
     bool quarantined; /* else it needs one that is */
-    const struct wharf_json *areas, *routes; /* arrays of texts ("items", "GET /v1/items"), or NULL */
+    /* arrays of texts ("items", "GET /v1/items", "item"), or NULL */
+    const struct wharf_json *areas, *routes, *resources;
 };
 
 /* Adds the known routes of what the comma list leaves out, and fills engine->absent. */
 void absent_add(struct wharf_decl *d, const struct config *config, const char *quarantined);
-/* Notes the routes of the loaded modules. A folder that can't be written is logged, and no more. */
+/* The module that is left out and has a resource of that name; when there is none, one whose resources nobody noted. NULL: neither. */
+const struct absent *absent_owner(const struct engine *e, const char *resource);
+/* Notes the routes, areas and resources of the loaded modules. A folder that can't be written is logged, and no more. */
 void absent_remember(const struct engine *e, const char *data);
 
 #endif

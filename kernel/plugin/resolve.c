@@ -225,6 +225,19 @@ static const struct manifest *read_one(
     return m;
 }
 
+/* "/opt/x/dock_doors.so" is of the plugin dock_doors. */
+static bool left_out_by_name(const char *module, const char *quarantined)
+{
+    const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;
+    char bare[64];
+    int n = (int)strlen(name);
+
+    if (n > 3 && strcmp(name + n - 3, ".so") == 0)
+        n -= 3;
+    snprintf(bare, sizeof(bare), "%.*s", n, name);
+    return names_have(quarantined, bare);
+}
+
 const struct manifest *const *registry_left_out(
     const struct config *config, const char *quarantined, struct arena *a, size_t *ret_count)
 {
@@ -261,18 +274,23 @@ const struct manifest *const *registry_resolve(
 {
     const struct manifest **all = ARENA_ARRAY(a, const struct manifest *, PLUGINS_MAX);
     const struct manifest **out = ARENA_ARRAY(a, const struct manifest *, PLUGINS_MAX);
-    struct buf problems;
+    struct buf problems, unread;
     size_t n = 0;
 
     buf_init(&problems, 1 << 20);
+    buf_init(&unread, 1 << 20);
     for (size_t i = 0; i < config->modules.count && n < PLUGINS_MAX; i++) {
-        const struct manifest *m = read_one(config, config->modules.items[i], a, &problems);
+        const struct manifest *m = read_one(config, config->modules.items[i], a, &unread);
 
+        if (!m && !left_out_by_name(config->modules.items[i], quarantined))
+            buf_adds(&problems, buf_str(&unread)); /* a file that is not used may be damaged */
+        buf_clear(&unread);
         if (!m || (config->safe_mode && m->third_party))
             continue;
         check_abi(m, &problems);
         all[n++] = m;
     }
+    buf_done(&unread);
     n = leave_out(all, n, quarantined);
     check_clashes(all, n, &problems);
     for (size_t i = 0; i < n; i++) {

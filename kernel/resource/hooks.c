@@ -9,28 +9,52 @@
 
 /* ---- calling plugin code ---- */
 
+void thread_begins(struct wharf_req *req, const char *plugin, const char *what)
+{
+    struct thread_ctx *t = req->thread;
+
+    if (!t || !t->crumb)
+        return;
+    if (t->depth < DOING_MAX)
+        t->doing[t->depth] = (struct doing){plugin, what, clock_monotonic_us()};
+    t->depth++;
+    crumb_enter(t->crumb, plugin, what, req->request_id, req->deadline_us);
+}
+
+/* What was going on before goes on: it may crash or hang from here on as well. */
+void thread_ends(struct wharf_req *req)
+{
+    struct thread_ctx *t = req->thread;
+    const struct doing *outer;
+
+    if (!t || !t->crumb)
+        return;
+    t->depth--;
+    if (t->depth) {
+        outer = &t->doing[t->depth < DOING_MAX ? t->depth - 1 : DOING_MAX - 1];
+        crumb_enter(t->crumb, outer->plugin, outer->what, req->request_id, req->deadline_us);
+        atomic_store(&t->crumb->since_us, outer->since_us);
+    } else if (req->job) {
+        crumb_enter(t->crumb, req->job->plugin, req->job->doing, req->request_id, req->deadline_us);
+        atomic_store(&t->crumb->since_us, req->job->since_us);
+    } else {
+        crumb_leave(t->crumb);
+    }
+}
+
 const struct plugin *plugin_enter(struct wharf_req *req, const struct plugin *p, const char *what)
 {
     const struct plugin *before = req->plugin;
 
     req->plugin = p;
-    if (req->thread && req->thread->crumb)
-        crumb_enter(req->thread->crumb, p->name, what, req->request_id, req->deadline_us);
+    thread_begins(req, p->name, what);
     return before;
 }
 
 void plugin_leave(struct wharf_req *req, const struct plugin *before)
 {
     req->plugin = before;
-    if (!req->thread || !req->thread->crumb)
-        return;
-    if (!req->job) {
-        crumb_leave(req->thread->crumb);
-        return;
-    }
-    /* back to the job itself: what crashes a worker from here on is still its doing */
-    crumb_enter(req->thread->crumb, req->job->plugin, req->job->doing, req->request_id, req->deadline_us);
-    atomic_store(&req->thread->crumb->since_us, req->job->since_us);
+    thread_ends(req);
 }
 
 wharf_status plugin_unexplained(struct wharf_req *req, const struct plugin *plugin, const char *what, wharf_status s)

@@ -50,6 +50,9 @@ wharf_status ruled_values_judge(struct wharf_req *req, const struct plugin *plug
 wharf_status plugin_unexplained(struct wharf_req *req, const struct plugin *plugin, const char *what, wharf_status s);
 
 /* Around any plugin code. */
+/* The thread does something of its own from here on, up to thread_ends(): what the supervisor is told of it. Texts live as long. */
+void thread_begins(struct wharf_req *req, const char *plugin, const char *what);
+void thread_ends(struct wharf_req *req);
 const struct plugin *plugin_enter(struct wharf_req *req, const struct plugin *p, const char *what);
 void plugin_leave(struct wharf_req *req, const struct plugin *before);
 

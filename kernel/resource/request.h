@@ -35,12 +35,20 @@ struct problem {
 
 enum datetime_format { DATETIME_ISO, DATETIME_EPOCH, DATETIME_EPOCH_MILLIS };
 
+enum { DOING_MAX = 12 };
+
 struct thread_ctx { /* of a worker thread */
     struct db_conn *db; /* of job workers one of the next two (job/job.h, job_in_background) */
     struct db_conn *usual, *background;
     struct crumb *crumb;
     void **plugin_states; /* by plugin index: what thread_start() returned */
     unsigned index;
+    struct
+        doing { /* what the crumb tells, the outermost first: code of plugins calls the kernel, which calls that of others */
+        const char *plugin, *what;
+        int64_t since_us;
+    } doing[DOING_MAX];
+    unsigned depth;
 };
 
 struct file_wish { /* headers about parts and versions of files, as sent; p NULL: absent */

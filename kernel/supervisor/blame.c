@@ -17,6 +17,8 @@
 #include "util/log.h"
 #include "util/time.h"
 
+enum { HANG_POINTS = 2, HANG_WINDOWS = 10 };
+
 static void read_crumbs(const struct supervisor *s, const struct proc *p, struct crash_report *c)
 {
     const struct board_worker *w = &s->board->workers[p - s->procs];
@@ -171,16 +173,24 @@ static bool may_quarantine(const struct supervisor *s, const char *plugin)
     return strcmp(s->config->quarantine, "all") == 0 || !module_is_shipped(plugin);
 }
 
-static size_t count_crash(struct supervisor *s, const char *plugin, int64_t now)
+/* Points of a plugin within its time. A hang counts as much as two crashes and is remembered for ten times as long: it is noticed only when a
+ * handler's whole time is over, and holds a thread all the while. */
+static size_t count_points(struct supervisor *s, const char *plugin, bool hang, int64_t now)
 {
-    size_t slot = s->n_crashes++ % CRASHES_KEPT, count = 0;
+    size_t slot = s->n_crashes++ % CRASHES_KEPT, points = 0;
+    int64_t window = s->config->crash_window_s * 1000000;
 
     snprintf(s->crashes[slot].plugin, PLUGIN_NAME, "%s", plugin);
     s->crashes[slot].at_us = now;
-    for (size_t i = 0; i < CRASHES_KEPT; i++)
-        count += strcmp(s->crashes[i].plugin, plugin) == 0 &&
-                 now - s->crashes[i].at_us < s->config->crash_window_s * 1000000;
-    return count;
+    s->crashes[slot].hang = hang;
+    for (size_t i = 0; i < CRASHES_KEPT; i++) {
+        bool hung = s->crashes[i].hang;
+
+        if (strcmp(s->crashes[i].plugin, plugin) == 0 &&
+            now - s->crashes[i].at_us < (hung ? HANG_WINDOWS * window : window))
+            points += hung ? HANG_POINTS : 1;
+    }
+    return points;
 }
 
 static void quarantine(struct supervisor *s, const char *plugin, size_t crashes)
@@ -194,17 +204,41 @@ static void quarantine(struct supervisor *s, const char *plugin, size_t crashes)
     time_format_iso((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000, q->since);
     publish(s);
     log_write(WHARF_LOG_ERROR, plugin, NULL, "plugin.quarantined",
-        "%zu crashes in %lld s: the next workers start without it; `wharf plugin release %s` brings it back", crashes,
-        (long long)s->config->crash_window_s, plugin);
-    reload_begin(s);
+        "%zu crashes in %lld s (a hang counts as %d): the next workers start without it; `wharf plugin release %s` "
+        "brings it back",
+        crashes, (long long)s->config->crash_window_s, HANG_POINTS, plugin);
+    reload_begin(s, false);
+}
+
+/* One more crash or hang of a plugin. */
+static void charge(struct supervisor *s, const char *plugin, bool hang)
+{
+    struct generation now;
+    size_t points;
+
+    if (!plugin[0] || !may_quarantine(s, plugin))
+        return;
+    if (is_quarantined(s, plugin)) {
+        /* the generation that was to leave it out did not come about */
+        generation_quarantine(s, &now);
+        if (strcmp(now.quarantined, s->serving.quarantined) != 0 && !s->reload.active)
+            reload_begin(s, false);
+        return;
+    }
+    points = count_points(s, plugin, hang, clock_monotonic_us());
+    if (points >= (size_t)s->config->crash_limit && s->n_quarantine < QUARANTINE_MAX)
+        quarantine(s, plugin, points);
+}
+
+void blame_hang(struct supervisor *s, const struct proc *p)
+{
+    charge(s, p->hung_plugin, true);
 }
 
 void blame_crash(struct supervisor *s, const struct proc *p, int status)
 {
     struct crash_report c = {.plugin = ""};
     char name[24], reason[REASON_MAX];
-    int64_t now = clock_monotonic_us();
-    size_t crashes;
 
     atomic_fetch_add(&s->board->crashes, 1);
     find_culprit(s, p, status, &c);
@@ -213,9 +247,6 @@ void blame_crash(struct supervisor *s, const struct proc *p, int status)
     log_write(WHARF_LOG_ERROR, c.plugin[0] ? c.plugin : NULL, c.request[0] ? c.request : NULL, "worker.crashed",
         "%s (pid %d): %s%s%s%s%s", proc_name(p, name), (int)p->pid, reason, c.what[0] ? "; it was doing " : "", c.what,
         c.file[0] ? "; report: " : "", c.file);
-    if (!c.plugin[0] || !may_quarantine(s, c.plugin) || is_quarantined(s, c.plugin))
-        return;
-    crashes = count_crash(s, c.plugin, now);
-    if (crashes >= (size_t)s->config->crash_limit && s->n_quarantine < QUARANTINE_MAX)
-        quarantine(s, c.plugin, crashes);
+    if (!p->hung) /* a hang was counted when it was noticed */
+        charge(s, c.plugin, false);
 }

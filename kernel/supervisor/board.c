@@ -298,16 +298,35 @@ static void job_metrics(const struct board *b, struct buf *out)
     }
 }
 
+static const char *kind_name(const _Atomic int *kind)
+{
+    return atomic_load(kind) == 1 ? "web" : "job";
+}
+
 static void process_metrics(const struct board *b, struct buf *out)
 {
-    head(out, "worker_up", "gauge", "1 for each worker that serves.");
+    head(out, "worker_up", "gauge", "1 for each worker that serves, 0 for each that should.");
+    for (size_t i = 0; i < BOARD_SEATS; i++) {
+        const struct board_seat *seat = &b->seats[i];
+
+        if (atomic_load(&seat->kind))
+            buf_addf(out, "worker_up{kind=\"%s\",index=\"%d\"} %d\n", kind_name(&seat->kind), atomic_load(&seat->index),
+                atomic_load(&seat->down_us) == 0);
+    }
+    head(out, "worker_memory_bytes", "gauge", "Memory of a worker's own.");
     for (size_t i = 0; i < BOARD_WORKERS; i++) {
         const struct board_worker *w = &b->workers[i];
 
         if (atomic_load(&w->state) == BOARD_READY)
-            buf_addf(out, "worker_up{kind=\"%s\",index=\"%d\"} 1\n", atomic_load(&w->kind) == 1 ? "web" : "job",
-                atomic_load(&w->index));
+            buf_addf(out, "worker_memory_bytes{kind=\"%s\",index=\"%d\"} %lld\n", kind_name(&w->kind),
+                atomic_load(&w->index), (long long)atomic_load(&w->memory));
     }
+    head(out, "worker_memory_limit_bytes", "gauge", "memory.limit: what a worker may have; 0: any number.");
+    buf_addf(out, "worker_memory_limit_bytes %lld\n", (long long)atomic_load(&b->memory_limit));
+    head(out, "worker_memory_restarts_total", "counter", "Workers replaced because they came near to that limit.");
+    buf_addf(out, "worker_memory_restarts_total %llu\n", (unsigned long long)get(&b->memory_restarts));
+    head(out, "worker_hangs_total", "counter", "Workers replaced or ended because something in them hung.");
+    buf_addf(out, "worker_hangs_total %llu\n", (unsigned long long)get(&b->hangs));
     head(out, "worker_crashes_total", "counter", "Workers that ended unasked.");
     buf_addf(out, "worker_crashes_total %llu\n", (unsigned long long)get(&b->crashes));
     head(out, "plugin_quarantined", "gauge", "1 for each plugin that is left out because it crashed too often.");

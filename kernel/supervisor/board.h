@@ -20,6 +20,8 @@
 
 enum {
     BOARD_WORKERS = 144, /* two generations of 64 web workers and 8 job workers */
+    BOARD_SEATS = 72, /* 64 web workers and 8 job workers */
+    BOARD_REASON = 256,
     BOARD_THREADS = 48, /* per worker */
     BOARD_TEXT = 48,
     BOARD_ROUTES = 512, /* rows of http_requests_total, one per route and method */
@@ -35,6 +37,7 @@ enum {
 struct crumb {
     _Atomic int64_t since_us; /* 0: idle */
     _Atomic int64_t deadline_us;
+    _Atomic int thread; /* its number for the system; 0: not known */
     char plugin[BOARD_TEXT], what[BOARD_TEXT], request_id[32];
 };
 
@@ -43,6 +46,7 @@ struct board_worker {
     _Atomic int state; /* enum board_state */
     _Atomic uint64_t generation;
     _Atomic int64_t started_us, beat_us, requests, rss_kb;
+    _Atomic int64_t memory; /* bytes of its own, written by the supervisor */
     _Atomic int64_t in_flight, db_in_use; /* requests being worked on; database connections in use */
     _Atomic uint64_t hooks_loaded, hooks_refused; /* prints of folders of hooks (lua/operator/operator.h) */
     struct crumb crumbs[BOARD_THREADS];
@@ -81,8 +85,18 @@ struct board_series { /* a metric of hooks or modules with its labels */
     _Atomic uint64_t buckets[BOARD_SERIES_BUCKETS];
 };
 
+/* A place that a worker must serve, whichever process does. Written by the supervisor. The reason may be read while it is written: it always ends. */
+struct board_seat {
+    _Atomic int kind, index; /* kind 0: there are no more */
+    _Atomic int64_t down_us; /* since when nobody serves here; 0: somebody does */
+    _Atomic int64_t next_us; /* when the next one is started; 0: it starts now */
+    _Atomic int tries; /* starts since then that failed */
+    char reason[BOARD_REASON];
+};
+
 struct board {
     struct board_worker workers[BOARD_WORKERS];
+    struct board_seat seats[BOARD_SEATS];
     struct board_route routes[BOARD_ROUTES];
     struct board_job jobs[BOARD_JOBS];
     struct board_hook hooks[BOARD_HOOKS];
@@ -92,7 +106,8 @@ struct board {
     _Atomic int64_t hooks_loaded_us; /* kernel clock, when they became so */
     _Atomic uint64_t auth_failures[8]; /* missing invalid expired revoked disabled scope location ip */
     _Atomic int stopping; /* the whole server ends: workers refuse readiness and still accept for a while */
-    _Atomic uint64_t crashes, restarts;
+    _Atomic uint64_t crashes, restarts, hangs, memory_restarts;
+    _Atomic int64_t memory_limit; /* bytes that a worker may have; 0: any number */
     _Atomic uint64_t db_buckets[BOARD_BUCKETS], db_sum_us;
     _Atomic uint64_t rate_limited[8]; /* by enum limit_reason */
     _Atomic uint64_t idempotent_replays;

@@ -45,6 +45,24 @@ static void put_doing(const struct board_worker *w, int64_t now, struct buf *out
     }
 }
 
+/* Places that nobody serves: "web 1 is down for 12 s (3 starts failed): why; tried again in 4 s". */
+static void put_down(const struct supervisor *s, int64_t now, struct buf *out)
+{
+    for (size_t i = 0; i < s->n_seats; i++) {
+        const struct seat *seat = &s->seats[i];
+        char name[24];
+
+        if (!seat->down_us)
+            continue;
+        buf_addf(out, "%s is down for %llds (%u starts failed)%s%s; ", seat_name(seat, name),
+            (long long)((now - seat->down_us) / 1000000), seat->tries, seat->reason[0] ? ": " : "", seat->reason);
+        if (seat->start_at_us)
+            buf_addf(out, "tried again in %.1fs\n", (double)(seat->start_at_us - now) / 1e6);
+        else
+            buf_addz(out, "a new one starts now\n");
+    }
+}
+
 static void put_workers(const struct supervisor *s, struct buf *out)
 {
     static const char *const states[] = {"free", "starting", "ready", "draining"};
@@ -64,6 +82,7 @@ static void put_workers(const struct supervisor *s, struct buf *out)
             (long long)atomic_load(&w->requests), (long long)(atomic_load(&w->rss_kb) / 1024));
         put_doing(w, now, out);
     }
+    put_down(s, now, out);
 }
 
 static void command_ps(struct supervisor *s, struct client *c)
@@ -72,7 +91,7 @@ static void command_ps(struct supervisor *s, struct client *c)
 
     buf_init(&out, ANSWER_MAX);
     buf_addf(&out, "ok\nwharf %s, pid %d, generation %llu, %llu crashes\n", s->board->version, (int)getpid(),
-        (unsigned long long)s->generation, (unsigned long long)atomic_load(&s->board->crashes));
+        (unsigned long long)s->serving.number, (unsigned long long)atomic_load(&s->board->crashes));
     put_workers(s, &out);
     if (s->start->cluster)
         buf_addf(
@@ -87,10 +106,10 @@ static void command_ps(struct supervisor *s, struct client *c)
     buf_done(&out);
 }
 
-static void command_reload(struct supervisor *s, struct client *c)
+static void command_reload(struct supervisor *s, struct client *c, bool reads)
 {
     c->waits_for_reload = true; /* answered by control_reload_done(), at once when it can't begin */
-    reload_begin(s);
+    reload_begin(s, reads);
 }
 
 static void command_release(struct supervisor *s, struct client *c, const char *plugin)
@@ -100,7 +119,7 @@ static void command_release(struct supervisor *s, struct client *c, const char *
         return;
     }
     log_write(WHARF_LOG_INFO, plugin, NULL, "plugin.released", "the next workers start with it again");
-    command_reload(s, c);
+    command_reload(s, c, false);
 }
 
 static void run(struct supervisor *s, struct client *c)
@@ -108,7 +127,7 @@ static void run(struct supervisor *s, struct client *c)
     if (strcmp(c->text, "ps") == 0) {
         command_ps(s, c);
     } else if (strcmp(c->text, "reload") == 0) {
-        command_reload(s, c);
+        command_reload(s, c, true);
     } else if (strncmp(c->text, "release ", 8) == 0) {
         command_release(s, c, c->text + 8);
     } else if (strcmp(c->text, "stop") == 0) {

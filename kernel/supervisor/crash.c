@@ -392,6 +392,7 @@ void crash_thread(struct crumb *c)
     stack_t stack = {.ss_size = STACK_BYTES};
 
     my_crumb = c;
+    atomic_store(&c->thread, gettid());
     /* kept until the process ends: a thread may crash while it ends */
     stack.ss_sp = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack.ss_sp != MAP_FAILED)

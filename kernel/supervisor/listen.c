@@ -10,8 +10,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 1024 };
-
 union address {
     struct sockaddr any;
     struct sockaddr_in v4;
@@ -81,7 +79,7 @@ static int open_one(const union address *at, int option)
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
         (!option || setsockopt(fd, SOL_SOCKET, option, &on, sizeof(on)) == 0) &&
         (at->any.sa_family != AF_INET6 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0) &&
-        bind(fd, &at->any, length_of(at)) == 0 && listen(fd, BACKLOG) == 0)
+        bind(fd, &at->any, length_of(at)) == 0 && listen(fd, LISTEN_BACKLOG) == 0)
         return fd;
     error = errno;
     close(fd);

@@ -6,6 +6,8 @@
 
 #include "util/arena.h"
 
+enum { LISTEN_BACKLOG = 1024 };
+
 struct listen_address {
     char host[64]; /* "127.0.0.1", "::1", "*" */
     unsigned port; /* the real one, also when 0 was asked for */

@@ -1,4 +1,4 @@
-/* proc.c - one worker process: started, listened to, asked to end, ended by force. Decides nothing about restarts. */
+/* proc.c - one worker process: started, listened to, asked to end. Leaves to others: whether it is well (watch.c). Decides nothing about restarts. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,19 +13,11 @@
 #include "util/log.h"
 #include "util/time.h"
 
-enum {
-    SECOND = 1000000,
-    START_LIMIT_S = 30,
-    BEAT_LIMIT_S = 10,
-    OVERDUE_LIMIT_S = 30,
-    ABORT_LIMIT_S = 5,
-    DRAIN_EXTRA_S = 10
-};
+enum { SECOND = 1000000, DRAIN_EXTRA_S = 10 };
 
 const char *proc_name(const struct proc *p, char out[24])
 {
-    snprintf(out, 24, "%s %u", p->seat->kind == WORKER_WEB ? "web" : "job", p->seat->index);
-    return out;
+    return seat_name(p->seat, out);
 }
 
 /* Decimal text of a number, in the arena. */
@@ -34,16 +26,8 @@ static const char *text_of(struct arena *a, uint64_t n)
     return arena_printf(a, "%llu", (unsigned long long)n).p;
 }
 
-/* A successor of a reload serves with the new settings' certificate. */
-static int tls_of(const struct supervisor *s, const struct proc *p)
-{
-    if (p->seat->kind != WORKER_WEB)
-        return -1;
-    return s->reload.config ? s->reload.tls_fd : s->tls_fd;
-}
-
 static const char *const *arguments(
-    const struct supervisor *s, const struct proc *p, int control_fd, int tls_fd, struct arena *a)
+    const struct supervisor *s, const struct proc *p, const struct generation *g, int control_fd, struct arena *a)
 {
     const struct supervisor_start *start = s->start;
     const char **argv = ARENA_ARRAY(a, const char *, 32 + 2 * start->n_sets);
@@ -59,10 +43,16 @@ static const char *const *arguments(
         argv[n++] = "--listen-fd";
         argv[n++] = text_of(a, (uint64_t)p->seat->listen_fd);
     }
-    if (tls_fd >= 0) {
+    if (g->tls_fd >= 0 && p->seat->kind == WORKER_WEB) {
         argv[n++] = "--tls-fd";
-        argv[n++] = text_of(a, (uint64_t)tls_fd);
+        argv[n++] = text_of(a, (uint64_t)g->tls_fd);
     }
+    if (g->config_fd >= 0) {
+        argv[n++] = "--config-fd";
+        argv[n++] = text_of(a, (uint64_t)g->config_fd);
+    }
+    if (g == &s->reload.coming && s->reload.reads)
+        argv[n++] = "--proves";
     argv[n++] = "--control-fd";
     argv[n++] = text_of(a, (uint64_t)control_fd);
     argv[n++] = "--board-fd";
@@ -74,7 +64,7 @@ static const char *const *arguments(
     argv[n++] = "--database";
     argv[n++] = start->database;
     argv[n++] = "--quarantined";
-    argv[n++] = quarantine_names(s->quarantine, s->n_quarantine, a);
+    argv[n++] = g->quarantined;
     if (start->config_file) {
         argv[n++] = "-c";
         argv[n++] = start->config_file;
@@ -101,20 +91,22 @@ static void publish(struct supervisor *s, const struct proc *p)
 }
 
 /* Only after the slot is ours alone: the child must find it empty. */
-static pid_t launch(struct supervisor *s, struct proc *p, int control_fd)
+static pid_t launch(struct supervisor *s, struct proc *p, const struct generation *g, int control_fd)
 {
     struct arena *a = arena_new(0);
-    int tls_fd = tls_of(s, p), keep[4] = {control_fd, s->board_fd};
+    int keep[5] = {control_fd, s->board_fd};
     size_t n_keep = 2;
     struct spawn child;
     pid_t pid;
 
     if (p->seat->listen_fd >= 0)
         keep[n_keep++] = p->seat->listen_fd;
-    if (tls_fd >= 0)
-        keep[n_keep++] = tls_fd;
+    if (g->tls_fd >= 0 && p->seat->kind == WORKER_WEB)
+        keep[n_keep++] = g->tls_fd;
+    if (g->config_fd >= 0)
+        keep[n_keep++] = g->config_fd;
     /* a worker without supervisor would hold the port of the next one */
-    child = (struct spawn){.argv = arguments(s, p, control_fd, tls_fd, a),
+    child = (struct spawn){.argv = arguments(s, p, g, control_fd, a),
         .in = -1,
         .out = -1,
         .err = -1,
@@ -129,7 +121,7 @@ static pid_t launch(struct supervisor *s, struct proc *p, int control_fd)
     return pid;
 }
 
-struct proc *proc_start(struct supervisor *s, struct seat *seat)
+struct proc *proc_start(struct supervisor *s, struct seat *seat, const struct generation *g)
 {
     struct proc *p = s->procs;
     int pipe_fds[2];
@@ -143,11 +135,11 @@ struct proc *proc_start(struct supervisor *s, struct seat *seat)
     fcntl(pipe_fds[0], F_SETFL, O_NONBLOCK);
     *p = (struct proc){.seat = seat,
         .state = BOARD_STARTING,
-        .generation = s->generation,
+        .generation = g->number,
         .control_fd = pipe_fds[0],
         .started_us = clock_monotonic_us()};
     publish(s, p);
-    p->pid = launch(s, p, pipe_fds[1]);
+    p->pid = launch(s, p, g, pipe_fds[1]);
     close(pipe_fds[1]);
     if (p->pid < 0) {
         log_error("worker.not_started", "%s can't be executed: %s", s->exe, strerror(errno));
@@ -177,6 +169,8 @@ void proc_ask_to_end(struct supervisor *s, struct proc *p)
     p->state = BOARD_DRAINING;
     p->kill_at_us = clock_monotonic_us() + (s->config->drain_accept_ms + s->config->drain_timeout_ms) * 1000 +
                     (int64_t)DRAIN_EXTRA_S * SECOND;
+    if (p->hung) /* others have their time to finish; then the thread that hangs tells where it is */
+        p->abort_at_us = clock_monotonic_us() + s->config->drain_timeout_ms * 1000 + SECOND;
     publish(s, p);
     kill(p->pid, SIGTERM);
 }
@@ -213,100 +207,10 @@ void proc_reason(const struct proc *p, int status, char out[REASON_MAX])
         snprintf(out, REASON_MAX, "%.*s", (int)n - 8, p->line + 8);
     else if (p->hung)
         snprintf(out, REASON_MAX, "it did not react in time");
+    else if (p->over_memory)
+        snprintf(out, REASON_MAX, "it had more memory than memory.limit");
     else if (WIFSIGNALED(status))
         snprintf(out, REASON_MAX, "it was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else
         snprintf(out, REASON_MAX, "it ended with code %d", WEXITSTATUS(status));
-}
-
-/* ---- watchdog -------------------------------------------------------------------------------------------------------- */
-
-static void abort_hung(struct supervisor *s, struct proc *p, const struct crumb *c, int64_t now, const char *why)
-{
-    char name[24];
-
-    p->hung = true;
-    p->kill_at_us = now + (int64_t)ABORT_LIMIT_S * SECOND;
-    if (c) {
-        snprintf(p->hung_plugin, sizeof(p->hung_plugin), "%.*s", PLUGIN_NAME - 1, c->plugin);
-        snprintf(p->hung_what, sizeof(p->hung_what), "%.*s", BOARD_TEXT - 1, c->what);
-        snprintf(p->hung_request, sizeof(p->hung_request), "%.*s", 31, c->request_id);
-    }
-    log_write(WHARF_LOG_ERROR, c ? p->hung_plugin : NULL, c ? p->hung_request : NULL, "worker.hung",
-        "%s (pid %d) %s; it is ended", proc_name(p, name), (int)p->pid, why);
-    kill(p->pid, SIGABRT);
-}
-
-/* What the main thread has run and waited for a processor; zeros where the system does not tell. */
-static void processor_time(const struct proc *p, int64_t *ret_ran_ns, int64_t *ret_waited_ns)
-{
-    char path[64], text[96] = "";
-    long long ran = 0, waited = 0;
-    int fd;
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)p->pid, (int)p->pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        if (read(fd, text, sizeof(text) - 1) < 0 || sscanf(text, "%lld %lld", &ran, &waited) != 2)
-            ran = waited = 0;
-        close(fd);
-    }
-    *ret_ran_ns = ran;
-    *ret_waited_ns = waited;
-}
-
-/* A loop that never ends, a call that never returns, or a machine that is too busy: the three look alike but for this. */
-static void abort_silent(struct supervisor *s, struct proc *p, int64_t now)
-{
-    char why[160];
-    int64_t ran_ns, waited_ns;
-
-    processor_time(p, &ran_ns, &waited_ns);
-    snprintf(why, sizeof(why),
-        "gave no sign of life for 10 s, in which it ran for %.1f s and waited for a processor for %.1f s",
-        (double)(ran_ns - p->ran_ns) / 1e9, (double)(waited_ns - p->waited_ns) / 1e9);
-    abort_hung(s, p, NULL, now, why);
-}
-
-static void watch_ready(struct supervisor *s, struct proc *p, int64_t now)
-{
-    struct board_worker *w = &s->board->workers[p - s->procs];
-    int64_t beat = atomic_load(&w->beat_us);
-
-    for (size_t i = 0; i < BOARD_THREADS; i++) {
-        struct crumb *c = &w->crumbs[i];
-        int64_t deadline = atomic_load(&c->deadline_us);
-
-        if (atomic_load(&c->since_us) && deadline && now > deadline + (int64_t)OVERDUE_LIMIT_S * SECOND) {
-            abort_hung(s, p, c, now, "is far past a deadline");
-            return;
-        }
-    }
-    if (beat != p->beat_us) {
-        p->beat_us = beat;
-        processor_time(p, &p->ran_ns, &p->waited_ns);
-    }
-    if (now - (beat > p->started_us ? beat : p->started_us) > (int64_t)BEAT_LIMIT_S * SECOND)
-        abort_silent(s, p, now);
-}
-
-void proc_watch(struct supervisor *s, int64_t now)
-{
-    for (struct proc *p = s->procs; p < s->procs + PROCS_MAX; p++) {
-        char name[24];
-
-        if (!p->pid)
-            continue;
-        if (p->kill_at_us && now >= p->kill_at_us) {
-            log_warn("worker.killed", "%s (pid %d) did not end in time; killed", proc_name(p, name), (int)p->pid);
-            kill(p->pid, SIGKILL);
-            p->kill_at_us = now + (int64_t)ABORT_LIMIT_S * SECOND;
-        } else if (p->kill_at_us) {
-            continue;
-        } else if (p->state == BOARD_STARTING && now - p->started_us > (int64_t)START_LIMIT_S * SECOND) {
-            abort_hung(s, p, NULL, now, "was not ready in 30 s");
-        } else if (p->state == BOARD_READY) {
-            watch_ready(s, p, now);
-        }
-    }
 }

@@ -20,6 +20,15 @@ enum {
     REASON_MAX = 600,
 };
 
+/* What all workers of a generation run with, whatever the files hold by now: each worker that is started for it gets the same. */
+struct generation {
+    uint64_t number;
+    struct config *config;
+    int config_fd; /* text of the settings (config_keep()), or -1 */
+    int tls_fd; /* tls_open() of the settings, or -1 */
+    char quarantined[QUARANTINE_MAX * (QUARANTINE_NAME + 1)]; /* comma list of plugins left out */
+};
+
 /* A worker process. Its index in the array is its slot on the board. */
 struct proc {
     pid_t pid; /* 0: free */
@@ -28,9 +37,14 @@ struct proc {
     uint64_t generation;
     int control_fd; /* read end, -1 after its end */
     int64_t started_us, kill_at_us; /* kill_at 0: not asked to end */
+    int64_t abort_at_us; /* 0, or when a thread that hangs is made to write its report */
     bool asked; /* its end is our doing */
-    bool hung; /* stopped by the watchdog, which noted: */
-    int64_t beat_us, ran_ns, waited_ns; /* when its last beat was seen: what its main thread had run, and waited for a processor */
+    bool hung; /* noticed by the watchdog, which noted: */
+    bool over_memory; /* ended for it */
+    int64_t looked_us; /* when its memory was looked at */
+    int hung_thread; /* its number for the system, or 0 */
+    int64_t beat_us, ran_ns,
+        waited_ns; /* when its last beat was seen: what its main thread had run, and waited for a processor */
     char hung_plugin[PLUGIN_NAME], hung_what[BOARD_TEXT], hung_request[32];
     char line[REASON_MAX]; /* what it said */
     size_t line_n;
@@ -44,7 +58,12 @@ struct seat {
     struct proc *now, *next; /* next: the successor while a reload runs */
     int64_t start_at_us; /* 0: no start planned */
     int64_t delay_us; /* of the last restart */
-    bool given_up; /* it said: do not restart me */
+    int64_t down_us; /* since when nobody serves here; 0: somebody does */
+    int64_t replace_at_us; /* earliest time of the next try to replace `now`; 0: at once */
+    unsigned tries; /* starts since then that failed */
+    bool shut; /* its socket does not listen */
+    bool replaced; /* `next` takes over from `now`, and there is no reload */
+    char reason[BOARD_REASON]; /* of the last end */
 };
 
 struct client {
@@ -56,30 +75,33 @@ struct client {
 
 struct supervisor {
     const struct supervisor_start *start;
-    struct config *config;
+    struct config *config; /* serving.config */
+    struct generation serving;
+    const struct config *first; /* as the operator wrote them when the server started */
     struct board *board;
     int board_fd, signal_fd;
-    int tls_fd; /* tls_open() of the settings that serve, or -1 */
     char exe[512];
     struct seat seats[SEATS_MAX];
     size_t n_seats;
     struct proc procs[PROCS_MAX];
-    uint64_t generation;
+    uint64_t generation; /* number of the last one that was begun */
     bool stopping, ready_told;
     int exit_code;
     pid_t ready_pid;
     int64_t tick_us, cluster_at_us, cluster_started_us, cluster_delay_us;
     struct {
-        bool active, again;
+        bool active, again, again_reads;
+        bool reads; /* the settings anew; else those that serve, with another quarantine */
         size_t seat;
         unsigned tries;
-        struct config *config; /* the new settings, until the first new worker proves them */
-        int tls_fd; /* and their certificate */
+        struct generation coming; /* until the first new worker proves it; config NULL: there is none */
+        char restart[256]; /* settings that need a restart */
         char reason[REASON_MAX];
     } reload;
     struct {
         char plugin[PLUGIN_NAME];
         int64_t at_us;
+        bool hang;
     } crashes[CRASHES_KEPT];
     size_t n_crashes;
     struct quarantined quarantine[QUARANTINE_MAX]; /* as in the data folder */
@@ -88,7 +110,8 @@ struct supervisor {
 };
 
 /* proc.c */
-struct proc *proc_start(struct supervisor *s, struct seat *seat); /* NULL: could not be started, was logged */
+/* A worker of that generation. NULL: could not be started, was logged. */
+struct proc *proc_start(struct supervisor *s, struct seat *seat, const struct generation *g);
 void proc_ask_to_end(struct supervisor *s, struct proc *p);
 /* Reads what it says. 1 when it just became ready, 0 else. */
 int proc_listen(struct supervisor *s, struct proc *p);
@@ -96,17 +119,35 @@ int proc_listen(struct supervisor *s, struct proc *p);
 void proc_reason(const struct proc *p, int status, char out[REASON_MAX]);
 const char *proc_name(const struct proc *p, char out[24]); /* "web 0" */
 void proc_free(struct supervisor *s, struct proc *p);
-/* Ends workers that hang or were given time enough. */
+/* watch.c: replaces workers that hang or grow, ends those that were given time enough. */
 void proc_watch(struct supervisor *s, int64_t now);
+
+/* seat.c */
+const char *seat_name(const struct seat *seat, char out[24]); /* "web 0" */
+bool seat_serves(const struct seat *seat);
+void seat_start(struct supervisor *s, struct seat *seat);
+/* Its worker is ready: the socket listens, and everybody may know. */
+void seat_up(struct supervisor *s, struct seat *seat);
+/* Its worker ended unasked; the next start is planned. failed: it was not ready yet. */
+void seat_down(struct supervisor *s, struct seat *seat, const struct proc *p, int status);
+/* Starts what is due, and closes sockets that nobody takes connections from. */
+void seats_watch(struct supervisor *s, int64_t now);
+/* Starts a successor of a worker that should end, which is drained when that one is ready. False: not now, ask again. */
+bool seat_replace(struct supervisor *s, struct seat *seat);
+void seat_replaced(struct supervisor *s, struct seat *seat); /* the successor is ready */
+void seat_not_replaced(struct supervisor *s, struct seat *seat, const char *reason); /* it ended instead */
 
 /* blame.c */
 void blame_crash(struct supervisor *s, const struct proc *p, int status);
+/* A thread of p hangs in a plugin, as p says. */
+void blame_hang(struct supervisor *s, const struct proc *p);
 bool quarantine_release(struct supervisor *s, const char *plugin);
 void quarantine_load(struct supervisor *s); /* at start */
 
 /* reload.c */
-/* False and the reason when it can't even begin. */
-bool reload_begin(struct supervisor *s);
+/* reads: the settings anew; else a generation with those that serve and the quarantine of now. False when it can't even begin. */
+bool reload_begin(struct supervisor *s, bool reads);
+void generation_quarantine(const struct supervisor *s, struct generation *g); /* as it is now */
 void reload_ready(struct supervisor *s, struct proc *p);
 void reload_died(struct supervisor *s, struct proc *p, int status);
 
@@ -121,6 +162,8 @@ void control_stop(struct supervisor *s);
  * up to 30 s, as long as each end comes within 5 s of the start. A process that somebody killed was not the cause: when it served it
  * waits no longer than 0.1 s, before that 0.4 s at most (memory that it asked for may have been the reason, but clients wait). */
 int64_t restart_delay(int64_t delay, int64_t started, int64_t now, bool killed, bool served);
+/* The same after a start that failed: 0.1 s, doubled up to 30 s, however long it took to fail. */
+int64_t retry_delay(int64_t delay);
 void supervisor_stop(struct supervisor *s);
 
 #endif

@@ -16,25 +16,7 @@
 #include "util/log.h"
 #include "util/time.h"
 
-enum {
-    TICK_US = 1000000,
-    QUICK_CRASH_US = 5000000,
-    FIRST_DELAY_US = 100000,
-    MAX_DELAY_US = 30000000,
-    KILLED_DELAY_US = 400000,
-    DO_NOT_RESTART = 2
-};
-
-int64_t restart_delay(int64_t delay, int64_t started, int64_t now, bool killed, bool served)
-{
-    int64_t most = killed ? KILLED_DELAY_US : MAX_DELAY_US;
-
-    if (now - started >= QUICK_CRASH_US)
-        return 0;
-    if (!delay || (killed && served))
-        return FIRST_DELAY_US;
-    return delay * 2 < most ? delay * 2 : most;
-}
+enum { TICK_US = 1000000 };
 
 void supervisor_stop(struct supervisor *s)
 {
@@ -49,14 +31,6 @@ void supervisor_stop(struct supervisor *s)
     if (s->ready_pid)
         kill(s->ready_pid, SIGTERM);
     control_stop(s);
-}
-
-static void start_seat(struct supervisor *s, struct seat *seat)
-{
-    seat->start_at_us = 0;
-    seat->now = proc_start(s, seat);
-    if (!seat->now)
-        seat->start_at_us = clock_monotonic_us() + TICK_US;
 }
 
 /* ---- the whole is ready ---------------------------------------------------------------------------------------------- */
@@ -80,7 +54,7 @@ static void tell_ready(struct supervisor *s)
     }
     if (s->reload.again) {
         s->reload.again = false;
-        reload_begin(s);
+        reload_begin(s, s->reload.again_reads);
     }
 }
 
@@ -88,9 +62,16 @@ static void listen_to(struct supervisor *s, struct proc *p)
 {
     if (!proc_listen(s, p))
         return;
-    if (p->seat->next == p)
+    if (p->seat->next == p && p->seat->replaced) {
+        seat_replaced(s, p->seat);
+        return;
+    }
+    if (p->seat->next == p) {
         reload_ready(s, p);
-    else if (!s->ready_told)
+        return;
+    }
+    seat_up(s, p->seat);
+    if (!s->ready_told)
         tell_ready(s);
 }
 
@@ -101,30 +82,48 @@ static bool was_killed(int status)
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
-static void give_up(struct supervisor *s, struct proc *p, int status)
+/* Before the whole was ready once: the operator is there, and is told. */
+static void refuse_start(struct supervisor *s, const struct proc *p, int status)
 {
     char name[24], reason[REASON_MAX];
 
     proc_reason(p, status, reason);
-    p->seat->given_up = true;
-    log_error("worker.gave_up", "%s can't start: %s", proc_name(p, name), reason);
-    if (s->ready_told)
-        return;
+    log_error("server.failed", "%s can't start: %s", proc_name(p, name), reason);
     if (strcmp(s->config->log_file, "-") != 0 && s->exit_code == 0)
         fprintf(stderr, "wharf: the server can't start: %s\n", reason);
-    s->exit_code = DO_NOT_RESTART;
+    s->exit_code = WORKER_REFUSED;
     supervisor_stop(s);
 }
 
-static void crashed(struct supervisor *s, struct proc *p, int status)
+/* It said that it can't start. One that served and ends with the same code (a hook may call os.exit) crashed. */
+static bool refused(const struct proc *p, int status)
+{
+    return p->state == BOARD_STARTING && WIFEXITED(status) && WEXITSTATUS(status) == WORKER_REFUSED;
+}
+
+static void now_ended(struct supervisor *s, struct proc *p, int status)
+{
+    if (refused(p, status) && !s->ready_told) {
+        refuse_start(s, p, status);
+        return;
+    }
+    if (!refused(p, status))
+        blame_crash(s, p, status);
+    seat_down(s, p->seat, p, status);
+}
+
+static void next_ended(struct supervisor *s, struct proc *p, int status)
 {
     struct seat *seat = p->seat;
-    int64_t now = clock_monotonic_us();
+    char reason[REASON_MAX];
 
-    blame_crash(s, p, status);
-    seat->delay_us = restart_delay(seat->delay_us, p->started_us, now, was_killed(status), p->state == BOARD_READY);
-    seat->start_at_us = now + seat->delay_us + 1; /* 0 means none */
-    atomic_fetch_add(&s->board->restarts, 1);
+    if (!p->asked && !refused(p, status))
+        blame_crash(s, p, status);
+    proc_reason(p, status, reason);
+    if (seat->replaced)
+        seat_not_replaced(s, seat, reason);
+    else
+        reload_died(s, p, status);
 }
 
 static void worker_ended(struct supervisor *s, struct proc *p, int status)
@@ -133,17 +132,14 @@ static void worker_ended(struct supervisor *s, struct proc *p, int status)
 
     for (int i = 0; i < 4 && p->control_fd >= 0; i++)
         proc_listen(s, p); /* its last words */
-    if (seat->now == p)
-        seat->now = NULL;
     if (seat->next == p) {
-        if (!p->asked && !(WIFEXITED(status) && WEXITSTATUS(status) == DO_NOT_RESTART))
-            blame_crash(s, p, status);
-        reload_died(s, p, status);
-    } else if (!p->asked && !s->stopping) {
-        if (WIFEXITED(status) && WEXITSTATUS(status) == DO_NOT_RESTART)
-            give_up(s, p, status);
-        else
-            crashed(s, p, status);
+        next_ended(s, p, status);
+    } else if (seat->now == p) {
+        seat->now = NULL;
+        if (!p->asked && !s->stopping)
+            now_ended(s, p, status);
+    } else if (p->hung && !(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
+        blame_crash(s, p, status); /* replaced before; its report tells where it was */
     }
     proc_free(s, p);
 }
@@ -190,7 +186,7 @@ static void on_signal(struct supervisor *s)
         if (info.ssi_signo == SIGCHLD)
             reap(s);
         else if (info.ssi_signo == SIGHUP && !s->start->hangup_stops)
-            reload_begin(s);
+            reload_begin(s, true);
         else if (end && s->stopping) /* asked twice: now */
             for (size_t i = 0; i < PROCS_MAX; i++)
                 s->procs[i].kill_at_us = 1;
@@ -201,9 +197,7 @@ static void on_signal(struct supervisor *s)
 
 static void on_clock(struct supervisor *s, int64_t now)
 {
-    for (size_t i = 0; i < s->n_seats && !s->stopping; i++)
-        if (s->seats[i].start_at_us && now >= s->seats[i].start_at_us && !s->seats[i].now)
-            start_seat(s, &s->seats[i]);
+    seats_watch(s, now);
     if (s->cluster_at_us && now >= s->cluster_at_us && !s->stopping) {
         s->cluster_at_us = cluster_revive(s->start->cluster) ? 0 : now + TICK_US;
         s->cluster_started_us = now;
@@ -299,8 +293,11 @@ static bool prepare(struct supervisor *s)
             .kind = WORKER_JOB, .index = (unsigned)i, .listen_fd = i ? -1 : s->start->admin_fd};
     mkdir(s->config->crash_dir, 0750);
     s->board = board_create(&s->board_fd);
-    if (s->board)
+    if (s->board) {
         quarantine_load(s);
+        generation_quarantine(s, &s->serving);
+        atomic_store(&s->board->memory_limit, s->config->memory_limit);
+    }
     return s->board && open_signals(s);
 }
 
@@ -308,15 +305,22 @@ int supervisor_run(const struct supervisor_start *start)
 {
     static struct supervisor s; /* large, and there is one per process */
 
-    s = (struct supervisor){
-        .start = start, .config = start->config, .generation = 1, .tls_fd = start->tls_fd, .reload.tls_fd = -1};
+    s = (struct supervisor){.start = start,
+        .config = start->config,
+        .first = start->config,
+        .generation = 1,
+        .serving = {.number = 1,
+            .config = start->config,
+            .config_fd = config_keep(start->config),
+            .tls_fd = start->tls_fd},
+        .reload.coming = {.config_fd = -1, .tls_fd = -1}};
     if (!prepare(&s)) {
         log_error("server.failed", "shared memory or signals can't be set up: %s", strerror(errno));
         return 1;
     }
     s.cluster_started_us = clock_monotonic_us();
     for (size_t i = 0; i < s.n_seats; i++)
-        start_seat(&s, &s.seats[i]);
+        seat_start(&s, &s.seats[i]);
     reap(&s); /* who died before its signal could be seen */
     while (!s.stopping || has_workers(&s))
         turn(&s);

@@ -15,6 +15,7 @@ struct supervisor_start {
     const char *config_file; /* or NULL; with the sets: how workers, and each reload, read the settings */
     const struct config_override *sets;
     size_t n_sets;
+    size_t n_given; /* of them, those that the operator wrote; the others are the server's */
     const int *listen_fds; /* one per web worker */
     size_t n_web;
     int tls_fd; /* tls_open() of config, or -1; the supervisor closes it */

@@ -184,11 +184,62 @@ def test_an_unknown_crash_is_nobodys(server):
     assert "plugin" not in crash and "ended with code 7" in crash["message"]
 
 
-def test_a_hung_worker_is_ended(server):
-    server.provoke("/hang")
+def test_a_hung_worker_is_replaced(server):
+    """A successor takes over before it is asked to end."""
+    before = server.workers()
+    with contextlib.suppress(OSError):  # the stub answers when it is told to end
+        server.get("/hang")
     hung = until(lambda: server.events("worker.hung"))[0]
-    assert hung["plugin"] == "dock_doors" and "far past a deadline" in hung["message"]
+    assert hung["plugin"] == "dock_doors" and "far past a deadline" in hung["message"] and "GET /hang" in hung["message"]
     assert server.get()
+    after = until(lambda: (now := server.workers()) and set(now) == set(before) and now != before and all(w[1] == "ready" for w in now.values()) and now)
+    assert len({pid for pid, _, _ in before.values()} - {pid for pid, _, _ in after.values()}) == 1
+
+
+def connections(server, n=40):
+    """How many of n new connections are answered; the others are refused. None may wait."""
+    answered = 0
+    for _ in range(n):
+        try:
+            answered += bool(server.get())
+        except urllib.error.URLError as e:
+            assert isinstance(e.reason, ConnectionError), e
+    return answered
+
+
+def test_a_worker_that_cannot_start_comes_back_later(folder):
+    """Its socket is not left to the connections that nobody takes, and it is tried again for ever."""
+    folder.mkdir()
+    mark = folder / "fail"
+    s = Server(folder, "--set", "workers=2", env={"STUB_FAIL_FILE": str(mark)})
+    try:
+        mark.touch()
+        os.kill(s.workers()["web 0"][0], signal.SIGKILL)
+        until(lambda: s.events("worker.socket_closed"))
+        assert connections(s) == 40, "the other worker takes all of them"
+        until(lambda: len(s.events("worker.not_started")) >= 3)
+        told = s.command("ps").stdout
+        assert re.search(rf"^web 0 is down for \d+s \(\d+ starts failed\): the file {mark} exists; (tried again in [0-9.]+s|a new one starts now)$", told, re.M), told
+        assert not s.events("worker.crashed")[1:], "a start that is refused is no crash"
+        os.kill(s.workers()["web 1"][0], signal.SIGKILL)
+        until(lambda: len(s.events("worker.socket_closed")) == 2)
+        assert connections(s) == 0, "nobody serves: they are refused, and wait for nobody"
+        mark.unlink()
+        until(lambda: sorted(name for name, w in s.workers().items() if w[1] == "ready") == ["job 0", "web 0", "web 1"])
+        assert connections(s) == 40 and "is down" not in s.command("ps").stdout
+        assert {pid for pid, _, _ in s.workers().values()} >= {s.get()["pid"] for _ in range(10)}
+    finally:
+        s.end()
+
+
+def test_a_worker_that_ends_with_the_code_of_a_refusal_comes_back(server):
+    """A hook may call os.exit(2)."""
+    before = server.workers()
+    server.provoke("/refuse")
+    crash = until(lambda: server.events("worker.crashed"))[0]
+    assert "ended with code 2" in crash["message"]
+    until(lambda: (now := server.workers()) and set(now) == set(before) and all(w[1] == "ready" for w in now.values()))
+    assert connections(server) == 40
 
 
 def test_a_silent_worker_is_ended(server):

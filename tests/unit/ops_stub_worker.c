@@ -1,6 +1,6 @@
 /* ops_stub_worker.c - a worker and a plugin registry without a server: the supervisor and the commands are tested with it.
  *
- * Answers every HTTP request with its pid. Its path makes it misbehave: /crash, /hang, /exit, /segv-plugin.
+ * Answers every HTTP request with its pid. Its path makes it misbehave: /crash, /hang, /exit, /refuse.
  */
 #include <errno.h>
 #include <poll.h>
@@ -41,6 +41,8 @@ static void answer(int fd, struct crumb *crumb, const char *request, int index)
     }
     if (strncmp(request, "GET /exit", 9) == 0)
         _exit(7);
+    if (strncmp(request, "GET /refuse", 11) == 0)
+        _exit(WORKER_REFUSED);
     n = snprintf(body, sizeof(body), "{\"pid\":%d,\"index\":%d}", (int)getpid(), index);
     n = snprintf(text, sizeof(text), "HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", n, body);
     if (write(fd, text, (size_t)n) != n)
@@ -69,7 +71,7 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
 
     if (fail && access(fail, F_OK) == 0) {
         dprintf(boot->control_fd, "failed: the file %s exists\n", fail);
-        return 2;
+        return WORKER_REFUSED;
     }
     sigaction(SIGTERM, &term, NULL);
     crash_install(config->crash_dir);
@@ -102,6 +104,17 @@ const struct manifest *const *registry_resolve(
 {
     *ret_count = 0;
     return ARENA_ARRAY(a, const struct manifest *, 1);
+}
+
+const struct manifest *const *registry_left_out(
+    const struct config *config, const char *quarantined, struct arena *a, size_t *ret_count)
+{
+    return registry_resolve(config, quarantined, a, ret_count, NULL);
+}
+
+bool names_have(const char *list, const char *name)
+{
+    return false;
 }
 
 struct engine *registry_engine(struct registry *r)

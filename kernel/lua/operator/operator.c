@@ -142,6 +142,7 @@ struct operator_lua *operator_start(
 {
     struct arena *a = arena_new(0);
     struct operator_lua *o = ARENA_NEW(a, struct operator_lua);
+    size_t n_hooks;
     bool good;
 
     o->arena = a;
@@ -161,6 +162,8 @@ struct operator_lua *operator_start(
         load_nothing(o);
         return o;
     }
+    if (boot->proves && !operator_check(e, config, &n_hooks, a, ret_error))
+        return NULL; /* who asked for a reload is told, and nothing changes */
     /* beside others that run: what they run; the watcher brings what changed since */
     good = atomic_load(&o->board->hooks_active) ? load_first(o, true) || load_first(o, false) : load_first(o, false);
     if (!good) {

@@ -5,7 +5,10 @@
 
 #include "lua/named.h"
 #include "lua/operator/inside.h"
+#include "plugin/absent.h"
 #include "plugin/host.h"
+#include "plugin/manifest.h"
+#include "util/log.h"
 #include "util/str.h"
 #include "wharf/service/cron.h"
 
@@ -131,20 +134,37 @@ static void note(lua_State *lua, struct hook_state *st, struct lua_hook *hook, i
     st->functions[st->n_functions++] = luaL_ref(lua, LUA_REGISTRYINDEX);
 }
 
+static void unknown_resource(lua_State *lua, const struct hook_state *st, const char *resource)
+{
+    const char *near = named_near_resource(st->gen->engine, resource);
+
+    sandbox_raise(lua, "there is no resource '%s' in the modules that are enabled%s%s%s", resource,
+        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+/* As the routes of a module that is left out: the hook is there again when the module is. */
+static void tell_sleeping(lua_State *lua, enum hook_phase phase, const char *resource, const struct absent *m)
+{
+    char file[64] = "";
+    int line = 0;
+
+    sandbox_where(lua, file, &line);
+    log_write(WHARF_LOG_WARN, m->manifest->name, NULL, "lua.hook_sleeps",
+        "%s:%d: the %s hook on '%s' sleeps: the module %s is %s", file, line, hook_phase_name(phase), resource,
+        m->manifest->name, m->quarantined ? "quarantined" : "left out, as it needs one that is quarantined");
+}
+
 static int register_write(lua_State *lua, enum hook_phase phase)
 {
     static const char *const options[] = {"priority", "timeout_ms", "on_error", NULL};
     struct hook_state *st = loading(lua);
     const char *resource = luaL_checkstring(lua, 1), *action = luaL_checkstring(lua, 2);
     struct lua_hook hook = {.phase = phase, .res = engine_resource(st->gen->engine, resource), .pattern = {"", 0}};
+    const struct absent *absent = hook.res ? NULL : absent_owner(st->gen->engine, resource);
     int64_t longest = phase == PHASE_BEFORE ? BEFORE_US : LONG_US;
 
-    if (!hook.res) {
-        const char *near = named_near_resource(st->gen->engine, resource);
-
-        sandbox_raise(lua, "there is no resource '%s' in the modules that are enabled%s%s%s", resource,
-            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-    }
+    if (!hook.res && !absent)
+        unknown_resource(lua, st, resource);
     hook.op = !strcmp(action, "create")   ? OP_CREATE
               : !strcmp(action, "update") ? OP_UPDATE
               : !strcmp(action, "delete") ? OP_DELETE
@@ -157,7 +177,10 @@ static int register_write(lua_State *lua, enum hook_phase phase)
     hook.priority = (int)option_int(lua, 4, "priority", 0, -PRIORITY_MAX, PRIORITY_MAX);
     hook.timeout_us = option_int(lua, 4, "timeout_ms", longest / 1000, 1, longest / 1000) * 1000;
     hook.ignore = option_ignore(lua, 4);
-    note(lua, st, &hook, 3);
+    if (hook.res)
+        note(lua, st, &hook, 3);
+    else if (st->first)
+        tell_sleeping(lua, phase, resource, absent);
     return 0;
 }
 
