@@ -12,11 +12,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/disk.h"
 #include "util/id.h"
 #include "util/log.h"
 #include "util/str.h"
 
-enum { CHUNK = 256 * 1024 };
+enum { CHUNK = 256 * 1024, PROBE_BYTES = 4096 };
 
 #ifdef WHARF_FAULTS
 void fault_point(const char *name)
@@ -30,8 +31,11 @@ void fault_point(const char *name)
 
 enum blob_status blob_errno(int error, const char *what)
 {
-    if (error == ENOSPC || error == EDQUOT || error == EFBIG)
+    if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
+        if (disk_lost(DISK_STORAGE, 1, error))
+            log_error("storage.full", "%s: %s", what, strerror(error));
         return BLOB_NO_ROOM;
+    }
     if (error == ENOENT)
         return BLOB_ABSENT;
     log_error("blob.trouble", "%s: %s", what, strerror(error));
@@ -56,6 +60,9 @@ static bool open_folders(struct blob_store *s, struct arena *err, wharf_str *ret
 {
     const char *root = s->config->blob_dir[0] ? s->config->blob_dir : arena_printf(err, "%s/blobs", s->config->data).p;
 
+    s->dir = strdup(root);
+    if (!s->dir)
+        abort();
     mkdir(root, 0700);
     s->root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (s->root_fd >= 0)
@@ -95,15 +102,36 @@ void blob_close(struct blob_store *s)
         if (fd >= 0)
             close(fd);
     }
+    free(s->dir);
     free(s->endpoint);
     free(s->sigv4);
     free(s->credentials);
     free(s);
 }
 
-int blob_nameless(struct blob_store *s)
+int blob_nameless(const struct blob_store *s)
 {
     return openat(s->tmp_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+int blob_probe(const struct blob_store *s)
+{
+    static const char zeros[PROBE_BYTES];
+    const char *dir = s->dir;
+    struct stat open_one, named;
+    int fd, error = 0;
+
+    /* the folder may have been removed, or another file system be mounted there, since it was opened */
+    if (fstat(s->root_fd, &open_one) != 0 || stat(dir, &named) != 0 || open_one.st_ino != named.st_ino ||
+        open_one.st_dev != named.st_dev)
+        return ENOENT;
+    fd = blob_nameless(s);
+    if (fd < 0)
+        return errno;
+    if (write(fd, zeros, sizeof(zeros)) != (ssize_t)sizeof(zeros))
+        error = errno ? errno : ENOSPC;
+    close(fd);
+    return error;
 }
 
 /* ---- put ---- */

@@ -26,7 +26,7 @@ void db_error_from(const PGresult *result, const PGconn *conn, struct db_error *
         e->status = DB_UNIQUE;
     else if (!strcmp(state, "40001") || !strcmp(state, "40P01"))
         e->status = DB_CONFLICT;
-    else if (!strcmp(state, "57014") || !strcmp(state, "55P03") || !strcmp(state, "53300"))
+    else if (!strcmp(state, "57014") || !strcmp(state, "55P03") || !strncmp(state, "53", 2))
         e->status = DB_TIMEOUT;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "db/conn_inside.h"
+#include "db/meter.h"
 #include "util/id.h"
 #include "util/log.h"
 #include "util/time.h"
@@ -104,8 +105,10 @@ static bool connect_now(struct db_conn *c)
     c->pg = PQconnectdb(c->conninfo);
     if (PQstatus(c->pg) != CONNECTION_OK) {
         c->retry_after_us = clock_monotonic_us() + 50000;
+        db_meter_connected(false);
         return false;
     }
+    db_meter_connected(true);
     c->epoch++;
     PQsetNoticeReceiver(c->pg, notices_to_debug_log, NULL);
     snprintf(setup, sizeof(setup),

@@ -201,6 +201,8 @@ static void lost(struct lane *l, int64_t now_us)
 
     db_error_from(NULL, l->pg, &e);
     e.status = DB_LOST;
+    if (l->state == LANE_CONNECTING)
+        db_meter_connected(false);
     if (l->state == LANE_IDLE)
         log_warn("database.lost", "a connection of the event loop was lost: %s", e.message);
     watch(l, -1, 0);
@@ -236,12 +238,14 @@ static bool too_many(struct lane *l)
 
 static void expire(struct lane *l, int64_t now_us)
 {
-    struct db_error e = {.status = DB_LOST, .message = "no connection in time"};
+    bool away = l->state != LANE_IDLE;
+    struct db_error e = {.status = away ? DB_LOST : DB_TIMEOUT};
     struct queue keep = {0};
     struct lane_job *job;
 
     if (!l->waiting.n || l->waiting.first->deadline_us > now_us)
         return;
+    snprintf(e.message, sizeof(e.message), away ? "no connection in time" : "no turn in time");
     while ((job = pop(&l->waiting))) {
         if (job->deadline_us <= now_us)
             finish(job, &e);
@@ -291,6 +295,7 @@ static void go_on_connecting(struct lane *l, int64_t now_us)
         watch(l, PQsocket(l->pg), EPOLLOUT);
         break;
     case PGRES_POLLING_OK:
+        db_meter_connected(true);
         begin_setup(l, now_us);
         break;
     case PGRES_POLLING_FAILED:

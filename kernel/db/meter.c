@@ -18,6 +18,18 @@ void db_meter_busy(bool *counted, bool busy)
     atomic_fetch_add_explicit(meter.in_use, busy ? 1 : -1, memory_order_relaxed);
 }
 
+static _Atomic bool refused;
+
+void db_meter_connected(bool connected)
+{
+    atomic_store(&refused, !connected);
+}
+
+bool db_meter_refused(void)
+{
+    return atomic_load(&refused);
+}
+
 void db_meter_statement(int64_t us)
 {
     if (meter.observe)

@@ -19,6 +19,9 @@ struct db_meter {
 void db_meter_set(const struct db_meter *m);
 /* A connection is busy from now on, or no longer. *counted is the connection's own; 0 at first. */
 void db_meter_busy(bool *counted, bool busy);
+/* A connection could be made, or could not. Refused: the last try of some connection failed, and none succeeded since. [any] */
+void db_meter_connected(bool connected);
+bool db_meter_refused(void);
 void db_meter_statement(int64_t us); /* as its sender saw it */
 
 #endif

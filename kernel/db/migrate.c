@@ -360,6 +360,29 @@ static bool take_lock(struct run *r)
     return got;
 }
 
+/* A restore into another cluster brings the tables, and neither the role of plugins' SQL nor its rights. */
+static const char role_sql[] =
+    "DO $$ BEGIN"
+    " IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'wharf_plugin') THEN CREATE ROLE wharf_plugin NOLOGIN; END "
+    "IF;"
+    " IF NOT pg_has_role(current_user, 'wharf_plugin', 'MEMBER') THEN GRANT wharf_plugin TO CURRENT_USER; END IF;"
+    " EXCEPTION WHEN duplicate_object THEN NULL; END $$";
+static const char rights_sql[] =
+    "DO $$ BEGIN IF to_regprocedure('wharf.grant_plugin(text)') IS NOT NULL THEN"
+    " PERFORM wharf.grant_plugin(n.nspname::text) FROM pg_namespace n"
+    " WHERE n.nspname IN (SELECT plugin FROM wharf.migration WHERE plugin <> 'wharf')"
+    " AND (NOT has_schema_privilege('wharf_plugin', n.oid, 'USAGE') OR EXISTS (SELECT FROM pg_class c"
+    " WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND NOT has_table_privilege('wharf_plugin', c.oid, "
+    "'SELECT')));"
+    " END IF; END $$";
+
+static bool mend_rights(struct run *r)
+{
+    return exec(r, role_sql,
+               "the role wharf_plugin could not be made (as an administrator run: CREATE ROLE wharf_plugin NOLOGIN)") &&
+           exec(r, rights_sql, "the rights of wharf_plugin could not be given");
+}
+
 bool migrate_run(PGconn *conn, const struct plugin_migration *list, size_t count, enum migrate_mode mode, bool contract,
     struct buf *out, struct arena *a, wharf_str *ret_error)
 {
@@ -374,7 +397,8 @@ bool migrate_run(PGconn *conn, const struct plugin_migration *list, size_t count
     if (!take_lock(&r))
         return false;
     good = exec(&r, "SET client_min_messages = warning", "SET") &&
-           exec(&r, bootstrap_sql, "the table wharf.migration could not be made") && run_list(&r, list, count);
+           exec(&r, bootstrap_sql, "the table wharf.migration could not be made") && run_list(&r, list, count) &&
+           mend_rights(&r);
     PQclear(r.applied);
     PQclear(PQexec(conn, unlock_sql));
     return good;

@@ -8,6 +8,7 @@
 #include "http/exchange.h"
 #include "resource/envelope.h"
 #include "supervisor/board.h"
+#include "util/disk.h"
 #include "util/id.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -164,6 +165,16 @@ void access_line(struct exchange *x)
         access_flush(x->server);
 }
 
+static void lose_lines(const char *p, size_t n, int error)
+{
+    uint64_t lines = 0;
+
+    for (size_t i = 0; i < n; i++)
+        lines += p[i] == '\n';
+    if (disk_lost(DISK_ACCESS_LOG, lines, error))
+        log_error("access_log.lost", "lines of the access log are lost: %s", strerror(error));
+}
+
 void access_flush(struct server *s)
 {
     const char *p = s->access.p;
@@ -172,8 +183,10 @@ void access_flush(struct server *s)
     while (left) {
         ssize_t n = write(s->access_fd, p, left);
 
-        if (n <= 0)
-            break; /* a full disk or a closed pipe must not stop the service */
+        if (n <= 0) { /* a full disk or a closed pipe must not stop the service */
+            lose_lines(p, left, n < 0 ? errno : ENOSPC);
+            break;
+        }
         p += n;
         left -= (size_t)n;
     }

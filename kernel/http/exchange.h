@@ -110,6 +110,7 @@ struct exchange {
     int answer_status;
     struct exchange *next, *prev; /* list of all; `next_done` for finished thread work */
     struct exchange *next_done;
+    unsigned share; /* threads.c: of which plugin's threads it takes one, its index and 1; 0: nobody's */
 };
 
 struct peer { /* a TCP connection */

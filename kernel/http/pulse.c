@@ -1,5 +1,6 @@
 /* pulse.c - see pulse.h. */
 #include "http/pulse.h"
+#include "http/health.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -275,6 +276,7 @@ static void beat(struct pulse *p)
         p->next_clock_us = now_us + CLOCK_EVERY_US;
         p->ready = sample_clock(p);
     }
+    health_look(p->engine->health, p->pg);
     write_used_keys(p);
     keep_partitions(p, now_us);
     forget_idempotency_keys(p, now_us);

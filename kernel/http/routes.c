@@ -3,11 +3,9 @@
 
 #include "event/catalogue.h"
 #include "http/files.h"
-
+#include "http/health.h"
 #include "lua/operator/generation.h"
 #include "lua/operator/operator.h"
-#include "plugin/absent.h"
-#include "plugin/manifest.h"
 #include "supervisor/board.h"
 #include "util/str.h"
 
@@ -21,48 +19,6 @@ static void raw(struct wharf_req *req, int status, const char *type, wharf_str t
 static void run_livez(struct wharf_req *req)
 {
     raw(req, 200, "text/plain; charset=utf-8", WHARF_S("ok\n"));
-}
-
-/* Of the job that is due for longest, as the job worker saw it last. */
-static int64_t queue_age_ms(const struct board *b)
-{
-    int64_t oldest = 0;
-
-    for (size_t i = 0; i < BOARD_JOBS && atomic_load(&b->jobs[i].used); i++) {
-        int64_t age = atomic_load(&b->jobs[i].age_ms);
-
-        oldest = age > oldest ? age : oldest;
-    }
-    return oldest;
-}
-
-static void run_readyz(struct wharf_req *req)
-{
-    bool database = req->engine->ready && atomic_load(req->engine->ready);
-    bool ready = database && !atomic_load(&req->engine->board->stopping);
-    wharf_str verbose;
-    struct jw w;
-
-    if (!req_param(req, "verbose", &verbose)) {
-        raw(req, ready ? 200 : 503, "text/plain; charset=utf-8", ready ? WHARF_S("ok\n") : WHARF_S("not ready\n"));
-        return;
-    }
-    req_respond(req, ready ? 200 : 503, str_z("ok"));
-    req->raw_type = "application/json; charset=utf-8";
-    jw_init(&w, &req->out);
-    jw_open(&w, NULL, '{');
-    jw_bool(&w, "ready", ready);
-    jw_z(&w, "database", database ? "ok" : "away");
-    jw_z(&w, "migrations", "ok"); /* no worker begins to serve with another state than its own */
-    jw_raw(&w, "queue_age_seconds", arena_printf(req->arena, "%.3f", (double)queue_age_ms(req->engine->board) / 1000));
-    jw_open(&w, "modules", '{');
-    for (size_t i = 0; i < req->engine->n_plugins; i++)
-        jw_z(&w, req->engine->plugins[i].name, "ok");
-    for (size_t i = 0; i < req->engine->n_absent; i++)
-        jw_z(&w, req->engine->absent[i].manifest->name,
-            req->engine->absent[i].quarantined ? "quarantined" : "unavailable");
-    jw_close(&w, '}');
-    jw_close(&w, '}');
 }
 
 /* On the admin listener only. */

@@ -1,10 +1,15 @@
-/* threads.c - worker threads: each with a connection of its own, running whatever has plugin code or a transaction in it. */
+/* threads.c - worker threads: each with a connection of its own, running whatever has plugin code or a transaction in it.
+ *
+ * A plugin that is not shipped with the server has at most half of the threads, all of them together leave one: a plugin that hangs holds up
+ * those who use it, and nobody else. What is over that waits in a list of its plugin (docs/operation.md 'Workers that hang or grow').
+ */
 #include <stdlib.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "http/exchange.h"
 #include "lua/operator/operator.h"
+#include "plugin/manifest.h"
 #include "plugin/host.h"
 #include "supervisor/board.h"
 #include "supervisor/crash.h"
@@ -13,8 +18,16 @@
 
 enum { QUEUE_PER_THREAD = 256, THREADS_MAX = 28 };
 
+/* Of a plugin that is not shipped: its requests that are in the queue or on a thread, and those that wait to get there. */
+struct share {
+    size_t admitted, held;
+    struct exchange *first, **last;
+};
+
 struct threads {
     struct server *server;
+    struct share *shares; /* by index of the plugin; guarded by the lock, as all up to stop */
+    size_t strangers; /* admitted, of all of them */
     pthread_mutex_t lock;
     pthread_cond_t more;
     struct exchange *first, **last;
@@ -25,6 +38,84 @@ struct threads {
     pthread_t ids[THREADS_MAX];
     struct thread_ctx ctx[THREADS_MAX];
 };
+
+/* ---- shares ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_stranger(const struct plugin *p)
+{
+    return p && p->manifest && p->manifest->third_party;
+}
+
+/* The plugin whose code the request will run: its route's, or one with rules on the route's resource. */
+static unsigned share_of(const struct exchange *x)
+{
+    const struct route *r = x->req.route;
+
+    if (is_stranger(r->plugin))
+        return r->plugin->index + 1;
+    for (size_t i = 0; r->resource && i < r->resource->n_hooks; i++)
+        if (is_stranger(r->resource->hooks[i].plugin))
+            return r->resource->hooks[i].plugin->index + 1;
+    return 0;
+}
+
+static bool has_room(const struct threads *t, const struct share *s)
+{
+    return s->admitted < (t->n + 1) / 2 && t->strangers < t->n - 1;
+}
+
+static void queue_add(struct threads *t, struct exchange *x)
+{
+    x->next_done = NULL;
+    *t->last = x;
+    t->last = &x->next_done;
+    t->waiting++;
+    pthread_cond_signal(&t->more);
+}
+
+static void admit(struct threads *t, struct share *s, struct exchange *x)
+{
+    s->admitted++;
+    t->strangers++;
+    queue_add(t, x);
+}
+
+/* False: the plugin has as many waiting as all others may have. */
+static bool hold(struct share *s, struct exchange *x)
+{
+    if (s->held >= QUEUE_PER_THREAD)
+        return false;
+    x->next_done = NULL;
+    if (!s->held++)
+        s->last = &s->first;
+    *s->last = x;
+    s->last = &x->next_done;
+    return true;
+}
+
+/* A request of a share is done: others may go on, beginning with the plugin behind this one. */
+static void leave_share(struct threads *t, unsigned share)
+{
+    size_t n = t->server->engine->n_plugins;
+
+    if (!share)
+        return;
+    t->shares[share - 1].admitted--;
+    t->strangers--;
+    for (size_t i = 0; i < n; i++) {
+        struct share *s = &t->shares[(share + i) % n];
+
+        while (s->held && has_room(t, s)) {
+            struct exchange *x = s->first;
+
+            s->first = x->next_done;
+            s->held--;
+            admit(t, s, x);
+        }
+    }
+}
+
+/* ---- the queue ------------------------------------------------------------------------------------------------------- */
 
 static struct exchange *next_exchange(struct threads *t)
 {
@@ -50,6 +141,7 @@ void threads_give_back(struct threads *t, struct exchange *x)
     bool first;
 
     pthread_mutex_lock(&t->lock);
+    leave_share(t, x->share);
     first = !t->done;
     x->next_done = t->done;
     t->done = x;
@@ -151,6 +243,11 @@ struct threads *threads_start(struct server *s, size_t n)
         return NULL;
     t->server = s;
     t->n = n > THREADS_MAX ? THREADS_MAX : n;
+    t->shares = calloc(s->engine->n_plugins + 1, sizeof(*t->shares));
+    for (size_t i = 0; i < s->engine->n_plugins && t->n < 2; i++)
+        t->n += is_stranger(&s->engine->plugins[i]); /* one for them, one for everybody else */
+    if (!t->shares)
+        abort();
     t->last = &t->first;
     t->max_waiting = QUEUE_PER_THREAD * t->n;
     pthread_mutex_init(&t->lock, NULL);
@@ -177,17 +274,19 @@ size_t threads_count(const struct threads *t)
 
 bool threads_push(struct threads *t, struct exchange *x)
 {
+    unsigned share = share_of(x);
+    struct share *s = share ? &t->shares[share - 1] : NULL;
     bool room;
 
     pthread_mutex_lock(&t->lock);
+    x->share = share;
     room = t->waiting < t->max_waiting && !t->stop;
-    if (room) {
-        x->next_done = NULL;
-        *t->last = x;
-        t->last = &x->next_done;
-        t->waiting++;
-        pthread_cond_signal(&t->more);
-    }
+    if (room && s && !has_room(t, s))
+        room = hold(s, x);
+    else if (room && s)
+        admit(t, s, x);
+    else if (room)
+        queue_add(t, x);
     pthread_mutex_unlock(&t->lock);
     return room;
 }
@@ -217,5 +316,6 @@ void threads_free(struct threads *t)
 {
     pthread_mutex_destroy(&t->lock);
     pthread_cond_destroy(&t->more);
+    free(t->shares);
     free(t);
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "db/meter.h"
 #include "db/migrate.h"
 #include "event/requestlog.h"
+#include "http/health.h"
 #include "http/loop.h"
 #include "http/openapi.h"
 #include "http/pulse.h"
@@ -27,6 +29,7 @@
 #include "secret/secret.h"
 #include "supervisor/board.h"
 #include "supervisor/crash.h"
+#include "util/disk.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -191,7 +194,8 @@ static bool start_plugins(
         if (WHARF_HAS(wharf_plugin_desc, d, start) && d->start(e->plugins[i].handle, &req) != WHARF_OK) {
             *ret_error = arena_printf(e->arena, "plugin %s did not start: %s", e->plugins[i].name,
                 req.n_problems ? req.problems[0].text.p : "it gave no reason");
-            *ret_lost = req.n_problems && !strcmp(req.problems[0].code, "overloaded"); /* req_database_problem() */
+            *ret_lost = req.n_problems &&
+                        !strcmp(req.problems[0].code, "database.unavailable"); /* req_database_problem() */
             ok = false;
         }
         crumb_leave(ctx.crumb);
@@ -282,6 +286,23 @@ static int serve(
     _exit(0);
 }
 
+/* Behind the supervisor, which looks once a second: memory of its own beyond what it has now is refused past the limit. Only the soft limit,
+ * so that cells may set theirs. */
+static void memory_limit_hard(int64_t limit)
+{
+    struct rlimit r;
+    long long pages = 0;
+    FILE *f = limit ? fopen("/proc/self/statm", "re") : NULL;
+
+    if (f && fscanf(f, "%*d %*d %*d %*d %*d %lld", &pages) == 1 && getrlimit(RLIMIT_DATA, &r) == 0) {
+        r.rlim_cur = (rlim_t)(pages * sysconf(_SC_PAGESIZE) + limit + limit / 4);
+        if (r.rlim_cur <= r.rlim_max && setrlimit(RLIMIT_DATA, &r) != 0)
+            log_warn("worker.memory", "the limit of memory can't be set: %s", strerror(errno));
+    }
+    if (f)
+        fclose(f);
+}
+
 int worker_main(const struct config *config, const struct worker_boot *boot)
 {
     struct arena *a = arena_new(0);
@@ -298,6 +319,8 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     e = registry_engine(r);
     e->board = boot->board;
     db_meter_set(&(struct db_meter){&boot->board->workers[boot->slot].db_in_use, observe_statement, boot->board});
+    disk_share(&boot->board->disk);
+    memory_limit_hard(config->memory_limit);
     absent_remember(e, config->data);
     clock_share_offset(&boot->board->clock_offset_us);
     e->admin = boot->kind == WORKER_JOB;
@@ -320,6 +343,7 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
         return no_database(boot);
     e->openapi = openapi_build(e);
     count_routes(e, boot->board);
+    e->health = health_new(e, boot->database);
     pulse = pulse_start(
         e, config->database_direct[0] ? config->database_direct : boot->database, boot->kind == WORKER_JOB, &why);
     if (!pulse)

@@ -20,6 +20,7 @@ const struct error_code platform_codes[] = {
     {"conflict", 409, "Somebody else changed the same data at the same time; send the request again", NULL},
     {"content_encoding.unsupported", 415, "Send the body as it is or with Content-Encoding: gzip", NULL},
     {"cursor.invalid", 400, "The cursor belongs to another list or was changed; start again with cursor=start", NULL},
+    {"database.unavailable", 503, "The database can't be reached at the moment; try again", NULL},
     {"file.already_uploaded", 409, "The file of this link is here already", NULL},
     {"file.csv_syntax", 400, "The file is no well-formed CSV", NULL},
     {"file.download", 502, "The file could not be fetched from its host", NULL},

@@ -115,6 +115,7 @@ struct engine {
     struct blob_store *blobs; /* big bytes */
     const struct wharf_lua_hooks *tenant_hooks; /* who runs hooks of organizations (lua/tenant.h), or NULL */
     const struct plugin *tenant_plugin; /* whose these are */
+    struct health *health; /* what /readyz tells (http/health.h) */
     struct operator_lua *operator_lua; /* the operator's hooks, or NULL (lua/operator/operator.h) */
     struct areas areas;
     struct buf *loading; /* problems of plugins, while they are loaded; else NULL */

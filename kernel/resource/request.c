@@ -178,6 +178,14 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
         req->retry_after = 1;
         log_write(WHARF_LOG_WARN, req->plugin ? req->plugin->name : NULL, req->request_id, "database.unavailable", "%s",
             e->message);
+        if (e->status == DB_LOST)
+            return req_fail(req, "database.unavailable", NULL, NULL);
+        if (!strcmp(e->sqlstate, "53100"))
+            return req_fail(
+                req, "database.unavailable", NULL, "The disk of the database is full; its operator makes room");
+        if (!strncmp(e->sqlstate, "53", 2))
+            return req_fail(
+                req, "database.unavailable", NULL, "The database has no connection or memory left; try again");
         return req_fail(req, "overloaded", NULL, NULL);
     case DB_CONFLICT:
         return req_fail(req, "conflict", NULL, NULL);

@@ -370,6 +370,15 @@ void board_metrics(const struct board *b, struct buf *out)
     buf_addf(out, "idempotent_replays_total %llu\n", (unsigned long long)get(&b->idempotent_replays));
     head(out, "request_log_dropped_total", "counter", "Requests missing in the request log.");
     buf_addf(out, "request_log_dropped_total %llu\n", (unsigned long long)get(&b->request_log_dropped));
+    head(out, "log_lines_lost_total", "counter", "Lines that a log file did not take.");
+    for (size_t i = DISK_LOG; i <= DISK_ACCESS_LOG; i++)
+        buf_addf(
+            out, "log_lines_lost_total{log=\"%s\"} %llu\n", disk_names[i], (unsigned long long)get(&b->disk.lost[i]));
+    head(
+        out, "disk_failures_total", "counter", "Writes of files, or into the data folder, that the disk did not take.");
+    for (size_t i = DISK_STORAGE; i <= DISK_DATA; i++)
+        buf_addf(
+            out, "disk_failures_total{place=\"%s\"} %llu\n", disk_names[i], (unsigned long long)get(&b->disk.lost[i]));
     head(out, "db_pool_in_use", "gauge", "Database connections in use.");
     buf_addf(out, "db_pool_in_use %lld\n", (long long)sum(b, offsetof(struct board_worker, db_in_use)));
     head(out, "db_query_duration_seconds", "histogram", "Time of a statement, as its sender saw it.");

@@ -17,6 +17,7 @@
 
 #include "supervisor/limits.h"
 #include "util/buf.h"
+#include "util/disk.h"
 
 enum {
     BOARD_WORKERS = 144, /* two generations of 64 web workers and 8 job workers */
@@ -111,6 +112,7 @@ struct board {
     _Atomic uint64_t db_buckets[BOARD_BUCKETS], db_sum_us;
     _Atomic uint64_t rate_limited[8]; /* by enum limit_reason */
     _Atomic uint64_t idempotent_replays;
+    struct disk_counts disk; /* writes that disks did not take */
     _Atomic uint64_t request_log_dropped; /* lines that were not written */
     _Atomic int64_t clock_offset_us; /* of the test clock */
     _Atomic uint64_t log_turn; /* grows when log files shall be opened anew (they were renamed) */

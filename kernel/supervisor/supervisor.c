@@ -294,6 +294,7 @@ static bool prepare(struct supervisor *s)
     mkdir(s->config->crash_dir, 0750);
     s->board = board_create(&s->board_fd);
     if (s->board) {
+        disk_share(&s->board->disk);
         quarantine_load(s);
         generation_quarantine(s, &s->serving);
         atomic_store(&s->board->memory_limit, s->config->memory_limit);

@@ -5,9 +5,11 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "util/disk.h"
 #include "util/json.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -20,6 +22,8 @@ static struct {
     bool owned; /* opened by log_open */
     _Atomic uint32_t level;
     char program[32];
+    _Atomic uint64_t lost; /* lines since the last one that was written */
+    _Atomic bool telling;
 } sink = {.fd = STDERR_FILENO, .level = WHARF_LOG_INFO, .program = "wharf"};
 
 static const char *level_name(uint32_t level)
@@ -104,19 +108,46 @@ static void wall_time(char out[ISO_MS_LEN + 1])
     time_format_iso((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000, out);
 }
 
-/* One write(2) per line: lines of several processes on one pipe or file stay whole. A full disk loses lines, not requests. */
+/* One write(2) per line: lines of several processes on one pipe or file stay whole. False: some of it is not there (errno). */
+static bool put_bytes(int fd, const char *p, size_t n)
+{
+    while (n) {
+        ssize_t w = write(fd, p, n);
+
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w <= 0) {
+            errno = w < 0 ? errno : ENOSPC;
+            return false;
+        }
+        p += w;
+        n -= (size_t)w;
+    }
+    return true;
+}
+
+/* A full disk loses lines, not requests. They are counted; standard error is told now and then, and the log when it takes lines again. */
 static void put_line(const struct buf *line)
 {
-    size_t done = 0;
+    char text[200];
+    int n, error;
 
-    while (!line->failed && done < line->n) {
-        ssize_t n = write(sink.fd, line->p + done, line->n - done);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return;
-        done += (size_t)n;
+    if (!line->n)
+        return;
+    if (!put_bytes(sink.fd, line->p, line->n)) {
+        error = errno;
+        atomic_fetch_add(&sink.lost, 1);
+        if (disk_lost(DISK_LOG, 1, error) && sink.fd != STDERR_FILENO) {
+            n = snprintf(
+                text, sizeof(text), "wharf: %s: lines of the log are lost: %s\n", sink.program, strerror(error));
+            put_bytes(STDERR_FILENO, text, (size_t)n);
+        }
+        return;
+    }
+    if (atomic_load(&sink.lost) && !sink.telling) {
+        sink.telling = true;
+        log_warn("log.lost", "%llu lines before this one are lost", (unsigned long long)atomic_exchange(&sink.lost, 0));
+        sink.telling = false;
     }
 }
 

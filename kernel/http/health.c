@@ -1,0 +1,360 @@
+/* health.c - see health.h.
+ *
+ * Not ready is a worker whose requests would fail: the database is away or takes no new connection, its role or grants are missing, files or
+ * the data folder can't be written, or all workers of a kind are down. What only makes the server poorer (one of several workers is down, log
+ * lines are lost) is told, and it stays ready: a machine that serves half as fast is better than none.
+ */
+#include "http/health.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "blob/blob.h"
+#include "db/meter.h"
+#include "plugin/absent.h"
+#include "plugin/manifest.h"
+#include "supervisor/board.h"
+#include "supervisor/worker.h"
+#include "util/disk.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum {
+    SECOND_US = 1000000,
+    LOOK_US = 2 * SECOND_US,
+    ROLES_US = 10 * SECOND_US,
+    DOWN_US = 10 * SECOND_US, /* a worker that is only started again is back before */
+    LOST_US = 60 * SECOND_US, /* so long lost lines are told */
+    PROBE_BYTES = 4096,
+    TEXT = 240
+};
+
+enum check { CHECK_CONNECTIONS, CHECK_ROLES, CHECK_STORAGE, CHECK_DATA, CHECKS };
+static const char *const check_names[CHECKS] = {"connections", "roles", "storage", "data"};
+
+struct health {
+    const struct engine *engine;
+    char *database;
+    int64_t next_us, next_roles_us; /* the side thread's */
+    pthread_mutex_t lock;
+    char wrong[CHECKS][TEXT]; /* guarded by the lock; empty: nothing is */
+};
+
+struct health *health_new(const struct engine *e, const char *database)
+{
+    struct health *h = calloc(1, sizeof(*h));
+
+    if (!h || !(h->database = strdup(database)))
+        abort();
+    h->engine = e;
+    pthread_mutex_init(&h->lock, NULL);
+    return h;
+}
+
+/* ---- looking; on the side thread -------------------------------------------------------------------------------------- */
+
+/* Logged when it begins and when it ends. */
+static void set_check(struct health *h, enum check c, const char *text)
+{
+    bool was, is = text[0] != 0;
+
+    pthread_mutex_lock(&h->lock);
+    was = h->wrong[c][0] != 0;
+    snprintf(h->wrong[c], TEXT, "%s", text);
+    pthread_mutex_unlock(&h->lock);
+    if (is && !was)
+        log_error("ready.lost", "%s: %s", check_names[c], text);
+    else if (was && !is)
+        log_info("ready.back", "%s: ok", check_names[c]);
+}
+
+/* What PostgreSQL says behind "FATAL:", without the address that libpq puts before it. */
+static void connect_trouble(const char *message, char out[TEXT])
+{
+    const char *fatal = strstr(message, "FATAL:");
+    const char *says = fatal ? fatal + 6 + strspn(fatal + 6, " ") : "it does not answer";
+
+    snprintf(out, TEXT, "the database takes no new connection: %.*s", (int)strcspn(says, "\n"), says);
+}
+
+/* Only when a connection of this worker could not be made: one that has all of its connections serves, also when there are no more. */
+static void look_at_connections(struct health *h)
+{
+    char text[TEXT] = "";
+    PGconn *pg;
+
+    if (!db_meter_refused())
+        return set_check(h, CHECK_CONNECTIONS, "");
+    pg = PQconnectdb(h->database);
+    if (PQstatus(pg) != CONNECTION_OK)
+        connect_trouble(PQerrorMessage(pg), text);
+    else
+        db_meter_connected(true);
+    PQfinish(pg);
+    set_check(h, CHECK_CONNECTIONS, text);
+}
+
+/* A restore brings tables back, and not the roles of the cluster; without owners and privileges not the grants either. */
+static const char role_sql[] = "SELECT CASE WHEN r.oid IS NULL THEN 'the role wharf_plugin is missing'"
+                               " WHEN NOT pg_has_role(current_user, r.oid, 'MEMBER') THEN format('%I is no member of "
+                               "the role wharf_plugin', current_user)"
+                               " END FROM (SELECT (SELECT oid FROM pg_roles WHERE rolname = 'wharf_plugin') AS oid) r";
+static const char grant_sql[] =
+    "SELECT format('the role wharf_plugin has no rights on %I.%I', n.nspname, c.relname)"
+    " FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND NOT "
+    "c.relispartition"
+    " CROSS JOIN (SELECT oid FROM pg_roles WHERE rolname = 'wharf_plugin') r"
+    " WHERE n.nspname = ANY (string_to_array($1, ','))"
+    " AND NOT (has_schema_privilege(r.oid, n.oid, 'USAGE') AND has_table_privilege(r.oid, c.oid, 'SELECT'))"
+    " ORDER BY n.nspname, c.relname LIMIT 1";
+
+/* The first value that a statement answers, or nothing. False: it failed. */
+static bool ask_text(PGconn *pg, const char *sql, const char *arg, char out[TEXT])
+{
+    PGresult *r = PQexecParams(pg, sql, arg ? 1 : 0, NULL, &arg, NULL, NULL, 0);
+    bool good = PQresultStatus(r) == PGRES_TUPLES_OK;
+
+    out[0] = 0;
+    if (good && PQntuples(r) > 0 && !PQgetisnull(r, 0, 0))
+        snprintf(out, TEXT, "%s", PQgetvalue(r, 0, 0));
+    PQclear(r);
+    return good;
+}
+
+static void look_at_roles(struct health *h, PGconn *pg)
+{
+    struct buf names;
+    char text[TEXT];
+    bool good;
+
+    buf_init(&names, 16384);
+    for (size_t i = 0; i < h->engine->n_plugins; i++)
+        buf_addf(&names, "%s%s", i ? "," : "", h->engine->plugins[i].name);
+    good = ask_text(pg, role_sql, NULL, text);
+    if (good && !text[0])
+        good = ask_text(pg, grant_sql, names.n ? names.p : "", text);
+    if (good && text[0])
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "; `wharf migrate` gives them anew");
+    if (good)
+        set_check(h, CHECK_ROLES, text);
+    buf_done(&names);
+}
+
+static void look_at_storage(struct health *h)
+{
+    char text[TEXT] = "";
+    int error = blob_probe(h->engine->blobs);
+
+    if (error == ENOENT)
+        snprintf(text, sizeof(text), "the folder of files is missing");
+    else if (error)
+        snprintf(text, sizeof(text), "files can't be written: %s", strerror(error));
+    set_check(h, CHECK_STORAGE, text);
+}
+
+static int probe_folder(const char *dir)
+{
+    static const char zeros[PROBE_BYTES];
+    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), error = fd < 0 ? errno : 0;
+
+    if (error == EOPNOTSUPP || error == EISDIR) /* a file system that has no files without names */
+        return access(dir, W_OK) == 0 ? 0 : errno;
+    if (!error && write(fd, zeros, sizeof(zeros)) != (ssize_t)sizeof(zeros))
+        error = errno ? errno : ENOSPC;
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+static void look_at_data(struct health *h)
+{
+    char text[TEXT] = "";
+    int error = probe_folder(h->engine->config->data);
+
+    if (error) {
+        disk_lost(DISK_DATA, 1, error);
+        snprintf(text, sizeof(text), "the data folder can't be written: %s", strerror(error));
+    }
+    set_check(h, CHECK_DATA, text);
+}
+
+void health_look(struct health *h, PGconn *pg)
+{
+    int64_t now = clock_monotonic_us();
+
+    if (now < h->next_us)
+        return;
+    h->next_us = now + LOOK_US;
+    look_at_connections(h);
+    look_at_storage(h);
+    look_at_data(h);
+    if (now >= h->next_roles_us) {
+        h->next_roles_us = now + ROLES_US;
+        look_at_roles(h, pg);
+    }
+}
+
+/* ---- telling; on the event loop --------------------------------------------------------------------------------------- */
+
+/* What keeps requests from being served, and what only makes the server poorer. */
+struct verdict {
+    struct buf against, poorer; /* sentences, one a line */
+    bool database;
+};
+
+static bool is_down(const struct board_seat *seat, int64_t now)
+{
+    int64_t since = atomic_load(&seat->down_us);
+
+    return since && (atomic_load(&seat->tries) || now - since > DOWN_US);
+}
+
+/* Why is for the operator: the admin listener and `wharf ps` tell it, the public one does not. */
+static void say_down(struct buf *out, const struct board_seat *seat, int64_t now, bool why)
+{
+    int64_t next = atomic_load(&seat->next_us);
+
+    buf_addf(out, "worker %s %d is down for %lld s, %d starts failed",
+        atomic_load(&seat->kind) == WORKER_WEB ? "web" : "job", atomic_load(&seat->index),
+        (long long)((now - atomic_load(&seat->down_us)) / SECOND_US), atomic_load(&seat->tries));
+    if (why && seat->reason[0])
+        buf_addf(out, ": %.*s", BOARD_REASON - 1, seat->reason);
+    if (next > now)
+        buf_addf(out, "; tried again in %lld s\n", (long long)((next - now) / SECOND_US) + 1);
+    else
+        buf_addz(out, "; one starts now\n");
+}
+
+static void judge_workers(const struct engine *e, struct verdict *v)
+{
+    int64_t now = clock_monotonic_us();
+
+    for (int kind = WORKER_WEB; kind <= WORKER_JOB; kind++) {
+        size_t n = 0, down = 0;
+
+        for (size_t i = 0; i < BOARD_SEATS; i++) {
+            const struct board_seat *seat = &e->board->seats[i];
+
+            if (atomic_load(&seat->kind) != kind)
+                continue;
+            n++;
+            if (is_down(seat, now)) {
+                down++;
+                say_down(&v->poorer, seat, now, e->admin);
+            }
+        }
+        if (n && down == n)
+            buf_addf(&v->against, "no %s worker can start\n", kind == WORKER_WEB ? "web" : "job");
+    }
+}
+
+static void judge_logs(const struct board *b, struct verdict *v)
+{
+    int64_t now = clock_monotonic_us();
+
+    for (size_t i = DISK_LOG; i <= DISK_ACCESS_LOG; i++) {
+        int64_t last = atomic_load(&b->disk.last_us[i]);
+
+        if (last && now - last < LOST_US)
+            buf_addf(&v->poorer, "lines of the %s are lost: %s (%llu so far)\n", i == DISK_LOG ? "log" : "access log",
+                strerror(atomic_load(&b->disk.error[i])), (unsigned long long)atomic_load(&b->disk.lost[i]));
+    }
+}
+
+static void judge(const struct engine *e, char wrong[CHECKS][TEXT], struct verdict *v)
+{
+    struct health *h = e->health;
+
+    buf_init(&v->against, 65536);
+    buf_init(&v->poorer, 65536);
+    v->database = e->ready && atomic_load(e->ready);
+    if (atomic_load(&e->board->stopping))
+        buf_addz(&v->against, "the server stops\n");
+    if (!v->database)
+        buf_addz(&v->against, "the database can't be reached\n");
+    pthread_mutex_lock(&h->lock);
+    memcpy(wrong, h->wrong, sizeof(h->wrong));
+    pthread_mutex_unlock(&h->lock);
+    for (size_t i = 0; i < CHECKS; i++)
+        if (wrong[i][0])
+            buf_addf(&v->against, "%s\n", wrong[i]);
+    judge_workers(e, v);
+    judge_logs(e->board, v);
+}
+
+/* Of the job that is due for longest, as the job worker saw it last. */
+static int64_t queue_age_ms(const struct board *b)
+{
+    int64_t oldest = 0;
+
+    for (size_t i = 0; i < BOARD_JOBS && atomic_load(&b->jobs[i].used); i++) {
+        int64_t age = atomic_load(&b->jobs[i].age_ms);
+
+        oldest = age > oldest ? age : oldest;
+    }
+    return oldest;
+}
+
+static void write_lines(struct jw *w, const char *name, const struct buf *lines)
+{
+    jw_open(w, name, '[');
+    for (size_t at = 0; at < lines->n;) {
+        size_t n = strcspn(lines->p + at, "\n");
+
+        jw_str(w, NULL, (wharf_str){lines->p + at, n});
+        at += n + 1;
+    }
+    jw_close(w, ']');
+}
+
+static void write_verbose(struct wharf_req *req, char wrong[CHECKS][TEXT], const struct verdict *v)
+{
+    const struct engine *e = req->engine;
+    struct jw w;
+
+    jw_init(&w, &req->out);
+    jw_open(&w, NULL, '{');
+    jw_bool(&w, "ready", !v->against.n);
+    jw_z(&w, "database", v->database ? "ok" : "away");
+    jw_z(&w, "migrations", "ok"); /* no worker begins to serve with another state than its own */
+    for (size_t i = 0; i < CHECKS; i++)
+        jw_z(&w, check_names[i], wrong[i][0] ? wrong[i] : "ok");
+    write_lines(&w, "not_ready_because", &v->against);
+    write_lines(&w, "degraded", &v->poorer);
+    jw_raw(&w, "queue_age_seconds", arena_printf(req->arena, "%.3f", (double)queue_age_ms(e->board) / 1000));
+    jw_open(&w, "modules", '{');
+    for (size_t i = 0; i < e->n_plugins; i++)
+        jw_z(&w, e->plugins[i].name, "ok");
+    for (size_t i = 0; i < e->n_absent; i++)
+        jw_z(&w, e->absent[i].manifest->name, e->absent[i].quarantined ? "quarantined" : "unavailable");
+    jw_close(&w, '}');
+    jw_close(&w, '}');
+}
+
+void run_readyz(struct wharf_req *req)
+{
+    char wrong[CHECKS][TEXT];
+    struct verdict v;
+    wharf_str verbose;
+
+    judge(req->engine, wrong, &v);
+    req_respond(req, v.against.n ? 503 : 200, str_z("ok"));
+    if (req_param(req, "verbose", &verbose)) {
+        req->raw_type = "application/json; charset=utf-8";
+        write_verbose(req, wrong, &v);
+    } else {
+        req->raw_type = "text/plain; charset=utf-8";
+        buf_addz(&req->out, v.against.n ? "not ready\n" : "ok\n");
+        buf_adds(&req->out, buf_str(&v.against));
+        buf_adds(&req->out, buf_str(&v.poorer));
+    }
+    buf_done(&v.against);
+    buf_done(&v.poorer);
+}
