@@ -156,6 +156,8 @@ static void look_at_storage(struct health *h)
         snprintf(text, sizeof(text), "the folder of files is missing");
     else if (error)
         snprintf(text, sizeof(text), "files can't be written: %s", strerror(error));
+    if (error)
+        disk_lost(DISK_STORAGE, 1, error);
     set_check(h, CHECK_STORAGE, text);
 }
 

@@ -175,7 +175,8 @@ def test_readiness_ends_at_once_and_the_server_accepts_on():
         verbose = requests.get(server.admin + "/readyz?verbose", timeout=5).json()
         modules = verbose.pop("modules")
         assert {"org", "locations", "stations"} <= set(modules) and set(modules.values()) == {"ok"}
-        assert verbose.pop("queue_age_seconds") >= 0 and verbose == {"ready": True, "database": "ok", "migrations": "ok"}
+        assert verbose.pop("queue_age_seconds") >= 0 and verbose == {
+            "ready": True, "database": "ok", "migrations": "ok", "connections": "ok", "roles": "ok", "storage": "ok", "data": "ok", "not_ready_because": [], "degraded": []}
         assert requests.get(server.base + "/healthz", timeout=5).text == "ok\n"
         server.process.send_signal(signal.SIGTERM)
         until(lambda: requests.get(server.base + "/readyz", timeout=5).status_code == 503)

@@ -168,7 +168,7 @@ def test_each_module_may_be_left_out():
     client = server.organization().client()
     names = [name for name, m in modules(client).items() if m["status"] == "ok"]
     resources = [r for name in names for r in json.loads((folder / "modules" / f"{name}.json").read_text())["resources"]]
-    assert len(resources) > 20 and {"location", "sample"} <= set(resources)
+    assert len(resources) > 20 and {"location", "shipment"} <= set(resources)
     server.stop()
     hooks = "".join(f"wharf.hook.{phase}('{r}', 'create', function() end)\n" for r in resources for phase in ("before", "after"))
     place = pathlib.Path(tempfile.mkdtemp(prefix="wharf-hooks-"))

@@ -1,0 +1,185 @@
+"""GET /readyz is not ready when requests can't be served, and says why; what is lost is counted; `wharf reload` tells what it did not do."""
+import contextlib
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+import psycopg2
+import pytest
+import requests
+
+from test_operation import Serving, until, value
+from test_workers import log_lines, metrics, new_connections, running
+from wharf import PROGRAM, Server, address
+
+
+def probe(server, base="base"):
+    a = requests.get(getattr(server, base) + "/readyz?verbose", timeout=10)
+    return a.status_code, a.json()
+
+
+def not_ready(server, check, text):
+    """Waits until both listeners say so."""
+    for base in ("base", "admin"):
+        until(lambda: (told := probe(server, base)) and told[0] == 503 and re.search(text, told[1][check]) and not told[1]["ready"] and any(re.search(text, t) for t in told[1]["not_ready_because"]))
+    plain = requests.get(server.base + "/readyz", timeout=10)
+    assert plain.status_code == 503 and plain.text.startswith("not ready\n") and re.search(text, plain.text)
+    assert log_lines(server.folder, "ready.lost")
+
+
+def back(server):
+    for base in ("base", "admin"):
+        until(lambda: requests.get(getattr(server, base) + "/readyz", timeout=10).text == "ok\n", 40)
+
+
+def test_connections_are_exhausted():
+    server = Server("--modules", "org,locations", "--set", "workers=1")
+    taken = []
+    try:
+        client = server.organization().client()
+        server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend' AND state = 'idle' AND query NOT LIKE 'LISTEN%%'")
+        with contextlib.suppress(psycopg2.OperationalError):
+            while True:
+                taken.append(psycopg2.connect(server.conninfo))
+        client.http.get(server.base + "/v1/locations", headers={"SVC-API-KEY": client.key}, timeout=20)
+        r = client.post("/v1/roles", {"name": "None", "permissions": {}}, check=False)
+        assert r.status == 503 and r.code == "database.unavailable" and r.headers["Retry-After"], r
+        until(lambda: (told := probe(server)) and told[0] == 503 and re.search("takes no new connection: .*(too many|remaining)", told[1]["connections"]))
+        for c in taken:
+            c.close()
+        back(server)
+    finally:
+        for c in taken:
+            c.close()
+        server.stop()
+
+
+def test_role_and_rights_are_missing_after_a_restore():
+    server = Server("--modules", "org,locations,stations")
+    try:
+        back(server)
+        server.sql("REVOKE ALL ON ALL TABLES IN SCHEMA locations FROM wharf_plugin")
+        not_ready(server, "roles", r"no rights on locations\.\w+; `wharf migrate` gives them anew")
+        assert "nothing to do" in server.command("migrate", "--set", "modules=org,locations,stations")
+        back(server)
+        server.sql("ALTER ROLE wharf_plugin RENAME TO gone")
+        not_ready(server, "roles", "the role wharf_plugin is missing")
+        server.command("migrate", "--set", "modules=org,locations,stations")
+        back(server)
+    finally:
+        server.stop()
+
+
+def test_the_folder_of_files_is_gone():
+    place = pathlib.Path(tempfile.mkdtemp(prefix="wharf-files-"))
+    server = Server("--modules", "org,locations", "--set", f"blob.dir={place / 'blobs'}")
+    try:
+        back(server)
+        (place / "blobs").rename(place / "away")
+        not_ready(server, "storage", "the folder of files is missing")
+        (place / "away").rename(place / "blobs")
+        back(server)
+    finally:
+        server.stop()
+        shutil.rmtree(place)
+
+
+@contextlib.contextmanager
+def small_disk(megabytes=8):
+    place = pathlib.Path(tempfile.mkdtemp(prefix="wharf-disk-"))
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "tmpfs", place], capture_output=True, text=True)
+    if done.returncode:
+        place.rmdir()
+        pytest.skip("a file system can't be mounted here: " + done.stderr)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", place], check=True)
+        place.rmdir()
+
+
+def fill(place):
+    with contextlib.suppress(OSError), open(place / "filler", "wb", buffering=0) as f:
+        while f.write(b"x" * 4096):
+            pass
+
+
+def test_the_disk_of_files_is_full():
+    with small_disk() as place:
+        server = Server("--modules", "org,locations", "--set", f"blob.dir={place}/blobs")
+        try:
+            back(server)
+            fill(place)
+            not_ready(server, "storage", "files can't be written: No space left on device")
+            assert value(metrics(server), 'disk_failures_total{place="storage"}') > 0
+            (place / "filler").unlink()
+            back(server)
+        finally:
+            server.stop()
+
+
+def test_lines_that_a_full_disk_takes_away_are_counted():
+    with small_disk() as place:
+        server = Server("--modules", "org,locations", "--set", f"log.file={place}/wharf.log", "--set", f"log.access={place}/access.log")
+        try:
+            client = server.organization().client()
+            fill(place)
+            for _ in range(3000):  # what is left of the last page is taken
+                client.http.get(server.base + "/v1/changes", timeout=10)
+                if value(metrics(server), 'log_lines_lost_total{log="access_log"}') > 5:
+                    break
+            assert value(metrics(server), 'log_lines_lost_total{log="access_log"}') > 5
+            for _ in range(200):
+                server.command("reload")
+                if value(metrics(server), 'log_lines_lost_total{log="log"}') > 0:
+                    break
+            lost = value(metrics(server), 'log_lines_lost_total{log="log"}')
+            assert lost > 0
+            assert "lines of the log are lost: No space left on device" in (server.folder / "out").read_text()
+            status, told = probe(server)
+            assert status == 200 and told["ready"] and any("lines of the access log are lost: No space left" in t for t in told["degraded"]), told
+            assert requests.get(server.base + "/readyz", timeout=5).text.startswith("ok\n")
+            (place / "filler").unlink()
+            server.command("reload")
+            assert re.search(r'"log.lost","message":"\d+ lines before this one are lost"', (place / "wharf.log").read_text())
+        finally:
+            server.stop()
+
+
+# ---- what a reload tells ----
+
+def reload(server):
+    return subprocess.run([PROGRAM, "reload", "-c", server.file], capture_output=True, text=True, timeout=60)
+
+
+def test_a_reload_names_settings_that_need_a_restart():
+    server = Serving()
+    try:
+        done = reload(server)
+        assert done.returncode == 0 and done.stdout == "generation 2 serves\n"
+        server.file.write_text(server.settings.replace("workers = 2", "workers = 3").replace('listen = "127.0.0.1:0"\ndata', 'listen = "127.0.0.1:1"\ndata') + "jobs = {workers = 2}\nhttp = {body_limit = 5000000}\n")
+        done = reload(server)
+        assert done.returncode == 0 and done.stdout == "generation 3 serves; these settings changed and need a restart of the server: listen, workers, jobs.workers\n"
+        server.file.write_text(server.settings)
+        assert reload(server).stdout == "generation 4 serves\n"
+    finally:
+        server.stop()
+        shutil.rmtree(server.folder, ignore_errors=True)
+
+
+@pytest.mark.parametrize("strict", ["true", "false"])
+def test_a_reload_fails_when_hooks_are_broken(strict):
+    good = "wharf.hook.before('location', 'create', function(change) if change.input.name == 'no' then wharf.reject('no') end end)\n"
+    with running("--modules", "org,locations", "--set", f"lua_hooks.strict={strict}", hooks={"10-good.lua": good}) as (server, hooks):
+        client = server.organization().client()
+        before = server.workers("web")
+        hooks.write({"10-good.lua": good, "20-broken.lua": "this is no Lua"})
+        with pytest.raises(RuntimeError, match=r"hooks of .* can't be loaded: 20-broken\.lua"):
+            server.command("reload")
+        assert server.workers("web") == before and new_connections(server.base, 5) == [200] * 5
+        client.refused("POST", "/v1/locations", 400, "workflow.rejected", body={"name": "no", "address": address()}, check=False)
+        hooks.write({"10-good.lua": good})
+        assert "serves" in server.command("reload")
+        until(lambda: set(server.workers("web")).isdisjoint(before))
