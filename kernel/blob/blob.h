@@ -31,8 +31,7 @@ struct blob_id {
 
 /* Makes the folders that are missing. NULL and a problem (in err) when the settings do not fit or the folder can't be used. net may be
  * NULL for the directory. */
-struct blob_store *blob_open(
-    const struct config *config, struct net_client *net, struct arena *err, wharf_str *ret_problem);
+struct blob_store *blob_open(const struct config *config, struct net_client *net, struct arena *err, wharf_str *ret_problem);
 void blob_close(struct blob_store *s);
 
 /* Bytes come in pieces of any size; from one thread at a time. max in bytes, 0: none. */
@@ -47,8 +46,7 @@ void blob_put_abort(struct blob_put *p); /* NULL is accepted */
 int blob_put_file(const struct blob_put *p);
 
 /* Bytes [offset, offset+length) of the object; the caller closes *ret_fd and finds them from *ret_at on. The range must lie inside. */
-enum blob_status blob_get(
-    struct blob_store *s, const char *hash, uint64_t offset, uint64_t length, int *ret_fd, uint64_t *ret_at);
+enum blob_status blob_get(struct blob_store *s, const char *hash, uint64_t offset, uint64_t length, int *ret_fd, uint64_t *ret_at);
 enum blob_status blob_size(struct blob_store *s, const char *hash, uint64_t *ret_size);
 /* Reads all of it and compares: BLOB_OK or BLOB_DAMAGED. */
 enum blob_status blob_verify(struct blob_store *s, const char *hash);

@@ -9,8 +9,7 @@
 struct blob_driver {
     /* The temporary file is complete and on disk. It may be moved away: then *p->name is 0. */
     enum blob_status (*place)(struct blob_put *p);
-    enum blob_status (*get)(
-        struct blob_store *s, const char *hash, uint64_t offset, uint64_t length, int *ret_fd, uint64_t *ret_at);
+    enum blob_status (*get)(struct blob_store *s, const char *hash, uint64_t offset, uint64_t length, int *ret_fd, uint64_t *ret_at);
     enum blob_status (*size)(struct blob_store *s, const char *hash, uint64_t *ret_size);
     enum blob_status (*erase)(struct blob_store *s, const char *hash);
     enum blob_status (*walk)(struct blob_store *s, int64_t age_s, blob_walk_fn *fn, void *arg);

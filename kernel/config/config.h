@@ -91,8 +91,7 @@ struct config {
     bool lua_hooks_unsafe; /* lua_hooks.unsafe = false: hooks have no io, debug, os.execute … */
     bool test_clock; /* --test-clock */
     bool safe_mode; /* --safe-mode: in-tree plugins only, no Lua */
-    const struct wharf_json
-        *module_settings; /* object: module name -> its table, as JSON (plugin/module_settings.c checks) */
+    const struct wharf_json *module_settings; /* object: module name -> its table, as JSON (plugin/module_settings.c checks) */
     wharf_str file_text; /* of the file; empty without one */
     int kept_fd; /* what the file held, instead of the file itself; -1: none (config_load_kept) */
     const struct config_origin *origins; /* settings of modules that did not come from the file, the last one first */

@@ -219,11 +219,16 @@ static void stop_plugins(const struct engine *e, bool drain)
 
 static int open_access_log(const struct config *c)
 {
+    int fd;
+
     if (!c->access_log || !c->access_log[0])
         return -1;
     if (!strcmp(c->access_log, "-"))
         return STDERR_FILENO;
-    return open(c->access_log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    fd = open(c->access_log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (fd < 0)
+        log_error("log.not_opened", "%s: %s; there is no access log", c->access_log, strerror(errno));
+    return fd;
 }
 
 static void observe_statement(void *board, int64_t us)

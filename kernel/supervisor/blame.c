@@ -42,7 +42,9 @@ static void find_culprit(const struct supervisor *s, const struct proc *p, int s
 {
     bool reported = crash_read_report(s->config->crash_dir, p->pid, p->started_us, c);
 
-    if (p->hung) {
+    if (p->hung && p->state == BOARD_STARTING) {
+        read_crumbs(s, p, c); /* nobody is served yet: what was being started hung */
+    } else if (p->hung) {
         snprintf(c->plugin, sizeof(c->plugin), "%s", p->hung_plugin);
         snprintf(c->what, sizeof(c->what), "%s", p->hung_what);
         snprintf(c->request, sizeof(c->request), "%s", p->hung_request);
