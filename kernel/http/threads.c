@@ -49,8 +49,11 @@ static bool is_stranger(const struct plugin *p)
 /* The plugin whose code the request will run: its route's, or one with rules on the route's resource. */
 static unsigned share_of(const struct exchange *x)
 {
-    const struct route *r = x->req.route;
+    const struct route *r = x->stage == STAGE_RUN ? x->req.route
+                                                  : NULL; /* hooks of the operator come before and behind it */
 
+    if (!r)
+        return 0;
     if (is_stranger(r->plugin))
         return r->plugin->index + 1;
     for (size_t i = 0; r->resource && i < r->resource->n_hooks; i++)

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -268,7 +269,11 @@ def test_changes_are_noticed(hooks, client, server):
     until(lambda: client.post("/v1/contacts", {"name": "x"}, expect=201).data["name"] == "second", "the change was not noticed")
     (hooks.path / "10-a.lua").write_text("broken(")
     until(lambda: (hooks.system.get(HOOKS).data["last_error"] or {}).get("file") == "10-a.lua", "the fault was not noticed")
-    server.command("reload")  # workers that start now run what was good
+    with pytest.raises(RuntimeError, match="10-a.lua:1:"):
+        server.command("reload")
+    for pid in server.workers("web"):  # workers that start now run what was good
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: pid not in server.workers("web") and "is down" not in server.command("ps"), "the worker did not come back")
     for _ in range(20):
         assert client.post("/v1/contacts", {"name": "x"}, expect=201).data["name"] == "second"
     assert any("10-a.lua:1:" in m for m in lines(server, "lua.not_loaded"))
