@@ -20,6 +20,8 @@ enum {
     REASON_MAX = 600,
 };
 
+_Static_assert((int)SEATS_MAX == (int)BOARD_SEATS, "each place is told of");
+
 /* What all workers of a generation run with, whatever the files hold by now: each worker that is started for it gets the same. */
 struct generation {
     uint64_t number;
@@ -128,7 +130,7 @@ bool seat_serves(const struct seat *seat);
 void seat_start(struct supervisor *s, struct seat *seat);
 /* Its worker is ready: the socket listens, and everybody may know. */
 void seat_up(struct supervisor *s, struct seat *seat);
-/* Its worker ended unasked; the next start is planned. failed: it was not ready yet. */
+/* Its worker ended unasked; the next start is planned. */
 void seat_down(struct supervisor *s, struct seat *seat, const struct proc *p, int status);
 /* Starts what is due, and closes sockets that nobody takes connections from. */
 void seats_watch(struct supervisor *s, int64_t now);
