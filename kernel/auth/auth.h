@@ -17,9 +17,15 @@ enum { AREAS_MAX = 64, KEY_HASH = 32 };
 enum scope_level { SCOPE_NONE, SCOPE_READ, SCOPE_WRITE };
 
 /* The areas known to this process; an area's number indexes principal.levels. Built at start, then read-only. */
+struct area_resource {
+    const char *name;
+    int area; /* -1: anybody's who may read what tells of it */
+};
 struct areas {
     const char *names[AREAS_MAX];
     size_t count;
+    const struct area_resource *resources; /* whose rows are read with which scope; set when all definitions are there */
+    size_t n_resources;
 };
 /* Number of the area, added when new (only at start). -1 when the table is full. */
 int area_number(struct areas *a, const char *name);
@@ -50,6 +56,10 @@ struct principal { /* immutable once made; counted */
 void principal_ref(struct principal *p);
 void principal_unref(struct principal *p); /* NULL is accepted */
 bool principal_may_see(const struct principal *p, wharf_str location_id);
+/* May it read rows of this resource? A name that no definition has: only when it reads all that there are. */
+bool principal_reads(const struct principal *p, wharf_str resource);
+/* After its levels were changed: what it reads, in a (docs/spec/01-platform.md section 7 'records'). */
+void principal_settle(const struct areas *areas, struct principal *p, struct arena *a);
 
 /* The key text of a request: SVC-API-KEY, else X-API-KEY, else Authorization: Bearer. NULL members are absent. */
 struct auth_headers {

@@ -274,6 +274,7 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
     read_person(p, r);
     read_networks(p, r);
     grant_scopes(p, areas, r);
+    principal_settle(areas, p, a);
     if (yes(r, C_REVOKED))
         p->refusal = "api_key.revoked";
     else if (!yes(r, C_ACTIVE))
@@ -292,10 +293,49 @@ struct principal *principal_system(struct arena *a, wharf_str organization)
     p->actor_id = str_z("sys");
     p->actor_name = str_z("system");
     p->key_id = p->key_name = p->last4 = p->role = p->access.user_id = p->access.device_id = str_z("");
-    p->access.all_locations = true;
+    p->access.all_locations = p->access.reads_all = true;
+    p->access.read_areas = str_z("[]");
     p->expires_at_us = INT64_MAX;
     memset(p->levels, SCOPE_WRITE, sizeof(p->levels));
     return p;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return str_order(*(const wharf_str *)a, *(const wharf_str *)b);
+}
+
+void principal_settle(const struct areas *areas, struct principal *p, struct arena *a)
+{
+    wharf_str *reads = ARENA_ARRAY(a, wharf_str, areas->n_resources + 1);
+    struct buf names;
+    struct jw w;
+    size_t n = 0;
+
+    for (size_t i = 0; i < areas->n_resources; i++) {
+        if (areas->resources[i].area < 0 || p->levels[areas->resources[i].area] >= SCOPE_READ)
+            reads[n++] = str_z(areas->resources[i].name);
+    }
+    qsort(reads, n, sizeof(*reads), by_name);
+    p->access.reads_all = n == areas->n_resources;
+    p->access.reads = reads;
+    p->access.n_reads = n;
+    buf_init(&names, 64 * AREAS_MAX);
+    jw_init(&w, &names);
+    jw_open(&w, NULL, '[');
+    for (size_t i = 0; i < areas->count; i++) {
+        if (p->levels[i] >= SCOPE_READ)
+            jw_z(&w, NULL, areas->names[i]);
+    }
+    jw_close(&w, ']');
+    p->access.read_areas = arena_dup_str(a, buf_str(&names));
+    buf_done(&names);
+}
+
+bool principal_reads(const struct principal *p, wharf_str resource)
+{
+    return p->access.reads_all ||
+           (p->access.n_reads && bsearch(&resource, p->access.reads, p->access.n_reads, sizeof(resource), by_name));
 }
 
 bool principal_may_see(const struct principal *p, wharf_str location_id)

@@ -35,6 +35,10 @@ bool event_matches(const struct event_type *type, wharf_str name, wharf_str patt
 /* Is it a type, "*", "object.*" of at least one type, or of types of workflows? */
 bool event_pattern_known(const struct engine *e, wharf_str pattern);
 
+/* Tells as scope_access which read scopes the principal lacks for the data of what a subscription takes: of a type its resource's, of a wildcard all
+ * that it covers (docs/spec/07-events-and-webhooks.md section 1.1). WHARF_OK: none. */
+wharf_status event_need_pattern(struct wharf_req *req, wharf_str pattern);
+
 /* JSON Schema 2020-12 of the type's data, as text in a. */
 wharf_str event_schema(struct arena *a, const struct event_type *t);
 

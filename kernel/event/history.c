@@ -37,8 +37,10 @@ enum {
     P_TRACE,
     P_DISABLE,
     P_TRUNCATED,
+    P_LOCATIONS,
+    P_AUDIENCE,
 };
-_Static_assert(P_TRUNCATED + 1 == HISTORY_PARAMS, "the list of parameters and its length");
+_Static_assert(P_AUDIENCE + 1 == HISTORY_PARAMS, "the list of parameters and its length");
 
 enum slot_type { A_TEXT, A_JSON, A_JSONB, A_MOMENT, AN_INTEGER, A_BOOLEAN };
 static const struct {
@@ -74,6 +76,8 @@ static const struct slot log_slots[] = {
     {"batch_id", P_BATCH, A_TEXT},
     {"location_id", P_LOCATION_ID, A_TEXT},
     {"created_at", P_NOW, A_MOMENT},
+    {"locations", P_LOCATIONS, A_JSONB},
+    {"audience", P_AUDIENCE, A_JSONB},
 };
 
 static const struct slot event_slots[] = {
@@ -97,6 +101,8 @@ static const struct slot event_slots[] = {
     {"traceparent", P_TRACE, A_TEXT},
     {"disable_webhooks", P_DISABLE, A_BOOLEAN},
     {"data_truncated", P_TRUNCATED, A_BOOLEAN},
+    {"locations", P_LOCATIONS, A_JSONB},
+    {"audience", P_AUDIENCE, A_JSONB},
 };
 
 /* What waits for sealing and processing: ids of what the same statement writes. */
@@ -297,6 +303,8 @@ void history_args(struct wharf_req *req, const struct change *c, struct sql_arg 
     args[P_TRACE] = text(req->traceparent);
     args[P_DISABLE] = text(str_z(c->disable_webhooks || req->disable_webhooks ? "true" : "false"));
     args[P_TRUNCATED] = text(str_z(large ? "true" : "false"));
+    args[P_LOCATIONS] = text(c->location_id.n ? str_z("") : c->seen.locations);
+    args[P_AUDIENCE] = text(c->seen.audience);
 }
 
 /* ---- one event per type, row and transaction ---- */
@@ -375,15 +383,15 @@ static bool merge(struct wharf_req *req, const struct change *c, struct event_no
 {
     static const char sql[] =
         "UPDATE wharf.event SET data = $4::json, data_truncated = data_truncated OR $5::boolean, location_id = $6,"
-        " previous_attributes = $7::json WHERE organization_id = $1 AND created_at = $2::timestamptz AND id = $3";
+        " previous_attributes = $7::json, locations = $8::jsonb, audience = $9::jsonb WHERE organization_id = $1 AND created_at = $2::timestamptz AND id = $3";
     bool same = !strcmp(n->type, c->event);
-    struct sql_arg values[7] = {args[P_ORGANIZATION], text(n->created_at), text(n->id), args[P_DATA], args[P_TRUNCATED],
-        args[P_LOCATION_ID], {NULL, 0}};
+    struct sql_arg values[9] = {args[P_ORGANIZATION], text(n->created_at), text(n->id), args[P_DATA], args[P_TRUNCATED],
+        args[P_LOCATION_ID], {NULL, 0}, args[P_LOCATIONS], args[P_AUDIENCE]};
 
     if (same)
         n->previous = arena_dup_str(req_tx_memory(req), older(req, n->previous, arg_str(&args[P_PREVIOUS])));
     values[6] = text(n->previous);
-    return req_query(req, sql, values, 7) != NULL;
+    return req_query(req, sql, values, 9) != NULL;
 }
 
 wharf_status history_write_event(struct wharf_req *req, const struct change *c, wharf_str *ret_event_id)
@@ -439,7 +447,9 @@ static const unsigned char varies[HISTORY_PARAMS] = {[P_RESOURCE_ID] = 1,
     [P_DATA] = 1,
     [P_PREVIOUS] = 1,
     [P_DISABLE] = 1,
-    [P_TRUNCATED] = 1};
+    [P_TRUNCATED] = 1,
+    [P_LOCATIONS] = 1,
+    [P_AUDIENCE] = 1};
 
 static void insert_many(
     struct sql *s, const char *table, const struct slot *slots, size_t n, const struct sql_arg *args, size_t rows)

@@ -6,9 +6,10 @@
 #ifndef WHARF_EVENT_HISTORY_H
 #define WHARF_EVENT_HISTORY_H
 
+#include "auth/seen.h"
 #include "resource/request.h"
 
-enum { HISTORY_PARAMS = 24 };
+enum { HISTORY_PARAMS = 26 };
 
 struct change {
     wharf_str organization; /* whose row it is; "": the principal's */
@@ -16,6 +17,7 @@ struct change {
     wharf_str resource_id;
     wharf_str parent_id; /* "" none */
     wharf_str location_id; /* "" none */
+    struct seen_by seen; /* who may see the row; all empty: location_id says it */
     const char *action; /* "created", "updated", "deleted", ... */
     bool log;
     wharf_str changes; /* JSON array of {field, old, new} */

@@ -2,6 +2,8 @@
 #include "event/lines.h"
 
 #include "query/query.h"
+#include "resource/access.h"
+#include "resource/hooks.h"
 #include "util/id.h"
 #include "util/json.h"
 #include "util/str.h"
@@ -28,20 +30,43 @@ static struct sql_arg bound(wharf_str s)
     return (struct sql_arg){s.n ? s.p : NULL, s.n};
 }
 
+/* Who may see the row that the line is about. Most rules need no look at it: the caller says its one location, or that it has none. */
+static bool line_seen_by(struct wharf_req *req, const wharf_log_line *line, struct seen_by *ret)
+{
+    const struct resource *res = engine_resource(req->engine, line->resource);
+    const struct definition *d = res ? res->def : NULL;
+    bool set = d && d->location && d->location->store != STORE_TEXT;
+
+    *ret = (struct seen_by){str_z(""), str_z("")};
+    if (!d)
+        return true;
+    if (set || d->audience.users || d->audience.through || (d->parent && !d->location))
+        return row_seen_by(req, res, line->resource_id, ret);
+    if (!line->location_id.n && d->location)
+        ret->locations = str_z("[]");
+    else if (!line->location_id.n)
+        ret->locations = location_is_id(res) ? seen_one(req->arena, line->resource_id) : str_z("[]");
+    return true;
+}
+
 wharf_status log_add(wharf_req *req, const wharf_log_line *line)
 {
     static const char sql[] =
         "WITH l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, "
         "parent_id, location_id, action,"
-        " changes, message, images, visibility, actor_type, actor_id, actor_name, request_id) "
+        " changes, message, images, visibility, actor_type, actor_id, actor_name, request_id, locations, audience) "
         "VALUES ($1, $2, $3::timestamptz,"
-        " $4, $5, $6, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, $14, $15, $16) RETURNING organization_id, "
+        " $4, $5, $6, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, $14, $15, $16, $17::jsonb, $18::jsonb) RETURNING organization_id, "
         "created_at, id)"
         " INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l";
     const struct principal *who = req->who;
     char id[ID_MAX], iso[ISO_MS_LEN + 1];
     size_t id_n = id_new("log", req->now_us, id);
-    struct sql_arg args[16];
+    struct sql_arg args[18];
+    struct seen_by seen;
+
+    if (!line_seen_by(req, line, &seen))
+        return WHARF_UNAVAILABLE;
 
     time_format_iso(req->now_us, iso);
     args[0] = bound(who->organization);
@@ -60,7 +85,9 @@ wharf_status log_add(wharf_req *req, const wharf_log_line *line)
     args[13] = bound(who->actor_id);
     args[14] = bound(who->actor_name);
     args[15] = bound(str_z(req->request_id));
-    return req_query(req, sql, args, 16) ? WHARF_OK : WHARF_UNAVAILABLE;
+    args[16] = bound(seen.locations);
+    args[17] = bound(seen.audience);
+    return req_query(req, sql, args, 18) ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
 static wharf_str *new_ids(struct wharf_req *req, size_t n)
@@ -75,13 +102,14 @@ static wharf_str *new_ids(struct wharf_req *req, size_t n)
     return ids;
 }
 
-enum { COLUMNS = 5 };
+enum { COLUMNS = 7 };
 
 wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_id, wharf_str actor_name,
     const wharf_log_line *lines, size_t n)
 {
     char *now = arena_alloc(req->arena, ISO_MS_LEN + 1);
     wharf_str *columns[COLUMNS];
+    struct seen_by seen;
     struct sql s;
 
     if (!n)
@@ -95,6 +123,10 @@ wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_
         columns[2][i] = lines[i].parent_id;
         columns[3][i] = lines[i].location_id;
         columns[4][i] = lines[i].message;
+        if (!line_seen_by(req, &lines[i], &seen))
+            return WHARF_UNAVAILABLE;
+        columns[5][i] = seen.locations;
+        columns[6][i] = seen.audience;
     }
     const wharf_str same[] = {req->who->organization, str_z(now), str_z(lines->resource), str_z(lines->action),
         actor_type, actor_id, actor_name, str_z(req->request_id)};
@@ -108,15 +140,15 @@ wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_
     }
     sql_add(&s,
         "), l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, parent_id, "
-        "location_id, action, changes, message, images, visibility, actor_type, actor_id, actor_name, request_id) "
-        "SELECT c.s0, u.i, c.s1::timestamptz, c.s2, u.r, NULLIF(u.p, ''), NULLIF(u.l, ''), c.s3, '[]', u.m, '[]', "
-        "'internal', c.s4, c.s5, c.s6, c.s7 FROM c, unnest(");
+        "location_id, action, changes, message, images, visibility, actor_type, actor_id, actor_name, request_id, "
+        "locations, audience) SELECT c.s0, u.i, c.s1::timestamptz, c.s2, u.r, NULLIF(u.p, ''), NULLIF(u.l, ''), c.s3, '[]', u.m, '[]', "
+        "'internal', c.s4, c.s5, c.s6, c.s7, NULLIF(u.o, '')::jsonb, NULLIF(u.a, '')::jsonb FROM c, unnest(");
     for (size_t k = 0; k < COLUMNS; k++) {
         sql_add(&s, k ? ", " : "");
         sql_bind_array(&s, columns[k], n);
         sql_add(&s, "::text[]");
     }
-    sql_add(&s, ") u(i, r, p, l, m) RETURNING organization_id, created_at, id) INSERT INTO wharf.outbox "
+    sql_add(&s, ") u(i, r, p, l, m, o, a) RETURNING organization_id, created_at, id) INSERT INTO wharf.outbox "
                 "(organization_id, created_at, log_id) SELECT * FROM l ORDER BY l.id");
     return req_query_sql(req, &s) ? WHARF_OK : WHARF_UNAVAILABLE;
 }
@@ -132,6 +164,9 @@ struct choice {
 
 static wharf_status read_rows(struct wharf_req *req, const struct choice *c, const wharf_json **ret_rows)
 {
+    static const struct recorded_sql seen = {.locations = "wharf.recorded_locations(c.locations, c.location_id)",
+        .audience = "c.audience",
+        .resource = "c.resource"};
     struct json_error e;
     struct sql s;
     PGresult *r;
@@ -150,6 +185,7 @@ static wharf_status read_rows(struct wharf_req *req, const struct choice *c, con
         sql_add(&s, " AND c.visibility = ");
         sql_bind(&s, c->visibility);
     }
+    query_recorded(&s, &seen, &req->who->access);
     sql_addf(&s, " ORDER BY c.created_at%s, c.id%s OFFSET ", c->take, c->take);
     sql_bind_int(&s, c->skip);
     sql_add(&s, "::bigint LIMIT ");

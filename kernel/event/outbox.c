@@ -231,7 +231,7 @@ static bool read_share(struct wharf_req *req, const struct answer *a, const stru
 
 bool outbox_claim(struct wharf_req *req, const char *after, int most, struct outbox_chunk *ret)
 {
-    static const char sql[] = "SELECT * FROM wharf.outbox_next($1, $2::integer)";
+    static const char sql[] = "SELECT * FROM wharf.outbox_waiting($1, $2::integer)";
     struct sql_arg args[2] = {{after, strlen(after)}};
     struct share *shares;
     struct answer a;

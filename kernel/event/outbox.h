@@ -9,7 +9,7 @@
 #include "event/record.h"
 #include "event/seal.h"
 
-/* Columns of wharf.outbox_next: those of an event, then these. A line has its action as type, changes as data, images as previous. */
+/* Columns of wharf.outbox_waiting: those of an event, then these. A line has its action as type, changes as data, images as previous. */
 enum outbox_column { O_KIND = EVENT_COLUMNS, O_LIVE, O_PARENT, O_MESSAGE, O_VISIBILITY, O_EVENT };
 
 struct outbox_chunk {

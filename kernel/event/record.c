@@ -11,7 +11,8 @@
 const char event_columns[] =
     "e.organization_id, e.id, e.created_at, e.type, e.\"timestamp\", e.location_id, e.resource_type, e.resource_id,"
     " e.batch_id, e.actor_type, e.actor_id, e.actor_name, e.request_id, e.depth, e.data::text,"
-    " e.previous_attributes::text, e.data_truncated, e.disable_webhooks, e.expires_at, e.traceparent, h.sequence";
+    " e.previous_attributes::text, e.data_truncated, e.disable_webhooks, e.expires_at, e.traceparent, h.sequence,"
+    " e.locations::text, e.audience::text";
 const char event_tables[] = "wharf.event e JOIN wharf.event_done h ON h.organization_id = e.organization_id"
                             " AND h.created_at = e.created_at AND h.event_id = e.id";
 enum { HEAD_BYTES = 64 * 1024, READ_MAX = 1000 };
@@ -103,6 +104,13 @@ static void make_bodies(struct wharf_req *req, struct event *e)
     e->pub.thin = join(req->arena, thin, sizeof(thin) / sizeof(thin[0]));
 }
 
+enum sight event_sight(const struct principal *who, const struct event *e)
+{
+    const struct told_of what = {e->pub.resource_type, {e->pub.locations, e->audience}};
+
+    return principal_sight(who, &what);
+}
+
 /* ---- reading ---- */
 
 static wharf_str cell(struct wharf_req *req, const PGresult *r, int row, int column)
@@ -148,6 +156,8 @@ struct event *event_from_new_row(struct wharf_req *req, const PGresult *r, int r
     p->expires_at_us = moment(r, row, E_EXPIRES_AT);
     p->disable_webhooks = PQgetvalue(r, row, E_DISABLE)[0] == 't';
     p->data_truncated = PQgetvalue(r, row, E_TRUNCATED)[0] == 't';
+    p->locations = seen_locations(req->arena, p->location_id, cell(req, r, row, E_LOCATIONS));
+    e->audience = cell(req, r, row, E_AUDIENCE);
     e->created_at = cell(req, r, row, E_CREATED_AT);
     e->data = cell(req, r, row, E_DATA);
     e->previous = cell(req, r, row, E_PREVIOUS);

@@ -6,6 +6,7 @@
 #ifndef WHARF_EVENT_RECORD_H
 #define WHARF_EVENT_RECORD_H
 
+#include "auth/seen.h"
 #include "event/catalogue.h"
 #include "resource/request.h"
 #include "wharf/service/events.h"
@@ -15,6 +16,7 @@ struct event {
     const struct event_type *type; /* NULL: its module is not loaded any more */
     wharf_str created_at; /* as the database writes it, for looking the row up again */
     wharf_str data, previous, head;
+    wharf_str audience; /* with pub.locations: who may see it (auth/seen.h) */
     wharf_str live_organization;
     const struct wharf_json *parsed; /* of the body, or NULL */
     const char *const *outcomes; /* of the processor */
@@ -44,6 +46,8 @@ enum event_column {
     E_EXPIRES_AT,
     E_TRACE,
     E_SEQUENCE,
+    E_LOCATIONS,
+    E_AUDIENCE,
     EVENT_COLUMNS
 };
 /* "" for null. */
@@ -62,5 +66,8 @@ bool event_read(struct wharf_req *req, const wharf_str *ids, size_t n, struct ev
 /* wharf_events_api.range */
 bool event_range(struct wharf_req *req, int64_t since_us, int64_t until_us, int64_t after, size_t most,
     struct event ***ret, size_t *ret_n);
+
+/* May the principal see it (auth/seen.h)? */
+enum sight event_sight(const struct principal *who, const struct event *e);
 
 #endif

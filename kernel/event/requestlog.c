@@ -22,7 +22,7 @@ enum {
     KEPT_BODY = 8192,
     COLLECT_MS = 200, /* lines of so long go together */
     RETRY_MS = 500,
-    TEXTS = 18,
+    TEXTS = 21,
 };
 _Static_assert(
     offsetof(struct request_line, created_us) == TEXTS * sizeof(wharf_str), "the texts of a line stand first");
@@ -218,6 +218,9 @@ static void put_line(struct buf *rows, const struct request_log *log, const stru
     put_text(rows, l->row_id);
     put_text(rows, l->path_id);
     put_text(rows, l->parent_id);
+    put_text(rows, l->audience);
+    put_text(rows, l->reach);
+    put_text(rows, l->areas);
     copy_row_end(rows);
 }
 
@@ -260,7 +263,8 @@ static enum outcome copy_rows(struct request_log *log, wharf_str rows)
     static const char copy_sql[] =
         "COPY wharf.request_log (organization_id, id, created_at, method, route, path, query, status, code, "
         "duration_ms, api_key_id, principal_id, ip, user_agent, client_request_id, idempotency_key, "
-        "idempotent_replayed, request_bytes, response_bytes, request_body, response_body, row_id, path_id, parent_id) "
+        "idempotent_replayed, request_bytes, response_bytes, request_body, response_body, row_id, path_id, parent_id, "
+        "audience, reach, areas) "
         "FROM STDIN";
     enum outcome o, end;
     PGresult *r;

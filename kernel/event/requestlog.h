@@ -18,6 +18,7 @@ struct request_line {
     wharf_str request_body,
         response_body; /* JSON, or its beginning, as it was; what must not be kept is removed by the thread */
     wharf_str row_id, path_id, parent_id;
+    wharf_str audience, reach, areas; /* JSON arrays: who may see it (docs/spec/01-platform.md section 7 'records') */
     int64_t created_us, duration_us, request_bytes, response_bytes;
     int status;
     bool replayed;

@@ -87,6 +87,56 @@ static void ids_of_path(const struct wharf_req *req, struct request_line *l)
         l->parent_id = req->params[0];
 }
 
+static bool of_some_users(const struct definition *d)
+{
+    return d->audience.users || (d->audience.of && d->audience.of->audience.users);
+}
+
+/* Is what the route shows for some users only? Then whose view it was is kept. */
+static bool for_some(const struct route *r)
+{
+    bool some = r && r->resource && of_some_users(r->resource->def);
+
+    for (size_t i = 0; r && i < r->n_params; i++)
+        some = some || (r->guards[i] && of_some_users(r->guards[i]->def));
+    return some;
+}
+
+static wharf_str list_text(struct arena *a, const wharf_str *ids, size_t n)
+{
+    wharf_str s;
+    struct buf b;
+    struct jw w;
+
+    buf_init(&b, 1 << 20);
+    jw_init(&w, &b);
+    jw_open(&w, NULL, '[');
+    for (size_t i = 0; i < n; i++)
+        jw_str(&w, NULL, ids[i]);
+    jw_close(&w, ']');
+    s = arena_dup_str(a, buf_str(&b));
+    buf_done(&b);
+    return s;
+}
+
+/* A request shows what its key could see, so it is for who reaches and reads as much. */
+static void seen_of_request(const struct wharf_req *req, struct request_line *l)
+{
+    const struct access *who = &req->who->access;
+    const struct areas *areas = &req->engine->areas;
+    wharf_str names[AREAS_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < areas->count; i++) {
+        if (req->areas >> i & 1 || (req->route && req->route->area == (int)i))
+            names[n++] = str_z(areas->names[i]);
+    }
+    l->areas = list_text(req->arena, names, n);
+    l->reach = who->all_locations ? str_z("") : list_text(req->arena, who->locations, who->n_locations);
+    if (for_some(req->route))
+        l->audience = list_text(req->arena, &who->user_id, who->user_id.n != 0);
+}
+
 static void request_line(struct exchange *x, int64_t us)
 {
     struct wharf_req *req = &x->req;
@@ -117,6 +167,7 @@ static void request_line(struct exchange *x, int64_t us)
     if (req->answered && !req->n_problems)
         l.row_id = req->answered_id;
     ids_of_path(req, &l);
+    seen_of_request(req, &l);
     l.created_us = req->now_us;
     l.duration_us = us;
     l.request_bytes = (int64_t)x->body.n;

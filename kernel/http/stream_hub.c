@@ -244,8 +244,7 @@ static bool wanted(const struct stream *st, const struct event *e)
         type = event_matches(e->type, p->type, st->types[i]);
     return type && (!st->resource_type.n || str_eq(st->resource_type, p->resource_type)) &&
            (!st->resource_id.n || str_eq(st->resource_id, p->resource_id)) &&
-           one_of(st->locations, st->n_locations, p->location_id) &&
-           (!p->location_id.n || principal_may_see(st->who, p->location_id));
+           one_of(st->locations, st->n_locations, p->location_id) && event_sight(st->who, e) == SIGHT_YES;
 }
 
 static void add_event(struct stream_hub *h, struct stream *st, const struct event *e)

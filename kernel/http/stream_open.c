@@ -140,6 +140,8 @@ static void read_types(struct wharf_req *req, struct stream *st)
                 st->types[i].p);
             return;
         }
+        if (!str_ends(st->types[i], "*")) /* of wildcards the stream leaves out what the key may not see */
+            event_need_pattern(req, st->types[i]);
     }
 }
 

@@ -27,6 +27,7 @@ wharf_status quarantined_job(struct wharf_req *req, void *arg)
 {
     struct change c = {.resource = "plugin",
         .resource_id = json_text_or(req->body, "name", ""),
+        .seen = {.locations = {"[]", 2}},
         .action = "quarantined",
         .event = "plugin.quarantined"};
     wharf_status s;

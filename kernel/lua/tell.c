@@ -160,6 +160,7 @@ enum sandbox_answer lua_emit(
         .location_id = json_is(location, JSON_STRING) ? location->text
                        : location                     ? str_z("")
                                                       : s->location_id,
+        .seen = {.locations = json_is(location, JSON_NULL) ? str_z("[]") : str_z("")},
         .data = data ? text_of(req, data) : str_z("{}")};
     const char *fault = emit_fault(args, &c);
     size_t problems = req->n_problems;

@@ -2,6 +2,7 @@
 #include "lua/tenant.h"
 
 #include "lua/operator/operator.h"
+#include "resource/access.h"
 #include "util/str.h"
 #include "wharf/service/lua.h"
 

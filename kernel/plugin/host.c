@@ -162,6 +162,8 @@ static wharf_status r_need_scope(wharf_req *req, const char *scope)
     int n = area_find(&req->engine->areas, area);
     enum scope_level level = colon && !strcmp(colon, ":read") ? SCOPE_READ : SCOPE_WRITE;
 
+    if (n >= 0)
+        req->areas |= UINT64_C(1) << n;
     if (n >= 0 && req->who && req->who->levels[n] >= level)
         return WHARF_OK;
     return req_problem(req, "scope_access", str_z(scope), NULL, str_z(""));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "plugin/host.h"
+#include "resource/access.h"
 #include "resource/write.h"
 #include "util/str.h"
 #include "util/time.h"

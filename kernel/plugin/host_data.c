@@ -5,6 +5,7 @@
 #include "event/history.h"
 #include "job/job.h"
 #include "plugin/host.h"
+#include "resource/access.h"
 #include "resource/write.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -443,6 +444,8 @@ static bool event_row(wharf_req *req, struct jw *w, const struct resource *res, 
         return false;
     record_members(w, req->arena, rec, &view);
     c->location_id = record_location(rec);
+    if (!record_seen_by(req, rec, &c->seen))
+        return false;
     if (!PQgetisnull(r, 0, deleted_at) && time_parse_pg(str_z(PQgetvalue(r, 0, deleted_at)), &us))
         write_time(w, "deleted_at", us, DATETIME_ISO);
     return true;

@@ -25,6 +25,10 @@ static wharf_status ev_read(wharf_req *req, const wharf_str *ids, size_t n, cons
 
     if (!event_read(req, ids, n, list))
         return req_failed(req);
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] && event_sight(req->who, list[i]) != SIGHT_YES)
+            list[i] = NULL;
+    }
     *ret_events = (const wharf_event *const *)list;
     return WHARF_OK;
 }
@@ -177,6 +181,52 @@ static uint64_t ev_news(wharf_req *req)
     return net_queue_news(host_fetch_queue(req));
 }
 
+/* ---- who reads ---- */
+
+struct wharf_event_reader {
+    const struct principal *who; /* NULL: there is no such key */
+};
+
+static void release_reader(void *arg)
+{
+    principal_unref(arg);
+}
+
+/* Rights stay when the key itself is over: what it made goes on. */
+static wharf_status read_reader(wharf_req *req, wharf_str key_id, wharf_event_reader *reader)
+{
+    wharf_str live = req->who->access.live_organization.n ? req->who->access.live_organization : req->who->organization;
+    struct sql_arg args[2] = {{live.p, live.n}, {key_id.p, key_id.n}};
+    PGresult *r = req_query(req, auth_lookup_id_sql, args, 2);
+    struct principal *p;
+
+    if (!r)
+        return req_failed(req);
+    if (!PQntuples(r))
+        return WHARF_OK;
+    p = auth_principal(&req->engine->areas, r, req->now_us);
+    arena_on_release(req->arena, release_reader, p);
+    if (str_eq(p->organization, req->who->organization))
+        reader->who = p;
+    return WHARF_OK;
+}
+
+static wharf_status ev_reader(wharf_req *req, wharf_str key_id, const wharf_event_reader **ret_reader)
+{
+    wharf_event_reader *reader = ARENA_NEW(req->arena, wharf_event_reader);
+
+    *ret_reader = reader;
+    if (key_id.n)
+        return read_reader(req, key_id, reader);
+    reader->who = principal_system(req->arena, req->who->organization);
+    return WHARF_OK;
+}
+
+static bool ev_sees(const wharf_event_reader *reader, const wharf_event *e)
+{
+    return reader && reader->who && event_sight(reader->who, (const struct event *)e) == SIGHT_YES;
+}
+
 const wharf_events_api host_events = {WHARF_HEAD(wharf_events_api), event_step_declare, ev_parsed, ev_read, ev_range,
     ev_type_count, ev_type_at, ev_type_find, ev_matches, ev_pattern_known, ev_cause, ev_act_for, ev_wait, ev_wake,
-    stream_declare, ev_aside, ev_aside_over, ev_news};
+    stream_declare, ev_aside, ev_aside_over, ev_news, event_need_pattern, ev_reader, ev_sees};

@@ -43,7 +43,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.token", 1, 2}, &host_token},
     {{"wharf.crypto", 1, 2}, &host_crypto},
     {{"wharf.http", 1, 1}, &host_http},
-    {{"wharf.events", 1, 1}, &host_events},
+    {{"wharf.events", 1, 2}, &host_events},
     {{"wharf.many", 1, 1}, &host_many},
     {{"wharf.batch", 1, 1}, &host_batch},
     {{"wharf.walk", 1, 0}, &host_walk},

@@ -39,27 +39,82 @@ static void one_of_locations(struct sql *s, const char *column, const struct acc
     if (who->n_locations == 0)
         sql_add(s, "false");
     else if (who->n_locations == 1) {
-        sql_addf(s, "t.%s = ", column);
+        sql_addf(s, "%s = ", column);
         sql_bind(s, who->locations[0]);
     } else {
-        sql_addf(s, "t.%s = ANY (", column);
+        sql_addf(s, "%s = ANY (", column);
         sql_bind_array(s, who->locations, who->n_locations);
         sql_add(s, "::text[])");
     }
 }
 
-static void location_visible(struct sql *s, const struct field *f, const struct access *who)
+static void bind_ids(struct sql *s, const wharf_str *ids, size_t n)
 {
+    struct buf text;
+    struct jw w;
+
+    buf_init(&text, 1 << 20);
+    jw_init(&w, &text);
+    jw_open(&w, NULL, '[');
+    for (size_t i = 0; i < n; i++)
+        jw_str(&w, NULL, ids[i]);
+    jw_close(&w, ']');
+    s->failed |= text.failed;
+    sql_bind(s, buf_str(&text));
+    sql_add(s, "::jsonb");
+    buf_done(&text);
+}
+
+/* column: of the field, "t.location_id". */
+static void location_visible(struct sql *s, const struct field *f, const char *column, const struct access *who)
+{
+    if (f->store == STORE_JSON) { /* all of them must be the principal's; NULL: all that there are */
+        sql_addf(s, "%s <@ ", column);
+        bind_ids(s, who->locations, who->n_locations);
+        return;
+    }
     if (f->store == STORE_ARRAY) {
-        sql_addf(s, "(coalesce(t.%s, '[]') = '[]'::jsonb OR t.%s ?| ", f->column, f->column);
+        sql_addf(s, "(coalesce(%s, '[]') = '[]'::jsonb OR %s ?| ", column, column);
         sql_bind_array(s, who->locations, who->n_locations);
         sql_add(s, "::text[])");
         return;
     }
     if (f->nullable)
-        sql_addf(s, "(t.%s IS NULL OR ", f->column);
-    one_of_locations(s, f->column, who);
+        sql_addf(s, "(%s IS NULL OR ", column);
+    one_of_locations(s, column, who);
     sql_add(s, f->nullable ? ")" : "");
+}
+
+static const char *column_of(struct sql *s, const struct field *f, const char *alias)
+{
+    return f->expression && !strcmp(alias, "t") ? arena_printf(s->arena, "(%s)", f->expression).p
+                                                : arena_printf(s->arena, "%s.%s", alias, f->column).p;
+}
+
+/* The row that this one belongs to, t0, is for the principal. */
+static void through(struct sql *s, const struct definition *d, const struct access *who)
+{
+    const struct definition *of = d->audience.of;
+    bool people = of && of->audience.users && who->user_id.n;
+    bool places = of && d->audience.whole && of->location && !who->all_locations;
+
+    if (!people && !places)
+        return;
+    sql_addf(s, " AND (t.%s IS NULL OR EXISTS (SELECT 1 FROM %s t0 WHERE t0.organization_id = $%zu AND t0.id = t.%s",
+        d->audience.through->column, of->table, s->organization, d->audience.through->column);
+    if (places) {
+        sql_add(s, " AND ");
+        location_visible(s, of->location, column_of(s, of->location, "t0"), who);
+    }
+    if (people) {
+        sql_add(s, " AND (");
+        if (of->audience.all)
+            sql_addf(s, "t0.%s OR ", of->audience.all->column);
+        sql_addf(s, "t0.%s ? ", of->audience.users->column);
+        sql_bind(s, who->user_id);
+        sql_add(s, "::text)");
+    }
+    sql_add(s, "))");
 }
 
 static void locations(struct sql *s, const struct definition *d, const struct access *who)
@@ -69,12 +124,12 @@ static void locations(struct sql *s, const struct definition *d, const struct ac
     if (!d->location) {
         if (strcmp(d->name, "location") == 0) {
             sql_add(s, " AND ");
-            one_of_locations(s, "id", who);
+            one_of_locations(s, "t.id", who);
         }
         return;
     }
     sql_add(s, device ? " AND (" : " AND ");
-    location_visible(s, d->location, who);
+    location_visible(s, d->location, column_of(s, d->location, "t"), who);
     if (device) {
         sql_addf(s, " OR t.%s = ", device->column);
         sql_bind(s, who->device_id);
@@ -97,13 +152,58 @@ static void kept(struct sql *s, const struct definition *d, const struct access 
     sql_add(s, "::integer))");
 }
 
+void query_recorded(struct sql *s, const struct recorded_sql *r, const struct access *who)
+{
+    if (!who->all_locations && r->locations) {
+        sql_addf(s, " AND (%s = '[]'::jsonb OR %s ?| ", r->locations, r->locations);
+        sql_bind_array(s, who->locations, who->n_locations);
+        sql_add(s, "::text[])");
+    } else if (!who->all_locations) {
+        sql_addf(s, " AND %s <@ ", r->reach);
+        bind_ids(s, who->locations, who->n_locations);
+    }
+    if (who->user_id.n) {
+        sql_addf(s, " AND (%s IS NULL OR %s ? ", r->audience, r->audience);
+        sql_bind(s, who->user_id);
+        sql_add(s, "::text)");
+    }
+    if (r->resource && !who->reads_all) {
+        sql_addf(s, " AND %s = ANY (", r->resource);
+        sql_bind_array(s, who->reads, who->n_reads);
+        sql_add(s, "::text[])");
+    }
+    if (r->areas && !who->reads_all) {
+        sql_addf(s, " AND %s <@ ", r->areas);
+        sql_bind(s, who->read_areas);
+        sql_add(s, "::jsonb");
+    }
+}
+
+static const char *recorded_column(struct sql *s, const struct field *f)
+{
+    return f ? arena_printf(s->arena, "t.%s", f->column).p : NULL;
+}
+
+static void recorded(struct sql *s, const struct definition *d, const struct access *who)
+{
+    const struct recorded_sql r = {recorded_column(s, d->recorded.locations), recorded_column(s, d->recorded.audience),
+        recorded_column(s, d->recorded.resource), recorded_column(s, d->recorded.areas),
+        recorded_column(s, d->recorded.reach)};
+
+    query_recorded(s, &r, who);
+}
+
 void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
 {
     bind_organization(s, d, who);
     sql_addf(s, "t.organization_id = $%zu AND t.deleted_at IS NULL", s->organization);
     kept(s, d, who);
-    if (locations_too && !who->all_locations)
+    if (locations_too && d->recorded.audience)
+        recorded(s, d, who);
+    else if (locations_too && !who->all_locations)
         locations(s, d, who);
+    if (d->audience.through)
+        through(s, d, who);
     if (d->audience.users && who->user_id.n) {
         sql_add(s, " AND (");
         if (d->audience.all)

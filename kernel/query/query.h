@@ -37,6 +37,10 @@ struct access { /* whose rows */
     bool all_locations;
     const wharf_str *locations; /* sorted, when not all */
     size_t n_locations;
+    bool reads_all; /* rows of every resource */
+    const wharf_str *reads; /* when not all: the resources whose rows it reads, in byte order */
+    size_t n_reads;
+    wharf_str read_areas; /* JSON array of the areas that it may read */
     wharf_str user_id; /* "" when the principal is no user */
     wharf_str device_id; /* "" when it is no device */
     int log_days, request_log_days; /* settings.logs.retain_days and request_retain_days; 0: not read, nothing is hidden */
@@ -150,6 +154,13 @@ void sql_bind_array(struct sql *s, const wharf_str *values, size_t n);
 /* Whose rows of this resource the principal sees (docs/decisions.md 10). */
 wharf_str organization_of(const struct access *who, const struct definition *d);
 void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too);
+
+/* Which records of rows a principal sees: " AND ..." for each condition; what principal_sight() of auth/seen.h says, in SQL. The members are
+ * expressions, see struct definition; of locations and reach one is NULL, resource and areas may be. */
+struct recorded_sql {
+    const char *locations, *audience, *resource, *areas, *reach;
+};
+void query_recorded(struct sql *s, const struct recorded_sql *r, const struct access *who);
 
 /* Appends conditions of the caller's (" AND ..."; alias t): parent row, restrict_rows. */
 typedef void query_extra_fn(struct sql *s, void *arg);

@@ -5,6 +5,7 @@
  */
 #include "event/history.h"
 #include "event/processor.h"
+#include "resource/access.h"
 #include "resource/write.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -94,6 +95,8 @@ static size_t fill_args(
         }
         args[n++] = (struct sql_arg){cell.p, cell.n};
     }
+    if (!record_seen_by(req, rec, &c.seen))
+        return 0;
     if (c.event)
         c.data = record_json(req->arena, rec, &event_view);
     history_args(req, &c, args + n);

@@ -259,10 +259,22 @@ static const char *lower_first(struct arena *a, const char *title)
     return p;
 }
 
+static const struct definition *audience_of(
+    const struct engine *e, const struct definition *d, struct buf *problems)
+{
+    const struct resource *of = engine_resource(e, d->audience.of_name);
+
+    if (of && !d->audience.whole && !of->def->audience.users)
+        buf_addf(problems, "%s: its audience is that of %s, which has none\n", d->name, of->def->name);
+    return of ? of->def : NULL;
+}
+
 static bool link_resource(struct engine *e, struct resource *res, struct buf *problems)
 {
     const struct definition *d = res->def;
 
+    if (d->audience.through) /* compiled a moment ago, not shared yet */
+        ((struct definition *)d)->audience.of = audience_of(e, d, problems);
     shape_of_references(e, d);
     res->refs = ARENA_ARRAY(e->arena, const struct resource *, d->n_fields);
     for (size_t i = 0; i < d->n_fields; i++) {
@@ -324,11 +336,24 @@ static bool link_codes(struct engine *e, struct buf *problems)
     return ok;
 }
 
+/* Which scope reads rows of which resource: principals that are made from here on know it. */
+static void link_areas(struct engine *e)
+{
+    struct area_resource *list = ARENA_ARRAY(e->arena, struct area_resource, e->n_resources + 1);
+
+    for (size_t i = 0; i < e->n_resources; i++)
+        list[i] = (struct area_resource){e->resources[i].def->name, e->resources[i].area};
+    list[e->n_resources] = (struct area_resource){"plugin", -1}; /* plugin.quarantined: of the installation */
+    e->areas.resources = list;
+    e->areas.n_resources = e->n_resources + 1;
+}
+
 bool engine_link(struct engine *e, struct buf *problems)
 {
     bool ok = link_codes(e, problems);
 
     for (size_t i = 0; i < e->n_resources; i++)
         ok = link_resource(e, &e->resources[i], problems) && ok;
+    link_areas(e);
     return route_tree_build(e, problems) && ok;
 }

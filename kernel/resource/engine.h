@@ -73,6 +73,7 @@ struct route {
     int64_t per_minute; /* requests of one organization; 0: no limit of its own */
     int64_t per_second, burst; /* requests of one key; 0: no limit of its own */
     const struct resource *resource;
+    const struct resource *guards[4]; /* ROUTE_PLUGIN, by parameter: whose row's id it is (resource/guard.h); NULL: nobody's */
     const struct plugin *plugin; /* NULL: kernel */
     const struct absent *absent; /* of a module that is left out (plugin/absent.h): 503 */
     const struct deprecation *deprecated, *deprecated_fields; /* http/deprecation.h; NULL: none */

@@ -1,4 +1,5 @@
 /* hooks.c - see hooks.h. */
+#include "resource/access.h"
 #include "resource/hooks.h"
 
 #include "plugin/manifest.h"

@@ -51,8 +51,6 @@ void answer_created(struct wharf_req *req, struct wharf_rec *rec, const struct v
 bool req_may_write(const struct wharf_req *req, const struct resource *res);
 /* fields=, include_* of a retrieve, and unknown parameters under strict handling. False: problems. */
 bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, struct view *view);
-/* Is the principal allowed at the row's location? Adds location_access. */
-bool check_location(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec);
 /* Fills the computed cells of a page by the owner's hook. */
 wharf_status compute_fields(struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n,
     const struct view *view);

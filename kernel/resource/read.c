@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "resource/access.h"
 #include "resource/hooks.h"
 #include "resource/plan.h"
 #include "util/str.h"
@@ -64,39 +65,6 @@ bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, s
     return true;
 }
 
-/* A set of locations: of none, or one of them is the principal's. */
-static bool check_locations(struct wharf_req *req, wharf_str set)
-{
-    struct json_error e;
-    const struct wharf_json *ids = set.n ? json_parse(req->arena, set, &e) : NULL;
-
-    if (req->who->access.all_locations || !ids || !ids->child)
-        return true;
-    for (const struct wharf_json *i = ids->child; i; i = i->next) {
-        if (principal_may_see(req->who, i->text))
-            return true;
-    }
-    for (const struct wharf_json *i = ids->child; i; i = i->next)
-        req_problem(req, "location_access", i->text, NULL, str_z(""));
-    return false;
-}
-
-bool check_location(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec)
-{
-    const struct definition *d = res->def;
-    wharf_str id = record_location(rec);
-    const struct field *device = d->audience.device;
-
-    if (d->location && d->location->store == STORE_ARRAY)
-        return check_locations(req, record_text(rec, d->location));
-    if (!id.n || principal_may_see(req->who, id))
-        return true;
-    if (device && req->who->access.device_id.n && str_eq(record_text(rec, device), req->who->access.device_id))
-        return true;
-    req_problem(req, "location_access", id, NULL, str_z(""));
-    return false;
-}
-
 void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view *view, int status, const char *what)
 {
     req_respond(req, status, arena_printf(req->arena, "%s %s", rec->res->def->title, what));
@@ -131,7 +99,7 @@ static bool finish_retrieve(
 
 static bool has_audience(const struct wharf_req *req, const struct definition *d)
 {
-    return d->audience.all && req->who->access.user_id.n;
+    return (d->audience.users || d->audience.through) && req->who->access.user_id.n;
 }
 
 /* Locations are a resource of which each row is its own location. */

@@ -72,15 +72,6 @@ wharf_str record_text(const struct wharf_rec *rec, const struct field *f)
     return c && c->p ? (wharf_str){c->p, c->n} : (wharf_str){"", 0};
 }
 
-wharf_str record_location(const struct wharf_rec *rec)
-{
-    const struct definition *d = rec->res->def;
-
-    if (d->location)
-        return d->location->store == STORE_TEXT ? record_text(rec, d->location) : str_z("");
-    return strcmp(d->name, "location") == 0 ? record_id(rec) : str_z("");
-}
-
 /* ---- encoding: the value of a member whose key is written ---- */
 
 static bool cell_time(const struct cell *c, int64_t *ret_us)
@@ -409,6 +400,16 @@ bool record_shows(const struct field *f, const struct view *view)
     return f->in & view->in;
 }
 
+/* Are all rows of the resource the principal's to see, wherever they are? */
+static bool sees_all(const struct access *who, const char *resource)
+{
+    bool reads = !who || who->reads_all;
+
+    for (size_t i = 0; !reads && i < who->n_reads; i++)
+        reads = str_eqz(who->reads[i], resource);
+    return reads && (!who || who->all_locations);
+}
+
 void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, const struct view *view)
 {
     const struct definition *d = rec->res->def;
@@ -423,6 +424,11 @@ void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, 
         if (f->n_show) {
             jw_quoted(w, f->quoted);
             encode_shown(w, a, f, &rec->cells[rec->res->shown_of[i]], view);
+            continue;
+        }
+        if (f->ids_of && !sees_all(view->who, f->ids_of)) {
+            jw_quoted(w, f->quoted);
+            jw_raw(w, NULL, WHARF_S("[]"));
             continue;
         }
         c = record_cell(rec, f);

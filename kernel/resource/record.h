@@ -49,8 +49,6 @@ wharf_str record_id(const struct wharf_rec *rec);
 int64_t record_version(const struct wharf_rec *rec);
 /* Text of a cell, "" when null. */
 wharf_str record_text(const struct wharf_rec *rec, const struct field *f);
-/* The one location that the row belongs to; "": none, or a set of them. */
-wharf_str record_location(const struct wharf_rec *rec);
 
 /* Is the field a member of the row in this view? */
 bool record_shows(const struct field *f, const struct view *view);

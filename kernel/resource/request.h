@@ -129,6 +129,7 @@ struct wharf_req {
     struct event_note *emitted; /* in the open transaction (event/history.c), the newest first */
     struct event_note **emitted_of; /* EVENT_BUCKETS of them by row, or NULL */
 
+    uint64_t areas; /* a bit for each whose scope was asked for */
     struct principal *who; /* NULL on public routes */
     struct principal *offered; /* of routes with an optional key: whose key was sent, counted; or NULL */
     const char *offer_refused; /* of these routes: why there is none ("api_key.missing") */

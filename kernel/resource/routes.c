@@ -1,7 +1,7 @@
 /* routes.c - the tree of paths: built from resources, plugin routes and kernel routes; walked for each request. */
 #include <stdio.h>
 
-#include "resource/engine.h"
+#include "resource/guard.h"
 #include "util/str.h"
 
 enum { METHODS = 5 };
@@ -105,7 +105,7 @@ bool route_tree_build(struct engine *e, struct buf *problems)
 
     e->tree = ARENA_NEW(e->arena, struct route_node);
     for (size_t i = 0; i < e->n_routes; i++)
-        ok = add_route(e, &e->routes[i], problems) && ok;
+        ok = add_route(e, &e->routes[i], problems) && guard_link(e, &e->routes[i], problems) && ok;
     return ok;
 }
 

@@ -1,4 +1,5 @@
 /* run.c - which way a request goes: plan on the event loop, plan on a thread, transaction, plugin code. See plan.h. */
+#include "resource/guard.h"
 #include "resource/idempotency.h"
 #include "resource/write.h"
 
@@ -134,7 +135,7 @@ static void run_handler(struct wharf_req *req)
     size_t cap = req->cap_problems;
     struct arena_mark mark;
 
-    if (!route_body_ok(req) || !req_memory_ok(req))
+    if (!route_body_ok(req) || !req_memory_ok(req) || !guard_rows(req))
         return;
     mark = arena_mark(req->arena);
     for (int tries = 0; tries < most; tries++) {

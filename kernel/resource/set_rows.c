@@ -3,6 +3,7 @@
 
 #include "db/copy.h"
 #include "event/history.h"
+#include "resource/access.h"
 #include "resource/set.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -455,7 +456,9 @@ wharf_status set_history(struct wharf_req *req, struct write_set *set)
 
     if (set->op == OP_CREATE && d->events.created && !compute_for_events(req, set))
         return WHARF_INTERNAL;
-    for (size_t i = 0; i < set->n_live; i++)
-        write_change(req, &set->live[i]->w, str_z(""), str_z(""), &changes[i]);
+    for (size_t i = 0; i < set->n_live; i++) {
+        if (!write_change(req, &set->live[i]->w, str_z(""), str_z(""), &changes[i]))
+            return req_failed(req);
+    }
     return history_write_many(req, changes, set->n_live);
 }

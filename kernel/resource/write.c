@@ -1,4 +1,5 @@
 /* write.c - create, update and delete inside a transaction. See write.h. */
+#include "resource/access.h"
 #include "resource/write.h"
 
 #include "event/history.h"
@@ -96,7 +97,7 @@ static bool only_quiet(const struct wharf_rec *old_rec, const struct wharf_rec *
     return any;
 }
 
-void write_change(
+bool write_change(
     struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous, struct change *ret)
 {
     const struct definition *d = w->res->def;
@@ -128,6 +129,7 @@ void write_change(
         ret->data = record_json(req->arena, rec, &view);
     if (ret->event && w->op == OP_DELETE)
         ret->data = with_deleted_at(req, ret->data);
+    return record_seen_by(req, rec, &ret->seen);
 }
 
 static wharf_status leave_history(struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous)
@@ -139,8 +141,7 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
 
     if (event && w->op != OP_DELETE && !compute_for_event(req, w->res, w->new_rec))
         return WHARF_INTERNAL;
-    write_change(req, w, changes, previous, &c);
-    if (history_write(req, &c) != WHARF_OK)
+    if (!write_change(req, w, changes, previous, &c) || history_write(req, &c) != WHARF_OK)
         return req_failed(req);
     s = operator_after(req, w);
     return s == WHARF_OK ? tenant_after(req, w) : s;

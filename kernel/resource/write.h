@@ -49,7 +49,7 @@ bool write_cell(struct wharf_req *req, const struct write *w, const struct field
 wharf_status write_insert(struct wharf_req *req, struct write *w);
 /* What the write leaves in change log and events; computed fields of the row are filled in already. */
 struct change;
-void write_change(
+bool write_change(
     struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous, struct change *ret);
 
 /* Children rows (children.c): brings the live rows of w's row in line with the sent list. ret_changed: anything was written. */

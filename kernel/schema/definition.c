@@ -126,12 +126,18 @@ static void read_ops(struct compile *c, const struct wharf_json *x, const struct
 
 static void read_location(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
+    static const char *const rules[] = {"any", "every", NULL};
     const char *name = opt_need(c, x, at, "location");
     struct place l_at = place_key(at, WHARF_S("location"));
 
     if (!*name || !strcmp(name, "none"))
         return;
     c->d->location = find_field(c, &l_at, name);
+    if (opt_word(c, x, at, "location_rule", rules, 0)) {
+        if (c->d->location && c->d->location->store != STORE_JSON)
+            opt_problem(c, &l_at, "with \"location_rule\": \"every\" this names a column of \"store\": \"json\"");
+        return;
+    }
     if (c->d->location && (!c->d->location->ref || strcmp(c->d->location->ref, "location") != 0 ||
                               (c->d->location->store != STORE_TEXT && c->d->location->store != STORE_ARRAY)))
         opt_problem(c, &l_at, "the field that carries the location, or the set of them, needs \"ref\": \"location\"");
@@ -139,13 +145,21 @@ static void read_location(struct compile *c, const struct wharf_json *x, const s
 
 static void read_audience(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
-    static const char *const keys[] = {"all", "users", "device", NULL};
+    static const char *const keys[] = {"all", "users", "device", "through", "of", "locations", NULL};
     const struct wharf_json *audience = json_get(x, "audience");
     struct place a_at = place_key(at, WHARF_S("audience"));
     struct definition *d = c->d;
 
     if (!opt_object(c, audience, &a_at, keys))
         return;
+    d->audience.through = opt_field(c, audience, &a_at, "through");
+    if (d->audience.through) {
+        d->audience.of_name = opt_need(c, audience, &a_at, "of");
+        d->audience.whole = opt_bool(c, audience, &a_at, "locations", false);
+        if (d->audience.through->store != STORE_TEXT)
+            opt_member_problem(c, &a_at, "through", "this names a text column with the id of a row of \"of\"");
+        return;
+    }
     d->audience.all = opt_field(c, audience, &a_at, "all");
     d->audience.users = opt_field(c, audience, &a_at, "users");
     d->audience.device = opt_field(c, audience, &a_at, "device");
@@ -157,6 +171,33 @@ static void read_audience(struct compile *c, const struct wharf_json *x, const s
         opt_member_problem(c, &a_at, "device", "this names a text column with a device id");
     if (!d->audience.users)
         opt_member_problem(c, &a_at, "users", "this is needed");
+}
+
+static const struct field *recorded_field(
+    struct compile *c, const struct wharf_json *v, const struct place *at, const char *key, bool need)
+{
+    const struct field *f = opt_field(c, v, at, key);
+
+    if (need && !f)
+        opt_member_problem(c, at, key, "this is needed");
+    return f;
+}
+
+/* The rows tell of rows of others; who may see those was recorded with them. */
+static void read_recorded(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    static const char *const keys[] = {"locations", "audience", "resource", "areas", "reach", NULL};
+    const struct wharf_json *v = json_get(x, "recorded");
+    struct place r_at = place_key(at, WHARF_S("recorded"));
+    struct definition *d = c->d;
+
+    if (!opt_object(c, v, &r_at, keys))
+        return;
+    d->recorded.audience = recorded_field(c, v, &r_at, "audience", true);
+    d->recorded.areas = recorded_field(c, v, &r_at, "areas", false);
+    d->recorded.reach = recorded_field(c, v, &r_at, "reach", false);
+    d->recorded.locations = recorded_field(c, v, &r_at, "locations", !d->recorded.reach);
+    d->recorded.resource = recorded_field(c, v, &r_at, "resource", !d->recorded.areas);
 }
 
 /* ---- what follows from writing it -------------------------------------------------------------------------------- */
@@ -345,7 +386,7 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     static const char *const keys[] = {"$schema", "$id", "$comment", "title", "description", "examples", "type",
         "required", "properties", "x-wharf", NULL};
     static const char *const x_keys[] = {"dialect", "collection", "id_param", "prefix", "id_pattern", "table", "ops",
-        "scope", "location", "parent", "soft_delete", "unique", "list", "events", "log", "audience", "created_view",
+        "scope", "location", "parent", "soft_delete", "unique", "list", "events", "log", "audience", "created_view", "location_rule", "recorded",
         "deprecated", "links", "live", "own", "params", "partitioned", "retain", "creates_per_minute",
         "creates_per_second", "creates_burst", "large_body", "title_plural", "batch", "export", "lua", "tree", NULL};
     const struct wharf_json *x = json_get(json, "x-wharf");
@@ -377,6 +418,7 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     read_own(c, x, &at);
     read_location(c, x, &at);
     read_audience(c, x, &at);
+    read_recorded(c, x, &at);
     read_uniques(c, x, &at);
     read_events(c, x, &at);
     read_tree(c, x, &at);

@@ -93,6 +93,7 @@ struct field {
     uint16_t precision, scale; /* STORE_DEC */
     uint32_t write; /* OP_CREATE | OP_UPDATE */
     uint32_t in; /* IN_LIST | IN_RETRIEVE */
+    const char *ids_of; /* rows of this resource are named: shown to those who see all of them; or NULL */
     const char *include_flag; /* "include_print_jobs_count": shown when the request says so; or NULL */
     uint32_t always; /* with include_flag: where it is shown without being asked for */
     bool required, nullable; /* required on create; nullable: the column may be null */
@@ -193,7 +194,7 @@ struct definition {
     int64_t creates_per_second, creates_burst; /* of one key, instead; 0: none */
     bool large_body; /* create takes 64 MiB */
     const char *scope; /* area */
-    const struct field *location; /* or NULL: policy none */
+    const struct field *location; /* or NULL: policy none. Of STORE_JSON: a set of which all must be reached; NULL stands for every location */
     const struct field *parent; /* ref field filled from the path, or NULL */
     const char *parent_param; /* ":location" */
     const struct field *tree_parent, *tree_names; /* a tree: the parent's id, the names from the root down; or NULL */
@@ -237,7 +238,17 @@ struct definition {
     bool log, has_fresh;
     struct {
         const struct field *all, *users, *device;
+        const struct field *through; /* id of the row whose audience counts, instead */
+        const char *of_name; /* whose row that is */
+        bool whole; /* its locations count, too */
+        const struct definition *of; /* its definition, set when all are there */
     } audience; /* NULL members: no audience */
+    struct { /* of records that tell of other resources' rows (auth/seen.h): audience NULL: it is none */
+        const struct field *locations, *audience; /* as in struct seen_by; locations NULL: reach says it */
+        const struct field *resource; /* the name of the row's resource; or NULL */
+        const struct field *areas; /* of requests: the areas that were needed; or NULL */
+        const struct field *reach; /* of requests: the locations of their key, all of which a reader has to reach; NULL: all that there are */
+    } recorded;
     uint32_t created_view; /* IN_LIST or IN_RETRIEVE: which fields the answer of create shows */
     const char *const *links; /* "documents" */
     size_t n_links;

@@ -10,7 +10,7 @@ enum { PRECISION_MAX = 38, PRECISION = 15, SCALE = 4 };
 static const char *const NAME_SHAPE = "^[a-z_][a-z0-9_]{0,62}$";
 static const char *const NAME_WORDS = "a name of lower-case letters, digits and _";
 static const char *const X_KEYS[] = {"store", "column", "write", "expression", "read", "null", "empty", "trim", "fold",
-    "secret", "fresh", "writers", "merge", "set", "ref", "show", "filter", "sort", "in", "log", "embed", "children",
+    "secret", "fresh", "writers", "ids_of", "merge", "set", "ref", "show", "filter", "sort", "in", "log", "embed", "children",
     "since", "deprecated", "contributed", NULL};
 
 struct property { /* one property while it is compiled */
@@ -335,6 +335,7 @@ static void read_input(struct compile *c, struct field *f, const struct property
     f->secret = opt_bool(c, p->x, &p->x_at, "secret", false) || f->store == STORE_SECRET;
     f->fresh = opt_bool(c, p->x, &p->x_at, "fresh", false);
     f->writers = opt_bool(c, p->x, &p->x_at, "writers", false);
+    f->ids_of = opt_text(c, p->x, &p->x_at, "ids_of", NULL);
     c->d->has_fresh |= f->fresh || (f->secret && f->store != STORE_SECRET);
     f->merge = read_switch(c, p, "merge", f->store == STORE_JSON && is_type(p, "object"), "objects");
     f->set_input = read_switch(c, p, "set", f->store == STORE_ARRAY, "arrays of texts");

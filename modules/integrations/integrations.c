@@ -58,7 +58,7 @@ static const struct {
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_events_api *events = int_host->service(self, "wharf.events", 1, 0);
+    const wharf_events_api *events = int_host->service(self, "wharf.events", 1, 2);
     const wharf_event_step step = {
         .head = WHARF_HEAD(wharf_event_step), .name = "integrations_list", .fn = outgoing_step};
 
@@ -95,7 +95,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     int_self = self;
     int_fetch = int_host->service(self, "wharf.fetch", 1, 2);
     int_crypto = int_host->service(self, "wharf.crypto", 1, 1);
-    int_events = int_host->service(self, "wharf.events", 1, 0);
+    int_events = int_host->service(self, "wharf.events", 1, 2);
     int_http = int_host->service(self, "wharf.http", 1, 0);
     int_text = int_host->service(self, "wharf.text", 1, 1);
     int_tokens = int_host->service(self, "wharf.token", 1, 2);

@@ -33,6 +33,18 @@ static wharf_status unique_texts(wharf_req *req, const wharf_json *list, const w
     return finish(req, out, ret);
 }
 
+/* All patterns are looked at, so that all missing scopes are told. */
+wharf_status scopes_check(wharf_req *req, const wharf_json *patterns)
+{
+    wharf_str pattern;
+
+    for (const wharf_json *e = patterns ? W->json->at(patterns, 0) : NULL; e; e = W->json->next(e)) {
+        if (W->json->text(e, &pattern))
+            hooks_events->need_pattern(req, pattern);
+    }
+    return W->err->current(req);
+}
+
 wharf_status events_check(wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list)
 {
     size_t i = 0;
@@ -45,6 +57,8 @@ wharf_status events_check(wharf_req *req, const wharf_json *list, const char *pa
             W->err->add(req, "webhook.event_unknown", W->mem->format(req, "%s.%zu", path, i).p,
                 "There is no event type %.*s; GET /v1/events/types lists them", (int)type.n, type.p);
     }
+    if (W->err->current(req) == WHARF_OK)
+        scopes_check(req, list);
     return W->err->current(req) == WHARF_OK && list ? unique_texts(req, list, ret_list) : W->err->current(req);
 }
 

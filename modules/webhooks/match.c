@@ -28,6 +28,29 @@ bool match_location(const wharf_json_api *json, const wharf_json *locations, wha
     return false;
 }
 
+/* Ids have no characters that JSON escapes. */
+static bool holds_id(wharf_str array, wharf_str id)
+{
+    for (size_t i = 1; i + id.n + 1 <= array.n; i++) {
+        if (array.p[i - 1] == '"' && array.p[i + id.n] == '"' && !memcmp(array.p + i, id.p, id.n))
+            return true;
+    }
+    return false;
+}
+
+bool match_places(const wharf_json_api *json, const wharf_json *locations, const wharf_event *e)
+{
+    wharf_str id;
+
+    if (!locations || json->type(locations) != WHARF_J_ARRAY)
+        return true;
+    for (const wharf_json *l = json->at(locations, 0); l; l = json->next(l)) {
+        if (json->text(l, &id) && id.n && holds_id(e->locations, id))
+            return true;
+    }
+    return false;
+}
+
 /* ---- conditions ---- */
 
 static const wharf_json *step(const wharf_json_api *json, const wharf_json *v, const char *name, size_t n)

@@ -139,7 +139,7 @@ static wharf_status wanting_of(wharf_req *req, wharf_str id, struct wanting *ret
         .locations = get_json(rec, WEBHOOK_LOCATION_IDS),
         .filter = get_json(rec, WEBHOOK_FILTER),
         .supersede = supersede.u.i != 0};
-    return WHARF_OK;
+    return hooks_events->reader(req, get_text(rec, WEBHOOK_OWNER_KEY), &ret->reader);
 }
 
 /* Had the webhook a delivery of the event ever? missed ones had not. */
@@ -390,8 +390,8 @@ static wharf_status ended_chunk(
     *after = n ? row_integer(found, n - 1, 1, 0) : 0;
     s = n ? hooks_events->read(req, ids, n, &events) : WHARF_OK;
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
-        if (!events[i])
-            continue; /* expired meanwhile */
+        if (!events[i] || !hooks_events->sees(w->reader, events[i]))
+            continue; /* expired meanwhile, or not the webhook's any more */
         delivery_row(req, rows, events[i], w->id, "recovery", r->run, r->at_us, w->supersede, &id);
         *count += 1;
     }

@@ -6,6 +6,7 @@
 #include "event/record.h"
 #include "job/job.h"
 #include "plugin/manifest.h"
+#include "resource/access.h"
 #include "util/log.h"
 #include "util/str.h"
 

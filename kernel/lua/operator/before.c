@@ -1,6 +1,7 @@
 /* before.c - before hooks: what they are shown of a write, and what they make of its body. */
 #include "lua/operator/inside.h"
 
+#include "resource/access.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"

@@ -1,4 +1,4 @@
-/* wharf/service/events.h - what happens after an event was committed: service "wharf.events", version 1.1 (docs/events.md).
+/* wharf/service/events.h - what happens after an event was committed: service "wharf.events", version 1.2 (docs/events.md).
  *
  * The server's event processor gives every committed event its number (gapless per organization) and its body, in chunks, in one
  * transaction with what the plugins' *steps* make of them. An event is processed once; a step that fails is tried again by itself.
@@ -28,6 +28,9 @@ typedef struct wharf_event {
     bool supersedable;                   /* its type is one: a newer one replaces a waiting older one */
     bool data_truncated;
     wharf_str body, thin;                /* docs/spec/07-events-and-webhooks.md section 4: the same bytes whenever they are read */
+    /* Since 1.2. JSON array of the locations of the row that it tells of; "[]": of none, it is everybody's. Empty: not known; then it is for
+     * those who reach every location. */
+    wharf_str locations;
 } wharf_event;
 
 /* A type of the catalogue. */
@@ -52,6 +55,8 @@ typedef struct wharf_event_step {
     void *arg;
 } wharf_event_step;
 
+typedef struct wharf_event_reader wharf_event_reader;
+
 typedef struct wharf_events_api {
     wharf_head head;
     /* [declare] */
@@ -61,7 +66,8 @@ typedef struct wharf_events_api {
     wharf_status (*parsed)(wharf_req *req, const wharf_event *e, const wharf_json **ret_body);
     /* Processed events of the request's organization that are not expired, by id and in the order asked for; NULL for the others. At most 1,000. */
     wharf_status (*read)(wharf_req *req, const wharf_str *ids, size_t n, const wharf_event *const **ret_events);
-    /* Those after a sequence, oldest first, at most `most` (1 to 1,000), created in [since_us, until_us). For making up what was missed. */
+    /* Those after a sequence, oldest first, at most `most` (1 to 1,000), created in [since_us, until_us). For making up what was missed: whoever hands
+     * them on asks sees() for each. read() leaves out what the caller may not see. */
     wharf_status (*range)(wharf_req *req, int64_t since_us, int64_t until_us, int64_t after_sequence, size_t most,
         const wharf_event *const **ret_events, size_t *ret_n);
 
@@ -97,6 +103,15 @@ typedef struct wharf_events_api {
     /* How often wait() was given news - wake(), events processed, clock moved - in this run: who works beside a statement sees what came
      * since it was asked for. */
     uint64_t (*news)(wharf_req *req);
+
+    /* Since 1.2. May the caller subscribe to the pattern? Its read scopes must cover the resources of all types that it takes. Adds
+     * scope_access with each missing one. */
+    wharf_status (*need_pattern)(wharf_req *req, wharf_str pattern);
+    /* Whose rights a subscription has: those of the key with which it was made, as they are now, also when the key is over. key_id empty: the
+     * installation's. Lives as long as memory asked for now. Without such a key it sees nothing. */
+    wharf_status (*reader)(wharf_req *req, wharf_str key_id, const wharf_event_reader **ret_reader);
+    /* May it see the event: its type by scopes, its row by locations and audience? */
+    bool (*sees)(const wharf_event_reader *reader, const wharf_event *e);
 } wharf_events_api;
 
 #ifdef __cplusplus

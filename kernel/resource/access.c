@@ -1,0 +1,263 @@
+/* access.c - see access.h. */
+#include "resource/access.h"
+
+#include "resource/hooks.h"
+#include "util/id.h"
+#include "util/str.h"
+#include "util/time.h"
+
+wharf_str record_location(const struct wharf_rec *rec)
+{
+    const struct definition *d = rec->res->def;
+
+    if (d->location)
+        return d->location->store == STORE_TEXT ? record_text(rec, d->location) : str_z("");
+    return location_is_id(rec->res) ? record_id(rec) : str_z("");
+}
+
+/* ---- what the row says ---- */
+
+static bool everybodys(const struct definition *d, const struct wharf_rec *rec)
+{
+    return d->audience.all && str_eqz(record_text(rec, d->audience.all), "t");
+}
+
+static bool is_own_device(const struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
+{
+    wharf_str device = req->who->access.device_id;
+
+    return d->audience.device && device.n && str_eq(record_text(rec, d->audience.device), device);
+}
+
+/* Tells the locations of a set; of a row that is of all locations there are none to tell. */
+static bool refuse_locations(struct wharf_req *req, wharf_str set)
+{
+    struct json_error e;
+    const struct wharf_json *ids = set.n ? json_parse(req->arena, set, &e) : NULL;
+
+    for (const struct wharf_json *i = ids ? ids->child : NULL; i; i = i->next) {
+        if (!principal_may_see(req->who, i->text))
+            req_problem(req, "location_access", i->text, NULL, str_z(""));
+    }
+    if (!req->n_problems)
+        req_fail(req, "location_access", NULL, "This is of all locations, and the key reaches some only");
+    return false;
+}
+
+/* Are all areas that were needed among those that the principal reads? */
+static bool reads_areas(const struct wharf_req *req, wharf_str areas)
+{
+    struct json_error e;
+    const struct wharf_json *list = areas.n ? json_parse(req->arena, areas, &e) : NULL;
+
+    if (req->who->access.reads_all)
+        return true;
+    for (const struct wharf_json *i = list ? list->child : NULL; i; i = i->next) {
+        if (!seen_among(req->who->access.read_areas, i->text))
+            return false;
+    }
+    return list != NULL;
+}
+
+static bool refuse_scope(struct wharf_req *req, wharf_str resource)
+{
+    char name[96] = "";
+    const struct resource *res;
+
+    if (resource.n < sizeof(name))
+        memcpy(name, resource.p, resource.n);
+    res = engine_resource(req->engine, name);
+    if (res)
+        req_problem(req, "scope_access", arena_printf(req->arena, "%s:read", res->def->scope), NULL, str_z(""));
+    else
+        req_fail(req, "scope_access", NULL, NULL);
+    return false;
+}
+
+/* A record of another row: seen as that row is. */
+static bool check_recorded(struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
+{
+    struct told_of what = {.resource = record_text(rec, d->recorded.resource),
+        .by = {record_text(rec, d->recorded.locations), record_text(rec, d->recorded.audience)}};
+    const struct access *who = &req->who->access;
+
+    if (d->recorded.areas && !reads_areas(req, record_text(rec, d->recorded.areas)))
+        return refuse_scope(req, str_z(""));
+    if (d->recorded.resource && !principal_reads(req->who, what.resource))
+        return refuse_scope(req, what.resource);
+    if (d->recorded.reach ? !seen_by_all_locations(who, record_text(rec, d->recorded.reach))
+                          : !seen_by_location(who, what.by.locations))
+        return refuse_locations(req, what.by.locations);
+    if (!what.by.audience.n || !who->user_id.n || seen_among(what.by.audience, who->user_id))
+        return true;
+    req_problem(req, "not_found", record_id(rec), NULL, str_z(""));
+    return false;
+}
+
+static bool check_place(struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
+{
+    wharf_str set, id = record_location(rec);
+
+    if (d->location && d->location->store != STORE_TEXT) {
+        set = record_text(rec, d->location);
+        if (d->location->store == STORE_JSON ? seen_by_all_locations(&req->who->access, set)
+                                             : !set.n || seen_by_location(&req->who->access, set))
+            return true;
+        return refuse_locations(req, set);
+    }
+    if (!id.n || principal_may_see(req->who, id) || is_own_device(req, d, rec))
+        return true;
+    req_problem(req, "location_access", id, NULL, str_z(""));
+    return false;
+}
+
+bool check_location(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec)
+{
+    const struct definition *d = res->def;
+    wharf_str user = req->who->access.user_id;
+
+    if (d->recorded.audience)
+        return check_recorded(req, d, rec);
+    if (!check_place(req, d, rec))
+        return false;
+    if (!d->audience.users || !user.n || everybodys(d, rec) ||
+        seen_among(record_text(rec, d->audience.users), user))
+        return true;
+    req_problem(req, "not_found", record_id(rec), NULL, str_z(""));
+    return false;
+}
+
+/* ---- what other rows say ---- */
+
+/* The row, also a deleted one; NULL and true: there is none. */
+static bool read_any(struct wharf_req *req, const struct resource *res, wharf_str id, struct wharf_rec **ret)
+{
+    PGresult *r;
+    struct sql s;
+
+    *ret = NULL;
+    sql_init(&s, req->arena);
+    sql_add(&s, "SELECT ");
+    sql_add(&s, res->columns_full);
+    sql_addf(&s, " FROM %s t WHERE t.organization_id = ", res->def->table);
+    sql_bind(&s, organization_of(&req->who->access, res->def));
+    sql_add(&s, " AND t.id = ");
+    sql_bind(&s, id);
+    if (res->def->partitioned) {
+        sql_add(&s, " AND t.created_at = ");
+        sql_bind(&s, time_iso(req->arena, id_time_ms(id) * 1000));
+        sql_add(&s, "::timestamptz");
+    }
+    r = req_query_sql(req, &s);
+    if (r && PQntuples(r))
+        *ret = record_from_result(req->arena, res, r, 0);
+    return r != NULL;
+}
+
+/* The row whose rule counts as well, or instead of this row's own: the one with the audience, else a parent. */
+static const struct resource *other_row(
+    const struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec, wharf_str *ret_id)
+{
+    const struct definition *d = res->def;
+
+    if (d->audience.through) {
+        *ret_id = record_text(rec, d->audience.through);
+        return ret_id->n ? engine_resource(req->engine, d->audience.of_name) : NULL;
+    }
+    *ret_id = d->parent ? record_text(rec, d->parent) : str_z("");
+    return ret_id->n ? res->refs[d->parent->index] : NULL;
+}
+
+bool check_access_of(struct wharf_req *req, const struct resource *res, wharf_str id)
+{
+    struct wharf_rec *rec;
+
+    if (!id_shape(id, res->def->id_prefix) && !(res->def->id_pattern && pattern_match(res->def->id_pattern, id)))
+        return true;
+    return read_any(req, res, id, &rec) && (!rec || check_access(req, res, rec));
+}
+
+/* A station's jobs may be at another location than the station: its audience alone counts for them. */
+static bool check_audience_of(struct wharf_req *req, const struct resource *of, wharf_str id)
+{
+    struct wharf_rec *rec;
+    wharf_str user = req->who->access.user_id;
+
+    if (!user.n)
+        return true;
+    if (!read_any(req, of, id, &rec))
+        return false;
+    if (!rec || everybodys(of->def, rec) || seen_among(record_text(rec, of->def->audience.users), user))
+        return true;
+    req_problem(req, "not_found", id, NULL, str_z(""));
+    return false;
+}
+
+bool check_access(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec)
+{
+    wharf_str id;
+    const struct resource *other = other_row(req, res, rec, &id);
+
+    if (!check_location(req, res, rec))
+        return false;
+    if (!other)
+        return true;
+    return res->def->audience.through && !res->def->audience.whole ? check_audience_of(req, other, id)
+                                                                   : check_access_of(req, other, id);
+}
+
+/* ---- what is recorded ---- */
+
+static wharf_str audience_text(const struct definition *d, const struct wharf_rec *rec)
+{
+    wharf_str users = d->audience.users ? record_text(rec, d->audience.users) : str_z("");
+
+    if (!d->audience.users || everybodys(d, rec))
+        return str_z("");
+    return users.n ? users : str_z("[]");
+}
+
+static wharf_str places_of(struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
+{
+    wharf_str set, id = record_location(rec);
+
+    if (id.n)
+        return seen_one(req->arena, id);
+    if (!d->location || d->location->store == STORE_TEXT)
+        return str_z("[]");
+    set = record_text(rec, d->location);
+    if (set.n || d->location->store == STORE_JSON) /* of all locations: for who reaches all */
+        return set;
+    return str_z("[]");
+}
+
+bool row_seen_by(struct wharf_req *req, const struct resource *res, wharf_str id, struct seen_by *ret)
+{
+    struct wharf_rec *rec;
+
+    *ret = (struct seen_by){str_z(""), str_z("")};
+    return read_any(req, res, id, &rec) && (!rec || record_seen_by(req, rec, ret));
+}
+
+bool record_seen_by(struct wharf_req *req, const struct wharf_rec *rec, struct seen_by *ret)
+{
+    const struct resource *res = rec->res;
+    const struct definition *d = res->def;
+    struct wharf_rec *row = NULL;
+    const struct resource *other;
+    wharf_str id;
+
+    *ret = (struct seen_by){places_of(req, d, rec), audience_text(d, rec)};
+    if (!d->audience.through && (!d->parent || d->location))
+        return true;
+    other = other_row(req, res, rec, &id);
+    if (!other)
+        return true;
+    if (!req->thread || !read_any(req, other, id, &row))
+        return false;
+    if (row && d->audience.through && !d->audience.whole)
+        ret->audience = audience_text(other->def, row);
+    else if (row)
+        return record_seen_by(req, row, ret);
+    return true;
+}

@@ -1,0 +1,27 @@
+/* access.h - who may see a row: the one rule, computed from its definition (docs/spec/01-platform.md section 7).
+ *
+ * What it says is judged here for rows that were read, in query/list_sql.c for lists, and kept with what is recorded about a row
+ * (auth/seen.h). Leaves to others: scopes.
+ */
+#ifndef WHARF_RESOURCE_ACCESS_H
+#define WHARF_RESOURCE_ACCESS_H
+
+#include "auth/seen.h"
+#include "resource/record.h"
+
+/* The one location that the row belongs to; "": none, or a set of them. */
+wharf_str record_location(const struct wharf_rec *rec);
+/* What is recorded with an event or a line about the row. Looks at the database where the rule is that of another row. False: problems. */
+bool record_seen_by(struct wharf_req *req, const struct wharf_rec *rec, struct seen_by *ret);
+/* The same of a row by its id; of one that is not there nobody knows. [worker] */
+bool row_seen_by(struct wharf_req *req, const struct resource *res, wharf_str id, struct seen_by *ret);
+
+/* May the principal see the row, as far as the row itself says? Adds location_access, scope_access or not_found. For reads, whose statement
+ * judges what other rows say. [any] */
+bool check_location(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec);
+/* The same with what other rows say: a parent, the row whose audience counts. [worker] */
+bool check_access(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec);
+/* The same for a row by its id, also of a deleted one. There is no such row: true, and whoever looks for it finds out. [worker] */
+bool check_access_of(struct wharf_req *req, const struct resource *res, wharf_str id);
+
+#endif
