@@ -7,6 +7,7 @@
 #include "event/requestlog.h"
 #include "http/exchange.h"
 #include "resource/envelope.h"
+#include "resource/access.h"
 #include "supervisor/board.h"
 #include "util/disk.h"
 #include "util/id.h"
@@ -102,39 +103,13 @@ static bool for_some(const struct route *r)
     return some;
 }
 
-static wharf_str list_text(struct arena *a, const wharf_str *ids, size_t n)
-{
-    wharf_str s;
-    struct buf b;
-    struct jw w;
-
-    buf_init(&b, 1 << 20);
-    jw_init(&w, &b);
-    jw_open(&w, NULL, '[');
-    for (size_t i = 0; i < n; i++)
-        jw_str(&w, NULL, ids[i]);
-    jw_close(&w, ']');
-    s = arena_dup_str(a, buf_str(&b));
-    buf_done(&b);
-    return s;
-}
-
 /* A request shows what its key could see, so it is for who reaches and reads as much. */
 static void seen_of_request(const struct wharf_req *req, struct request_line *l)
 {
-    const struct access *who = &req->who->access;
-    const struct areas *areas = &req->engine->areas;
-    wharf_str names[AREAS_MAX];
-    size_t n = 0;
-
-    for (size_t i = 0; i < areas->count; i++) {
-        if (req->areas >> i & 1 || (req->route && req->route->area == (int)i))
-            names[n++] = str_z(areas->names[i]);
-    }
-    l->areas = list_text(req->arena, names, n);
-    l->reach = who->all_locations ? str_z("") : list_text(req->arena, who->locations, who->n_locations);
+    l->areas = request_areas(req);
+    l->reach = request_reach(req);
     if (for_some(req->route))
-        l->audience = list_text(req->arena, &who->user_id, who->user_id.n != 0);
+        l->audience = seen_one(req->arena, req->who->access.user_id);
 }
 
 static void request_line(struct exchange *x, int64_t us)

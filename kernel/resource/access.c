@@ -127,6 +127,52 @@ bool check_location(struct wharf_req *req, const struct resource *res, const str
     return false;
 }
 
+/* ---- what a request may show ---- */
+
+static wharf_str ids_text(struct arena *a, const wharf_str *ids, size_t n)
+{
+    wharf_str s;
+    struct buf b;
+    struct jw w;
+
+    buf_init(&b, 1 << 20);
+    jw_init(&w, &b);
+    jw_open(&w, NULL, '[');
+    for (size_t i = 0; i < n; i++)
+        jw_str(&w, NULL, ids[i]);
+    jw_close(&w, ']');
+    s = arena_dup_str(a, buf_str(&b));
+    buf_done(&b);
+    return s;
+}
+
+wharf_str request_areas(const struct wharf_req *req)
+{
+    const struct areas *areas = &req->engine->areas;
+    wharf_str names[AREAS_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < areas->count; i++) {
+        if (req->areas >> i & 1 || (req->route && req->route->area == (int)i))
+            names[n++] = str_z(areas->names[i]);
+    }
+    return ids_text(req->arena, names, n);
+}
+
+wharf_str request_reach(const struct wharf_req *req)
+{
+    const struct access *who = &req->who->access;
+
+    return who->all_locations ? str_z("") : ids_text(req->arena, who->locations, who->n_locations);
+}
+
+bool check_reach(struct wharf_req *req, wharf_str reach, wharf_str areas)
+{
+    if (!reads_areas(req, areas))
+        return refuse_scope(req, str_z(""));
+    return seen_by_all_locations(&req->who->access, reach) || refuse_locations(req, reach);
+}
+
 /* ---- what other rows say ---- */
 
 /* The row, also a deleted one; NULL and true: there is none. */

@@ -19,7 +19,8 @@ static bool is_param(wharf_str segment)
     return segment.n && (segment.p[0] == ':' || segment.p[0] == '*');
 }
 
-/* Does the pattern begin with the path of the resource's rows? Then which of its parameters is the id, else -1. */
+/* Does the pattern begin with the path of the resource's rows? Then which of its parameters is the id, else -1. A parameter there that is something
+ * else, as the key of a secret, has not the shape of an id, and nothing is looked up for it. */
 static int id_param_of(const struct resource *res, const char *pattern)
 {
     const char *own = res->def->collection;
@@ -34,7 +35,7 @@ static int id_param_of(const struct resource *res, const char *pattern)
         params += is_param(a);
     }
     b = guard_segment(&pattern);
-    return is_param(b) && str_eqz((wharf_str){b.p + 1, b.n - 1}, res->def->id_param) ? params : -1;
+    return is_param(b) ? params : -1;
 }
 
 /* What the definition says of parameters that no resource's path explains: {"run": "workflow_run", "number": "none"}. */

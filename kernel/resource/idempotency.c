@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "resource/access.h"
 #include "resource/envelope.h"
 #include "resource/plan.h"
 #include "resource/write.h"
@@ -65,7 +66,17 @@ static void render_row(struct wharf_req *req, const char *resource, wharf_str id
         answer_row(req, rec, &view, status, status == 201 ? "created" : "updated");
 }
 
-enum { C_FINGERPRINT_EQUAL, C_STATUS, C_BODY, C_RESOURCE, C_RESOURCE_ID, C_LOCATION, C_DATETIME };
+enum { C_FINGERPRINT_EQUAL, C_STATUS, C_BODY, C_RESOURCE, C_RESOURCE_ID, C_LOCATION, C_DATETIME, C_REACH, C_AREAS };
+
+/* The answer is given again to who reaches and reads as much as who got it first, and may see its row as it is now. */
+static bool may_be_shown(struct wharf_req *req, const PGresult *r)
+{
+    const struct resource *res = engine_resource(req->engine, PQgetvalue(r, 0, C_RESOURCE));
+    wharf_str areas = PQgetisnull(r, 0, C_AREAS) ? str_z("[]") : arena_dupz(req->arena, PQgetvalue(r, 0, C_AREAS));
+
+    return check_reach(req, arena_dupz(req->arena, PQgetvalue(r, 0, C_REACH)), areas) &&
+           (!res || check_access_of(req, res, arena_dupz(req->arena, PQgetvalue(r, 0, C_RESOURCE_ID))));
+}
 
 static void replay(struct wharf_req *req, const PGresult *r)
 {
@@ -75,6 +86,8 @@ static void replay(struct wharf_req *req, const PGresult *r)
         req_fail(req, "idempotency.key_reused", NULL, NULL);
         return;
     }
+    if (!may_be_shown(req, r))
+        return;
     if (status == 204) {
         req->status = status;
     } else if (PQgetisnull(r, 0, C_BODY)) {
@@ -96,7 +109,7 @@ static bool claim(struct wharf_req *req, const char *mark)
 {
     static const char lock_sql[] = "SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 8))";
     static const char read_sql[] =
-        "SELECT fingerprint = $3::bytea, status, body, resource, resource_id, location, datetime_format"
+        "SELECT fingerprint = $3::bytea, status, body, resource, resource_id, location, datetime_format, reach::text, areas::text"
         " FROM wharf.idempotency WHERE organization_id = $1::text AND key = $2::text AND created_at > $4::timestamptz";
     struct sql_arg args[4] = {arg(req->who->organization), arg(req->idempotency_key), {mark, FINGERPRINT},
         moment(req, req->now_us - (int64_t)KEPT_S * 1000000)};
@@ -157,12 +170,12 @@ static bool remember(struct wharf_req *req, const char *mark)
     static const char sql[] =
         "INSERT INTO wharf.idempotency (organization_id, key, fingerprint, created_at, status, body, resource, "
         "resource_id,"
-        " location, datetime_format) VALUES ($1::text, $2::text, $3::bytea, $4::timestamptz, $5::smallint, $6::text,"
-        " $7::text, $8::text, $9::text, $10::smallint)"
+        " location, datetime_format, reach, areas) VALUES ($1::text, $2::text, $3::bytea, $4::timestamptz, $5::smallint, $6::text,"
+        " $7::text, $8::text, $9::text, $10::smallint, $11::jsonb, $12::jsonb)"
         " ON CONFLICT (organization_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, status = "
         "EXCLUDED.status,"
         " body = EXCLUDED.body, resource = EXCLUDED.resource, resource_id = EXCLUDED.resource_id, location ="
-        " EXCLUDED.location, datetime_format = EXCLUDED.datetime_format, created_at = EXCLUDED.created_at";
+        " EXCLUDED.location, datetime_format = EXCLUDED.datetime_format, created_at = EXCLUDED.created_at, reach = EXCLUDED.reach, areas = EXCLUDED.areas";
     wharf_str status = arena_printf(req->arena, "%d", req->status), body = {"", 0},
               datetime = arena_printf(req->arena, "%d", (int)req->datetime_format);
     const char *resource = req->answered ? req->answered->def->name : "";
@@ -179,8 +192,8 @@ static bool remember(struct wharf_req *req, const char *mark)
     return req_query(req, sql,
                (struct sql_arg[]){arg(req->who->organization), arg(req->idempotency_key), {mark, FINGERPRINT},
                    moment(req, req->now_us), arg(status), arg(body), arg(str_z(resource)), arg(req->answered_id),
-                   arg(req->location_header), arg(datetime)},
-               10) != NULL;
+                   arg(req->location_header), arg(datetime), arg(request_reach(req)), arg(request_areas(req))},
+               12) != NULL;
 }
 
 /* ---- the whole ---- */

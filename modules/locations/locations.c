@@ -19,7 +19,7 @@ static const char tree_doc[] =
     "\"id\": {\"type\": \"string\"}, \"name\": {\"type\": \"string\"}, \"code\": {\"type\": [\"string\", \"null\"]},"
     " \"children\": {\"type\": \"array\", \"items\": {\"type\": \"object\"}}}}}}";
 static const char address_doc[] =
-    "{\"summary\": \"Retrieve an address\", \"location\": \"none\", \"response\": {\"type\": \"object\"}}";
+    "{\"summary\": \"Retrieve an address\", \"location\": \"via\", \"params\": {\"id\": \"none\"}, \"response\": {\"type\": \"object\"}}";
 
 static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
 {
@@ -39,7 +39,7 @@ static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
     const wharf_route address = {.head = WHARF_HEAD(wharf_route),
         .method = "GET",
         .path = "/v1/addresses/:id",
-        .scope = "any",
+        .scope = "locations:read",
         .definition = {address_doc, sizeof(address_doc) - 1},
         .handler = address_get,
         .flags = WHARF_R_READONLY};

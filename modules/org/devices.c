@@ -74,8 +74,9 @@ static wharf_status device_check(wharf_req *req, uint32_t op, const wharf_rec *o
                                     " AND (deleted_at IS NULL OR deleted_at > $2::timestamptz)";
     wharf_status s;
 
-    if (op == WHARF_DELETE)
-        return WHARF_OK;
+    s = old_rec ? reach_device(req, old_rec) : WHARF_OK;
+    if (s != WHARF_OK || op == WHARF_DELETE)
+        return s;
     s = scopes_settle(req, old_rec, new_rec, DEVICE_SCOPES, false);
     if (s == WHARF_OK)
         s = settle_locations(req, old_rec, new_rec);

@@ -295,6 +295,9 @@ static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf
         org_host->res->set(rec, API_KEY_REPLACED_BY, val_text(call.replaced_by));
         return WHARF_OK;
     }
+    s = reach_key(req, old_rec);
+    if (s != WHARF_OK)
+        return s;
     field_get_text(old_rec, API_KEY_STATUS, &status);
     field_get_text(old_rec, API_KEY_MODE, &mode);
     if (!same(status, WHARF_S("active")))
@@ -411,6 +414,8 @@ wharf_status keys_revoke(wharf_req *req, void *arg)
     s = find_key(req, id, &rec, &status);
     if (s == WHARF_OK && same(status, WHARF_S("revoked")))
         s = org_host->err->fail(req, "not_found", id.p, NULL);
+    if (s == WHARF_OK)
+        s = reach_key(req, rec);
     if (s == WHARF_OK)
         s = revoke(req, id);
     if (s != WHARF_OK)

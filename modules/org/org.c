@@ -56,7 +56,7 @@ static const char members_doc[] =
     "]}, \"overwrite\": {\"type\": \"boolean\", \"description\": \"With users: these alone. Default: "
     "false.\"}}}, \"response\": {\"type\": \"object\", \"required\": [\"object\", \"id\"]}}";
 static const char member_doc[] = "{\"summary\": \"Let a user reach a location, or not\", \"tag\": \"Locations\", "
-                                 "\"location\": \"row\", \"response\": "
+                                 "\"location\": \"row\", \"params\": {\"user\": \"user\"}, \"response\": "
                                  "{\"type\": \"object\", \"required\": [\"object\", \"id\"]}}";
 
 /* Without a module that has locations they answer module.unavailable. */

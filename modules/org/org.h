@@ -77,6 +77,16 @@ wharf_status locations_allowed(wharf_req *req, const wharf_json *ids, const whar
 /* 403 when the caller does not reach every location: nobody grants all of them who has not all. */
 wharf_status all_locations_allowed(wharf_req *req, bool test);
 
+/* ---- reach.c: 403 location_access when somebody's access is more than the caller's ---- */
+
+/* all: of every location; else of these. */
+wharf_status reach_allowed(wharf_req *req, bool all, const wharf_json *ids);
+wharf_status reach_of_role(wharf_req *req, wharf_str role, bool *ret_everywhere);
+/* A user who is changed (new_rec NULL: deleted). Users change themselves; a location's users are changed by who reaches it. */
+wharf_status reach_user(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec);
+wharf_status reach_device(wharf_req *req, const wharf_rec *rec);
+wharf_status reach_key(wharf_req *req, const wharf_rec *key);
+
 /* ---- small helpers ---- */
 
 static inline bool get_truth(const wharf_rec *rec, wharf_field f, bool fallback)

@@ -34,9 +34,17 @@ static wharf_status role_normalize(wharf_req *req, uint32_t op, wharf_rec *new_r
 
 static wharf_status role_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
+    wharf_status s = WHARF_OK;
+
     if (old_rec && built_in(req, org_host->res->id(old_rec)))
         return org_host->err->fail(
             req, "role_access", NULL, "The built-in roles stay as they are; make a role of your own");
+    if (old_rec) /* it is of all who have it, wherever they are */
+        s = reach_allowed(req, true, NULL);
+    else if (!get_truth(new_rec, ROLE_LOCATION_RESTRICTED, true))
+        s = reach_allowed(req, true, NULL);
+    if (s != WHARF_OK)
+        return s;
     if (op == WHARF_DELETE)
         return check_unused(req, org_host->res->id(old_rec));
     return scopes_settle(req, old_rec, new_rec, ROLE_SCOPES, false);

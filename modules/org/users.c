@@ -92,7 +92,7 @@ static wharf_status default_role(wharf_req *req, wharf_str *ret)
 static wharf_status check_role(wharf_req *req, wharf_str role)
 {
     struct scopes scopes;
-    bool found;
+    bool found, everywhere_too;
     wharf_status s = scopes_of_role(req, role, &found, &scopes);
 
     if (s != WHARF_OK)
@@ -102,7 +102,10 @@ static wharf_status check_role(wharf_req *req, wharf_str role)
             req, "validation.failed", "role", "There is no role %.*s; GET /v1/roles lists them", (int)role.n, role.p);
     if (same(role, WHARF_S("owner")) && !acts_as_owner(req))
         return org_host->err->fail(req, "role_access", NULL, "Only an owner makes owners");
-    return scopes_allowed(req, &scopes, NULL);
+    s = scopes_allowed(req, &scopes, NULL);
+    if (s == WHARF_OK)
+        s = reach_of_role(req, role, &everywhere_too);
+    return s == WHARF_OK && everywhere_too ? reach_allowed(req, true, NULL) : s;
 }
 
 /* An owner is removed by an owner, and never the last one that is active. Those who try it at once wait for each other. */
@@ -196,6 +199,9 @@ static wharf_status user_check(wharf_req *req, uint32_t op, const wharf_rec *old
     wharf_str role = {"", 0};
     wharf_status s;
 
+    s = old_rec ? reach_user(req, old_rec, op == WHARF_DELETE ? NULL : new_rec) : WHARF_OK;
+    if (s != WHARF_OK)
+        return s;
     if (op == WHARF_DELETE) {
         field_get_text(old_rec, USER_ROLE, &role);
         return same(role, WHARF_S("owner")) ? check_owner_leaves(req, old_rec) : WHARF_OK;

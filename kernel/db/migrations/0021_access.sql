@@ -9,6 +9,9 @@ ALTER TABLE wharf.change_log ADD COLUMN locations jsonb, ADD COLUMN audience jso
 -- A request shows what its key could see: reach is the locations of that key, NULL for all; areas are those whose scope it needed.
 ALTER TABLE wharf.request_log ADD COLUMN audience jsonb, ADD COLUMN reach jsonb, ADD COLUMN areas jsonb;
 
+-- An answer that is kept shows as much; it is given again to who reaches and reads that.
+ALTER TABLE wharf.idempotency ADD COLUMN reach jsonb, ADD COLUMN areas jsonb;
+
 CREATE FUNCTION wharf.recorded_locations(v_locations jsonb, v_location text) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN v_locations IS NULL AND v_location IS NOT NULL THEN jsonb_build_array(v_location) ELSE v_locations END
 $$;
