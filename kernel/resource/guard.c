@@ -38,15 +38,18 @@ static int id_param_of(const struct resource *res, const char *pattern)
     return is_param(b) ? params : -1;
 }
 
-/* What the definition says of parameters that no resource's path explains: {"run": "workflow_run", "number": "none"}. */
+/* What the definition says of parameters that no resource's path explains: {"run": "workflow_run", "number": "none",
+ * "location": "location?"}, with ? for a resource of a module that may be left out. */
 static bool declared_param(const struct engine *e, struct route *r, size_t i, struct buf *problems)
 {
     wharf_str name = json_text_or(json_get(r->definition, "params"), r->param_names[i], "");
+    bool maybe = str_ends(name, "?"); /* of a module that may be left out */
 
     if (str_eqz(name, "none"))
         return true;
-    r->guards[i] = name.n ? engine_resource(e, name.p) : NULL;
-    if (r->guards[i])
+    name.n -= maybe;
+    r->guards[i] = name.n ? engine_resource(e, arena_dup_str(e->arena, name).p) : NULL;
+    if (r->guards[i] || maybe)
         return true;
     buf_addf(problems,
         "%s: route %s %s: nothing says what :%s is; add \"params\": {\"%s\": \"<resource>\"} to its definition when it is the "

@@ -7,6 +7,7 @@
 #include "wharf/service/batch.h"
 extern const wharf_host *W; /* set once, before anything of this module runs */
 extern const wharf_batch_api *locations_batch;
+extern const wharf_keys_api *locations_keys;
 extern const wharf_many_api *locations_many;
 #include "wharf/ext/contacts.h"
 #include "wharf/ext/locations.h"

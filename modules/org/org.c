@@ -50,13 +50,14 @@ static const char end_doc[] =
 
 #define IDS "{\"type\": \"array\", \"maxItems\": 1000, \"items\": {\"type\": \"string\"}}"
 static const char members_doc[] =
-    "{\"summary\": \"Change which users reach a location\", \"tag\": \"Locations\", \"location\": \"row\", \"body\": {"
+    "{\"summary\": \"Change which users reach a location\", \"tag\": \"Locations\", \"location\": \"row\", "
+    "\"params\": {\"location\": \"location?\"}, \"body\": {"
     "\"type\": \"object\", \"properties\": {\"add\": " IDS ", \"remove\": " IDS ", \"users\": {\"anyOf\": [{\"type\": "
     "\"string\"}, " IDS
     "]}, \"overwrite\": {\"type\": \"boolean\", \"description\": \"With users: these alone. Default: "
     "false.\"}}}, \"response\": {\"type\": \"object\", \"required\": [\"object\", \"id\"]}}";
 static const char member_doc[] = "{\"summary\": \"Let a user reach a location, or not\", \"tag\": \"Locations\", "
-                                 "\"location\": \"row\", \"params\": {\"user\": \"user\"}, \"response\": "
+                                 "\"location\": \"row\", \"params\": {\"location\": \"location?\", \"user\": \"user\"}, \"response\": "
                                  "{\"type\": \"object\", \"required\": [\"object\", \"id\"]}}";
 
 /* Without a module that has locations they answer module.unavailable. */

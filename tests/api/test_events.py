@@ -156,7 +156,9 @@ def test_scopes(org):
     other.refused("GET", "/v1/events", 403, "scope_access")
     other.refused("GET", f"/v1/events/{id}", 403, "scope_access")
     other.get("/v1/events/types")
-    org.client("events:read").get(f"/v1/events/{id}")
+    org.client("events:read").refused("GET", f"/v1/events/{id}", 403, "scope_access", ["locations:read"])
+    assert org.client("events:read").get("/v1/events").data == []
+    assert org.client("events:read", "locations:read").get(f"/v1/events/{id}").data["id"] == id
 
 
 def test_organizations(server, org):

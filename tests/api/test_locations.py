@@ -81,10 +81,14 @@ def test_the_country_of_the_organization(fresh):
 
 
 def test_who_may_read_addresses(org):
-    """Any scope that reads; none that does not."""
+    """Who reads locations."""
     id = make_location(org.client(), "Known")["address"]["id"]
-    for scope in ("locations:read", "parcels:read", "trackers:read"):
-        org.client(scope).get("/v1/addresses/" + id)
+    org.client("locations:read").get("/v1/addresses/" + id)
+    org.client("parcels:write", "trackers:write").refused("GET", "/v1/addresses/" + id, 403, "scope_access")
+    beside = make_location(org.client(), "Beside", address="9 Side St, Springfield, IL 62701, US")
+    limited = org.client("locations:read", locations=[beside["id"]])
+    limited.refused("GET", "/v1/addresses/" + id, 404, "not_found")
+    limited.get("/v1/addresses/" + beside["address"]["id"])
     org.server.organization().client().refused("GET", "/v1/addresses/" + id, 404, "not_found")
 
 

@@ -131,13 +131,16 @@ def test_filters(client, fresh):
 def test_locations_and_scopes(client, fresh):
     here, there = make_location(client, "Here"), make_location(client, "There")
     a, b, none = sample(client, location_id=here["id"]), sample(client, location_id=there["id"]), sample(client)
-    c = fresh.client("logs:read", locations=[here["id"]])
+    c = fresh.client("logs:read", "samples:read", locations=[here["id"]])
     seen = {r["resource_id"] for r in c.get("/v1/logs?limit=all&resource=sample").data}
     assert seen == {a["id"], none["id"]}
     hidden = client.get("/v1/logs?resource_id=" + b["id"]).data[0]["id"]
     c.refused("GET", "/v1/logs/" + hidden, 403, "location_access")
     c.refused("GET", "/v1/logs?location_id=" + there["id"], 403, "location_access", [there["id"]])
-    c.refused("GET", "/v1/samples", 403, "scope_access")
+    fewer = fresh.client("logs:read")
+    assert fewer.get("/v1/logs?limit=all&resource=sample").data == []
+    fewer.refused("GET", "/v1/logs/" + hidden, 403, "scope_access", ["samples:read"])
+    c.refused("GET", "/v1/locations", 403, "scope_access")
     fresh.client("locations:write").refused("GET", "/v1/logs", 403, "scope_access")
     other = fresh.server.organization().client()
     assert [r["resource"] for r in other.get("/v1/logs").data] == ["api_key", "organization"]

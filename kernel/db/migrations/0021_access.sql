@@ -6,8 +6,11 @@
 -- (then it is for those who reach every location). audience: ids of users, who alone may see it; NULL: everybody.
 ALTER TABLE wharf.event ADD COLUMN locations jsonb, ADD COLUMN audience jsonb;
 ALTER TABLE wharf.change_log ADD COLUMN locations jsonb, ADD COLUMN audience jsonb;
+ALTER TABLE wharf.event ALTER COLUMN locations SET STATISTICS 20, ALTER COLUMN audience SET STATISTICS 20;
+ALTER TABLE wharf.change_log ALTER COLUMN locations SET STATISTICS 20, ALTER COLUMN audience SET STATISTICS 20;
 -- A request shows what its key could see: reach is the locations of that key, NULL for all; areas are those whose scope it needed.
 ALTER TABLE wharf.request_log ADD COLUMN audience jsonb, ADD COLUMN reach jsonb, ADD COLUMN areas jsonb;
+ALTER TABLE wharf.request_log ALTER COLUMN audience SET STATISTICS 20, ALTER COLUMN reach SET STATISTICS 20, ALTER COLUMN areas SET STATISTICS 20;
 
 -- An answer that is kept shows as much; it is given again to who reaches and reads that.
 ALTER TABLE wharf.idempotency ADD COLUMN reach jsonb, ADD COLUMN areas jsonb;
