@@ -85,41 +85,10 @@ static void location_visible(struct sql *s, const struct field *f, const char *c
     sql_add(s, f->nullable ? ")" : "");
 }
 
-static const char *column_of(struct sql *s, const struct field *f, const char *alias)
-{
-    return f->expression && !strcmp(alias, "t") ? arena_printf(s->arena, "(%s)", f->expression).p
-                                                : arena_printf(s->arena, "%s.%s", alias, f->column).p;
-}
-
-/* The row that this one belongs to, t0, is for the principal. */
-static void through(struct sql *s, const struct definition *d, const struct access *who)
-{
-    const struct definition *of = d->audience.of;
-    bool people = of && of->audience.users && who->user_id.n;
-    bool places = of && d->audience.whole && of->location && !who->all_locations;
-
-    if (!people && !places)
-        return;
-    sql_addf(s, " AND (t.%s IS NULL OR EXISTS (SELECT 1 FROM %s t0 WHERE t0.organization_id = $%zu AND t0.id = t.%s",
-        d->audience.through->column, of->table, s->organization, d->audience.through->column);
-    if (places) {
-        sql_add(s, " AND ");
-        location_visible(s, of->location, column_of(s, of->location, "t0"), who);
-    }
-    if (people) {
-        sql_add(s, " AND (");
-        if (of->audience.all)
-            sql_addf(s, "t0.%s OR ", of->audience.all->column);
-        sql_addf(s, "t0.%s ? ", of->audience.users->column);
-        sql_bind(s, who->user_id);
-        sql_add(s, "::text)");
-    }
-    sql_add(s, "))");
-}
-
 static void locations(struct sql *s, const struct definition *d, const struct access *who)
 {
     const struct field *device = who->device_id.n ? d->audience.device : NULL;
+    wharf_str column;
 
     if (!d->location) {
         if (strcmp(d->name, "location") == 0) {
@@ -129,12 +98,41 @@ static void locations(struct sql *s, const struct definition *d, const struct ac
         return;
     }
     sql_add(s, device ? " AND (" : " AND ");
-    location_visible(s, d->location, column_of(s, d->location, "t"), who);
+    column = d->location->expression ? arena_printf(s->arena, "(%s)", d->location->expression)
+                                     : arena_printf(s->arena, "t.%s", d->location->column);
+    location_visible(s, d->location, column.p, who);
     if (device) {
         sql_addf(s, " OR t.%s = ", device->column);
         sql_bind(s, who->device_id);
         sql_add(s, ")");
     }
+}
+
+static void people(struct sql *s, const struct definition *d, const struct access *who)
+{
+    if (!d->audience.users || !who->user_id.n)
+        return;
+    sql_add(s, " AND (");
+    if (d->audience.all)
+        sql_addf(s, "t.%s OR ", d->audience.all->column);
+    contains(s, d->audience.users, who->user_id);
+    sql_add(s, ")");
+}
+
+/* The row that this one belongs to is for the principal. Inside of the list of those rows t is one of them. */
+static void through(struct sql *s, const struct definition *d, const struct access *who)
+{
+    const struct definition *of = d->audience.of;
+    bool places = of && d->audience.whole && !who->all_locations;
+
+    if (!of || (!places && !(of->audience.users && who->user_id.n)))
+        return;
+    sql_addf(s, " AND (t.%s IS NULL OR t.%s IN (SELECT t.id FROM %s t WHERE t.organization_id = $%zu",
+        d->audience.through->column, d->audience.through->column, of->table, s->organization);
+    if (places)
+        locations(s, of, who);
+    people(s, of, who);
+    sql_add(s, "))");
 }
 
 /* What is over is hidden from the moment on, whenever it will be deleted. The sub-select makes one value of it, which indexes and partitions
@@ -204,13 +202,7 @@ void query_visible(struct sql *s, const struct definition *d, const struct acces
         locations(s, d, who);
     if (d->audience.through)
         through(s, d, who);
-    if (d->audience.users && who->user_id.n) {
-        sql_add(s, " AND (");
-        if (d->audience.all)
-            sql_addf(s, "t.%s OR ", d->audience.all->column);
-        contains(s, d->audience.users, who->user_id);
-        sql_add(s, ")");
-    }
+    people(s, d, who);
 }
 
 /* Text sorts by its lower-case form in byte order; ids are their own. */
