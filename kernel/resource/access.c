@@ -252,6 +252,66 @@ bool check_access(struct wharf_req *req, const struct resource *res, const struc
                                                                    : check_access_of(req, other, id);
 }
 
+/* ---- rows that a row names ---- */
+
+/* Which of these rows does the principal see? NULL: problems. */
+static PGresult *seen_rows(
+    struct wharf_req *req, const struct resource *of, const wharf_str *ids, size_t n, const struct access *who)
+{
+    struct sql s;
+
+    sql_init(&s, req->arena);
+    sql_addf(&s, "SELECT t.id FROM %s t WHERE ", of->def->table);
+    query_visible(&s, of->def, who, true);
+    sql_add(&s, " AND t.id = ANY (");
+    sql_bind_array(&s, ids, n);
+    sql_add(&s, "::text[])");
+    return req_query_sql(req, &s);
+}
+
+static bool among_rows(const PGresult *r, wharf_str id)
+{
+    for (int i = 0; i < PQntuples(r); i++) {
+        if (str_eqz(id, PQgetvalue(r, i, 0)))
+            return true;
+    }
+    return false;
+}
+
+static bool hide_of_field(struct wharf_req *req, const struct field *f, struct wharf_rec *const *recs, size_t n,
+    const struct access *who)
+{
+    const struct resource *of = engine_resource(req->engine, f->ids_of);
+    wharf_str *ids = ARENA_ARRAY(req->arena, wharf_str, n + 1);
+    size_t named = 0;
+    PGresult *r;
+
+    for (size_t i = 0; i < n; i++) {
+        if (record_text(recs[i], f).n)
+            ids[named++] = record_text(recs[i], f);
+    }
+    if (!of || !named)
+        return true;
+    r = seen_rows(req, of, ids, named, who);
+    for (size_t i = 0; r && i < n; i++) {
+        if (record_text(recs[i], f).n && !among_rows(r, record_text(recs[i], f)))
+            *record_cell(recs[i], f) = (struct cell){NULL, 0};
+    }
+    return r != NULL;
+}
+
+bool hide_references(struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n,
+    const struct access *who)
+{
+    for (size_t i = 0; !who->all_locations && i < res->def->n_fields; i++) {
+        const struct field *f = &res->def->fields[i];
+
+        if (f->ids_of && f->store == STORE_TEXT && !hide_of_field(req, f, recs, n, who))
+            return false;
+    }
+    return true;
+}
+
 /* ---- what is recorded ---- */
 
 static wharf_str audience_text(const struct definition *d, const struct wharf_rec *rec)

@@ -11,6 +11,9 @@
 
 /* The one location that the row belongs to; "": none, or a set of them. */
 wharf_str record_location(const struct wharf_rec *rec);
+/* Ids in fields with "ids_of" that name rows which the principal does not see become null. False: problems. [worker] */
+bool hide_references(struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n,
+    const struct access *who);
 /* What is recorded with an event or a line about the row. Looks at the database where the rule is that of another row. False: problems. */
 bool record_seen_by(struct wharf_req *req, const struct wharf_rec *rec, struct seen_by *ret);
 /* The same of a row by its id; of one that is not there nobody knows. [worker] */

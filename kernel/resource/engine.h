@@ -43,6 +43,7 @@ struct resource {
     const char *columns_list, *columns_full; /* select lists; the shorter one has NULL for what lists do not show */
     bool self_contained; /* but for the cells behind def->columns they show one row alone, which its place in the table tells from others */
     const char *retrieve_sql; /* $1 organization, $2 id; of partitioned tables $3 the moment that the id carries */
+    bool names_rows; /* texts with "ids_of": ids of rows that who reads may not see */
     bool has_secrets; /* columns that are sealed */
     bool plain_read; /* no compute or restrict_rows hook: reads run on the event loop */
     bool plain_create; /* no rule, no children: creates run on the event loop */

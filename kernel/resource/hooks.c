@@ -146,6 +146,8 @@ wharf_status compute_fields(
 {
     const struct definition *d = res->def;
 
+    if (res->names_rows && n && view->who && !hide_references(req, res, recs, n, view->who))
+        return req_failed(req);
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
         bool asked = f->include_flag && f->index < 64 && (view->includes >> f->index & 1);

@@ -426,7 +426,7 @@ void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, 
             encode_shown(w, a, f, &rec->cells[rec->res->shown_of[i]], view);
             continue;
         }
-        if (f->ids_of && !sees_all(view->who, f->ids_of)) {
+        if (f->ids_of && f->store != STORE_TEXT && !sees_all(view->who, f->ids_of)) {
             jw_quoted(w, f->quoted);
             jw_raw(w, NULL, WHARF_S("[]"));
             continue;

@@ -93,7 +93,7 @@ struct field {
     uint16_t precision, scale; /* STORE_DEC */
     uint32_t write; /* OP_CREATE | OP_UPDATE */
     uint32_t in; /* IN_LIST | IN_RETRIEVE */
-    const char *ids_of; /* rows of this resource are named: shown to those who see all of them; or NULL */
+    const char *ids_of; /* rows of this resource are named: a text is null for who does not see its row, a list empty for who does not see all; or NULL */
     const char *include_flag; /* "include_print_jobs_count": shown when the request says so; or NULL */
     uint32_t always; /* with include_flag: where it is shown without being asked for */
     bool required, nullable; /* required on create; nullable: the column may be null */

@@ -5,21 +5,28 @@
 
 /* ---- legs ---- */
 
-/* Those whose location the caller does not reach are left out: $2 all, $3 the reached ones. */
+/* Legs that the caller may not see are left out, here and in what is told of them: those whose location it does not reach, and all without
+ * shipments:read. */
+static bool reads_legs(wharf_req *req)
+{
+    return trackers_keys->level(req, WHARF_S("shipments")) >= WHARF_LEVEL_READ;
+}
+
+/* $2: all locations, $3: the reached ones, $5: any at all. */
 static wharf_status put_legs(wharf_req *req, const wharf_str *ids, size_t n, wharf_out *const *outs)
 {
     static const char sql[] =
         "SELECT coalesce((SELECT jsonb_agg(trackers.leg(s) ORDER BY s.leg, s.created_at, s.id)"
         " FROM shipments.shipment s"
         " WHERE s.organization_id = $4::text AND s.tracker_id = i.id AND s.deleted_at IS NULL"
-        " AND ($2::boolean OR s.location_id IS NULL OR s.location_id IN (SELECT "
+        " AND $5::boolean AND ($2::boolean OR s.location_id IS NULL OR s.location_id IN (SELECT "
         "jsonb_array_elements_text($3::jsonb)))), '[]')"
         " FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS i(id, place) ORDER BY i.place";
     const wharf_caller *who = trackers_keys->caller(req);
-    wharf_val args[4] = {val_ids(req, ids, n), val_bool(who->all_locations),
-        val_ids(req, who->locations, who->n_locations), val_text(W->req->organization(req))};
+    wharf_val args[5] = {val_ids(req, ids, n), val_bool(who->all_locations),
+        val_ids(req, who->locations, who->n_locations), val_text(W->req->organization(req)), val_bool(reads_legs(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 4, &rows);
+    wharf_status s = W->db->query(req, sql, args, 5, &rows);
 
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
         W->json->put(outs[i], NULL, val_json(row_json(rows, i, 0)));
@@ -31,12 +38,15 @@ wharf_status trackers_told_of(
 {
     static const char sql[] =
         "SELECT s.id FROM shipments.shipment s WHERE s.organization_id = $3::text AND s.tracker_id = $1::text"
-        " AND s.deleted_at IS NULL UNION ALL SELECT m FROM trackers.tracker t,"
+        " AND s.deleted_at IS NULL AND $6::boolean AND ($4::boolean OR s.location_id IS NULL OR s.location_id IN (SELECT "
+        "jsonb_array_elements_text($5::jsonb))) UNION ALL SELECT m FROM trackers.tracker t,"
         " jsonb_array_elements_text(t.merged_ids || to_jsonb(t.id)) m"
         " WHERE t.organization_id = $3::text AND t.id = $1::text AND $2::boolean";
-    wharf_val args[3] = {val_text(tracker_id), val_bool(with_trackers), val_text(W->req->organization(req))};
+    const wharf_caller *who = trackers_keys->caller(req);
+    wharf_val args[6] = {val_text(tracker_id), val_bool(with_trackers), val_text(W->req->organization(req)),
+        val_bool(who->all_locations), val_ids(req, who->locations, who->n_locations), val_bool(reads_legs(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+    wharf_status s = W->db->query(req, sql, args, 6, &rows);
 
     *ret_n = 0;
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows) && *ret_n < most; i++)

@@ -124,7 +124,7 @@ def test_who_sees_it(client, org):
     limited.refused("GET", "/v1/request-logs/" + a.headers["Request-Id"], 403, "location_access")
     own = limited.post("/v1/samples", {"status": "open", "location_id": there}, expect=201)
     assert line(client, own, by=limited)["id"] == own.headers["Request-Id"]
-    assert {r["api_key_id"] for r in limited.get("/v1/request-logs").data} == {limited.get("/v1/auth").data["id"]}
+    assert {r["api_key_id"] for r in limited.get("/v1/request-logs").data} == {limited.get("/v1/auth").data["key"]["id"]}
     org.client("samples:write").refused("GET", "/v1/request-logs", 403, "scope_access")
     other = org.server.organization().client()
     assert other.get("/v1/request-logs").data == []

@@ -2,6 +2,7 @@
 
 What is walked is the served OpenAPI document; the rows are made after the definitions (walls.py). A new module is walked without a line here.
 """
+import json
 import re
 
 import pytest
@@ -33,6 +34,13 @@ def ask(who, method, path, body=None):
     return requests.request(method, who.client.server.base + path, headers={"SVC-API-KEY": who.client.key}, timeout=35, **kw)
 
 
+def others_requests(who, r):
+    """Lines of the request log but those of the key itself, which repeat its own words."""
+    own = who.client.get("/v1/auth").data["key"]["id"]
+    data = r.json()["data"] or []
+    return json.dumps([x for x in (data if isinstance(data, list) else [data]) if x["api_key_id"] != own])
+
+
 def told(problems):
     """The first of each kind: ids are left out where the same is seen with many."""
     kinds = {}
@@ -55,10 +63,93 @@ def test_every_read_shows_only_what_the_key_may_see(walls):
                     asked += 1
                     assert r.status_code < 500, (who.name, each, r.text)
                     try:
-                        walls.check(who, each, r.text, hidden)
+                        walls.check(who, each, others_requests(who, r) if each.startswith("/v1/request-logs") else r.text, hidden)
                         for url in links(r.text):
                             walls.check(who, url, requests.get(url, timeout=30).text, hidden)
                     except AssertionError as e:
                         problems.append(str(e))
+    assert asked > 2000
+    assert not problems, told(problems)
+
+
+# ---- writes ----
+
+def value_of(schema, who_else):
+    """Something that the schema may take; ids are those of a row that the key may not see."""
+    kind = schema.get("type")
+    kind = next((t for t in kind if t != "null"), None) if isinstance(kind, list) else kind
+    if "enum" in schema:
+        return schema["enum"][0]
+    if kind == "object":
+        return {k: value_of(v, who_else) for k, v in schema.get("properties", {}).items() if k in schema.get("required", ())}
+    if kind == "array":
+        return [value_of(schema.get("items", {}), who_else)] if schema.get("minItems") else []
+    if schema.get("format") == "date-time":
+        return "2020-01-01T00:00:00.000Z"
+    return {"integer": schema.get("minimum", 1), "number": 1, "boolean": True}.get(kind, who_else)
+
+
+def resolved(walls, schema):
+    while "$ref" in schema:
+        schema = walls.openapi["components"]["schemas"][schema["$ref"].split("/")[-1]]
+    return schema
+
+
+def bodies(walls, path, method, foreign):
+    """An empty body, and one that names rows that the key may not see wherever the resource refers to others."""
+    op = walls.openapi["paths"][path][method]
+    yield {}
+    content = op.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    if not content:
+        return
+    schema = resolved(walls, content)
+    body = value_of(schema, "x")
+    for name in schema.get("properties", {}):
+        one = foreign.get(name) or foreign.get(re.sub(r"_ids?$", "", name))
+        if one:
+            body = {**body, name: [one] if "array" in str(schema["properties"][name].get("type")) else one}
+    yield body if isinstance(body, dict) else {}
+
+
+def foreign_ids(who, walls):
+    """{"contact": id, "shipment_id": id, ...} of rows that the key may not see, by the names that fields have for them."""
+    ids = {}
+    for row, tokens in walls.hidden(who):
+        if row.id in tokens or row.resource == "location":
+            for name in (row.resource, row.resource + "s", row.resource.split("_")[-1]):
+                ids.setdefault(name, row.id)
+    for side in ("sender_contact", "recipient_contact", "parent"):
+        ids.setdefault(side, ids.get("contact"))
+    return {k: v for k, v in ids.items() if v}
+
+
+def test_no_write_reaches_what_the_key_may_not_see(walls):
+    problems, asked = [], 0
+    for who in walls.whos:
+        hidden, foreign = walls.hidden(who), foreign_ids(who, walls)
+        unseen = {row.id for row, tokens in hidden}
+        before = {k: v for k, v in walls.state().items() if k in unseen}
+        for method in ("post", "delete", "put", "patch"):
+            for path in operations(walls, method):
+                for rows, filled in walls.calls(path):
+                    if rows and not any(r.id in unseen for r in rows):
+                        continue  # a row of the key's own
+                    if method != "post":
+                        sent = [None]
+                    else:
+                        sent = list(bodies(walls, path, method, foreign))
+                    for body in sent:
+                        r = ask(who, method.upper(), filled, body)
+                        asked += 1
+                        if r.status_code >= 500:
+                            problems.append(f"{who.name}: {method} {filled} {body}: {r.text[:200]}")
+                        try:
+                            walls.check(who, filled + json.dumps(body), r.text, hidden)
+                        except AssertionError as e:
+                            problems.append(f"{method} " + str(e))
+        after = walls.state()
+        changed = [walls.named(id) for id in before if after.get(id) != before[id]]
+        if changed:
+            problems.append(f"{who.name}: changed: {changed}")
     assert asked > 2000
     assert not problems, told(problems)

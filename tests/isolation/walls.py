@@ -26,7 +26,7 @@ SPECIAL = {"integration": lambda w, org, place, marker: {"direction": "outgoing"
            "webhook": lambda w, org, place, marker: {"events": HEARD, "url": w.web.url(f"/{place}/webhook")},
            "print_station": lambda w, org, place, marker: {"printers": [PRINTER], "display_name": "Desk " + marker},
            "print_job": lambda w, org, place, marker: {"location_id": w.places[place], "name": "Label " + marker, "data": "data:text/plain," + marker},
-           "batch": lambda w, org, place, marker: {"data": [{"name": "Of a batch", "locations": [w.places[place]], "notes": marker}]},
+           "batch": lambda w, org, place, marker: {"name": "Batch " + marker, "data": [{"name": "Of a batch", "locations": [w.places[place]]}]},
            "workflow": lambda w, org, place, marker: {"source": FLOW + marker}}
 
 # Values for the parameters of paths that are no ids of rows.
@@ -284,12 +284,21 @@ class Walls:
                 yield rows, filled
 
     def hidden(self, who):
-        return [r for r in self.rows if not who.sees(r)]
+        return [(r, self.tokens(who, r)) for r in self.rows if not who.sees(r)]
+
+    @staticmethod
+    def tokens(who, row):
+        """What must not be shown of a row. Rows that a key may see name others by their ids, and their locations by their names (spec 01 section 7
+        'embedded rows'); so of a row at a place that the key reaches, for which it lacks the scope only, what stands in it is not shown."""
+        reached = row.org == who.org and (row.place is None or who.places is None or row.place in who.places)
+        if reached:
+            return [row.marker] if row.marker and row.resource != "location" else []
+        return row.tokens
 
     def check(self, who, path, text, hidden):
         """No id and no marker of a row that the key may not see; those that the request itself named are its own words."""
-        for row in hidden:
-            for token in row.tokens:
+        for row, tokens in hidden:
+            for token in tokens:
                 if token in text and token not in path:
                     at = text.index(token)
                     raise AssertionError(f"{who.name}: {path} shows {token} of {row}: …{text[max(0, at - 300):at + 120]}…")
@@ -301,6 +310,9 @@ class Walls:
             for id, text in self.server.sql(f"SELECT id, md5(t::text) FROM {table} t WHERE id = ANY (%s)", ids):
                 found[id] = text
         return found
+
+    def named(self, id):
+        return next(str(r) for r in self.rows if r.id == id)
 
     def tables(self):
         tables = {}
