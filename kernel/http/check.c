@@ -180,6 +180,12 @@ static bool asks_whole_server(struct exchange *x)
     return true;
 }
 
+/* The admin listener is plain HTTP, beside the operator's hooks and limits: it has the probes and the metrics, and nothing of the API. */
+static bool served_here(const struct wharf_req *req)
+{
+    return !req->engine->admin || (req->route->kind == ROUTE_KERNEL && req->route->silent);
+}
+
 static bool find_route(struct exchange *x, const char *method)
 {
     struct wharf_req *req = &x->req;
@@ -189,8 +195,12 @@ static bool find_route(struct exchange *x, const char *method)
         return false;
     switch (operator_find_route(req, &allow)) {
     case ROUTE_FOUND:
-        return true;
+        if (served_here(req))
+            return true;
+        break;
     case ROUTE_METHOD:
+        if (req->engine->admin)
+            break;
         x->allow = allow.p;
         if (!strcmp(method, "OPTIONS")) {
             req->status = 204;

@@ -254,8 +254,14 @@ bool check_access(struct wharf_req *req, const struct resource *res, const struc
 
 /* ---- rows that a row names ---- */
 
-/* Which of these rows does the principal see? NULL: problems. */
-static PGresult *seen_rows(
+bool has_walls(const struct resource *res)
+{
+    const struct definition *d = res->def;
+
+    return d->location || d->audience.users || d->audience.through || d->recorded.audience;
+}
+
+PGresult *seen_rows(
     struct wharf_req *req, const struct resource *of, const wharf_str *ids, size_t n, const struct access *who)
 {
     struct sql s;

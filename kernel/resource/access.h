@@ -11,6 +11,11 @@
 
 /* The one location that the row belongs to; "": none, or a set of them. */
 wharf_str record_location(const struct wharf_rec *rec);
+/* The ids of those of these rows that the principal sees, as a column. NULL: problems. [worker] */
+PGresult *seen_rows(
+    struct wharf_req *req, const struct resource *of, const wharf_str *ids, size_t n, const struct access *who);
+/* Are rows of the resource at places, or for some users only? */
+bool has_walls(const struct resource *res);
 /* Ids in fields with "ids_of" that name rows which the principal does not see become null. False: problems. [worker] */
 bool hide_references(struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n,
     const struct access *who);

@@ -121,6 +121,9 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
         if (to && location_is_id(to) && values[i].present && !values[i].null &&
             !principal_may_see(req->who, values[i].text))
             return PLAN_THREADS;
+        if (to && !location_is_id(to) && values[i].present && !values[i].null && has_walls(to) &&
+            (!req->who->access.all_locations || req->who->access.user_id.n))
+            return PLAN_THREADS;
     }
     plan->rec = future_row(req, res, values);
     plan->statements[0].sql = res->create_sql;

@@ -1,6 +1,7 @@
 /* references.c - ids that a request names: they exist (400), and locations among them are accessible (403). */
 #include <stdlib.h>
 
+#include "resource/access.h"
 #include "resource/set.h"
 #include "util/str.h"
 
@@ -142,6 +143,48 @@ static void moved(struct wharf_req *req, const struct write *w, struct named *re
     }
 }
 
+/* Links that a row has already stay: whoever may see the row need not see what it names. */
+static bool named_before(struct wharf_req *req, const struct write *w, const struct field *f, wharf_str id)
+{
+    wharf_str before = w->old_rec ? record_text(w->old_rec, f) : str_z("");
+
+    return f->store == STORE_ARRAY ? among(ids_of(req->arena, before), id) : str_eq(before, id);
+}
+
+/* Rows that the caller does not see are named by nobody for it: a link would tell of them (spec 01 section 7). */
+static bool refuse_unseen(struct wharf_req *req, const struct write *const *writes, size_t n, const struct field *f,
+    const struct named *lists, struct named *refused)
+{
+    const struct resource *to = writes[0]->res->refs[f->index];
+    const struct access *who = &req->who->access;
+    wharf_str *ids;
+    size_t total = 0;
+    PGresult *seen;
+
+    if ((who->all_locations && !who->user_id.n) || location_is_id(to) || !has_walls(to))
+        return true;
+    for (size_t i = 0; i < n; i++)
+        total += lists[i].n;
+    ids = ARENA_ARRAY(req->arena, wharf_str, total + 1);
+    total = 0;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(ids + total, lists[i].ids, lists[i].n * sizeof(*ids));
+        total += lists[i].n;
+    }
+    seen = seen_rows(req, to, ids, total, who);
+    for (size_t i = 0; seen && i < n; i++) {
+        for (size_t k = 0; k < lists[i].n; k++) {
+            bool found = named_before(req, writes[i], f, lists[i].ids[k]);
+
+            for (int row = 0; !found && row < PQntuples(seen); row++)
+                found = str_eqz(lists[i].ids[k], PQgetvalue(seen, row, 0));
+            if (!found)
+                refuse_one(req->arena, &refused[i], lists[i].ids[k], lists[i].paths[k]);
+        }
+    }
+    return seen != NULL;
+}
+
 static void judge_field(struct wharf_req *req, const struct write *w, const struct field *f, const struct named *list,
     const wharf_str *missing, size_t n_missing, struct named *refused)
 {
@@ -190,7 +233,7 @@ static bool check_field(struct wharf_req *req, const struct write *const *writes
             set_at(req, rows[i]);
         judge_field(req, writes[i], f, &lists[i], missing, n_missing, &refused[i]);
     }
-    return missing != NULL;
+    return missing != NULL && refuse_unseen(req, writes, n, f, lists, refused);
 }
 
 static wharf_status tell_refused(struct wharf_req *req, const struct named *refused)

@@ -363,13 +363,43 @@ wharf_status run_problem(wharf_req *req, const struct run *r)
     return W->err->current(req);
 }
 
+/* What a run got and gave, said and was when it failed is for who may write workflows; who asked for it gets its input and output. */
+static wharf_status show_own(wharf_req *req, const wharf_rec *rec, wharf_out *out)
+{
+    static const struct {
+        const char *name;
+        wharf_field field;
+    } own[] = {{"input", WORKFLOW_RUN_INPUT}, {"output", WORKFLOW_RUN_OUTPUT}};
+    wharf_out *inner = W->json->writer(req);
+    const wharf_json *row;
+    wharf_status s;
+    wharf_val v;
+
+    W->res->encode(req, inner, NULL, rec);
+    s = W->json->result(req, inner, &row);
+    if (s != WHARF_OK)
+        return s;
+    W->json->open(out, NULL, '{');
+    for (const wharf_json *m = W->json->at(row, 0); m; m = W->json->next(m))
+        W->json->put(out, W->json->key(m).p, val_json(m));
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        W->json->put(out, own[i].name, W->res->get(rec, own[i].field, &v) ? v : val_null());
+    W->json->close(out);
+    return WHARF_OK;
+}
+
 static wharf_status show(wharf_req *req, wharf_str id, uint32_t status, const char *message)
 {
     const wharf_rec *rec;
     wharf_status s = W->res->fetch(req, "workflow_run", id, 0, &rec);
 
-    if (s == WHARF_OK)
+    if (s != WHARF_OK)
+        return s;
+    if (flow_keys->level(req, WHARF_S("workflow")) >= WHARF_LEVEL_WRITE ||
+        !same(field_text(rec, WORKFLOW_RUN_ON_BEHALF_OF), W->req->actor(req)))
         W->res->encode(req, W->req->respond(req, status, message), NULL, rec);
+    else
+        s = show_own(req, rec, W->req->respond(req, status, message));
     return s;
 }
 

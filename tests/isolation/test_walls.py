@@ -35,10 +35,10 @@ def ask(who, method, path, body=None):
 
 
 def others_requests(who, r):
-    """Lines of the request log but those of the key itself, which repeat its own words."""
+    """Lines of the request log but those of the key itself, and those of refused requests: they repeat the words of who asked."""
     own = who.client.get("/v1/auth").data["key"]["id"]
     data = r.json()["data"] or []
-    return json.dumps([x for x in (data if isinstance(data, list) else [data]) if x["api_key_id"] != own])
+    return json.dumps([x for x in (data if isinstance(data, list) else [data]) if x["api_key_id"] != own and x["status"] < 400])
 
 
 def told(problems):
@@ -153,3 +153,17 @@ def test_no_write_reaches_what_the_key_may_not_see(walls):
             problems.append(f"{who.name}: changed: {changed}")
     assert asked > 2000
     assert not problems, told(problems)
+
+
+def test_the_admin_listener_has_no_api(walls):
+    """It is plain HTTP, beside the operator's hooks: only the probes and the metrics are there."""
+    key = {"SVC-API-KEY": walls.admin["one"].key}
+    for path in ("/livez", "/readyz", "/healthz", "/metrics"):
+        assert requests.get(walls.server.admin + path, timeout=10).status_code == 200, path
+    for path, ops in walls.openapi["paths"].items():
+        for method in ops:
+            if path in ("/livez", "/readyz", "/healthz", "/metrics"):
+                continue
+            r = requests.request(method.upper(), walls.server.admin + re.sub(r"\{\w+\}", "x", path), headers=key, timeout=10)
+            assert (r.status_code, r.json()["code"]) == (404, "route.not_found"), (method, path, r.text)
+    assert requests.options(walls.server.admin + "/v1/contacts", timeout=10).status_code == 404

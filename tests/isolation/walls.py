@@ -33,7 +33,7 @@ SPECIAL = {"integration": lambda w, org, place, marker: {"direction": "outgoing"
 PARAMS = {"session_id": "sess_0000000000000000000000", "printer_id": "prntr_0000000000000000000000", "key": "some_key", "number": "1", "token": "x" * 43,
           "type": "location.created", "path": "hello", "file": "f" * 20}
 # Parameters that are ids of rows, although the path does not say of which.
-PARAM_OF = {("/v1/workflows/runs/{run}", "run"): "workflow_run", ("/v1/locations/{location}/users/{user}", "user"): "user", ("/v1/addresses/{id}", "id"): "address"}
+PARAM_OF = {("/v1/workflows/runs/{run}", "run"): "workflow_run", ("/v1/locations/{location}/users/{user}", "user"): "user", ("/v1/addresses/{id}", "id"): "address", ("/v1/incoming/{integration}", "integration"): "integration"}
 # Rows that nobody makes by a request of their own: the world finds them by their lists.
 FOUND = {"event", "log", "request_log", "delivery", "outgoing_webhook", "workflow_run", "outgoing_integration", "incoming_webhook", "outbox_message"}
 # One row for each organization, which it has from the start.
