@@ -158,7 +158,7 @@ def test_scopes(org):
     other.get("/v1/events/types")
     org.client("events:read").refused("GET", f"/v1/events/{id}", 403, "scope_access", ["locations:read"])
     assert org.client("events:read").get("/v1/events").data == []
-    assert org.client("events:read", "locations:read").get(f"/v1/events/{id}").data["id"] == id
+    assert org.client("events:read,locations:read").get(f"/v1/events/{id}").data["id"] == id
 
 
 def test_organizations(server, org):

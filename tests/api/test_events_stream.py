@@ -291,7 +291,7 @@ def test_keys(server, org):
 
 
 def test_tokens(server, org):
-    limited = org.client("events:read", "things:read")
+    limited = org.client("events:read,things:read")
     a = limited.post("/v1/events/stream/tokens", {}, expect=201)
     assert list(a.data) == ["object", "token", "expires_at"] and len(a.data["token"]) == 43
     s = Stream(server, "?token=" + a.data["token"])

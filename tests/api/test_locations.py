@@ -84,7 +84,7 @@ def test_who_may_read_addresses(org):
     """Who reads locations."""
     id = make_location(org.client(), "Known")["address"]["id"]
     org.client("locations:read").get("/v1/addresses/" + id)
-    org.client("parcels:write", "trackers:write").refused("GET", "/v1/addresses/" + id, 403, "scope_access")
+    org.client("parcels:write,trackers:write").refused("GET", "/v1/addresses/" + id, 403, "scope_access")
     beside = make_location(org.client(), "Beside", address="9 Side St, Springfield, IL 62701, US")
     limited = org.client("locations:read", locations=[beside["id"]])
     limited.refused("GET", "/v1/addresses/" + id, 404, "not_found")

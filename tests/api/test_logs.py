@@ -131,7 +131,7 @@ def test_filters(client, fresh):
 def test_locations_and_scopes(client, fresh):
     here, there = make_location(client, "Here"), make_location(client, "There")
     a, b, none = sample(client, location_id=here["id"]), sample(client, location_id=there["id"]), sample(client)
-    c = fresh.client("logs:read", "samples:read", locations=[here["id"]])
+    c = fresh.client("logs:read,samples:read", locations=[here["id"]])
     seen = {r["resource_id"] for r in c.get("/v1/logs?limit=all&resource=sample").data}
     assert seen == {a["id"], none["id"]}
     hidden = client.get("/v1/logs?resource_id=" + b["id"]).data[0]["id"]

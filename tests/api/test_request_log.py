@@ -116,11 +116,11 @@ def test_filters(client, org):
 
 def test_who_sees_it(client, org):
     a = client.post("/v1/samples", {"status": "open"}, expect=201)
-    line(client, a, by=org.client("logs:read", "samples:read"))
+    line(client, a, by=org.client("logs:read,samples:read"))
     org.client("logs:read").refused("GET", "/v1/request-logs/" + a.headers["Request-Id"], 403, "scope_access")
     assert org.client("logs:read").get("/v1/request-logs").data == []
     there = make_location(client)["id"]
-    limited = org.client("logs:read", "samples:write", locations=[there])
+    limited = org.client("logs:read,samples:write", locations=[there])
     limited.refused("GET", "/v1/request-logs/" + a.headers["Request-Id"], 403, "location_access")
     own = limited.post("/v1/samples", {"status": "open", "location_id": there}, expect=201)
     assert line(client, own, by=limited)["id"] == own.headers["Request-Id"]
