@@ -24,7 +24,8 @@ struct area_resource {
 struct areas {
     const char *names[AREAS_MAX];
     size_t count;
-    const struct area_resource *resources; /* whose rows are read with which scope; set when all definitions are there */
+    const struct area_resource
+        *resources; /* whose rows are read with which scope; set when all definitions are there */
     size_t n_resources;
 };
 /* Number of the area, added when new (only at start). -1 when the table is full. */
@@ -78,8 +79,8 @@ struct principal *auth_cache_get(struct auth_cache *c, const unsigned char hash[
 unsigned auth_cache_generation(struct auth_cache *c);
 /* Takes a reference. Keeps nothing when the cache was cleared since generation was asked for: what was read then may be older than the
  * change that cleared it. */
-void auth_cache_put(struct auth_cache *c, const unsigned char hash[KEY_HASH], struct principal *p, unsigned generation,
-    int64_t now_us);
+void auth_cache_put(
+    struct auth_cache *c, const unsigned char hash[KEY_HASH], struct principal *p, unsigned generation, int64_t now_us);
 void auth_cache_clear(struct auth_cache *c);
 /* Notes that a key was used: once per cached principal. auth_used_take() empties the list: ids of organizations and keys as two
  * PostgreSQL arrays (false: nothing was noted), to be written down by the process's side thread, never by a request. */

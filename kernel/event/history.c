@@ -383,7 +383,8 @@ static bool merge(struct wharf_req *req, const struct change *c, struct event_no
 {
     static const char sql[] =
         "UPDATE wharf.event SET data = $4::json, data_truncated = data_truncated OR $5::boolean, location_id = $6,"
-        " previous_attributes = $7::json, locations = $8::jsonb, audience = $9::jsonb WHERE organization_id = $1 AND created_at = $2::timestamptz AND id = $3";
+        " previous_attributes = $7::json, locations = $8::jsonb, audience = $9::jsonb WHERE organization_id = $1 AND "
+        "created_at = $2::timestamptz AND id = $3";
     bool same = !strcmp(n->type, c->event);
     struct sql_arg values[9] = {args[P_ORGANIZATION], text(n->created_at), text(n->id), args[P_DATA], args[P_TRUNCATED],
         args[P_LOCATION_ID], {NULL, 0}, args[P_LOCATIONS], args[P_AUDIENCE]};

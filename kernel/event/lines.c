@@ -56,7 +56,8 @@ wharf_status log_add(wharf_req *req, const wharf_log_line *line)
         "parent_id, location_id, action,"
         " changes, message, images, visibility, actor_type, actor_id, actor_name, request_id, locations, audience) "
         "VALUES ($1, $2, $3::timestamptz,"
-        " $4, $5, $6, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, $14, $15, $16, $17::jsonb, $18::jsonb) RETURNING organization_id, "
+        " $4, $5, $6, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, $14, $15, $16, $17::jsonb, $18::jsonb) RETURNING "
+        "organization_id, "
         "created_at, id)"
         " INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l";
     const struct principal *who = req->who;
@@ -141,7 +142,8 @@ wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_
     sql_add(&s,
         "), l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, parent_id, "
         "location_id, action, changes, message, images, visibility, actor_type, actor_id, actor_name, request_id, "
-        "locations, audience) SELECT c.s0, u.i, c.s1::timestamptz, c.s2, u.r, NULLIF(u.p, ''), NULLIF(u.l, ''), c.s3, '[]', u.m, '[]', "
+        "locations, audience) SELECT c.s0, u.i, c.s1::timestamptz, c.s2, u.r, NULLIF(u.p, ''), NULLIF(u.l, ''), c.s3, "
+        "'[]', u.m, '[]', "
         "'internal', c.s4, c.s5, c.s6, c.s7, NULLIF(u.o, '')::jsonb, NULLIF(u.a, '')::jsonb FROM c, unnest(");
     for (size_t k = 0; k < COLUMNS; k++) {
         sql_add(&s, k ? ", " : "");

@@ -43,7 +43,8 @@ struct access { /* whose rows */
     wharf_str read_areas; /* JSON array of the areas that it may read */
     wharf_str user_id; /* "" when the principal is no user */
     wharf_str device_id; /* "" when it is no device */
-    int log_days, request_log_days; /* settings.logs.retain_days and request_retain_days; 0: not read, nothing is hidden */
+    int log_days,
+        request_log_days; /* settings.logs.retain_days and request_retain_days; 0: not read, nothing is hidden */
 };
 
 enum total_mode { TOTAL_NONE, TOTAL_EXACT, TOTAL_ESTIMATED };

@@ -120,8 +120,7 @@ bool check_location(struct wharf_req *req, const struct resource *res, const str
         return check_recorded(req, d, rec);
     if (!check_place(req, d, rec))
         return false;
-    if (!d->audience.users || !user.n || everybodys(d, rec) ||
-        seen_among(record_text(rec, d->audience.users), user))
+    if (!d->audience.users || !user.n || everybodys(d, rec) || seen_among(record_text(rec, d->audience.users), user))
         return true;
     req_problem(req, "not_found", record_id(rec), NULL, str_z(""));
     return false;
@@ -284,8 +283,8 @@ static bool among_rows(const PGresult *r, wharf_str id)
     return false;
 }
 
-static bool hide_of_field(struct wharf_req *req, const struct field *f, struct wharf_rec *const *recs, size_t n,
-    const struct access *who)
+static bool hide_of_field(
+    struct wharf_req *req, const struct field *f, struct wharf_rec *const *recs, size_t n, const struct access *who)
 {
     const struct resource *of = engine_resource(req->engine, f->ids_of);
     wharf_str *ids = ARENA_ARRAY(req->arena, wharf_str, n + 1);

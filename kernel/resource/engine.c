@@ -259,8 +259,7 @@ static const char *lower_first(struct arena *a, const char *title)
     return p;
 }
 
-static const struct definition *audience_of(
-    const struct engine *e, const struct definition *d, struct buf *problems)
+static const struct definition *audience_of(const struct engine *e, const struct definition *d, struct buf *problems)
 {
     const struct resource *of = engine_resource(e, d->audience.of_name);
 

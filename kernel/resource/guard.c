@@ -52,7 +52,8 @@ static bool declared_param(const struct engine *e, struct route *r, size_t i, st
     if (r->guards[i] || maybe)
         return true;
     buf_addf(problems,
-        "%s: route %s %s: nothing says what :%s is; add \"params\": {\"%s\": \"<resource>\"} to its definition when it is the "
+        "%s: route %s %s: nothing says what :%s is; add \"params\": {\"%s\": \"<resource>\"} to its definition when it "
+        "is the "
         "id of a row, or \"none\" when it is no row's\n",
         r->plugin->name, r->method, r->pattern, r->param_names[i], r->param_names[i]);
     return false;

@@ -109,7 +109,8 @@ static bool claim(struct wharf_req *req, const char *mark)
 {
     static const char lock_sql[] = "SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 8))";
     static const char read_sql[] =
-        "SELECT fingerprint = $3::bytea, status, body, resource, resource_id, location, datetime_format, reach::text, areas::text"
+        "SELECT fingerprint = $3::bytea, status, body, resource, resource_id, location, datetime_format, reach::text, "
+        "areas::text"
         " FROM wharf.idempotency WHERE organization_id = $1::text AND key = $2::text AND created_at > $4::timestamptz";
     struct sql_arg args[4] = {arg(req->who->organization), arg(req->idempotency_key), {mark, FINGERPRINT},
         moment(req, req->now_us - (int64_t)KEPT_S * 1000000)};
@@ -170,12 +171,14 @@ static bool remember(struct wharf_req *req, const char *mark)
     static const char sql[] =
         "INSERT INTO wharf.idempotency (organization_id, key, fingerprint, created_at, status, body, resource, "
         "resource_id,"
-        " location, datetime_format, reach, areas) VALUES ($1::text, $2::text, $3::bytea, $4::timestamptz, $5::smallint, $6::text,"
+        " location, datetime_format, reach, areas) VALUES ($1::text, $2::text, $3::bytea, $4::timestamptz, "
+        "$5::smallint, $6::text,"
         " $7::text, $8::text, $9::text, $10::smallint, $11::jsonb, $12::jsonb)"
         " ON CONFLICT (organization_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, status = "
         "EXCLUDED.status,"
         " body = EXCLUDED.body, resource = EXCLUDED.resource, resource_id = EXCLUDED.resource_id, location ="
-        " EXCLUDED.location, datetime_format = EXCLUDED.datetime_format, created_at = EXCLUDED.created_at, reach = EXCLUDED.reach, areas = EXCLUDED.areas";
+        " EXCLUDED.location, datetime_format = EXCLUDED.datetime_format, created_at = EXCLUDED.created_at, reach = "
+        "EXCLUDED.reach, areas = EXCLUDED.areas";
     wharf_str status = arena_printf(req->arena, "%d", req->status), body = {"", 0},
               datetime = arena_printf(req->arena, "%d", (int)req->datetime_format);
     const char *resource = req->answered ? req->answered->def->name : "";

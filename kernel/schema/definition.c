@@ -386,9 +386,10 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     static const char *const keys[] = {"$schema", "$id", "$comment", "title", "description", "examples", "type",
         "required", "properties", "x-wharf", NULL};
     static const char *const x_keys[] = {"dialect", "collection", "id_param", "prefix", "id_pattern", "table", "ops",
-        "scope", "location", "parent", "soft_delete", "unique", "list", "events", "log", "audience", "created_view", "location_rule", "recorded",
-        "deprecated", "links", "live", "own", "params", "partitioned", "retain", "creates_per_minute",
-        "creates_per_second", "creates_burst", "large_body", "title_plural", "batch", "export", "lua", "tree", NULL};
+        "scope", "location", "parent", "soft_delete", "unique", "list", "events", "log", "audience", "created_view",
+        "location_rule", "recorded", "deprecated", "links", "live", "own", "params", "partitioned", "retain",
+        "creates_per_minute", "creates_per_second", "creates_burst", "large_body", "title_plural", "batch", "export",
+        "lua", "tree", NULL};
     const struct wharf_json *x = json_get(json, "x-wharf");
     struct place root = {0}, at = place_key(&root, WHARF_S("x-wharf")), l_at = place_key(&at, WHARF_S("list"));
     struct definition *d = c->d;

@@ -93,7 +93,8 @@ struct field {
     uint16_t precision, scale; /* STORE_DEC */
     uint32_t write; /* OP_CREATE | OP_UPDATE */
     uint32_t in; /* IN_LIST | IN_RETRIEVE */
-    const char *ids_of; /* rows of this resource are named: a text is null for who does not see its row, a list empty for who does not see all; or NULL */
+    const char *
+        ids_of; /* rows of this resource are named: a text is null for who does not see its row, a list empty for who does not see all; or NULL */
     const char *include_flag; /* "include_print_jobs_count": shown when the request says so; or NULL */
     uint32_t always; /* with include_flag: where it is shown without being asked for */
     bool required, nullable; /* required on create; nullable: the column may be null */
@@ -194,7 +195,8 @@ struct definition {
     int64_t creates_per_second, creates_burst; /* of one key, instead; 0: none */
     bool large_body; /* create takes 64 MiB */
     const char *scope; /* area */
-    const struct field *location; /* or NULL: policy none. Of STORE_JSON: a set of which all must be reached; NULL stands for every location */
+    const struct field *
+        location; /* or NULL: policy none. Of STORE_JSON: a set of which all must be reached; NULL stands for every location */
     const struct field *parent; /* ref field filled from the path, or NULL */
     const char *parent_param; /* ":location" */
     const struct field *tree_parent, *tree_names; /* a tree: the parent's id, the names from the root down; or NULL */
@@ -247,7 +249,8 @@ struct definition {
         const struct field *locations, *audience; /* as in struct seen_by; locations NULL: reach says it */
         const struct field *resource; /* the name of the row's resource; or NULL */
         const struct field *areas; /* of requests: the areas that were needed; or NULL */
-        const struct field *reach; /* of requests: the locations of their key, all of which a reader has to reach; NULL: all that there are */
+        const struct field *
+            reach; /* of requests: the locations of their key, all of which a reader has to reach; NULL: all that there are */
     } recorded;
     uint32_t created_view; /* IN_LIST or IN_RETRIEVE: which fields the answer of create shows */
     const char *const *links; /* "documents" */

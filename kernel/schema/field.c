@@ -10,8 +10,8 @@ enum { PRECISION_MAX = 38, PRECISION = 15, SCALE = 4 };
 static const char *const NAME_SHAPE = "^[a-z_][a-z0-9_]{0,62}$";
 static const char *const NAME_WORDS = "a name of lower-case letters, digits and _";
 static const char *const X_KEYS[] = {"store", "column", "write", "expression", "read", "null", "empty", "trim", "fold",
-    "secret", "fresh", "writers", "ids_of", "merge", "set", "ref", "show", "filter", "sort", "in", "log", "embed", "children",
-    "since", "deprecated", "contributed", NULL};
+    "secret", "fresh", "writers", "ids_of", "merge", "set", "ref", "show", "filter", "sort", "in", "log", "embed",
+    "children", "since", "deprecated", "contributed", NULL};
 
 struct property { /* one property while it is compiled */
     const struct wharf_json *json, *x;

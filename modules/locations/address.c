@@ -298,8 +298,9 @@ wharf_status address_take(
 /* A caller of some locations reads the addresses of those; what other rows have they show themselves. */
 static wharf_status address_seen(wharf_req *req, wharf_str id)
 {
-    static const char sql[] = "SELECT id FROM locations.location WHERE organization_id = $2::text AND address ->> 'id' = "
-                              "$1::text AND deleted_at IS NULL LIMIT 1000";
+    static const char sql[] =
+        "SELECT id FROM locations.location WHERE organization_id = $2::text AND address ->> 'id' = "
+        "$1::text AND deleted_at IS NULL LIMIT 1000";
     const wharf_caller *who = locations_keys->caller(req);
     const wharf_rows *rows;
     wharf_val v;

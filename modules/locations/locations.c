@@ -19,8 +19,8 @@ static const char tree_doc[] =
     "\"type\": \"object\", \"required\": [\"id\", \"name\", \"code\", \"children\"], \"properties\": {"
     "\"id\": {\"type\": \"string\"}, \"name\": {\"type\": \"string\"}, \"code\": {\"type\": [\"string\", \"null\"]},"
     " \"children\": {\"type\": \"array\", \"items\": {\"type\": \"object\"}}}}}}";
-static const char address_doc[] =
-    "{\"summary\": \"Retrieve an address\", \"location\": \"via\", \"params\": {\"id\": \"none\"}, \"response\": {\"type\": \"object\"}}";
+static const char address_doc[] = "{\"summary\": \"Retrieve an address\", \"location\": \"via\", \"params\": {\"id\": "
+                                  "\"none\"}, \"response\": {\"type\": \"object\"}}";
 
 static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
 {

@@ -56,9 +56,10 @@ static const char members_doc[] =
     "\"string\"}, " IDS
     "]}, \"overwrite\": {\"type\": \"boolean\", \"description\": \"With users: these alone. Default: "
     "false.\"}}}, \"response\": {\"type\": \"object\", \"required\": [\"object\", \"id\"]}}";
-static const char member_doc[] = "{\"summary\": \"Let a user reach a location, or not\", \"tag\": \"Locations\", "
-                                 "\"location\": \"row\", \"params\": {\"location\": \"location?\", \"user\": \"user\"}, \"response\": "
-                                 "{\"type\": \"object\", \"required\": [\"object\", \"id\"]}}";
+static const char member_doc[] =
+    "{\"summary\": \"Let a user reach a location, or not\", \"tag\": \"Locations\", "
+    "\"location\": \"row\", \"params\": {\"location\": \"location?\", \"user\": \"user\"}, \"response\": "
+    "{\"type\": \"object\", \"required\": [\"object\", \"id\"]}}";
 
 /* Without a module that has locations they answer module.unavailable. */
 static void declare_members(wharf_decl *d, const wharf_decl_api *api)

@@ -59,7 +59,8 @@ static wharf_status difference_allowed(wharf_req *req, const wharf_json *list, c
     wharf_str id;
     wharf_status s = WHARF_OK;
 
-    for (const wharf_json *e = list ? org_host->json->at(list, 0) : NULL; e && s == WHARF_OK; e = org_host->json->next(e)) {
+    for (const wharf_json *e = list ? org_host->json->at(list, 0) : NULL; e && s == WHARF_OK;
+         e = org_host->json->next(e)) {
         if (org_host->json->text(e, &id) && !holds(other, id))
             s = org_host->req->need_location(req, id);
     }

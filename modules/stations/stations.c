@@ -61,8 +61,8 @@ static const char session_doc[] = "{\"summary\": \"A station application connect
                                   "{\"type\": [\"string\", \"null\"], \"maxLength\": 191}, "
                                   "\"hostname\": {\"type\": [\"string\", \"null\"], \"maxLength\": 191}}}, "
                                   "\"takeover\": {\"type\": \"boolean\"}, " PRINTERS "}}}";
-static const char close_doc[] =
-    "{\"summary\": \"A station application leaves\", \"tag\": \"Cloud printing\", \"location\": \"row\", \"params\": {\"session_id\": \"none\"}}";
+static const char close_doc[] = "{\"summary\": \"A station application leaves\", \"tag\": \"Cloud printing\", "
+                                "\"location\": \"row\", \"params\": {\"session_id\": \"none\"}}";
 static const char heartbeat_doc[] =
     "{\"summary\": \"The station is alive: printers, leases\", \"tag\": \"Cloud printing\", \"location\": \"row\", "
     "\"status\": 200, \"body\": {\"type\": "
@@ -95,8 +95,9 @@ static const char reprint_doc[] = "{\"summary\": \"The document of a print job o
 static const char document_doc[] = "{\"summary\": \"The bytes of a print job, or prepared=true the PDF that is "
                                    "printed\", \"tag\": \"Cloud printing\", \"location\": \"row\", \"query\": "
                                    "{\"prepared\": {\"type\": \"boolean\"}}}";
-static const char test_page_doc[] = "{\"summary\": \"A test page in the printer's first paper size\", \"tag\": \"Cloud "
-                                    "printing\", \"location\": \"row\", \"params\": {\"printer_id\": \"none\"}, \"status\": 201}";
+static const char test_page_doc[] =
+    "{\"summary\": \"A test page in the printer's first paper size\", \"tag\": \"Cloud "
+    "printing\", \"location\": \"row\", \"params\": {\"printer_id\": \"none\"}, \"status\": 201}";
 
 #define STATION "/v1/cloud-printing/stations/:station_id"
 #define JOB     "/v1/cloud-printing/jobs/:job_id"

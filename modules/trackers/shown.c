@@ -38,7 +38,8 @@ wharf_status trackers_told_of(
 {
     static const char sql[] =
         "SELECT s.id FROM shipments.shipment s WHERE s.organization_id = $3::text AND s.tracker_id = $1::text"
-        " AND s.deleted_at IS NULL AND $6::boolean AND ($4::boolean OR s.location_id IS NULL OR s.location_id IN (SELECT "
+        " AND s.deleted_at IS NULL AND $6::boolean AND ($4::boolean OR s.location_id IS NULL OR s.location_id IN "
+        "(SELECT "
         "jsonb_array_elements_text($5::jsonb))) UNION ALL SELECT m FROM trackers.tracker t,"
         " jsonb_array_elements_text(t.merged_ids || to_jsonb(t.id)) m"
         " WHERE t.organization_id = $3::text AND t.id = $1::text AND $2::boolean";

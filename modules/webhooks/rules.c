@@ -229,7 +229,8 @@ static wharf_status check_fields(wharf_req *req, uint32_t op, const wharf_rec *o
         s = locations_check(req, get_json(new_rec, WEBHOOK_LOCATION_IDS), "location_ids", &list);
         s = keep_list(new_rec, WEBHOOK_LOCATION_IDS, s, list);
     }
-    if (s == WHARF_OK && (op == WHARF_CREATE || W->res->sent(new_rec, WEBHOOK_EVENTS) || W->res->sent(new_rec, WEBHOOK_LOCATION_IDS)))
+    if (s == WHARF_OK &&
+        (op == WHARF_CREATE || W->res->sent(new_rec, WEBHOOK_EVENTS) || W->res->sent(new_rec, WEBHOOK_LOCATION_IDS)))
         s = take_over(req, new_rec);
     if (s == WHARF_OK && W->res->sent(new_rec, WEBHOOK_FILTER))
         s = filter_check(req, get_json(new_rec, WEBHOOK_FILTER), "filter");

@@ -56,7 +56,8 @@ static const char versions_doc[] =
     "\"location\": \"row\", \"query\": {\"page\": {\"type\": \"integer\"}, \"limit\": {\"type\": "
     "\"string\"}}, \"response\": {\"type\": \"array\", \"items\": " VERSION "}}";
 static const char version_doc[] = "{\"summary\": \"A published version with its source\", " TAG
-                                  "\"location\": \"row\", \"params\": {\"number\": \"none\"}, \"response\": " VERSION "}";
+                                  "\"location\": \"row\", \"params\": {\"number\": \"none\"}, \"response\": " VERSION
+                                  "}";
 static const char run_doc[] =
     "{\"summary\": \"Run the manual trigger\", " TAG
     "\"location\": \"row\", \"body\": {\"type\": \"object\", \"properties\": "
@@ -69,16 +70,20 @@ static const char run_doc[] =
     "false: it is queued, 202.\"}}}, "
     "\"statuses\": [200, 202], \"response\": " RUN "}";
 static const char recording_doc[] = "{\"summary\": \"What a run asked for and got, for wharf lua replay\", " TAG
-                                    "\"location\": \"via\", \"params\": {\"run\": \"workflow_run\"}, \"response\": {\"type\": \"object\", \"required\": "
+                                    "\"location\": \"via\", \"params\": {\"run\": \"workflow_run\"}, \"response\": "
+                                    "{\"type\": \"object\", \"required\": "
                                     "[\"object\", \"run_id\", \"handler\", \"input\", "
                                     "\"context\", \"exchanges\", \"outcome\"]}}";
-static const char show_doc[] = "{\"summary\": \"A run\", " TAG "\"location\": \"via\", \"params\": {\"run\": \"workflow_run\"}, \"response\": " RUN "}";
+static const char show_doc[] = "{\"summary\": \"A run\", " TAG
+                               "\"location\": \"via\", \"params\": {\"run\": \"workflow_run\"}, \"response\": " RUN "}";
 
-static const char cancel_doc[] = "{\"summary\": \"Cancel a run that waits or runs\", " TAG
-                                 "\"location\": \"via\", \"params\": {\"run\": \"workflow_run\"}, \"status\": 202, \"response\": " RUN "}";
+static const char cancel_doc[] =
+    "{\"summary\": \"Cancel a run that waits or runs\", " TAG
+    "\"location\": \"via\", \"params\": {\"run\": \"workflow_run\"}, \"status\": 202, \"response\": " RUN "}";
 static const char again_doc[] =
     "{\"summary\": \"Do a run again with the same input\", " TAG
-    "\"location\": \"via\", \"params\": {\"run\": \"workflow_run\"}, \"status\": 202, \"body\": {\"type\": \"object\", \"properties\": {\"version\": {\"type\": "
+    "\"location\": \"via\", \"params\": {\"run\": \"workflow_run\"}, \"status\": 202, \"body\": {\"type\": \"object\", "
+    "\"properties\": {\"version\": {\"type\": "
     "\"string\", "
     "\"enum\": [\"current\", \"same\"], \"description\": \"Default: current.\"}}}, \"response\": " RUN "}";
 
@@ -93,8 +98,8 @@ static const char kv_list_doc[] =
     "{\"summary\": \"The workflow's key-value store\", " TAG
     "\"location\": \"row\", \"query\": {\"page\": {\"type\": \"integer\"}, \"limit\": {\"type\": "
     "\"string\"}}, \"response\": {\"type\": \"array\", \"items\": " KV "}}";
-static const char kv_one_doc[] = "{\"summary\": \"A stored value\", " TAG "\"location\": \"row\", \"params\": {\"key\": \"none\"}, \"response\": " KV
-                                 "}";
+static const char kv_one_doc[] = "{\"summary\": \"A stored value\", " TAG
+                                 "\"location\": \"row\", \"params\": {\"key\": \"none\"}, \"response\": " KV "}";
 static const char kv_clear_doc[] = "{\"summary\": \"Clear the workflow's key-value store\", " TAG
                                    "\"location\": \"row\", \"response\": " GONE "}";
 static const char kv_delete_doc[] = "{\"summary\": \"Delete a stored value\", " TAG

@@ -190,7 +190,7 @@ def test_print_jobs_of_stations_that_one_may_not_use(place):
     friend = person(place, place.all, role="admin")
     station = place.all.post("/v1/cloud-printing/stations", station_body(place.here, allow_all_users=False, allowed_users={"add": [friend]}), expect=201).data
     job = place.all.post("/v1/cloud-printing/jobs", {"print_station_id": station["id"], "printer_name": station["printers"][0]["name"], "name": "Secret label",
-                                                     "data": "data:text/plain,secret", "configuration": {}}, expect=201).data["id"]
+                                                     "data": "data:text/plain,secret", "configuration": {"paper_size": "label_4x6"}}, expect=201).data["id"]
     place.settle()
     user = person(place, place.all, role="admin")
     mine = key_of(place.all, {"print_jobs": 2, "print_stations": 2, "events": 2, "logs": 1}, user_id=user)

@@ -20,14 +20,14 @@ typedef struct wharf_event {
     wharf_head head;
     wharf_str id, type, organization, location_id, resource_type, resource_id, batch_id;
     wharf_str actor_type, actor_id, actor_name, request_id, traceparent;
-    int64_t sequence;                    /* 1, 2, 3 ... in the organization, without holes */
+    int64_t sequence; /* 1, 2, 3 ... in the organization, without holes */
     int64_t timestamp_us, created_at_us, expires_at_us;
-    uint32_t depth;                      /* 0, or that of the causing workflow run + 1 */
+    uint32_t depth; /* 0, or that of the causing workflow run + 1 */
     bool disable_webhooks;
-    bool system;                         /* its type is one: no wildcard takes it */
-    bool supersedable;                   /* its type is one: a newer one replaces a waiting older one */
+    bool system; /* its type is one: no wildcard takes it */
+    bool supersedable; /* its type is one: a newer one replaces a waiting older one */
     bool data_truncated;
-    wharf_str body, thin;                /* docs/spec/07-events-and-webhooks.md section 4: the same bytes whenever they are read */
+    wharf_str body, thin; /* docs/spec/07-events-and-webhooks.md section 4: the same bytes whenever they are read */
     /* Since 1.2. JSON array of the locations of the row that it tells of; "[]": of none, it is everybody's. Empty: not known; then it is for
      * those who reach every location. */
     wharf_str locations;
@@ -38,8 +38,8 @@ typedef struct wharf_event_type {
     wharf_head head;
     wharf_str type, description, resource_type, module;
     bool system, supersedable, deprecated;
-    wharf_str schema;                    /* "/v1/schemas/events/shipment.updated" */
-    wharf_str example;                   /* JSON of data */
+    wharf_str schema; /* "/v1/schemas/events/shipment.updated" */
+    wharf_str example; /* JSON of data */
 } wharf_event_type;
 
 enum wharf_step_outcome { WHARF_STEP_COMPLETED = 0, WHARF_STEP_SKIPPED = 1 };
@@ -50,7 +50,7 @@ enum wharf_step_outcome { WHARF_STEP_COMPLETED = 0, WHARF_STEP_SKIPPED = 1 };
  * 30 s, 2 min and 10 min. A failure takes back what this call did and nothing else. outcomes has n elements, all WHARF_STEP_COMPLETED. */
 typedef struct wharf_event_step {
     wharf_head head;
-    const char *name;                    /* as shown in the event's `steps`: "webhooks_list" */
+    const char *name; /* as shown in the event's `steps`: "webhooks_list" */
     wharf_status (*fn)(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
     void *arg;
 } wharf_event_step;

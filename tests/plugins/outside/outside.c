@@ -312,7 +312,8 @@ static wharf_status remove_file(wharf_req *req, void *arg)
     return s;
 }
 
-static const char doc[] = "{\"summary\": \"Use a service\", \"location\": \"none\", \"params\": {\"id\": \"none\"}, \"body\": {\"type\": \"object\"}, "
+static const char doc[] = "{\"summary\": \"Use a service\", \"location\": \"none\", \"params\": {\"id\": \"none\"}, "
+                          "\"body\": {\"type\": \"object\"}, "
                           "\"response\": {\"type\": \"object\"}, "
                           "\"statuses\": [200, 201]}";
 
