@@ -165,7 +165,7 @@ wharf_str request_reach(const struct wharf_req *req)
     return who->all_locations ? str_z("") : ids_text(req->arena, who->locations, who->n_locations);
 }
 
-bool check_reach(struct wharf_req *req, wharf_str reach, wharf_str areas)
+bool check_request_reach(struct wharf_req *req, wharf_str reach, wharf_str areas)
 {
     if (!reads_areas(req, areas))
         return refuse_scope(req, str_z(""));

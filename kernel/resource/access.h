@@ -36,6 +36,6 @@ bool check_access_of(struct wharf_req *req, const struct resource *res, wharf_st
 wharf_str request_areas(const struct wharf_req *req);
 wharf_str request_reach(const struct wharf_req *req);
 /* Does the principal of the request reach and read as much as one of which these were kept? Adds location_access or scope_access. [any] */
-bool check_reach(struct wharf_req *req, wharf_str reach, wharf_str areas);
+bool check_request_reach(struct wharf_req *req, wharf_str reach, wharf_str areas);
 
 #endif

@@ -74,7 +74,7 @@ static bool may_be_shown(struct wharf_req *req, const PGresult *r)
     const struct resource *res = engine_resource(req->engine, PQgetvalue(r, 0, C_RESOURCE));
     wharf_str areas = PQgetisnull(r, 0, C_AREAS) ? str_z("[]") : arena_dupz(req->arena, PQgetvalue(r, 0, C_AREAS));
 
-    return check_reach(req, arena_dupz(req->arena, PQgetvalue(r, 0, C_REACH)), areas) &&
+    return check_request_reach(req, arena_dupz(req->arena, PQgetvalue(r, 0, C_REACH)), areas) &&
            (!res || check_access_of(req, res, arena_dupz(req->arena, PQgetvalue(r, 0, C_RESOURCE_ID))));
 }
 
