@@ -76,8 +76,62 @@ static bool has(wharf_str s, const char *what)
     return memmem(s.p, s.n, what, strlen(what)) != NULL;
 }
 
-/* cut: the text goes on behind what is known of it. */
+/* "user:pass" of "https://user:pass@host/": what stands between "//", at whose end p is, and the "@" of the same authority. 0: nothing. */
+static size_t user_of_url(wharf_str text, size_t p)
+{
+    size_t end = p;
+
+    if (p < 3 || memcmp(text.p + p - 3, "://", 3) != 0)
+        return 0;
+    while (end < text.n && !strchr("/?#\"'<> \t\r\n", text.p[end]) && text.p[end])
+        end++;
+    for (size_t at = end; at-- > p;) {
+        if (text.p[at] == '@')
+            return at - p;
+    }
+    return 0;
+}
+
+/* The value of a parameter of a URL that is a secret by its name ("token=" behind ? & or ;), at p. 0: it is none. */
+static size_t secret_of_url(wharf_str text, size_t p)
+{
+    static const struct redact_names none = {NULL, 0};
+    size_t from = p ? p - 1 : 0, end = p;
+
+    if (!p || text.p[p - 1] != '=')
+        return 0;
+    while (from > 0 && (run_char(text.p[from - 1]) || strchr("[].%", text.p[from - 1])) && text.p[from - 1] != '=')
+        from--;
+    if (!from || !strchr("?&;", text.p[from - 1]) || !redact_name(&none, (wharf_str){text.p + from, p - 1 - from}))
+        return 0;
+    while (end < text.n && !strchr("&;#\"'<> \t\r\n\\", text.p[end]) && text.p[end])
+        end++;
+    return end - p;
+}
+
+static void mask_plain_runs(struct buf *out, wharf_str text, bool cut);
+
+/* cut: the text goes on behind what is known of it. What a URL says in secret is taken out first. */
 static void mask_runs(struct buf *out, wharf_str text, bool cut)
+{
+    size_t done = 0;
+
+    for (size_t i = 0; i < text.n; i++) {
+        size_t n = text.p[i ? i - 1 : 0] == '/' ? user_of_url(text, i)
+                   : i && text.p[i - 1] == '='  ? secret_of_url(text, i)
+                                                : 0;
+
+        if (!n)
+            continue;
+        mask_plain_runs(out, (wharf_str){text.p + done, i - done}, false);
+        buf_addz(out, MASK);
+        done = i + n;
+        i = done ? done - 1 : 0;
+    }
+    mask_plain_runs(out, (wharf_str){text.p + done, text.n - done}, cut);
+}
+
+static void mask_plain_runs(struct buf *out, wharf_str text, bool cut)
 {
     for (size_t i = 0, end; i < text.n; i = end) {
         wharf_str run;

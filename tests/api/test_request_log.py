@@ -133,6 +133,13 @@ def test_who_sees_it(client, org):
     assert line(client, org.client(user=user).post("/v1/samples", {"status": "open"}, expect=201))["principal_id"] == user
 
 
+def test_secrets_in_urls_are_removed(client):
+    a = client.request("POST", "/v1/samples", body={"status": "open", "name": "see https://jane:hunter2pass@example.com/x?token=sEcReT1&page=2#a and ftp://u@h/ or /?sig=abc123"})
+    text = json.dumps(line(client, a))
+    assert "hunter2pass" not in text and "sEcReT1" not in text and "abc123" not in text and "jane" not in text
+    assert "https://***@example.com/x?token=***&page=2#a" in text and "ftp://***@h/" in text
+
+
 def test_secrets_are_removed(client, org):
     place = make_location(client)["id"]
     secret = "Zq9" + os.urandom(20).hex()

@@ -122,6 +122,31 @@ def test_it_is_given_and_never_shown(client, org, path):
         assert form not in kept, form
 
 
+FORMS = '''return {on_run = function()
+  local v = wharf.secret("TOKEN")
+  local escaped = v:gsub(".", function(c) return ("\\\\u%04X"):format(c:byte()) end)
+  local percent = v:gsub(".", function(c) return ("%%%02x"):format(c:byte()) end)
+  wharf.log.info("basic " .. wharf.base64.encode("user:" .. v) .. " " .. wharf.base64.encode("me:" .. v) .. " " .. wharf.base64.encode("a:" .. v))
+  wharf.log.info("upper " .. v:upper() .. " lower " .. v:lower())
+  wharf.log.info("escaped " .. escaped .. " percent " .. percent)
+end}'''
+
+
+def test_forms_in_which_a_secret_is_known_again(client):
+    """Behind a user's name in base64, in other case, each character escaped."""
+    value = "Hunter-22 is not/so short"
+    id = client.post(FLOWS, {"name": "Forms", "triggers": [{"type": "manual"}], "source": FORMS}, expect=201).data["id"]
+    client.post(f"{FLOWS}/{id}/secrets", {"key": "TOKEN", "value": value}, expect=201)
+    client.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    said = [line["message"] for line in asked(client, id, {}).data["logs"]]
+    text = "\n".join(said).lower()
+    assert [line.count("[secret:TOKEN]") for line in said] == [3, 2, 2], said
+    for prefix in ("user:", "me:", "a:"):
+        assert base64.b64encode((prefix + value).encode()).decode()[6:-4].lower() not in text
+    for form in (value, "".join(f"%{b:02x}" for b in value.encode()), "".join(f"\\u{b:04x}" for b in value.encode())):
+        assert form.lower() not in text
+
+
 def test_source_is_for_writers(client, org, path):
     reader = org.client("workflow:read")
     assert "source" in client.get(path).data and "files" in client.get(path).data
