@@ -155,6 +155,11 @@ struct config *cli_config(struct cli *c)
 
     if (!config)
         cli_fail("the settings have problems:\n%s", error.p);
+    else if (config_exposed(config))
+        fprintf(stderr,
+            "wharf: everybody on this machine can read %s, which has a secret (\"%s\"): chmod 640 it, and give it to "
+            "the server's group\n",
+            config->file, config_exposed(config));
     return config;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <lauxlib.h>
 
@@ -397,6 +398,36 @@ wharf_str config_where(const struct config *c, const char *key, struct arena *a)
     if (line)
         return arena_printf(a, "%s:%u", c->file, line);
     return str_z(c->file ? c->file : "configuration");
+}
+
+/* Is the word in the file's text, before what is a comment? */
+static bool file_says(wharf_str text, const char *word)
+{
+    for (size_t i = 0; i < text.n;) {
+        const char *end = memchr(text.p + i, '\n', text.n - i);
+        size_t n = end ? (size_t)(end - text.p) - i : text.n - i;
+        const char *comment = memmem(text.p + i, n, "--", 2);
+        const char *at = memmem(text.p + i, n, word, strlen(word));
+
+        if (at && !(comment && comment < at))
+            return true;
+        i += n + 1;
+    }
+    return false;
+}
+
+const char *config_exposed(const struct config *c)
+{
+    static const char *const words[] = {"password", "secret", "pepper", "master_key =", "token", "api_key"};
+    struct stat st;
+
+    if (!c->file || stat(c->file, &st) || !(st.st_mode & S_IROTH))
+        return NULL;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (file_says(c->file_text, words[i]))
+            return words[i];
+    }
+    return NULL;
 }
 
 void config_free(struct config *c)

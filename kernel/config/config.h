@@ -118,6 +118,8 @@ int config_keep(const struct config *c);
 void config_free(struct config *c);
 /* Settings that are looked at when the server starts, and differ: "workers, listen", in a; empty when there are none. */
 wharf_str config_needs_restart(const struct config *running, const struct config *fresh, struct arena *a);
+/* A word of the file that names a secret ("password"), when everybody on this machine may read the file; else NULL. */
+const char *config_exposed(const struct config *c);
 /* Where a module's setting (or a part of it) was written: "wharf.lua:12", "WHARF_STATIONS_OFFLINE_AFTER", "--set ...". */
 wharf_str config_where(const struct config *c, const char *key, struct arena *a);
 /* One line per setting: key, type, default, meaning. For `wharf help settings`. */

@@ -47,7 +47,7 @@ def key_of(client, scopes, **more):
     return Client(client.server, client.post("/v1/api-keys", {"scopes": scopes, **more}, expect=201).data["api_key"])
 
 
-# ---- B1: rows with several locations ----
+# ---- rows with several locations ----
 
 def test_events_and_logs_of_rows_with_several_locations(place):
     """A contact of one location is a row with a set: a key of the other reads neither its events nor its lines."""
@@ -131,7 +131,7 @@ def test_requests_of_others(place):
         assert name not in json.dumps(client.get("/v1/request-logs?limit=100").body)
 
 
-# ---- B2: routes below a row ----
+# ---- routes below a row ----
 
 @pytest.mark.parametrize("method,path", [("GET", "secret"), ("POST", "secret/rotate"), ("POST", "flush"), ("POST", "recover"), ("POST", "test"), ("GET", "deliveries"),
                                          ("GET", ""), ("POST", ""), ("DELETE", "")])
@@ -145,7 +145,23 @@ def test_webhooks_of_other_locations(place, web, method, path):
     assert len(place.all.get("/v1/webhooks").data) == 3
 
 
-# ---- B3: people ----
+def test_integrations_of_other_locations(place, web):
+    limited = place.org.client(locations=[place.here])
+    for ids in ([place.there], [place.here, place.there], None):
+        body = {"name": "I", "direction": "outgoing", "url": web.url("/i"), "events": ["contact.created"], "location_ids": ids}
+        id = place.all.post("/v1/integrations", body, expect=201).data["id"]
+        for method, path, sent in (("GET", "", None), ("POST", "", {"name": "x"}), ("DELETE", "", None), ("POST", "/secrets", {"key": "k", "value": "v"}), ("GET", "/secrets", None)):
+            limited.refused(method, f"/v1/integrations/{id}{path}", 403, "location_access", body=sent)
+        assert id not in json.dumps(limited.get("/v1/integrations").body)
+    place.contact(place.there)
+    until(lambda: place.all.get("/v1/outgoing-integrations").data)
+    assert limited.get("/v1/outgoing-integrations").data == []
+    limited.refused("GET", "/v1/outgoing-integrations/" + place.all.get("/v1/outgoing-integrations").data[0]["id"], 403, "location_access")
+    incoming = limited.post("/v1/integrations", {"name": "In", "direction": "incoming", "auth": {"type": "bearer"}}, expect=201).data["id"]
+    assert limited.get("/v1/integrations/" + incoming).data["id"] == incoming
+
+
+# ---- people ----
 
 def person(place, client, **more):
     return client.post("/v1/users", {"name": "u", "email": os.urandom(6).hex() + "@example.com", **more}, expect=201).data["id"]
@@ -184,7 +200,7 @@ def test_nobody_widens_access(place):
     assert (row["name"], row["status"], row["locations"]) == ("u", "active", [place.there])
 
 
-# ---- B4: print jobs of stations that one may not use ----
+# ---- print jobs of stations that one may not use ----
 
 def test_print_jobs_of_stations_that_one_may_not_use(place):
     friend = person(place, place.all, role="admin")
@@ -202,11 +218,11 @@ def test_print_jobs_of_stations_that_one_may_not_use(place):
     assert place.all.get(at).data["status"] != "canceled"
 
 
-# ---- B5: events and read scopes ----
+# ---- events and read scopes ----
 
 def test_events_do_not_get_round_read_scopes(place, web):
     """webhooks:write alone subscribes to nothing; events:read alone reads nothing of keys, users and contacts."""
-    url = web.url("/b5" + place.org.id)
+    url = web.url("/only" + place.org.id)
     only = place.org.client("webhooks:write,events:write")
     only.refused("POST", "/v1/webhooks", 403, "scope_access", ["contacts:read"], body={"url": url, "events": ["contact.created"]})
     missing = only.request("POST", "/v1/webhooks", body={"url": url, "events": ["*"]})
@@ -247,7 +263,7 @@ def test_a_webhook_has_the_rights_of_its_key(place, web):
     assert [g.event["data"]["name"] for g in web.got[second]] == ["Third"]
 
 
-# ---- B6 ----
+# ---- links, replays, runs ----
 
 def test_links_to_rows_of_other_locations(place):
     a, _ = place.contact(place.here)
