@@ -99,7 +99,8 @@ static bool finish_retrieve(
 
 static bool has_audience(const struct wharf_req *req, const struct definition *d)
 {
-    return (d->audience.users || d->audience.through) && req->who->access.user_id.n;
+    return (d->audience.users && req->who->access.user_id.n) ||
+           (d->audience.through && (req->who->access.user_id.n || !req->who->access.all_locations));
 }
 
 /* Locations are a resource of which each row is its own location. */

@@ -156,7 +156,7 @@ def test_integrations_of_other_locations(place, web):
     place.contact(place.there)
     until(lambda: place.all.get("/v1/outgoing-integrations").data)
     assert limited.get("/v1/outgoing-integrations").data == []
-    limited.refused("GET", "/v1/outgoing-integrations/" + place.all.get("/v1/outgoing-integrations").data[0]["id"], 403, "location_access")
+    limited.refused("GET", "/v1/outgoing-integrations/" + place.all.get("/v1/outgoing-integrations").data[0]["id"], 404, "not_found")
     incoming = limited.post("/v1/integrations", {"name": "In", "direction": "incoming", "auth": {"type": "bearer"}}, expect=201).data["id"]
     assert limited.get("/v1/integrations/" + incoming).data["id"] == incoming
 
