@@ -137,6 +137,7 @@ void events_need(const wharf_json *triggers, struct needed *needed)
 struct listener {
     wharf_str id;
     const wharf_json *triggers, *locations, *options;
+    const wharf_event_reader *reader; /* whose rights it has: who published it */
     bool has_secrets;
     struct secret *secrets; /* once they were asked for */
 };
@@ -145,9 +146,11 @@ static wharf_status read_listeners(wharf_req *req, struct listener **ret, size_t
 {
     static const char sql[] =
         "SELECT w.id, v.triggers, w.allowed_locations, v.options, EXISTS (SELECT FROM workflows.secret s WHERE "
-        "s.organization_id = $1::text AND s.workflow_id = w.id AND s.deleted_at IS NULL) FROM workflows.workflow w "
+        "s.organization_id = $1::text AND s.workflow_id = w.id AND s.deleted_at IS NULL), v.publisher_key FROM "
+        "workflows.workflow w "
         "CROSS JOIN LATERAL (SELECT "
-        "k.triggers, k.options FROM workflows.version k WHERE k.organization_id = $1::text AND k.workflow_id = w.id "
+        "k.triggers, k.options, k.publisher_key FROM workflows.version k WHERE k.organization_id = $1::text AND "
+        "k.workflow_id = w.id "
         "AND k.number = w.published_version LIMIT 1) v WHERE w.organization_id = $1::text AND w.event_triggers AND "
         "w.enabled AND w.deleted_at IS NULL ORDER BY w.id";
     const wharf_val organization = val_text(W->req->organization(req));
@@ -156,7 +159,7 @@ static wharf_status read_listeners(wharf_req *req, struct listener **ret, size_t
 
     *ret_n = s == WHARF_OK ? W->db->count(rows) : 0;
     *ret = W->mem->alloc(req, (*ret_n + 1) * sizeof(**ret));
-    for (size_t i = 0; i < *ret_n; i++) {
+    for (size_t i = 0; s == WHARF_OK && i < *ret_n; i++) {
         struct listener *l = &(*ret)[i];
 
         l->id = row_text(rows, i, 0);
@@ -165,6 +168,7 @@ static wharf_status read_listeners(wharf_req *req, struct listener **ret, size_t
         l->options = row_json(rows, i, 3);
         l->has_secrets = row_bool(rows, i, 4);
         l->secrets = NULL;
+        s = flow_events->reader(req, row_text(rows, i, 5), &l->reader);
     }
     return s;
 }
@@ -190,7 +194,7 @@ static wharf_status wanted(wharf_req *req, const struct listener *l, const wharf
     wharf_status s = WHARF_OK;
 
     *ret = NULL;
-    if (!trigger_reaches(l->locations, e->location_id))
+    if (!trigger_reaches(l->locations, e->location_id) || !flow_events->sees(l->reader, e))
         return WHARF_OK;
     for (const wharf_json *t = W->json->at(l->triggers, 0); t && s == WHARF_OK; t = W->json->next(t)) {
         const wharf_json *filter = W->json->get(t, "filter");

@@ -193,7 +193,7 @@ static const wharf_route routes[] = {
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_events_api *events = W->service(self, "wharf.events", 1, 1);
+    const wharf_events_api *events = W->service(self, "wharf.events", 1, 2);
     const wharf_lua_api *lua = W->service(self, "wharf.lua", 1, 5);
     const wharf_event_step step = {.head = WHARF_HEAD(wharf_event_step), .name = "workflows_list", .fn = event_step};
 
@@ -229,7 +229,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     flow_self = self;
     flow_lua = W->service(self, "wharf.lua", 1, 12);
     flow_keys = W->service(self, "wharf.keys", 1, 0);
-    flow_events = W->service(self, "wharf.events", 1, 1);
+    flow_events = W->service(self, "wharf.events", 1, 2);
     flow_rules = W->service(self, "webhooks.rules", 1, 0);
     flow_crypto = W->service(self, "wharf.crypto", 1, 1);
     flow_cron = W->service(self, "wharf.cron", 1, 0);

@@ -298,3 +298,21 @@ def test_runs_show_their_insides_to_authors(place):
     for path in (f"/v1/workflows/runs/{run}", f"/v1/workflows/{flow}/runs/{run}", f"/v1/workflows/{flow}/runs"):
         text = json.dumps(reader.get(path).body)
         assert "marked" not in text and "on_run" not in text, path
+
+
+def test_workflows_hear_what_their_publisher_may_see(place):
+    """An event of a row with a set of locations starts the workflows of those who see the row."""
+    source = "return {on_event = function(event) return {name = event.data.name} end}"
+    made = {}
+    for name, client in (("all", place.all), ("here", place.org.client(locations=[place.here]))):
+        body = {"name": name, "source": source, "triggers": [{"type": "event", "events": ["contact.created"]}], "scopes": ["contacts:read"]}
+        if name == "here":
+            body["allowed_locations"] = [place.here]
+        made[name] = client.post("/v1/workflows", body, expect=201).data["id"]
+        client.post(f"/v1/workflows/{made[name]}/publish", {}, expect=200)
+        place.all.post("/v1/workflows/" + made[name], {"allowed_locations": []}, expect=200)
+    a, b = place.contact(place.here)[0], place.contact(place.there)[0]
+    until(lambda: len(place.all.get(f"/v1/workflows/{made['all']}/runs").data) == 2)
+    place.settle()
+    assert {r["resource_id"] for r in place.all.get(f"/v1/workflows/{made['all']}/runs").data} == {a, b}
+    assert {r["resource_id"] for r in place.all.get(f"/v1/workflows/{made['here']}/runs").data} == {a}

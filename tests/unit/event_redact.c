@@ -32,7 +32,7 @@ static void test_json(void **state)
     json_is_kept("{\"p\\u0069n\":\"x\"}", "{\"p\\u0069n\":\"***\"}");
     json_is_kept("{\"data\":\"^XA\",\"content\":{\"a\":\"b\"}}", "{\"data\":\"***\",\"content\":{\"a\":\"b\"}}");
     json_is_kept(
-        "[\"see https://x/v1/files/file_1?sig=" TOKEN "&a=b\"]", "[\"see https://x/v1/files/file_1?***&a=b\"]");
+        "[\"see https://x/v1/files/file_1?sig=" TOKEN "&a=b\"]", "[\"see https://x/v1/files/file_1?sig=***&a=b\"]");
     json_is_kept("[\"a wh_live_short b\",\"data:image/png;base64,AA\"]", "[\"a *** b\",\"***\"]");
     json_is_kept("[\"\\\"" TOKEN "\\\"\"]", "[\"\\\"***\\\"\"]");
 }
