@@ -1,38 +1,14 @@
-/* shipped.c - see shipped.h. */
+/* shipped.c - see shipped.h. The names come from the build: they are the folders of modules/. */
 #include "plugin/shipped.h"
 
 #include <stddef.h>
 #include <string.h>
 
+#include "shipped_modules.h"
+
 bool module_is_shipped(const char *name)
 {
-    static const char *const names[] = {
-        "org",
-        "locations",
-        "contacts",
-        "reasons",
-        "items",
-        "assets",
-        "carriers",
-        "shipments",
-        "trackers",
-        "parcels",
-        "containers",
-        "manifests",
-        "fulfillments",
-        "documents",
-        "templates",
-        "stations",
-        "batches",
-        "exports",
-        "events",
-        "webhooks",
-        "integrations",
-        "inference",
-        "workflows",
-        "support",
-        "logs",
-    };
+    static const char *const names[] = {SHIPPED_MODULES};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(names[i], name) == 0)
