@@ -189,7 +189,7 @@ bool takes_file(const struct route *r); /* the kernel's own route of uploads: th
 void offer_missed(struct exchange *x);
 /* body.c: decoded and parsed body, query pairs. False: problem. Needs no connection: what it wants of it was kept before. */
 bool read_body(struct exchange *x);
-bool body_is_large(const struct exchange *x); /* read on a worker thread: the loop would keep others waiting */
+bool body_is_large(const struct exchange *x); /* the body reader reads it: on the loop all others would wait */
 
 /* etag.c: gives the answer its tag, if it takes one. True: the client has it already. */
 bool etag_build(struct exchange *x);

@@ -145,6 +145,7 @@ void threads_give_back(struct threads *t, struct exchange *x)
 
     pthread_mutex_lock(&t->lock);
     leave_share(t, x->share);
+    x->share = 0;
     first = !t->done;
     x->next_done = t->done;
     t->done = x;
@@ -282,7 +283,6 @@ bool threads_push(struct threads *t, struct exchange *x)
     bool room;
 
     pthread_mutex_lock(&t->lock);
-    x->share = share;
     room = t->waiting < t->max_waiting && !t->stop;
     if (room && s && !has_room(t, s))
         room = hold(s, x);
@@ -290,6 +290,8 @@ bool threads_push(struct threads *t, struct exchange *x)
         admit(t, s, x);
     else if (room)
         queue_add(t, x);
+    if (room) /* one that was refused has no place in a share to give back */
+        x->share = share;
     pthread_mutex_unlock(&t->lock);
     return room;
 }

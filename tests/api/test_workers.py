@@ -47,12 +47,12 @@ def kill_one(server, kind="web"):
 
 
 @contextlib.contextmanager
-def running(*args, hooks=None, **more):
+def running(*args, hooks=None, workers=2, **more):
     place = pathlib.Path(tempfile.mkdtemp(prefix="wharf-hooks-", dir=os.environ.get("WHARF_TEST_PLACE")))
     os.chmod(place, 0o755)
     folder = Folder(place)
     folder.write(hooks or {})
-    server = Server(*args, "--set", f"lua_hooks.dir={place}", "--set", "workers=2", **more)
+    server = Server(*args, "--set", f"lua_hooks.dir={place}", "--set", f"workers={workers}", **more)
     try:
         yield server, folder
     finally:
@@ -242,6 +242,25 @@ def test_strangers_leave_threads_to_others():
             a = requests.post(server.base + "/v1/roles", json={"name": f"Role {i}", "permissions": {}}, headers={"SVC-API-KEY": client.key}, timeout=10)
             assert a.status_code in (201, 400), a.text
         assert not answers
+        for pid in server.workers("web"):
+            os.kill(pid, signal.SIGKILL)
+        for t in threads:
+            t.join(60)
+
+
+def test_large_bodies_of_strangers_leave_threads_too():
+    """Requests of a plugin that are refused because too many of it wait give no place back: large bodies come to the queue by another way."""
+    with running("--modules", MODULES, "--set", "http.handler_timeout=20000", "--set", "drain_timeout=1000", workers=1) as (server, _):
+        client = server.organization().client()
+        answers = []
+        threads = [ask_and_forget(server, client.key, "/v1/faults/hang/now", {}, answers) for _ in range(300)]
+        until(lambda: any(a.status_code == 503 for a in answers) and len(answers) + value(metrics(server), "http_in_flight") >= 300)
+        for _ in range(30):
+            a = requests.post(server.base + "/v1/faults/hang/now", json={"text": "x" * 20000}, headers={"SVC-API-KEY": client.key}, timeout=30)
+            assert a.status_code == 503 and a.json()["code"] == "overloaded", a.text
+        for i in range(5):
+            a = requests.post(server.base + "/v1/roles", json={"name": f"Role {i}", "permissions": {}}, headers={"SVC-API-KEY": client.key}, timeout=10)
+            assert a.status_code in (201, 400), a.text
         for pid in server.workers("web"):
             os.kill(pid, signal.SIGKILL)
         for t in threads:
