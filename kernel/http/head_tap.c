@@ -170,6 +170,13 @@ static ssize_t tap_drop(struct head_tap *t, int fd, char *p, size_t n)
     return got > 0 ? 0 : got;
 }
 
+/* There is no memory, so bytes are lost. Nothing that comes behind them counts: it could be read in another way. */
+static ssize_t tap_lost(struct head_tap *t)
+{
+    t->head.phase = HEAD_OVER;
+    return 0;
+}
+
 struct tap_turn { /* one call of libmicrohttpd */
     char *p;
     size_t out, n;
@@ -185,7 +192,7 @@ static ssize_t tap_step(struct head_tap *t, int fd, struct tap_turn *turn)
     char *to;
 
     if (own && !make_room(t, ROOM_MIN))
-        return 0;
+        return tap_lost(t);
     to = own ? t->kept + t->n : turn->p + turn->out;
     room = own ? t->cap - t->n : turn->n - turn->out;
     got = tap_read(t, fd, to, room);
@@ -195,7 +202,7 @@ static ssize_t tap_step(struct head_tap *t, int fd, struct tap_turn *turn)
     if (!own) {
         ready = head_filter(&t->head, to, (size_t)got, &used);
         turn->out += ready;
-        return keep_rest(t, to + used, (size_t)got - used) ? got : 0;
+        return keep_rest(t, to + used, (size_t)got - used) ? got : tap_lost(t);
     }
     t->n += (size_t)got;
     ready = head_filter(&t->head, t->kept, t->n, &used);
