@@ -211,7 +211,7 @@ static wharf_status read_reader(wharf_req *req, wharf_str key_id, wharf_event_re
     return WHARF_OK;
 }
 
-static wharf_status ev_reader(wharf_req *req, wharf_str key_id, const wharf_event_reader **ret_reader)
+static wharf_status one_reader(wharf_req *req, wharf_str key_id, const wharf_event_reader **ret_reader)
 {
     wharf_event_reader *reader = ARENA_NEW(req->arena, wharf_event_reader);
 
@@ -222,6 +222,25 @@ static wharf_status ev_reader(wharf_req *req, wharf_str key_id, const wharf_even
     return WHARF_OK;
 }
 
+/* Looks at each key once, however often it is named. */
+static wharf_status ev_readers(
+    wharf_req *req, const wharf_str *key_ids, size_t n, const wharf_event_reader **ret_readers)
+{
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        size_t k = 0;
+
+        while (k < i && !str_eq(key_ids[k], key_ids[i]))
+            k++;
+        if (k < i)
+            ret_readers[i] = ret_readers[k];
+        else
+            s = one_reader(req, key_ids[i], &ret_readers[i]);
+    }
+    return s;
+}
+
 static bool ev_sees(const wharf_event_reader *reader, const wharf_event *e)
 {
     return reader && reader->who && event_sight(reader->who, (const struct event *)e) == SIGHT_YES;
@@ -229,4 +248,4 @@ static bool ev_sees(const wharf_event_reader *reader, const wharf_event *e)
 
 const wharf_events_api host_events = {WHARF_HEAD(wharf_events_api), event_step_declare, ev_parsed, ev_read, ev_range,
     ev_type_count, ev_type_at, ev_type_find, ev_matches, ev_pattern_known, ev_cause, ev_act_for, ev_wait, ev_wake,
-    stream_declare, ev_aside, ev_aside_over, ev_news, event_need_pattern, ev_reader, ev_sees};
+    stream_declare, ev_aside, ev_aside_over, ev_news, event_need_pattern, ev_readers, ev_sees};

@@ -99,7 +99,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     int_http = int_host->service(self, "wharf.http", 1, 0);
     int_text = int_host->service(self, "wharf.text", 1, 1);
     int_tokens = int_host->service(self, "wharf.token", 1, 2);
-    int_rules = int_host->service(self, "webhooks.rules", 1, 0);
+    int_rules = int_host->service(self, "webhooks.rules", 1, 1);
     int_org = int_host->service(self, "org.directory", 1, 1);
     return int_fetch && int_crypto && int_events && int_http && int_text && int_tokens && int_rules && int_org
                ? WHARF_OK

@@ -7,14 +7,21 @@
 
 /* ---- the step ---- */
 
-static wharf_status read_wanting(wharf_req *req, const wharf_rows **ret)
+/* *ret_readers: by row, whose rights it has. */
+static wharf_status read_wanting(wharf_req *req, const wharf_rows **ret, const wharf_event_reader ***ret_readers)
 {
     static const char sql[] =
-        "SELECT id, events, location_ids, filter FROM integrations.integration WHERE organization_id = $1::text AND "
+        "SELECT id, events, location_ids, filter, owner_key FROM integrations.integration WHERE organization_id = $1::text AND "
         "direction = 'outgoing' AND enabled AND deleted_at IS NULL ORDER BY id";
     const wharf_val organization = val_text(W->req->organization(req));
+    wharf_status s = W->db->query(req, sql, &organization, 1, ret);
+    size_t n = s == WHARF_OK ? W->db->count(*ret) : 0;
+    wharf_str *keys = W->mem->alloc(req, (n + 1) * sizeof(*keys));
 
-    return W->db->query(req, sql, &organization, 1, ret);
+    *ret_readers = W->mem->alloc(req, (n + 1) * sizeof(**ret_readers));
+    for (size_t i = 0; i < n; i++)
+        keys[i] = row_text(*ret, i, 4);
+    return s == WHARF_OK ? int_events->readers(req, keys, n, *ret_readers) : s;
 }
 
 /* Rows that are there already are left alone: the step may be made again. */
@@ -51,9 +58,10 @@ static void put_row(wharf_req *req, wharf_out *rows, const wharf_event *e, wharf
 wharf_status outgoing_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg)
 {
     wharf_out *rows = W->json->writer(req);
+    const wharf_event_reader **readers;
     const wharf_rows *wanting;
     bool any = false;
-    wharf_status s = read_wanting(req, &wanting);
+    wharf_status s = read_wanting(req, &wanting, &readers);
 
     (void)arg;
     W->json->open(rows, NULL, '[');
@@ -62,6 +70,8 @@ wharf_status outgoing_step(wharf_req *req, const wharf_event *const *events, siz
         for (size_t k = 0; s == WHARF_OK && k < W->db->count(wanting); k++) {
             bool wanted = false;
 
+            if (!int_events->sees(readers[k], events[i]))
+                continue;
             s = int_rules->wanted(
                 req, events[i], row_json(wanting, k, 1), row_json(wanting, k, 2), row_json(wanting, k, 3), &wanted);
             if (s != WHARF_OK || !wanted)

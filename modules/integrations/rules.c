@@ -78,6 +78,21 @@ static wharf_status check_headers(wharf_req *req, const wharf_rec *old_rec, whar
     return s;
 }
 
+/* A key that chooses what is sent, or where to, gives the integration its own rights: else it would read with those of another key. */
+static wharf_status take_owner(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    wharf_val key;
+    wharf_status s;
+
+    if (old_rec && !W->res->sent(new_rec, INTEGRATION_EVENTS) && !W->res->sent(new_rec, INTEGRATION_LOCATION_IDS) &&
+        !W->res->changed(old_rec, new_rec, INTEGRATION_URL))
+        return WHARF_OK;
+    s = int_rules->owner(req, field_json(new_rec, INTEGRATION_EVENTS), &key);
+    if (s == WHARF_OK)
+        W->res->set(new_rec, INTEGRATION_OWNER_KEY, key);
+    return s;
+}
+
 static wharf_status check_outgoing(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_json *list = NULL;
@@ -95,6 +110,8 @@ static wharf_status check_outgoing(wharf_req *req, uint32_t op, const wharf_rec 
         s = int_rules->locations(req, json_is_null(given) ? NULL : given, "location_ids", &list);
         keep(new_rec, INTEGRATION_LOCATION_IDS, s, list);
     }
+    if (s == WHARF_OK)
+        s = take_owner(req, old_rec, new_rec);
     if (s == WHARF_OK && W->res->sent(new_rec, INTEGRATION_FILTER)) {
         const wharf_json *given = field_json(new_rec, INTEGRATION_FILTER);
 

@@ -34,7 +34,7 @@ static wharf_status unique_texts(wharf_req *req, const wharf_json *list, const w
 }
 
 /* All patterns are looked at, so that all missing scopes are told. */
-wharf_status scopes_check(wharf_req *req, const wharf_json *patterns)
+static wharf_status scopes_check(wharf_req *req, const wharf_json *patterns)
 {
     wharf_str pattern;
 
@@ -43,6 +43,14 @@ wharf_status scopes_check(wharf_req *req, const wharf_json *patterns)
             hooks_events->need_pattern(req, pattern);
     }
     return W->err->current(req);
+}
+
+wharf_status owner_check(wharf_req *req, const wharf_json *patterns, wharf_val *ret_key)
+{
+    wharf_str key = hooks_keys->caller(req)->key_id;
+
+    *ret_key = key.n ? text(key) : nothing();
+    return scopes_check(req, patterns);
 }
 
 wharf_status events_check(wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list)
@@ -252,4 +260,5 @@ static bool retry_wait(const char *mode, uint32_t retries, double random, int64_
 }
 
 const wharf_webhooks_rules_api webhooks_rules = {WHARF_HEAD(wharf_webhooks_rules_api), events_check, locations_check,
-    filter_check, headers_check, url_check, reach_check, wanted, answer, retry_wait};
+    filter_check, headers_check, url_check, reach_check, wanted, answer, retry_wait,
+    owner_check};

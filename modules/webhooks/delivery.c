@@ -73,24 +73,13 @@ wharf_status delivery_add(wharf_req *req, wharf_out *rows, int64_t *ret_added)
     return s;
 }
 
-wharf_status read_reader(wharf_req *req, wharf_str key_id, const struct wanting *list, const wharf_str *keys, size_t n,
-    const wharf_event_reader **ret)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (same(keys[i], key_id)) {
-            *ret = list[i].reader;
-            return WHARF_OK;
-        }
-    }
-    return hooks_events->reader(req, key_id, ret);
-}
-
 static wharf_status read_wanting(wharf_req *req, struct wanting **ret, size_t *ret_n)
 {
     static const char sql[] =
         "SELECT id, events, location_ids, filter, supersede, owner_key FROM webhooks.webhook"
         " WHERE organization_id = $1::text AND deleted_at IS NULL AND status <> 'disabled' ORDER BY id";
     wharf_val organization = text(W->req->organization(req)), v;
+    const wharf_event_reader **readers;
     const wharf_rows *rows;
     wharf_str *keys;
     wharf_status s = W->db->query(req, sql, &organization, 1, &rows);
@@ -100,15 +89,17 @@ static wharf_status read_wanting(wharf_req *req, struct wanting **ret, size_t *r
     *ret_n = W->db->count(rows);
     *ret = W->mem->alloc(req, (*ret_n + 1) * sizeof(**ret));
     keys = W->mem->alloc(req, (*ret_n + 1) * sizeof(*keys));
-    for (size_t i = 0; s == WHARF_OK && i < *ret_n; i++) {
+    readers = W->mem->alloc(req, (*ret_n + 1) * sizeof(*readers));
+    for (size_t i = 0; i < *ret_n; i++)
         keys[i] = row_text(rows, i, 5);
+    s = hooks_events->readers(req, keys, *ret_n, readers);
+    for (size_t i = 0; s == WHARF_OK && i < *ret_n; i++)
         (*ret)[i] = (struct wanting){.id = row_text(rows, i, 0),
             .events = W->db->value(rows, i, 1, WHARF_V_JSON, &v) ? v.u.j : NULL,
             .locations = W->db->value(rows, i, 2, WHARF_V_JSON, &v) ? v.u.j : NULL,
             .filter = W->db->value(rows, i, 3, WHARF_V_JSON, &v) ? v.u.j : NULL,
+            .reader = readers[i],
             .supersede = W->db->value(rows, i, 4, WHARF_V_BOOL, &v) && v.u.i};
-        s = read_reader(req, keys[i], *ret, keys, i, &(*ret)[i].reader);
-    }
     return s;
 }
 

@@ -10,9 +10,9 @@
 enum { FILTER_MAX = 10, FILTER_PATH_MAX = 200 };
 
 /* locations: array of ids, or NULL for all; an event without location is met by all only. */
+bool match_location(const wharf_json_api *json, const wharf_json *locations, wharf_str location_id);
 /* The same for an event, whose row may have several. */
 bool match_places(const wharf_json_api *json, const wharf_json *locations, const wharf_event *e);
-bool match_location(const wharf_json_api *json, const wharf_json *locations, wharf_str location_id);
 /* conditions: array of {path, op, value}, or NULL for none. body: the event's body. */
 bool match_filter(const wharf_json_api *json, const wharf_json *conditions, const wharf_json *body);
 /* What is wrong with a condition as a client sent it; NULL: nothing. */

@@ -129,6 +129,7 @@ static wharf_status wanting_of(wharf_req *req, wharf_str id, struct wanting *ret
 {
     const wharf_rec *rec;
     wharf_val supersede = {0};
+    wharf_str key;
     wharf_status s = W->res->fetch(req, "webhook", id, 0, &rec);
 
     if (s != WHARF_OK)
@@ -139,7 +140,8 @@ static wharf_status wanting_of(wharf_req *req, wharf_str id, struct wanting *ret
         .locations = get_json(rec, WEBHOOK_LOCATION_IDS),
         .filter = get_json(rec, WEBHOOK_FILTER),
         .supersede = supersede.u.i != 0};
-    return hooks_events->reader(req, get_text(rec, WEBHOOK_OWNER_KEY), &ret->reader);
+    key = get_text(rec, WEBHOOK_OWNER_KEY);
+    return hooks_events->readers(req, &key, 1, &ret->reader);
 }
 
 /* Had the webhook a delivery of the event ever? missed ones had not. */

@@ -203,14 +203,18 @@ static wharf_status make_secret(wharf_req *req, wharf_rec *new_rec)
     return WHARF_OK;
 }
 
-/* Who chooses events or locations gives the webhook their own rights, and has to have those that it needs. */
-static wharf_status take_over(wharf_req *req, wharf_rec *new_rec)
+/* A key that chooses what is sent, or where to, gives the webhook its own rights: else it would read with those of another key. */
+static wharf_status take_over(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    wharf_str key = hooks_keys->caller(req)->key_id;
-    wharf_status s = scopes_check(req, get_json(new_rec, WEBHOOK_EVENTS));
+    wharf_val key;
+    wharf_status s;
 
+    if (old_rec && !W->res->sent(new_rec, WEBHOOK_EVENTS) && !W->res->sent(new_rec, WEBHOOK_LOCATION_IDS) &&
+        !W->res->changed(old_rec, new_rec, WEBHOOK_URL) && !W->res->changed(old_rec, new_rec, WEBHOOK_PAYLOAD))
+        return WHARF_OK;
+    s = owner_check(req, get_json(new_rec, WEBHOOK_EVENTS), &key);
     if (s == WHARF_OK)
-        W->res->set(new_rec, WEBHOOK_OWNER_KEY, key.n ? text(key) : nothing());
+        W->res->set(new_rec, WEBHOOK_OWNER_KEY, key);
     return s;
 }
 
@@ -229,9 +233,8 @@ static wharf_status check_fields(wharf_req *req, uint32_t op, const wharf_rec *o
         s = locations_check(req, get_json(new_rec, WEBHOOK_LOCATION_IDS), "location_ids", &list);
         s = keep_list(new_rec, WEBHOOK_LOCATION_IDS, s, list);
     }
-    if (s == WHARF_OK &&
-        (op == WHARF_CREATE || W->res->sent(new_rec, WEBHOOK_EVENTS) || W->res->sent(new_rec, WEBHOOK_LOCATION_IDS)))
-        s = take_over(req, new_rec);
+    if (s == WHARF_OK)
+        s = take_over(req, old_rec, new_rec);
     if (s == WHARF_OK && W->res->sent(new_rec, WEBHOOK_FILTER))
         s = filter_check(req, get_json(new_rec, WEBHOOK_FILTER), "filter");
     if (s == WHARF_OK && W->res->sent(new_rec, WEBHOOK_HEADERS))

@@ -152,8 +152,8 @@ void put_error(wharf_out *out, const struct result *r);
 /* ---- checks.c: as the service webhooks.rules has them ---- */
 
 extern const wharf_webhooks_rules_api webhooks_rules;
-/* The read scopes that the types of these patterns need (scope_access). */
-wharf_status scopes_check(wharf_req *req, const wharf_json *patterns);
+/* As `owner` of the service. */
+wharf_status owner_check(wharf_req *req, const wharf_json *patterns, wharf_val *ret_key);
 wharf_status events_check(wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list);
 wharf_status locations_check(wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list);
 wharf_status filter_check(wharf_req *req, const wharf_json *list, const char *path);
@@ -202,9 +202,6 @@ struct wanting { /* what a webhook wants to hear of */
     const wharf_event_reader *reader; /* whose rights it has; NULL: the caller looks at them */
     bool supersede;
 };
-/* The rights of the key that chose its events; once for each key of a list. */
-wharf_status read_reader(wharf_req *req, wharf_str key_id, const struct wanting *list, const wharf_str *keys, size_t n,
-    const wharf_event_reader **ret);
 /* The filter is asked of the body, which is parsed when it comes to that. */
 wharf_status delivery_wanted(wharf_req *req, const struct wanting *w, const wharf_event *e, bool *ret_wanted);
 /* Does a subscription to these patterns take the type? */

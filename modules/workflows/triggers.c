@@ -154,11 +154,19 @@ static wharf_status read_listeners(wharf_req *req, struct listener **ret, size_t
         "AND k.number = w.published_version LIMIT 1) v WHERE w.organization_id = $1::text AND w.event_triggers AND "
         "w.enabled AND w.deleted_at IS NULL ORDER BY w.id";
     const wharf_val organization = val_text(W->req->organization(req));
+    const wharf_event_reader **readers;
     const wharf_rows *rows;
+    wharf_str *keys;
     wharf_status s = W->db->query(req, sql, &organization, 1, &rows);
 
     *ret_n = s == WHARF_OK ? W->db->count(rows) : 0;
     *ret = W->mem->alloc(req, (*ret_n + 1) * sizeof(**ret));
+    keys = W->mem->alloc(req, (*ret_n + 1) * sizeof(*keys));
+    readers = W->mem->alloc(req, (*ret_n + 1) * sizeof(*readers));
+    for (size_t i = 0; i < *ret_n; i++)
+        keys[i] = row_text(rows, i, 5);
+    if (s == WHARF_OK)
+        s = flow_events->readers(req, keys, *ret_n, readers);
     for (size_t i = 0; s == WHARF_OK && i < *ret_n; i++) {
         struct listener *l = &(*ret)[i];
 
@@ -168,7 +176,7 @@ static wharf_status read_listeners(wharf_req *req, struct listener **ret, size_t
         l->options = row_json(rows, i, 3);
         l->has_secrets = row_bool(rows, i, 4);
         l->secrets = NULL;
-        s = flow_events->reader(req, row_text(rows, i, 5), &l->reader);
+        l->reader = readers[i];
     }
     return s;
 }

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* Service "webhooks.rules", version 1.0. path: of the field, for problems. */
+/* Service "webhooks.rules", version 1.1. path: of the field, for problems. */
 typedef struct wharf_webhooks_rules_api {
     wharf_head head;
     /* What a client sent. Problems: webhook.event_unknown, location_access, validation.failed, webhook.filter_invalid, webhook.header_invalid,
@@ -40,6 +40,11 @@ typedef struct wharf_webhooks_rules_api {
         int64_t *ret_wait_ms);
     /* The wait after a failed attempt that was number `retries` from 0 on, of a retry_mode; random: 0 up to 1. False: that was the last. [any] */
     bool (*retry_wait)(const char *mode, uint32_t retries, double random, int64_t *ret_ms);
+
+    /* Since 1.1. Whose rights a subscription to these events has from now on: *ret_key is the caller's key, to be kept, or null for the
+     * installation itself. Its read scopes must cover the events: scope_access. For a subscription that is made, and each time that its events,
+     * its locations, its URL or what is sent change. What is kept goes to events->readers(). */
+    wharf_status (*owner)(wharf_req *req, const wharf_json *events, wharf_val *ret_key);
 } wharf_webhooks_rules_api;
 
 #ifdef __cplusplus

@@ -107,9 +107,11 @@ typedef struct wharf_events_api {
     /* Since 1.2. May the caller subscribe to the pattern? Its read scopes must cover the resources of all types that it takes. Adds
      * scope_access with each missing one. */
     wharf_status (*need_pattern)(wharf_req *req, wharf_str pattern);
-    /* Whose rights a subscription has: those of the key with which it was made, as they are now, also when the key is over. key_id empty: the
-     * installation's. Lives as long as memory asked for now. Without such a key it sees nothing. */
-    wharf_status (*reader)(wharf_req *req, wharf_str key_id, const wharf_event_reader **ret_reader);
+    /* Fills ret_readers with the rights of n subscriptions: of each those of the key with which it was made, as they are now, also when the key
+     * is over. An empty key_id stands for the installation's rights. A key that does not exist sees nothing. Costs one statement for each
+     * different key. They live as long as memory asked for now. */
+    wharf_status (*readers)(
+        wharf_req *req, const wharf_str *key_ids, size_t n, const wharf_event_reader **ret_readers);
     /* May it see the event: its type by scopes, its row by locations and audience? */
     bool (*sees)(const wharf_event_reader *reader, const wharf_event *e);
 } wharf_events_api;
