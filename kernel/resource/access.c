@@ -213,6 +213,25 @@ static const struct resource *other_row(
     return ret_id->n ? res->refs[d->parent->index] : NULL;
 }
 
+bool may_be_refused(const struct wharf_req *req, const struct resource *res)
+{
+    enum { RULES_MAX = 8 }; /* of a row, its parent, the parent's parent ... */
+    const struct access *who = &req->who->access;
+
+    for (size_t i = 0; res && i < RULES_MAX; i++) {
+        const struct definition *d = res->def;
+
+        if (d->recorded.audience || (!who->all_locations && (d->location || location_is_id(res))) ||
+            (who->user_id.n && d->audience.users))
+            return true;
+        if (d->audience.through)
+            res = engine_resource(req->engine, d->audience.of_name);
+        else
+            res = d->parent ? res->refs[d->parent->index] : NULL;
+    }
+    return res != NULL;
+}
+
 bool check_access_of(struct wharf_req *req, const struct resource *res, wharf_str id)
 {
     struct wharf_rec *rec;

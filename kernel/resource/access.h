@@ -24,6 +24,8 @@ bool record_seen_by(struct wharf_req *req, const struct wharf_rec *rec, struct s
 /* The same of a row by its id; of one that is not there nobody knows. [worker] */
 bool row_seen_by(struct wharf_req *req, const struct resource *res, wharf_str id, struct seen_by *ret);
 
+/* May rows of the resource be refused to this caller at all? False for most keys: then nobody need look at a row to judge it. [any] */
+bool may_be_refused(const struct wharf_req *req, const struct resource *res);
 /* May the principal see the row, as far as the row itself says? Adds location_access, scope_access or not_found. For reads, whose statement
  * judges what other rows say. [any] */
 bool check_location(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec);

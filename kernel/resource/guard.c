@@ -84,7 +84,8 @@ bool guard_rows(struct wharf_req *req)
     const struct route *r = req->route;
 
     for (size_t i = 0; i < r->n_params; i++) {
-        if (r->guards[i] && !check_access_of(req, r->guards[i], req->params[i]))
+        if (r->guards[i] && may_be_refused(req, r->guards[i]) &&
+            !check_access_of(req, r->guards[i], req->params[i]))
             return false;
     }
     return true;
