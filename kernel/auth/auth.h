@@ -59,7 +59,7 @@ void principal_unref(struct principal *p); /* NULL is accepted */
 bool principal_may_see(const struct principal *p, wharf_str location_id);
 /* May it read rows of this resource? A name that no definition has: only when it reads all that there are. */
 bool principal_reads(const struct principal *p, wharf_str resource);
-/* After its levels were changed: what it reads, in a (docs/spec/01-platform.md section 7 'records'). */
+/* After its levels or locations were changed: what it reads and reaches, in a (docs/spec/01-platform.md section 7 'records'). */
 void principal_settle(const struct areas *areas, struct principal *p, struct arena *a);
 
 /* The key text of a request: SVC-API-KEY, else X-API-KEY, else Authorization: Bearer. NULL members are absent. */

@@ -1,5 +1,5 @@
 /* principal.c - an API key's row, its user or device, its role and locations, made into one immutable principal. See auth.h. */
-#include "auth/auth.h"
+#include "auth/seen.h"
 
 #include <stdlib.h>
 
@@ -308,9 +308,8 @@ static int by_name(const void *a, const void *b)
 void principal_settle(const struct areas *areas, struct principal *p, struct arena *a)
 {
     wharf_str *reads = ARENA_ARRAY(a, wharf_str, areas->n_resources + 1);
-    struct buf names;
-    struct jw w;
-    size_t n = 0;
+    wharf_str names[AREAS_MAX];
+    size_t n = 0, n_names = 0;
 
     for (size_t i = 0; i < areas->n_resources; i++) {
         if (areas->resources[i].area < 0 || p->levels[areas->resources[i].area] >= SCOPE_READ)
@@ -320,16 +319,12 @@ void principal_settle(const struct areas *areas, struct principal *p, struct are
     p->access.reads_all = n == areas->n_resources;
     p->access.reads = reads;
     p->access.n_reads = n;
-    buf_init(&names, 64 * AREAS_MAX);
-    jw_init(&w, &names);
-    jw_open(&w, NULL, '[');
     for (size_t i = 0; i < areas->count; i++) {
         if (p->levels[i] >= SCOPE_READ)
-            jw_z(&w, NULL, areas->names[i]);
+            names[n_names++] = str_z(areas->names[i]);
     }
-    jw_close(&w, ']');
-    p->access.read_areas = arena_dup_str(a, buf_str(&names));
-    buf_done(&names);
+    p->access.read_areas = seen_many(a, names, n_names);
+    p->access.reach = p->access.all_locations ? str_z("") : seen_many(a, p->access.locations, p->access.n_locations);
 }
 
 bool principal_reads(const struct principal *p, wharf_str resource)

@@ -1,6 +1,7 @@
 /* seen.c - see seen.h. */
 #include "auth/seen.h"
 
+#include "util/json.h"
 #include "util/str.h"
 
 /* Goes through a JSON array of ids, which have no escapes. False: there is no more. */
@@ -77,6 +78,23 @@ enum sight principal_sight(const struct principal *p, const struct told_of *what
     if (what->by.audience.n && p->access.user_id.n && !seen_among(what->by.audience, p->access.user_id))
         return SIGHT_NO_AUDIENCE;
     return SIGHT_YES;
+}
+
+wharf_str seen_many(struct arena *a, const wharf_str *ids, size_t n)
+{
+    wharf_str s;
+    struct buf b;
+    struct jw w;
+
+    buf_init(&b, SIZE_MAX / 2);
+    jw_init(&w, &b);
+    jw_open(&w, NULL, '[');
+    for (size_t i = 0; i < n; i++)
+        jw_str(&w, NULL, ids[i]);
+    jw_close(&w, ']');
+    s = arena_dup_str(a, buf_str(&b));
+    buf_done(&b);
+    return s;
 }
 
 wharf_str seen_one(struct arena *a, wharf_str id)

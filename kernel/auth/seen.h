@@ -30,6 +30,8 @@ bool seen_by_all_locations(const struct access *who, wharf_str locations);
 bool seen_among(wharf_str array, wharf_str id);
 /* The set that was recorded, else the one location as a set; empty: not known. In a. */
 wharf_str seen_locations(struct arena *a, wharf_str location_id, wharf_str recorded);
+/* A JSON array of these texts. In a. */
+wharf_str seen_many(struct arena *a, const wharf_str *ids, size_t n);
 /* A JSON array of one id, or "[]" for an empty one. In a. */
 wharf_str seen_one(struct arena *a, wharf_str id);
 

@@ -107,7 +107,7 @@ static bool for_some(const struct route *r)
 static void seen_of_request(const struct wharf_req *req, struct request_line *l)
 {
     l->areas = request_areas(req);
-    l->reach = request_reach(req);
+    l->reach = req->who->access.reach;
     if (for_some(req->route))
         l->audience = seen_one(req->arena, req->who->access.user_id);
 }

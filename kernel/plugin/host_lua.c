@@ -153,10 +153,10 @@ static wharf_status l_actor(wharf_req *req, const wharf_lua_rights *rights, whar
     actor->who.actor_name = arena_dup_str(req->arena, rights->actor_name);
     actor->who.datetime_format = DATETIME_ISO;
     meet_scopes(&req->engine->areas, rights->scopes, &actor->who);
-    principal_settle(&req->engine->areas, &actor->who, req->arena);
     meet_list(req, rights->locations, &actor->who);
     if (rights->callers_locations)
         meet_caller(req, &actor->who);
+    principal_settle(&req->engine->areas, &actor->who, req->arena);
     *ret_actor = actor;
     return WHARF_OK;
 }

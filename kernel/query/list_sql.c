@@ -48,21 +48,10 @@ static void one_of_locations(struct sql *s, const char *column, const struct acc
     }
 }
 
-static void bind_ids(struct sql *s, const wharf_str *ids, size_t n)
+static void bind_reach(struct sql *s, const struct access *who)
 {
-    struct buf text;
-    struct jw w;
-
-    buf_init(&text, 1 << 20);
-    jw_init(&w, &text);
-    jw_open(&w, NULL, '[');
-    for (size_t i = 0; i < n; i++)
-        jw_str(&w, NULL, ids[i]);
-    jw_close(&w, ']');
-    s->failed |= text.failed;
-    sql_bind(s, buf_str(&text));
+    sql_bind(s, who->reach);
     sql_add(s, "::jsonb");
-    buf_done(&text);
 }
 
 /* column: of the field, "t.location_id". */
@@ -70,7 +59,7 @@ static void location_visible(struct sql *s, const struct field *f, const char *c
 {
     if (f->store == STORE_JSON) { /* all of them must be the principal's; NULL: all that there are */
         sql_addf(s, "%s <@ ", column);
-        bind_ids(s, who->locations, who->n_locations);
+        bind_reach(s, who);
         return;
     }
     if (f->store == STORE_ARRAY) {
@@ -158,7 +147,7 @@ void query_recorded(struct sql *s, const struct recorded_sql *r, const struct ac
         sql_add(s, "::text[])");
     } else if (!who->all_locations) {
         sql_addf(s, " AND %s <@ ", r->reach);
-        bind_ids(s, who->locations, who->n_locations);
+        bind_reach(s, who);
     }
     if (who->user_id.n) {
         sql_addf(s, " AND (%s IS NULL OR %s ? ", r->audience, r->audience);

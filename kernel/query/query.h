@@ -37,6 +37,7 @@ struct access { /* whose rows */
     bool all_locations;
     const wharf_str *locations; /* sorted, when not all */
     size_t n_locations;
+    wharf_str reach; /* the same as a JSON array; empty for all */
     bool reads_all; /* rows of every resource */
     const wharf_str *reads; /* when not all: the resources whose rows it reads, in byte order */
     size_t n_reads;

@@ -128,23 +128,6 @@ bool check_location(struct wharf_req *req, const struct resource *res, const str
 
 /* ---- what a request may show ---- */
 
-static wharf_str ids_text(struct arena *a, const wharf_str *ids, size_t n)
-{
-    wharf_str s;
-    struct buf b;
-    struct jw w;
-
-    buf_init(&b, 1 << 20);
-    jw_init(&w, &b);
-    jw_open(&w, NULL, '[');
-    for (size_t i = 0; i < n; i++)
-        jw_str(&w, NULL, ids[i]);
-    jw_close(&w, ']');
-    s = arena_dup_str(a, buf_str(&b));
-    buf_done(&b);
-    return s;
-}
-
 wharf_str request_areas(const struct wharf_req *req)
 {
     const struct areas *areas = &req->engine->areas;
@@ -155,14 +138,7 @@ wharf_str request_areas(const struct wharf_req *req)
         if (req->areas >> i & 1 || (req->route && req->route->area == (int)i))
             names[n++] = str_z(areas->names[i]);
     }
-    return ids_text(req->arena, names, n);
-}
-
-wharf_str request_reach(const struct wharf_req *req)
-{
-    const struct access *who = &req->who->access;
-
-    return who->all_locations ? str_z("") : ids_text(req->arena, who->locations, who->n_locations);
+    return seen_many(req->arena, names, n);
 }
 
 bool check_request_reach(struct wharf_req *req, wharf_str reach, wharf_str areas)

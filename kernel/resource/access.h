@@ -34,9 +34,8 @@ bool check_access(struct wharf_req *req, const struct resource *res, const struc
 /* The same for a row by its id, also of a deleted one. There is no such row: true, and whoever looks for it finds out. [worker] */
 bool check_access_of(struct wharf_req *req, const struct resource *res, wharf_str id);
 
-/* What an answer to this request may show, as JSON arrays: the areas whose scope it needed; the locations that its key reaches, empty for all. [any] */
+/* The areas whose scope an answer to this request needed, as a JSON array: it may show what is theirs. [any] */
 wharf_str request_areas(const struct wharf_req *req);
-wharf_str request_reach(const struct wharf_req *req);
 /* Does the principal of the request reach and read as much as one of which these were kept? Adds location_access or scope_access. [any] */
 bool check_request_reach(struct wharf_req *req, wharf_str reach, wharf_str areas);
 

@@ -195,7 +195,7 @@ static bool remember(struct wharf_req *req, const char *mark)
     return req_query(req, sql,
                (struct sql_arg[]){arg(req->who->organization), arg(req->idempotency_key), {mark, FINGERPRINT},
                    moment(req, req->now_us), arg(status), arg(body), arg(str_z(resource)), arg(req->answered_id),
-                   arg(req->location_header), arg(datetime), arg(request_reach(req)), arg(request_areas(req))},
+                   arg(req->location_header), arg(datetime), arg(req->who->access.reach), arg(request_areas(req))},
                12) != NULL;
 }
 
