@@ -22,7 +22,8 @@ struct told_of {
 enum sight { SIGHT_YES, SIGHT_NO_SCOPE, SIGHT_NO_LOCATION, SIGHT_NO_AUDIENCE };
 enum sight principal_sight(const struct principal *p, const struct told_of *what);
 
-/* Is one of the array's ids the principal's location? The array "[]" is everybody's, the empty text only of who reaches all locations. */
+/* Tells whether one of the array's ids is a location of the principal. The array "[]" is for everybody. The empty text is for those who reach all
+ * locations. */
 bool seen_by_location(const struct access *who, wharf_str locations);
 /* Are all of the array's ids the principal's locations? The empty text stands for all that there are. */
 bool seen_by_all_locations(const struct access *who, wharf_str locations);

@@ -93,7 +93,7 @@ static bool of_some_users(const struct definition *d)
     return d->audience.users || (d->audience.of && d->audience.of->audience.users);
 }
 
-/* Is what the route shows for some users only? Then whose view it was is kept. */
+/* Tells whether the route shows rows that are for some users only. Then the line keeps whose view it was. */
 static bool for_some(const struct route *r)
 {
     bool some = r && r->resource && of_some_users(r->resource->def);

@@ -14,14 +14,15 @@ wharf_str record_location(const struct wharf_rec *rec);
 /* The ids of those of these rows that the principal sees, as a column. NULL: problems. [worker] */
 PGresult *seen_rows(
     struct wharf_req *req, const struct resource *of, const wharf_str *ids, size_t n, const struct access *who);
-/* Are rows of the resource at places, or for some users only? */
+/* Tells whether a row may be hidden from a key that has the scope: rows are at locations, or for some users only. */
 bool has_walls(const struct resource *res);
 /* Ids in fields with "ids_of" that name rows which the principal does not see become null. False: problems. [worker] */
 bool hide_references(struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n,
     const struct access *who);
-/* What is recorded with an event or a line about the row. Looks at the database where the rule is that of another row. False: problems. */
+/* Fills what is recorded with an event or a line about the row. Reads another row from the database when that one's rule counts. False: problems;
+ * without any on the event loop, where nothing can be read. */
 bool record_seen_by(struct wharf_req *req, const struct wharf_rec *rec, struct seen_by *ret);
-/* The same of a row by its id; of one that is not there nobody knows. [worker] */
+/* The same for a row by its id. Both members are empty when there is no such row. [worker] */
 bool row_seen_by(struct wharf_req *req, const struct resource *res, wharf_str id, struct seen_by *ret);
 
 /* May rows of the resource be refused to this caller at all? False for most keys: then nobody need look at a row to judge it. [any] */
@@ -31,7 +32,7 @@ bool may_be_refused(const struct wharf_req *req, const struct resource *res);
 bool check_location(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec);
 /* The same with what other rows say: a parent, the row whose audience counts. [worker] */
 bool check_access(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec);
-/* The same for a row by its id, also of a deleted one. There is no such row: true, and whoever looks for it finds out. [worker] */
+/* The same for a row by its id, also a deleted one. True when there is no such row: the caller finds that out when it reads it. [worker] */
 bool check_access_of(struct wharf_req *req, const struct resource *res, wharf_str id);
 
 /* The areas whose scope an answer to this request needed, as a JSON array: it may show what is theirs. [any] */

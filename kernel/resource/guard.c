@@ -19,8 +19,8 @@ static bool is_param(wharf_str segment)
     return segment.n && (segment.p[0] == ':' || segment.p[0] == '*');
 }
 
-/* Does the pattern begin with the path of the resource's rows? Then which of its parameters is the id, else -1. A parameter there that is something
- * else, as the key of a secret, has not the shape of an id, and nothing is looked up for it. */
+/* Returns which parameter of the pattern is the id of a row of the resource, -1 when the pattern is not below the path of such rows. Where the
+ * parameter is something else, such as the key of a secret, its value has not the shape of an id, and no row is read for it. */
 static int id_param_of(const struct resource *res, const char *pattern)
 {
     const char *own = res->def->collection;

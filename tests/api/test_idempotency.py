@@ -95,7 +95,8 @@ def test_forms(client, sent, good):
         client.post("/v1/locations", body("K " + sent[:5].replace('"', "")), headers=h, expect=201)
     else:
         a = client.post("/v1/locations", body("K-1"), headers=h, expect=400)
-        assert a.code == "param.invalid" and a.errors == ["Idempotency-Key"]
+        malformed = sent == "\u0001"  # no header holds a control character
+        assert (a.code, a.errors) == (("http.malformed", []) if malformed else ("param.invalid", ["Idempotency-Key"]))
 
 
 def test_quotes_are_taken_off(server, org, client):
