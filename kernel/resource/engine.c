@@ -298,8 +298,8 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     for (size_t i = 0; i < d->n_fields; i++)
         res->names_rows = res->names_rows || (d->fields[i].ids_of && d->fields[i].store == STORE_TEXT);
     res->plain_read = !any_hook(res, true) && !d->parent && !res->names_rows;
-    res->plain_create = !any_hook(res, false) && !any_hook(res, true) && !d->parent &&
-                        !d->audience.through && only_columns(d) && !d->id_pattern && !d->disable_webhooks;
+    res->plain_create = !any_hook(res, false) && !any_hook(res, true) && !d->parent && !d->audience.through &&
+                        only_columns(d) && !d->id_pattern && !d->disable_webhooks;
     if (res->plain_create) {
         res->create_sql = create_statement(e, res);
         res->create_many_sql = create_many_statement(e, res);

@@ -61,7 +61,7 @@ static bool declared_param(const struct engine *e, struct route *r, size_t i, st
 
 bool guard_link(const struct engine *e, struct route *r, struct buf *problems)
 {
-    int explained = -1; /* the last parameter that a resource's path explains */
+    size_t first = 0; /* the first parameter behind those that paths of resources explain */
     bool ok = true;
 
     if (r->kind != ROUTE_PLUGIN || r->public_route || !strcmp(r->plugin->name, "wharf"))
@@ -72,9 +72,9 @@ bool guard_link(const struct engine *e, struct route *r, struct buf *problems)
         if (at < 0)
             continue;
         r->guards[at] = &e->resources[i];
-        explained = at > explained ? at : explained;
+        first = (size_t)at + 1 > first ? (size_t)at + 1 : first;
     }
-    for (size_t i = (size_t)(explained + 1); i < r->n_params; i++)
+    for (size_t i = first; i < r->n_params; i++)
         ok = declared_param(e, r, i, problems) && ok;
     return ok;
 }
@@ -84,8 +84,7 @@ bool guard_rows(struct wharf_req *req)
     const struct route *r = req->route;
 
     for (size_t i = 0; i < r->n_params; i++) {
-        if (r->guards[i] && may_be_refused(req, r->guards[i]) &&
-            !check_access_of(req, r->guards[i], req->params[i]))
+        if (r->guards[i] && may_be_refused(req, r->guards[i]) && !check_access_of(req, r->guards[i], req->params[i]))
             return false;
     }
     return true;

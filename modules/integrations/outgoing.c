@@ -10,9 +10,9 @@
 /* *ret_readers: by row, whose rights it has. */
 static wharf_status read_wanting(wharf_req *req, const wharf_rows **ret, const wharf_event_reader ***ret_readers)
 {
-    static const char sql[] =
-        "SELECT id, events, location_ids, filter, owner_key FROM integrations.integration WHERE organization_id = $1::text AND "
-        "direction = 'outgoing' AND enabled AND deleted_at IS NULL ORDER BY id";
+    static const char sql[] = "SELECT id, events, location_ids, filter, owner_key FROM integrations.integration WHERE "
+                              "organization_id = $1::text AND "
+                              "direction = 'outgoing' AND enabled AND deleted_at IS NULL ORDER BY id";
     const wharf_val organization = val_text(W->req->organization(req));
     wharf_status s = W->db->query(req, sql, &organization, 1, ret);
     size_t n = s == WHARF_OK ? W->db->count(*ret) : 0;

@@ -260,5 +260,4 @@ static bool retry_wait(const char *mode, uint32_t retries, double random, int64_
 }
 
 const wharf_webhooks_rules_api webhooks_rules = {WHARF_HEAD(wharf_webhooks_rules_api), events_check, locations_check,
-    filter_check, headers_check, url_check, reach_check, wanted, answer, retry_wait,
-    owner_check};
+    filter_check, headers_check, url_check, reach_check, wanted, answer, retry_wait, owner_check};
