@@ -37,6 +37,22 @@ static void check_reference(struct wharf_decl *d, const struct resource *res, co
             res->def->name, f->name, f->ref);
 }
 
+/* What is shown of another row is judged by the location of that row alone (resource/record.c). Rows that are for some people only, or for
+ * who reaches each of several locations, can't be shown so. */
+static void check_shown(struct wharf_decl *d, const struct resource *res, const struct field *f)
+{
+    const char *name = f->kind == FIELD_EMBED && f->embed_from ? f->embed_from->ref : f->n_show ? f->ref : NULL;
+    const struct resource *to = name ? engine_resource(d->engine, name) : NULL;
+    const struct definition *def = to ? to->def : NULL;
+
+    if (def && (def->audience.users || def->audience.through || def->recorded.audience ||
+                   (def->location && def->location->store == STORE_JSON)))
+        declare_problem(d,
+            "%s.%s shows fields of rows of \"%s\", which are for some keys only; show their ids, and let clients ask "
+            "for them",
+            res->def->name, f->name, name);
+}
+
 static void check_references(struct wharf_decl *d, const struct resource *res)
 {
     d->plugin = res->plugin;
@@ -44,6 +60,7 @@ static void check_references(struct wharf_decl *d, const struct resource *res)
         const struct field *f = &res->def->fields[i];
 
         check_reference(d, res, f);
+        check_shown(d, res, f);
         for (size_t k = 0; f->children && k < f->children->n_fields; k++)
             check_reference(d, res, &f->children->fields[k]);
     }

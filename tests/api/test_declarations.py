@@ -10,11 +10,12 @@ import pytest
 from test_batches import run
 from wharf import BUILD, PROGRAM, Server
 
-MODULES = f"org,locations,carriers,contacts,batches,events,{BUILD}/tests/plugins/careless.so"
+MODULES = f"org,locations,carriers,contacts,batches,events,stations,{BUILD}/tests/plugins/careless.so"
 
 # mistake: what the one line of the refusal says
 DECLARED = {
     "ref": 'other.place refers to the resource "locaton"',
+    "embed": 'other.shown shows fields of rows of "print_station", which are for some keys only',
     "hook": 'its hooks are on the resource "locaton"',
     "event": 'it listens to "location.creatd"',
     "scope": "the scope area mistaks is nobody's",

@@ -96,6 +96,15 @@ static void wrong_resources(wharf_decl *d, const wharf_decl_api *api)
                 ", \"place\": {\"type\": [\"string\", \"null\"], \"maxLength\": 64, \"x-wharf\": {\"ref\": "
                 "\"locaton\"}}",
                 "other"));
+    if (mistake("embed"))
+        another(d, api, "other",
+            OTHER("other", "other", "/v1/others",
+                ", \"station\": {\"type\": [\"string\", \"null\"], \"maxLength\": 64, \"x-wharf\": {\"ref\": "
+                "\"print_station\"}}, "
+                "\"shown\": {\"type\": [\"object\", \"null\"], \"x-wharf\": {\"store\": \"embed\", \"embed\": "
+                "{\"from\": \"station\", "
+                "\"fields\": [\"name\"]}}}",
+                "other"));
     if (mistake("name"))
         another(d, api, "location", OTHER("location", "other", "/v1/others", "", "other"));
     if (mistake("prefix"))
