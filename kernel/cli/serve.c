@@ -30,6 +30,7 @@ struct serve {
     const char *note;
     struct cluster *cluster;
     int lock, control_fd, admin_fd, tls_fd;
+    int sets_fd; /* the overrides, for processes that are started (config_keep_sets()) */
     int listen_fds[SEATS_MAX];
     size_t n_web, n_given;
     struct listen_address listen, admin;
@@ -49,10 +50,10 @@ static const char *address(struct serve *s, const struct listen_address *at)
     return arena_printf(s->c.a, strchr(at->host, ':') ? "[%s]:%u" : "%s:%u", at->host, at->port).p;
 }
 
-/* argv of one of our own commands, with the settings; NULL-terminated. */
+/* argv of one of our own commands, with the settings; NULL-terminated. The child keeps s->sets_fd. */
 static const char **own_command(struct serve *s, const char *name, size_t *ret_n)
 {
-    const char **argv = ARENA_ARRAY(s->c.a, const char *, 2 * s->c.n_sets + 24);
+    const char **argv = ARENA_ARRAY(s->c.a, const char *, 24);
     size_t n = 0;
 
     argv[n++] = s->exe;
@@ -61,10 +62,8 @@ static const char **own_command(struct serve *s, const char *name, size_t *ret_n
         argv[n++] = "-c";
         argv[n++] = s->c.config_file;
     }
-    for (size_t i = 0; i < s->c.n_sets; i++) {
-        argv[n++] = "--set";
-        argv[n++] = arena_printf(s->c.a, "%s=%s", s->c.sets[i].key, s->c.sets[i].value).p;
-    }
+    argv[n++] = "--sets-fd";
+    argv[n++] = arena_printf(s->c.a, "%d", s->sets_fd).p;
     *ret_n = n;
     return argv;
 }
@@ -125,7 +124,8 @@ static bool set_up(struct serve *s)
 {
     size_t n;
     const char **argv = own_command(s, "_migrate", &n);
-    struct spawn child = {.argv = argv, .in = -1, .out = -1, .err = -1, .death_signal = SIGKILL};
+    struct spawn child = {
+        .argv = argv, .in = -1, .out = -1, .err = -1, .keep = &s->sets_fd, .n_keep = 1, .death_signal = SIGKILL};
     int status;
 
     argv[n++] = "--database";
@@ -171,7 +171,10 @@ static bool open_sockets(struct serve *s)
     cli_set(&s->c, "listen", address(s, &s->listen));
     if (s->admin_fd >= 0)
         cli_set(&s->c, "admin.listen", address(s, &s->admin));
-    return true;
+    s->sets_fd = config_keep_sets(s->c.sets, s->c.n_sets);
+    if (s->sets_fd < 0)
+        cli_fail("there is no memory to keep the settings: %s", strerror(errno));
+    return s->sets_fd >= 0;
 }
 
 static const char *const *ready_command(struct serve *s)
@@ -211,6 +214,7 @@ static int run(struct serve *s)
         .sets = s->c.sets,
         .n_sets = s->c.n_sets,
         .n_given = s->n_given,
+        .sets_fd = s->sets_fd,
         .listen_fds = s->listen_fds,
         .n_web = s->n_web,
         .tls_fd = s->tls_fd,
@@ -233,7 +237,7 @@ static int serve(struct serve *s)
     int code = EXIT_FAILED;
 
     s->exe[n > 0 ? n : 0] = 0;
-    s->lock = s->control_fd = s->admin_fd = s->tls_fd = -1;
+    s->lock = s->control_fd = s->admin_fd = s->tls_fd = s->sets_fd = -1;
     s->note = "";
     s->config = cli_config(&s->c);
     if (s->config)

@@ -37,7 +37,13 @@ void supervisor_stop(struct supervisor *s)
 
 static void tell_ready(struct supervisor *s)
 {
-    struct spawn command = {.argv = s->start->ready_argv, .in = -1, .out = -1, .err = -1, .death_signal = SIGKILL};
+    struct spawn command = {.argv = s->start->ready_argv,
+        .in = -1,
+        .out = -1,
+        .err = -1,
+        .keep = &s->start->sets_fd,
+        .n_keep = 1,
+        .death_signal = SIGKILL};
 
     for (size_t i = 0; i < s->n_seats; i++)
         if (!s->seats[i].now || s->seats[i].now->state != BOARD_READY)

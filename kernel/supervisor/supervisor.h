@@ -16,6 +16,7 @@ struct supervisor_start {
     const struct config_override *sets;
     size_t n_sets;
     size_t n_given; /* of them, those that the operator wrote; the others are the server's */
+    int sets_fd; /* the sets, for those processes that are started (config_keep_sets()) */
     const int *listen_fds; /* one per web worker */
     size_t n_web;
     int tls_fd; /* tls_open() of config, or -1; the supervisor closes it */
