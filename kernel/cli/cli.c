@@ -76,7 +76,7 @@ static bool take_kept_sets(struct cli *c, const char *text)
 /* Options every command knows. 1: taken, 0: not one of them, -1: a message was printed. */
 static int common_option(struct cli *c, const char *name, char *value, bool *ret_used_value)
 {
-    static const char *const with_value[] = {"-c", "--set", "--data", "--sets-fd"};
+    static const char *const with_value[] = {"-c", "--set", "--data", "--sets-fd", "--config-fd"};
 
     *ret_used_value = false;
     if (strcmp(name, "--safe-mode") == 0) {
@@ -95,7 +95,9 @@ static int common_option(struct cli *c, const char *name, char *value, bool *ret
         return parse_set(c, value) ? 1 : -1;
     if (strcmp(name, "--sets-fd") == 0)
         return take_kept_sets(c, value) ? 1 : -1;
-    if (strcmp(name, "--data") == 0) {
+    if (strcmp(name, "--config-fd") == 0) {
+        c->config_fd = (int)strtol(value, NULL, 10);
+    } else if (strcmp(name, "--data") == 0) {
         cli_set(c, "data", value);
     } else {
         c->config_file = value;
@@ -152,7 +154,7 @@ bool cli_parse(struct cli *c, int argc, char **argv, const struct cli_option *op
 {
     int used = 1;
 
-    *c = (struct cli){.a = arena_new(0)};
+    *c = (struct cli){.a = arena_new(0), .config_fd = -1};
     for (int i = 0; i < argc; i += used) {
         used = 1;
         if (argv[i][0] == '-' && argv[i][1]) {
@@ -170,11 +172,11 @@ bool cli_parse(struct cli *c, int argc, char **argv, const struct cli_option *op
 struct config *cli_config(struct cli *c)
 {
     wharf_str error;
-    struct config *config = config_load(c->config_file, c->sets, c->n_sets, c->a, &error);
+    struct config *config = config_load_kept(c->config_fd, c->config_file, c->sets, c->n_sets, c->a, &error);
 
     if (!config)
         cli_fail("the settings have problems:\n%s", error.p);
-    else if (config_exposed(config))
+    else if (c->config_fd < 0 && config_exposed(config))
         fprintf(stderr,
             "wharf: everybody on this machine can read %s, which has a secret (\"%s\"): chmod 640 it, and give it to "
             "the server's group\n",
@@ -210,7 +212,7 @@ static bool start_cluster(struct cli_db *db, const struct config *config, struct
     db->lock = datadir_lock(config->data, a, ret_error);
     if (db->lock < 0)
         return false;
-    db->cluster = cluster_start(config->data, a, &note, ret_error);
+    db->cluster = cluster_start(config->data, NULL, a, &note, ret_error);
     return db->cluster != NULL;
 }
 

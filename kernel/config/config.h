@@ -26,6 +26,7 @@ struct config {
     const char *listen; /* listen = "127.0.0.1:8080" ("[::1]:8080", "*:8080") */
     const char *admin_listen; /* admin.listen = "127.0.0.1:9090"; "" = none */
     const char *tls_certificate, *tls_key; /* tls.certificate, tls.key = "": PEM files; both or none (http/tls.h) */
+    const char *user; /* user = "": what workers and cells run as when the server is started as root */
     const char *data; /* data = "/var/lib/wharf" */
     const char *database; /* database.url = "embedded" or a libpq connection string */
     const char *database_direct; /* database.direct = "": as database */

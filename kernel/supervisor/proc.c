@@ -113,6 +113,7 @@ static pid_t launch(struct supervisor *s, struct proc *p, const struct generatio
         .death_signal = SIGKILL,
         .short_turns = p->seat->kind == WORKER_WEB,
         .own_session = true};
+    user_become(s->start->user, &child);
     pid = spawn(&child);
 
     arena_free(a);

@@ -37,12 +37,13 @@ void supervisor_stop(struct supervisor *s)
 
 static void tell_ready(struct supervisor *s)
 {
+    int keep[] = {s->start->sets_fd, s->start->config_fd};
     struct spawn command = {.argv = s->start->ready_argv,
         .in = -1,
         .out = -1,
         .err = -1,
-        .keep = &s->start->sets_fd,
-        .n_keep = 1,
+        .keep = keep,
+        .n_keep = s->start->config_fd >= 0 ? 2 : 1,
         .death_signal = SIGKILL};
 
     for (size_t i = 0; i < s->n_seats; i++)
