@@ -115,8 +115,7 @@ static const struct cli_option *find_option(const struct cli_option *opts, size_
 }
 
 /* One argument, maybe with its value; false after a message. */
-static bool take(
-    struct cli *c, char **arg, char *value, const struct cli_option *opts, size_t n_opts, int *ret_used)
+static bool take(struct cli *c, char **arg, char *value, const struct cli_option *opts, size_t n_opts, int *ret_used)
 {
     char *equals = strncmp(*arg, "--", 2) == 0 ? strchr(*arg, '=') : NULL;
     const char *name = equals ? arena_dup(c->a, *arg, (size_t)(equals - *arg)).p : *arg;

@@ -247,8 +247,8 @@ static int run(struct serve *s)
     struct supervisor_start start;
     int code;
 
-    if (!read_certificate(s) || !take_folder(s) || !start_log(s) || !find_user(s) ||
-        !open_sockets(s) || !open_database(s) || !give_places(s) || !set_up(s))
+    if (!read_certificate(s) || !take_folder(s) || !start_log(s) || !find_user(s) || !open_sockets(s) ||
+        !open_database(s) || !give_places(s) || !set_up(s))
         return EXIT_FAILED;
     start = (struct supervisor_start){.config = s->config,
         .config_file = s->c.config_file,

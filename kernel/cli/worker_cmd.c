@@ -36,8 +36,7 @@ int command_worker(int argc, char **argv)
     const struct cli_option opts[] = {{"--kind", &kind, NULL}, {"--index", &index, NULL},
         {"--listen-fd", &listen_fd, NULL}, {"--tls-fd", &tls_fd, NULL}, {"--control-fd", &control_fd, NULL},
         {"--board-fd", &board_fd, NULL}, {"--slot", &slot, NULL}, {"--generation", &generation, NULL},
-        {"--proves", NULL, &proves}, {"--database", &database, NULL},
-        {"--quarantined", &quarantined, NULL}};
+        {"--proves", NULL, &proves}, {"--database", &database, NULL}, {"--quarantined", &quarantined, NULL}};
     struct worker_boot boot;
     struct config *config;
     struct cli c;

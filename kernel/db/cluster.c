@@ -272,8 +272,7 @@ static bool launch(struct cluster *c)
     /* the folder says who comes to the socket */
     const char *mode = c->has_guests ? "unix_socket_permissions=0777" : "unix_socket_permissions=0700";
     const char *argv[] = {arena_printf(c->a, "%s/postgres", c->place.bin).p, "-D", c->place.pgdata, "-c", sockets, "-c",
-        "listen_addresses=", "-c", "port=5432", "-c", mode, "-c", "logging_collector=off",
-        NULL};
+        "listen_addresses=", "-c", "port=5432", "-c", mode, "-c", "logging_collector=off", NULL};
     int log = open_log(c);
     struct spawn s = child_of(c, argv, -1, log);
 
@@ -327,7 +326,8 @@ static const char *conninfo_of(const char *socket_dir, struct arena *a)
     return arena_printf(a, "host='%s' port=5432 user=wharf dbname=wharf", socket_dir).p;
 }
 
-struct cluster *cluster_start(const char *data_dir, const gid_t *guests, struct arena *a, wharf_str *ret_note, wharf_str *ret_error)
+struct cluster *cluster_start(
+    const char *data_dir, const gid_t *guests, struct arena *a, wharf_str *ret_note, wharf_str *ret_error)
 {
     struct cluster *c = ARENA_NEW(a, struct cluster);
 

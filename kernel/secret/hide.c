@@ -42,8 +42,8 @@ static void make_forms(struct arena *a, struct hide_one *s)
         s->forms[2 * i] = in_base64(a, s->value, i, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
         s->forms[2 * i + 1] = in_base64(a, s->value, i, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
     }
-    s->forms[FORMS - 1] = str_z(sodium_bin2hex(
-        arena_alloc(a, room), room, (const unsigned char *)s->value.p, s->value.n));
+    s->forms[FORMS - 1] = str_z(
+        sodium_bin2hex(arena_alloc(a, room), room, (const unsigned char *)s->value.p, s->value.n));
 }
 
 const struct hide_list *hide_prepare(struct arena *a, const wharf_str *names, const wharf_str *values, size_t n)
@@ -58,7 +58,8 @@ const struct hide_list *hide_prepare(struct arena *a, const wharf_str *names, co
         if (one.value.n < HIDDEN_MIN) /* it would be found in texts that have nothing to do with it */
             continue;
         make_forms(a, &one);
-        for (list->n++; at && list->items[at - 1].value.n < one.value.n; at--) /* the longest first: one may hold another */
+        for (list->n++; at && list->items[at - 1].value.n < one.value.n;
+             at--) /* the longest first: one may hold another */
             list->items[at] = list->items[at - 1];
         list->items[at] = one;
     }
@@ -156,7 +157,8 @@ static size_t stands_at(wharf_str value, const char *p, size_t left, bool cut)
 }
 
 /* What stands at p, or NULL. cut: the text went on, and what stands at its end may be the beginning of a secret. */
-static const struct hide_one *found_at(const struct hide_list *list, const char *p, size_t left, bool cut, size_t *ret_n)
+static const struct hide_one *found_at(
+    const struct hide_list *list, const char *p, size_t left, bool cut, size_t *ret_n)
 {
     for (const struct hide_one *s = list->items; s < list->items + list->n; s++) {
         *ret_n = stands_at(s->value, p, left, cut);

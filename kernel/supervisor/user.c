@@ -35,7 +35,8 @@ bool user_find(const struct config *config, struct server_user *ret, struct aren
     if (pw->pw_uid == geteuid())
         return true;
     if (geteuid() != 0) {
-        *ret_error = arena_printf(a, "user: only root can become \"%s\"; start the server as root or as that user", name);
+        *ret_error = arena_printf(
+            a, "user: only root can become \"%s\"; start the server as root or as that user", name);
         return false;
     }
     ret->drops = true;
@@ -82,15 +83,15 @@ static bool give(const struct server_user *u, const char *path, struct arena *a,
 
 bool user_take_places(const struct server_user *u, const struct config *config, struct arena *a, wharf_str *ret_error)
 {
-    static const char *const own[] = {"blobs", "modules", "crash", "master.key", "lua-hooks.json", "lua-hooks.reload",
-        "dev.json"};
+    static const char *const own[] = {
+        "blobs", "modules", "crash", "master.key", "lua-hooks.json", "lua-hooks.reload", "dev.json"};
     bool good = true;
 
     if (!u->drops)
         return true;
     if (chown(config->data, 0, u->gid) != 0 || chmod(config->data, 01771) != 0) {
-        *ret_error = arena_printf(a, "the folder %s can't be opened to the user of the server: %s", config->data,
-            strerror(errno));
+        *ret_error = arena_printf(
+            a, "the folder %s can't be opened to the user of the server: %s", config->data, strerror(errno));
         return false;
     }
     for (size_t i = 0; good && i < sizeof(own) / sizeof(own[0]); i++)
