@@ -44,29 +44,46 @@ bool cli_is_set(const struct cli *c, const char *key)
     return getenv(name) != NULL;
 }
 
-static bool parse_set(struct cli *c, const char *text)
+/* Keeps a copy of the value and blanks it in the arguments, which everybody on the machine can read (/proc/PID/cmdline). */
+static bool parse_set(struct cli *c, char *text)
 {
-    const char *equals = strchr(text, '=');
+    char *equals = strchr(text, '=');
+    size_t n;
 
     if (!equals || equals == text) {
         cli_fail("--set needs key=value, not \"%s\"", text);
         return false;
     }
-    cli_set(c, arena_dup(c->a, text, (size_t)(equals - text)).p, equals + 1);
+    n = strlen(equals + 1);
+    cli_set(c, arena_dup(c->a, text, (size_t)(equals - text)).p, arena_dup(c->a, equals + 1, n).p);
+    memset(equals + 1, 0, n);
     return true;
 }
 
-/* Options every command knows. 1: taken, 0: not one of them, -1: a message was printed. */
-static int common_option(struct cli *c, const char *name, const char *value, bool *ret_used_value)
+/* The overrides of the server that started this process, from a descriptor that it has left open. */
+static bool take_kept_sets(struct cli *c, const char *text)
 {
-    static const char *const with_value[] = {"-c", "--set", "--data"};
+    int fd = (int)strtol(text, NULL, 10);
+    bool good = config_kept_sets(fd, c->sets, SETS_MAX, &c->n_sets, c->a);
+
+    if (!good)
+        cli_fail("--sets-fd is for processes that the server starts");
+    else
+        close(fd);
+    return good;
+}
+
+/* Options every command knows. 1: taken, 0: not one of them, -1: a message was printed. */
+static int common_option(struct cli *c, const char *name, char *value, bool *ret_used_value)
+{
+    static const char *const with_value[] = {"-c", "--set", "--data", "--sets-fd", "--config-fd"};
 
     *ret_used_value = false;
     if (strcmp(name, "--safe-mode") == 0) {
         cli_set(c, "safe_mode", "true");
         return 1;
     }
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < sizeof(with_value) / sizeof(with_value[0]); i++)
         *ret_used_value = *ret_used_value || strcmp(name, with_value[i]) == 0;
     if (!*ret_used_value)
         return 0;
@@ -76,7 +93,11 @@ static int common_option(struct cli *c, const char *name, const char *value, boo
     }
     if (strcmp(name, "--set") == 0)
         return parse_set(c, value) ? 1 : -1;
-    if (strcmp(name, "--data") == 0) {
+    if (strcmp(name, "--sets-fd") == 0)
+        return take_kept_sets(c, value) ? 1 : -1;
+    if (strcmp(name, "--config-fd") == 0) {
+        c->config_fd = (int)strtol(value, NULL, 10);
+    } else if (strcmp(name, "--data") == 0) {
         cli_set(c, "data", value);
     } else {
         c->config_file = value;
@@ -94,8 +115,7 @@ static const struct cli_option *find_option(const struct cli_option *opts, size_
 }
 
 /* One argument, maybe with its value; false after a message. */
-static bool take(
-    struct cli *c, char **arg, const char *value, const struct cli_option *opts, size_t n_opts, int *ret_used)
+static bool take(struct cli *c, char **arg, char *value, const struct cli_option *opts, size_t n_opts, int *ret_used)
 {
     char *equals = strncmp(*arg, "--", 2) == 0 ? strchr(*arg, '=') : NULL;
     const char *name = equals ? arena_dup(c->a, *arg, (size_t)(equals - *arg)).p : *arg;
@@ -133,7 +153,7 @@ bool cli_parse(struct cli *c, int argc, char **argv, const struct cli_option *op
 {
     int used = 1;
 
-    *c = (struct cli){.a = arena_new(0)};
+    *c = (struct cli){.a = arena_new(0), .config_fd = -1};
     for (int i = 0; i < argc; i += used) {
         used = 1;
         if (argv[i][0] == '-' && argv[i][1]) {
@@ -151,11 +171,11 @@ bool cli_parse(struct cli *c, int argc, char **argv, const struct cli_option *op
 struct config *cli_config(struct cli *c)
 {
     wharf_str error;
-    struct config *config = config_load(c->config_file, c->sets, c->n_sets, c->a, &error);
+    struct config *config = config_load_kept(c->config_fd, c->config_file, c->sets, c->n_sets, c->a, &error);
 
     if (!config)
         cli_fail("the settings have problems:\n%s", error.p);
-    else if (config_exposed(config))
+    else if (c->config_fd < 0 && config_exposed(config))
         fprintf(stderr,
             "wharf: everybody on this machine can read %s, which has a secret (\"%s\"): chmod 640 it, and give it to "
             "the server's group\n",
@@ -191,7 +211,7 @@ static bool start_cluster(struct cli_db *db, const struct config *config, struct
     db->lock = datadir_lock(config->data, a, ret_error);
     if (db->lock < 0)
         return false;
-    db->cluster = cluster_start(config->data, a, &note, ret_error);
+    db->cluster = cluster_start(config->data, NULL, a, &note, ret_error);
     return db->cluster != NULL;
 }
 

@@ -21,6 +21,7 @@ struct cli {
     struct arena *a;
     const char *config_file; /* -c FILE, or /etc/wharf/wharf.lua when it is there, or NULL */
     bool config_given;
+    int config_fd; /* what the server that started this process kept of the file (config_keep()), or -1 */
     struct config_override sets[SETS_MAX]; /* --set and the options that mean one, in order */
     size_t n_sets;
     const char *words[WORDS_MAX]; /* arguments that are no options */

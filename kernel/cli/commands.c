@@ -12,6 +12,7 @@
 #include "lua/operator/operator.h"
 #include "plugin/registry.h"
 #include "supervisor/datadir.h"
+#include "supervisor/user.h"
 #include "util/str.h"
 
 enum { OUTPUT_MAX = 4 * 1024 * 1024 };
@@ -89,6 +90,7 @@ int command_check(int argc, char **argv)
 {
     struct cli c;
     struct config *config;
+    struct server_user user;
     wharf_str problems;
     struct registry *r;
     size_t hooks;
@@ -99,7 +101,7 @@ int command_check(int argc, char **argv)
     config = cli_config(&c);
     if (!config)
         return EXIT_FAILED;
-    if (!tls_open(config, &tls_fd, c.a, &problems))
+    if (!user_find(config, &user, c.a, &problems) || !tls_open(config, &tls_fd, c.a, &problems))
         return cli_fail("%s", problems.p);
     r = registry_load(config, "", REGISTRY_GUARDED, c.a, &problems);
     if (!r)

@@ -30,6 +30,9 @@ struct serve {
     const char *note;
     struct cluster *cluster;
     int lock, control_fd, admin_fd, tls_fd;
+    struct server_user user;
+    int config_fd; /* the text of the settings for processes that may not read the file, or -1 */
+    int sets_fd; /* the overrides, for processes that are started (config_keep_sets()) */
     int listen_fds[SEATS_MAX];
     size_t n_web, n_given;
     struct listen_address listen, admin;
@@ -49,10 +52,10 @@ static const char *address(struct serve *s, const struct listen_address *at)
     return arena_printf(s->c.a, strchr(at->host, ':') ? "[%s]:%u" : "%s:%u", at->host, at->port).p;
 }
 
-/* argv of one of our own commands, with the settings; NULL-terminated. */
+/* argv of one of our own commands, with the settings; NULL-terminated. The child keeps s->sets_fd. */
 static const char **own_command(struct serve *s, const char *name, size_t *ret_n)
 {
-    const char **argv = ARENA_ARRAY(s->c.a, const char *, 2 * s->c.n_sets + 24);
+    const char **argv = ARENA_ARRAY(s->c.a, const char *, 24);
     size_t n = 0;
 
     argv[n++] = s->exe;
@@ -61,10 +64,12 @@ static const char **own_command(struct serve *s, const char *name, size_t *ret_n
         argv[n++] = "-c";
         argv[n++] = s->c.config_file;
     }
-    for (size_t i = 0; i < s->c.n_sets; i++) {
-        argv[n++] = "--set";
-        argv[n++] = arena_printf(s->c.a, "%s=%s", s->c.sets[i].key, s->c.sets[i].value).p;
+    if (s->config_fd >= 0) {
+        argv[n++] = "--config-fd";
+        argv[n++] = arena_printf(s->c.a, "%d", s->config_fd).p;
     }
+    argv[n++] = "--sets-fd";
+    argv[n++] = arena_printf(s->c.a, "%d", s->sets_fd).p;
     *ret_n = n;
     return argv;
 }
@@ -104,6 +109,31 @@ static bool take_folder(struct serve *s)
     return s->control_fd >= 0;
 }
 
+/* Whoever the workers will be; told when they stay root. */
+static bool find_user(struct serve *s)
+{
+    wharf_str error = {"", 0};
+
+    if (!user_find(s->config, &s->user, s->c.a, &error)) {
+        cli_fail("%s", error.p);
+        return false;
+    }
+    if (geteuid() == 0 && !s->user.drops)
+        log_warn("server.root", "workers and cells run as root; name a user for them with the setting user");
+    return true;
+}
+
+/* After everything of root's was made in the folder, and before anybody else runs. */
+static bool give_places(struct serve *s)
+{
+    wharf_str error = {"", 0};
+    bool good = user_take_places(&s->user, s->config, s->c.a, &error);
+
+    if (!good)
+        cli_fail("%s", error.p);
+    return good;
+}
+
 static bool open_database(struct serve *s)
 {
     wharf_str note = {"", 0}, error = {"", 0};
@@ -111,7 +141,7 @@ static bool open_database(struct serve *s)
     s->database = "";
     if (strcmp(s->config->database, "embedded") != 0)
         return true;
-    s->cluster = cluster_start(s->config->data, s->c.a, &note, &error);
+    s->cluster = cluster_start(s->config->data, s->user.drops ? &s->user.gid : NULL, s->c.a, &note, &error);
     if (!s->cluster) {
         cli_fail("%s", error.p);
         return false;
@@ -125,8 +155,17 @@ static bool set_up(struct serve *s)
 {
     size_t n;
     const char **argv = own_command(s, "_migrate", &n);
-    struct spawn child = {.argv = argv, .in = -1, .out = -1, .err = -1, .death_signal = SIGKILL};
+    int keep[] = {s->sets_fd, s->config_fd};
+    struct spawn child = {.argv = argv,
+        .in = -1,
+        .out = -1,
+        .err = -1,
+        .keep = keep,
+        .n_keep = s->config_fd >= 0 ? 2 : 1,
+        .death_signal = SIGKILL};
     int status;
+
+    user_become(&s->user, &child); /* it loads plugins */
 
     argv[n++] = "--database";
     argv[n++] = s->database;
@@ -171,7 +210,11 @@ static bool open_sockets(struct serve *s)
     cli_set(&s->c, "listen", address(s, &s->listen));
     if (s->admin_fd >= 0)
         cli_set(&s->c, "admin.listen", address(s, &s->admin));
-    return true;
+    s->sets_fd = config_keep_sets(s->c.sets, s->c.n_sets);
+    s->config_fd = config_keep(s->config);
+    if (s->sets_fd < 0 || (s->config->file && s->config_fd < 0))
+        cli_fail("there is no memory to keep the settings: %s", strerror(errno));
+    return s->sets_fd >= 0 && (!s->config->file || s->config_fd >= 0);
 }
 
 static const char *const *ready_command(struct serve *s)
@@ -204,13 +247,17 @@ static int run(struct serve *s)
     struct supervisor_start start;
     int code;
 
-    if (!read_certificate(s) || !take_folder(s) || !start_log(s) || !open_sockets(s) || !open_database(s) || !set_up(s))
+    if (!read_certificate(s) || !take_folder(s) || !start_log(s) || !find_user(s) || !open_sockets(s) ||
+        !open_database(s) || !give_places(s) || !set_up(s))
         return EXIT_FAILED;
     start = (struct supervisor_start){.config = s->config,
         .config_file = s->c.config_file,
         .sets = s->c.sets,
         .n_sets = s->c.n_sets,
         .n_given = s->n_given,
+        .user = &s->user,
+        .config_fd = s->config_fd,
+        .sets_fd = s->sets_fd,
         .listen_fds = s->listen_fds,
         .n_web = s->n_web,
         .tls_fd = s->tls_fd,
@@ -233,7 +280,7 @@ static int serve(struct serve *s)
     int code = EXIT_FAILED;
 
     s->exe[n > 0 ? n : 0] = 0;
-    s->lock = s->control_fd = s->admin_fd = s->tls_fd = -1;
+    s->lock = s->control_fd = s->admin_fd = s->tls_fd = s->sets_fd = s->config_fd = -1;
     s->note = "";
     s->config = cli_config(&s->c);
     if (s->config)

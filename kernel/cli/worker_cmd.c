@@ -29,15 +29,14 @@ static bool open_log(const struct config *config, const struct worker_boot *boot
 int command_worker(int argc, char **argv)
 {
     const char *kind = "", *index = "0", *listen_fd = "-1", *tls_fd = "-1", *control_fd = "-1", *board_fd = "-1",
-               *slot = "0", *generation = "1", *config_fd = "-1";
+               *slot = "0", *generation = "1";
     bool proves = false;
     wharf_str error = {"", 0};
     const char *database = "", *quarantined = "";
     const struct cli_option opts[] = {{"--kind", &kind, NULL}, {"--index", &index, NULL},
         {"--listen-fd", &listen_fd, NULL}, {"--tls-fd", &tls_fd, NULL}, {"--control-fd", &control_fd, NULL},
         {"--board-fd", &board_fd, NULL}, {"--slot", &slot, NULL}, {"--generation", &generation, NULL},
-        {"--config-fd", &config_fd, NULL}, {"--proves", NULL, &proves}, {"--database", &database, NULL},
-        {"--quarantined", &quarantined, NULL}};
+        {"--proves", NULL, &proves}, {"--database", &database, NULL}, {"--quarantined", &quarantined, NULL}};
     struct worker_boot boot;
     struct config *config;
     struct cli c;
@@ -46,7 +45,7 @@ int command_worker(int argc, char **argv)
     if (!cli_parse(&c, argc, argv, opts, sizeof(opts) / sizeof(opts[0])))
         return EXIT_USAGE;
     /* as its generation read them: the file may hold something else by now */
-    config = config_load_kept(number(config_fd), c.config_file, c.sets, c.n_sets, c.a, &error);
+    config = config_load_kept(c.config_fd, c.config_file, c.sets, c.n_sets, c.a, &error);
     boot = (struct worker_boot){.kind = strcmp(kind, "web") == 0 ? WORKER_WEB : WORKER_JOB,
         .index = (unsigned)number(index),
         .generation = (uint64_t)number(generation),

@@ -6,6 +6,7 @@
  */
 #include "config/config.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -352,15 +353,69 @@ struct config *config_load(
     return config_load_kept(-1, file, sets, n_sets, err, ret_error);
 }
 
-int config_keep(const struct config *c)
+/* A descriptor of a copy of the text in memory, which no path leads to; -1 with errno. */
+static int keep_text(const char *name, wharf_str text)
 {
-    int fd = c->file ? memfd_create("wharf-settings", MFD_CLOEXEC) : -1;
+    int fd = memfd_create(name, MFD_CLOEXEC);
 
-    if (fd >= 0 && write(fd, c->file_text.p, c->file_text.n) != (ssize_t)c->file_text.n) {
+    if (fd >= 0 && write(fd, text.p, text.n) != (ssize_t)text.n) {
         close(fd);
         fd = -1;
     }
     return fd;
+}
+
+int config_keep(const struct config *c)
+{
+    return c->file ? keep_text("wharf-settings", c->file_text) : -1;
+}
+
+int config_keep_sets(const struct config_override *sets, size_t n)
+{
+    struct buf all; /* key NUL value NUL, and so on */
+    int fd = -1;
+
+    buf_init(&all, SETTINGS_JSON_MAX);
+    for (size_t i = 0; i < n; i++) {
+        buf_add(&all, sets[i].key, strlen(sets[i].key) + 1);
+        buf_add(&all, sets[i].value, strlen(sets[i].value) + 1);
+    }
+    if (all.failed)
+        errno = E2BIG;
+    else
+        fd = keep_text("wharf-overrides", buf_str(&all));
+    buf_done(&all);
+    return fd;
+}
+
+bool config_kept_sets(int fd, struct config_override *sets, size_t max, size_t *ret_n, struct arena *a)
+{
+    struct stat st;
+    size_t n, got = 0;
+    char *text;
+
+    *ret_n = 0;
+    if (fstat(fd, &st) != 0 || st.st_size > SETTINGS_JSON_MAX)
+        return false;
+    n = (size_t)st.st_size;
+    text = arena_alloc(a, n + 1);
+    while (got < n) { /* not from the place where it is read: that is one for all who inherit it */
+        ssize_t r = pread(fd, text + got, n - got, (off_t)got);
+
+        if (r <= 0)
+            return false;
+        got += (size_t)r;
+    }
+    text[n] = 0;
+    for (const char *p = text; p < text + n; (*ret_n)++) {
+        const char *value = p + strlen(p) + 1;
+
+        if (value >= text + n || *ret_n == max)
+            return false;
+        sets[*ret_n] = (struct config_override){p, value};
+        p = value + strlen(value) + 1;
+    }
+    return true;
 }
 
 struct config *config_load_kept(int fd, const char *file, const struct config_override *sets, size_t n_sets,

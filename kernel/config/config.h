@@ -26,6 +26,7 @@ struct config {
     const char *listen; /* listen = "127.0.0.1:8080" ("[::1]:8080", "*:8080") */
     const char *admin_listen; /* admin.listen = "127.0.0.1:9090"; "" = none */
     const char *tls_certificate, *tls_key; /* tls.certificate, tls.key = "": PEM files; both or none (http/tls.h) */
+    const char *user; /* user = "": what workers and cells run as when the server is started as root */
     const char *data; /* data = "/var/lib/wharf" */
     const char *database; /* database.url = "embedded" or a libpq connection string */
     const char *database_direct; /* database.direct = "": as database */
@@ -115,6 +116,11 @@ struct config *config_load_kept(int fd, const char *file, const struct config_ov
     struct arena *err, wharf_str *ret_error);
 /* A descriptor of a copy in memory of the file's text; -1 when c was read without a file, or (with errno) on failure. */
 int config_keep(const struct config *c);
+/* A descriptor of a copy in memory of the overrides, for processes of ours: their arguments can be read by everybody on the machine,
+ * and the values may be secrets. -1 with errno. */
+int config_keep_sets(const struct config_override *sets, size_t n);
+/* The overrides that config_keep_sets() kept, in a; at most max of them. False: fd holds no such text. */
+bool config_kept_sets(int fd, struct config_override *sets, size_t max, size_t *ret_n, struct arena *a);
 void config_free(struct config *c);
 /* Settings that are looked at when the server starts, and differ: "workers, listen", in a; empty when there are none. */
 wharf_str config_needs_restart(const struct config *running, const struct config *fresh, struct arena *a);

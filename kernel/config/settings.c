@@ -43,6 +43,8 @@ static const struct setting table[] = {
     TEXT(
         "tls.certificate", tls_certificate, "", "PEM file of the API's certificate and its issuers; empty: plain HTTP"),
     TEXT("tls.key", tls_key, "", "PEM file of its key; both are read at start and at each reload"),
+    TEXT("user", user, WHARF_DEFAULT_USER,
+        "user that workers and cells run as when the server is started as root; empty: root"),
     TEXT("data", data, "/var/lib/wharf", "folder of everything kept outside the database"),
     {"database.url", SET_TEXT, AT(database), "embedded", 0, 0, NULL, "\"embedded\" or a PostgreSQL connection string",
         "database"},
@@ -192,7 +194,7 @@ const char *settings_suggest(const char *key)
 
 /* Sockets, the data folder, the number of workers and which database is served are what the supervisor begins with; migrations run before it. */
 static const char *const at_start[] = {
-    "listen", "admin.listen", "data", "database.url", "migrate", "workers", "jobs.workers"};
+    "listen", "admin.listen", "user", "data", "database.url", "migrate", "workers", "jobs.workers"};
 
 static bool differs(const struct setting *s, const struct config *a, const struct config *b)
 {

@@ -36,6 +36,8 @@ enum {
 struct cluster {
     struct arena *a;
     struct place place;
+    bool has_guests;
+    gid_t guests; /* who may connect too */
     char socket_dir[SOCKET_DIR_MAX];
     const char *conninfo;
     pid_t pid; /* 0: not running */
@@ -253,8 +255,8 @@ static bool make_socket_dir(struct cluster *c, wharf_str *ret_error)
         snprintf(c->socket_dir, sizeof(c->socket_dir), "%s/wharf-XXXXXX", bases[i]);
         if (!mkdtemp(c->socket_dir))
             continue;
-        if ((!c->place.as_user || chown(c->socket_dir, c->place.uid, c->place.gid) == 0) &&
-            cluster_reaches(&c->place, c->socket_dir))
+        if ((!c->place.as_user || chown(c->socket_dir, c->place.uid, c->has_guests ? c->guests : c->place.gid) == 0) &&
+            (!c->has_guests || chmod(c->socket_dir, 0710) == 0) && cluster_reaches(&c->place, c->socket_dir))
             return true;
         rmdir(c->socket_dir);
     }
@@ -267,9 +269,10 @@ static bool make_socket_dir(struct cluster *c, wharf_str *ret_error)
 static bool launch(struct cluster *c)
 {
     const char *sockets = arena_printf(c->a, "unix_socket_directories=%s", c->socket_dir).p;
+    /* the folder says who comes to the socket */
+    const char *mode = c->has_guests ? "unix_socket_permissions=0777" : "unix_socket_permissions=0700";
     const char *argv[] = {arena_printf(c->a, "%s/postgres", c->place.bin).p, "-D", c->place.pgdata, "-c", sockets, "-c",
-        "listen_addresses=", "-c", "port=5432", "-c", "unix_socket_permissions=0700", "-c", "logging_collector=off",
-        NULL};
+        "listen_addresses=", "-c", "port=5432", "-c", mode, "-c", "logging_collector=off", NULL};
     int log = open_log(c);
     struct spawn s = child_of(c, argv, -1, log);
 
@@ -323,11 +326,14 @@ static const char *conninfo_of(const char *socket_dir, struct arena *a)
     return arena_printf(a, "host='%s' port=5432 user=wharf dbname=wharf", socket_dir).p;
 }
 
-struct cluster *cluster_start(const char *data_dir, struct arena *a, wharf_str *ret_note, wharf_str *ret_error)
+struct cluster *cluster_start(
+    const char *data_dir, const gid_t *guests, struct arena *a, wharf_str *ret_note, wharf_str *ret_error)
 {
     struct cluster *c = ARENA_NEW(a, struct cluster);
 
     c->a = a;
+    c->has_guests = guests != NULL;
+    c->guests = guests ? *guests : 0;
     if (!cluster_place(&c->place, data_dir, a, ret_error))
         return NULL;
     if (access(arena_printf(a, "%s/PG_VERSION", c->place.pgdata).p, F_OK) != 0 && !make(c, ret_error))

@@ -6,6 +6,8 @@
 #ifndef WHARF_DB_CLUSTER_H
 #define WHARF_DB_CLUSTER_H
 
+#include <sys/types.h>
+
 #include "util/arena.h"
 
 struct cluster;
@@ -13,8 +15,8 @@ struct cluster;
 /* Starts the cluster in data_dir (which must exist, and whose lock the caller holds: see supervisor/datadir.h), waits until
  * it accepts connections, makes the database `wharf`. The server is a child of this process and is told to stop when this
  * process dies. NULL and a message that says what to do. note: filled with a line worth telling the operator, or "".
- * Uses no libpq, so that the supervisor can hold it. */
-struct cluster *cluster_start(const char *data_dir, struct arena *a, wharf_str *ret_note, wharf_str *ret_error);
+ * guests: a group that may connect too, or NULL: only who started it. Uses no libpq, so that the supervisor can hold it. */
+struct cluster *cluster_start(const char *data_dir, const gid_t *guests, struct arena *a, wharf_str *ret_note, wharf_str *ret_error);
 const char *cluster_conninfo(const struct cluster *c);
 int cluster_pid(const struct cluster *c);
 /* Starts it again after it died (call when its pid was reaped); does not wait for its recovery. False when it can't. */

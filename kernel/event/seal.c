@@ -215,7 +215,9 @@ static wharf_status check_share(
     *ret_checked = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
     ret->checked += *ret_checked;
     ret->valid = PQgetvalue(r, 0, 1)[0] == 'f';
-    ret->first_bad_id = arena_dup(req->arena, PQgetvalue(r, 0, 2), (size_t)PQgetlength(r, 0, 2));
+    /* a row of any place: who does not reach all is told that something is wrong, not where */
+    if (req->who->access.all_locations)
+        ret->first_bad_id = arena_dup(req->arena, PQgetvalue(r, 0, 2), (size_t)PQgetlength(r, 0, 2));
     return WHARF_OK;
 }
 

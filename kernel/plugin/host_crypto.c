@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "plugin/host.h"
+#include "secret/hide.h"
 #include "secret/rsa.h"
 #include "secret/secret.h"
 #include "secret/signature.h"
@@ -85,5 +86,29 @@ static bool c_rs256(wharf_req *req, wharf_str pem, wharf_str text, wharf_str *re
     return rsa_sha256(req->arena, pem, text, ret_signature);
 }
 
+static const wharf_hiding *c_hiding(wharf_req *req, const wharf_str *names, const wharf_str *values, size_t n)
+{
+    wharf_str *own = arena_alloc(req->arena, (2 * n + 1) * sizeof(*own));
+
+    for (size_t i = 0; i < n; i++) {
+        own[i] = arena_dup_str(req->arena, names[i]);
+        own[n + i] = arena_dup_str(req->arena, values[i]);
+    }
+    return (const wharf_hiding *)hide_prepare(req->arena, own, own + n, n);
+}
+
+static wharf_str c_hide(wharf_req *req, const wharf_hiding *hiding, wharf_str text, bool cut)
+{
+    return hide_text(req->arena, (const struct hide_list *)hiding, text, cut);
+}
+
+/* The key is that of cursors; the beginning of the text keeps their MACs and those of purposes apart. */
+static void c_keyed_hash(wharf_req *req, const char *purpose, wharf_str data, unsigned char ret_hash[32])
+{
+    wharf_str text = arena_printf(req->arena, "wharf keyed hash\n%s\n%.*s", purpose, STR_ARG(data));
+
+    signature_hmac(req->engine->cursor_key, sizeof(req->engine->cursor_key), text, ret_hash);
+}
+
 const wharf_crypto_api host_crypto = {WHARF_HEAD(wharf_crypto_api), c_new_secret, signature_secret_valid, c_sign,
-    c_verify, c_hmac, c_open, c_seal, c_base64, c_rs256};
+    c_verify, c_hmac, c_open, c_seal, c_base64, c_rs256, c_hiding, c_hide, c_keyed_hash};

@@ -41,7 +41,7 @@ const struct kernel_service kernel_services[] = {
     {{"wharf.config", 1, 1}, &host_config},
     {{"wharf.text", 1, 2}, &host_text},
     {{"wharf.token", 1, 2}, &host_token},
-    {{"wharf.crypto", 1, 2}, &host_crypto},
+    {{"wharf.crypto", 1, 3}, &host_crypto},
     {{"wharf.http", 1, 1}, &host_http},
     {{"wharf.events", 1, 2}, &host_events},
     {{"wharf.many", 1, 1}, &host_many},

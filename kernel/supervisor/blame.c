@@ -99,7 +99,7 @@ static void note_jobs(const struct supervisor *s, const struct proc *p, int stat
     else
         snprintf(file, sizeof(file), "%s/crash-%lld-%d.txt", s->config->crash_dir,
             (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000, (int)p->pid);
-    fd = jobs.n ? open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640) : -1;
+    fd = jobs.n ? open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640) : -1;
     if (fd >= 0) {
         dprintf(fd, "%s\njobs: %s\n", c->file[0] ? "" : "wharf crash report, by the supervisor", jobs.p);
         close(fd);

@@ -69,7 +69,7 @@ bool crash_read_report(const char *dir, pid_t pid, int64_t since_us, struct cras
     text = malloc(REPORT_MAX);
     if (!text)
         return false;
-    fd = open(ret->file, O_RDONLY | O_CLOEXEC);
+    fd = open(ret->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     n = fd >= 0 ? read(fd, text, REPORT_MAX - 1) : -1;
     if (fd >= 0)
         close(fd);

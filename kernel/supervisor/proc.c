@@ -30,7 +30,7 @@ static const char *const *arguments(
     const struct supervisor *s, const struct proc *p, const struct generation *g, int control_fd, struct arena *a)
 {
     const struct supervisor_start *start = s->start;
-    const char **argv = ARENA_ARRAY(a, const char *, 32 + 2 * start->n_sets);
+    const char **argv = ARENA_ARRAY(a, const char *, 40);
     size_t n = 0;
 
     argv[n++] = s->exe;
@@ -69,10 +69,8 @@ static const char *const *arguments(
         argv[n++] = "-c";
         argv[n++] = start->config_file;
     }
-    for (size_t i = 0; i < start->n_sets; i++) {
-        argv[n++] = "--set";
-        argv[n++] = arena_printf(a, "%s=%s", start->sets[i].key, start->sets[i].value).p;
-    }
+    argv[n++] = "--sets-fd";
+    argv[n++] = text_of(a, (uint64_t)start->sets_fd);
     return argv;
 }
 
@@ -94,8 +92,8 @@ static void publish(struct supervisor *s, const struct proc *p)
 static pid_t launch(struct supervisor *s, struct proc *p, const struct generation *g, int control_fd)
 {
     struct arena *a = arena_new(0);
-    int keep[5] = {control_fd, s->board_fd};
-    size_t n_keep = 2;
+    int keep[6] = {control_fd, s->board_fd, s->start->sets_fd};
+    size_t n_keep = 3;
     struct spawn child;
     pid_t pid;
 
@@ -115,6 +113,7 @@ static pid_t launch(struct supervisor *s, struct proc *p, const struct generatio
         .death_signal = SIGKILL,
         .short_turns = p->seat->kind == WORKER_WEB,
         .own_session = true};
+    user_become(s->start->user, &child);
     pid = spawn(&child);
 
     arena_free(a);

@@ -40,7 +40,7 @@ bool quarantine_write(const char *data, const struct quarantined *list, size_t n
     for (size_t i = 0; i < n; i++)
         buf_addf(
             &out, "%s %s %" PRId64 " %" PRId64 "\n", list[i].name, list[i].since, list[i].crashes, list[i].window_s);
-    good = file_replace(place(data, a), buf_str(&out), 0640, a, ret_error);
+    good = file_replace(place(data, a), buf_str(&out), 0644, a, ret_error);
     buf_done(&out);
     return good;
 }

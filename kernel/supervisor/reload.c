@@ -124,6 +124,12 @@ static void advance(struct supervisor *s)
 /* Whatever becomes of the settings: who renamed the files waits for them to be let go, by old workers too. */
 static void renew_logs(struct supervisor *s)
 {
+    struct arena *a = arena_new(0);
+    wharf_str error;
+
+    if (!user_make_logs(s->start->user, s->config, a, &error))
+        log_warn("log.not_opened", "%s", error.p);
+    arena_free(a);
     if (!log_reopen(s->config->log_file))
         log_warn("log.not_opened", "%s: %s; the old one is used on", s->config->log_file, strerror(errno));
     atomic_fetch_add(&s->board->log_turn, 1);

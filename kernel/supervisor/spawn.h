@@ -16,6 +16,8 @@ struct spawn {
     bool as_user; /* become uid and gid (only root can) */
     uid_t uid;
     gid_t gid;
+    const gid_t *groups; /* NULL: gid alone */
+    size_t n_groups;
     int death_signal; /* sent to the child when this process dies; 0: none */
     bool short_turns; /* of the processor: somebody waits for what it does (util/turns.h) */
     bool own_session; /* keep the terminal's signals away */

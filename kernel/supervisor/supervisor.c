@@ -37,7 +37,14 @@ void supervisor_stop(struct supervisor *s)
 
 static void tell_ready(struct supervisor *s)
 {
-    struct spawn command = {.argv = s->start->ready_argv, .in = -1, .out = -1, .err = -1, .death_signal = SIGKILL};
+    int keep[] = {s->start->sets_fd, s->start->config_fd};
+    struct spawn command = {.argv = s->start->ready_argv,
+        .in = -1,
+        .out = -1,
+        .err = -1,
+        .keep = keep,
+        .n_keep = s->start->config_fd >= 0 ? 2 : 1,
+        .death_signal = SIGKILL};
 
     for (size_t i = 0; i < s->n_seats; i++)
         if (!s->seats[i].now || s->seats[i].now->state != BOARD_READY)

@@ -6,7 +6,7 @@
 #ifndef WHARF_SUPERVISOR_SUPERVISOR_H
 #define WHARF_SUPERVISOR_SUPERVISOR_H
 
-#include "config/config.h"
+#include "supervisor/user.h"
 
 struct cluster;
 
@@ -16,6 +16,9 @@ struct supervisor_start {
     const struct config_override *sets;
     size_t n_sets;
     size_t n_given; /* of them, those that the operator wrote; the others are the server's */
+    const struct server_user *user; /* of workers */
+    int config_fd; /* text of config for ready_argv, or -1 */
+    int sets_fd; /* the sets, for those processes that are started (config_keep_sets()) */
     const int *listen_fds; /* one per web worker */
     size_t n_web;
     int tls_fd; /* tls_open() of config, or -1; the supervisor closes it */

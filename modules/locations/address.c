@@ -27,7 +27,7 @@ static size_t put_normal(char *out, size_t k, wharf_str s)
     return k;
 }
 
-static void digest(wharf_req *req, const struct address *a, bool line2, uint8_t out[32])
+static wharf_str normal_of(wharf_req *req, const struct address *a, bool line2)
 {
     const struct state *state = state_find(a->country_code, a->state);
     const wharf_str parts[] = {W->req->organization(req), a->line1, line2 ? a->line2 : (wharf_str){"", 0}, a->city,
@@ -37,10 +37,10 @@ static void digest(wharf_req *req, const struct address *a, bool line2, uint8_t 
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         k = put_normal(normal, k, parts[i]);
-    sha256(normal, k, out);
+    return (wharf_str){normal, k};
 }
 
-/* "addr_" and the first 128 bits in base 62. */
+/* "addr_" and the first 128 bits in base 62. Keyed: who knows an address does not know from its id whether the organization has it. */
 static wharf_str id_of(wharf_req *req, const struct address *a)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -48,7 +48,7 @@ static wharf_str id_of(wharf_req *req, const struct address *a)
     uint8_t hash[32];
     unsigned __int128 v = 0;
 
-    digest(req, a, true, hash);
+    locations_crypto->keyed_hash(req, "locations.address", normal_of(req, a, true), hash);
     for (size_t i = 0; i < 16; i++)
         v = v << 8 | hash[i];
     for (size_t i = ID_CHARS; i-- > 0; v /= 62)
@@ -83,10 +83,11 @@ wharf_status address_json(wharf_req *req, const struct address *a, wharf_str *re
     const struct state *state = state_find(a->country_code, a->state);
     const struct country *country = country_find(a->country_code);
     wharf_out *out = W->json->writer(req);
+    wharf_str building = normal_of(req, a, false);
     uint8_t hash[32];
     char hex[65];
 
-    digest(req, a, false, hash);
+    sha256(building.p, building.n, hash);
     sha256_hex(hash, hex);
     W->json->open(out, NULL, '{');
     W->json->put(out, "id", val_text(id_of(req, a)));

@@ -4,6 +4,7 @@
 
 const wharf_host *W;
 const wharf_batch_api *locations_batch;
+const wharf_crypto_api *locations_crypto;
 const wharf_keys_api *locations_keys;
 const wharf_many_api *locations_many;
 const wharf_org_directory_api *org;
@@ -64,6 +65,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     org = W->service(self, "org.directory", 1, 4);
+    locations_crypto = W->service(self, "wharf.crypto", 1, 3);
     locations_keys = W->service(self, "wharf.keys", 1, 0);
     locations_batch = W->service(self, "wharf.batch", 1, 0);
     locations_many = W->service(self, "wharf.many", 1, 1);

@@ -5,9 +5,11 @@
 #define W locations_host
 #include "wharf/plugin.h"
 #include "wharf/service/batch.h"
+#include "wharf/service/crypto.h"
 #include "wharf/service/keys.h"
 extern const wharf_host *W; /* set once, before anything of this module runs */
 extern const wharf_batch_api *locations_batch;
+extern const wharf_crypto_api *locations_crypto;
 extern const wharf_keys_api *locations_keys;
 extern const wharf_many_api *locations_many;
 #include "wharf/ext/contacts.h"

@@ -7,13 +7,12 @@
 
 #include "wharf/secrets.h"
 
-enum { SECRETS_MAX = 50, SECRET_BYTES = 8192, HIDDEN_MIN = 6, FORMS = 7 };
+enum { SECRETS_MAX = 50, SECRET_BYTES = 8192, HIDDEN_MIN = 6 };
 
 struct secret {
     struct secret *next;
     wharf_str key, value;
-    wharf_str forms
-        [FORMS]; /* as it may stand in a text, beside itself: base64 and its URL form behind 0, 1 and 2 bytes, hex */
+    const wharf_hiding *hiding; /* of all of the list; in its first */
 };
 
 /* ---- set, shown, removed ---- */
@@ -131,46 +130,18 @@ wharf_status secrets_show(wharf_req *req, const wharf_rec *const *recs, size_t n
 
 /* ---- given to runs ---- */
 
-static wharf_str in_hex(wharf_req *req, wharf_str s, const char *digits)
+/* How all of them are known again in texts; kept with the first. */
+static void prepare_hiding(wharf_req *req, struct secret *list)
 {
-    char *out = W->mem->alloc(req, 2 * s.n + 1);
+    wharf_str names[SECRETS_MAX], values[SECRETS_MAX];
+    size_t n = 0;
 
-    for (size_t i = 0; i < s.n; i++) {
-        out[2 * i] = digits[(unsigned char)s.p[i] >> 4];
-        out[2 * i + 1] = digits[(unsigned char)s.p[i] & 15];
+    for (const struct secret *s = list; s && n < SECRETS_MAX; s = s->next, n++) {
+        names[n] = s->key;
+        values[n] = s->value;
     }
-    return (wharf_str){out, 2 * s.n};
-}
-
-/* The characters of its base64 that stand there whatever comes before it ("user:") and behind it; before: so many bytes, modulo 3. */
-static wharf_str in_base64(wharf_req *req, wharf_str s, size_t before)
-{
-    char *padded = W->mem->alloc(req, s.n + 3);
-    size_t first = before ? before + 1 : 0, whole = (before + s.n) * 8 / 6;
-    wharf_str text;
-
-    memset(padded, 0, before);
-    memcpy(padded + before, s.p, s.n);
-    text = flow_crypto->base64(req, (wharf_str){padded, before + s.n});
-    return W->mem->dup(req, text.p + first, whole - first);
-}
-
-static wharf_str in_url_alphabet(wharf_req *req, wharf_str s)
-{
-    char *url = W->mem->alloc(req, s.n + 1);
-
-    for (size_t i = 0; i < s.n; i++)
-        url[i] = s.p[i] == '+' ? '-' : s.p[i] == '/' ? '_' : s.p[i];
-    return (wharf_str){url, s.n};
-}
-
-static void make_forms(wharf_req *req, struct secret *s)
-{
-    for (size_t i = 0; i < 3; i++) {
-        s->forms[2 * i] = in_base64(req, s->value, i);
-        s->forms[2 * i + 1] = in_url_alphabet(req, s->forms[2 * i]);
-    }
-    s->forms[FORMS - 1] = in_hex(req, s->value, "0123456789abcdef");
+    if (list)
+        list->hiding = flow_crypto->hiding(req, names, values, n);
 }
 
 wharf_status secrets_load(wharf_req *req, wharf_str workflow_id, struct secret **ret)
@@ -190,10 +161,10 @@ wharf_status secrets_load(wharf_req *req, wharf_str workflow_id, struct secret *
         if (!flow_crypto->open(
                 req, "workflows.secret", "value", row_text(rows, i, 0), row_text(rows, i, 2), &one->value))
             continue; /* sealed with a key that this machine does not have: the run is told that it is missing */
-        make_forms(req, one);
         *last = one;
         last = &one->next;
     }
+    prepare_hiding(req, *ret);
     return s;
 }
 
@@ -223,149 +194,9 @@ uint32_t secret_answer(wharf_req *req, const struct asked *a, const wharf_json *
 
 /* ---- taken out ---- */
 
-static int hex_digit(char c)
-{
-    const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
-/* The number that n hex digits at p are, -1: they are none. */
-static int hex_number(const char *p, size_t left, size_t n)
-{
-    int number = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        int digit = i < left ? hex_digit(p[i]) : -1;
-
-        if (digit < 0)
-            return -1;
-        number = number * 16 + digit;
-    }
-    return number;
-}
-
-/* The bytes of a code point of the basic plane. */
-static size_t utf8_of(int cp, char out[3])
-{
-    if (cp < 0x80) {
-        out[0] = (char)cp;
-        return 1;
-    }
-    if (cp < 0x800) {
-        out[0] = (char)(0xC0 | cp >> 6);
-        out[1] = (char)(0x80 | (cp & 0x3F));
-        return 2;
-    }
-    out[0] = (char)(0xE0 | cp >> 12);
-    out[1] = (char)(0x80 | (cp >> 6 & 0x3F));
-    out[2] = (char)(0x80 | (cp & 0x3F));
-    return 3;
-}
-
-/* What one character of a text stands for: itself, or, escaped, %XX, \uXXXX, \n. Answers how much of the text it takes. */
-static size_t one_character(const char *p, size_t left, bool escaped, char out[3], size_t *ret_n)
-{
-    static const char letters[] = "nrtbf/\"\\", meant[] = "\n\r\t\b\f/\"\\";
-    const char *at;
-    int number;
-
-    out[0] = *p;
-    *ret_n = 1;
-    if (!escaped || left < 2)
-        return 1;
-    if (*p == '%' && (number = hex_number(p + 1, left - 1, 2)) >= 0) {
-        out[0] = (char)number;
-        return 3;
-    }
-    if (*p == '\\' && p[1] == 'u' && (number = hex_number(p + 2, left - 2, 4)) >= 0) {
-        *ret_n = utf8_of(number, out);
-        return 6;
-    }
-    at = *p == '\\' && p[1] ? strchr(letters, p[1]) : NULL;
-    if (!at)
-        return 1;
-    out[0] = meant[at - letters];
-    return 2;
-}
-
-/* Does the value stand at p, in letters of any case and each character as it is or escaped? Answers how much of the text it is, 0: it does not.
- * cut: the text went on; its end counts when it is the beginning of the value. */
-static size_t stands_at(wharf_str value, const char *p, size_t left, bool cut)
-{
-    size_t i = 0, k = 0;
-
-    while (i < value.n && k < left) {
-        char bytes[3];
-        size_t n, took = one_character(p + k, left - k, false, bytes, &n);
-
-        if (strncasecmp(value.p + i, bytes, 1) != 0) {
-            took = one_character(p + k, left - k, true, bytes, &n);
-            if (n > value.n - i || strncasecmp(value.p + i, bytes, n) != 0)
-                return 0;
-        }
-        i += n;
-        k += took;
-    }
-    return i == value.n || cut ? k : 0;
-}
-
-/* What stands at p, or NULL. cut: the text went on, and what stands at its end may be the beginning of a secret. */
-static const struct secret *at(const struct secret *list, const char *p, size_t left, bool cut, size_t *ret_n)
-{
-    for (const struct secret *s = list; s; s = s->next) {
-        if (s->value.n < HIDDEN_MIN)
-            continue;
-        *ret_n = stands_at(s->value, p, left, cut);
-        if (*ret_n)
-            return s;
-        for (size_t f = 0; f < FORMS; f++) {
-            bool hex = f == FORMS - 1;
-            wharf_str form = s->forms[f];
-            size_t n = cut && form.n > left ? left : form.n;
-
-            if (n > left || (hex ? strncasecmp(p, form.p, n) : memcmp(p, form.p, n)) != 0)
-                continue;
-            *ret_n = n;
-            return s;
-        }
-    }
-    return NULL;
-}
-
-/* Of a beginning that is too short to be told from other text nothing is said: the text is cut there. */
 static wharf_str hide(wharf_req *req, const struct secret *list, wharf_str text, bool cut)
 {
-    const wharf_str mark = WHARF_S("[secret:");
-    const struct secret *s;
-    size_t room = 1, n = 0, k = 0;
-    char *to;
-
-    for (size_t i = 0; i < text.n; i += s ? k : 1) {
-        s = at(list, text.p + i, text.n - i, cut, &k);
-        room += s ? s->key.n + 16 : 1;
-        n += s != NULL;
-    }
-    if (!n)
-        return text;
-    to = W->mem->alloc(req, room);
-    n = 0;
-    for (size_t i = 0; i < text.n; i += k) {
-        s = at(list, text.p + i, text.n - i, cut, &k);
-        if (s && k < HIDDEN_MIN)
-            break;
-        if (!s) {
-            to[n++] = text.p[i];
-            k = 1;
-            continue;
-        }
-        memcpy(to + n, mark.p, mark.n);
-        memcpy(to + n + mark.n, s->key.p, s->key.n);
-        n += mark.n + s->key.n;
-        to[n++] = ']';
-    }
-    to[n] = 0;
-    return (wharf_str){to, n};
+    return list ? flow_crypto->hide(req, list->hiding, text, cut) : text;
 }
 
 wharf_str secrets_hide(wharf_req *req, const struct secret *list, wharf_str text)

@@ -231,7 +231,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     flow_keys = W->service(self, "wharf.keys", 1, 0);
     flow_events = W->service(self, "wharf.events", 1, 2);
     flow_rules = W->service(self, "webhooks.rules", 1, 0);
-    flow_crypto = W->service(self, "wharf.crypto", 1, 1);
+    flow_crypto = W->service(self, "wharf.crypto", 1, 3);
     flow_cron = W->service(self, "wharf.cron", 1, 0);
     flow_http = W->service(self, "wharf.http", 1, 1);
     flow_tokens = W->service(self, "wharf.token", 1, 2);

@@ -1,4 +1,5 @@
 """Locations: spec 02 sections 0 to 2."""
+import hashlib
 import re
 
 import pytest
@@ -92,7 +93,7 @@ def test_who_may_read_addresses(org):
     org.server.organization().client().refused("GET", "/v1/addresses/" + id, 404, "not_found")
 
 
-def test_address_forms_and_ids(client):
+def test_address_forms_and_ids(client, org):
     whole = make_location(client, "Whole", address="1 Main St, Suite 4, Springfield, IL 62701, US")["address"]
     parts = make_location(client, "Parts", address=address(line2="SUITE  4"))["address"]
     other = make_location(client, "Other", address=address(line2="Suite 5"))["address"]
@@ -100,6 +101,12 @@ def test_address_forms_and_ids(client):
     formatted = make_location(client, "Formatted", address={"formatted_address": "1 Main St, Suite 4, Springfield, IL 62701, US"})["address"]
     assert re.fullmatch(r"addr_[0-9A-Za-z]{22}", whole["id"]) and re.fullmatch(r"[0-9a-f]{64}", whole["hash"])
     assert whole["hash"] == other["hash"] and whole["id"] != other["id"]
+    # nobody computes an id from the address: neither as a plain hash of it, nor from what the hash shows
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    number = sum(digits.index(c) * 62 ** i for i, c in enumerate(reversed(whole["id"][5:])))
+    parts_of = lambda line2: "".join(p + "\n" for p in (org.id.lower(), "1 main st", line2, "springfield", "il", "62701", "us"))  # noqa: E731
+    assert whole["hash"] == hashlib.sha256(parts_of("").encode()).hexdigest()  # the test knows the normal form
+    assert number != int.from_bytes(hashlib.sha256(parts_of("suite 4").encode()).digest()[:16], "big")
     assert whole["id"] == formatted["id"] == sibling["id"] == parts["id"]
     assert whole["formatted_address"] == "1 Main St, Suite 4, Springfield, IL 62701, US"
     assert whole["textarea"] == "1 Main St, Springfield, IL 62701, US"

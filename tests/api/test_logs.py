@@ -439,3 +439,11 @@ def test_partitions_are_dropped_when_all_is_over(server):
     gone = before - after
     assert gone and all(any(g.startswith(t) for t in ("change_log_y", "request_log_y", "event_y", "log_seal_y", "event_done_y")) for g in gone)
     assert c.get("/v1/logs/verify").data["checked"] in (2, 3) and len(c.get("/v1/logs").data) == 3  # the organization's own row may be sealed before the old ones
+
+
+def test_a_bad_row_of_another_place_is_not_named(fresh, client, chain):
+    here = make_location(client)["id"]
+    sealed(client, fresh)
+    fresh.server.sql("UPDATE wharf.change_log SET actor_name = 'nobody' WHERE organization_id = %s AND id = %s", fresh.id, chain[4]["id"])
+    bad(client, chain[4]["id"])
+    bad(fresh.client("logs:read", locations=[here]), None)

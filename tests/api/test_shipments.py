@@ -382,14 +382,15 @@ def test_edge_case_4_ten_at_once(client, org, server):
 def test_members_of_updates(client, location):
     row = ship(client)
     layout = client.post(f"/v1/locations/{location['id']}/layouts", {"name": "Shelf"}, expect=201).data
-    u = {"status": "package_at_waypoint", "comment": "c", "layout_id": layout["id"], "contact_id": "ctct_x", "user_id": "user_x", "vehicle_id": "v1", "address": "Springfield, IL",
+    u = {"status": "package_at_waypoint", "comment": "c", "layout_id": layout["id"], "contact_id": make_contact(client), "user_id": "user_x", "vehicle_id": "v1", "address": "Springfield, IL",
          "coordinates": [39.8, -89.6], "images": ["https://example.com/a.png"], "provider_status": {"code": "AR", "description": "Arrived"}}
     after = update(client, row, **u).data
     line = after["tracking_updates"][-1]
     assert line["location_id"] == after["location_id"] == location["id"] and after["layout_id"] == line["layout_id"] == layout["id"] and after["coordinates"] == [39.8, -89.6]
     assert line["address"] == {"formatted_address": "Springfield, IL"} and line["provider_status"]["code"] == "AR" and line["images"] == u["images"]
     for bad, at in (({"comment": "x" * 2001}, "comment"), ({"occurred_at": "tomorrow"}, "occurred_at"), ({"coordinates": [91, 0]}, "coordinates"), ({"images": ["ftp://x"]}, "images"),
-                    ({"images": ["https://x"] * 11}, "images"), ({"location_id": "loc_0000000000000000000000"}, "location_id"), ({"layout_id": "lay_nope"}, "layout_id"), ({"address": 5}, "address")):
+                    ({"images": ["https://x"] * 11}, "images"), ({"location_id": "loc_0000000000000000000000"}, "location_id"), ({"layout_id": "lay_nope"}, "layout_id"), ({"address": 5}, "address"),
+                    ({"contact_id": "ctct_0000000000000000000000"}, "contact_id")):
         refuse(client, row, 400, "validation.failed", ["tracking_update." + at], {"tracking_update": {"status": "delayed", **bad}})
 
 

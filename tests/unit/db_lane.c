@@ -440,7 +440,7 @@ static int start(void **state)
     lasting = arena_new(0);
     if (!mkdtemp(folder))
         return -1;
-    cluster = cluster_start(folder, lasting, &note, &error);
+    cluster = cluster_start(folder, NULL, lasting, &note, &error);
     if (!cluster) {
         fprintf(stderr, "%s\n", error.p);
         return -1;

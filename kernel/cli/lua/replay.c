@@ -9,11 +9,12 @@
 
 #include "cli/http_client.h"
 #include "cli/lua/author.h"
+#include "secret/hide.h"
 #include "util/file.h"
 #include "util/str.h"
 #include "util/zone.h"
 
-enum { RECORDING_MAX = 16 << 20, FILES_MAX = 32, SHOWN_MAX = 400, FORMS = 5 };
+enum { RECORDING_MAX = 16 << 20, FILES_MAX = 32, SHOWN_MAX = 400 };
 
 struct replay {
     struct arena *a;
@@ -87,39 +88,13 @@ static wharf_str encoded(struct replay *r, wharf_str s, int variant)
     return str_z(out);
 }
 
-static wharf_str in_url(struct replay *r, wharf_str s)
-{
-    struct buf b;
-    wharf_str text;
-
-    buf_init(&b, RECORDING_MAX);
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-
-        if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c && strchr("-._~", c)))
-            buf_addc(&b, (char)c);
-        else
-            buf_addf(&b, "%%%02X", c);
-    }
-    text = arena_dup_str(r->a, buf_str(&b));
-    buf_done(&b);
-    return text;
-}
-
-/* As the server hides values: also in base64, hex and percent-encoded. */
+/* As the server hides values (secret/hide.h). */
 static wharf_str hide_one(struct replay *r, wharf_str s, wharf_str key)
 {
     wharf_str value = value_of(r, key), mark = arena_printf(r->a, "[secret:%.*s]", STR_ARG(key));
-    char *hex = arena_alloc(r->a, value.n * 2 + 1);
-    const wharf_str forms[FORMS] = {value, in_url(r, value),
-        encoded(r, value, sodium_base64_VARIANT_ORIGINAL_NO_PADDING),
-        encoded(r, value, sodium_base64_VARIANT_URLSAFE_NO_PADDING),
-        str_z(sodium_bin2hex(hex, value.n * 2 + 1, (const unsigned char *)value.p, value.n))};
 
-    for (size_t i = 0; i < FORMS; i++) {
-        if (!str_eq(forms[i], mark))
-            s = str_replaced(r->a, s, forms[i], mark);
-    }
+    if (!str_eq(value, mark))
+        s = hide_text(r->a, hide_prepare(r->a, &key, &value, 1), s, false);
     for (size_t i = 2; i > 0; i--) /* padding of base64 tells the length of the value, which a mark does not have */
         s = str_replaced(r->a, s, arena_printf(r->a, "%s%s", mark.p, i == 2 ? "==" : "="), mark);
     return s;

@@ -11,6 +11,7 @@
 #include "lua/operator/hosted.h"
 #include "lua/operator/inside.h"
 #include "lua/tell.h"
+#include "secret/hide.h"
 #include "supervisor/board.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -20,7 +21,6 @@ enum {
     MAILS_MAX = 10,
     EMITS_MAX = 100,
     SLEEP_MAX_MS = 10000,
-    HIDDEN_MIN = 6,
     LABELS_TEXT = 160,
     NAME_TEXT = 64 /* of struct board_series */
 };
@@ -187,41 +187,43 @@ enum sandbox_answer asked_secret(
         ret_text, "{\"code\":\"secret.missing\",\"message\":\"there is no such secret in hook_secrets\"}");
 }
 
-static bool is_hidden(const struct wharf_json *s)
+/* The values of hook_secrets, prepared. */
+static const struct hide_list *hook_secrets(const struct config *c, struct arena *a)
 {
-    return s->type == JSON_STRING && s->text.n >= HIDDEN_MIN;
+    const struct wharf_json *all = table_of(c, "hook_secrets");
+    size_t n = 0;
+    wharf_str *names, *values;
+
+    for (const struct wharf_json *s = all ? all->child : NULL; s; s = s->next)
+        n += s->type == JSON_STRING;
+    if (!n)
+        return NULL;
+    names = arena_alloc(a, 2 * n * sizeof(*names));
+    values = names + n;
+    n = 0;
+    for (const struct wharf_json *s = all->child; s; s = s->next) {
+        if (s->type != JSON_STRING)
+            continue;
+        names[n] = s->key;
+        values[n++] = s->text;
+    }
+    return hide_prepare(a, names, values, n);
 }
 
 wharf_str asked_hidden(const struct config *c, struct arena *a, wharf_str text)
 {
-    const struct wharf_json *all = table_of(c, "hook_secrets");
-
-    for (const struct wharf_json *s = all ? all->child : NULL; s; s = s->next) {
-        if (is_hidden(s))
-            text = str_replaced(a, text, s->text, arena_printf(a, "[secret:%.*s]", STR_ARG(s->key)));
-    }
-    return text;
+    return hide_text(a, hook_secrets(c, a), text, false);
 }
 
-/* Of a beginning that is too short to be told from other text nothing is said: the text is cut there. */
 wharf_str asked_hidden_cut(const struct config *c, struct arena *a, wharf_str text)
 {
-    const struct wharf_json *all = table_of(c, "hook_secrets"), *cut = NULL;
     wharf_str more = str_z(" …");
     bool told = str_ends(text, more.p);
-    size_t most = 0;
 
-    text = asked_hidden(c, a, told ? (wharf_str){text.p, text.n - more.n} : text);
-    for (const struct wharf_json *s = all ? all->child : NULL; s; s = s->next) {
-        size_t n = is_hidden(s) ? str_begun(text, s->text) : 0;
-
-        cut = n > most ? s : cut;
-        most = n > most ? n : most;
-    }
-    text.n -= most;
-    return arena_printf(a, "%.*s%s%.*s%s%s", STR_ARG(text), most >= HIDDEN_MIN ? "[secret:" : "",
-        most >= HIDDEN_MIN ? (int)cut->key.n : 0, cut ? cut->key.p : "", most >= HIDDEN_MIN ? "]" : "",
-        told ? more.p : "");
+    if (told)
+        text.n -= more.n;
+    text = hide_text(a, hook_secrets(c, a), text, true);
+    return told ? arena_printf(a, "%.*s%s", STR_ARG(text), more.p) : text;
 }
 
 wharf_str hook_message(const struct config *c, struct arena *a, const struct sandbox_error *e)

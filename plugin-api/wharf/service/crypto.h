@@ -1,4 +1,4 @@
-/* wharf/service/crypto.h - signatures and sealed texts: service "wharf.crypto", version 1.2.
+/* wharf/service/crypto.h - signatures and sealed texts: service "wharf.crypto", version 1.3.
  *
  * Signatures are those of Standard Webhooks 1.0 (docs/spec/07-events-and-webhooks.md section 6). Sealing is what columns with
  * "store": "secret" do (docs/secrets.md), for rows that a plugin reads by its own SQL. Rules of this header: wharf/plugin.h.
@@ -19,6 +19,8 @@ enum wharf_signature_verdict {
     WHARF_SIGNATURE_MALFORMED = 3    /* the timestamp is no number, or the secret none */
 };
 
+typedef struct wharf_hiding wharf_hiding; /* values that texts must not have, prepared */
+
 typedef struct wharf_crypto_api {
     wharf_head head;
     wharf_str (*new_secret)(wharf_req *req);                           /* "whsec_...", 32 random bytes. [worker] */
@@ -35,6 +37,14 @@ typedef struct wharf_crypto_api {
     /* 1.2: the signature of text as RS256 of JSON Web Tokens has it, not encoded. pem: a private key of 2,048 bits or more, without a
      * passphrase. False: it is none. [worker] */
     bool (*rs256)(wharf_req *req, wharf_str pem, wharf_str text, wharf_str *ret_signature);
+    /* 1.3: n secrets for hide(), for as long as the request. Values of fewer than six bytes are not looked for. [worker] */
+    const wharf_hiding *(*hiding)(wharf_req *req, const wharf_str *names, const wharf_str *values, size_t n);
+    /* The text with "[secret:NAME]" wherever one of them stands, in any form that gives it away: letters of another case, escaped,
+     * hex, base64 also behind a user's name. cut: the text went on, so its end may be the beginning of one. [worker] */
+    wharf_str (*hide)(wharf_req *req, const wharf_hiding *hiding, wharf_str text, bool cut);
+    /* 1.3: a hash that nobody computes who does not have this installation's key: for ids that follow from what they name. The same on all
+     * machines of one database, another one for each purpose, which begins with the plugin's name: "locations.address". [worker] */
+    void (*keyed_hash)(wharf_req *req, const char *purpose, wharf_str data, unsigned char ret_hash[32]);
 } wharf_crypto_api;
 
 #ifdef __cplusplus
