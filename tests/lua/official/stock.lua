@@ -1,12 +1,10 @@
--- stock.lua - an official file in stock Lua: lua5.4 stock.lua FOLDER NAME <TEXT. What it loads is told behind a line of \1: per text a line of it in hexadecimal,
+-- stock.lua - a piece of the official files in stock Lua: lua5.4 stock.lua <PIECE. What it loads is told behind a line of \1: per text a line of it in hexadecimal,
 -- and of the error when it does not compile.
-local folder, name = ...
-local load_, write, noted, order = load, io.write, {}, {} -- a file may erase globals
+local load_, noted, order = load, {}, {}
 local function hex(s) return (s:gsub(".", function(c) return ("%02x"):format(c:byte()) end)) end
 
 local function note(text, bad)
   if not noted[text] then order[#order + 1] = text end
-  assert(not noted[text] or noted[text] == (bad or ""), text)
   noted[text] = bad or ""
 end
 
@@ -26,8 +24,7 @@ function load(x, ...)
 end
 
 arg = nil
-package.path = folder .. "/?.lua"
-local run = assert(load_(io.read("a"), "=" .. name .. ".lua", "t"))
-run(name)
-write("\1\n")
-for _, text in ipairs(order) do write(hex(text), "\t", hex(noted[text]), "\n") end
+local piece = assert(load_(io.read("a"), "=piece.lua", "t"))
+piece("piece")
+io.write("\1\n")
+for _, text in ipairs(order) do io.write(hex(text), "\t", hex(noted[text]), "\n") end
