@@ -138,7 +138,7 @@ static void worker_ended(struct supervisor *s, struct proc *p, int status)
         seat->now = NULL;
         if (!p->asked && !s->stopping)
             now_ended(s, p, status);
-    } else if (p->hung && !(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
+    } else if (WIFEXITED(status) ? WEXITSTATUS(status) != 0 : p->hung || p->over_memory || !was_killed(status)) {
         blame_crash(s, p, status); /* replaced before; its report tells where it was */
     }
     proc_free(s, p);
