@@ -60,6 +60,15 @@ static bool was_killed_for_memory(const struct proc *p, int status)
     return p->over_memory || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && greed_was_killed(p));
 }
 
+/* A worker that was near its limit was refused memory, most likely, and whoever asked next crashed: code of the server says nothing then. */
+static bool ran_out_of_memory(const struct supervisor *s, const struct proc *p, const struct crash_report *c)
+{
+    int64_t used = atomic_load(&s->board->workers[p - s->procs].memory), limit = s->config->memory_limit;
+    bool ours = !c->plugin[0] || strcmp(c->plugin, "wharf") == 0 || module_is_shipped(c->plugin);
+
+    return ours && limit && used >= limit / 4 * 3 && greed_thread(p, clock_monotonic_us());
+}
+
 static void find_culprit(const struct supervisor *s, const struct proc *p, int status, struct crash_report *c)
 {
     bool reported = crash_read_report(s->config->crash_dir, p->pid, p->started_us, c);
@@ -70,6 +79,8 @@ static void find_culprit(const struct supervisor *s, const struct proc *p, int s
         snprintf(c->plugin, sizeof(c->plugin), "%s", p->hung_plugin);
         snprintf(c->what, sizeof(c->what), "%s", p->hung_what);
         snprintf(c->request, sizeof(c->request), "%s", p->hung_request);
+    } else if (ran_out_of_memory(s, p, c)) {
+        read_greed(s, p, c);
     } else if (was_killed_for_memory(p, status)) {
         if (!c->plugin[0])
             read_greed(s, p, c);
