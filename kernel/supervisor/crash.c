@@ -295,8 +295,8 @@ static void put_registers(const ucontext_t *u)
 }
 
 /* how: "signal" or "exit code"; name: of the signal. */
-static void report(const char *how, int number, const char *name, uint64_t address, const ucontext_t *u,
-    const struct timespec *now)
+static void report(
+    const char *how, int number, const char *name, uint64_t address, const ucontext_t *u, const struct timespec *now)
 {
     struct frames frames = {.count = 0}, possible = {.count = 0};
     bool busy = my_crumb && atomic_load(&my_crumb->since_us);
@@ -343,8 +343,7 @@ static void file_name(char out[320], const struct timespec *now)
     state.n = start;
 }
 
-static void write_report(
-    const char *how, int number, const char *name, uint64_t address, const ucontext_t *u)
+static void write_report(const char *how, int number, const char *name, uint64_t address, const ucontext_t *u)
 {
     struct timespec now;
     char file[320];

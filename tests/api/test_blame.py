@@ -66,7 +66,8 @@ def test_who_takes_all_memory_is_named(where):
         client = server.organization().client()
         path, body = ("/v1/faults/fill/now", None) if where == "handler" else ("/v1/faults/ask/now", {"job": "fills"})
         for n in (1, 2):
-            threading.Thread(target=ask, args=(server, client, path, body), daemon=True).start()
+            if n == 1 or where == "handler":  # a job is run again by itself
+                threading.Thread(target=ask, args=(server, client, path, body), daemon=True).start()
             until(lambda: len(log_lines(server.folder, "worker.crashed")) >= n, 90)
         until(lambda: "quarantined: faulty" in server.command("ps"), 60)
         crashed = log_lines(server.folder, "worker.crashed")

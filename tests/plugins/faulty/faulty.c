@@ -57,11 +57,11 @@ static wharf_status end_process(wharf_req *req, void *how)
     _exit(3);
 }
 
-/* Takes 200 MB a second until somebody ends it. */
+/* Takes 100 MB a second until somebody ends it. */
 static wharf_status fill(wharf_req *req, void *arg)
 {
     enum { BYTES = 4 << 20 };
-    const struct timespec nap = {0, 20000000};
+    const struct timespec nap = {0, 40000000};
 
     (void)req, (void)arg;
     for (;;) {
@@ -130,8 +130,9 @@ static void more_routes(wharf_decl *d, const wharf_decl_api *api)
         .method = "POST",
         .path = "/v1/faults/ask/now",
         .scope = "faults:write",
-        .definition = WHARF_S("{\"summary\": \"Asks for a job\", \"location\": \"none\", \"body\": {\"type\": \"object\", "
-                              "\"required\": [\"job\"], \"properties\": {\"job\": {\"type\": \"string\"}}}}"),
+        .definition = WHARF_S(
+            "{\"summary\": \"Asks for a job\", \"location\": \"none\", \"body\": {\"type\": \"object\", "
+            "\"required\": [\"job\"], \"properties\": {\"job\": {\"type\": \"string\"}}}}"),
         .handler = ask};
 
     api->route(d, &route);
