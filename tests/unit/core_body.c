@@ -1,7 +1,6 @@
 /* core_body.c - body.h: each rule of docs/spec/01-platform.md sections 2.3 and 4.2, on the station of fixtures/station.json. */
 #include "unit.h"
 
-
 #include "resource/body.h"
 
 struct bench {
@@ -567,9 +566,9 @@ static void one_field(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {BODY(create), BODY(required), BODY(blanks), BODY(texts), BODY(numbers),
-        BODY(times), BODY(objects), BODY(arrays), BODY(sets), BODY(big_sets), BODY(many_problems), BODY(metadata), BODY(merges),
-        BODY(children), BODY(children_problems), BODY(unknown_fields), BODY(write_rules), BODY(all_in_order),
-        BODY(one_field)};
+        BODY(times), BODY(objects), BODY(arrays), BODY(sets), BODY(big_sets), BODY(many_problems), BODY(metadata),
+        BODY(merges), BODY(children), BODY(children_problems), BODY(unknown_fields), BODY(write_rules),
+        BODY(all_in_order), BODY(one_field)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
