@@ -9,7 +9,7 @@ SETTINGS = {
     "request_log.reads": "true", "log.level": "debug", "cors.origins": "https://app.example",
     "rate_limit.key": "1000000", "rate_limit.key_burst": "1000000", "rate_limit.write": "1000000", "rate_limit.write_burst": "1000000",
     "rate_limit.test": "1000000", "rate_limit.test_burst": "1000000", "rate_limit.organization": "1000000", "rate_limit.organization_burst": "1000000",
-    "rate_limit.concurrency": "100000", "lua_hooks.allow_write": "true", "http.trusted_proxies": "192.0.2.0/24",
+    "rate_limit.concurrency": "100000", "http.trusted_proxies": "192.0.2.0/24",
 }
 
 HOOKS = """
