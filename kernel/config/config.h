@@ -39,6 +39,7 @@ struct config {
     int64_t jobs_workers; /* jobs.workers = 1: job worker processes */
     int64_t jobs_threads; /* jobs.threads = 4: jobs at a time, per job worker */
     int64_t jobs_long_threads; /* jobs.long_threads = 0: jobs that wait most of the time; 0: two per core, 4 to 16 */
+    int64_t jobs_plugin_share; /* jobs.plugin_share = 50: percent of the threads that jobs of one plugin which is not shipped may hold */
     int64_t drain_accept_ms; /* drain_accept = 5000 */
     int64_t header_timeout_ms, body_timeout_ms; /* http.header_timeout = 10000, http.body_timeout = 30000 */
     int64_t memory_limit; /* memory.limit = 2 GiB: bytes that one worker may have; 0: any number */

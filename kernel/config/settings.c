@@ -62,6 +62,8 @@ static const struct setting table[] = {
     INT("jobs.threads", jobs_threads, "4", 1, 24, "jobs at a time, per job worker"),
     INT("jobs.long_threads", jobs_long_threads, "0", 0, 16,
         "runs of workflows at a time, per job worker; 0: two per core, from 4 to 16"),
+    INT("jobs.plugin_share", jobs_plugin_share, "50", 1, 100,
+        "percent of these threads that jobs of one plugin which is not shipped may hold; 100: any number"),
     INT("memory.limit", memory_limit, "2147483648", 0, 1099511627776,
         "bytes of memory that one worker may have; at three quarters of it a new one takes over; 0: any number"),
     INT("drain_timeout", drain_timeout_ms, "30000", 0, HOUR_MS, "milliseconds a stopping worker may finish requests"),

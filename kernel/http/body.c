@@ -85,7 +85,8 @@ static bool parse_body(struct exchange *x, wharf_str text)
         return true;
     req->body = json_parse(req->arena, req->body_text, &e);
     if (!req->body && e.no_memory) {
-        req_fail(req, "request.too_large", NULL, "The body has more values than one request may have; send less at once");
+        req_fail(
+            req, "request.too_large", NULL, "The body has more values than one request may have; send less at once");
         return false;
     }
     if (!req->body) {

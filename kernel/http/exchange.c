@@ -171,8 +171,12 @@ static void shrink(struct exchange *x)
     req->remote_addr = str_z("");
     req->body = NULL;
     req->traceparent = req->last_event_id = req->message = req->pagination = req->location_header = str_z("");
+    req->entity = req->replay = req->idempotency_key = req->if_match = req->batch_id = req->answered_id = str_z("");
+    req->preference_applied = req->path_base = req->body_text = str_z("");
+    req->answered = NULL;
+    req->raw_type = req->success_code = NULL;
     req->problems = NULL;
-    req->cap_problems = 0;
+    req->n_problems = req->cap_problems = 0;
     x->uri = "";
     x->origin = str_z("");
     buf_done(&x->body);

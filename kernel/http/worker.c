@@ -236,6 +236,23 @@ static void observe_statement(void *board, int64_t us)
     board_db_observe(board, us);
 }
 
+/* Behind the supervisor, which looks once a second: memory of its own beyond what it has now is refused past the limit. Called when
+ * all threads are there: their stacks are no part of it. Only the soft limit, so that cells may set theirs. */
+static void memory_limit_hard(int64_t limit)
+{
+    struct rlimit r;
+    long long pages = 0;
+    FILE *f = limit ? fopen("/proc/self/statm", "re") : NULL;
+
+    if (f && fscanf(f, "%*d %*d %*d %*d %*d %lld", &pages) == 1 && getrlimit(RLIMIT_DATA, &r) == 0) {
+        r.rlim_cur = (rlim_t)(pages * sysconf(_SC_PAGESIZE) + limit + limit / 4);
+        if (r.rlim_cur <= r.rlim_max && setrlimit(RLIMIT_DATA, &r) != 0)
+            log_warn("worker.memory", "the limit of memory can't be set: %s", strerror(errno));
+    }
+    if (f)
+        fclose(f);
+}
+
 static int serve(
     struct engine *e, const struct config *config, const struct worker_boot *boot, struct pulse *pulse, int term_fd)
 {
@@ -274,6 +291,7 @@ static int serve(
         pulse_on_news(pulse, runner_news, runner);
         quarantined_announce(e, boot->database);
     }
+    memory_limit_hard(config->memory_limit);
     atomic_store(&slot->state, BOARD_READY);
     dprintf(boot->control_fd, "ready\n");
     operator_watch(e->operator_lua);
@@ -289,23 +307,6 @@ static int serve(
     net_stop(e->net);
     /* No dlclose, no destructors: docs/plugin-abi.md section 3 'stop'. */
     _exit(0);
-}
-
-/* Behind the supervisor, which looks once a second: memory of its own beyond what it has now is refused past the limit. Only the soft limit,
- * so that cells may set theirs. */
-static void memory_limit_hard(int64_t limit)
-{
-    struct rlimit r;
-    long long pages = 0;
-    FILE *f = limit ? fopen("/proc/self/statm", "re") : NULL;
-
-    if (f && fscanf(f, "%*d %*d %*d %*d %*d %lld", &pages) == 1 && getrlimit(RLIMIT_DATA, &r) == 0) {
-        r.rlim_cur = (rlim_t)(pages * sysconf(_SC_PAGESIZE) + limit + limit / 4);
-        if (r.rlim_cur <= r.rlim_max && setrlimit(RLIMIT_DATA, &r) != 0)
-            log_warn("worker.memory", "the limit of memory can't be set: %s", strerror(errno));
-    }
-    if (f)
-        fclose(f);
 }
 
 int worker_main(const struct config *config, const struct worker_boot *boot)
@@ -325,7 +326,6 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     e->board = boot->board;
     db_meter_set(&(struct db_meter){&boot->board->workers[boot->slot].db_in_use, observe_statement, boot->board});
     disk_share(&boot->board->disk);
-    memory_limit_hard(config->memory_limit);
     absent_remember(e, config->data);
     clock_share_offset(&boot->board->clock_offset_us);
     e->admin = boot->kind == WORKER_JOB;

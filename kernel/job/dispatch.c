@@ -64,13 +64,13 @@ static void free_list(struct job_list *l)
 
 static size_t wanted(const struct runner *r, const struct crew *crew)
 {
-    size_t idle = crew->n - crew->busy, target;
+    size_t idle = crew->n - crew->busy, waiting = crew->waiting.n - share_held_back(r, crew), target;
     double ahead = (double)crew->n * AHEAD_US / (crew->mean_us < 1 ? 1 : crew->mean_us);
 
     if (r->draining || !r->registered)
         return 0;
     target = idle + (ahead > AHEAD_MAX ? AHEAD_MAX : (size_t)ahead);
-    return crew->waiting.n <= target / 2 ? target - crew->waiting.n : 0;
+    return waiting <= target / 2 ? target - waiting : 0;
 }
 
 size_t runner_busy(const struct runner *r)
@@ -135,20 +135,38 @@ static void wait_for_turn(struct runner *r)
     }
 }
 
-/* Leased ahead, and then the threads were slower than thought: others shall have them. */
+/* The first that waits for a thread only, and not for one of its plugin's share; NULL: none does. */
+static const struct leased *first_that_may_begin(const struct crew *crew)
+{
+    const struct leased *j = crew->waiting.n ? crew->waiting.first : NULL;
+
+    while (j && share_is_full(crew, j))
+        j = j->next;
+    return j;
+}
+
+/* Leased ahead, and then the threads were slower than thought: others shall have them. What only its plugin's share holds back says nothing of the
+ * threads. */
 static void take_stale(const struct runner *r, struct crew *crew, struct job_list *list, int64_t now)
 {
+    const struct leased *next = first_that_may_begin(crew);
+    struct job_list kept = {.n = 0};
+    bool slow = next && now - next->leased_us >= STALE_US, all = r->draining || r->ending || slow;
     struct leased *j;
-    bool all = r->draining || r->ending;
 
-    if (!all && (!crew->waiting.n || now - crew->waiting.first->leased_us < STALE_US))
-        return;
-    if (!all)
+    if (slow)
         crew->mean_us = 1000000; /* begin carefully again */
     while ((j = list_take(&crew->waiting))) {
+        if (!all && (now - j->leased_us < STALE_US || !share_is_full(crew, j))) {
+            list_add(&kept, j);
+            continue;
+        }
+        share_drop(crew, j);
         j->outcome = OUT_RELEASED;
         list_add(list, j);
     }
+    while ((j = list_take(&kept)))
+        list_add(&crew->waiting, j);
 }
 
 static void collect(struct runner *r, struct job_list *list, int64_t now)
@@ -180,7 +198,7 @@ static bool lease(struct runner *r, struct crew *crew, size_t want)
     bool good;
 
     pthread_mutex_lock(&r->lock);
-    taken = crew->busy + crew->waiting.n;
+    taken = crew->busy + crew->waiting.n - share_held_back(r, crew);
     left = taken < crew->n ? crew->n - taken : 0;
     pthread_mutex_unlock(&r->lock);
     /* several organizations at once must not get all between them either */
@@ -190,7 +208,7 @@ static bool lease(struct runner *r, struct crew *crew, size_t want)
     crew->more = good && got.n >= want;
     pthread_mutex_lock(&r->lock);
     while ((j = list_take(&got)))
-        list_add(&crew->waiting, j);
+        share_add(crew, j);
     pthread_cond_broadcast(&r->more_jobs);
     pthread_mutex_unlock(&r->lock);
     return good;
@@ -331,9 +349,11 @@ static void start_crews(struct runner *r)
 
         crew->waiting.last = &crew->waiting.first;
         crew->mean_us = 10 * MS;
-        for (size_t k = 0; k < crew->n; k++)
-            start_executor(r, crew);
     }
+    shares_plan(r);
+    for (size_t i = 0; i < CREWS; i++)
+        for (size_t k = 0; k < r->crews[i].n; k++)
+            start_executor(r, &r->crews[i]);
 }
 
 struct runner *runner_start(struct engine *e, const struct config *config, const struct worker_boot *boot)
@@ -350,6 +370,7 @@ struct runner *runner_start(struct engine *e, const struct config *config, const
     r->db = db_open(boot->database, config->database_prepared, config->statement_timeout_ms);
     r->finished.last = &r->finished.first;
     runner_host(r);
+    shares_number(r);
     queue_arrays(r);
     for (size_t i = 0; i < e->n_jobs; i++)
         e->jobs[i].metrics = board_job(boot->board, e->jobs[i].name);

@@ -327,9 +327,8 @@ static struct leased *next_job(struct executor *x)
     struct leased *j;
 
     pthread_mutex_lock(&r->lock);
-    while (!x->crew->waiting.n && !r->ending)
+    while (!(j = r->ending ? NULL : share_take(x->crew)) && !r->ending)
         pthread_cond_wait(&r->more_jobs, &r->lock);
-    j = r->ending ? NULL : list_take(&x->crew->waiting);
     x->job = j;
     x->crew->busy += j != NULL;
     pthread_mutex_unlock(&r->lock);
@@ -347,6 +346,9 @@ static bool hand_over(struct executor *x, struct leased *j, int64_t began_us)
     x->job = NULL;
     x->crew->busy--;
     x->crew->mean_us += ((double)(now - began_us) - x->crew->mean_us) / 16;
+    share_end(x->crew, j, now - began_us);
+    if (j->kind->owner && x->crew->waiting.n) /* one that its plugin's share held back may begin, on any thread */
+        pthread_cond_broadcast(&r->more_jobs);
     if (!r->finished.n)
         r->finished_us = now;
     list_add(&r->finished, j);

@@ -33,7 +33,7 @@ struct leased {
     int64_t id, fence;
     int attempts, crashes;
     bool cancel_first; /* it was to be cancelled when nobody ran it */
-    int64_t leased_us; /* monotonic */
+    int64_t leased_us, began_us; /* monotonic */
     char name[32]; /* "job_123" */
     char what[WHAT_BYTES]; /* "job deliver" */
     _Atomic int cancel, lost; /* told from outside */
@@ -67,13 +67,21 @@ struct job_list {
     size_t n;
 };
 
+/* Of a crew's jobs those of one plugin that is not shipped, or of all such plugins together. Guarded by the lock. */
+struct share {
+    size_t most; /* threads it may hold */
+    size_t busy, waiting; /* as in struct crew */
+    double mean_us;
+};
+
 /* Threads for jobs of a kind: those that wait most of the time do not keep the others' threads. */
 enum { CREW_USUAL, CREW_LONG, CREWS };
 struct crew {
     struct job_list waiting; /* leased and not begun; guarded by the lock, as the next two */
     size_t n, busy; /* threads; those at work */
     double mean_us; /* of a run, moving */
-    wharf_str queues, priorities; /* PostgreSQL arrays, one element per kind of job */
+    struct share *shares; /* by job_kind.owner: [0] is all plugins that are not shipped, together */
+    wharf_str queues, priorities, owners; /* PostgreSQL arrays, one element per kind of job */
     wharf_str limits[LONG_THREADS + 1]; /* the same, by how many threads are free; the usual ones' only the first */
     char after[ID_MAX]; /* organization the walk goes on from; the dispatcher's own, as the next */
     bool more; /* the last lease gave all that was asked for */
@@ -96,6 +104,7 @@ struct runner {
     int64_t finished_us; /* when the first of finished came */
     struct executor executors[EXECUTORS];
     size_t n_executors;
+    size_t n_owners; /* plugins with jobs that are not shipped */
     struct resident residents[RESIDENTS_MAX];
     size_t n_residents, n_resident; /* started, still running */
     bool woken, ending;
@@ -130,6 +139,19 @@ bool queue_metrics(struct runner *r);
 void queue_leave(struct runner *r); /* gives everything back: the end */
 void queue_arrays(struct runner *r);
 size_t job_long_threads(const struct config *c); /* of each job worker: jobs.long_threads */
+
+/* share.c: with the lock held, but for the first two */
+void shares_number(struct runner *r); /* job_kind.owner of all kinds */
+void shares_plan(struct runner *r); /* after the crews have their number of threads */
+void share_add(struct crew *crew, struct leased *j); /* to those that wait */
+void share_drop(struct crew *crew, const struct leased *j); /* it does not wait any more */
+/* Takes the first waiting job whose plugin has a thread left; NULL when there is none. It counts as begun. */
+struct leased *share_take(struct crew *crew);
+void share_end(struct crew *crew, const struct leased *j, int64_t took_us);
+bool share_is_full(const struct crew *crew, const struct leased *j); /* its plugin has all threads that it may have */
+size_t share_held_back(const struct runner *r, const struct crew *crew); /* jobs that wait for threads of their plugin's share */
+/* How many jobs of each plugin may be leased now, a PostgreSQL array by owner from 1 on; how many of all these plugins together. */
+void share_rooms(const struct runner *r, const struct crew *crew, struct buf *rooms, size_t *ret_all);
 
 /* crash.c */
 void runner_host(struct runner *r);

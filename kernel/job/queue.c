@@ -206,7 +206,7 @@ size_t job_long_threads(const struct config *c)
     return (size_t)(n < LONG_THREADS ? n : LONG_THREADS);
 }
 
-enum { A_QUEUES, A_PRIORITIES, A_LIMITS, A_CRASHES, ARRAYS };
+enum { A_QUEUES, A_PRIORITIES, A_LIMITS, A_CRASHES, A_OWNERS, ARRAYS };
 
 /* Threads for long jobs that one organization may have when so many are free: half of all, and no more than it leaves for others. So each that
  * comes finds some, however many were there before that fill all they get. */
@@ -238,6 +238,7 @@ static void write_arrays(const struct runner *r, bool usual, bool others, int mo
         buf_addf(&b[A_PRIORITIES], "%s%d", comma, p->priority);
         buf_addf(&b[A_LIMITS], "%s%d", comma, p->concurrency || !p->is_long ? p->concurrency : most);
         buf_addf(&b[A_CRASHES], "%s%d", comma, p->crashes);
+        buf_addf(&b[A_OWNERS], "%s%u", comma, e->jobs[i].owner);
     }
     for (int i = 0; i < ARRAYS; i++) {
         buf_addc(&b[i], '}');
@@ -249,13 +250,13 @@ static void write_arrays(const struct runner *r, bool usual, bool others, int mo
 
 void queue_arrays(struct runner *r)
 {
-    write_arrays(r, true, true, 0, (wharf_str *const[ARRAYS]){&r->queues, NULL, NULL, &r->crash_limits});
+    write_arrays(r, true, true, 0, (wharf_str *const[ARRAYS]){&r->queues, NULL, NULL, &r->crash_limits, NULL});
     for (int i = 0; i < CREWS; i++) {
         struct crew *c = &r->crews[i];
 
         for (size_t n = 0; n <= (i == CREW_LONG ? LONG_THREADS : 0); n++)
             write_arrays(r, i == CREW_USUAL, i == CREW_LONG, long_limit(r, n),
-                (wharf_str *const[ARRAYS]){&c->queues, &c->priorities, &c->limits[n], NULL});
+                (wharf_str *const[ARRAYS]){&c->queues, &c->priorities, &c->limits[n], NULL, &c->owners});
     }
 }
 
@@ -353,18 +354,28 @@ bool queue_reconcile(struct runner *r)
 
 bool queue_lease(struct runner *r, struct crew *crew, size_t want, size_t free_threads, struct job_list *ret)
 {
-    char most[24];
+    char most[24], strangers[24];
     const wharf_str *limits = &crew->limits[crew == &r->crews[CREW_LONG] ? free_threads : 0];
-    struct sql_arg args[6] = {text(r->worker), {NULL, 0}, text(crew->after), {crew->queues.p, crew->queues.n},
-        {crew->priorities.p, crew->priorities.n}, {limits->p, limits->n}};
+    struct sql_arg args[9] = {text(r->worker), {NULL, 0}, text(crew->after), {crew->queues.p, crew->queues.n},
+        {crew->priorities.p, crew->priorities.n}, {limits->p, limits->n}, {crew->owners.p, crew->owners.n}};
     PGresult *result;
+    struct buf rooms;
+    size_t all;
 
+    buf_init(&rooms, 1 << 16);
+    pthread_mutex_lock(&r->lock);
+    share_rooms(r, crew, &rooms, &all);
+    pthread_mutex_unlock(&r->lock);
     snprintf(most, sizeof(most), "%zu", want);
+    snprintf(strangers, sizeof(strangers), "%zu", all);
     args[1] = text(most);
+    args[7] = (struct sql_arg){rooms.p, rooms.n};
+    args[8] = text(strangers);
     result = ask(r,
-        "SELECT organization_id, id, queue, key, args, attempts, crashes, fence, cancel"
-        " FROM wharf.job_lease($1, $2::integer, $3, $4::text[], $5::integer[], $6::integer[])",
-        args, 6);
+        "SELECT organization_id, id, queue, key, args, attempts, crashes, fence, cancel FROM wharf.job_lease($1, "
+        "$2::integer, $3, $4::text[], $5::integer[], $6::integer[], $7::integer[], $8::integer[], $9::integer)",
+        args, 9);
+    buf_done(&rooms);
     if (!result && !r->registered)
         mark_running(r, true, NULL);
     if (!result)

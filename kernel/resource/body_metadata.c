@@ -32,8 +32,7 @@ static void too_many(struct arena *a, wharf_str path, schema_problem_fn *fn, voi
 }
 
 /* Judges the number of keys before any of them is looked at. What takes keys away may name more than are kept. */
-static bool metadata_length_ok(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path)
+static bool metadata_length_ok(struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path)
 {
     size_t kept = 0;
 

@@ -139,18 +139,35 @@ bool req_memory_ok(struct wharf_req *req)
     return false;
 }
 
+/* Where the texts and rows are that outlive whoever set them. A new one of these fields belongs here. */
+static void list_kept(const struct wharf_req *req, const void *of[REQ_KEPT])
+{
+    const void *const all[REQ_KEPT] = {req->message.p, req->pagination.p, req->location_header.p, req->raw_type,
+        req->added, req->answered_id.p, req->entity.p, req->replay.p, req->batch_id.p, req->success_code, req->served,
+        req->put};
+
+    memcpy(of, all, sizeof(all));
+}
+
 struct req_scope req_scope_begin(const struct wharf_req *req)
 {
-    return (struct req_scope){.mark = arena_mark(req->arena),
+    struct req_scope s = {.mark = arena_mark(req->arena),
         .problems = req->problems,
         .n_problems = req->n_problems,
         .cap_problems = req->cap_problems,
         .n_committed = req->n_committed};
+
+    list_kept(req, s.kept);
+    return s;
 }
 
 void req_scope_end(struct wharf_req *req, const struct req_scope *s)
 {
-    if (req->n_problems != s->n_problems || req->n_committed != s->n_committed)
+    const void *kept[REQ_KEPT];
+
+    list_kept(req, kept);
+    if (req->n_problems != s->n_problems || req->n_committed != s->n_committed ||
+        memcmp(kept, s->kept, sizeof(kept)) != 0)
         return;
     req->problems = s->problems;
     req->cap_problems = s->cap_problems;

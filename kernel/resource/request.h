@@ -200,10 +200,12 @@ void req_clear_problems(struct wharf_req *req);
 /* Fails with request.too_large and returns false when the request's memory is over its budget. What runs as a job is not judged. */
 bool req_memory_ok(struct wharf_req *req);
 
-/* Memory of the request that is free again at the end, unless problems, or what waits for the commit, came to be meanwhile: they outlive the scope, and
- * so does everything else then. */
+/* Memory of the request that is free again at the end, unless problems, what waits for the commit, or something of the answer came to be meanwhile: they
+ * outlive the scope, and so does everything else then. */
+enum { REQ_KEPT = 12 };
 struct req_scope {
     struct arena_mark mark;
+    const void *kept[REQ_KEPT]; /* what the request keeps for its answer and its log lines */
     struct problem *problems;
     size_t n_problems, cap_problems, n_committed;
 };

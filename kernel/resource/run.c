@@ -131,13 +131,11 @@ static void run_handler(struct wharf_req *req)
     const wharf_route *r = req->route->declared;
     bool tx = !(r->flags & (WHARF_R_READONLY | WHARF_R_NO_TX));
     int most = tx && !req->tx_depth ? RACE_TRIES : 1;
-    struct problem *problems = req->problems;
-    size_t cap = req->cap_problems;
-    struct arena_mark mark;
+    struct req_scope scope;
 
     if (!route_body_ok(req) || !req_memory_ok(req) || !guard_rows(req))
         return;
-    mark = arena_mark(req->arena);
+    scope = req_scope_begin(req);
     for (int tries = 0; tries < most; tries++) {
         if (tries)
             req_clear_problems(req);
@@ -148,9 +146,7 @@ static void run_handler(struct wharf_req *req)
             break;
     }
     if (req->parked && !req->n_problems) { /* it runs again from the beginning, maybe in a minute */
-        req->problems = problems;
-        req->cap_problems = cap;
-        arena_rewind(req->arena, mark);
+        req_scope_end(req, &scope);
         return;
     }
     if (!req->n_problems && !req->status)

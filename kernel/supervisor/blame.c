@@ -1,7 +1,8 @@
 /* blame.c - which plugin a dead worker is due to, and leaving out those that crash too often (docs/decisions.md 21).
  *
- * A report of the worker itself names the plugin; without one, a single busy crumb does. A SIGKILL without report blames
- * nobody: the kernel's out-of-memory killer and administrators send it.
+ * A report of the worker itself names the plugin; without one, the busy crumbs do when all of them are of one
+ * plugin. A SIGKILL without report blames nobody, as administrators send it; but when the system ended the worker for its memory, or the
+ * supervisor did, the plugin whose thread was seen to take much (greed.c).
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -19,23 +20,53 @@
 
 enum { HANG_POINTS = 2, HANG_WINDOWS = 10 };
 
+/* Of two at work either may have been it: then only the plugin is told, when it is the same. */
 static void read_crumbs(const struct supervisor *s, const struct proc *p, struct crash_report *c)
 {
     const struct board_worker *w = &s->board->workers[p - s->procs];
     const struct crumb *busy = NULL;
+    size_t n = 0;
 
     for (size_t i = 0; i < BOARD_THREADS; i++) {
         if (!atomic_load(&w->crumbs[i].since_us))
             continue;
-        if (busy)
-            return; /* two at work: either may have been it */
+        if (busy && strncmp(busy->plugin, w->crumbs[i].plugin, BOARD_TEXT) != 0)
+            return;
         busy = &w->crumbs[i];
+        n++;
     }
     if (!busy)
         return;
     snprintf(c->plugin, sizeof(c->plugin), "%.*s", PLUGIN_NAME - 1, busy->plugin);
+    if (n > 1)
+        return;
     snprintf(c->what, sizeof(c->what), "%.*s", BOARD_TEXT - 1, busy->what);
     snprintf(c->request, sizeof(c->request), "%.*s", 31, busy->request_id);
+}
+
+static void read_greed(const struct supervisor *s, const struct proc *p, struct crash_report *c)
+{
+    if (!greed_thread(p, clock_monotonic_us())) {
+        read_crumbs(s, p, c);
+        return;
+    }
+    snprintf(c->plugin, sizeof(c->plugin), "%s", p->greed.plugin);
+    snprintf(c->what, sizeof(c->what), "%s", p->greed.what);
+    snprintf(c->request, sizeof(c->request), "%s", p->greed.request);
+}
+
+static bool was_killed_for_memory(const struct proc *p, int status)
+{
+    return p->over_memory || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && greed_was_killed(p));
+}
+
+/* A worker that was near its limit was refused memory, most likely, and whoever asked next crashed: code of the server says nothing then. */
+static bool ran_out_of_memory(const struct supervisor *s, const struct proc *p, const struct crash_report *c)
+{
+    int64_t used = atomic_load(&s->board->workers[p - s->procs].memory), limit = s->config->memory_limit;
+    bool ours = !c->plugin[0] || strcmp(c->plugin, "wharf") == 0 || module_is_shipped(c->plugin);
+
+    return ours && limit && used >= limit / 4 * 3 && greed_thread(p, clock_monotonic_us());
 }
 
 static void find_culprit(const struct supervisor *s, const struct proc *p, int status, struct crash_report *c)
@@ -48,6 +79,11 @@ static void find_culprit(const struct supervisor *s, const struct proc *p, int s
         snprintf(c->plugin, sizeof(c->plugin), "%s", p->hung_plugin);
         snprintf(c->what, sizeof(c->what), "%s", p->hung_what);
         snprintf(c->request, sizeof(c->request), "%s", p->hung_request);
+    } else if (ran_out_of_memory(s, p, c)) {
+        read_greed(s, p, c);
+    } else if (was_killed_for_memory(p, status)) {
+        if (!c->plugin[0])
+            read_greed(s, p, c);
     } else if (!reported && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)) {
         read_crumbs(s, p, c);
     }
@@ -87,7 +123,7 @@ static void note_jobs(const struct supervisor *s, const struct proc *p, int stat
     int fd;
 
     bool ended = WIFEXITED(status) && WEXITSTATUS(status) == 0; /* somebody asked it to */
-    bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !p->hung;
+    bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !p->hung && !c->plugin[0];
 
     if (p->seat->kind != WORKER_JOB || (!c->file[0] && (ended || killed)))
         return;

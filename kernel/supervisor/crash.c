@@ -33,6 +33,7 @@ struct crash_plugin {
 /* The process's own: filled before threads start, read by the handler only. */
 static struct {
     char dir[256];
+    pid_t pid; /* of this process; a child of it has nothing to report */
     struct crash_plugin plugins[PLUGINS];
     size_t n_plugins;
     char maps[MAPS_BYTES]; /* text of /proc/self/maps, read when it happens */
@@ -293,7 +294,9 @@ static void put_registers(const ucontext_t *u)
     put("\n");
 }
 
-static void report(int sig, const siginfo_t *info, const ucontext_t *u, const struct timespec *now)
+/* how: "signal" or "exit code"; name: of the signal. */
+static void report(
+    const char *how, int number, const char *name, uint64_t address, const ucontext_t *u, const struct timespec *now)
 {
     struct frames frames = {.count = 0}, possible = {.count = 0};
     bool busy = my_crumb && atomic_load(&my_crumb->since_us);
@@ -306,11 +309,13 @@ static void report(int sig, const siginfo_t *info, const ucontext_t *u, const st
     put_number((uint64_t)now->tv_sec, 10);
     put("\npid: ");
     put_number((uint64_t)getpid(), 10);
-    put("\nsignal: ");
-    put_number((uint64_t)sig, 10);
-    put_line(" ", signal_name(sig));
+    put("\n");
+    put(how);
+    put(": ");
+    put_number((uint64_t)number, 10);
+    put_line(" ", name);
     put("address: ");
-    put_hex((uint64_t)(uintptr_t)info->si_addr);
+    put_hex(address);
     put("\n");
     put_line("plugin: ", blamed(&frames, &possible));
     put_line("doing: ", busy ? my_crumb->what : "");
@@ -338,28 +343,43 @@ static void file_name(char out[320], const struct timespec *now)
     state.n = start;
 }
 
-/* SA_RESETHAND is in force: raised again, the signal ends the process when the handler returns. */
-static void on_fatal(int sig, siginfo_t *info, void *context)
+static void write_report(const char *how, int number, const char *name, uint64_t address, const ucontext_t *u)
 {
     struct timespec now;
     char file[320];
     int fd;
 
-    if (!state.busy) {
-        state.busy = 1;
-        clock_gettime(CLOCK_REALTIME, &now);
-        file_name(file, &now);
-        report(sig, info, context, &now);
-        fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
-        for (size_t done = 0; fd >= 0 && done < state.n;) {
-            ssize_t n = write(fd, state.out + done, state.n - done);
+    if (state.busy)
+        return;
+    state.busy = 1;
+    clock_gettime(CLOCK_REALTIME, &now);
+    file_name(file, &now);
+    report(how, number, name, address, u, &now);
+    fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+    for (size_t done = 0; fd >= 0 && done < state.n;) {
+        ssize_t n = write(fd, state.out + done, state.n - done);
 
-            if (n <= 0)
-                break;
-            done += (size_t)n;
-        }
+        if (n <= 0)
+            break;
+        done += (size_t)n;
     }
+}
+
+/* SA_RESETHAND is in force: raised again, the signal ends the process when the handler returns. */
+static void on_fatal(int sig, siginfo_t *info, void *context)
+{
+    write_report("signal", sig, signal_name(sig), (uint64_t)(uintptr_t)info->si_addr, context);
     raise(sig);
+}
+
+bool crash_by_exit(const char *call, int code)
+{
+    ucontext_t here;
+
+    if (!my_crumb || !atomic_load(&my_crumb->since_us) || getpid() != state.pid || getcontext(&here) != 0)
+        return false;
+    write_report("exit code", code, call, 0, &here);
+    return true;
 }
 
 void crash_install(const char *dir)
@@ -368,6 +388,7 @@ void crash_install(const char *dir)
     struct sigaction action = {.sa_sigaction = on_fatal, .sa_flags = SA_SIGINFO | SA_ONSTACK | (int)SA_RESETHAND};
 
     snprintf(state.dir, sizeof(state.dir), "%s", dir);
+    state.pid = getpid();
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
         sigaction(fatal[i], &action, NULL);

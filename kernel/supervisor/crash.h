@@ -1,4 +1,4 @@
-/* crash.h - what a worker leaves behind when a fatal signal ends it: a report the supervisor and a person can read.
+/* crash.h - what a worker leaves behind when a fatal signal or exit() in the middle of work ends it: a report the supervisor and a person can read.
  *
  * The report names signal, address, the plugin to blame (the first frame inside a plugin's code, else the plugin whose crumb
  * the thread holds), registers and a backtrace as module+offset. Then the signal takes its usual course, core file included.
@@ -17,6 +17,10 @@ void crash_add_plugin(const char *name, const char *file);
 /* Gives the calling thread its own signal stack and says which crumb tells what it is doing (NULL: none). Call at the start of
  * each thread, the main one included. */
 void crash_thread(struct crumb *c);
+
+/* The calling thread is about to end the process by that function of the C library. True: a plugin's code, or code that works for one, was
+ * running; there is a report now, and the process shall end at once. False: it is the process's own end (exit_tap.c). */
+bool crash_by_exit(const char *call, int code);
 
 /* What a report says, read by the supervisor (crash_report.c). Texts are "" when the report does not say. */
 struct crash_report {

@@ -208,6 +208,8 @@ void proc_reason(const struct proc *p, int status, char out[REASON_MAX])
         snprintf(out, REASON_MAX, "it did not react in time");
     else if (p->over_memory)
         snprintf(out, REASON_MAX, "it had more memory than memory.limit");
+    else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && greed_was_killed(p))
+        snprintf(out, REASON_MAX, "the system ended it for want of memory");
     else if (WIFSIGNALED(status))
         snprintf(out, REASON_MAX, "it was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else

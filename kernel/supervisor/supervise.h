@@ -31,6 +31,19 @@ struct generation {
     char quarantined[QUARANTINE_MAX * (QUARANTINE_NAME + 1)]; /* comma list of plugins left out */
 };
 
+/* What a worker's threads have taken of memory, by the pages that they touched first: who is to blame when the worker ends for its memory (greed.c). */
+struct greed {
+    int64_t used, at_us; /* bytes that the worker had at the last look */
+    struct {
+        int thread;
+        uint64_t faults;
+    } seen[BOARD_THREADS];
+    uint64_t oom_kills; /* of the machine, at the last look */
+    int64_t taken_us; /* 0, or when somebody was seen who took much: */
+    int thread;
+    char plugin[PLUGIN_NAME], what[BOARD_TEXT], request[32];
+};
+
 /* A worker process. Its index in the array is its slot on the board. */
 struct proc {
     pid_t pid; /* 0: free */
@@ -44,6 +57,7 @@ struct proc {
     bool hung; /* noticed by the watchdog, which noted: */
     bool over_memory; /* ended for it */
     int64_t looked_us; /* when its memory was looked at */
+    struct greed greed;
     int hung_thread; /* its number for the system, or 0 */
     int64_t beat_us, ran_ns,
         waited_ns; /* when its last beat was seen: what its main thread had run, and waited for a processor */
@@ -121,6 +135,13 @@ int proc_listen(struct supervisor *s, struct proc *p);
 void proc_reason(const struct proc *p, int status, char out[REASON_MAX]);
 const char *proc_name(const struct proc *p, char out[24]); /* "web 0" */
 void proc_free(struct supervisor *s, struct proc *p);
+/* greed.c */
+void greed_look(struct supervisor *s, struct proc *p, int64_t used, int64_t now);
+/* The system's own end of those who have too much memory met a process since the last look. */
+bool greed_was_killed(const struct proc *p);
+/* The thread that took much lately, or 0: nobody was seen. */
+int greed_thread(const struct proc *p, int64_t now);
+
 /* watch.c: replaces workers that hang or grow, ends those that were given time enough. */
 void proc_watch(struct supervisor *s, int64_t now);
 

@@ -133,6 +133,17 @@ static void next_ended(struct supervisor *s, struct proc *p, int status)
         reload_died(s, p, status);
 }
 
+static bool ended_well(int status)
+{
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* By itself: not because it was asked to, or was slow to do so. */
+static bool ended_badly(int status)
+{
+    return !ended_well(status) && !was_killed(status) && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+}
+
 static void worker_ended(struct supervisor *s, struct proc *p, int status)
 {
     struct seat *seat = p->seat;
@@ -145,7 +156,7 @@ static void worker_ended(struct supervisor *s, struct proc *p, int status)
         seat->now = NULL;
         if (!p->asked && !s->stopping)
             now_ended(s, p, status);
-    } else if (p->hung && !(WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
+    } else if (p->hung || p->over_memory ? !ended_well(status) : ended_badly(status)) {
         blame_crash(s, p, status); /* replaced before; its report tells where it was */
     }
     proc_free(s, p);

@@ -132,10 +132,12 @@ static void watch_memory(struct supervisor *s, struct proc *p, int64_t now)
     p->looked_us = now;
     used = own_memory(p);
     atomic_store(&s->board->workers[p - s->procs].memory, used);
+    greed_look(s, p, used, now);
     if (!limit || used < soft)
         return;
     if (used >= limit) {
         p->over_memory = true;
+        p->hung_thread = greed_thread(p, now); /* it tells where it is */
         log_error("worker.memory_limit", "%s (pid %d) has %lld MB, more than the %lld MB of memory.limit; it is ended",
             proc_name(p, name), (int)p->pid, (long long)(used / MEGABYTE), (long long)(limit / MEGABYTE));
         abort_now(p, now);
@@ -184,7 +186,8 @@ void proc_watch(struct supervisor *s, int64_t now)
             kill(p->pid, SIGKILL);
             p->kill_at_us = now + (int64_t)ABORT_LIMIT_S * SECOND;
         } else if (p->kill_at_us) {
-            continue;
+            if (p->state == BOARD_DRAINING && !p->over_memory)
+                watch_memory(s, p, now); /* what it still does may take more */
         } else if (p->state == BOARD_STARTING && now - p->started_us > (int64_t)START_LIMIT_S * SECOND) {
             abort_silent_one(s, p, now, "was not ready in 30 s");
         } else if (p->state == BOARD_READY) {

@@ -23,7 +23,8 @@ LIMIT = 40
 
 @pytest.fixture(scope="module")
 def server():
-    s = Server("--modules", MODULES, "--set", "crash.quarantine=off", "--set", "rate_limit.key=0", "--set", "rate_limit.write=0")
+    # one plugin has the jobs of all tests: what its share of the threads is, has a test of its own (test_job_shares.py)
+    s = Server("--modules", MODULES, "--set", "crash.quarantine=off", "--set", "jobs.plugin_share=100", "--set", "rate_limit.key=0", "--set", "rate_limit.write=0")
     yield s
     s.stop()
 

@@ -65,6 +65,7 @@ def test_a_row(client, org):
     assert again["idempotent_replayed"] is True and json.loads(again["response_body"])["data"]["id"] == a.data["id"]
 
 
+@pytest.mark.usual_settings
 def test_writes_and_errors_are_kept_reads_are_not(client, org):
     read = client.get("/v1/samples")
     error = client.get("/v1/samples/smp_" + "0" * 22, expect=404)

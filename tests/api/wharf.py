@@ -3,7 +3,8 @@
 `Server` runs `wharf dev` in a folder of its own; `Server.organization()` makes an organization, `Organization.client()` a key.
 WHARF_BUILD or BUILD names the build folder (default: build); WHARF_PROGRAM another program than its kernel/wharf;
 WHARF_TEST_MODULES the modules of the server that most tests share; WHARF_TEST_PLACE where the servers' folders are (default: as tempfile), and
-what a first start makes is kept there for the next server with the same modules (`prepare`).
+what a first start makes is kept there for the next server with the same modules (`prepare`); WHARF_TEST_EVERYTHING=1: with every setting that
+adds work to requests switched on (everything.py).
 """
 import contextlib
 import ctypes
@@ -26,6 +27,8 @@ import weakref
 import jsonschema
 import psycopg2
 import requests
+
+import everything
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WHARF_BUILD") or os.environ.get("BUILD") or ROOT / "build").resolve()
@@ -135,6 +138,8 @@ class Server:
         if "WHARF_TEST_PLACE" in os.environ and not (folder or beside or env or own_key):
             prepare(self.folder, args)
         os.chmod(self.folder, 0o711)
+        if os.environ.get("WHARF_TEST_EVERYTHING"):
+            args = [*args, *everything.arguments(args, self.folder, ROOT / "schemas", limits)]
         ready = self.folder / "ready.json"
         ready.unlink(missing_ok=True)
         self.log = open(self.folder / "out", "wb")

@@ -204,6 +204,22 @@ static void scopes_leave_nothing(void **state)
     arena_free(req.arena);
 }
 
+/* What an answer is made of, and what its log lines say, is read when the handler and its scopes are over: each of these texts stays whole. */
+static void scopes_keep_the_answer(void **state)
+{
+    for (int field = 0; field < 5; field++) {
+        struct wharf_req req = {.arena = arena_new(1 << 20)};
+        wharf_str *kept[] = {&req.message, &req.answered_id, &req.location_header, &req.pagination, &req.batch_id};
+        wharf_scope *scope = host_mem.scope_begin(&req);
+
+        *kept[field] = arena_dupz(req.arena, "what the handler said");
+        host_mem.scope_end(&req, scope);
+        memset(host_mem.alloc(&req, 200), 'x', 200); /* who comes next takes what is free */
+        assert_string_equal(kept[field]->p, "what the handler said");
+        arena_free(req.arena);
+    }
+}
+
 /* ---- stepping back ---- */
 
 /* 0: a child of this process, a session of its own, stepped back as a process and as a session. */
@@ -283,7 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(utf8), UNIT(utf8_every_code_point), UNIT(trims), UNIT(distance),
         UNIT(prefixes), UNIT(ids), UNIT(id_order), UNIT(base62), UNIT(random_text), UNIT(a_child_does_not_repeat),
-        UNIT(scopes_leave_nothing), UNIT(who_steps_back), UNIT(digests)};
+        UNIT(scopes_leave_nothing), UNIT(scopes_keep_the_answer), UNIT(who_steps_back), UNIT(digests)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,6 +206,7 @@ static void jobs(wharf_decl *d, const wharf_decl_api *api)
     api->job(d, "count", count, (void *)"count", WHARF_S("{\"backoff\": {\"first\": \"100ms\"}}"));
     api->job(d, "patient", count, (void *)"patient", WHARF_S("{\"long\": true}"));
     api->job(d, "hold", hold, NULL, WHARF_S("{\"long\": true}"));
+    api->job(d, "hold_usual", hold, NULL, WHARF_S(""));
     api->job(d, "kept", count, (void *)"kept", WHARF_S("{\"keep\": \"1d\"}"));
     api->job(d, "trivial", trivial, NULL, WHARF_S(""));
     api->job(d, "fail_first", fail_first, NULL,
