@@ -1,13 +1,18 @@
-/* body_reader.c - one thread per worker that reads large bodies: it unpacks and parses them, then hands the request to the worker
- * threads. It also frees the memory of requests that used much of it.
+/* body_reader.c - one thread per worker that reads large bodies: it unpacks and parses them, then gives the request back to the
+ * event loop, which hands it to the worker threads. It also frees the memory of requests that used much of it.
  *
  * Reading a body of megabytes takes tens of milliseconds. On the event loop all clients of this worker would wait for it; on
  * several worker threads at once it would take the processors from everybody. So it happens on one thread that steps back behind
- * the others. Leaves to others: parsing itself (body.c), the request (threads.c). docs/spec/01-platform.md section 2.3.
+ * the others. What it shares with the event loop has no lock: a thread that steps back may lose the processor for many
+ * milliseconds while it holds one. Leaves to others: parsing itself (body.c), the request (threads.c).
+ * docs/spec/01-platform.md section 2.3.
  */
 #include "http/body_reader.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -19,84 +24,99 @@
 #include "util/time.h"
 #include "util/turns.h"
 
-enum { WAITING_MAX = 256, ARENAS_WAITING_MAX = 1024 };
+enum {
+    WAITING_MAX = 256,
+    RESTS = 3, /* times as long as it worked, while others ask */
+    REST_MAX_US = 200000
+};
+
+struct dead_arena { /* lies in the arena itself */
+    struct dead_arena *next;
+    struct arena *arena;
+};
 
 struct body_reader {
     struct server *server;
-    pthread_mutex_t lock;
-    pthread_cond_t more;
-    struct exchange *first, **last; /* by next_done */
-    size_t waiting;
-    struct arena *arenas[ARENAS_WAITING_MAX];
-    size_t n_arenas;
-    bool stop;
+    sem_t work; /* posted for each request, each arena and the end */
+    _Atomic(struct exchange *) newest; /* by next_done, the last one first */
+    _Atomic(struct dead_arena *) dead;
+    atomic_size_t waiting; /* requests that are not read yet */
+    atomic_bool stop;
     pthread_t thread;
     struct crumb *crumb;
 };
 
-static bool reader_idle(const struct body_reader *r)
+/* Takes all requests that wait, the oldest first. */
+static struct exchange *reader_take(struct body_reader *r)
 {
-    return !r->first && !r->n_arenas && !r->stop;
+    struct exchange *x = atomic_exchange(&r->newest, NULL), *oldest = NULL, *next;
+
+    for (; x; x = next) {
+        next = x->next_done;
+        x->next_done = oldest;
+        oldest = x;
+    }
+    return oldest;
 }
 
-/* Takes the next request and the arenas that wait; false when the thread is to end. */
-static bool reader_take(
-    struct body_reader *r, struct exchange **ret_x, struct arena *ret_arenas[ARENAS_WAITING_MAX], size_t *ret_n)
+static void reader_free_dead(struct body_reader *r)
 {
-    bool go_on;
+    struct dead_arena *d = atomic_exchange(&r->dead, NULL), *next;
 
-    pthread_mutex_lock(&r->lock);
-    while (reader_idle(r))
-        pthread_cond_wait(&r->more, &r->lock);
-    *ret_x = r->first;
-    if (r->first) {
-        r->first = r->first->next_done;
-        if (!r->first)
-            r->last = &r->first;
-        r->waiting--;
+    for (; d; d = next) {
+        next = d->next;
+        arena_free(d->arena);
     }
-    *ret_n = r->n_arenas;
-    memcpy(ret_arenas, r->arenas, r->n_arenas * sizeof(*ret_arenas));
-    r->n_arenas = 0;
-    go_on = *ret_x || *ret_n || !r->stop;
-    pthread_mutex_unlock(&r->lock);
-    return go_on;
+}
+
+/* Rests after a body, while clients ask for something else: who steps back by its niceness alone does so within its own session only
+ * (util/turns.h), and PostgreSQL is another one. before: how many requests this worker had answered when the body's turn came. */
+static void reader_rest(const struct body_reader *r, int64_t worked_us, int64_t before)
+{
+    const struct board_worker *w = &r->server->boot->board->workers[r->server->boot->slot];
+    int64_t rest_us = RESTS * worked_us < REST_MAX_US ? RESTS * worked_us : REST_MAX_US;
+
+    if (atomic_load(&w->requests) - before > 1 && !atomic_load(&r->stop))
+        usleep((useconds_t)rest_us);
 }
 
 static void reader_read(struct body_reader *r, struct exchange *x)
 {
-    struct threads *t = r->server->threads;
-
     crumb_enter(r->crumb, "wharf", x->req.route->pattern, x->req.request_id, x->req.deadline_us);
     if (clock_monotonic_us() > x->req.deadline_us)
         req_fail(&x->req, "timeout", NULL, NULL);
     else
         read_body(x);
     crumb_leave(r->crumb);
-    if (x->req.n_problems) {
-        threads_give_back(t, x);
-    } else if (!threads_push(t, x)) {
-        x->req.retry_after = 1;
-        req_fail(&x->req, "overloaded", NULL, NULL);
-        threads_give_back(t, x);
-    }
+    atomic_fetch_sub(&r->waiting, 1);
+    threads_give_back(r->server->threads, x);
 }
 
 static void *reader_main(void *arg)
 {
     struct body_reader *r = arg;
-    struct arena *arenas[ARENAS_WAITING_MAX];
-    struct exchange *x;
-    size_t n;
+    const struct board_worker *w = &r->server->boot->board->workers[r->server->boot->slot];
+    int64_t began_us, answered = 0;
+    bool stop = false;
 
     crash_thread(r->crumb);
     if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), STEP_BACK_NICE) != 0)
         log_debug("body.reader", "the thread that reads large bodies can't step back behind the others");
-    while (reader_take(r, &x, arenas, &n)) {
-        for (size_t i = 0; i < n; i++)
-            arena_free(arenas[i]);
-        if (x)
+    while (!stop) {
+        struct exchange *x, *next;
+
+        while (sem_wait(&r->work) != 0 && errno == EINTR) {
+        }
+        stop = atomic_load(&r->stop); /* before the last look: what came earlier is read */
+        reader_free_dead(r);
+        for (x = reader_take(r); x; x = next) {
+            next = x->next_done; /* given back, it is the loop's */
+            began_us = clock_monotonic_us();
             reader_read(r, x);
+            reader_free_dead(r);
+            reader_rest(r, clock_monotonic_us() - began_us, answered);
+            answered = atomic_load(&w->requests);
+        }
     }
     return NULL;
 }
@@ -108,11 +128,8 @@ struct body_reader *body_reader_start(struct server *s, struct crumb *crumb)
     if (!r)
         return NULL;
     r->server = s;
-    r->last = &r->first;
     r->crumb = crumb;
-    pthread_mutex_init(&r->lock, NULL);
-    pthread_cond_init(&r->more, NULL);
-    if (pthread_create(&r->thread, NULL, reader_main, r) == 0)
+    if (sem_init(&r->work, 0, 0) == 0 && pthread_create(&r->thread, NULL, reader_main, r) == 0)
         return r;
     free(r);
     return NULL;
@@ -120,44 +137,39 @@ struct body_reader *body_reader_start(struct server *s, struct crumb *crumb)
 
 bool body_reader_push(struct body_reader *r, struct exchange *x)
 {
-    bool room;
-
-    pthread_mutex_lock(&r->lock);
-    room = r->waiting < WAITING_MAX && !r->stop;
-    if (room) {
-        x->next_done = NULL;
-        *r->last = x;
-        r->last = &x->next_done;
-        r->waiting++;
-        pthread_cond_signal(&r->more);
+    if (atomic_load(&r->stop) || atomic_load(&r->waiting) >= WAITING_MAX)
+        return false;
+    atomic_fetch_add(&r->waiting, 1);
+    x->reading = true;
+    x->next_done = atomic_load(&r->newest);
+    while (!atomic_compare_exchange_weak(&r->newest, &x->next_done, x)) {
     }
-    pthread_mutex_unlock(&r->lock);
-    return room;
+    sem_post(&r->work);
+    return true;
 }
 
 void body_reader_free_arena(struct body_reader *r, struct arena *a)
 {
-    bool room;
+    struct dead_arena *d;
 
-    pthread_mutex_lock(&r->lock);
-    room = r->n_arenas < ARENAS_WAITING_MAX && !r->stop;
-    if (room) {
-        r->arenas[r->n_arenas++] = a;
-        pthread_cond_signal(&r->more);
-    }
-    pthread_mutex_unlock(&r->lock);
-    if (!room)
+    if (atomic_load(&r->stop)) {
         arena_free(a);
+        return;
+    }
+    d = ARENA_NEW(a, struct dead_arena);
+    d->arena = a;
+    d->next = atomic_load(&r->dead);
+    while (!atomic_compare_exchange_weak(&r->dead, &d->next, d)) {
+    }
+    sem_post(&r->work);
 }
 
 void body_reader_stop(struct body_reader *r)
 {
     if (!r)
         return;
-    pthread_mutex_lock(&r->lock);
-    r->stop = true;
-    pthread_cond_signal(&r->more);
-    pthread_mutex_unlock(&r->lock);
+    atomic_store(&r->stop, true);
+    sem_post(&r->work);
     pthread_join(r->thread, NULL);
 }
 
@@ -165,7 +177,6 @@ void body_reader_free(struct body_reader *r)
 {
     if (!r)
         return;
-    pthread_cond_destroy(&r->more);
-    pthread_mutex_destroy(&r->lock);
+    sem_destroy(&r->work);
     free(r);
 }

@@ -99,6 +99,16 @@ static void to_thread(struct exchange *x)
     req_fail(&x->req, "overloaded", NULL, NULL);
 }
 
+void dispatch_read(struct exchange *x)
+{
+    if (threads_push(x->server->threads, x))
+        return;
+    x->state = X_ANSWER;
+    x->req.retry_after = 1;
+    req_fail(&x->req, "overloaded", NULL, NULL);
+    exchange_resume(x);
+}
+
 void dispatch_again(struct exchange *x)
 {
     free(x->req.parked);

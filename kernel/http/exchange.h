@@ -86,6 +86,7 @@ struct exchange {
     struct buf body;
     size_t body_limit, drained;
     bool body_read; /* read_body() was done, on the loop or on a thread */
+    bool reading; /* the body reader has it, or gave it back a moment ago */
     bool gzip_body, gzip_answer, head_only, close_after, suspended, abandoned, detached, expects;
     bool streams; /* the answer is a stream */
     uint8_t held; /* turns for which it may still wait without being suspended; 0: it does not */
@@ -202,6 +203,7 @@ void answer_unsent(struct peer *p); /* 408 while headers are still missing */
 
 /* dispatch.c: from a complete request to lanes, threads, or an answer at once. True: answered already. */
 bool dispatch(struct exchange *x);
+void dispatch_read(struct exchange *x); /* whose body was read: on to the worker threads */
 void dispatch_again(struct exchange *x); /* whose handler has run, and was parked */
 void dispatch_auth(struct exchange *x);
 

@@ -205,6 +205,13 @@ static void take_finished(struct server *s)
 
     for (; x; x = next) {
         next = x->next_done;
+        if (x->reading) {
+            x->reading = false;
+            if (!x->req.n_problems && !x->detached && !x->abandoned) {
+                dispatch_read(x);
+                continue;
+            }
+        }
         if (x->stage == STAGE_REQUEST && x->state == X_ON_THREAD) {
             x->stage = STAGE_RUN;
             x->state = X_ASKED;
@@ -432,6 +439,7 @@ void server_stop(struct server *s)
 
     stream_hub_stop(s->streams);
     body_reader_stop(s->reader);
+    take_finished(s); /* bodies that were read go on to the threads */
     threads_stop(s->threads);
     take_finished(s);
     threads_free(s->threads);

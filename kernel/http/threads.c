@@ -3,6 +3,7 @@
  * A plugin that is not shipped with the server has at most half of the threads, all of them together leave one: a plugin that hangs holds up
  * those who use it, and nobody else. What is over that waits in a list of its plugin (docs/operation.md 'Workers that hang or grow').
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ struct threads {
     pthread_cond_t more;
     struct exchange *first, **last;
     size_t waiting, max_waiting;
-    struct exchange *done;
+    _Atomic(struct exchange *) done; /* by next_done; without the lock, for the body reader's sake (body_reader.c) */
     bool stop;
     size_t n;
     pthread_t ids[THREADS_MAX];
@@ -140,17 +141,20 @@ static struct exchange *next_exchange(struct threads *t)
 
 void threads_give_back(struct threads *t, struct exchange *x)
 {
+    struct exchange *before;
     uint64_t one = 1;
-    bool first;
 
-    pthread_mutex_lock(&t->lock);
-    leave_share(t, x->share);
-    x->share = 0;
-    first = !t->done;
-    x->next_done = t->done;
-    t->done = x;
-    pthread_mutex_unlock(&t->lock);
-    if (first && write(t->server->wake_fd, &one, sizeof(one)) < 0)
+    if (x->share) {
+        pthread_mutex_lock(&t->lock);
+        leave_share(t, x->share);
+        pthread_mutex_unlock(&t->lock);
+        x->share = 0;
+    }
+    before = atomic_load(&t->done);
+    do {
+        x->next_done = before;
+    } while (!atomic_compare_exchange_weak(&t->done, &before, x));
+    if (!before && write(t->server->wake_fd, &one, sizeof(one)) < 0)
         log_debug("thread.wake", "the event loop is already awake");
 }
 
@@ -298,13 +302,7 @@ bool threads_push(struct threads *t, struct exchange *x)
 
 struct exchange *threads_done(struct threads *t)
 {
-    struct exchange *x;
-
-    pthread_mutex_lock(&t->lock);
-    x = t->done;
-    t->done = NULL;
-    pthread_mutex_unlock(&t->lock);
-    return x;
+    return atomic_exchange(&t->done, NULL);
 }
 
 void threads_stop(struct threads *t)
