@@ -74,7 +74,8 @@ def check(name, answers, got, valid_too=True):
     ends = answers[-1] == END
     answers = [a for a in answers if a != END]
     refused = answers[-1] in REFUSED
-    if not ends and not refused:
+    refused_early = not valid_too and len(told) == len(answers) and told[-1][1].get("connection") == "close"  # before the body was sent
+    if not ends and not refused and not refused_early:
         status, _, body = told.pop()
         assert status == 404 and json.loads(body)["endpoint"] == "/v1/canary", (status, body)
     assert len(told) == len(answers), [t[0] for t in told]
@@ -83,8 +84,9 @@ def check(name, answers, got, valid_too=True):
         if want == OWN_400 and valid_too:
             assert status == 400 and json.loads(body)["code"] != "http.malformed"
         elif valid_too or want in REFUSED and refused and i == len(answers) - 1:
-            assert status == want, body[:300]
-    if not refused:
+            # The admin listener has no API: it says so before it looks at a body, or at what the client expects.
+            assert status == want or (not valid_too and status == 404), body[:300]
+    if not refused or status == 404:
         return
     assert headers["connection"] == "close" and headers["content-type"] == "application/json; charset=utf-8"
     if len(told) - 1 != HEADS.get(name):
@@ -127,7 +129,7 @@ def test_a_case_in_pieces(client, name, answers):
 
 @pytest.mark.parametrize("name, answers", [(name, answers) for name, _, answers in CASES], ids=NAMES)
 def test_a_case_on_the_admin_listener(client, name, answers):
-    """What it answers to good requests is not asked here."""
+    """What it answers to good requests is not asked here: the canary behind a bad one is never answered."""
     check(name, answers, send(client.server.admin, [text_of(name, client.key)], END in answers), valid_too=False)
 
 
