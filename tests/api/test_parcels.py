@@ -113,7 +113,7 @@ def test_edge_case_11_locations(client, org, location):
     assert here["id"] in ids and there["id"] not in ids
     near.refused("GET", f"{PARCELS}?location_id={far['id']}", 403, "location_access", [far["id"]])
     near.refused("POST", f"{PARCELS}/{here['id']}", 403, "location_access", [far["id"]], body={"location_id": far["id"]})
-    near.refused("POST", PARCELS, 403, "location_access", [far["id"]], body={"name": "x", "layout_id": far["default_layout_id"]})
+    near.refused("POST", PARCELS, 403, "location_access", [far["default_layout_id"]], body={"name": "x", "layout_id": far["default_layout_id"]})
 
 
 def test_a_location_in_use(client):

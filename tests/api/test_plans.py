@@ -58,7 +58,7 @@ def planned(server, ask, times, table="contact", then=lambda: None):
         f.seek(before)
         text = f.read().decode(errors="replace")
     server.sql("ALTER DATABASE wharf RESET log_planner_stats")
-    return len(re.findall(rf"PLANNER STATISTICS(?:(?!PLANNER STATISTICS).)*?STATEMENT:  [^\n]*FROM contacts\.{table} t WHERE", text, re.S))
+    return len(re.findall(rf"PLANNER STATISTICS(?:(?!PLANNER STATISTICS).)*?STATEMENT:  [^\n]*FROM \"contacts\"\.\"{table}\" t WHERE", text, re.S))
 
 
 def copies(server, table, like, n):

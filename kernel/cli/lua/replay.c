@@ -93,8 +93,10 @@ static wharf_str hide_one(struct replay *r, wharf_str s, wharf_str key)
 {
     wharf_str value = value_of(r, key), mark = arena_printf(r->a, "[secret:%.*s]", STR_ARG(key));
 
-    if (!str_eq(value, mark))
-        s = hide_text(r->a, hide_prepare(r->a, &key, &value, 1), s, false);
+    /* Where there is no value its mark stands for it, whose base64 ends within a character: that one goes too. */
+    s = str_replaced(r->a, s, encoded(r, value, sodium_base64_VARIANT_ORIGINAL_NO_PADDING), mark);
+    s = str_replaced(r->a, s, encoded(r, value, sodium_base64_VARIANT_URLSAFE_NO_PADDING), mark);
+    s = hide_text(r->a, hide_prepare(r->a, &key, &value, 1), s, false);
     for (size_t i = 2; i > 0; i--) /* padding of base64 tells the length of the value, which a mark does not have */
         s = str_replaced(r->a, s, arena_printf(r->a, "%s%s", mark.p, i == 2 ? "==" : "="), mark);
     return s;
