@@ -20,7 +20,8 @@
 
 enum { OUTPUT_MAX = 1024 * 1024 };
 
-/* What no migration made, the first request would find missing. */
+/* Compares the tables with the definitions; false after cli_fail() told each column that is missing or of another type. Without this the
+ * first request would find out. */
 static bool tables_fit(PGconn *conn, const struct engine *e)
 {
     struct buf problems;

@@ -7,7 +7,8 @@
 
 #include "util/arena.h"
 
-/* How many rows of tables outside of the plugin's schema this session has written: taken before the migration. The caller clears it. */
+/* Counts the rows that this session has written to tables outside of the plugin's schema, one result row per table. Called before the
+ * migration runs. The caller clears the result. */
 PGresult *migrate_rows(PGconn *conn, const char *plugin);
 /* In the migration's transaction, before it commits: did it leave anything outside of the plugin's schema? rows_before: what
  * migrate_rows() said when the transaction began. False and in *ret_what (in a) what it does, as the end of a sentence: "writes rows of
