@@ -106,6 +106,9 @@ def gate_first_comment():
             for f in tracked("*.c", "*.h") if not text(f).startswith("/*")]
 
 
+SERVER = ("kernel", "services", "tool")  # whose code a module may not use
+
+
 def gate_includes():
     """A module knows plugin-api/ only."""
     problems = []
@@ -114,9 +117,61 @@ def gate_includes():
             continue
         for n, line in enumerate(text(f).split("\n"), 1):
             m = re.match(r'\s*#\s*include\s+[<"]([^>"]+)[>"]', line)
-            if m and ((ROOT / "kernel" / m.group(1)).exists() or "kernel/" in m.group(1)):
-                problems.append(f"{f}:{n}: a module includes nothing of kernel/ ({m.group(1)})")
+            if m and any((ROOT / part / m.group(1)).exists() or f"{part}/" in m.group(1) for part in SERVER if part != "tool" or "tool/" in m.group(1)):
+                problems.append(f"{f}:{n}: a module includes nothing of the server ({m.group(1)})")
     return problems
+
+
+# ---- floors -----------------------------------------------------------------------------------------------------------
+
+INTERPOSED = {"recv"}  # defined by kernel/http/head_tap.c in libc's stead, for libmicrohttpd: others that use it mean libc's
+
+
+def floor_edges_included(known):
+    """(file, other file) for each include between files of the server."""
+    for f in known:
+        folder = pathlib.PurePath(f).parent
+        for m in re.finditer(r'^\s*#\s*include\s+"([^"]+)"', text(f), flags=re.M):
+            for base in (folder, ".", "services", "kernel"):
+                target = os.path.normpath(os.path.join(base, m.group(1)))
+                if target in known:
+                    yield f, target, target
+                    break
+
+
+def floor_edges_linked(known):
+    """(file, file that defines, symbol) for each use of a symbol between object files of the server."""
+    entries = json.loads((BUILD / "compile_commands.json").read_text())
+    objects = {}
+    for entry in entries:
+        file = os.path.relpath(os.path.join(entry["directory"], entry["file"]), ROOT)
+        if file in known and "output" in entry:
+            objects[str(pathlib.Path(entry["directory"]) / entry["output"])] = file
+    defined, used = {}, []
+    for line in sh("nm", "-A", "-g", *objects).stdout.splitlines():
+        where, symbol = line.rsplit(" ", 1)
+        file = objects[where.split(":")[0]]
+        if where.endswith("U"):
+            used.append((file, symbol))
+        else:
+            defined.setdefault(symbol, file)
+    return [(file, defined[symbol], symbol) for file, symbol in used if symbol in defined and symbol not in INTERPOSED]
+
+
+def gate_floors():
+    """Each folder of the server uses folders of lower floors only (tools/floors.txt), by what it includes and by what it links."""
+    lines = [line.split("#")[0].strip() for line in text("tools/floors.txt").split("\n")]
+    floors = {folder: n for n, folder in enumerate(line for line in lines if line)}
+    known = set(tracked(*(f"{part}/**.{ending}" for part in SERVER for ending in "ch")))
+    problems = {f"{f}: its folder has no floor in tools/floors.txt" for f in known if str(pathlib.PurePath(f).parent) not in floors}
+    if problems:
+        return sorted(problems)
+    problems |= {f"tools/floors.txt: there is no folder {folder}" for folder in floors if not (ROOT / folder).is_dir()}
+    for file, other, what in [*floor_edges_included(known), *floor_edges_linked(known)]:
+        here, there = (str(pathlib.PurePath(f).parent) for f in (file, other))
+        if floors[there] > floors[here]:
+            problems.add(f"{file}: uses {what} of {other}, a folder of a higher floor")
+    return sorted(problems)
 
 
 COPY_LINES = 12
@@ -134,7 +189,7 @@ def code_lines(f):
 def gate_copies():
     """No stretch of so many equal lines of code stands in two files: it belongs into a header of plugin-api/ or into a service."""
     places, problems = {}, []
-    for f in tracked("modules/**/*.c", "modules/**/*.h", "kernel/**/*.c", "kernel/**/*.h"):
+    for f in tracked(*(f"{part}/**/*.{ending}" for part in ("modules", *SERVER) for ending in "ch")):
         lines, told = code_lines(f), None
         for i in range(len(lines) - COPY_LINES + 1):
             stretch = tuple(line for _, line in lines[i:i + COPY_LINES])
@@ -160,12 +215,12 @@ def gate_headers():
     flags = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-D_GNU_SOURCE"]
     for package in ("libpq", "lua5.4"):
         flags += shlex.split(sh("pkg-config", "--cflags", package).stdout)
-    include = ["-Ikernel", "-Iplugin-api", f"-I{BUILD}/kernel"]
+    include = ["-I.", "-Iservices", "-Ikernel", "-Iplugin-api", f"-I{BUILD}/kernel"]
     public = tracked("plugin-api/**/*.h", "plugin-api/*.h")
     jobs = [(f, cc, ["-std=c11", "-Wpedantic"]) for f in public for cc in ("gcc", "clang")]
     jobs += [(f, cc, ["-x", "c++", "-std=c++17", "-Wpedantic", "-Wno-missing-field-initializers"])
              for f in public for cc in ("gcc", "clang")]
-    jobs += [(f, cc, ["-std=gnu11", "-Wno-unused-function"]) for f in tracked("kernel/*.h", "kernel/**/*.h") for cc in ("gcc", "clang")]
+    jobs += [(f, cc, ["-std=gnu11", "-Wno-unused-function"]) for f in tracked(*(f"{part}/**/*.h" for part in SERVER)) for cc in ("gcc", "clang")]
 
     def one(job):
         f, cc, std = job
@@ -185,17 +240,19 @@ FOREIGN = ("libpq", "libcurl", "liblua", "libcjson", "libmicrohttpd", "libsodium
 
 
 def gate_symbols():
-    """One defined dynamic symbol of a plugin, none wanted from the server; and in the kernel each name once: of two with the same name in an
+    """One defined dynamic symbol of a plugin, none wanted from the server; and in the server each name once: of two with the same name in an
     archive the linker takes the one that it meets first, without a word. Our modules have names of their own too: the static program holds all."""
     problems, seen = [], {}
-    kernel = BUILD / "kernel" / "libwharf-kernel.a"
-    for line in sh("nm", "-A", "-g", "--defined-only", str(kernel)).stdout.splitlines():
+    libraries = [BUILD / part / f"libwharf-{part}.a" for part in SERVER]
+    for line in sh("nm", "-A", "-g", "--defined-only", *map(str, libraries)).stdout.splitlines():
+        if line.count(" ") < 2:
+            continue
         where, _, symbol = line.rsplit(" ", 2)
         file = where.split(":")[-2]
         if seen.setdefault(symbol, file) != file:
             problems.append(f"{symbol} stands in {seen[symbol]} and in {file}")
     if not seen:
-        problems.append(f"{kernel} has no symbols")
+        problems.append(f"{libraries[0]} has no symbols")
     for folder in sorted((BUILD / "modules").glob("*.so.p")):
         module = folder.name.split(".")[0]
         for line in sh("nm", "-A", "-g", "--defined-only", *map(str, sorted(folder.glob("*.o")))).stdout.splitlines():
@@ -224,7 +281,7 @@ def gate_symbols():
 
 def gate_hardening():
     problems = []
-    program = BUILD / "kernel" / "wharf"
+    program = BUILD / "tool" / "wharf"
     for file in built_plugins() + ([program] if program.exists() else []):
         name = file.relative_to(BUILD)
         out = sh("readelf", "-lhdW", str(file)).stdout

@@ -6,7 +6,7 @@
 
 enum { LUA_ANSWER_MAX = 4 << 20 };
 
-/* call.c: one CALL of kernel/lua/wire.h into its RESULT. limit_ms: when the parent kills; 0: not told. False: the call is no such thing. */
+/* call.c: one CALL of services/lua/wire.h into its RESULT. limit_ms: when the parent kills; 0: not told. False: the call is no such thing. */
 bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer);
 
 /* An AHEAD of it: the state for the next call is made. */

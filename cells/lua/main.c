@@ -1,4 +1,4 @@
-/* main.c - the `lua` cell: runs one workflow in a sandbox (kernel/lua/sandbox/sandbox.h). One process serves one run, or runs of one owner. */
+/* main.c - the `lua` cell: runs one workflow in a sandbox (services/lua/sandbox/sandbox.h). One process serves one run, or runs of one owner. */
 #include <sodium.h>
 #include <string.h>
 

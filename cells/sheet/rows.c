@@ -1,4 +1,4 @@
-/* rows.c - the rows of a sheet as blocks (import/sheet_wire.h). Empty rows and cells cost nothing beyond their XML. */
+/* rows.c - the rows of a sheet as blocks (services/import/sheet_wire.h). Empty rows and cells cost nothing beyond their XML. */
 #include <stdlib.h>
 #include <string.h>
 

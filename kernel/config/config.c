@@ -16,7 +16,7 @@
 #include <lauxlib.h>
 
 #include "config/settings.h"
-#include "plugin/shipped.h"
+#include "config/shipped.h"
 #include "util/str.h"
 
 extern char **environ;
@@ -321,7 +321,7 @@ static void fill_derived(struct config *c)
     exe[n > 0 ? n : 0] = 0;
     if (strrchr(exe, '/'))
         *strrchr(exe, '/') = 0;
-    /* beside the program in a build folder (build/kernel/wharf, build/modules), or where `ninja install` puts them */
+    /* beside the program in a build folder (build/tool/wharf, build/modules), or where `ninja install` puts them */
     c->module_path = arena_printf(c->arena, "%s/../modules:%s/../lib/wharf/1", exe, exe).p;
 }
 

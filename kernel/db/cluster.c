@@ -19,7 +19,7 @@
 
 #include "db/cluster_place.h"
 #include "db/cluster_settings.h"
-#include "supervisor/spawn.h"
+#include "process/spawn.h"
 #include "util/str.h"
 #include "util/time.h"
 

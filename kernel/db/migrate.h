@@ -8,8 +8,15 @@
 
 #include <libpq-fe.h>
 
-#include "plugin/registry.h"
+#include "util/arena.h"
 #include "util/buf.h"
+
+struct plugin_migration {
+    const char *plugin;
+    uint32_t number;
+    const char *name; /* "init" */
+    wharf_str sql;
+};
 
 enum migrate_mode { MIGRATE_PLAN, MIGRATE_APPLY, MIGRATE_CHECK };
 

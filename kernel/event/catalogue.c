@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "http/openapi_schema.h"
+#include "resource/openapi_schema.h"
 #include "plugin/manifest.h"
 #include "util/str.h"
 

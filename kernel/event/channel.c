@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#include "http/pulse.h"
+#include "db/notifier.h"
+#include "resource/engine.h"
 #include "util/json.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -16,8 +17,8 @@ static void tell(struct wharf_req *req, void *arg)
 {
     const struct told *t = arg;
 
-    if (req->engine->pulse)
-        pulse_tell_channel(req->engine->pulse, t->organization, t->name);
+    if (req->engine->notifier)
+        notifier_tell_channel(req->engine->notifier, t->organization, t->name);
 }
 
 /* The number is put in by SQL: it is only known there. Members of an object, without its braces. */

@@ -13,9 +13,8 @@
 #include "db/copy.h"
 #include "event/outbox.h"
 #include "event/steps.h"
-#include "http/pulse.h"
+#include "db/notifier.h"
 #include "job/job.h"
-#include "lua/operator/operator.h"
 #include "util/id.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -38,14 +37,6 @@ const char processor_policy[] = "{\"resident\": true}";
 
 static const int64_t retry_waits_us[] = {1000000, 5000000, 30000000, 120000000, 600000000};
 enum { RETRIES = sizeof(retry_waits_us) / sizeof(retry_waits_us[0]) };
-
-void event_wake(struct wharf_req *req)
-{
-    if (req->tx_depth)
-        req->news |= PULSE_EVENTS;
-    else if (req->engine->pulse)
-        pulse_tell(req->engine->pulse, PULSE_EVENTS);
-}
 
 /* ---- the request of a chunk ---- */
 
@@ -179,7 +170,7 @@ static bool work_on(struct wharf_req *c, struct event *const *list, size_t n)
         k = same_organization(list + i, n - i);
         be(c, list[i]->pub.organization, list[i]->live_organization);
         if (!steps_run(c, list + i, k, results + i * n_steps) || !steps_enqueue_handlers(c, list + i, k) ||
-            !operator_events(c, list + i, k))
+            (c->engine->on_events && !c->engine->on_events(c, list + i, k)))
             return false;
     }
     return mark_processed(c, list, n, results) && note_failures(c, list, n, results);
@@ -226,7 +217,7 @@ static int process_chunk(struct wharf_req *resident, struct state *s)
         if (!k.n) {
             done = 0;
         } else if (work_on(&c, k.events, k.n_events) && seal_chunk(&c, k.lines, k.n_lines)) {
-            c.news |= k.n_events ? PULSE_PROCESSED : 0;
+            c.news |= k.n_events ? NEWS_PROCESSED : 0;
             if (req_commit(&c) == WHARF_OK) {
                 done = (int)k.n;
                 snprintf(s->after, ID_MAX, "%s", k.last.p);
@@ -339,7 +330,7 @@ static int retry_steps(struct wharf_req *resident)
         done = PQntuples(r);
         for (int i = 0; good && i < done; i++)
             good = retry_row(&c, r, i);
-        c.news |= done ? PULSE_PROCESSED : 0;
+        c.news |= done ? NEWS_PROCESSED : 0;
         if (!good || (done && req_commit(&c) != WHARF_OK))
             done = -1;
     }

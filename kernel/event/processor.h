@@ -7,7 +7,5 @@
 extern const char processor_policy[];
 /* The resident "wharf.events" of each job worker. */
 wharf_status processor_job(struct wharf_req *req, void *arg);
-/* Events were written: the processors of all processes are told after the request's commit. */
-void event_wake(struct wharf_req *req);
 
 #endif

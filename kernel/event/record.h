@@ -6,7 +6,7 @@
 #ifndef WHARF_EVENT_RECORD_H
 #define WHARF_EVENT_RECORD_H
 
-#include "auth/seen.h"
+#include "identity/seen.h"
 #include "event/catalogue.h"
 #include "resource/request.h"
 #include "wharf/service/events.h"
@@ -16,7 +16,7 @@ struct event {
     const struct event_type *type; /* NULL: its module is not loaded any more */
     wharf_str created_at; /* as the database writes it, for looking the row up again */
     wharf_str data, previous, head;
-    wharf_str audience; /* with pub.locations: who may see it (auth/seen.h) */
+    wharf_str audience; /* with pub.locations: who may see it (identity/seen.h) */
     wharf_str live_organization;
     const struct wharf_json *parsed; /* of the body, or NULL */
     const char *const *outcomes; /* of the processor */
@@ -67,7 +67,7 @@ bool event_read(struct wharf_req *req, const wharf_str *ids, size_t n, struct ev
 bool event_range(struct wharf_req *req, int64_t since_us, int64_t until_us, int64_t after, size_t most,
     struct event ***ret, size_t *ret_n);
 
-/* May the principal see it (auth/seen.h)? */
+/* May the principal see it (identity/seen.h)? */
 enum sight event_sight(const struct principal *who, const struct event *e);
 
 #endif

@@ -10,7 +10,7 @@
 #include "db/conn.h"
 #include "db/copy.h"
 #include "event/redact.h"
-#include "supervisor/board.h"
+#include "process/board.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"

@@ -2,9 +2,10 @@
 #include "event/steps.h"
 
 #include "job/job.h"
-#include "plugin/declare.h"
+#include "resource/decl.h"
 #include "plugin/manifest.h"
 #include "resource/hooks.h"
+#include "db/notifier.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -185,7 +186,7 @@ bool steps_enqueue_handlers(struct wharf_req *req, struct event *const *events, 
         req_database_problem(req, &error);
         return false;
     }
-    req->wake_jobs = true;
+    req_tell(req, NEWS_JOBS);
     return true;
 }
 

@@ -8,7 +8,7 @@
 #include "http/exchange.h"
 #include "resource/envelope.h"
 #include "resource/access.h"
-#include "supervisor/board.h"
+#include "process/board.h"
 #include "util/disk.h"
 #include "util/id.h"
 #include "util/log.h"

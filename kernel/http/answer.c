@@ -5,10 +5,9 @@
 #include <sys/socket.h>
 #include <zlib.h>
 
-#include "blob/serve.h"
+#include "http/served.h"
 #include "http/deprecation.h"
 #include "http/exchange.h"
-#include "http/files.h"
 #include "http/stream.h"
 #include "http/tls.h"
 #include "resource/envelope.h"
@@ -269,7 +268,7 @@ struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
     *ret_status = x->answer_status = status;
     x->deprecated = deprecation_used(req);
     if (req->served && !req->n_problems) {
-        r = files_response(x, ret_status);
+        r = served_response(x, ret_status);
         common_headers(x, r, *ret_status);
         return r;
     }

@@ -18,8 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "supervisor/board.h"
-#include "supervisor/crash.h"
+#include "process/board.h"
+#include "process/crash.h"
 #include "util/log.h"
 #include "util/time.h"
 #include "util/turns.h"

@@ -2,7 +2,7 @@
  * section 17). The changes are data: changes.json, newest first. */
 #include "http/api_changes.h" /* generated from changes.json */
 #include "http/routes.h"
-#include "plugin/absent.h"
+#include "resource/absent.h"
 #include "plugin/manifest.h"
 #include "util/str.h"
 
@@ -118,6 +118,6 @@ void catalogue_routes_add(struct wharf_decl *d)
         .handler = list_changes,
         .flags = WHARF_R_READONLY};
 
-    declare_kernel_route(d, &modules);
-    declare_kernel_route(d, &changes);
+    decl_own_route(d, &modules);
+    decl_own_route(d, &changes);
 }

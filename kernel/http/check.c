@@ -5,11 +5,11 @@
 #include "http/deprecation.h"
 #include "http/exchange.h"
 #include "http/stream.h"
-#include "lua/operator/operator.h"
-#include "plugin/absent.h"
+#include "resource/observe.h"
+#include "resource/absent.h"
 #include "plugin/manifest.h"
 #include "resource/idempotency.h"
-#include "supervisor/board.h"
+#include "process/board.h"
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -193,7 +193,7 @@ static bool find_route(struct exchange *x, const char *method)
 
     if (asks_whole_server(x))
         return false;
-    switch (operator_find_route(req, &allow)) {
+    switch (request_find_route(req, &allow)) {
     case ROUTE_FOUND:
         if (served_here(req))
             return true;

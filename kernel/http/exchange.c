@@ -1,15 +1,15 @@
 /* exchange.c - libmicrohttpd's callbacks and the life of an exchange. See exchange.h. */
 #include "http/body_reader.h"
 #include "http/exchange.h"
-#include "http/files.h"
+#include "http/upload.h"
 #include "http/stream.h"
 
 #include <stdlib.h>
 
-#include "supervisor/board.h"
+#include "process/board.h"
 #include "util/id.h"
 #include "util/log.h"
-#include "lua/operator/operator.h"
+#include "resource/observe.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -125,9 +125,10 @@ void exchange_release(struct exchange *x)
     count_flight(s, -1);
     for (size_t i = 0; i < PLAN_STATEMENTS; i++)
         PQclear(x->results[i]);
-    operator_release(&x->req);
+    request_release(&x->req);
     limit_done(x);
-    upload_drop(x);
+    if (x->req.put)
+        x->req.engine->uploads->drop(x);
     stream_forget(&x->req);
     free(x->req.parked);
     principal_unref(x->req.who);
@@ -200,8 +201,8 @@ static enum MHD_Result queue_answer(struct exchange *x)
     x->server->run_again = true;
     if (x->streams)
         shrink(x);
-    if (!operator_route_is(x->req.route)) /* the access line asks for the route */
-        operator_release(&x->req);
+    if (!request_is_observers(&x->req)) /* the access line asks for the route */
+        request_release(&x->req);
     return ok;
 }
 
@@ -271,7 +272,7 @@ static bool to_hooks(struct exchange *x, enum exchange_stage stage)
 /* Ready to be answered, but for the response hooks. An answer that no thread has room for goes without them. */
 static enum MHD_Result answer(struct exchange *x)
 {
-    if (x->stage != STAGE_RESPONSE && operator_asks_response(&x->req) && to_hooks(x, STAGE_RESPONSE))
+    if (x->stage != STAGE_RESPONSE && request_asks_response(&x->req) && to_hooks(x, STAGE_RESPONSE))
         return MHD_YES;
     return queue_answer(x);
 }
@@ -333,10 +334,10 @@ static enum MHD_Result after_headers(struct exchange *x, bool known_good)
     if (good && !x->upload && takes_file(x->req.route)) {
         x->state = X_AUTH;
         suspend(x);
-        upload_begin(x);
+        x->req.engine->uploads->begin(x);
         return MHD_YES;
     }
-    good = good && check_after_key(x) && (!x->upload || upload_headers_ok(x));
+    good = good && check_after_key(x) && (!x->upload || x->req.engine->uploads->headers_ok(x));
     x->state = good ? X_BODY : X_REFUSED;
     x->body_idle_us = x->server->turn_us;
     /* Whoever asks before sending gets the refusal now; a body that is on its way is drained first. */
@@ -398,7 +399,7 @@ static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, 
     }
     split_uri(x);
     read_form(x);
-    if (operator_asks_request(&x->req)) {
+    if (request_asks_request(&x->req)) {
         if (to_hooks(x, STAGE_REQUEST))
             return MHD_YES;
         x->req.retry_after = 1;
@@ -418,7 +419,7 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
     if (refusal && x->state != X_CUT) {
         refuse_unread(x, refusal);
     } else if (x->state == X_BODY && x->upload) {
-        if (!upload_take(x, data, *size)) {
+        if (!x->req.engine->uploads->take(x, data, *size)) {
             x->state = X_REFUSED;
             x->drained = 0;
         }

@@ -13,9 +13,9 @@
 #include "config/config.h"
 #include "http/head_tap.h"
 #include "resource/plan.h"
-#include "supervisor/board.h"
-#include "supervisor/limits.h"
-#include "supervisor/worker.h"
+#include "process/board.h"
+#include "process/limits.h"
+#include "process/worker.h"
 #include "util/network.h"
 
 enum {

@@ -15,12 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "blob/blob.h"
 #include "db/meter.h"
-#include "plugin/absent.h"
+#include "resource/absent.h"
 #include "plugin/manifest.h"
-#include "supervisor/board.h"
-#include "supervisor/worker.h"
+#include "process/board.h"
+#include "process/worker.h"
 #include "util/disk.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -150,7 +149,7 @@ static void look_at_roles(struct health *h, PGconn *pg)
 static void look_at_storage(struct health *h)
 {
     char text[TEXT] = "";
-    int error = blob_probe(h->engine->blobs);
+    int error = h->engine->storage_probe ? h->engine->storage_probe(h->engine) : 0;
 
     if (error == ENOENT)
         snprintf(text, sizeof(text), "the folder of files is missing");

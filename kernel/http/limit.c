@@ -1,12 +1,12 @@
-/* limit.c - rate limits of a request, and the headers that tell of them (docs/spec/01-platform.md section 9). See supervisor/limits.h.
+/* limit.c - rate limits of a request, and the headers that tell of them (docs/spec/01-platform.md section 9). See process/limits.h.
  *
- * All buckets of a request are charged; the emptiest answers. Leaves to others: how buckets work (supervisor/limits.c).
+ * All buckets of a request are charged; the emptiest answers. Leaves to others: how buckets work (process/limits.c).
  */
 #include <sodium.h>
 #include <stdio.h>
 
 #include "http/exchange.h"
-#include "supervisor/board.h"
+#include "process/board.h"
 #include "util/str.h"
 
 enum { SECOND_US = 1000000, MINUTE_US = 60 * SECOND_US };

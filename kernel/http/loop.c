@@ -16,7 +16,7 @@
 
 #include "http/stream.h"
 #include "http/tls.h"
-#include "supervisor/board.h"
+#include "process/board.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"

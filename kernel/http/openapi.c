@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "http/openapi_schema.h"
+#include "resource/openapi_schema.h"
 #include "plugin/manifest.h"
 #include "util/str.h"
 

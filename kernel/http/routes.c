@@ -1,12 +1,12 @@
 /* routes.c - what the kernel answers by itself (docs/spec/01-platform.md section 17). */
 #include "http/routes.h"
 
+#include "config/config.h"
+
 #include "event/catalogue.h"
-#include "http/files.h"
 #include "http/health.h"
-#include "lua/operator/generation.h"
-#include "lua/operator/operator.h"
-#include "supervisor/board.h"
+#include "resource/observe.h"
+#include "process/board.h"
 #include "util/str.h"
 
 static void raw(struct wharf_req *req, int status, const char *type, wharf_str text)
@@ -34,9 +34,10 @@ static void run_metrics(struct wharf_req *req)
 
 static void run_openapi(struct wharf_req *req)
 {
-    const struct lua_generation *g = operator_hold(req);
+    const struct request_observer *around = req->engine->around;
+    wharf_str own = around ? around->openapi(req) : str_z("");
 
-    raw(req, 200, "application/json; charset=utf-8", g && g->openapi.n ? g->openapi : req->engine->openapi);
+    raw(req, 200, "application/json; charset=utf-8", own.n ? own : req->engine->openapi);
 }
 
 static void run_event_schema(struct wharf_req *req)
@@ -67,10 +68,8 @@ static struct route *add(struct wharf_decl *d, const char *pattern, void (*run)(
 void kernel_routes_add(struct wharf_decl *d)
 {
     system_routes_add(d);
-    lua_hooks_routes_add(d);
     whoami_routes_add(d);
     catalogue_routes_add(d);
-    files_routes_add(d);
     add(d, "/livez", run_livez, true);
     add(d, "/readyz", run_readyz, true);
     add(d, "/healthz", run_readyz, true);

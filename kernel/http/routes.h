@@ -2,13 +2,11 @@
 #ifndef WHARF_HTTP_ROUTES_H
 #define WHARF_HTTP_ROUTES_H
 
-#include "plugin/declare.h"
+#include "resource/decl.h"
 
 void kernel_routes_add(struct wharf_decl *d);
 /* system.c: the test clock, where the server has one. */
 void system_routes_add(struct wharf_decl *d);
-/* lua_hooks.c: the operator's hooks. */
-void lua_hooks_routes_add(struct wharf_decl *d);
 /* whoami.c: GET /v1/auth. */
 void whoami_routes_add(struct wharf_decl *d);
 /* catalogue.c: modules, and announced changes of the API. */

@@ -8,7 +8,7 @@
 #define WHARF_HTTP_STREAM_H
 
 #include "http/exchange.h"
-#include "plugin/declare.h"
+#include "resource/decl.h"
 
 enum {
     STREAMS_PER_KEY = 10,
@@ -70,7 +70,7 @@ struct stream { /* what was asked for, and how far it is */
 };
 
 struct stream_hub *stream_hub_start(struct server *s);
-/* Events were processed, or the clock was moved: enum pulse_news. [any] */
+/* Events were processed, or the clock was moved: enum notifier_news. [any] */
 void stream_hub_news(void *hub, unsigned news);
 /* From the loop, once per turn: resumes connections that have something to send. */
 void stream_hub_turn(struct stream_hub *h);
@@ -89,7 +89,7 @@ wharf_status channel_stream_open(
     struct wharf_req *req, wharf_str channel, wharf_str tag, int64_t after, wharf_str hello);
 /* The server ends: nothing is parked any more. [any] */
 bool stream_hub_draining(struct stream_hub *h);
-/* What pulse_on_channels() tells. */
+/* What notifier_on_channels() tells. */
 void stream_hub_channels(void *hub, const char *names);
 
 /* The route (wharf_events_api.stream). */

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "event/record.h"
-#include "http/pulse.h"
+#include "db/notifier.h"
 #include "http/stream_inside.h"
-#include "supervisor/board.h"
+#include "process/board.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -484,7 +484,7 @@ void stream_hub_news(void *hub, unsigned news)
 {
     struct stream_hub *h = hub;
 
-    if (!(news & (PULSE_PROCESSED | PULSE_CLOCK)))
+    if (!(news & (NEWS_PROCESSED | NEWS_CLOCK)))
         return;
     pthread_mutex_lock(&h->lock);
     h->news = true;

@@ -5,7 +5,7 @@
 #include "event/catalogue.h"
 #include "http/stream.h"
 #include "plugin/manifest.h"
-#include "supervisor/board.h"
+#include "process/board.h"
 #include "util/digest.h"
 #include "util/str.h"
 #include "util/time.h"

@@ -1,5 +1,7 @@
 /* system.c - the test clock: GET and POST /v1/system/clock, only with --test-clock (docs/spec/01-platform.md section 17 'Clock'). */
 #include "http/routes.h"
+
+#include "config/config.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -74,6 +76,6 @@ void system_routes_add(struct wharf_decl *d)
 
     if (!d->engine->config->test_clock)
         return;
-    declare_kernel_route(d, &get);
-    declare_kernel_route(d, &set);
+    decl_own_route(d, &get);
+    decl_own_route(d, &set);
 }

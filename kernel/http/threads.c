@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "http/exchange.h"
-#include "lua/operator/operator.h"
+#include "resource/observe.h"
 #include "plugin/manifest.h"
-#include "plugin/host.h"
-#include "supervisor/board.h"
-#include "supervisor/crash.h"
+#include "resource/hooks.h"
+#include "process/board.h"
+#include "process/crash.h"
 #include "util/log.h"
 #include "util/time.h"
 
@@ -158,43 +158,16 @@ void threads_give_back(struct threads *t, struct exchange *x)
         log_debug("thread.wake", "the event loop is already awake");
 }
 
-static void start_plugins(struct threads *t, struct thread_ctx *ctx)
-{
-    const struct engine *e = t->server->engine;
-
-    ctx->plugin_states = calloc(e->n_plugins + 1, sizeof(*ctx->plugin_states));
-    for (size_t i = 0; ctx->plugin_states && i < e->n_plugins; i++) {
-        const wharf_plugin_desc *d = e->plugins[i].desc;
-
-        if (WHARF_HAS(wharf_plugin_desc, d, thread_start) &&
-            d->thread_start(e->plugins[i].handle, &ctx->plugin_states[i]) != WHARF_OK)
-            log_write(WHARF_LOG_ERROR, e->plugins[i].name, NULL, "plugin.thread_start", "thread_start failed");
-    }
-}
-
-static void stop_plugins(struct threads *t, struct thread_ctx *ctx)
-{
-    const struct engine *e = t->server->engine;
-
-    for (size_t i = 0; ctx->plugin_states && i < e->n_plugins; i++) {
-        const wharf_plugin_desc *d = e->plugins[i].desc;
-
-        if (WHARF_HAS(wharf_plugin_desc, d, thread_stop))
-            d->thread_stop(e->plugins[i].handle, ctx->plugin_states[i]);
-    }
-    free(ctx->plugin_states);
-}
-
 static void run_handler(struct exchange *x)
 {
     if (clock_monotonic_us() > x->req.deadline_us)
         req_fail(&x->req, "timeout", NULL, NULL);
     else
         request_run(&x->req);
-    if (x->req.parked || !operator_asks_response(&x->req))
+    if (x->req.parked || !request_asks_response(&x->req))
         return;
     x->stage = STAGE_RESPONSE;
-    operator_response(&x->req);
+    x->req.engine->around->response(&x->req);
 }
 
 static void run_exchange(struct thread_ctx *ctx, struct exchange *x)
@@ -208,10 +181,10 @@ static void run_exchange(struct thread_ctx *ctx, struct exchange *x)
         run_handler(x);
         break;
     case STAGE_REQUEST:
-        operator_request(&x->req);
+        x->req.engine->around->request(&x->req);
         break;
     case STAGE_RESPONSE:
-        operator_response(&x->req);
+        x->req.engine->around->response(&x->req);
         break;
     }
     thread_ends(&x->req);
@@ -232,12 +205,12 @@ static void *thread_main(void *arg)
 
     free(start);
     crash_thread(ctx->crumb);
-    start_plugins(t, ctx);
+    thread_plugins_start(t->server->engine, ctx);
     while ((x = next_exchange(t))) {
         run_exchange(ctx, x);
         threads_give_back(t, x);
     }
-    stop_plugins(t, ctx);
+    thread_plugins_stop(t->server->engine, ctx);
     db_close(ctx->db);
     return NULL;
 }

@@ -110,5 +110,5 @@ void whoami_routes_add(struct wharf_decl *d)
         .handler = who_am_i,
         .flags = WHARF_R_READONLY};
 
-    declare_kernel_route(d, &route);
+    decl_own_route(d, &route);
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/client.h"
 #include "resource/request.h"
 
 enum state { ASIDE_IDLE, ASIDE_ASKED, ASIDE_OVER };
@@ -18,7 +17,7 @@ struct aside {
     enum state state;
     bool ends;
     struct db_conn *db;
-    struct net_queue *wake;
+    struct waker *wake;
     char *memory; /* of the texts */
     const char *sql;
     struct sql_arg *args, organizations[2];
@@ -52,13 +51,13 @@ static void *aside_main(void *arg)
         a->result = run_committed(a);
         pthread_mutex_lock(&a->lock);
         a->state = ASIDE_OVER;
-        net_queue_nudge(a->wake);
+        waker_nudge(a->wake);
     }
     pthread_mutex_unlock(&a->lock);
     return NULL;
 }
 
-struct aside *aside_new(const struct db_conn *beside, struct net_queue *wake)
+struct aside *aside_new(const struct db_conn *beside, struct waker *wake)
 {
     struct aside *a = calloc(1, sizeof(*a));
 

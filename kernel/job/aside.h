@@ -1,7 +1,7 @@
 /* aside.h - one statement of a resident that runs beside it, on a thread and a connection of its own (docs/jobs.md 'Residents').
  *
  * So who sends what it claimed need not stand still while the database works at the next. Each statement has a transaction to itself. Leaves
- * to others: what the caller sees of it (plugin/host_events.c).
+ * to others: what the caller sees of it (host/host_events.c).
  */
 #ifndef WHARF_JOB_ASIDE_H
 #define WHARF_JOB_ASIDE_H
@@ -10,11 +10,11 @@
 #include "query/query.h"
 
 struct aside;
-struct net_queue;
+struct waker;
 
 /* Makes the thread and its connection. beside: the caller's connection, whose database is meant; wake is told whenever a statement is over, and
  * outlives the thread. */
-struct aside *aside_new(const struct db_conn *beside, struct net_queue *wake);
+struct aside *aside_new(const struct db_conn *beside, struct waker *wake);
 /* Waits for a statement that runs; what it answered is gone. Or NULL. */
 void aside_free(struct aside *a);
 /* False while one runs, or was not taken. Everything is copied; who: whose rows the statement sees. */

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "job/inside.h"
-#include "supervisor/crash.h"
+#include "process/crash.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"

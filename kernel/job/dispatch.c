@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "http/pulse.h"
+#include "db/notifier.h"
 #include "job/inside.h"
-#include "supervisor/board.h"
+#include "process/board.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -391,7 +391,7 @@ void runner_news(void *runner, unsigned news)
 {
     struct runner *r = runner;
 
-    if (news & (PULSE_JOBS | PULSE_CLOCK)) {
+    if (news & (NEWS_JOBS | NEWS_CLOCK)) {
         pthread_mutex_lock(&r->lock);
         r->woken = true;
         pthread_cond_signal(&r->turn);

@@ -1,9 +1,9 @@
 /* enqueue.c - kinds of jobs, and asking for one: a row in the transaction of its cause (docs/spec/10-batches.md, docs/jobs.md). */
 #include <stdlib.h>
 
-#include "http/pulse.h"
+#include "db/notifier.h"
 #include "job/job.h"
-#include "plugin/declare.h"
+#include "resource/decl.h"
 #include "plugin/manifest.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -134,10 +134,7 @@ wharf_status job_enqueue(struct wharf_req *req, const struct job_order *o)
     req_join(req);
     if (!req_query(req, enqueue_sql, args, 11))
         return WHARF_UNAVAILABLE;
-    if (req->tx_depth)
-        req->wake_jobs = true;
-    else
-        job_wake(req->engine);
+    req_tell(req, NEWS_JOBS);
     return WHARF_OK;
 }
 
@@ -195,6 +192,6 @@ enum db_status job_enqueue_many(const struct engine *e, struct db_conn *db, cons
 
 void job_wake(const struct engine *e)
 {
-    if (e->pulse)
-        pulse_tell(e->pulse, PULSE_JOBS);
+    if (e->notifier)
+        notifier_tell(e->notifier, NEWS_JOBS);
 }

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "job/inside.h"
-#include "lua/operator/operator.h"
+#include "resource/observe.h"
 #include "resource/hooks.h"
-#include "supervisor/board.h"
-#include "supervisor/crash.h"
+#include "process/board.h"
+#include "process/crash.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -264,7 +264,7 @@ static void execute(struct executor *x, struct leased *j)
         snprintf(j->error, sizeof(j->error), "its arguments are no JSON");
         j->outcome = OUT_PARKED;
     }
-    operator_release(&req);
+    request_release(&req);
     buf_done(&req.out);
     arena_free(req.arena);
 }
@@ -296,29 +296,6 @@ void thread_disconnect(struct thread_ctx *ctx)
 void job_in_background(struct thread_ctx *ctx, bool in_background)
 {
     ctx->db = in_background ? ctx->background : ctx->usual;
-}
-
-void thread_plugins_start(const struct engine *e, struct thread_ctx *ctx)
-{
-    ctx->plugin_states = calloc(e->n_plugins + 1, sizeof(*ctx->plugin_states));
-    for (size_t i = 0; ctx->plugin_states && i < e->n_plugins; i++) {
-        const wharf_plugin_desc *d = e->plugins[i].desc;
-
-        if (WHARF_HAS(wharf_plugin_desc, d, thread_start) &&
-            d->thread_start(e->plugins[i].handle, &ctx->plugin_states[i]) != WHARF_OK)
-            log_write(WHARF_LOG_ERROR, e->plugins[i].name, NULL, "plugin.thread_start", "thread_start failed");
-    }
-}
-
-void thread_plugins_stop(const struct engine *e, struct thread_ctx *ctx)
-{
-    for (size_t i = 0; ctx->plugin_states && i < e->n_plugins; i++) {
-        const wharf_plugin_desc *d = e->plugins[i].desc;
-
-        if (WHARF_HAS(wharf_plugin_desc, d, thread_stop))
-            d->thread_stop(e->plugins[i].handle, ctx->plugin_states[i]);
-    }
-    free(ctx->plugin_states);
 }
 
 static struct leased *next_job(struct executor *x)

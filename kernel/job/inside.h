@@ -58,7 +58,7 @@ struct resident { /* one kind of job that runs all the time */
     const struct job_kind *kind;
     struct thread_ctx ctx;
     pthread_t id;
-    struct net_queue *queue; /* guarded by the lock: of the request that runs now, or NULL */
+    struct waker waker; /* what it sleeps on between two pieces of work */
     char what[WHAT_BYTES];
 };
 
@@ -159,15 +159,13 @@ bool queue_sweep(struct runner *r); /* dead workers and their crash reports */
 
 /* resident.c */
 void residents_start(struct runner *r);
-void residents_news(struct runner *r, unsigned news); /* enum pulse_news */
+void residents_news(struct runner *r, unsigned news); /* enum notifier_news */
 void residents_join(struct runner *r); /* all have ended */
 
 /* execute.c */
 /* The thread's connections, and their end. */
 void thread_connect(const struct runner *r, struct thread_ctx *ctx);
 void thread_disconnect(struct thread_ctx *ctx);
-void thread_plugins_start(const struct engine *e, struct thread_ctx *ctx);
-void thread_plugins_stop(const struct engine *e, struct thread_ctx *ctx);
 void *executor_main(void *executor);
 /* dispatch.c */
 void *dispatcher_main(void *runner);

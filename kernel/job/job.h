@@ -61,7 +61,6 @@ int64_t job_backoff_us(const struct job_policy *p, int attempts, double random01
 /* From declare(): name without the plugin's. The current plugin of d is the owner; NULL: the kernel. */
 void job_declare(struct wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str policy);
 /* The kernel's own jobs (kernel_jobs.c): declared before the plugins'. */
-void kernel_jobs_add(struct wharf_decl *d);
 /* Or NULL. */
 const struct job_kind *job_kind_find(const struct engine *e, wharf_str name);
 

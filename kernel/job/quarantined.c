@@ -1,14 +1,14 @@
 /* quarantined.c - see quarantined.h. The supervisor, which has no database, leaves its list in the data folder
- * (supervisor/quarantine.h); here it becomes events. */
+ * (process/quarantine.h); here it becomes events. */
 #include "job/quarantined.h"
 
 #include <libpq-fe.h>
 #include <unistd.h>
 
 #include "config/config.h"
-#include "event/history.h"
+#include "resource/history.h"
 #include "job/job.h"
-#include "supervisor/quarantine.h"
+#include "process/quarantine.h"
 #include "util/json.h"
 #include "util/log.h"
 #include "util/str.h"

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "job/inside.h"
-#include "supervisor/board.h"
+#include "process/board.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"

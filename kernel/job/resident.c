@@ -7,15 +7,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "http/pulse.h"
+#include "db/notifier.h"
 #include "job/aside.h"
 #include "job/inside.h"
-#include "net/client.h"
 #include "resource/engine.h"
 #include "resource/hooks.h"
-#include "plugin/host.h"
-#include "supervisor/board.h"
-#include "supervisor/crash.h"
+#include "process/board.h"
+#include "process/crash.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -49,20 +47,12 @@ static uint32_t note_progress(struct wharf_req *req, uint32_t done, uint32_t tot
     return told_to_stop(req);
 }
 
-/* Who sleeps between two runs, or waits inside one, sleeps on this. */
-static void set_queue(struct resident *x, struct net_queue *queue)
-{
-    pthread_mutex_lock(&x->runner->lock);
-    x->queue = queue;
-    pthread_mutex_unlock(&x->runner->lock);
-}
-
 void job_wait(struct wharf_req *req, int64_t wait_us)
 {
     if (req->job && req->job->resident && told_to_stop(req) && wait_us > WAIT_AT_END_US)
         wait_us = WAIT_AT_END_US;
     if (req->job && req->job->resident)
-        net_queue_wait(resident_of(req)->queue, wait_us);
+        waker_wait(req->job->waker, wait_us);
     req->now_us = clock_now_us();
 }
 
@@ -77,6 +67,7 @@ static wharf_status run_once(struct resident *x)
         .since_us = clock_monotonic_us(),
         .progress = note_progress,
         .stop = told_to_stop,
+        .waker = &x->waker,
         .resident = true};
     req.engine = x->runner->engine;
     req.thread = &x->ctx;
@@ -92,12 +83,10 @@ static wharf_status run_once(struct resident *x)
     req.job = &stay.job;
     buf_init(&req.out, 64 << 20);
     jw_init(&req.w, &req.out);
-    set_queue(x, host_fetch_queue(&req));
     crumb_enter(x->ctx.crumb, stay.job.plugin, stay.job.doing, "", 0);
     s = x->kind->fn(&req, x->kind->arg);
     crumb_leave(x->ctx.crumb);
     aside_free(stay.job.aside);
-    set_queue(x, NULL);
     while (req.tx_depth)
         req_rollback(&req);
     if (s == WHARF_OK && req.n_problems)
@@ -157,6 +146,7 @@ void residents_start(struct runner *r)
 
         if (!e->jobs[i].policy.resident)
             continue;
+        waker_init(&x->waker);
         x->runner = r;
         x->kind = &e->jobs[i];
         snprintf(x->what, sizeof(x->what), "job %s", strchr(x->kind->name, '.') + 1);
@@ -172,15 +162,14 @@ void residents_start(struct runner *r)
 
 void residents_news(struct runner *r, unsigned news)
 {
-    if (!(news & (PULSE_EVENTS | PULSE_PROCESSED | PULSE_CLOCK)))
+    if (!(news & (NEWS_EVENTS | NEWS_PROCESSED | NEWS_CLOCK)))
         return;
     pthread_mutex_lock(&r->lock);
     for (size_t i = 0; i < r->n_residents; i++) {
         bool kernel = !r->residents[i].kind->plugin; /* the processor: what it made is no news to it */
 
-        if (r->residents[i].queue &&
-            news & (unsigned)(kernel ? PULSE_EVENTS | PULSE_CLOCK : PULSE_PROCESSED | PULSE_CLOCK))
-            net_queue_poke(r->residents[i].queue);
+        if (news & (unsigned)(kernel ? NEWS_EVENTS | NEWS_CLOCK : NEWS_PROCESSED | NEWS_CLOCK))
+            waker_poke(&r->residents[i].waker);
     }
     pthread_mutex_unlock(&r->lock);
 }

@@ -6,14 +6,14 @@
 #ifndef WHARF_JOB_RUNNER_H
 #define WHARF_JOB_RUNNER_H
 
-#include "supervisor/worker.h"
+#include "process/worker.h"
 #include "resource/engine.h"
 
 struct runner;
 
 /* Starts jobs.threads executors and the dispatcher. They wait for the database when it is away. */
 struct runner *runner_start(struct engine *e, const struct config *config, const struct worker_boot *boot);
-/* There may be work, a job to cancel, or something for the residents: enum pulse_news of http/pulse.h. [any] */
+/* There may be work, a job to cancel, or something for the residents: enum notifier_news of http/notifier.h. [any] */
 void runner_news(void *runner, unsigned news);
 /* Nothing new is begun; what was leased and not begun is given back, what runs is told to stop soon. [any] */
 void runner_drain(void *runner);

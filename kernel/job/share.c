@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "job/inside.h"
-#include "plugin/shipped.h"
+#include "config/shipped.h"
 #include "util/time.h"
 
 enum {

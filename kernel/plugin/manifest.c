@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin/shipped.h"
+#include "config/shipped.h"
 #include "util/str.h"
 
 enum { NAME_MAX_BYTES = 31, SCOPE_MAX_BYTES = 64, FILE_MAX = 512 * 1024 * 1024, TEXT_MAX = 4 * 1024 * 1024 };

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "plugin/module_settings.h"
-#include "plugin/registry.h"
-#include "plugin/services.h"
+#include "plugin/resolve.h"
+#include "plugin/offered.h"
 #include "plugin/static.h"
 #include "util/str.h"
 
@@ -52,13 +52,12 @@ bool names_have(const char *list, const char *name)
 static const struct manifest_service *provider(
     const struct manifest *const *all, size_t n, const char *service, uint16_t major, const struct manifest **ret_owner)
 {
+    const struct offered_service *own = offered_find(service);
     const struct manifest_service *other = NULL;
 
     *ret_owner = NULL;
-    for (size_t i = 0; i < kernel_services_count; i++) {
-        if (!strcmp(kernel_services[i].offer.name, service))
-            return &kernel_services[i].offer;
-    }
+    if (own)
+        return &own->offer;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < all[i]->n_provides; k++) {
             const struct manifest_service *s = &all[i]->provides[k];

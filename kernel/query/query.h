@@ -157,7 +157,7 @@ void sql_bind_array(struct sql *s, const wharf_str *values, size_t n);
 wharf_str organization_of(const struct access *who, const struct definition *d);
 void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too);
 
-/* Which records of rows a principal sees: " AND ..." for each condition; what principal_sight() of auth/seen.h says, in SQL. The members are
+/* Which records of rows a principal sees: " AND ..." for each condition; what principal_sight() of identity/seen.h says, in SQL. The members are
  * expressions, see struct definition; of locations and reach one is NULL, resource and areas may be. */
 struct recorded_sql {
     const char *locations, *audience, *resource, *areas, *reach;

@@ -1,12 +1,12 @@
 /* access.h - who may see a row: the one rule, computed from its definition (docs/spec/01-platform.md section 7).
  *
  * What it says is judged here for rows that were read, in query/list_sql.c for lists, and kept with what is recorded about a row
- * (auth/seen.h). Leaves to others: scopes.
+ * (identity/seen.h). Leaves to others: scopes.
  */
 #ifndef WHARF_RESOURCE_ACCESS_H
 #define WHARF_RESOURCE_ACCESS_H
 
-#include "auth/seen.h"
+#include "identity/seen.h"
 #include "resource/record.h"
 
 /* The one location that the row belongs to; "": none, or a set of them. */

@@ -3,10 +3,10 @@
  *
  * What the statement cannot tell apart (an unknown reference yields no row) is found out by the pipeline of write.c.
  */
-#include "event/history.h"
-#include "event/processor.h"
+#include "resource/history.h"
 #include "resource/access.h"
 #include "resource/write.h"
+#include "db/notifier.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -57,7 +57,7 @@ static bool finish_create(
     if (PQntuples(results[0]) == 0)
         return false;
     if (res->def->events.created)
-        event_wake(req);
+        req_tell(req, NEWS_EVENTS);
     answer_created(req, plan->rec, &plan->view);
     return true;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "event/history.h"
+#include "resource/history.h"
 #include "resource/codes.h"
 #include "util/str.h"
 

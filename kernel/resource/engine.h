@@ -1,6 +1,6 @@
 /* engine.h - what a worker process knows after start: plugins, resources, routes, error codes. Built once, then read-only.
  *
- * Leaves to others: loading plugins (plugin/registry.c fills this), HTTP, running requests (resource.h).
+ * Leaves to others: loading plugins (host/registry.c fills this), HTTP, running requests (resource.h).
  */
 #ifndef WHARF_RESOURCE_ENGINE_H
 #define WHARF_RESOURCE_ENGINE_H
@@ -13,6 +13,10 @@
 struct net_client;
 struct blob_store;
 struct operator_lua;
+struct write_observer;
+struct request_observer;
+struct upload_handler;
+struct event;
 
 struct plugin {
     const struct manifest *manifest;
@@ -20,6 +24,12 @@ struct plugin {
     unsigned index;
     const wharf_plugin_desc *desc;
     struct wharf_plugin *handle; /* what its functions get as `self` */
+};
+
+struct wharf_plugin { /* handle: `self` of a plugin's functions */
+    struct engine *engine;
+    struct plugin *plugin;
+    struct arena *memory;
 };
 
 struct hook_entry {
@@ -79,7 +89,7 @@ struct route {
     const struct resource
         *guards[4]; /* ROUTE_PLUGIN, by parameter: whose row's id it is (resource/guard.h); NULL: nobody's */
     const struct plugin *plugin; /* NULL: kernel */
-    const struct absent *absent; /* of a module that is left out (plugin/absent.h): 503 */
+    const struct absent *absent; /* of a module that is left out (resource/absent.h): 503 */
     const struct deprecation *deprecated, *deprecated_fields; /* http/deprecation.h; NULL: none */
     const wharf_route *declared; /* ROUTE_PLUGIN */
     const struct wharf_json *definition; /* ROUTE_PLUGIN: its parsed definition, or NULL */
@@ -116,10 +126,17 @@ struct engine {
     struct auth_cache *auth;
     struct net_client *net; /* outgoing requests of this process */
     struct blob_store *blobs; /* big bytes */
-    const struct wharf_lua_hooks *tenant_hooks; /* who runs hooks of organizations (lua/tenant.h), or NULL */
+    const struct upload_handler *uploads; /* takes bodies that are files (http/upload.h), or NULL */
+    int (*storage_probe)(const struct engine *e); /* Can a file be written now? 0, or an errno; NULL: there is no store */
+    const struct write_observer *const *observers; /* what hooks into writes, in order (resource/observe.h) */
+    size_t n_observers;
+    const struct request_observer *around; /* what hooks into requests, or NULL */
+    bool (*on_events)(struct wharf_req *req, struct event *const *events, size_t n); /* is shown processed events of one organization, in their
+        transaction; false: it is lost. Or NULL */
+    const struct wharf_lua_hooks *tenant_hooks; /* who runs hooks of organizations (wharf/service/lua.h), or NULL */
     const struct plugin *tenant_plugin; /* whose these are */
     struct health *health; /* what /readyz tells (http/health.h) */
-    struct operator_lua *operator_lua; /* the operator's hooks, or NULL (lua/operator/operator.h) */
+    struct operator_lua *operator_lua; /* the operator's hooks, or NULL */
     struct areas areas;
     struct buf *loading; /* problems of plugins, while they are loaded; else NULL */
     const struct plugin *plugins;
@@ -146,7 +163,7 @@ struct engine {
     const struct event_handler *handlers; /* jobs that plugins want for events */
     size_t n_handlers;
     struct stream_hub *hub; /* of web workers, or NULL (http/stream.h) */
-    struct pulse *pulse; /* this process's side thread; NULL outside a worker */
+    struct notifier *notifier; /* this process's side thread; NULL outside a worker */
     wharf_str openapi; /* the served document */
     const atomic_bool *ready; /* this process can serve: its database answers */
     bool admin; /* of the admin listener: /metrics too */

@@ -2,8 +2,10 @@
 #include "resource/access.h"
 #include "resource/hooks.h"
 
+#include <stdlib.h>
+
 #include "plugin/manifest.h"
-#include "supervisor/board.h"
+#include "process/board.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -384,4 +386,27 @@ bool search_found(struct wharf_req *req, const struct resource *res, struct list
     q->found = hits.items;
     q->n_found = hits.n;
     return explained(req, res->hooks[0].plugin, "search", s) == WHARF_OK;
+}
+
+void thread_plugins_start(const struct engine *e, struct thread_ctx *ctx)
+{
+    ctx->plugin_states = calloc(e->n_plugins + 1, sizeof(*ctx->plugin_states));
+    for (size_t i = 0; ctx->plugin_states && i < e->n_plugins; i++) {
+        const wharf_plugin_desc *d = e->plugins[i].desc;
+
+        if (WHARF_HAS(wharf_plugin_desc, d, thread_start) &&
+            d->thread_start(e->plugins[i].handle, &ctx->plugin_states[i]) != WHARF_OK)
+            log_write(WHARF_LOG_ERROR, e->plugins[i].name, NULL, "plugin.thread_start", "thread_start failed");
+    }
+}
+
+void thread_plugins_stop(const struct engine *e, struct thread_ctx *ctx)
+{
+    for (size_t i = 0; ctx->plugin_states && i < e->n_plugins; i++) {
+        const wharf_plugin_desc *d = e->plugins[i].desc;
+
+        if (WHARF_HAS(wharf_plugin_desc, d, thread_stop))
+            d->thread_stop(e->plugins[i].handle, ctx->plugin_states[i]);
+    }
+    free(ctx->plugin_states);
 }

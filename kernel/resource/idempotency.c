@@ -8,7 +8,7 @@
 #include "resource/envelope.h"
 #include "resource/plan.h"
 #include "resource/write.h"
-#include "supervisor/board.h"
+#include "process/board.h"
 #include "util/digest.h"
 #include "util/str.h"
 #include "util/time.h"

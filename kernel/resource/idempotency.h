@@ -1,7 +1,7 @@
 /* idempotency.h - a write with an Idempotency-Key is done once, and answered the same way again (docs/spec/01-platform.md section 8.1).
  *
  * The key is recorded in the transaction of the change: a crash leaves both or neither. While the first request runs its key is held
- * by an advisory lock of that transaction, so a crash frees it. Leaves to others: forgetting old keys (http/pulse.c).
+ * by an advisory lock of that transaction, so a crash frees it. Leaves to others: forgetting old keys (http/notifier.c).
  */
 #ifndef WHARF_RESOURCE_IDEMPOTENCY_H
 #define WHARF_RESOURCE_IDEMPOTENCY_H

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-#include "http/pulse.h"
-#include "job/job.h"
-#include "lua/operator/operator.h"
+#include "db/notifier.h"
+#include "resource/observe.h"
 #include "plugin/manifest.h"
 #include "resource/engine.h"
 #include "resource/hooks.h"
@@ -211,7 +210,7 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
     case DB_FAILED:
         break;
     }
-    if (req->guess == GUESS_NONE) /* else the write is done again, and tells then what is wrong */
+    if (req->speculation == SPECULATION_NONE) /* else the write is done again, and tells then what is wrong */
         log_database_failed(req, e);
     return req_fail(req, "internal", NULL, NULL);
 }
@@ -239,6 +238,14 @@ bool req_param(const struct wharf_req *req, const char *name, wharf_str *ret)
         }
     }
     return false;
+}
+
+void req_tell(struct wharf_req *req, unsigned news)
+{
+    if (req->tx_depth)
+        req->news |= news;
+    else if (req->engine->notifier)
+        notifier_tell(req->engine->notifier, news);
 }
 
 void req_after_commit(struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg)
@@ -395,7 +402,7 @@ static void forget_transaction(struct wharf_req *req)
     arena_free(req->tx_memory);
     req->tx_memory = NULL;
     if (req->job) /* one that runs for long has the hooks of its moment in each transaction */
-        operator_release(req);
+        request_release(req);
 }
 
 wharf_status req_commit(struct wharf_req *req)
@@ -433,11 +440,8 @@ wharf_status req_commit(struct wharf_req *req)
         for (size_t i = 0; i < req->n_committed; i++)
             req->committed[i].fn(req, req->committed[i].arg);
         forget_transaction(req);
-        if (req->wake_jobs)
-            job_wake(req->engine);
-        req->wake_jobs = false;
-        if (req->news && req->engine->pulse)
-            pulse_tell(req->engine->pulse, req->news);
+        if (req->news && req->engine->notifier)
+            notifier_tell(req->engine->notifier, req->news);
         req->news = 0;
         run_endings(req);
     }

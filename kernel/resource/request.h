@@ -6,10 +6,11 @@
 #ifndef WHARF_RESOURCE_REQUEST_H
 #define WHARF_RESOURCE_REQUEST_H
 
-#include "auth/auth.h"
+#include "identity/auth.h"
 #include "db/conn.h"
 #include "util/arena.h"
 #include "util/json.h"
+#include "util/waker.h"
 
 struct engine;
 struct resource;
@@ -71,6 +72,7 @@ struct req_job { /* of a job's run (job/runner.h) */
     struct principal acting; /* of act_for(): memory of its own, since it outlives any scope of the arena */
     char acting_organization[48], acting_live[48];
     bool resident; /* runs all the time (job/resident.c) */
+    struct waker *waker; /* of a resident: what job_wait() sleeps on; else NULL */
     struct aside *aside; /* its statement beside it, or NULL (job/aside.h) */
 };
 
@@ -119,14 +121,14 @@ struct wharf_req {
     wharf_str batch_id; /* of the batch that this belongs to, or empty */
     int depth; /* of the workflow run that this belongs to */
     bool disable_webhooks; /* of everything that this changes */
-    struct { /* what the batch_item hook that runs says of its item (plugin/host_batch.c) */
+    struct { /* what the batch_item hook that runs says of its item (services/batch/host_batch.c) */
         wharf_str id;
         const char *operation; /* NULL: nothing */
     } item;
     struct write_set *set; /* the set of rows whose rules run (resource/set.h), or NULL */
     const struct write *quiet; /* the write whose row's events are not for webhooks, or NULL */
     struct arena *tx_memory; /* what the open transaction remembers, whatever scopes end; or NULL */
-    struct event_note *emitted; /* in the open transaction (event/history.c), the newest first */
+    struct event_note *emitted; /* in the open transaction (resource/history.c), the newest first */
     struct event_note **emitted_of; /* EVENT_BUCKETS of them by row, or NULL */
 
     uint64_t areas; /* a bit for each whose scope was asked for */
@@ -134,7 +136,7 @@ struct wharf_req {
     struct principal *offered; /* of routes with an optional key: whose key was sent, counted; or NULL */
     const char *offer_refused; /* of these routes: why there is none ("api_key.missing") */
     bool offer_missed; /* the handler wanted it */
-    struct principal *acting; /* whom a job acts for (plugin/host_batch.c), counted; or NULL */
+    struct principal *acting; /* whom a job acts for (services/batch/host_batch.c), counted; or NULL */
     int64_t start_us; /* monotonic */
     int64_t deadline_us; /* monotonic */
     int64_t now_us; /* kernel clock, one reading */
@@ -173,16 +175,15 @@ struct wharf_req {
 
     const struct plugin *plugin; /* whose code is running, NULL: kernel */
     struct lua_generation
-        *hooks; /* the operator's hooks that it runs under (lua/operator/operator.h), or NULL: not asked for yet */
+        *hooks; /* the operator's hooks that it runs under (services/lua/operator/operator.h), or NULL: not asked for yet */
     struct req_job *job; /* NULL: this is no job */
     bool met_unique; /* a row of a set met a unique rule: others may, too */
-    bool wake_jobs; /* after the outermost commit the job workers are told */
     bool access_changed; /* it told so of rights or hooks: what it reads of them is its own until its commit */
-    unsigned news; /* after the outermost commit all processes are told: enum pulse_news of http/pulse.h */
+    unsigned news; /* after the outermost commit all processes are told: enum notifier_news of db/notifier.h */
     struct ending *endings; /* what is done when the open transaction is over (req_at_end), or NULL */
     unsigned tx_floor; /* levels of the transaction that are somebody else's: a request inside of another one's */
     unsigned tx_depth, res_depth;
-    enum { GUESS_NONE, GUESS_OPEN, GUESS_WRONG } guess; /* of a write whose before hooks judge meanwhile (guess.h) */
+    enum { SPECULATION_NONE, SPECULATION_OPEN, SPECULATION_WRONG } speculation; /* of a write whose before hooks judge meanwhile (speculation.h) */
     bool plugin_role; /* the transaction runs as wharf_plugin at the moment */
     struct committed_fn *committed; /* run after the outermost commit */
     size_t n_committed, cap_committed;
@@ -235,6 +236,8 @@ size_t event_bucket(wharf_str resource_id);
 /* Nested: a savepoint. It goes to the database with the first statement inside, which tells when there is none; WHARF_OK, always. */
 wharf_status req_begin(struct wharf_req *req);
 wharf_status req_commit(struct wharf_req *req);
+/* Tells other processes (enum notifier_news of db/notifier.h): after the outermost commit, at once without a transaction. */
+void req_tell(struct wharf_req *req, unsigned news);
 /* In a job whose work is one transaction: makes sure that it is open. Nothing else. */
 void req_join(struct wharf_req *req);
 void req_rollback(struct wharf_req *req);

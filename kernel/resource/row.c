@@ -1,8 +1,8 @@
 /* row.c - see row.h. */
 #include "resource/row.h"
 
-#include "lua/tenant.h"
-#include "resource/guess.h"
+#include "resource/observe.h"
+#include "resource/speculation.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -50,9 +50,9 @@ bool row_bind(struct wharf_req *req, struct sql *s, const struct write *w, const
 /* What waits for it: hooks get ready while PostgreSQL looks for the row and its lock. */
 static PGresult *ask_for_row(struct wharf_req *req, struct write *w, struct sql *s)
 {
-    bool started = tenant_wants(req, w->res, w->op) && req_start_sql(req, s);
+    bool started = write_observed(req, w->res, w->op) && req_start_sql(req, s);
     size_t before = req->n_problems;
-    wharf_status ahead = tenant_ahead(req, w);
+    wharf_status ahead = observers_ahead(req, w);
     struct db_error e;
     PGresult *r = started ? req_finish_sql(req, &e) : ahead == WHARF_OK ? req_try_sql(req, s, &e) : NULL;
 
@@ -70,8 +70,8 @@ static wharf_status refused(struct wharf_req *req, const struct write *w, const 
 
 wharf_status row_write(struct wharf_req *req, struct write *w, struct sql *sql)
 {
-    bool started = w->guessed && req_start_sql(req, sql);
-    wharf_status s = w->guessed ? guess_judge(req, w) : WHARF_OK;
+    bool started = w->speculative && req_start_sql(req, sql);
+    wharf_status s = w->speculative ? speculation_judge(req, w) : WHARF_OK;
     struct db_error e;
 
     if (s != WHARF_OK || (started ? req_finish_sql(req, &e) : req_try_sql(req, sql, &e)))
@@ -81,7 +81,7 @@ wharf_status row_write(struct wharf_req *req, struct write *w, struct sql *sql)
 
 wharf_status row_change(struct wharf_req *req, struct write *w, struct sql *sql)
 {
-    if (w->guessed || !req->tx_depth || sql->failed || sql->text->failed)
+    if (w->speculative || !req->tx_depth || sql->failed || sql->text->failed)
         return row_write(req, w, sql);
     req_ahead(req, buf_str(sql->text).p, sql->args, sql->n_args);
     return WHARF_OK;

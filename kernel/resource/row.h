@@ -9,7 +9,7 @@
 
 /* The row of an update or a delete, locked. NULL after a problem was added. */
 struct wharf_rec *row_lock(struct wharf_req *req, struct write *w);
-/* The statement that makes, changes or removes the row; with a guess (guess.h) before hooks judge meanwhile. */
+/* The statement that makes, changes or removes the row; with a speculation (speculation.h) observers judge meanwhile. */
 wharf_status row_write(struct wharf_req *req, struct write *w, struct sql *sql);
 /* The same for a row that is read again next: it may go with that, which then says what refused it. */
 wharf_status row_change(struct wharf_req *req, struct write *w, struct sql *sql);

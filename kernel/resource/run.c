@@ -1,10 +1,9 @@
 /* run.c - which way a request goes: plan on the event loop, plan on a thread, transaction, plugin code. See plan.h. */
 #include "resource/guard.h"
 #include "resource/idempotency.h"
+#include "resource/observe.h"
 #include "resource/write.h"
 
-#include "lua/operator/operator.h"
-#include "lua/tenant.h"
 #include "util/str.h"
 
 bool plan_on_loop(const struct wharf_req *req)
@@ -16,8 +15,7 @@ bool plan_on_loop(const struct wharf_req *req)
     case ROUTE_RETRIEVE:
         return res->plain_read;
     case ROUTE_CREATE:
-        return res->plain_create && !req->idempotency_key.n && !operator_wants(req->engine, res, OP_CREATE) &&
-               !tenant_wants(req, res, OP_CREATE);
+        return res->plain_create && !req->idempotency_key.n && !write_observed(req, res, OP_CREATE);
     case ROUTE_UPDATE:
     case ROUTE_DELETE:
     case ROUTE_PLUGIN:

@@ -1,8 +1,7 @@
 /* set.c - the pipeline of a write of many. See set.h. Leaves to others: its statements (set_rows.c), single rows (write.c). */
 #include "resource/set.h"
 
-#include "lua/operator/operator.h"
-#include "lua/tenant.h"
+#include "resource/observe.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -130,8 +129,7 @@ static bool as_a_set(const struct wharf_req *req, const struct write_set *set)
     const struct resource *res = set->res;
     const struct definition *d = res->def;
 
-    if (set->n < 2 || set->op == OP_UPDATE || d->parent || operator_wants(req->engine, res, set->op) ||
-        tenant_wants(req, res, set->op))
+    if (set->n < 2 || set->op == OP_UPDATE || d->parent || write_observed(req, res, set->op))
         return false;
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].kind == FIELD_CHILDREN)
@@ -241,7 +239,7 @@ static void say_something(struct wharf_req *req, int64_t *last_us)
 /* The rules before the write, for all rows or, where one of them has no form for sets or can't judge these, row by row. */
 static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
 {
-    bool singly = operator_wants(req->engine, set->res, set->op) || tenant_wants(req, set->res, set->op);
+    bool singly = write_observed(req, set->res, set->op);
     wharf_status s = WHARF_OK;
     int64_t last_us;
 
@@ -259,7 +257,7 @@ static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
 
         say_something(req, &last_us);
         set_at(req, row);
-        if (write_operators_rules(req, &row->w) == WHARF_OK) {
+        if (write_observe(req, &row->w) == WHARF_OK) {
             if (row->w.new_rec)
                 row->w.new_rec->values = row->w.values;
             run_hooks(req, set->res, HOOK_CHECK, set->op, row->w.old_rec, row->w.new_rec);

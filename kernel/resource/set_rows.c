@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "db/copy.h"
-#include "event/history.h"
+#include "resource/history.h"
 #include "resource/access.h"
 #include "resource/set.h"
 #include "util/str.h"

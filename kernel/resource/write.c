@@ -2,10 +2,9 @@
 #include "resource/access.h"
 #include "resource/write.h"
 
-#include "event/history.h"
-#include "lua/operator/operator.h"
-#include "lua/tenant.h"
-#include "resource/guess.h"
+#include "resource/history.h"
+#include "resource/observe.h"
+#include "resource/speculation.h"
 #include "resource/row.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -137,28 +136,27 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
     const struct definition *d = w->res->def;
     bool event = w->op == OP_CREATE ? d->events.created : d->events.updated;
     struct change c;
-    wharf_status s;
 
     if (event && w->op != OP_DELETE && !compute_for_event(req, w->res, w->new_rec))
         return WHARF_INTERNAL;
     if (!write_change(req, w, changes, previous, &c) || history_write(req, &c) != WHARF_OK)
         return req_failed(req);
-    s = operator_after(req, w);
-    return s == WHARF_OK ? tenant_after(req, w) : s;
+    return observers_after(req, w);
 }
 
-/* ---- operators' hooks ---- */
+/* ---- observers ---- */
 
-/* And those of organizations behind them, unless their answer is guessed. What they made of the body is held to the same rules as what was sent. */
-wharf_status write_operators_rules(struct wharf_req *req, struct write *w)
+/* Runs the before functions of observers, unless they judge beside the write. What they made of the body is held to the same rules as what was sent. */
+wharf_status write_observe(struct wharf_req *req, struct write *w)
 {
-    bool changed, tenants = false;
-    wharf_status s = operator_before(req, w, &changed);
+    bool changed;
+    wharf_status s;
 
-    w->guessed = w->alone && guess_may(req, w);
-    if (s == WHARF_OK && !w->guessed)
-        s = tenant_before(req, w, &tenants);
-    if (s != WHARF_OK || !(changed || tenants))
+    w->speculative = w->alone && speculation_may(req, w);
+    if (w->speculative)
+        return WHARF_OK;
+    s = observers_before(req, w, &changed);
+    if (s != WHARF_OK || !changed)
         return s;
     if (w->op == OP_UPDATE)
         s = write_settle(req, w);
@@ -268,7 +266,7 @@ static wharf_status run_create(struct wharf_req *req, struct write *w)
 
     if (s != WHARF_OK || write_new_id(req, w) != WHARF_OK)
         return s;
-    s = write_operators_rules(req, w);
+    s = write_observe(req, w);
     if (s != WHARF_OK)
         return s;
     w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
@@ -384,7 +382,7 @@ static wharf_status run_update(struct wharf_req *req, struct write *w)
         return s;
     if (!precondition(req, w))
         return WHARF_CONFLICT;
-    s = write_operators_rules(req, w);
+    s = write_observe(req, w);
     if (s != WHARF_OK)
         return s;
     w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
@@ -403,7 +401,7 @@ static wharf_status run_update(struct wharf_req *req, struct write *w)
     if (!columns && !changed) {
         w->unchanged = true;
         w->new_rec = w->old_rec;
-        return w->guessed ? guess_judge(req, w) : WHARF_OK;
+        return w->speculative ? speculation_judge(req, w) : WHARF_OK;
     }
     s = update_row(req, w);
     return s == WHARF_OK ? finish_update(req, w) : s;
@@ -423,7 +421,7 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
         return WHARF_NOT_FOUND;
     if (!precondition(req, w))
         return WHARF_CONFLICT;
-    s = write_operators_rules(req, w);
+    s = write_observe(req, w);
     if (s == WHARF_OK)
         s = run_hooks(req, w->res, HOOK_CHECK, WHARF_DELETE, w->old_rec, NULL);
     if (s == WHARF_OK && d->events.deleted && !compute_for_event(req, w->res, w->old_rec))
@@ -586,7 +584,7 @@ wharf_status write_transaction(struct wharf_req *req, struct write *w)
         if (s != WHARF_OK)
             return s;
         s = write_run(req, w);
-        again = s != WHARF_OK && guess_failed(req, w);
+        again = s != WHARF_OK && speculation_failed(req, w);
         if (s == WHARF_OK && !w->unchanged)
             s = req_commit(req);
         else

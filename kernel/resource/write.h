@@ -21,9 +21,9 @@ struct write {
     bool unchanged; /* update: nothing differed, nothing was written */
     /* of the pipeline: */
     struct value *values;
-    void *hooks_ahead; /* see lua/tenant.h */
-    bool alone; /* in a transaction of its own, which is done again when a guess was wrong (guess.h) */
-    bool guessed, judged;
+    void *hooks_ahead; /* see services/lua/tenant.h */
+    bool alone; /* in a transaction of its own, which is done again when a speculation was wrong (speculation.h) */
+    bool speculative, judged;
 };
 
 /* Steps 3 to 12. Problems are on the request when it is not WHARF_OK. */
@@ -39,8 +39,8 @@ wharf_status write_live_refused(struct wharf_req *req, const struct resource *re
 wharf_status write_check_body(struct wharf_req *req, struct write *w);
 /* The schema alone, again: w->body was changed by a hook. */
 wharf_status write_values(struct wharf_req *req, struct write *w);
-/* Operators' before hooks (lua/operator/operator.h), and what has to be looked at again when they changed the body. */
-wharf_status write_operators_rules(struct wharf_req *req, struct write *w);
+/* Operators' before hooks (services/lua/operator/operator.h), and what has to be looked at again when they changed the body. */
+wharf_status write_observe(struct wharf_req *req, struct write *w);
 wharf_status write_new_id(struct wharf_req *req, struct write *w);
 /* With old_rec read: create-only fields are as they were, patches and set inputs become whole values. */
 wharf_status write_settle(struct wharf_req *req, struct write *w);

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "plugin/shipped.h"
+#include "config/shipped.h"
 #include "schema/compile.h"
 #include "util/str.h"
 

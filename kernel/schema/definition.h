@@ -245,7 +245,7 @@ struct definition {
         bool whole; /* its locations count, too */
         const struct definition *of; /* its definition, set when all are there */
     } audience; /* NULL members: no audience */
-    struct { /* of records that tell of other resources' rows (auth/seen.h): audience NULL: it is none */
+    struct { /* of records that tell of other resources' rows (identity/seen.h): audience NULL: it is none */
         const struct field *locations, *audience; /* as in struct seen_by; locations NULL: reach says it */
         const struct field *resource; /* the name of the row's resource; or NULL */
         const struct field *areas; /* of requests: the areas that were needed; or NULL */

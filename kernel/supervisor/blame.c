@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "plugin/shipped.h"
-#include "supervisor/crash.h"
+#include "config/shipped.h"
+#include "process/crash.h"
 #include "supervisor/supervise.h"
 #include "util/log.h"
 #include "util/time.h"

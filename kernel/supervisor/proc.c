@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "supervisor/spawn.h"
+#include "process/spawn.h"
 #include "supervisor/supervise.h"
 #include "util/log.h"
 #include "util/time.h"

@@ -5,10 +5,10 @@
 #include <poll.h>
 #include <sys/types.h>
 
-#include "supervisor/board.h"
-#include "supervisor/quarantine.h"
+#include "process/board.h"
+#include "process/quarantine.h"
 #include "supervisor/supervisor.h"
-#include "supervisor/worker.h"
+#include "process/worker.h"
 
 enum {
     JOB_WORKERS_MAX = 8,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "db/cluster.h"
-#include "supervisor/spawn.h"
+#include "process/spawn.h"
 #include "supervisor/supervise.h"
 #include "util/log.h"
 #include "util/time.h"

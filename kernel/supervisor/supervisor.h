@@ -6,7 +6,7 @@
 #ifndef WHARF_SUPERVISOR_SUPERVISOR_H
 #define WHARF_SUPERVISOR_SUPERVISOR_H
 
-#include "supervisor/user.h"
+#include "process/user.h"
 
 struct cluster;
 

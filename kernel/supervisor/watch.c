@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "plugin/shipped.h"
+#include "config/shipped.h"
 #include "supervisor/supervise.h"
 #include "util/log.h"
 #include "util/time.h"

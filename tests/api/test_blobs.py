@@ -361,7 +361,7 @@ def test_damaged_bytes_are_found(world):
     f = world.store("to be damaged").data
     path = world.server.folder / "blobs" / "objects" / f["sha256"][:2] / f["sha256"]
     path.write_bytes(b"something else")
-    done = subprocess.run([str(BUILD / "kernel" / "wharf"), "files", "verify", "--data", world.server.folder, *world.sets], capture_output=True, text=True)
+    done = subprocess.run([str(BUILD / "tool" / "wharf"), "files", "verify", "--data", world.server.folder, *world.sets], capture_output=True, text=True)
     assert done.returncode == 1 and f"damaged  {f['sha256']}" in done.stdout
     assert world.store("to be damaged").data["sha256"] == f["sha256"]
     assert world.command("verify").endswith(" 0 not")

@@ -1,7 +1,7 @@
 """A real server, and a client that checks every answer: envelope and headers of spec 01 sections 1 and 2.4, and the served OpenAPI.
 
 `Server` runs `wharf dev` in a folder of its own; `Server.organization()` makes an organization, `Organization.client()` a key.
-WHARF_BUILD or BUILD names the build folder (default: build); WHARF_PROGRAM another program than its kernel/wharf;
+WHARF_BUILD or BUILD names the build folder (default: build); WHARF_PROGRAM another program than its tool/wharf;
 WHARF_TEST_MODULES the modules of the server that most tests share; WHARF_TEST_PLACE where the servers' folders are (default: as tempfile), and
 what a first start makes is kept there for the next server with the same modules (`prepare`); WHARF_TEST_EVERYTHING=1: with every setting that
 adds work to requests switched on (everything.py).
@@ -32,7 +32,7 @@ import everything
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WHARF_BUILD") or os.environ.get("BUILD") or ROOT / "build").resolve()
-PROGRAM = pathlib.Path(os.environ.get("WHARF_PROGRAM") or BUILD / "kernel" / "wharf")
+PROGRAM = pathlib.Path(os.environ.get("WHARF_PROGRAM") or BUILD / "tool" / "wharf")
 MODULES = os.environ.get("WHARF_TEST_MODULES") or f"org,locations,carriers,reasons,contacts,batches,exports,shipments,trackers,containers,parcels,stations,logs,support,events,webhooks,integrations,workflows,{BUILD}/tests/plugins/filterbench.so"
 BODY = ["id", "object", "type", "timestamp", "api_version", "sequence", "organization_id", "location_id", "resource_type", "resource_id", "batch_id",
         "actor", "data", "previous_attributes"]

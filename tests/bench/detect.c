@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "carriers.h"
-#include "plugin/host.h"
+#include "host/host.h"
 #include "resource/request.h"
 #include "util/str.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "lua/operator/inside.h"
-#include "supervisor/board.h"
+#include "process/board.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -32,13 +32,13 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void looks(const struct engine *e)
+static void looks(const struct engine *e, const struct wharf_req *req)
 {
     int64_t begun = clock_monotonic_us();
     unsigned found = 0;
 
     for (int i = 0; i < LOOKS; i++)
-        found += operator_wants(e, &e->resources[0], OP_CREATE);
+        found += operator_wants(req, &e->resources[0], OP_CREATE);
     printf("is there a hook for this write? %.0f ns (%u times yes)\n",
         (double)(clock_monotonic_us() - begun) * 1000 / LOOKS, found);
 }
@@ -120,7 +120,7 @@ int main(void)
         return 1;
     e.operator_lua = operator_start(&e, &config, &boot, &problem);
     if (e.operator_lua) {
-        looks(&e);
+        looks(&e, &req);
         calls(&e, &req);
         loads(&e);
     } else {

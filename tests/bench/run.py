@@ -258,7 +258,7 @@ def main():
     parser.add_argument("--rows", type=int, default=1000000)
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--connections", default="1,16,64,256")
-    parser.add_argument("--binary", default=str(ROOT / "build/kernel/wharf"))
+    parser.add_argument("--binary", default=str(ROOT / "build/tool/wharf"))
     parser.add_argument("--bench-plugin", default=str(ROOT / "build/tests/plugins/bench.so"))
     parser.add_argument("--pairs", type=int, default=20, help="turns of a second each that compare limits and log on and off")
     parser.add_argument("--operation-only", action="store_true", help="only what rate limits and access log cost")

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "carriers.h"
-#include "plugin/host.h"
+#include "host/host.h"
 #include "resource/request.h"
 #include "util/arena.h"
 #include "util/json.h"

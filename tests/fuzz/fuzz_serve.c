@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "blob/serve.h"
-#include "net/message.h"
+#include "mail/message.h"
 #include "util/str.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,7 +6,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BUILD", "build")).resolve()
-WHARF = BUILD / "kernel" / "wharf"
+WHARF = BUILD / "tool" / "wharf"
 
 
 def lua(*args, cwd=None, **kw):

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "plugin/host.h"
+#include "host/host.h"
 #include "util/digest.h"
 #include "util/id.h"
 #include "util/turns.h"

@@ -1,8 +1,9 @@
 /* job_policy.c - policies of jobs: what is accepted, what is refused and with which words; waits between tries; names. */
+#include "worker/kernel_part.h"
 #include "unit.h"
 
 #include "job/job.h"
-#include "plugin/declare.h"
+#include "host/declare.h"
 
 struct told {
     struct buf text;
@@ -148,6 +149,7 @@ static wharf_status nothing(wharf_req *req, void *arg)
 
 static void declared(void **state)
 {
+    static const struct part *const parts[] = {&kernel_part};
     struct plugin plugin = {.name = "mailer"};
     struct engine e = {.arena = *state};
     struct wharf_decl d;
@@ -155,7 +157,8 @@ static void declared(void **state)
 
     buf_init(&problems, 1 << 16);
     declare_init(&d, &e, &problems);
-    kernel_jobs_add(&d);
+    parts_set(parts, 1);
+    parts_jobs(&d);
     d.plugin = &plugin;
     job_declare(&d, "send", nothing, NULL, str_z("{\"retries\": 2}"));
     job_declare(&d, "sen", nothing, NULL, str_z(""));

@@ -1,7 +1,7 @@
 /* lua_reference.c - the reference of `wharf lua doc` and the sandbox tell of the same functions: each that is there has a line, each line is there. */
 #include "lua_box.h"
 
-#include "cli/lua/author.h"
+#include "tool/lua/author.h"
 #include "util/json.h"
 #include "util/str.h"
 
@@ -73,12 +73,12 @@ static void test_everybody(void **state)
     buf_done(&text);
 }
 
-/* The table of tests needs its engine (lua/testing/testing.c): its names are read from its text. */
+/* The table of tests needs its engine (services/lua/testing/testing.c): its names are read from its text. */
 static void test_of_tests(void **state)
 {
     struct box *b = *state;
     struct arena *a = arena_new(0);
-    const char *path = arena_printf(a, "%s/kernel/lua/sandbox/lib/test.lua", getenv("WHARF_SOURCE")).p;
+    const char *path = arena_printf(a, "%s/services/lua/sandbox/lib/test.lua", getenv("WHARF_SOURCE")).p;
     wharf_str source = file_read(path, 1 << 20, a);
     struct buf names;
 

@@ -1,4 +1,4 @@
-/* lua_region.c - memory that is forgotten whole (lua/sandbox/region.h): blocks keep what is in them, and two never share a byte. */
+/* lua_region.c - memory that is forgotten whole (services/lua/sandbox/region.h): blocks keep what is in them, and two never share a byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

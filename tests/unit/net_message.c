@@ -1,7 +1,7 @@
 /* net_message.c - mail addresses and messages. That other programs read them the same is tests/api/test_mail.py's. */
 #include "unit.h"
 
-#include "net/message.h"
+#include "mail/message.h"
 
 static void addresses(void **state)
 {

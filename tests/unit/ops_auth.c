@@ -1,8 +1,8 @@
 /* ops_auth.c - key texts and the built-in roles. */
 #include "unit.h"
 
-#include "auth/keytext.h"
-#include "auth/roles.h"
+#include "identity/keytext.h"
+#include "identity/roles.h"
 
 static void key_shape(void **state)
 {

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "supervisor/board.h"
+#include "process/board.h"
 
 static void crumbs(void **state)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/limits.h"
+#include "process/limits.h"
 #include "util/network.h"
 
 enum { THREADS = 8, TRIES = 5000 };

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "db/migrate.h"
-#include "plugin/registry.h"
+#include "host/registry.h"
 #include "resource/engine.h"
-#include "supervisor/board.h"
-#include "supervisor/crash.h"
-#include "supervisor/worker.h"
+#include "process/board.h"
+#include "process/crash.h"
+#include "process/worker.h"
 #include "util/time.h"
 
 static volatile sig_atomic_t ending;

@@ -1,6 +1,6 @@
 /* webhook_parts.c - the pure parts of the module webhooks: what answers say, retry schedules, filters; and signatures. */
 #include "match.h"
-#include "plugin/host.h"
+#include "host/host.h"
 #include "reply.h"
 #include "schedule.h"
 #include "secret/signature.h"

@@ -1,6 +1,6 @@
 -- wharf: phase=expand
 -- Files: what an organization calls its bytes. The bytes are objects of the blob store, found by their hash; several files may mean the
--- same object. An object that no row names is erased (kernel/blob/file.h says how that can't meet a new row).
+-- same object. An object that no row names is erased (services/blob/file.h says how that can't meet a new row).
 
 CREATE TABLE wharf.file (
     organization_id text COLLATE "C" NOT NULL,

@@ -4,7 +4,7 @@
 -- Push tokens are sealed from now on; what stood here in the clear is sent again by the device when it next starts.
 UPDATE org.device SET device_token = NULL WHERE device_token IS NOT NULL;
 
--- The built-in roles, as every list of roles shows them. What they may is kernel/auth/roles.c's to say; the areas here are the
+-- The built-in roles, as every list of roles shows them. What they may is kernel/identity/roles.c's to say; the areas here are the
 -- catalogue of section 6.3.
 CREATE FUNCTION org.built_in_roles(organization text) RETURNS void LANGUAGE sql AS $$
     INSERT INTO org.role (organization_id, id, name, scopes, location_restricted, created_at, updated_at)

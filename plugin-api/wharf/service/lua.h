@@ -20,7 +20,7 @@ enum wharf_lua_answer {
     WHARF_LUA_ENDED = 3 /* {"code","message"}: the run is over */
 };
 
-/* One question of the run: an op of kernel/lua/sandbox/ops.md and its arguments. args is never NULL. Also called for "log". What
+/* One question of the run: an op of services/lua/sandbox/ops.md and its arguments. args is never NULL. Also called for "log". What
  * it allocates in the request is gone after its answer; of what was made before the run only JSON writers may be written to. Problems that it adds
  * are to be cleared. */
 typedef uint32_t wharf_lua_answer_fn(

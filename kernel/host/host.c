@@ -1,0 +1,376 @@
+/* host.c - memory, errors, log, request and JSON tables for plugins. host_data.c has the ones that reach the database. */
+#include "host/host.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "identity/auth.h"
+#include "resource/hooks.h"
+#include "process/board.h"
+#include "util/id.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+
+/* ---- memory ---- */
+
+static void *mem_alloc(wharf_req *req, size_t bytes)
+{
+    return arena_alloc(req->arena, bytes);
+}
+
+static wharf_str mem_dup(wharf_req *req, const char *p, size_t n)
+{
+    return arena_dup(req->arena, p, n);
+}
+
+static wharf_str mem_printf(wharf_req *req, const char *fmt, ...)
+{
+    wharf_str s;
+    va_list ap;
+
+    va_start(ap, fmt);
+    s = arena_vprintf(req->arena, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+static void mem_on_release(wharf_req *req, void (*fn)(void *arg), void *arg)
+{
+    arena_on_release(req->arena, fn, arg);
+}
+
+struct wharf_scope {
+    struct req_scope of;
+};
+
+static wharf_scope *mem_scope_begin(wharf_req *req)
+{
+    struct req_scope of = req_scope_begin(req); /* before its own memory: residents open scopes for months */
+    wharf_scope *s = ARENA_NEW(req->arena, struct wharf_scope);
+
+    s->of = of;
+    return s;
+}
+
+static void mem_scope_end(wharf_req *req, wharf_scope *scope)
+{
+    struct req_scope of = scope->of;
+
+    req_scope_end(req, &of);
+}
+
+/* Threads begin at the same time, and each asks for the state of its plugins. */
+static void *mem_plugin_alloc(wharf_plugin *self, size_t bytes)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    void *memory;
+
+    pthread_mutex_lock(&lock);
+    memory = arena_alloc(self->memory, bytes);
+    pthread_mutex_unlock(&lock);
+    return memory;
+}
+
+const wharf_mem_api host_mem = {WHARF_HEAD(wharf_mem_api), mem_alloc, mem_dup, mem_printf, mem_on_release,
+    mem_scope_begin, mem_scope_end, mem_plugin_alloc};
+
+/* ---- errors ---- */
+
+static wharf_status err_vadd(wharf_req *req, const char *code, const char *path, const char *fmt, va_list ap)
+{
+    wharf_str text = fmt ? arena_vprintf(req->arena, fmt, ap) : str_z("");
+
+    return req_problem(req, code, path ? str_z(path) : (wharf_str){NULL, 0}, NULL, text);
+}
+
+static wharf_status err_fail(wharf_req *req, const char *code, const char *path, const char *fmt, ...)
+{
+    wharf_status s;
+    va_list ap;
+
+    va_start(ap, fmt);
+    s = err_vadd(req, code, path, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+static wharf_status err_current(const wharf_req *req)
+{
+    return req->n_problems ? req_failed(req) : WHARF_OK;
+}
+
+static void err_clear(wharf_req *req)
+{
+    req_clear_problems(req);
+}
+
+static void err_base(wharf_req *req, const char *prefix)
+{
+    req->path_base = arena_dupz(req->arena, prefix);
+}
+
+const wharf_err_api host_err = {WHARF_HEAD(wharf_err_api), err_fail, err_fail, err_current, err_clear, err_base};
+
+/* ---- log ---- */
+
+static uint32_t log_level_of(const wharf_plugin *self)
+{
+    (void)self;
+    return log_level();
+}
+
+static void log_line(wharf_plugin *self, wharf_req *req, uint32_t level, const char *event, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    log_vwrite(level, self->plugin->name, req ? req->request_id : NULL, event, fmt, ap);
+    va_end(ap);
+}
+
+const wharf_log_api host_log = {WHARF_HEAD(wharf_log_api), log_level_of, log_line};
+
+/* ---- request ---- */
+
+static wharf_str r_organization(const wharf_req *req)
+{
+    return req->who ? req->who->organization : str_z("");
+}
+
+static wharf_str r_actor(const wharf_req *req)
+{
+    return req->who ? req->who->actor_id : str_z("");
+}
+
+static bool r_param(const wharf_req *req, const char *name, wharf_str *ret_value)
+{
+    return req_param(req, name, ret_value);
+}
+
+static wharf_status r_body(wharf_req *req, const wharf_json **ret_body)
+{
+    *ret_body = req->body;
+    return WHARF_OK;
+}
+
+static wharf_status r_need_scope(wharf_req *req, const char *scope)
+{
+    const char *colon = strchr(scope, ':');
+    wharf_str area = {scope, colon ? (size_t)(colon - scope) : strlen(scope)};
+    int n = area_find(&req->engine->areas, area);
+    enum scope_level level = colon && !strcmp(colon, ":read") ? SCOPE_READ : SCOPE_WRITE;
+
+    if (n >= 0)
+        req->areas |= UINT64_C(1) << n;
+    if (n >= 0 && req->who && req->who->levels[n] >= level)
+        return WHARF_OK;
+    return req_problem(req, "scope_access", str_z(scope), NULL, str_z(""));
+}
+
+static wharf_status r_need_location(wharf_req *req, wharf_str location_id)
+{
+    if (req->who && principal_may_see(req->who, arena_dup_str(req->arena, location_id)))
+        return WHARF_OK;
+    return req_problem(req, "location_access", location_id, NULL, str_z(""));
+}
+
+static int64_t r_now(const wharf_req *req)
+{
+    return req->now_us;
+}
+
+static int64_t r_deadline(const wharf_req *req)
+{
+    return req->deadline_us;
+}
+
+static bool r_cancelled(const wharf_req *req)
+{
+    if (req->job && req->job->stop(req))
+        return true;
+    return req->deadline_us && clock_monotonic_us() > req->deadline_us;
+}
+
+static wharf_str r_new_id(wharf_req *req, const char *prefix)
+{
+    char id[ID_MAX];
+    size_t n = id_new(prefix, req->now_us, id);
+
+    return arena_dup(req->arena, id, n);
+}
+
+static wharf_out *r_respond(wharf_req *req, uint32_t http_status, const char *message)
+{
+    req_respond(req, (int)http_status, arena_dupz(req->arena, message));
+    return out_of_request(req);
+}
+
+static void *r_thread_local_state(wharf_req *req)
+{
+    return req->thread && req->plugin && req->thread->plugin_states ? req->thread->plugin_states[req->plugin->index]
+                                                                    : NULL;
+}
+
+static void r_created(wharf_req *req, wharf_str path)
+{
+    req->location_header = arena_dup_str(req->arena, path);
+}
+
+static void tell_access(wharf_req *req, void *arg)
+{
+    struct db_error e;
+
+    (void)arg;
+    auth_cache_clear(req->engine->auth);
+    db_do(req->thread->db, "SELECT pg_notify('wharf_auth', '')", &e);
+}
+
+static void r_access_changed(wharf_req *req)
+{
+    req->access_changed = true;
+    req_after_commit(req, tell_access, NULL);
+}
+
+static void r_one_time(wharf_req *req, const char *field)
+{
+    size_t i = 0, most = sizeof(req->one_time) / sizeof(*req->one_time);
+
+    while (i < most && req->one_time[i])
+        i++;
+    if (i < most)
+        req->one_time[i] = field;
+    else
+        req_fail(req, "internal", NULL, "more than %zu fields are shown once", most);
+}
+
+const wharf_req_api host_req = {WHARF_HEAD(wharf_req_api), r_organization, r_actor, r_param, r_body, r_need_scope,
+    r_need_location, r_now, r_deadline, r_cancelled, r_new_id, r_respond, r_thread_local_state, r_created,
+    r_access_changed, r_one_time, page_read, page_told};
+
+/* ---- JSON ---- */
+
+static uint32_t j_type(const wharf_json *v)
+{
+    return v->type;
+}
+
+static size_t j_count(const wharf_json *v)
+{
+    return v->count;
+}
+
+static bool j_text(const wharf_json *v, wharf_str *ret_s)
+{
+    if (!json_is(v, JSON_STRING))
+        return false;
+    *ret_s = v->text;
+    return true;
+}
+
+static bool j_truth(const wharf_json *v, bool *ret_truth)
+{
+    if (!json_is(v, JSON_BOOL))
+        return false;
+    *ret_truth = v->truth;
+    return true;
+}
+
+static wharf_str j_key(const wharf_json *v)
+{
+    return v->key.p ? v->key : str_z("");
+}
+
+static const wharf_json *j_next(const wharf_json *element)
+{
+    return element->next;
+}
+
+static wharf_status j_parse(wharf_req *req, wharf_str text, const wharf_json **ret_v)
+{
+    struct json_error e;
+    const struct wharf_json *v = json_parse(req->arena, text, &e);
+
+    if (!v)
+        return req_fail(req, "body.malformed", NULL, "%s at byte %zu", e.message, e.offset);
+    *ret_v = v;
+    return WHARF_OK;
+}
+
+static void put_decimal(struct jw *w, const char *key, int64_t scaled, uint32_t scale)
+{
+    char text[48];
+    uint64_t u = scaled < 0 ? 0 - (uint64_t)scaled : (uint64_t)scaled, div = 1;
+    int n;
+
+    for (uint32_t i = 0; i < scale && i < 18; i++)
+        div *= 10;
+    n = snprintf(text, sizeof(text), "%s%llu", scaled < 0 ? "-" : "", (unsigned long long)(u / div));
+    if (u % div)
+        n += snprintf(text + n, sizeof(text) - (size_t)n, ".%0*llu", (int)scale, (unsigned long long)(u % div));
+    while (u % div && text[n - 1] == '0')
+        n--;
+    jw_raw(w, key, (wharf_str){text, (size_t)n});
+}
+
+static void j_put(wharf_out *out, const char *key, wharf_val v)
+{
+    char text[40];
+    struct jw *w = out->w;
+
+    switch (v.type) {
+    case WHARF_V_BOOL:
+        jw_bool(w, key, v.u.i != 0);
+        break;
+    case WHARF_V_INT:
+        jw_int(w, key, v.u.i);
+        break;
+    case WHARF_V_DEC:
+        put_decimal(w, key, v.u.i, v.scale);
+        break;
+    case WHARF_V_DOUBLE:
+        snprintf(text, sizeof(text), "%.17g", v.u.d);
+        jw_raw(w, key, str_z(text));
+        break;
+    case WHARF_V_TEXT:
+        jw_str(w, key, v.u.s);
+        break;
+    case WHARF_V_TIME_US:
+        time_format_iso(v.u.i, text);
+        jw_str(w, key, (wharf_str){text, ISO_MS_LEN});
+        break;
+    case WHARF_V_JSON:
+        jw_value(w, key, v.u.j);
+        break;
+    default:
+        jw_null(w, key);
+        break;
+    }
+}
+
+static void j_open(wharf_out *out, const char *key, char bracket)
+{
+    if (out->depth < sizeof(out->closers))
+        out->closers[out->depth++] = bracket == '{' ? '}' : ']';
+    jw_open(out->w, key, bracket);
+}
+
+static void j_close(wharf_out *out)
+{
+    if (out->depth)
+        jw_close(out->w, out->closers[--out->depth]);
+}
+
+static wharf_out *j_writer(wharf_req *req)
+{
+    return out_new(req->arena);
+}
+
+static wharf_status j_result(wharf_req *req, wharf_out *out, const wharf_json **ret_v)
+{
+    return j_parse(req, arena_dup_str(req->arena, out_text(out)), ret_v);
+}
+
+const wharf_json_api host_json = {WHARF_HEAD(wharf_json_api), j_type, json_get, json_at, j_count, j_text, json_int,
+    json_decimal, j_parse, j_put, j_open, j_close, j_truth, j_key, j_next, j_writer, j_result, out_text};

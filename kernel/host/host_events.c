@@ -1,0 +1,247 @@
+/* host_events.c - the service wharf.events (plugin-api/wharf/service/events.h) on top of event/. */
+#include <stdio.h>
+
+#include "event/processor.h"
+#include "event/steps.h"
+#include "db/notifier.h"
+#include "http/stream.h"
+#include "job/aside.h"
+#include "job/job.h"
+#include "host/declare.h"
+#include "host/host.h"
+
+#include "util/id.h"
+#include "util/str.h"
+
+static wharf_status ev_parsed(wharf_req *req, const wharf_event *e, const wharf_json **ret_body)
+{
+    return event_parse(req, (struct event *)e, ret_body); /* pub is the first member */
+}
+
+static wharf_status ev_read(wharf_req *req, const wharf_str *ids, size_t n, const wharf_event *const **ret_events)
+{
+    struct event **list = ARENA_ARRAY(req->arena, struct event *, n + 1);
+
+    if (!event_read(req, ids, n, list))
+        return req_failed(req);
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] && event_sight(req->who, list[i]) != SIGHT_YES)
+            list[i] = NULL;
+    }
+    *ret_events = (const wharf_event *const *)list;
+    return WHARF_OK;
+}
+
+static wharf_status ev_range(wharf_req *req, int64_t since_us, int64_t until_us, int64_t after_sequence, size_t most,
+    const wharf_event *const **ret_events, size_t *ret_n)
+{
+    struct event **list;
+
+    if (!event_range(req, since_us, until_us, after_sequence, most, &list, ret_n))
+        return req_failed(req);
+    *ret_events = (const wharf_event *const *)list;
+    return WHARF_OK;
+}
+
+/* ---- the catalogue ---- */
+
+static size_t ev_type_count(const wharf_plugin *self)
+{
+    return self->engine->n_event_types;
+}
+
+static void give_type(const struct event_type *t, wharf_event_type *ret)
+{
+    wharf_event_type full = {.head = ret->head,
+        .type = str_z(t->type),
+        .description = str_z(t->description),
+        .resource_type = str_z(t->resource_type),
+        .module = str_z(t->module),
+        .system = t->system,
+        .supersedable = t->supersedable,
+        .deprecated = t->deprecated,
+        .schema = {t->schema_path, strlen(t->schema_path)},
+        .example = t->example_text};
+
+    memcpy(ret, &full, ret->head.size < sizeof(full) ? ret->head.size : sizeof(full));
+}
+
+static bool ev_type_at(const wharf_plugin *self, size_t i, wharf_event_type *ret_type)
+{
+    if (i >= self->engine->n_event_types)
+        return false;
+    give_type(&self->engine->event_types[i], ret_type);
+    return true;
+}
+
+static bool ev_type_find(const wharf_plugin *self, wharf_str type, wharf_event_type *ret_type)
+{
+    const struct event_type *t = event_type_find(self->engine, type);
+
+    if (t)
+        give_type(t, ret_type);
+    return t != NULL;
+}
+
+static bool ev_matches(const wharf_plugin *self, wharf_str pattern, wharf_str type)
+{
+    const struct event_type *t = event_type_find(self->engine, type);
+
+    return t && event_matches(t, type, pattern);
+}
+
+static bool ev_pattern_known(const wharf_plugin *self, wharf_str pattern)
+{
+    return event_pattern_known(self->engine, pattern);
+}
+
+/* ---- causes ---- */
+
+static void ev_cause(wharf_req *req, wharf_str batch_id, uint32_t depth, bool disable_webhooks)
+{
+    req->batch_id = arena_dup_str(req->arena, batch_id);
+    req->depth = (int)depth;
+    req->disable_webhooks = disable_webhooks;
+}
+
+/* ---- residents ---- */
+
+static wharf_status ev_act_for(wharf_req *req, wharf_str organization)
+{
+    static const char sql[] =
+        "SELECT COALESCE(live_organization_id, id) FROM org.organization WHERE organization_id = $1 AND id = $1";
+    struct req_job *job = req->job;
+    struct sql_arg arg;
+    struct principal *who;
+    PGresult *r;
+
+    if (!job || req->tx_depth || organization.n >= ID_MAX)
+        return req_fail(req, "internal", NULL, "only jobs act for other organizations, and between transactions");
+    snprintf(job->acting_organization, ID_MAX, "%.*s", STR_ARG(organization));
+    snprintf(job->acting_live, ID_MAX, "%s", job->acting_organization);
+    arg = (struct sql_arg){job->acting_organization, organization.n};
+    if (organization.n) {
+        r = req_query(req, sql, &arg, 1);
+        if (!r)
+            return req_failed(req);
+        if (!PQntuples(r))
+            return req_problem(req, "not_found", organization, NULL, str_z(""));
+        snprintf(job->acting_live, ID_MAX, "%s", PQgetvalue(r, 0, 0));
+    }
+    who = &job->acting;
+    *who = *principal_system(req->arena, str_z(job->acting_organization));
+    who->access.live_organization = str_z(job->acting_live);
+    who->test_mode = strcmp(job->acting_live, job->acting_organization) != 0;
+    req->who = who;
+    return WHARF_OK;
+}
+
+static void ev_wait(wharf_req *req, int64_t wait_ms)
+{
+    job_wait(req, wait_ms * 1000);
+}
+
+static void ev_wake(wharf_req *req)
+{
+    req_tell(req, NEWS_PROCESSED);
+}
+
+static wharf_status ev_aside(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args)
+{
+    struct req_job *job = req->job;
+
+    if (!job || !job->resident || req->tx_depth)
+        return req_fail(
+            req, "internal", NULL, "only residents have statements run beside them, and between transactions");
+    if (!job->aside)
+        job->aside = aside_new(req->thread->db, job->waker);
+    if (!aside_ask(job->aside, &req->who->access, sql, host_args(req, args, n_args), n_args))
+        return req_fail(req, "internal", NULL, "a statement runs beside this resident already");
+    return WHARF_OK;
+}
+
+static bool ev_aside_over(wharf_req *req, wharf_status *ret_status, const wharf_rows **ret_rows)
+{
+    struct db_error e;
+    PGresult *r;
+
+    if (!req->job || !req->job->aside || !aside_take(req->job->aside, &r, &e))
+        return false;
+    *ret_rows = r ? host_rows(req, r) : NULL;
+    *ret_status = r ? WHARF_OK : req_database_problem(req, &e);
+    return true;
+}
+
+static uint64_t ev_news(wharf_req *req)
+{
+    return req->job && req->job->waker ? waker_news(req->job->waker) : 0;
+}
+
+/* ---- who reads ---- */
+
+struct wharf_event_reader {
+    const struct principal *who; /* NULL: there is no such key */
+};
+
+static void release_reader(void *arg)
+{
+    principal_unref(arg);
+}
+
+/* Rights stay when the key itself is over: what it made goes on. */
+static wharf_status read_reader(wharf_req *req, wharf_str key_id, wharf_event_reader *reader)
+{
+    wharf_str live = req->who->access.live_organization.n ? req->who->access.live_organization : req->who->organization;
+    struct sql_arg args[2] = {{live.p, live.n}, {key_id.p, key_id.n}};
+    PGresult *r = req_query(req, auth_lookup_id_sql, args, 2);
+    struct principal *p;
+
+    if (!r)
+        return req_failed(req);
+    if (!PQntuples(r))
+        return WHARF_OK;
+    p = auth_principal(&req->engine->areas, r, req->now_us);
+    arena_on_release(req->arena, release_reader, p);
+    if (str_eq(p->organization, req->who->organization))
+        reader->who = p;
+    return WHARF_OK;
+}
+
+static wharf_status one_reader(wharf_req *req, wharf_str key_id, const wharf_event_reader **ret_reader)
+{
+    wharf_event_reader *reader = ARENA_NEW(req->arena, wharf_event_reader);
+
+    *ret_reader = reader;
+    if (key_id.n)
+        return read_reader(req, key_id, reader);
+    reader->who = principal_system(req->arena, req->who->organization);
+    return WHARF_OK;
+}
+
+/* Looks at each key once, however often it is named. */
+static wharf_status ev_readers(
+    wharf_req *req, const wharf_str *key_ids, size_t n, const wharf_event_reader **ret_readers)
+{
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        size_t k = 0;
+
+        while (k < i && !str_eq(key_ids[k], key_ids[i]))
+            k++;
+        if (k < i)
+            ret_readers[i] = ret_readers[k];
+        else
+            s = one_reader(req, key_ids[i], &ret_readers[i]);
+    }
+    return s;
+}
+
+static bool ev_sees(const wharf_event_reader *reader, const wharf_event *e)
+{
+    return reader && reader->who && event_sight(reader->who, (const struct event *)e) == SIGHT_YES;
+}
+
+const wharf_events_api host_events = {WHARF_HEAD(wharf_events_api), event_step_declare, ev_parsed, ev_read, ev_range,
+    ev_type_count, ev_type_at, ev_type_find, ev_matches, ev_pattern_known, ev_cause, ev_act_for, ev_wait, ev_wake,
+    stream_declare, ev_aside, ev_aside_over, ev_news, event_need_pattern, ev_readers, ev_sees};

@@ -1,0 +1,105 @@
+/* host_http.c - the service wharf.http (plugin-api/wharf/service/http.h): bytes and headers of requests with a raw body, and answers as they are. */
+#include <strings.h>
+
+#include "http/exchange.h"
+#include "host/host.h"
+#include "util/str.h"
+#include "util/time.h"
+#include "wharf/service/http.h"
+
+static wharf_str h_body(wharf_req *req)
+{
+    return req->body_text.p ? req->body_text : str_z("");
+}
+
+static wharf_str h_header(wharf_req *req, const char *name)
+{
+    for (size_t i = 0; i < req->n_lines; i++) {
+        if (req->lines[i].name.n == strlen(name) && !strcasecmp(req->lines[i].name.p, name))
+            return req->lines[i].value;
+    }
+    return str_z("");
+}
+
+static bool h_header_at(wharf_req *req, size_t i, wharf_str *ret_name, wharf_str *ret_value)
+{
+    if (i >= req->n_lines)
+        return false;
+    *ret_name = req->lines[i].name;
+    *ret_value = req->lines[i].value;
+    return true;
+}
+
+static wharf_str h_address(wharf_req *req)
+{
+    return req->remote_addr.p ? req->remote_addr : str_z("");
+}
+
+static bool h_query_at(wharf_req *req, size_t i, wharf_str *ret_name, wharf_str *ret_value)
+{
+    if (i >= req->n_pairs)
+        return false;
+    *ret_name = req->pairs[i].key;
+    *ret_value = req->pairs[i].value;
+    return true;
+}
+
+static wharf_status h_use_key(wharf_req *req)
+{
+    if (!req->offered) {
+        req->offer_missed = true; /* counted where failures are, before the answer goes out */
+        return req_fail(req, req->offer_refused ? req->offer_refused : "api_key.missing", NULL, NULL);
+    }
+    if (!req->who || !str_eq(req->who->organization, req->offered->organization))
+        return req_fail(req, "not_found", NULL, NULL);
+    principal_unref(req->who);
+    req->who = req->offered;
+    req->offered = NULL;
+    req_leave_organization(req);
+    return WHARF_OK;
+}
+
+static wharf_status h_limit(wharf_req *req, wharf_str purpose, uint32_t per_minute)
+{
+    enum { MINUTE_US = 60000000, SECOND_US = 1000000 };
+    const struct limit_rate rate = {per_minute, per_minute, MINUTE_US};
+    struct board *b = req->engine->board;
+    char text[128];
+    int64_t wait_us;
+    struct ip ip;
+    size_t n = 0;
+
+    if (!per_minute || !req->remote_addr.n || !ip_parse(req->remote_addr.p, (unsigned)req->remote_addr.n, &ip))
+        return WHARF_OK;
+    n = ip_is_v4(&ip) ? sizeof(ip.b) : 8; /* the /64 of an IPv6 address is one */
+    memcpy(text, ip.b, n);
+    memcpy(text + n, purpose.p, purpose.n < 60 ? purpose.n : 60);
+    n += purpose.n < 60 ? purpose.n : 60;
+    if (limit_take(&b->limits, limit_owner(b, 'a', (wharf_str){text, n}), &rate, clock_monotonic_us(), &wait_us) >= 0)
+        return WHARF_OK;
+    req->retry_after = (int)((wait_us + SECOND_US - 1) / SECOND_US);
+    atomic_fetch_add_explicit(&b->rate_limited[LIMIT_BY_IP], 1, memory_order_relaxed);
+    return req_fail(req, "rate_limited", limit_reasons[LIMIT_BY_IP], NULL);
+}
+
+static void h_answer(wharf_req *req, uint32_t status, wharf_str type, wharf_str body)
+{
+    req_respond(req, (int)status, str_z(""));
+    req->raw_type = arena_dup_str(req->arena, type).p;
+    req->foreign = true;
+    buf_clear(&req->out);
+    buf_adds(&req->out, body);
+}
+
+static void h_answer_header(wharf_req *req, wharf_str name, wharf_str value)
+{
+    struct header_line *list = ARENA_ARRAY(req->arena, struct header_line, req->n_added + 1);
+
+    if (req->n_added)
+        memcpy(list, req->added, req->n_added * sizeof(*list));
+    list[req->n_added++] = (struct header_line){arena_dup_str(req->arena, name), arena_dup_str(req->arena, value)};
+    req->added = list;
+}
+
+const wharf_http_api host_http = {WHARF_HEAD(wharf_http_api), h_body, h_header, h_header_at, h_address, h_query_at,
+    h_use_key, h_limit, h_answer, h_answer_header};

@@ -1,0 +1,24 @@
+/* board_rows.h - how rows of the board's tables are claimed and filled; private to board.c and board_hooks.c. */
+#ifndef WHARF_PROCESS_BOARD_ROWS_H
+#define WHARF_PROCESS_BOARD_ROWS_H
+
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "util/buf.h"
+
+enum { ROW_FREE, ROW_BEING_WRITTEN, ROW_READY, ROW_DOUBLE };
+enum { WAITS = 2000 }; /* of 50 microseconds: for a row whose writer may have been put aside, or may have died */
+
+/* A row that somebody is writing at this moment is waited for. */
+static inline void board_wait_written(const _Atomic int *used)
+{
+    for (int n = 0; atomic_load(used) == ROW_BEING_WRITTEN && n < WAITS; n++)
+        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+}
+
+struct board;
+void board_hook_metrics(const struct board *b, struct buf *out);
+
+#endif

@@ -1,0 +1,52 @@
+/* limits.h - token buckets and counts of requests in flight, in the board: one for all workers of a machine.
+ *
+ * docs/spec/01-platform.md section 9. A bucket is one number, the moment at which it will be full again (GCRA): taking a token moves
+ * it, so that nothing has to fill buckets. Several machines on one database count each for itself. Tables are of fixed size; who
+ * finds no place is not limited. Everything is [any] thread, lock-free. Leaves to others: which buckets a request is charged to.
+ */
+#ifndef WHARF_PROCESS_LIMITS_H
+#define WHARF_PROCESS_LIMITS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { LIMIT_BUCKETS = 65536, LIMIT_HOLDERS = 4096, LIMIT_SLOTS = 144 };
+
+struct limit_bucket {
+    _Atomic uint64_t owner; /* 0: free */
+    _Atomic int64_t full_us;
+};
+
+struct limit_holder { /* requests in flight of one key */
+    _Atomic uint64_t owner;
+    _Atomic int32_t total;
+    _Atomic uint16_t held[LIMIT_SLOTS]; /* by worker, so that a worker that dies gives back what it held */
+};
+
+struct limits {
+    struct limit_bucket buckets[LIMIT_BUCKETS];
+    struct limit_holder holders[LIMIT_HOLDERS];
+};
+
+struct limit_rate {
+    int64_t rate, burst; /* tokens per period, and the most a bucket holds; rate 0: no limit */
+    int64_t period_us;
+};
+
+/* Takes a token of the owner's bucket. Tokens left, or -1 when there was none; *ret_wait_us: until there is one, else until the
+ * bucket is full. owner is a hash, not 0; one that is both kind and id. */
+int64_t limit_take(struct limits *l, uint64_t owner, const struct limit_rate *r, int64_t now_us, int64_t *ret_wait_us);
+/* The owner used so much, whatever is left: its bucket is full again that much later. */
+void limit_spend(struct limits *l, uint64_t owner, int64_t cost_us, int64_t now_us);
+/* How long until it is full. */
+int64_t limit_spent(struct limits *l, uint64_t owner, int64_t now_us);
+/* Gives one back that was taken. */
+void limit_return(struct limits *l, uint64_t owner, const struct limit_rate *r);
+/* One more request of the owner in this worker, at most max over all workers. False: there are that many. */
+bool limit_enter(struct limits *l, uint64_t owner, unsigned slot, int64_t max);
+void limit_leave(struct limits *l, uint64_t owner, unsigned slot);
+/* A worker begins in this slot: what the one before it held is given back. */
+void limit_forget(struct limits *l, unsigned slot);
+
+#endif

@@ -1,0 +1,65 @@
+/* speculation.c - see speculation.h. */
+#include "resource/speculation.h"
+
+#include <stdatomic.h>
+
+#include "resource/observe.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum { REMEMBERED = 256, FOR_US = 60000000 };
+
+/* Writes whose hooks were guessed wrong lately. One that another takes the place of is guessed about once more, which costs one write twice. */
+static struct {
+    _Atomic uint64_t which;
+    _Atomic int64_t until_us;
+} wrong[REMEMBERED];
+
+static uint64_t name_of(const struct wharf_req *req, const struct write *w)
+{
+    wharf_str organization = req->who->organization;
+    uint64_t h = statement_hash(w->res->def->name);
+
+    for (size_t i = 0; i < organization.n; i++)
+        h = (h ^ (unsigned char)organization.p[i]) * 1099511628211u;
+    return h;
+}
+
+bool speculation_may(const struct wharf_req *req, const struct write *w)
+{
+    uint64_t which;
+
+    if (req->job || !write_observed_beside(req, w->res, w->op))
+        return false;
+    which = name_of(req, w);
+    return atomic_load(&wrong[which % REMEMBERED].which) != which ||
+           atomic_load(&wrong[which % REMEMBERED].until_us) < clock_monotonic_us();
+}
+
+wharf_status speculation_judge(struct wharf_req *req, struct write *w)
+{
+    uint64_t ran = db_ran(req->thread->db);
+    bool changed;
+    wharf_status s;
+
+    req->speculation = SPECULATION_OPEN;
+    s = observers_before(req, w, &changed);
+    /* a statement of theirs behind one that failed has failed for that */
+    w->judged = req->speculation == SPECULATION_OPEN && !changed && (s == WHARF_OK || db_ran(req->thread->db) == ran);
+    req->speculation = SPECULATION_NONE;
+    return w->judged || s != WHARF_OK ? s : WHARF_CONFLICT;
+}
+
+bool speculation_failed(struct wharf_req *req, struct write *w)
+{
+    uint64_t which;
+
+    if (!w->speculative || w->judged)
+        return false;
+    which = name_of(req, w);
+    atomic_store(&wrong[which % REMEMBERED].which, which);
+    atomic_store(&wrong[which % REMEMBERED].until_us, clock_monotonic_us() + FOR_US);
+    req_clear_problems(req);
+    req_forget_endings(req);
+    return true;
+}

@@ -1,0 +1,72 @@
+/* housekeeping.c - see housekeeping.h. */
+#include "worker/housekeeping.h"
+
+#include <string.h>
+
+#include "http/health.h"
+#include "util/log.h"
+#include "util/time.h"
+
+enum { PARTITIONS_EVERY_US = 3600 * 1000000LL, FORGET_MORE_US = 1000000, FORGET_EVERY_US = 600000000 };
+
+struct housekeeping {
+    struct engine *engine;
+    bool all;
+    int64_t next_partitions_us, next_forget_us; /* monotonic */
+};
+
+static void keep_partitions(struct housekeeping *h, PGconn *pg, int64_t now_us)
+{
+    PGresult *r;
+
+    if (!h->all || now_us < h->next_partitions_us)
+        return;
+    h->next_partitions_us = now_us + PARTITIONS_EVERY_US;
+    r = PQexec(pg, "SELECT wharf.ensure_partitions(now())");
+    if (PQresultStatus(r) != PGRES_TUPLES_OK)
+        log_warn("partitions.failed", "%s", PQresultErrorMessage(r));
+    PQclear(r);
+}
+
+/* Keys of requests are kept for a day; what is older counts as forgotten already. */
+static void forget_idempotency_keys(struct housekeeping *h, PGconn *pg, int64_t now_us)
+{
+    PGresult *r;
+
+    if (!h->all || now_us < h->next_forget_us)
+        return;
+    r = PQexec(pg, "DELETE FROM wharf.idempotency WHERE (organization_id, key) IN (SELECT organization_id, key FROM "
+                   "wharf.idempotency WHERE created_at < wharf.now() - interval '24 hours' LIMIT 1000)");
+    if (PQresultStatus(r) != PGRES_COMMAND_OK)
+        log_warn("idempotency.failed", "%s", PQresultErrorMessage(r));
+    /* A full batch: there is more. */
+    h->next_forget_us = now_us + (strcmp(PQcmdTuples(r), "1000") == 0 ? FORGET_MORE_US : FORGET_EVERY_US);
+    PQclear(r);
+}
+
+static void beat(void *arg, PGconn *pg)
+{
+    struct housekeeping *h = arg;
+    int64_t now_us = clock_monotonic_us();
+
+    health_look(h->engine->health, pg);
+    auth_used_write(h->engine->auth, pg);
+    keep_partitions(h, pg, now_us);
+    forget_idempotency_keys(h, pg, now_us);
+}
+
+static void forget_principals(void *arg)
+{
+    struct housekeeping *h = arg;
+
+    auth_cache_clear(h->engine->auth);
+}
+
+void housekeeping_begin(struct engine *e, bool all, struct notifier_owner *ret)
+{
+    struct housekeeping *h = ARENA_NEW(e->arena, struct housekeeping);
+
+    h->engine = e;
+    h->all = all;
+    *ret = (struct notifier_owner){forget_principals, beat, h};
+}

@@ -1,0 +1,359 @@
+/* worker.c - a worker process from exec to exit: plugins, schema check, secrets, start functions, then the loop. See
+ * process/worker.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "db/meter.h"
+#include "db/migrate.h"
+#include "event/requestlog.h"
+#include "http/health.h"
+#include "http/loop.h"
+#include "http/openapi.h"
+#include "db/notifier.h"
+#include "http/stream.h"
+#include "job/quarantined.h"
+#include "job/runner.h"
+#include "resource/absent.h"
+#include "plugin/manifest.h"
+#include "host/registry.h"
+#include "resource/part.h"
+#include "worker/housekeeping.h"
+#include "secret/secret.h"
+#include "process/board.h"
+#include "process/crash.h"
+#include "util/disk.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+#include "util/id.h"
+
+enum { EXIT_TRY_AGAIN = 1 };
+enum { DATABASE_WAIT_US = 25 * 1000000, DATABASE_POLL_US = 50000 }; /* less than the supervisor waits for "ready" */
+
+static int not_ready(const struct worker_boot *boot, wharf_str why)
+{
+    dprintf(boot->control_fd, "failed: %.*s\n", STR_ARG(why));
+    log_error("worker.failed", "%.*s", STR_ARG(why));
+    return WORKER_REFUSED;
+}
+
+/* The database is away or went away: no fault of the settings, so the supervisor shall start the next one. */
+static int no_database(const struct worker_boot *boot)
+{
+    dprintf(boot->control_fd, "failed: the database can't be reached\n");
+    log_error("worker.failed", "the database can't be reached");
+    return EXIT_TRY_AGAIN;
+}
+
+/* A worker that starts while the database recovers from a crash waits for it. */
+static bool database_answers(const char *database)
+{
+    int64_t until = clock_monotonic_us() + DATABASE_WAIT_US;
+    PGPing ping = PQping(database);
+
+    while (ping != PQPING_OK && ping != PQPING_NO_ATTEMPT && clock_monotonic_us() < until) {
+        usleep(DATABASE_POLL_US);
+        ping = PQping(database);
+    }
+    return ping == PQPING_OK;
+}
+
+static int term_descriptor(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    sigdelset(&set, SIGHUP); /* the supervisor's business */
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* *ret_lost: the database went away meanwhile, which says nothing of its schema, also when it is back by now. */
+static bool schema_current(
+    struct engine *e, struct registry *r, const char *database, bool *ret_lost, wharf_str *ret_error)
+{
+    PGconn *pg = PQconnectdb(database);
+    const struct plugin_migration *list;
+    struct buf out;
+    bool ok = false;
+    size_t n;
+
+    if (PQstatus(pg) == CONNECTION_OK) {
+        list = registry_migrations(r, &n);
+        buf_init(&out, 1 << 20);
+        ok = migrate_run(pg, list, n, MIGRATE_CHECK, false, &out, e->arena, ret_error);
+        buf_done(&out);
+    }
+    *ret_lost = PQstatus(pg) != CONNECTION_OK;
+    PQfinish(pg);
+    return ok;
+}
+
+/* Secrets of the installation are made by the first process that looks for them. */
+static bool read_cursor_key(struct engine *e, const char *database)
+{
+    unsigned char fresh[32];
+    char hex[65];
+    PGconn *pg = PQconnectdb(database);
+    const char *values[1] = {hex};
+    PGresult *r;
+    bool ok;
+
+    random_bytes(fresh, sizeof(fresh));
+    for (int i = 0; i < 32; i++)
+        snprintf(hex + 2 * i, 3, "%02x", fresh[i]);
+    /* Two statements: the one that loses a race sees the winner's row only in its next snapshot. */
+    PQclear(PQexecParams(pg,
+        "INSERT INTO wharf.setting (key, value) VALUES ('cursor.key', $1::text) ON CONFLICT (key) DO NOTHING", 1, NULL,
+        values, NULL, NULL, 0));
+    r = PQexec(pg, "SELECT value FROM wharf.setting WHERE key = 'cursor.key'");
+    ok = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1 && PQgetlength(r, 0, 0) == 64;
+    for (int i = 0; ok && i < 32; i++) {
+        char two[3] = {PQgetvalue(r, 0, 0)[2 * i], PQgetvalue(r, 0, 0)[2 * i + 1], 0};
+
+        e->cursor_key[i] = (unsigned char)strtoul(two, NULL, 16);
+    }
+    PQclear(r);
+    PQfinish(pg);
+    return ok;
+}
+
+/* All machines of one database seal with keys that the others have: the first key of one must be among those of the next. A machine
+ * that lacks it can read nothing and would write what nobody else reads. */
+static bool check_master_key(const char *database)
+{
+    const char *values[1] = {secret_key_id(0)};
+    PGconn *pg;
+    PGresult *r;
+    bool known = false, answered;
+
+    if (!*values[0])
+        return true;
+    pg = PQconnectdb(database);
+    PQclear(PQexecParams(pg,
+        "INSERT INTO wharf.setting (key, value) VALUES ('master_key.id', $1::text) ON CONFLICT (key) DO NOTHING", 1,
+        NULL, values, NULL, NULL, 0));
+    r = PQexec(pg, "SELECT value FROM wharf.setting WHERE key = 'master_key.id'");
+    answered = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1;
+    for (size_t i = 0; answered && *secret_key_id(i) && !known; i++)
+        known = !strcmp(PQgetvalue(r, 0, 0), secret_key_id(i));
+    if (answered && !known) {
+        log_error("secrets.key_differs",
+            "the secrets of this database are sealed with master key %s, which this machine does not have: they are "
+            "unavailable until it gets the same master_key",
+            PQgetvalue(r, 0, 0));
+        secret_disable();
+    } else if (answered && strcmp(PQgetvalue(r, 0, 0), values[0]) != 0) {
+        PQclear(PQexecParams(pg,
+            "UPDATE wharf.setting SET value = $1::text, updated_at = now() WHERE key = 'master_key.id'", 1, NULL,
+            values, NULL, NULL, 0));
+    }
+    PQclear(r);
+    PQfinish(pg);
+    return answered;
+}
+
+static const char *module_of(const struct route *r)
+{
+    return r->absent ? r->absent->manifest->name : r->plugin ? r->plugin->name : "wharf";
+}
+
+static void count_routes(struct engine *e, struct board *b)
+{
+    for (size_t i = 0; i < e->n_routes; i++) {
+        struct route *r = &e->routes[i];
+
+        r->metrics = board_route(b, r->method, r->pattern, module_of(r));
+    }
+}
+
+static bool start_plugins(
+    struct engine *e, const struct config *config, const struct worker_boot *boot, bool *ret_lost, wharf_str *ret_error)
+{
+    struct thread_ctx ctx = {.db = db_open(boot->database, config->database_prepared, config->statement_timeout_ms),
+        .crumb = &boot->board->workers[boot->slot].crumbs[0]};
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < e->n_plugins; i++) {
+        const wharf_plugin_desc *d = e->plugins[i].desc;
+        struct wharf_req req = {.arena = arena_new(0), .engine = e, .thread = &ctx, .plugin = &e->plugins[i]};
+
+        crumb_enter(ctx.crumb, e->plugins[i].name, "start", "", 0);
+        if (WHARF_HAS(wharf_plugin_desc, d, start) && d->start(e->plugins[i].handle, &req) != WHARF_OK) {
+            *ret_error = arena_printf(e->arena, "plugin %s did not start: %s", e->plugins[i].name,
+                req.n_problems ? req.problems[0].text.p : "it gave no reason");
+            *ret_lost = req.n_problems &&
+                        !strcmp(req.problems[0].code, "database.unavailable"); /* req_database_problem() */
+            ok = false;
+        }
+        crumb_leave(ctx.crumb);
+        arena_free(req.arena);
+    }
+    db_close(ctx.db);
+    return ok;
+}
+
+static void stop_plugins(const struct engine *e, bool drain)
+{
+    for (size_t i = e->n_plugins; i-- > 0;) {
+        const wharf_plugin_desc *d = e->plugins[i].desc;
+
+        if (drain && WHARF_HAS(wharf_plugin_desc, d, drain))
+            d->drain(e->plugins[i].handle);
+        else if (!drain && WHARF_HAS(wharf_plugin_desc, d, stop))
+            d->stop(e->plugins[i].handle);
+    }
+}
+
+static int open_access_log(const struct config *c)
+{
+    int fd;
+
+    if (!c->access_log || !c->access_log[0])
+        return -1;
+    if (!strcmp(c->access_log, "-"))
+        return STDERR_FILENO;
+    fd = open(c->access_log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (fd < 0)
+        log_error("log.not_opened", "%s: %s; there is no access log", c->access_log, strerror(errno));
+    return fd;
+}
+
+static void observe_statement(void *board, int64_t us)
+{
+    board_db_observe(board, us);
+}
+
+/* Behind the supervisor, which looks once a second: memory of its own beyond what it has now is refused past the limit. Called when
+ * all threads are there: their stacks are no part of it. Only the soft limit, so that cells may set theirs. */
+static void memory_limit_hard(int64_t limit)
+{
+    struct rlimit r;
+    long long pages = 0;
+    FILE *f = limit ? fopen("/proc/self/statm", "re") : NULL;
+
+    if (f && fscanf(f, "%*d %*d %*d %*d %*d %lld", &pages) == 1 && getrlimit(RLIMIT_DATA, &r) == 0) {
+        r.rlim_cur = (rlim_t)(pages * sysconf(_SC_PAGESIZE) + limit + limit / 4);
+        if (r.rlim_cur <= r.rlim_max && setrlimit(RLIMIT_DATA, &r) != 0)
+            log_warn("worker.memory", "the limit of memory can't be set: %s", strerror(errno));
+    }
+    if (f)
+        fclose(f);
+}
+
+static int serve(struct engine *e, const struct config *config, const struct worker_boot *boot,
+    struct notifier *notifier, int term_fd)
+{
+    struct server *s = calloc(1, sizeof(*s));
+    struct board_worker *slot = &boot->board->workers[boot->slot];
+    struct runner *runner = NULL;
+    wharf_str why = {"", 0};
+    const char *not_started = "";
+
+    if (!s)
+        abort();
+    s->engine = e;
+    s->config = config;
+    s->boot = boot;
+    s->term_fd = term_fd;
+    s->access_fd = open_access_log(config);
+    e->ready = notifier_ready(notifier);
+    e->notifier = notifier;
+    limit_forget(&boot->board->limits, boot->slot);
+    if (!networks_read(&config->trusted_proxies, "http.trusted_proxies", e->arena, &s->proxies, &why) ||
+        !networks_read(&config->rate_ip_exempt, "rate_limit.ip_exempt", e->arena, &s->exempt, &why))
+        return not_ready(boot, why);
+    if (!server_start(s, boot->listen_fd, &not_started))
+        return not_ready(boot, str_z(not_started));
+    if (boot->kind == WORKER_WEB) {
+        s->requests = request_log_start(e, boot->database);
+        s->streams = stream_hub_start(s);
+        notifier_on_news(notifier, stream_hub_news, s->streams);
+        notifier_on_channels(notifier, stream_hub_channels, s->streams);
+        e->hub = s->streams;
+    }
+    if (boot->kind == WORKER_JOB) {
+        runner = runner_start(e, config, boot);
+        s->on_drain = runner_drain;
+        s->on_drain_arg = runner;
+        notifier_on_news(notifier, runner_news, runner);
+        quarantined_announce(e, boot->database);
+    }
+    memory_limit_hard(config->memory_limit);
+    atomic_store(&slot->state, BOARD_READY);
+    dprintf(boot->control_fd, "ready\n");
+    parts_ready(e);
+    server_run(s);
+    parts_stop(e);
+    stop_plugins(e, true);
+    if (runner)
+        runner_stop(runner);
+    server_stop(s);
+    request_log_stop(s->requests);
+    stop_plugins(e, false);
+    notifier_stop(notifier);
+    parts_close(e);
+    /* No dlclose, no destructors: docs/plugin-abi.md section 3 'stop'. */
+    _exit(0);
+}
+
+int worker_main(const struct config *config, const struct worker_boot *boot)
+{
+    struct arena *a = arena_new(0);
+    struct registry *r;
+    struct engine *e;
+    struct notifier_owner owner;
+    struct notifier *notifier;
+    wharf_str why = {"", 0};
+    bool lost = false;
+    int term_fd = term_descriptor(); /* before any thread, so that all of them leave these signals to it */
+
+    r = registry_load(config, boot->quarantined, REGISTRY_PLAIN, a, &why);
+    if (!r)
+        return not_ready(boot, why);
+    e = registry_engine(r);
+    e->board = boot->board;
+    db_meter_set(&(struct db_meter){&boot->board->workers[boot->slot].db_in_use, observe_statement, boot->board});
+    disk_share(&boot->board->disk);
+    absent_remember(e, config->data);
+    clock_share_offset(&boot->board->clock_offset_us);
+    e->admin = boot->kind == WORKER_JOB;
+    e->auth = auth_cache_new();
+    if (!parts_open(e, boot, &why))
+        return not_ready(boot, why);
+    crash_install(config->crash_dir);
+    for (size_t i = 0; i < e->n_plugins; i++)
+        crash_add_plugin(e->plugins[i].name, e->plugins[i].manifest->file);
+    crash_thread(&boot->board->workers[boot->slot].crumbs[0]);
+    if (!database_answers(boot->database))
+        return no_database(boot);
+    if (!schema_current(e, r, boot->database, &lost, &why))
+        return lost ? no_database(boot) : not_ready(boot, why);
+    if (!secret_load(config, a, &why))
+        return not_ready(boot, why);
+    if (!read_cursor_key(e, boot->database) || !check_master_key(boot->database))
+        return no_database(boot);
+    e->openapi = openapi_build(e);
+    count_routes(e, boot->board);
+    e->health = health_new(e, boot->database);
+    housekeeping_begin(e, boot->kind == WORKER_JOB, &owner);
+    notifier = notifier_start(config->database_direct[0] ? config->database_direct : boot->database,
+        boot->kind == WORKER_JOB, &owner, a, &why);
+    if (!notifier)
+        return no_database(boot);
+    if (!parts_start(e, boot, &why))
+        return not_ready(boot, why);
+    if (!start_plugins(e, config, boot, &lost, &why))
+        return lost || !database_answers(boot->database) ? no_database(boot) : not_ready(boot, why);
+    return serve(e, config, boot, notifier, term_fd);
+}

@@ -1,0 +1,184 @@
+/* files_route.c - signed links: GET, HEAD and PUT of /v1/files/:file (docs/spec/01-platform.md section 16). */
+#include "blob/files_route.h"
+
+#include <stdlib.h>
+#include <strings.h>
+#include <time.h>
+
+#include "blob/serve.h"
+#include "util/str.h"
+#include "util/time.h"
+
+/* ---- GET, HEAD: on a worker thread ---- */
+
+static bool look_up(struct wharf_req *req, const char *op, struct file_row *ret_row)
+{
+    const struct sql_arg id = {req->params[0].p, req->params[0].n};
+    PGresult *r = req_query(req, file_lookup_sql, &id, 1);
+
+    return r && file_link_check(req, r, op, ret_row);
+}
+
+static wharf_status get_file(struct wharf_req *req, void *arg)
+{
+    struct file_row row;
+    wharf_str exp = {"0", 1};
+    int64_t left;
+
+    (void)arg;
+    if (!look_up(req, "get", &row))
+        return WHARF_DENIED;
+    if (!row.stored)
+        return req_fail(req, "not_found", NULL, NULL);
+    req_param(req, "exp", &exp);
+    left = strtoll(exp.p, NULL, 10) - req->now_us / 1000000;
+    return file_serve(
+        req, &row, arena_printf(req->arena, "private, max-age=%lld", (long long)(left > 0 ? left : 0)), false);
+}
+
+/* ---- PUT ---- */
+
+struct upload_job {
+    struct lane_job job;
+    struct sql_arg arg;
+    struct exchange *x;
+};
+
+static void looked_up(struct lane_job *job, PGresult *result, const struct db_error *error)
+{
+    struct exchange *x = job->arg;
+    struct wharf_req *req = &x->req;
+
+    if (error)
+        req_database_problem(req, error);
+    else if (file_link_check(req, result, "put", x->upload) && x->upload->stored)
+        req_fail(req, "file.already_uploaded", NULL, NULL);
+    x->state = X_KEYED;
+    if (x->abandoned) {
+        exchange_release(x);
+        return;
+    }
+    exchange_resume(x);
+}
+
+static void upload_begin(struct exchange *x)
+{
+    struct upload_job *j = ARENA_NEW(x->req.arena, struct upload_job);
+    wharf_str bad;
+
+    x->upload = ARENA_NEW(x->req.arena, struct file_row);
+    query_split(x->req.arena, x->req.raw_query, &x->req.pairs, &x->req.n_pairs, &bad);
+    j->arg = (struct sql_arg){x->req.params[0].p, x->req.params[0].n};
+    j->job = (struct lane_job){.sql = file_lookup_sql,
+        .args = &j->arg,
+        .n_args = 1,
+        .done = looked_up,
+        .arg = x,
+        .deadline_us = x->server->turn_us + 2000000};
+    lane_queue(x->server->lanes[0], &j->job);
+}
+
+static const char *header(const struct exchange *x, const char *name)
+{
+    return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
+}
+
+static bool upload_headers_ok(struct exchange *x)
+{
+    struct wharf_req *req = &x->req;
+    const char *type = header(x, "Content-Type"), *length = header(x, "Content-Length"),
+               *coding = header(x, "Content-Encoding");
+    int64_t limit = req->engine->config->blob_upload_limit, size = length ? strtoll(length, NULL, 10) : -1;
+
+    if (x->upload->max_size >= 0 && x->upload->max_size < limit)
+        limit = x->upload->max_size;
+    if (!str_eqz(x->upload->type, "application/octet-stream") && (!type || strcasecmp(type, x->upload->type.p) != 0))
+        req_fail(req, "file.upload_invalid", "Content-Type", "Send the header Content-Type: %s", x->upload->type.p);
+    else if (coding)
+        req_fail(req, "file.upload_invalid", "Content-Encoding", "Send the file as it is, without Content-Encoding");
+    else if (x->upload->want_size >= 0 && size >= 0 && size != x->upload->want_size)
+        req_fail(req, "file.upload_invalid", "Content-Length", "The file was announced with %lld bytes",
+            (long long)x->upload->want_size);
+    else if (size > limit)
+        req_fail(req, "file.too_large", NULL, "The file may have %lld bytes at most", (long long)limit);
+    else if (x->upload->want_size >= 0)
+        limit = x->upload->want_size;
+    if (req->n_problems)
+        return false;
+    return file_problem(req, blob_put_begin(req->engine->blobs, (uint64_t)limit, &req->put)) == WHARF_OK;
+}
+
+static void upload_drop(struct exchange *x)
+{
+    blob_put_abort(x->req.put);
+    x->req.put = NULL;
+}
+
+static bool upload_take(struct exchange *x, const char *data, size_t n)
+{
+    enum blob_status status = blob_put_write(x->req.put, data, n);
+
+    if (status == BLOB_OK)
+        return true;
+    if (status == BLOB_TOO_LARGE && x->upload->want_size >= 0)
+        req_fail(&x->req, "file.upload_invalid", NULL, "The file was announced with %lld bytes",
+            (long long)x->upload->want_size);
+    else
+        file_problem(&x->req, status);
+    upload_drop(x);
+    return false;
+}
+
+/* The bytes are here; on a worker thread. The link is looked at again: much may have happened meanwhile. */
+static wharf_status put_file(struct wharf_req *req, void *arg)
+{
+    struct blob_put *p = req->put;
+    struct file_row row;
+    struct blob_id id;
+
+    (void)arg;
+    if (!look_up(req, "put", &row))
+        return WHARF_DENIED;
+    if (!p)
+        return req_fail(req, "file.upload_invalid", NULL, "Send the file as the body of the request");
+    if (file_problem(req, blob_put_hash(p, &id)) != WHARF_OK)
+        return WHARF_UNAVAILABLE;
+    if (!id.size)
+        return req_fail(req, "file.upload_invalid", NULL, "The file is empty");
+    if (row.want_size >= 0 && id.size != (uint64_t)row.want_size)
+        return req_fail(req, "file.upload_invalid", NULL, "The file has %llu bytes, and was announced with %lld",
+            (unsigned long long)id.size, (long long)row.want_size);
+    req->put = NULL;
+    if (file_arrived(req, &row, p, &id) != WHARF_OK)
+        return WHARF_CONFLICT;
+    req_respond(req, 200, str_z("stored"));
+    req->raw_type = "text/plain; charset=utf-8";
+    req->entity = arena_printf(req->arena, "\"%s\"", id.hash);
+    return WHARF_OK;
+}
+
+const struct upload_handler file_uploads = {upload_begin, upload_headers_ok, upload_take, upload_drop};
+
+static const char get_doc[] = "{\"summary\": \"Read a file by a signed link\", \"response\": {\"type\": \"string\"}}";
+static const char put_doc[] = "{\"summary\": \"Bring a file by a signed link\", \"response\": {\"type\": \"string\"}}";
+
+void files_routes_add(struct wharf_decl *d)
+{
+    const wharf_route get = {.head = WHARF_HEAD(wharf_route),
+        .method = "GET",
+        .path = "/v1/files/:file",
+        .scope = "public",
+        .definition = {get_doc, sizeof(get_doc) - 1},
+        .handler = get_file,
+        .flags = WHARF_R_READONLY};
+    const wharf_route put = {.head = WHARF_HEAD(wharf_route),
+        .method = "PUT",
+        .path = "/v1/files/:file",
+        .scope = "public",
+        .definition = {put_doc, sizeof(put_doc) - 1},
+        .handler = put_file,
+        .flags = WHARF_R_NO_TX | WHARF_R_RAW_BODY};
+
+    decl_own_route(d, &get);
+    decl_own_route(d, &put);
+}

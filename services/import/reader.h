@@ -1,0 +1,87 @@
+/* reader.h - the insides of an import, shared by its files. Private to services/import.
+ *
+ *   import.c     opening, the way of a row          detect.c  format by content
+ *   csv.c text.c CSV records                        headers.c columns from the header row
+ *   jsonrows.c   objects of JSON files              object.c  cells into a JSON object
+ *   sheet.c      rows that a `sheet` cell reads     fields.c  fields and aliases of a resource
+ */
+#ifndef WHARF_IMPORT_READER_H
+#define WHARF_IMPORT_READER_H
+
+#include "import/csv.h"
+#include "import/problem.h"
+
+struct cell_run;
+
+struct import_node { /* a member of the row's object, or of an object inside; children in the order of the file */
+    wharf_str key;
+    bool array; /* children are elements, by number */
+    int column; /* -1: an object or array of children */
+    struct import_node *child, *next, *last;
+};
+
+struct json_rows { /* objects of a JSON file */
+    struct text *text;
+    char *p;
+    size_t at, n, cap;
+    bool ended, array, any, closed;
+    uint64_t line, column; /* of p[at] */
+};
+
+struct sheet_rows { /* rows of a `sheet` cell */
+    struct cell_run *run;
+    wharf_str block;
+    size_t at;
+    bool ended;
+    wharf_str name;
+};
+
+struct import {
+    struct arena *arena; /* lives as long as the import */
+    struct arena *row; /* of the current row */
+    struct import_options options;
+    struct bytes bytes;
+    struct text text;
+    enum import_format format;
+    struct csv csv;
+    struct json_rows json;
+    struct sheet_rows sheet;
+    struct import_problem problem;
+    bool ended, any;
+    struct import_column *columns;
+    size_t n_columns;
+    struct import_node *root; /* NULL in JSON files */
+    struct import_warning *warnings;
+    size_t n_warnings;
+    /* the current row, before its cells are made good */
+    wharf_str cells[IMPORT_COLUMNS_MAX];
+    bool cell_error[IMPORT_COLUMNS_MAX];
+    size_t n_cells;
+    uint64_t row_number;
+    struct buf out;
+};
+
+/* declared: the encoding that somebody told, "" or NULL: none. IMPORT_AUTO: problem. */
+enum import_format detect_format(const struct bytes *b, const char *declared, struct import_problem *problem);
+
+/* The next record into in->cells: 1, 0 at the end, -1 problem. */
+int csv_row(struct import *in);
+int sheet_row(struct import *in);
+bool sheet_open(struct import *in);
+void sheet_close(struct import *in);
+
+bool json_rows_open(struct json_rows *j, struct text *text, struct import_problem *problem);
+void json_rows_close(struct json_rows *j);
+/* The next object as it stands in the file, checked; good until the next call. 1, 0, -1. */
+int json_rows_next(
+    struct json_rows *j, struct arena *a, wharf_str *ret_object, uint64_t *ret_line, struct import_problem *problem);
+
+/* in->cells is the header row. False: problem. */
+bool headers_read(struct import *in);
+void import_warn(struct import *in, const char *code, wharf_str message);
+wharf_str cell_clean(struct arena *a, wharf_str raw);
+
+/* in->cells as an object, in in->out. */
+wharf_str object_write(struct import *in);
+
+#endif

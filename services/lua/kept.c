@@ -1,0 +1,119 @@
+/* kept.c - see kept.h. One place for each organization's hash: of two that share it, each throws the other out. */
+#include "lua/kept.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "identity/auth.h"
+#include "resource/engine.h"
+#include "util/str.h"
+
+enum { SLOTS = 1024, KEEP_US = 5000000, BYTES_MAX = 32 << 20 };
+
+struct kept {
+    _Atomic unsigned refs;
+    struct arena *arena; /* itself in it */
+    wharf_str organization, hooks; /* hooks: of the principal for whom it was made; p NULL: not known */
+    unsigned generation;
+    int64_t until_us;
+    void *value;
+    size_t bytes;
+};
+
+static struct kept *slots[SLOTS]; /* for all threads of the process */
+static size_t all_bytes; /* of all that stand in slots */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void unref(void *arg)
+{
+    struct kept *k = arg;
+
+    if (k && atomic_fetch_sub_explicit(&k->refs, 1, memory_order_acq_rel) == 1)
+        arena_free(k->arena);
+}
+
+static struct kept **slot_of(wharf_str organization)
+{
+    uint32_t h = 2166136261u;
+
+    for (size_t i = 0; i < organization.n; i++)
+        h = (h ^ (unsigned char)organization.p[i]) * 16777619u;
+    return &slots[h % SLOTS];
+}
+
+static bool fits(const struct kept *k, const struct wharf_req *req, unsigned generation)
+{
+    const struct principal *who = req->who;
+
+    return k && k->generation == generation && k->until_us > req->now_us &&
+           str_eq(k->organization, who->organization) &&
+           (!who->hooks.p || (k->hooks.p && str_eq(k->hooks, who->hooks)));
+}
+
+static struct kept *find(const struct wharf_req *req, unsigned generation)
+{
+    struct kept *k;
+
+    if (req->access_changed)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    k = *slot_of(req->who->organization);
+    k = fits(k, req, generation) ? k : NULL;
+    if (k)
+        atomic_fetch_add_explicit(&k->refs, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
+    return k;
+}
+
+static void empty(struct kept **slot)
+{
+    if (*slot)
+        all_bytes -= (*slot)->bytes;
+    unref(*slot);
+    *slot = NULL;
+}
+
+/* Others may have it too, but for what was made of rows that are not committed. */
+static void put(const struct wharf_req *req, struct kept *k)
+{
+    struct kept **slot = slot_of(k->organization);
+
+    k->bytes = arena_used(k->arena);
+    if (req->access_changed || k->bytes > BYTES_MAX)
+        return;
+    atomic_fetch_add_explicit(&k->refs, 1, memory_order_relaxed);
+    pthread_mutex_lock(&lock);
+    empty(slot);
+    for (size_t i = 0; i < SLOTS && all_bytes + k->bytes > BYTES_MAX; i++)
+        empty(&slots[i]);
+    *slot = k;
+    all_bytes += k->bytes;
+    pthread_mutex_unlock(&lock);
+}
+
+wharf_status lua_kept(struct wharf_req *req, lua_make *make, const void **ret)
+{
+    unsigned generation = auth_cache_generation(req->engine->auth);
+    struct kept *k = find(req, generation);
+    struct arena *own = req->arena;
+    wharf_status s = WHARF_OK;
+
+    if (!k) {
+        struct arena *a = arena_new(0);
+
+        k = ARENA_NEW(a, struct kept);
+        *k = (struct kept){.arena = a, .generation = generation, .until_us = req->now_us + KEEP_US};
+        atomic_init(&k->refs, 1);
+        k->organization = arena_dup_str(a, req->who->organization);
+        k->hooks = req->who->hooks.p ? arena_dup_str(a, req->who->hooks) : (wharf_str){NULL, 0};
+        req->arena = a;
+        s = make(req, &k->value);
+        req->arena = own;
+        if (s == WHARF_OK)
+            put(req, k);
+    }
+    arena_on_release(req->arena, unref, k); /* also when it failed: problems were allocated in it */
+    *ret = k->value;
+    return s;
+}

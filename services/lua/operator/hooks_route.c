@@ -1,0 +1,150 @@
+/* hooks_route.c - the operator's hooks as they run: GET /v1/system/lua-hooks and POST …/reload (docs/spec/08-workflows-and-lua.md section 9). */
+#include "lua/operator/hooks_route.h"
+
+#include "lua/operator/generation.h"
+#include "lua/operator/operator.h"
+#include "process/board.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum { RELOAD_WAIT_US = 8000000 };
+
+#define RESPONSE                                                                                                       \
+    "\"response\": {\"type\": \"object\", \"required\": [\"object\", \"generation\", \"loaded_at\", \"files\", "       \
+    "\"hooks\", \"last_error\"], \"properties\": {\"object\": {\"const\": \"lua_hooks\"}, \"generation\": {\"type\": " \
+    "\"integer\"}, \"loaded_at\": {\"type\": \"string\", \"format\": \"date-time\"}, \"files\": {\"type\": "           \
+    "\"array\", \"items\": {\"type\": \"object\", \"required\": [\"name\", \"sha256\", \"hooks\", \"errors\"]}}, "     \
+    "\"hooks\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"required\": [\"name\", \"line\", "           \
+    "\"phase\", \"resource\", \"action\", \"pattern\", \"calls\", \"errors\", \"p50_ms\", \"p99_ms\"]}}, "             \
+    "\"last_error\": {\"type\": [\"object\", \"null\"], \"properties\": {\"file\": {\"type\": [\"string\", "           \
+    "\"null\"]}, \"line\": {\"type\": [\"integer\", \"null\"]}, \"message\": {\"type\": \"string\"}}}}}"
+
+static const char get_doc[] =
+    "{\"summary\": \"The operator's Lua hooks\", \"tag\": \"System\", \"location\": \"none\", " RESPONSE "}";
+static const char reload_doc[] = "{\"summary\": \"Load the operator's Lua hooks anew\", \"tag\": \"System\", "
+                                 "\"location\": \"none\", " RESPONSE "}";
+
+static int64_t errors_of(const struct lua_hook *h)
+{
+    return h->stats ? (int64_t)atomic_load(&h->stats->errors) : 0;
+}
+
+static void write_file(struct jw *w, const struct lua_generation *g, const struct hook_file *f)
+{
+    char name[SANDBOX_NAME_MAX + 8];
+    int64_t n = 0, errors = 0;
+
+    snprintf(name, sizeof(name), "%s.lua", f->name);
+    for (size_t i = 0; i < g->n_hooks; i++) {
+        if (strcmp(g->hooks[i]->file, name) != 0)
+            continue;
+        n++;
+        errors += errors_of(g->hooks[i]);
+    }
+    jw_open(w, NULL, '{');
+    jw_z(w, "name", name);
+    jw_z(w, "sha256", f->sha256);
+    jw_int(w, "hooks", n);
+    jw_int(w, "errors", errors);
+    jw_close(w, '}');
+}
+
+static void write_ms(struct wharf_req *req, const char *key, const struct lua_hook *h, double part)
+{
+    int64_t us = h->stats ? board_hook_us(h->stats, part) : 0;
+
+    if (us)
+        jw_raw(&req->w, key, arena_printf(req->arena, "%.3f", (double)us / 1000));
+    else
+        jw_null(&req->w, key);
+}
+
+static void write_hook(struct wharf_req *req, const struct lua_hook *h)
+{
+    struct jw *w = &req->w;
+
+    jw_open(w, NULL, '{');
+    jw_z(w, "name", h->name);
+    jw_int(w, "line", h->line);
+    jw_z(w, "phase", hook_phase_name(h->phase));
+    jw_z(w, "resource", h->res ? h->res->def->name : NULL);
+    jw_z(w, "action", !h->res ? NULL : h->op == OP_CREATE ? "create" : h->op == OP_UPDATE ? "update" : "delete");
+    jw_z(w, "pattern", h->pattern.n ? h->pattern.p : NULL);
+    jw_int(w, "calls", h->stats ? (int64_t)atomic_load(&h->stats->calls) : 0);
+    jw_int(w, "errors", errors_of(h));
+    write_ms(req, "p50_ms", h, 0.5);
+    write_ms(req, "p99_ms", h, 0.99);
+    jw_close(w, '}');
+}
+
+static void write_trouble(struct wharf_req *req)
+{
+    struct hook_problem p;
+
+    operator_trouble(req->engine->operator_lua, &p);
+    if (!p.message[0]) {
+        jw_null(&req->w, "last_error");
+        return;
+    }
+    jw_open(&req->w, "last_error", '{');
+    jw_z(&req->w, "file", p.file[0] ? p.file : NULL);
+    if (p.line)
+        jw_int(&req->w, "line", p.line);
+    else
+        jw_null(&req->w, "line");
+    jw_z(&req->w, "message", p.message);
+    jw_close(&req->w, '}');
+}
+
+static wharf_status show(struct wharf_req *req, void *arg)
+{
+    const struct board *b = req->engine->board;
+    const struct lua_generation *g = operator_hold(req);
+    char iso[ISO_MS_LEN + 1];
+
+    time_format_iso(atomic_load(&b->hooks_loaded_us), iso);
+    req_respond(req, 200, str_z("Lua hooks retrieved"));
+    jw_open(&req->w, NULL, '{');
+    jw_z(&req->w, "object", "lua_hooks");
+    jw_int(&req->w, "generation", (int64_t)atomic_load(&b->hooks_generation));
+    jw_z(&req->w, "loaded_at", iso);
+    jw_open(&req->w, "files", '[');
+    for (size_t i = 0; i < g->folder.n; i++)
+        write_file(&req->w, g, &g->folder.files[i]);
+    jw_close(&req->w, ']');
+    jw_open(&req->w, "hooks", '[');
+    for (size_t i = 0; i < g->n_hooks; i++)
+        write_hook(req, g->hooks[i]);
+    jw_close(&req->w, ']');
+    write_trouble(req);
+    jw_close(&req->w, '}');
+    return WHARF_OK;
+}
+
+static wharf_status reload(struct wharf_req *req, void *arg)
+{
+    operator_reload(req->engine->operator_lua, RELOAD_WAIT_US);
+    operator_release(req); /* what came of it is told, not what this request began with */
+    return show(req, arg);
+}
+
+void lua_hooks_routes_add(struct wharf_decl *d)
+{
+    const wharf_route get = {.head = WHARF_HEAD(wharf_route),
+        .method = "GET",
+        .path = "/v1/system/lua-hooks",
+        .scope = "system:read",
+        .definition = {get_doc, sizeof(get_doc) - 1},
+        .handler = show,
+        .flags = WHARF_R_READONLY};
+    const wharf_route again = {.head = WHARF_HEAD(wharf_route),
+        .method = "POST",
+        .path = "/v1/system/lua-hooks/reload",
+        .scope = "system:write",
+        .definition = {reload_doc, sizeof(reload_doc) - 1},
+        .handler = reload,
+        .flags = WHARF_R_NO_TX};
+
+    decl_own_route(d, &get);
+    decl_own_route(d, &again);
+}

@@ -1,0 +1,39 @@
+/* samples.c - see samples.h. */
+#include "lua/samples.h"
+
+#include "event/catalogue.h"
+#include "resource/openapi_schema.h"
+#include "util/json.h"
+#include "util/str.h"
+
+enum { SAMPLES_MAX = 4 << 20 };
+
+wharf_str lua_samples(struct arena *a, const struct engine *e)
+{
+    struct buf out;
+    struct jw w;
+    wharf_str text;
+
+    buf_init(&out, SAMPLES_MAX);
+    jw_init(&w, &out);
+    jw_open(&w, NULL, '{');
+    jw_open(&w, "events", '{');
+    for (size_t i = 0; i < e->n_event_types; i++) {
+        jw_open(&w, e->event_types[i].type, '{');
+        jw_z(&w, "resource_type", e->event_types[i].resource_type);
+        jw_raw(&w, "data", e->event_types[i].example_text);
+        jw_close(&w, '}');
+    }
+    jw_close(&w, '}');
+    jw_open(&w, "resources", '{');
+    for (size_t i = 0; i < e->n_resources; i++) {
+        jw_open(&w, e->resources[i].def->name, '{');
+        schema_event_example(&w, a, &e->resources[i]);
+        jw_close(&w, '}');
+    }
+    jw_close(&w, '}');
+    jw_close(&w, '}');
+    text = arena_dup_str(a, buf_str(&out));
+    buf_done(&out);
+    return text;
+}

@@ -1,0 +1,85 @@
+/* host_mail.c - the service wharf.mail (plugin-api/wharf/service/mail.h) on top of services/mail/mail.h. */
+#include "mail/mail.h"
+#include "mail/mail_job.h"
+#include "mail/outbox.h"
+#include "host/host.h"
+#include "util/log.h"
+#include "util/str.h"
+#include "util/time.h"
+#include "wharf/service/mail.h"
+
+enum { TOTAL_MS = 60000 };
+
+static bool m_enabled(wharf_plugin *self)
+{
+    return self->engine->config->mail_url[0] != 0;
+}
+
+static wharf_str or_empty(wharf_str s)
+{
+    return s.p ? s : str_z("");
+}
+
+static uint32_t time_left_ms(const struct wharf_req *req)
+{
+    int64_t left = req->deadline_us ? (req->deadline_us - clock_monotonic_us()) / 1000 : TOTAL_MS;
+
+    return left < 1 ? 1 : left > TOTAL_MS ? TOTAL_MS : (uint32_t)left;
+}
+
+/* A plugin of another age: what it did not know is zero. */
+static struct mail read_message(wharf_req *req, const wharf_mail_message *given)
+{
+    size_t known = given->head.size < sizeof(*given) ? given->head.size : sizeof(*given);
+    struct mail_attachment *files;
+    wharf_mail_message m = {0};
+
+    memcpy(&m, given, known);
+    files = ARENA_ARRAY(req->arena, struct mail_attachment, m.n_files + 1);
+    for (size_t i = 0; i < m.n_files; i++)
+        files[i] = (struct mail_attachment){
+            or_empty(m.file_names[i]), or_empty(m.file_types[i]), or_empty(m.file_data[i])};
+    return (struct mail){.from = str_z(""),
+        .from_name = str_z(""),
+        .to = m.to,
+        .n_to = m.n_to,
+        .reply_to = or_empty(m.reply_to),
+        .subject = or_empty(m.subject),
+        .text = or_empty(m.text),
+        .html = or_empty(m.html),
+        .message_id = or_empty(m.message_id),
+        .unsubscribe = or_empty(m.unsubscribe),
+        .attachments = files,
+        .n_attachments = m.n_files};
+}
+
+static wharf_status m_send(wharf_req *req, const wharf_mail_message *given, const char *path)
+{
+    struct mail mail = read_message(req, given);
+    struct mail_result result;
+
+    if (outbox_wanted(req))
+        return outbox_keep(req, &mail, path);
+    result = mail_send(req->engine->config, req->arena, &mail, req->now_us, time_left_ms(req));
+    switch (result.outcome) {
+    case MAIL_SENT:
+        return WHARF_OK;
+    case MAIL_REFUSED:
+        log_write(WHARF_LOG_WARN, NULL, req->request_id, "mail.refused", "%d %s", result.code, result.trouble);
+        return req_fail(req, "mail.refused", path, NULL);
+    case MAIL_LATER:
+    case MAIL_OFF:
+        break;
+    }
+    log_write(WHARF_LOG_WARN, NULL, req->request_id, "mail.unavailable", "%d %s", result.code, result.trouble);
+    return req_fail(req, "mail.unavailable", NULL, NULL);
+}
+
+static wharf_status m_queue(wharf_req *req, const wharf_mail_message *given, const char *path)
+{
+    struct mail mail = read_message(req, given);
+
+    return mail_queue(req, &mail, path);
+}
+
+const wharf_mail_api host_mail = {WHARF_HEAD(wharf_mail_api), m_enabled, m_send, m_queue};

@@ -1,0 +1,14 @@
+/* mail_job.h - mails that are sent later: the message is a file, sending it a job of the kernel (docs/net.md 'Mail'). */
+#ifndef WHARF_MAIL_MAIL_JOB_H
+#define WHARF_MAIL_MAIL_JOB_H
+
+#include "mail/message.h"
+#include "resource/request.h"
+
+/* In the request's transaction. Problems: mail.refused (the message itself), storage.unavailable. */
+wharf_status mail_queue(struct wharf_req *req, const struct mail *m, const char *path);
+/* The kernel's job "wharf.mail". */
+wharf_status mail_job(struct wharf_req *req, void *arg);
+extern const char mail_job_policy[];
+
+#endif

@@ -1,0 +1,277 @@
+/* admin.c - see admin.h. */
+#include "tool/admin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "identity/keytext.h"
+#include "identity/roles.h"
+#include "util/str.h"
+#include "util/time.h"
+
+enum { SCOPES_TEXT = 16 * 1024 };
+
+/* The command line is the actor of all of these. */
+#define LOG_ROW(resource)                                                                                              \
+    ", l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, "           \
+    "actor_type, "                                                                                                     \
+    "actor_name)"                                                                                                      \
+    " SELECT organization_id, $2, created_at, '" resource                                                              \
+    "', id, 'created', 'system', 'command line' FROM r RETURNING organization_id, created_at, id)"                     \
+    " INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l RETURNING 1"
+
+static const char org_sql[] =
+    "WITH r AS (INSERT INTO org.organization (organization_id, id, name, created_at, updated_at)"
+    " VALUES ($1, $1, $3, wharf.now(), wharf.now()) RETURNING organization_id, id, created_at) " LOG_ROW(
+        "organization");
+static const char user_sql[] =
+    "WITH r AS (INSERT INTO org.user (organization_id, id, name, email, role, created_at, updated_at)"
+    " VALUES ($1, $3, $4, $5, 'owner', wharf.now(), wharf.now())"
+    " RETURNING organization_id, id, created_at) " LOG_ROW("user");
+/* Makes it when there is none. */
+static const char twin_sql[] = "SELECT org.test_twin($1, $2)";
+static const char find_org_sql[] = "SELECT mode FROM org.organization"
+                                   " WHERE organization_id = $1 AND id = $1 AND active AND deleted_at IS NULL";
+static const char find_user_sql[] =
+    "SELECT 1 FROM org.user WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL";
+static const char key_sql[] =
+    "WITH r AS (INSERT INTO org.api_key (organization_id, id, name, last4, mode, scopes, user_id, allow_all_locations,"
+    " location_ids, created_at, updated_at) SELECT $1, $3, $4, $6, $7, $8::jsonb, $9, $10::text IS NULL,"
+    " COALESCE((SELECT jsonb_agg(DISTINCT l) FROM unnest(string_to_array($10::text, ',')) AS l), '[]'), wharf.now(), "
+    "wharf.now() RETURNING organization_id, id, created_at),"
+    " t AS (INSERT INTO wharf.token (hash, organization_id, kind, id, created_at)"
+    " SELECT $5::bytea, organization_id, 'api_key', id, created_at FROM r) " LOG_ROW("api_key");
+static const char works_sql[] = "SELECT k.organization_id FROM wharf.token t JOIN org.api_key k ON k.organization_id = "
+                                "t.organization_id AND k.id = t.id"
+                                " WHERE t.hash = $1::bytea AND k.revoked_at IS NULL AND k.deleted_at IS NULL"
+                                " AND (k.expires_at IS NULL OR k.expires_at > wharf.now())";
+
+/* Runs one statement; NULL and a message when the database refuses. */
+static PGresult *ask(
+    PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a, wharf_str *ret_error)
+{
+    PGresult *r = PQexecParams(conn, sql, n, NULL, args, NULL, NULL, 0);
+    ExecStatusType status = PQresultStatus(r);
+
+    if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
+        return r;
+    *ret_error = arena_printf(a, "the database refused: %s", PQresultErrorMessage(r));
+    if (strcmp(PQresultErrorField(r, PG_DIAG_SQLSTATE) ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : "", "42P01") == 0)
+        *ret_error = arena_printf(
+            a, "the tables of module org are not there; enable the module and run `wharf migrate`");
+    PQclear(r);
+    return NULL;
+}
+
+static bool run(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a, wharf_str *ret_error)
+{
+    PGresult *r = ask(conn, sql, args, n, a, ret_error);
+
+    PQclear(r);
+    return r != NULL;
+}
+
+static bool finish(PGconn *conn, bool good)
+{
+    PGresult *r = PQexec(conn, good ? "COMMIT" : "ROLLBACK");
+
+    good = good && PQresultStatus(r) == PGRES_COMMAND_OK && strcmp(PQcmdStatus(r), "COMMIT") == 0;
+    PQclear(r);
+    return good;
+}
+
+/* A new id; times in ids need not be the kernel clock's here. */
+static const char *new_id(struct arena *a, const char *prefix)
+{
+    char *id = arena_alloc(a, ID_MAX);
+
+    id_new(prefix, clock_now_us(), id);
+    return id;
+}
+
+bool admin_org_create(
+    PGconn *conn, const struct admin_org *org, char ret_id[ID_MAX], struct arena *a, wharf_str *ret_error)
+{
+    const char *id = new_id(a, "org");
+    const char *org_args[] = {id, new_id(a, "log"), org->name};
+    const char *user_args[] = {id, new_id(a, "log"), new_id(a, "user"), org->owner_name, org->owner_email};
+    bool good;
+
+    if (!run(conn, "BEGIN", NULL, 0, a, ret_error))
+        return false;
+    good = run(conn, org_sql, org_args, 3, a, ret_error);
+    if (good && org->owner_email)
+        good = run(conn, user_sql, user_args, 5, a, ret_error);
+    if (good && !finish(conn, true)) {
+        *ret_error = arena_printf(a, "the database did not commit");
+        return false;
+    }
+    if (!good) {
+        finish(conn, false);
+        return false;
+    }
+    snprintf(ret_id, ID_MAX, "%s", id);
+    return true;
+}
+
+/* ---- scopes ---------------------------------------------------------------------------------------------------------- */
+
+struct scopes {
+    struct buf *out;
+    bool comma;
+};
+
+static void add_scope(struct scopes *s, const char *area, int level)
+{
+    buf_addf(s->out, "%s\"%s\":%d", s->comma ? "," : "{", area, level);
+    s->comma = true;
+}
+
+/* "a:read,b:write" to {"a":1,"b":2}; false at a part that is no scope. */
+static bool add_listed(struct scopes *s, const char *text, struct arena *a, wharf_str *ret_error)
+{
+    while (*text) {
+        size_t n = strcspn(text, ","), area = strcspn(text, ":,");
+        wharf_str verb = arena_dup(a, text + area, n - area);
+        int level = str_eqz(verb, ":write") ? 2 : str_eqz(verb, ":read") ? 1 : 0;
+
+        if (!level || area < 2 || area > 32 || strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") != area) {
+            *ret_error = arena_printf(a, "\"%.*s\" is no scope; write area:read or area:write, or all", (int)n, text);
+            return false;
+        }
+        if (strncmp(text, "system", area) == 0 && area == 6) {
+            *ret_error = arena_printf(a, "the scope system is given by --system only");
+            return false;
+        }
+        add_scope(s, arena_dup(a, text, area).p, level);
+        text += n + (text[n] == ',');
+    }
+    return true;
+}
+
+static const char *scopes_json(
+    const struct config *config, const struct admin_key *key, struct arena *a, wharf_str *ret_error)
+{
+    struct buf out;
+    struct scopes s = {.out = &out};
+    const char *json = NULL;
+    bool good = true;
+
+    buf_init(&out, SCOPES_TEXT);
+    if (strcmp(key->scopes, "all") == 0)
+        add_scope(&s, "*", 2); /* every area, those of plugins that are enabled later too; not system */
+    else
+        good = add_listed(&s, key->scopes, a, ret_error);
+    if (key->system)
+        add_scope(&s, "system", 2);
+    buf_addz(&out, s.comma ? "}" : "{}");
+    if (good && out.failed)
+        *ret_error = arena_printf(a, "too many scopes");
+    else if (good)
+        json = arena_dup_str(a, buf_str(&out)).p;
+    buf_done(&out);
+    return json;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------------------------------ */
+
+static const char *hash_text(const struct config *config, wharf_str text, struct arena *a)
+{
+    unsigned char hash[KEYTEXT_HASH];
+    char *hex = arena_alloc(a, 2 * KEYTEXT_HASH + 3);
+
+    keytext_hash(text, config->auth_pepper, hash);
+    hex[0] = '\\';
+    hex[1] = 'x';
+    for (size_t i = 0; i < KEYTEXT_HASH; i++)
+        snprintf(hex + 2 + 2 * i, 3, "%02x", hash[i]);
+    return hex;
+}
+
+/* Is it a live organization? Its test twin is there after this when the key needs it. */
+static bool check_organization(PGconn *conn, const struct admin_key *key, struct arena *a, wharf_str *ret_error)
+{
+    const char *args[] = {key->organization_id, new_id(a, "org")};
+    PGresult *r = ask(conn, find_org_sql, args, 1, a, ret_error);
+    bool good = false;
+
+    if (!r)
+        return false;
+    if (PQntuples(r) == 0)
+        *ret_error = arena_printf(a, "there is no organization %s", key->organization_id);
+    else if (strcmp(PQgetvalue(r, 0, 0), "live") != 0)
+        *ret_error = arena_printf(
+            a, "%s is a test organization; name the live one and add --test", key->organization_id);
+    else
+        good = !key->test || run(conn, twin_sql, args, 2, a, ret_error);
+    PQclear(r);
+    return good;
+}
+
+static bool check_user(PGconn *conn, const struct admin_key *key, struct arena *a, wharf_str *ret_error)
+{
+    const char *args[] = {key->organization_id, key->user_id};
+    PGresult *r;
+    bool found;
+
+    if (!key->user_id)
+        return true;
+    r = ask(conn, find_user_sql, args, 2, a, ret_error);
+    if (!r)
+        return false;
+    found = PQntuples(r) == 1;
+    if (!found)
+        *ret_error = arena_printf(a, "there is no user %s in %s", key->user_id, key->organization_id);
+    PQclear(r);
+    return found;
+}
+
+static bool insert_key(PGconn *conn, const struct config *config, const struct admin_key *key, const char *scopes,
+    const char *text, struct arena *a, wharf_str *ret_error)
+{
+    const char *args[] = {key->organization_id, new_id(a, "log"), new_id(a, "key"), key->name,
+        hash_text(config, str_z(text), a), text + KEYTEXT_LEN - 4, key->test ? "test" : "live", scopes, key->user_id,
+        key->locations};
+
+    return check_organization(conn, key, a, ret_error) && check_user(conn, key, a, ret_error) &&
+           run(conn, key_sql, args, 10, a, ret_error);
+}
+
+bool admin_key_create(PGconn *conn, const struct config *config, const struct admin_key *key, wharf_str *ret_text,
+    struct arena *a, wharf_str *ret_error)
+{
+    char text[KEYTEXT_LEN + 1];
+    const char *scopes = scopes_json(config, key, a, ret_error);
+    bool good;
+
+    if (!scopes || !run(conn, "BEGIN", NULL, 0, a, ret_error))
+        return false;
+    keytext_new(key->test, text);
+    *ret_error = (wharf_str){"the database did not commit", 27};
+    good = finish(conn, insert_key(conn, config, key, scopes, text, a, ret_error));
+    if (good)
+        *ret_text = arena_dupz(a, text);
+    return good;
+}
+
+bool admin_key_works(PGconn *conn, const struct config *config, const char *text, char ret_organization[ID_MAX])
+{
+    struct arena *a = arena_new(0);
+    const char *args[1];
+    wharf_str error;
+    PGresult *r = NULL;
+    bool test, works = false;
+
+    if (keytext_check(str_z(text), &test)) {
+        args[0] = hash_text(config, str_z(text), a);
+        r = ask(conn, works_sql, args, 1, a, &error);
+    }
+    if (r && PQntuples(r) == 1) {
+        works = true;
+        snprintf(ret_organization, ID_MAX, "%s", PQgetvalue(r, 0, 0));
+    }
+    PQclear(r);
+    arena_free(a);
+    return works;
+}

@@ -1,0 +1,127 @@
+/* files_cmd.c - `wharf files`: erase what no file refers to, compare what is stored with its hashes, change the key of links
+ * (docs/files.md). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blob/file.h"
+#include "tool/cli/cli.h"
+#include "net/client.h"
+#include "util/str.h"
+#include "util/time.h"
+
+struct verifying {
+    struct blob_store *store;
+    unsigned good, damaged;
+};
+
+static bool verify_one(void *arg, const char *hash)
+{
+    struct verifying *v = arg;
+    enum blob_status status = blob_verify(v->store, hash);
+
+    if (status == BLOB_ABSENT) /* erased meanwhile */
+        return true;
+    if (status == BLOB_OK)
+        v->good++;
+    else
+        v->damaged++;
+    if (status != BLOB_OK)
+        printf("%s  %s\n", status == BLOB_DAMAGED ? "damaged" : "can't be read", hash);
+    return true;
+}
+
+static int verify(struct blob_store *store)
+{
+    struct verifying v = {store, 0, 0};
+    enum blob_status status = blob_walk(store, INT32_MIN, verify_one, &v);
+
+    printf("%u good, %u not\n", v.good, v.damaged);
+    return status == BLOB_OK && !v.damaged ? EXIT_FINE : EXIT_FAILED;
+}
+
+static int64_t database_now(PGconn *conn)
+{
+    PGresult *r = PQexec(conn, "SELECT (extract(epoch FROM wharf.now()) * 1000000)::bigint");
+    int64_t us = PQntuples(r) == 1 ? strtoll(PQgetvalue(r, 0, 0), NULL, 10) : 0;
+
+    PQclear(r);
+    return us;
+}
+
+static int64_t rows_of(void *arg, const char *sql, const char *value)
+{
+    PGresult *r = PQexecParams(arg, sql, value ? 1 : 0, NULL, &value, NULL, NULL, 0);
+    ExecStatusType status = PQresultStatus(r);
+    int64_t n = -1;
+
+    if (status == PGRES_TUPLES_OK)
+        n = PQntuples(r);
+    else if (status == PGRES_COMMAND_OK)
+        n = strtoll(PQcmdTuples(r), NULL, 10);
+    else
+        cli_fail("%s", PQresultErrorMessage(r));
+    PQclear(r);
+    return n;
+}
+
+static int collect(PGconn *conn, struct blob_store *store, const struct config *config)
+{
+    struct file_collected done;
+    bool good = file_collect(rows_of, conn, store, database_now(conn), config->blob_grace_s, &done);
+
+    printf("erased: %u expired files, %u objects, %u temporary files\n", done.rows, done.objects, done.temporary);
+    return good ? EXIT_FINE : cli_fail("not all could be looked at; the log says why");
+}
+
+static int rotate(PGconn *conn)
+{
+    PGresult *r = PQexec(conn, "SELECT wharf.rotate_file_key()");
+    bool good = PQresultStatus(r) == PGRES_TUPLES_OK;
+
+    if (!good)
+        cli_fail("%s", PQresultErrorMessage(r));
+    PQclear(r);
+    return good ? EXIT_FINE : EXIT_FAILED;
+}
+
+static int with_store(const char *word, PGconn *conn, const struct config *config, struct arena *a)
+{
+    wharf_str why = {"", 0};
+    struct net_client *net = net_start(config, a, &why);
+    struct blob_store *store = net ? blob_open(config, net, a, &why) : NULL;
+    int code;
+
+    if (!store)
+        code = cli_fail("%s", why.p);
+    else if (strcmp(word, "verify") == 0)
+        code = verify(store);
+    else
+        code = collect(conn, store, config);
+    blob_close(store);
+    net_stop(net);
+    return code;
+}
+
+int command_files(int argc, char **argv)
+{
+    struct config *config;
+    const char *word;
+    struct cli_db db;
+    struct cli c;
+    int code;
+
+    if (!cli_parse(&c, argc, argv, NULL, 0))
+        return EXIT_USAGE;
+    word = c.n_words == 1 ? c.words[0] : "";
+    if (strcmp(word, "collect") != 0 && strcmp(word, "verify") != 0 && strcmp(word, "rotate-key") != 0) {
+        cli_fail("wharf files collect|verify|rotate-key");
+        return EXIT_USAGE;
+    }
+    config = cli_config(&c);
+    if (!config || !cli_db_open(&db, config, c.a))
+        return EXIT_FAILED;
+    code = strcmp(word, "rotate-key") == 0 ? rotate(db.conn) : with_store(word, db.conn, config, c.a);
+    cli_db_close(&db);
+    return code;
+}

@@ -1,0 +1,137 @@
+/* author.h - what the commands of `wharf lua` share: folders of files, samples, the server. Private to tool/lua/. Guide: docs/lua-tools.md. */
+#ifndef WHARF_TOOL_LUA_AUTHOR_H
+#define WHARF_TOOL_LUA_AUTHOR_H
+
+#include "tool/cli/cli.h"
+#include "lua/sandbox/sandbox.h"
+#include "util/json.h"
+
+enum { LUA_FINE = 0, LUA_FAILED = 1, LUA_BROKEN = 2 /* a file can't be loaded */, LUA_USAGE = 3 };
+
+/* ---- folder.c: a workflow's folder, or one of operators' hooks (without main.lua) ---- */
+
+struct lua_file {
+    const char *name; /* "main", "lib.address": what require takes */
+    const char *path; /* to open it, as it is shown */
+    wharf_str text;
+};
+
+struct lua_folder {
+    const char *dir;
+    bool hooks;
+    struct lua_file *files; /* in byte order of their paths */
+    size_t n;
+    const struct wharf_json *workflow; /* workflow.json, or NULL */
+};
+
+struct lua_folders {
+    struct lua_folder *items;
+    size_t n;
+};
+
+/* What the path names: a folder; a folder of such folders; a file of one, then *ret_file is its name ("lib.address_test"), else NULL. False
+ * after a message. */
+bool folders_read(struct arena *a, const char *path, struct lua_folders *ret, const char **ret_file);
+struct sandbox_file *folder_files(struct arena *a, const struct lua_folder *f); /* as many as f->n, in its order */
+/* The path of an error's file ("lib.address.lua"), or the text itself. */
+const char *folder_path(struct arena *a, const struct lua_folder *f, const char *file);
+
+/* ---- cover.c: which lines ran ---- */
+
+struct cover;
+struct cover *cover_new(struct arena *a);
+void cover_line(void *cover, const char *file, int line); /* fits struct testing's */
+/* {"main.lua": [times of line 1, …]} */
+void cover_write(const struct cover *c, struct jw *w);
+void cover_add(struct cover *c, const struct wharf_json *lines); /* what cover_write wrote, with paths as names */
+/* The lines of a text that have code, a byte for each: lines[1] … lines[n - 1]. NULL: it is no Lua. */
+const char *cover_code(struct arena *a, wharf_str text, size_t *ret_n);
+/* lcov's format, of all files of the folders but tests. False after a message. */
+bool cover_report(const struct cover *c, const struct lua_folders *folders, const char *file, struct arena *a);
+
+/* ---- report.c ---- */
+
+struct lua_report {
+    const char *path; /* of the test file */
+    const struct wharf_json *result; /* of testing_run; NULL: it did not end, and */
+    const char *problem; /* says why */
+};
+/* NULL: there is no such format. */
+typedef void lua_report_fn(const struct lua_report *list, size_t n, struct arena *a, struct buf *out);
+lua_report_fn *report_format(const char *name);
+/* LUA_FINE, LUA_FAILED or LUA_BROKEN. */
+int report_code(const struct lua_report *list, size_t n);
+
+/* ---- reference.c: what there is, from reference.txt ---- */
+
+struct lua_entry {
+    wharf_str name; /* "wharf.api.get" */
+    wharf_str call, returns, text; /* "wharf.api.get(path, query?)", "data, err, meta", what it does */
+    char who; /* 'a' everybody, 'w' workflows, 'h' operators' hooks, 't' tests */
+};
+const char *lua_text(const char *name); /* a text that the program carries; "" none */
+const struct lua_entry *reference_entries(struct arena *a, size_t *ret_n);
+
+/* ---- the commands: words behind `wharf lua` are in c->words[1] … ---- */
+
+int lua_check_command(struct cli *c);
+int lua_doc_command(struct cli *c);
+
+struct lua_test_options {
+    const char *filter, *seed, *format, *coverage, *jobs, *timeout;
+    bool update;
+};
+int lua_test_command(struct cli *c, const struct lua_test_options *o);
+
+/* ---- tracked.c: files of a folder that were pulled or pushed, and whether they are as they were then ---- */
+
+struct lua_text {
+    const char *path; /* in the folder: "lib/names.lua" */
+    wharf_str text;
+};
+struct lua_texts {
+    struct lua_text *items;
+    size_t n;
+};
+/* How many files have what was not pushed and would be lost when these are written; each is told. */
+size_t tracked_conflicts(struct arena *a, const char *dir, const char *id, const struct lua_texts *list);
+/* Removes the files that were pulled or pushed and are not among these. False after a message. */
+bool tracked_remove(struct arena *a, const char *dir, const char *id, const struct lua_texts *list);
+/* From now on these are known; puts them in order. False after a message. */
+bool tracked_write(struct arena *a, const char *dir, const char *id, struct lua_texts *list);
+
+/* ---- remote.c: a server, and a workflow on it ---- */
+
+struct lua_server {
+    const char *url, *key; /* --server or WHARF_SERVER; WHARF_KEY */
+};
+/* False after a message. */
+bool server_find(struct lua_server *s);
+/* The answer's data, an object; NULL after telling what the server said. */
+const struct wharf_json *server_ask(
+    struct arena *a, const struct lua_server *s, const char *method, const char *path, wharf_str body);
+int lua_pull_command(struct cli *c, struct lua_server *s, bool force);
+int lua_push_command(struct cli *c, struct lua_server *s, bool force);
+int lua_publish_command(struct cli *c, struct lua_server *s, const char *note);
+
+struct lua_run_options {
+    const char *trigger, *input, *stubs;
+    bool live;
+};
+int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_server *s);
+
+struct lua_replay_options {
+    const char *dir, *secrets; /* the code, instead of the recorded one; a file of the secrets' values; or NULL */
+};
+int lua_replay_command(struct cli *c, const struct lua_replay_options *o, struct lua_server *s);
+
+/* A value as people read it: two spaces for each level, members as they come. */
+wharf_str json_pretty(struct arena *a, const struct wharf_json *v);
+
+/* Every wrong call ends so. */
+#define lua_usage(...) (cli_fail(__VA_ARGS__), LUA_USAGE)
+/* The samples of tests, of the modules of the settings; NULL after a message. */
+struct engine;
+const struct engine *lua_engine(struct cli *c);
+
+#endif

@@ -1,0 +1,397 @@
+/* remote.c - `wharf lua pull`, `push` and `publish`: a folder and the draft of a workflow on a server, over its public API.
+ *
+ * workflow.json has the draft's fields but source and files, and what says which draft it was: id and draft_revision. Names of files come from
+ * a server: they are looked at before they become paths. What was pulled or pushed is noted (tracked.c): pull takes away what the draft has lost, and nothing
+ * that was not pushed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tool/cli/http_client.h"
+#include "tool/lua/author.h"
+#include "util/file.h"
+#include "util/str.h"
+
+enum { TEXT_MAX = 8 << 20 };
+
+/* What workflow.json keeps of a draft. The first two are not sent back as fields. */
+static const char *const kept[] = {"id", "draft_revision", "name", "description", "enabled", "allowed_locations",
+    "triggers", "scopes", "http_hosts", "settings", "priority", "on_error", "retry", "concurrency", "record", "budget"};
+enum { NOT_SENT = 2, KEPT = sizeof(kept) / sizeof(kept[0]) };
+
+bool server_find(struct lua_server *s)
+{
+    if (!s->url)
+        s->url = getenv("WHARF_SERVER");
+    if (!s->url)
+        s->url = "http://127.0.0.1:8080";
+    s->key = getenv("WHARF_KEY");
+    if (!s->key)
+        cli_fail("the key of the API is not there: put it into the environment as WHARF_KEY");
+    return s->key != NULL;
+}
+
+/* ---- JSON for people ---- */
+
+static void pretty(struct buf *out, const struct wharf_json *v, int depth)
+{
+    bool object = json_is(v, JSON_OBJECT);
+    struct jw w;
+
+    if ((!object && !json_is(v, JSON_ARRAY)) || !v->child) {
+        jw_init(&w, out);
+        jw_value(&w, NULL, v);
+        return;
+    }
+    buf_addz(out, object ? "{\n" : "[\n");
+    for (const struct wharf_json *m = v->child; m; m = m->next) {
+        for (int i = 0; i <= depth; i++)
+            buf_addz(out, "  ");
+        if (object) {
+            json_quote(out, m->key);
+            buf_addz(out, ": ");
+        }
+        pretty(out, m, depth + 1);
+        buf_addz(out, m->next ? ",\n" : "\n");
+    }
+    for (int i = 0; i < depth; i++)
+        buf_addz(out, "  ");
+    buf_addz(out, object ? "}" : "]");
+}
+
+wharf_str json_pretty(struct arena *a, const struct wharf_json *v)
+{
+    struct buf out;
+    wharf_str text;
+
+    buf_init(&out, TEXT_MAX);
+    pretty(&out, v, 0);
+    text = arena_dup_str(a, buf_str(&out));
+    buf_done(&out);
+    return text;
+}
+
+/* ---- the server ---- */
+
+const struct wharf_json *server_ask(
+    struct arena *a, const struct lua_server *s, const char *method, const char *path, wharf_str body)
+{
+    struct http_reply r = http_call_far(a, s->url, s->key, method, path, body);
+    struct json_error bad;
+    const struct wharf_json *answer = json_parse(a, r.body, &bad), *errors = json_get(answer, "errors");
+
+    if (r.status >= 200 && r.status < 300 && json_is(json_get(answer, "data"), JSON_OBJECT))
+        return json_get(answer, "data");
+    if (!r.status)
+        cli_fail("%s does not answer", s->url);
+    else
+        cli_fail("%s (%s, %d)", json_text_or(answer, "message", "the server refused it").p,
+            json_text_or(answer, "code", "no code").p, r.status);
+    for (const struct wharf_json *e = json_is(errors, JSON_ARRAY) ? errors->child : NULL; e; e = e->next)
+        fprintf(stderr, "  %s\n", e->text.p);
+    return NULL;
+}
+
+/* ---- files ---- */
+
+/* As rules.c of the module workflows: words of a-z, 0-9 and _ with dots between. */
+static bool good_name(wharf_str s)
+{
+    bool dot = true;
+
+    for (size_t i = 0; i < s.n; i++) {
+        bool letter = s.p[i] && strchr("abcdefghijklmnopqrstuvwxyz0123456789_", s.p[i]);
+
+        if (!letter && (s.p[i] != '.' || dot))
+            return false;
+        dot = !letter;
+    }
+    return s.n && !dot;
+}
+
+static bool put_file(struct arena *a, const char *path, wharf_str text)
+{
+    wharf_str old = file_read(path, TEXT_MAX, a), error;
+    char *copy = (char *)arena_dupz(a, path).p;
+
+    if (old.p && str_eq(old, text))
+        return true;
+    for (char *c = strchr(copy + 1, '/'); c; c = strchr(c + 1, '/')) {
+        *c = 0;
+        mkdir(copy, 0777);
+        *c = '/';
+    }
+    if (file_replace(path, text, 0644, a, &error))
+        return true;
+    cli_fail("%s", error.p);
+    return false;
+}
+
+/* "lib.names" is lib/names.lua. */
+static const char *file_of(struct arena *a, const char *name)
+{
+    char *path = (char *)arena_printf(a, "%s", name).p;
+
+    for (char *c = path; *c; c++)
+        *c = *c == '.' ? '/' : *c;
+    return arena_printf(a, "%s.lua", path).p;
+}
+
+static bool good_module(const struct wharf_json *file)
+{
+    if (good_name(file->key) && json_is(file, JSON_STRING))
+        return true;
+    cli_fail("the server has a file with a name that is none: %s", file->key.p);
+    return false;
+}
+
+static wharf_str manifest_text(struct arena *a, const struct wharf_json *draft)
+{
+    struct json_error bad;
+    struct buf out;
+    struct jw w;
+    wharf_str text;
+
+    buf_init(&out, TEXT_MAX);
+    jw_init(&w, &out);
+    jw_open(&w, NULL, '{');
+    for (size_t i = 0; i < KEPT; i++) {
+        if (json_get(draft, kept[i]))
+            jw_value(&w, kept[i], json_get(draft, kept[i]));
+    }
+    jw_close(&w, '}');
+    text = json_pretty(a, json_parse(a, arena_dup_str(a, buf_str(&out)), &bad));
+    buf_done(&out);
+    return arena_printf(a, "%s\n", text.p);
+}
+
+/* All files of a draft. False after a message. */
+static bool texts_of(struct arena *a, const struct wharf_json *draft, struct lua_texts *ret)
+{
+    const struct wharf_json *files = json_get(draft, "files");
+    size_t n = 2;
+
+    for (const struct wharf_json *f = json_is(files, JSON_OBJECT) ? files->child : NULL; f; f = f->next)
+        n++;
+    ret->items = ARENA_ARRAY(a, struct lua_text, n);
+    ret->items[0] = (struct lua_text){"main.lua", json_get(draft, "source")->text};
+    ret->items[1] = (struct lua_text){"workflow.json", manifest_text(a, draft)};
+    ret->n = 2;
+    for (const struct wharf_json *f = json_is(files, JSON_OBJECT) ? files->child : NULL; f; f = f->next) {
+        if (!good_module(f))
+            return false;
+        ret->items[ret->n++] = (struct lua_text){file_of(a, f->key.p), f->text};
+    }
+    return true;
+}
+
+/* ---- which workflow, which folder ---- */
+
+struct named {
+    const char *id, *dir;
+};
+
+/* The words behind the command: an id (wkf_…), a folder, or both. */
+static struct named named_by(const struct cli *c)
+{
+    struct named n = {NULL, NULL};
+
+    for (size_t i = 1; i < c->n_words; i++) {
+        if (!strncmp(c->words[i], "wkf_", 4) && !n.id)
+            n.id = c->words[i];
+        else
+            n.dir = c->words[i];
+    }
+    return n;
+}
+
+static bool read_folder(struct cli *c, const char *dir, struct lua_folder *ret)
+{
+    struct lua_folders found;
+    const char *only;
+
+    if (!folders_read(c->a, dir, &found, &only))
+        return false;
+    *ret = found.items[0];
+    if (found.n == 1 && !ret->hooks && !only)
+        return true;
+    cli_fail("%s: is no folder of a workflow: it needs a main.lua", dir);
+    return false;
+}
+
+static const char *id_of(const struct named *n, const struct lua_folder *f)
+{
+    wharf_str id = json_text_or(f->workflow, "id", "");
+
+    return n->id ? n->id : id.n ? id.p : NULL;
+}
+
+static const char *path_of(struct arena *a, const char *id, const char *tail)
+{
+    return arena_printf(a, "/v1/workflows/%s%s", id, tail).p;
+}
+
+/* ---- the commands ---- */
+
+/* Files that the author has beside the draft are his own. */
+static void tell_others(struct cli *c, const char *dir, const struct lua_texts *list)
+{
+    struct lua_folders found;
+    const char *only;
+
+    if (!folders_read(c->a, dir, &found, &only))
+        return;
+    for (size_t i = 0; i < found.items[0].n; i++) {
+        const char *path = file_of(c->a, found.items[0].files[i].name);
+        bool known = false;
+
+        for (size_t k = 0; k < list->n && !known; k++)
+            known = !strcmp(path, list->items[k].path);
+        if (!known)
+            cli_fail("%s/%s: is not in the draft; it stays, and the next push adds it", dir, path);
+    }
+}
+
+/* Nothing is written while something would be lost. */
+static bool put_draft(struct cli *c, const struct named *n, const struct wharf_json *draft, bool force)
+{
+    struct lua_texts list;
+    bool good = texts_of(c->a, draft, &list);
+
+    if (good && !force && tracked_conflicts(c->a, n->dir, n->id, &list)) {
+        cli_fail("nothing was pulled: push these first, move them away, or pull with --force to lose the changes");
+        return false;
+    }
+    for (size_t i = 0; i < list.n && good; i++)
+        good = put_file(c->a, arena_printf(c->a, "%s/%s", n->dir, list.items[i].path).p, list.items[i].text);
+    good = good && tracked_remove(c->a, n->dir, n->id, &list) && tracked_write(c->a, n->dir, n->id, &list);
+    if (good)
+        tell_others(c, n->dir, &list);
+    return good;
+}
+
+int lua_pull_command(struct cli *c, struct lua_server *s, bool force)
+{
+    struct named n = named_by(c);
+    const struct wharf_json *draft;
+
+    if (!n.id || c->n_words > 3)
+        return lua_usage("wharf lua pull ID [DIR] [--force]: the id begins with wkf_");
+    if (!server_find(s))
+        return LUA_USAGE;
+    draft = server_ask(c->a, s, "GET", path_of(c->a, n.id, ""), str_z(""));
+    if (!draft)
+        return LUA_FAILED;
+    if (!json_is(json_get(draft, "source"), JSON_STRING)) {
+        cli_fail("the key may not read the source: it needs workflow:write");
+        return LUA_FAILED;
+    }
+    n.dir = n.dir ? n.dir : n.id;
+    if (!put_draft(c, &n, draft, force))
+        return LUA_FAILED;
+    printf("%s: draft %lld of %s\n", n.dir, (long long)json_int_or(draft, "draft_revision", 0), n.id);
+    return LUA_FINE;
+}
+
+static wharf_str body_of(struct arena *a, const struct lua_folder *f, bool with_revision)
+{
+    const struct wharf_json *revision = json_get(f->workflow, "draft_revision");
+    struct buf out;
+    struct jw w;
+    wharf_str text;
+
+    buf_init(&out, TEXT_MAX);
+    jw_init(&w, &out);
+    jw_open(&w, NULL, '{');
+    for (const struct wharf_json *m = f->workflow ? f->workflow->child : NULL; m; m = m->next) {
+        bool own = false; /* what is not known here is the server's to refuse */
+
+        for (size_t i = 0; i < NOT_SENT; i++)
+            own = own || str_eqz(m->key, kept[i]);
+        if (!own)
+            jw_value(&w, m->key.p, m);
+    }
+    if (with_revision && revision)
+        jw_value(&w, "if_revision", revision);
+    jw_open(&w, "files", '{');
+    for (size_t i = 0; i < f->n; i++) {
+        if (strcmp(f->files[i].name, "main") != 0)
+            jw_str(&w, f->files[i].name, f->files[i].text);
+    }
+    jw_close(&w, '}');
+    for (size_t i = 0; i < f->n; i++) {
+        if (!strcmp(f->files[i].name, "main"))
+            jw_str(&w, "source", f->files[i].text);
+    }
+    jw_close(&w, '}');
+    text = arena_dup_str(a, buf_str(&out));
+    buf_done(&out);
+    return text;
+}
+
+/* The draft's workflow.json; the code is what was sent, and is known from now on. */
+static bool put_pushed(struct cli *c, const char *dir, const struct wharf_json *draft, const struct lua_folder *f)
+{
+    struct lua_texts list = {ARENA_ARRAY(c->a, struct lua_text, f->n + 1), 0};
+
+    for (size_t i = 0; i < f->n; i++) {
+        list.items[list.n++] = (struct lua_text){file_of(c->a, f->files[i].name), f->files[i].text};
+    }
+    list.items[list.n++] = (struct lua_text){"workflow.json", manifest_text(c->a, draft)};
+    return put_file(c->a, arena_printf(c->a, "%s/workflow.json", dir).p, list.items[list.n - 1].text) &&
+           tracked_write(c->a, dir, json_text_or(draft, "id", "").p, &list);
+}
+
+int lua_push_command(struct cli *c, struct lua_server *s, bool force)
+{
+    struct named n = named_by(c);
+    struct lua_folder f;
+    const struct wharf_json *draft;
+    const char *id;
+
+    if (c->n_words > 3)
+        return lua_usage("wharf lua push [ID] [DIR]");
+    n.dir = n.dir ? n.dir : ".";
+    if (!server_find(s) || !read_folder(c, n.dir, &f))
+        return LUA_USAGE;
+    id = id_of(&n, &f);
+    if (!id && !json_get(f.workflow, "name"))
+        return lua_usage("%s/workflow.json: a new workflow needs a name: {\"name\": \"…\", \"triggers\": […]}", n.dir);
+    draft = server_ask(c->a, s, "POST", id ? path_of(c->a, id, "") : "/v1/workflows", body_of(c->a, &f, id && !force));
+    if (!draft || !put_pushed(c, n.dir, draft, &f))
+        return LUA_FAILED;
+    printf("%s: draft %lld of %s\n", n.dir, (long long)json_int_or(draft, "draft_revision", 0),
+        json_text_or(draft, "id", "").p);
+    return LUA_FINE;
+}
+
+int lua_publish_command(struct cli *c, struct lua_server *s, const char *note)
+{
+    struct named n = named_by(c);
+    struct lua_folder f = {.dir = NULL};
+    const struct wharf_json *row;
+    struct buf body;
+    struct jw w;
+
+    if (c->n_words > 3)
+        return lua_usage("wharf lua publish [ID] [DIR] [--note TEXT]");
+    if (!server_find(s) || (!n.id && !read_folder(c, n.dir ? n.dir : ".", &f)))
+        return LUA_USAGE;
+    n.id = n.id ? n.id : id_of(&n, &f);
+    if (!n.id)
+        return lua_usage("%s/workflow.json has no id yet: wharf lua push makes the workflow", f.dir);
+    buf_init(&body, TEXT_MAX);
+    jw_init(&w, &body);
+    jw_open(&w, NULL, '{');
+    if (note)
+        jw_z(&w, "note", note);
+    jw_close(&w, '}');
+    row = server_ask(c->a, s, "POST", path_of(c->a, n.id, "/publish"), buf_str(&body));
+    buf_done(&body);
+    if (!row)
+        return LUA_FAILED;
+    printf("%s: version %lld is published\n", n.id, (long long)json_int_or(row, "version", 0));
+    return LUA_FINE;
+}
