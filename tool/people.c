@@ -16,28 +16,28 @@
     " INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l RETURNING 1"
 
 static const char create_sql[] =
-    "WITH r AS (INSERT INTO org.user (organization_id, id, name, email, role, created_at, updated_at)"
-    " SELECT id, $3, $4, $5, $6, wharf.now(), wharf.now() FROM org.organization WHERE organization_id = $1 AND id = $1"
+    "WITH r AS (INSERT INTO wharf.user (organization_id, id, name, email, role, created_at, updated_at)"
+    " SELECT id, $3, $4, $5, $6, wharf.now(), wharf.now() FROM wharf.organization WHERE organization_id = $1 AND id = $1"
     " AND mode = 'live' AND deleted_at IS NULL RETURNING organization_id, id) " LOG_ROW("user", "created", "'[]'");
-static const char role_sql[] = "SELECT 1 FROM org.role WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL";
+static const char role_sql[] = "SELECT 1 FROM wharf.role WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL";
 static const char users_sql[] =
-    "SELECT id, status, role, email, name FROM org.user WHERE organization_id = $1 AND deleted_at IS NULL"
+    "SELECT id, status, role, email, name FROM wharf.user WHERE organization_id = $1 AND deleted_at IS NULL"
     " ORDER BY lower(name), id";
 /* Whoever removes an owner waits here for whoever does it over HTTP (modules/org/users.c takes the same lock). */
 static const char owners_lock_sql[] =
-    "SELECT pg_advisory_xact_lock(hashtextextended('org.owners:' || organization_id, 0)) FROM org.user WHERE id = $1";
+    "SELECT pg_advisory_xact_lock(hashtextextended('org.owners:' || organization_id, 0)) FROM wharf.user WHERE id = $1";
 static const char disable_sql[] =
-    "WITH r AS (UPDATE org.user u SET status = 'disabled', updated_at = wharf.now(), version = version + 1"
+    "WITH r AS (UPDATE wharf.user u SET status = 'disabled', updated_at = wharf.now(), version = version + 1"
     " WHERE u.id = $1 AND u.deleted_at IS NULL AND u.status <> 'disabled' AND (u.role <> 'owner' OR EXISTS"
-    " (SELECT 1 FROM org.user o WHERE o.organization_id = u.organization_id AND o.id <> u.id AND o.role = 'owner'"
+    " (SELECT 1 FROM wharf.user o WHERE o.organization_id = u.organization_id AND o.id <> u.id AND o.role = 'owner'"
     " AND o.status = 'active' AND o.deleted_at IS NULL)) RETURNING organization_id, id) " LOG_ROW(
         "user", "updated", "'[{\"field\": \"status\", \"new\": \"disabled\"}]'");
 static const char keys_sql[] =
     "SELECT id, mode, CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= wharf.now() THEN 'expired'"
     " ELSE 'active' END, last4, COALESCE(to_char(last_used_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI\"Z\"'), "
-    "'never'), COALESCE(name, '') FROM org.api_key WHERE organization_id = $1 ORDER BY id";
+    "'never'), COALESCE(name, '') FROM wharf.api_key WHERE organization_id = $1 ORDER BY id";
 static const char revoke_sql[] =
-    "WITH r AS (UPDATE org.api_key SET revoked_at = wharf.now(), updated_at = wharf.now(), version = version + 1"
+    "WITH r AS (UPDATE wharf.api_key SET revoked_at = wharf.now(), updated_at = wharf.now(), version = version + 1"
     " WHERE id = $1 AND revoked_at IS NULL RETURNING organization_id, id) " LOG_ROW(
         "api_key", "updated", "'[{\"field\": \"status\", \"new\": \"revoked\"}]'");
 

@@ -14,7 +14,7 @@
 #include "util/str.h"
 
 struct options {
-    const char *plugin, *header, *note, *manifest, *errors, *migrations, *embed;
+    const char *plugin, *header, *note, *manifest, *errors, *migrations, *sql, *embed;
     bool check;
     const char *definitions[64];
     int n_definitions;
@@ -24,7 +24,7 @@ static int usage(void)
 {
     fputs(
         "usage: wharf-gen --plugin NAME [--header OUT.h] [--manifest plugin.json --note OUT.c] [--errors errors.json]\n"
-        "                 [--migrations DIR] [--embed FILE.json] [--check] DEFINITION.json...\n",
+        "                 [--migrations DIR] [--sql DIR] [--embed FILE.json] [--check] DEFINITION.json...\n",
         stderr);
     return 2;
 }
@@ -147,40 +147,71 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 
 static int is_sql(const struct dirent *d)
 {
-    return str_ends(str_z(d->d_name), ".sql") && isdigit((unsigned char)d->d_name[0]);
+    return str_ends(str_z(d->d_name), ".sql");
 }
 
-static bool write_migrations(struct arena *a, FILE *out, const char *dir)
-{
+/* The SQL files of a folder: numbered ones (0001_name.sql), or repeatable ones (name.sql). */
+struct sql_files {
+    const char *dir, *symbol; /* the array of file i is called <symbol>_<i> */
+    bool numbered;
     struct dirent **files;
-    int n = scandir(dir, &files, is_sql, by_name);
+    int n;
+};
+
+/* Reads the folder and writes each file as an array. A folder that is not given has no files. */
+static bool write_sql_arrays(struct arena *a, FILE *out, struct sql_files *s)
+{
     bool ok = true;
 
-    if (n < 0) {
-        fprintf(stderr, "wharf-gen: %s: %s\n", dir, strerror(errno));
+    if (!s->dir)
+        return true;
+    s->n = scandir(s->dir, &s->files, is_sql, by_name);
+    if (s->n < 0) {
+        fprintf(stderr, "wharf-gen: %s: %s\n", s->dir, strerror(errno));
+        s->n = 0;
         return false;
     }
-    for (int i = 0; i < n; i++) {
-        char name[32];
+    for (int i = 0; i < s->n && ok; i++) {
+        const char *file = s->files[i]->d_name;
         wharf_str text;
 
-        ok = ok && read_file(a, arena_printf(a, "%s/%s", dir, files[i]->d_name).p, &text);
-        snprintf(name, sizeof(name), "MIGRATION_%ld", strtol(files[i]->d_name, NULL, 10));
+        if (s->numbered ? !strtol(file, NULL, 10) || !strchr(file, '_') : isdigit((unsigned char)file[0]) != 0) {
+            fprintf(stderr, "wharf-gen: %s/%s: %s\n", s->dir, file,
+                s->numbered ? "a migration is named NUMBER_name.sql" : "a repeatable file is named name.sql");
+            return false;
+        }
+        ok = read_file(a, arena_printf(a, "%s/%s", s->dir, file).p, &text);
         if (ok)
-            c_array(out, name, text);
+            c_array(out, arena_printf(a, "%s_%d", s->symbol, i).p, text);
     }
-    fputs("#define MIGRATIONS(api, d) do { \\\n", out);
-    for (int i = 0; i < n; i++) {
-        long number = strtol(files[i]->d_name, NULL, 10);
-        const char *label = strchr(files[i]->d_name, '_');
-
-        fprintf(out, "    (api)->migration((d), %ld, \"%.*s\", (wharf_str)MIGRATION_%ld); \\\n", number,
-            label ? (int)(strlen(label) - 5) : 0, label ? label + 1 : "", number);
-        free(files[i]);
-    }
-    fputs("} while (0)\n\n", out);
-    free(files);
     return ok;
+}
+
+static void write_sql_calls(FILE *out, struct sql_files *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        const char *file = s->files[i]->d_name, *name = s->numbered ? strchr(file, '_') + 1 : file;
+
+        fprintf(out, "    (api)->migration((d), %ld, \"%.*s\", (wharf_str)%s_%d); \\\n",
+            s->numbered ? strtol(file, NULL, 10) : 0, (int)(strlen(name) - strlen(".sql")), name, s->symbol, i);
+        free(s->files[i]);
+    }
+    free(s->files);
+}
+
+/* MIGRATIONS(api, d): the numbered files in their order, then the repeatable ones (number 0). */
+static bool write_migrations(struct arena *a, FILE *out, const struct options *o)
+{
+    struct sql_files numbered = {.dir = o->migrations, .symbol = "MIGRATION", .numbered = true};
+    struct sql_files repeatable = {.dir = o->sql, .symbol = "REPEATABLE"};
+
+    if (!write_sql_arrays(a, out, &numbered) || !write_sql_arrays(a, out, &repeatable))
+        return false;
+    fputs("#define MIGRATIONS(api, d) do { \\\n", out);
+    write_sql_calls(out, &numbered);
+    write_sql_calls(out, &repeatable);
+    fputs("} while (0)\n\n", out);
+    return true;
 }
 
 static bool write_note(FILE *out, wharf_str manifest)
@@ -204,7 +235,7 @@ static bool parse_options(int argc, char **argv, struct options *o)
     } names[] = {{"--plugin", offsetof(struct options, plugin)}, {"--header", offsetof(struct options, header)},
         {"--note", offsetof(struct options, note)}, {"--manifest", offsetof(struct options, manifest)},
         {"--errors", offsetof(struct options, errors)}, {"--migrations", offsetof(struct options, migrations)},
-        {"--embed", offsetof(struct options, embed)}};
+        {"--sql", offsetof(struct options, sql)}, {"--embed", offsetof(struct options, embed)}};
 
     for (int i = 1; i < argc; i++) {
         bool known = false;
@@ -253,8 +284,8 @@ static bool write_all(struct arena *a, const struct options *o, FILE *header, FI
     ok = write_json(a, header, note, "MANIFEST", o->manifest) && ok;
     ok = write_json(a, header, NULL, "ERRORS", o->errors) && ok;
     ok = write_json(a, header, NULL, "EMBEDDED", o->embed) && ok;
-    if (o->migrations && header)
-        ok = write_migrations(a, header, o->migrations) && ok;
+    if ((o->migrations || o->sql) && header)
+        ok = write_migrations(a, header, o) && ok;
     return ok;
 }
 

@@ -25,11 +25,26 @@ static const char bootstrap_sql[] = "CREATE SCHEMA IF NOT EXISTS wharf;"
                                     " plugin text COLLATE \"C\" NOT NULL, number integer NOT NULL, name text NOT NULL,"
                                     " sha256 text NOT NULL, applied_at timestamptz(3) NOT NULL DEFAULT now(),"
                                     " server text NOT NULL, seconds numeric(12,3) NOT NULL,"
-                                    " PRIMARY KEY (plugin, number))";
-static const char exists_sql[] = "SELECT to_regclass('wharf.migration') IS NOT NULL";
-static const char applied_sql[] = "SELECT plugin, number, sha256 FROM wharf.migration";
+                                    " PRIMARY KEY (plugin, number));"
+                                    "CREATE TABLE IF NOT EXISTS wharf.repeatable ("
+                                    " plugin text COLLATE \"C\" NOT NULL, name text COLLATE \"C\" NOT NULL,"
+                                    " sha256 text NOT NULL, applied_at timestamptz(3) NOT NULL DEFAULT now(),"
+                                    " server text NOT NULL, seconds numeric(12,3) NOT NULL,"
+                                    " PRIMARY KEY (plugin, name))";
+static const char exists_sql[] = "SELECT to_regclass('wharf.repeatable') IS NOT NULL";
+/* The last column: was it applied by a server of a newer version than $1? */
+static const char applied_sql[] =
+    "SELECT plugin, number, '' AS name, sha256, false AS newer FROM wharf.migration UNION ALL SELECT plugin, 0, name,"
+    " sha256, string_to_array(substring(server from '^[0-9.]*[0-9]'), '.')::int[] > string_to_array($1, '.')::int[] "
+    "FROM wharf.repeatable";
 static const char record_sql[] = "INSERT INTO wharf.migration (plugin, number, name, sha256, server, seconds)"
                                  " VALUES ($1, $2, $3, $4, $5, $6)";
+static const char record_repeatable_sql[] =
+    "INSERT INTO wharf.repeatable (plugin, name, sha256, server, seconds) VALUES ($1, $2, $3, $4, $5)"
+    " ON CONFLICT (plugin, name) DO UPDATE SET sha256 = excluded.sha256, server = excluded.server,"
+    " seconds = excluded.seconds, applied_at = now()";
+/* Functions of one file may call functions of a later one. */
+static const char unchecked_sql[] = "SET LOCAL check_function_bodies = off";
 static const char begin_sql[] = "BEGIN; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = 0;"
                                 " SET LOCAL idle_in_transaction_session_timeout = 0";
 static const char session_sql[] = "SET lock_timeout = '5s'; SET statement_timeout = 0";
@@ -119,31 +134,47 @@ static void hash_of(wharf_str sql, char hex[HASH_HEX + 1])
         snprintf(hex + 2 * i, 3, "%02x", hash[i]);
 }
 
-/* The recorded hash of a file, or NULL when it has not run. */
-static const char *recorded(const struct run *r, const struct plugin_migration *m)
+/* Returns the row of r->applied about the file, or -1 when it has not run. */
+static int recorded_row(const struct run *r, const struct plugin_migration *m)
 {
     for (int i = 0; r->applied && i < PQntuples(r->applied); i++)
         if (strcmp(PQgetvalue(r->applied, i, 0), m->plugin) == 0 &&
-            strtoul(PQgetvalue(r->applied, i, 1), NULL, 10) == m->number)
-            return PQgetvalue(r->applied, i, 2);
-    return NULL;
+            strtoul(PQgetvalue(r->applied, i, 1), NULL, 10) == m->number &&
+            (m->number || strcmp(PQgetvalue(r->applied, i, 2), m->name) == 0))
+            return i;
+    return -1;
+}
+
+/* Tells whether the file has nothing to do: it has run, and a repeatable one ran with this text or by a newer server. */
+static bool migration_done(const struct run *r, const struct plugin_migration *m)
+{
+    int row = recorded_row(r, m);
+    char hex[HASH_HEX + 1];
+
+    if (row < 0 || m->number || r->mode == MIGRATE_CHECK)
+        return row >= 0;
+    hash_of(m->sql, hex);
+    return PQgetvalue(r->applied, row, 4)[0] == 't' || strcmp(PQgetvalue(r->applied, row, 3), hex) == 0;
 }
 
 static wharf_str label(const struct run *r, const struct plugin_migration *m)
 {
+    if (!m->number)
+        return arena_printf(r->a, "%s sql/%s.sql", m->plugin, m->name);
     return arena_printf(r->a, "%s %04u_%s", m->plugin, (unsigned)m->number, m->name);
 }
 
 static bool read_applied(struct run *r)
 {
+    const char *args[] = {WHARF_VERSION};
     bool exists = false;
 
     if (!ask_bool(r, exists_sql, &exists))
         return false;
     if (!exists)
         return true;
-    r->applied = PQexec(r->conn, applied_sql);
-    return is_fine(r->applied) || fail_db(r, "wharf.migration can't be read", r->applied);
+    r->applied = PQexecParams(r->conn, applied_sql, 1, NULL, args, NULL, NULL, 0);
+    return is_fine(r->applied) || fail_db(r, "wharf.migration and wharf.repeatable can't be read", r->applied);
 }
 
 /* Everything that stands in the way is told at once, before anything is changed. */
@@ -154,7 +185,8 @@ static bool check_files(struct run *r, const struct plugin_migration *list, size
 
     buf_init(&problems, 64 * 1024);
     for (size_t i = 0; i < count; i++) {
-        const char *old = recorded(r, &list[i]);
+        int row = list[i].number ? recorded_row(r, &list[i]) : -1;
+        const char *old = row < 0 ? NULL : PQgetvalue(r->applied, row, 3);
         char hex[HASH_HEX + 1];
         struct migrate_header header;
         wharf_str why;
@@ -167,6 +199,10 @@ static bool check_files(struct run *r, const struct plugin_migration *list, size
                 problems.n ? "\n" : "", label(r, &list[i]).p, old, hex);
         if (!migrate_header(list[i].sql, &header, r->a, &why))
             buf_addf(&problems, "%s%s: %s", problems.n ? "\n" : "", label(r, &list[i]).p, why.p);
+        else if (list[i].number ? header.first : !header.tx || header.phase != PHASE_EXPAND)
+            buf_addf(&problems, "%s%s: %s", problems.n ? "\n" : "", label(r, &list[i]).p,
+                list[i].number ? "order=first is for repeatable files"
+                               : "a repeatable file has no phase, and runs in a transaction");
     }
     good = problems.n == 0 && !problems.failed;
     if (!good)
@@ -179,10 +215,13 @@ static bool record(struct run *r, const struct plugin_migration *m, int64_t star
 {
     char number[16], seconds[32], hex[HASH_HEX + 1];
     const char *args[] = {m->plugin, number, m->name, hex, WHARF_VERSION, seconds};
+    const char *repeatable_args[] = {m->plugin, m->name, hex, WHARF_VERSION, seconds};
 
     hash_of(m->sql, hex);
     snprintf(number, sizeof(number), "%u", (unsigned)m->number);
     snprintf(seconds, sizeof(seconds), "%.3f", (double)(clock_monotonic_us() - started_us) / 1e6);
+    if (!m->number)
+        return exec_args(r, record_repeatable_sql, repeatable_args, 5, "the migration could not be recorded");
     return exec_args(r, record_sql, args, 6, "the migration could not be recorded");
 }
 
@@ -221,6 +260,8 @@ static bool run_in_transaction(struct run *r, const struct plugin_migration *m, 
 
     *ret_lock_timeout = false;
     if (!exec(r, begin_sql, "BEGIN") || !enter_schema(r, m->plugin, true))
+        return false;
+    if (!m->number && !exec(r, unchecked_sql, "SET"))
         return false;
     rows = migrate_rows(r->conn, m->plugin);
     res = PQexec(r->conn, m->sql.p);
@@ -323,6 +364,34 @@ static bool pending(struct run *r, const struct plugin_migration *m, unsigned *w
     return apply(r, m, header.tx);
 }
 
+static bool runs_first(struct run *r, const struct plugin_migration *m)
+{
+    struct migrate_header header;
+    wharf_str ignored;
+
+    migrate_header(m->sql, &header, r->a, &ignored);
+    return header.first;
+}
+
+/* Returns a copy of the list, in r->a, in which the files with order=first stand before the others of their plugin. */
+static const struct plugin_migration *in_order(struct run *r, const struct plugin_migration *list, size_t count)
+{
+    struct plugin_migration *out = ARENA_ARRAY(r->a, struct plugin_migration, count);
+    size_t n = 0;
+
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from; to < count && !strcmp(list[to].plugin, list[from].plugin); to++) {
+            if (runs_first(r, &list[to]))
+                out[n++] = list[to];
+        }
+        for (size_t i = from; i < to; i++) {
+            if (!runs_first(r, &list[i]))
+                out[n++] = list[i];
+        }
+    }
+    return out;
+}
+
 static bool run_list(struct run *r, const struct plugin_migration *list, size_t count)
 {
     unsigned waiting = 0;
@@ -330,10 +399,11 @@ static bool run_list(struct run *r, const struct plugin_migration *list, size_t 
 
     if (!read_applied(r) || !check_files(r, list, count))
         return false;
+    list = in_order(r, list, count);
     for (size_t i = 0; i < count; i++) {
         unsigned before = waiting;
 
-        if (recorded(r, &list[i]))
+        if (migration_done(r, &list[i]))
             continue;
         if (!pending(r, &list[i], &waiting))
             return false;
@@ -374,6 +444,8 @@ static const char rights_sql[] =
     " AND (NOT has_schema_privilege('wharf_plugin', n.oid, 'USAGE') OR EXISTS (SELECT FROM pg_class c"
     " WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND NOT has_table_privilege('wharf_plugin', c.oid, "
     "'SELECT')));"
+    " IF NOT has_schema_privilege('wharf_plugin', 'wharf', 'USAGE')"
+    " OR NOT has_table_privilege('wharf_plugin', 'wharf.user', 'SELECT') THEN PERFORM wharf.grant_identity(); END IF;"
     " END IF; END $$";
 
 static bool mend_rights(struct run *r)

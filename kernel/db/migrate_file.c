@@ -28,6 +28,8 @@ static bool read_pair(wharf_str word, struct migrate_header *h)
         h->phase = PHASE_CONTRACT;
     else if (str_eqz(word, "tx=no"))
         h->tx = false;
+    else if (str_eqz(word, "order=first"))
+        h->first = true;
     else
         return str_eqz(word, "tx=yes");
     return true;
@@ -50,7 +52,7 @@ bool migrate_header(wharf_str sql, struct migrate_header *ret, struct arena *a, 
                 if (n && !read_pair(word, ret)) {
                     *ret_error = arena_printf(a,
                         "\"%s\" is not known after \"%s\"; write phase=expand, phase=backfill, "
-                        "phase=contract or tx=no",
+                        "phase=contract, tx=no or order=first",
                         word.p, mark);
                     return false;
                 }

@@ -9,6 +9,7 @@ enum migrate_phase { PHASE_EXPAND, PHASE_BACKFILL, PHASE_CONTRACT };
 struct migrate_header {
     enum migrate_phase phase; /* default expand */
     bool tx; /* default true */
+    bool first; /* of a repeatable file: runs before the numbered files of its plugin; default false */
 };
 
 /* Reads the `-- wharf: key=value ...` lines of the leading comments. False and a sentence about the line it refuses. */

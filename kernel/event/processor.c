@@ -307,7 +307,7 @@ static bool retry_row(struct wharf_req *c, const PGresult *r, int row)
 static int retry_steps(struct wharf_req *resident)
 {
     static const char tail[] =
-        ", h.head, r.step, r.attempts, h.steps::text, (SELECT o.live_organization_id FROM org.organization o WHERE "
+        ", h.head, r.step, r.attempts, h.steps::text, (SELECT o.live_organization_id FROM wharf.organization o WHERE "
         "o.organization_id = r.organization_id AND o.id = r.organization_id)"
         " FROM wharf.event_retry r JOIN wharf.event e ON e.organization_id = r.organization_id AND e.created_at = "
         "r.event_created_at AND e.id = r.event_id JOIN wharf.event_done h ON h.organization_id = e.organization_id AND "

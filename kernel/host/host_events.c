@@ -109,7 +109,7 @@ static void ev_cause(wharf_req *req, wharf_str batch_id, uint32_t depth, bool di
 static wharf_status ev_act_for(wharf_req *req, wharf_str organization)
 {
     static const char sql[] =
-        "SELECT COALESCE(live_organization_id, id) FROM org.organization WHERE organization_id = $1 AND id = $1";
+        "SELECT COALESCE(live_organization_id, id) FROM wharf.organization WHERE organization_id = $1 AND id = $1";
     struct req_job *job = req->job;
     struct sql_arg arg;
     struct principal *who;

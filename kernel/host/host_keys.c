@@ -106,7 +106,7 @@ static wharf_status k_test_organization(wharf_req *req, wharf_str *ret_id)
         *ret_id = req->who->organization;
         return WHARF_OK;
     }
-    r = req_query(req, "SELECT org.test_twin($1, $2)", args, 2);
+    r = req_query(req, "SELECT wharf.test_twin($1, $2)", args, 2);
     if (!r)
         return req_failed(req);
     if (PQgetisnull(r, 0, 0))

@@ -102,7 +102,7 @@ static wharf_status t_enter(wharf_req *req, const char *kind, wharf_str token, w
     r = req_query(req,
         "SELECT x.organization_id, x.id, substring(o.settings #>> '{events,expire_after}' FROM 'days_([0-9]+)'), "
         "COALESCE(o.live_organization_id, o.id) FROM "
-        "wharf.token x JOIN org.organization o ON o.organization_id = "
+        "wharf.token x JOIN wharf.organization o ON o.organization_id = "
         "x.organization_id AND"
         " o.id = x.organization_id WHERE x.hash = $1::bytea AND x.kind = $2 AND x.expires_at > $3::timestamptz AND "
         "o.active AND"

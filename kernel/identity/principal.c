@@ -9,7 +9,7 @@
 #include "util/time.h"
 
 #define LOCATIONS(type, id)                                                                                            \
-    "(SELECT json_agg(l.location_id ORDER BY l.location_id) FROM org.principal_location l WHERE l.organization_id = "  \
+    "(SELECT json_agg(l.location_id ORDER BY l.location_id) FROM wharf.principal_location l WHERE l.organization_id = "  \
     "k.organization_id AND l.principal_type = '" type "' AND l.principal_id = " id ")"
 
 /* Keys of both modes, users and devices stand with the live organization o; a test key works on the data of its twin t. */
@@ -35,22 +35,22 @@
                                         "(SELECT string_agg(h.what || ' ' || h.xmin, ' ' ORDER BY h.owner, h.what) "   \
                                         "FROM wharf.hook h WHERE h.organization_id = "                                 \
                                         "COALESCE(t.id, o.id)) " from                                                  \
-                                        "JOIN org.organization o ON o.organization_id = k.organization_id AND o.id = " \
+                                        "JOIN wharf.organization o ON o.organization_id = k.organization_id AND o.id = " \
                                         "k.organization_id "                                                           \
-                                        "LEFT JOIN org.organization t ON k.mode = 'test' AND t.organization_id = "     \
+                                        "LEFT JOIN wharf.organization t ON k.mode = 'test' AND t.organization_id = "     \
                                         "o.test_organization_id AND t.id = o.test_organization_id "                    \
-                                        "LEFT JOIN org.user u ON u.organization_id = k.organization_id AND u.id = "    \
+                                        "LEFT JOIN wharf.user u ON u.organization_id = k.organization_id AND u.id = "    \
                                         "k.user_id "                                                                   \
-                                        "LEFT JOIN org.role r ON r.organization_id = u.organization_id AND r.id = "    \
+                                        "LEFT JOIN wharf.role r ON r.organization_id = u.organization_id AND r.id = "    \
                                         "u.role AND r.deleted_at IS NULL "                                             \
-                                        "LEFT JOIN org.device d ON d.organization_id = k.organization_id AND d.id = "  \
+                                        "LEFT JOIN wharf.device d ON d.organization_id = k.organization_id AND d.id = "  \
                                         "k.device_id "
 
 const char auth_lookup_sql[] = KEY_AND_PRINCIPAL(
-    "FROM wharf.token x JOIN org.api_key k ON k.organization_id = x.organization_id AND k.id = "
+    "FROM wharf.token x JOIN wharf.api_key k ON k.organization_id = x.organization_id AND k.id = "
     "x.id ") " WHERE x.hash = $1::bytea AND x.kind = 'api_key'";
 const char auth_lookup_id_sql[] = KEY_AND_PRINCIPAL(
-    "FROM org.api_key k ") " WHERE k.organization_id = $1 AND k.id = $2";
+    "FROM wharf.api_key k ") " WHERE k.organization_id = $1 AND k.id = $2";
 
 enum {
     C_ORGANIZATION,

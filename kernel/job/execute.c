@@ -134,7 +134,7 @@ static void add_params(struct wharf_req *req, const struct leased *j)
 static wharf_str live_organization(struct executor *x, struct wharf_req *req, wharf_str organization)
 {
     static const char sql[] =
-        "SELECT live_organization_id FROM org.organization WHERE organization_id = $1 AND id = $1";
+        "SELECT live_organization_id FROM wharf.organization WHERE organization_id = $1 AND id = $1";
     struct sql_arg arg = {organization.p, organization.n};
     struct db_error e;
     PGresult *r;

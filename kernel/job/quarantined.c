@@ -21,7 +21,7 @@ static const char announce_sql[] =
     " SET value = EXCLUDED.value, updated_at = now() WHERE wharf.setting.value <> EXCLUDED.value RETURNING 1)"
     " INSERT INTO wharf.job (organization_id, queue, lane, key, state, run_at, args, actor_type, created_at)"
     " SELECT o.organization_id, 'wharf.announce_quarantine', 'wharf.announce_quarantine', '', 'ready', wharf.now(),"
-    " $3::json, 'system', wharf.now() FROM org.organization o, fresh WHERE o.id = o.organization_id";
+    " $3::json, 'system', wharf.now() FROM wharf.organization o, fresh WHERE o.id = o.organization_id";
 
 wharf_status quarantined_job(struct wharf_req *req, void *arg)
 {
@@ -66,15 +66,6 @@ static wharf_str event_data(struct arena *a, const struct quarantined *q, const 
     return text;
 }
 
-static bool has_organizations(PGconn *pg)
-{
-    PGresult *r = PQexec(pg, "SELECT to_regclass('org.organization') IS NOT NULL");
-    bool yes = PQresultStatus(r) == PGRES_TUPLES_OK && PQgetvalue(r, 0, 0)[0] == 't';
-
-    PQclear(r);
-    return yes;
-}
-
 void quarantined_announce(const struct engine *e, const char *database)
 {
     struct quarantined list[QUARANTINE_MAX];
@@ -86,7 +77,7 @@ void quarantined_announce(const struct engine *e, const char *database)
         return;
     gethostname(host, sizeof(host) - 1);
     pg = PQconnectdb(database);
-    for (size_t i = 0; i < n && has_organizations(pg); i++) {
+    for (size_t i = 0; i < n; i++) {
         const char *args[3] = {arena_printf(e->arena, "quarantine.%s.%s%s", list[i].name, host, e->config->data).p,
             list[i].since, event_data(e->arena, &list[i], host).p};
         PGresult *r = PQexecParams(pg, announce_sql, 3, NULL, args, NULL, NULL, 0);

@@ -237,7 +237,7 @@ static struct sql_arg new_id(struct wharf_req *req, const char *prefix)
 static int event_days(struct wharf_req *req)
 {
     static const char sql[] = "SELECT substring(settings #>> '{events,expire_after}' FROM 'days_([0-9]+)')"
-                              " FROM org.organization WHERE organization_id = $1 AND id = $1";
+                              " FROM wharf.organization WHERE organization_id = $1 AND id = $1";
     struct principal *who = req->who;
     struct sql_arg organization;
     PGresult *r;

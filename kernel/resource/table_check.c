@@ -9,7 +9,8 @@
 #include "util/str.h"
 
 static const char columns_sql[] =
-    "SELECT (n.nspname || '.' || c.relname) COLLATE \"C\", a.attname::text COLLATE \"C\", t.typname FROM pg_attribute "
+    "SELECT (n.nspname || '.' || c.relname) COLLATE \"C\", a.attname::text COLLATE \"C\", t.typname,"
+    " n.nspname <> 'wharf' OR obj_description(c.oid, 'pg_class') IS NOT DISTINCT FROM 'wharf:served' FROM pg_attribute "
     "a JOIN "
     "pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_type t ON t.oid = "
     "a.atttypid "
@@ -22,8 +23,8 @@ struct tables {
     const struct resource *res;
 };
 
-/* Finds the type of a column by halving the sorted rows; NULL: there is no such column. column NULL: is there such a table? */
-static const char *table_column(const struct tables *t, const char *table, const char *column)
+/* Finds the row of a column by halving the sorted rows, or with column NULL any row of the table; -1: there is none. */
+static int table_row(const struct tables *t, const char *table, const char *column)
 {
     int low = 0, high = PQntuples(t->r);
 
@@ -31,17 +32,16 @@ static const char *table_column(const struct tables *t, const char *table, const
         int middle = low + (high - low) / 2;
         int order = strcmp(PQgetvalue(t->r, middle, 0), table);
 
-        if (!order && !column)
-            return PQgetvalue(t->r, middle, 2);
-        order = order ? order : strcmp(PQgetvalue(t->r, middle, 1), column);
+        if (!order && column)
+            order = strcmp(PQgetvalue(t->r, middle, 1), column);
         if (!order)
-            return PQgetvalue(t->r, middle, 2);
+            return middle;
         if (order < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    return NULL;
+    return -1;
 }
 
 /* The types that a store is read from and written to. */
@@ -71,10 +71,11 @@ static const char *types_of_store(enum store store)
 static void check_column(
     const struct tables *t, const char *table, const char *column, enum store store, const char *why)
 {
-    const char *type = table_column(t, table, column);
+    int row = table_row(t, table, column);
+    const char *type = row < 0 ? "" : PQgetvalue(t->r, row, 2);
     char word[80];
 
-    if (!type) {
+    if (row < 0) {
         buf_addf(t->problems, "%s: the table %s has no column %s, which %s%s%s needs; add it with a migration\n",
             t->res->plugin->name, table, column, t->res->def->name, why[0] ? "." : "", why);
         return;
@@ -99,7 +100,7 @@ static void check_children(const struct tables *t, const struct field *f)
 {
     const struct child_set *set = f->children;
 
-    if (!table_column(t, set->table_name, NULL)) {
+    if (table_row(t, set->table_name, NULL) < 0) {
         buf_addf(t->problems, "%s: there is no table %s, in which %s.%s has its rows; make it with a migration\n",
             t->res->plugin->name, set->table_name, t->res->def->name, f->name);
         return;
@@ -120,12 +121,18 @@ static void check_children(const struct tables *t, const struct field *f)
 static void check_resource(const struct tables *t)
 {
     const struct definition *d = t->res->def;
+    int row = table_row(t, d->table_name, NULL);
 
-    if (!table_column(t, d->table_name, NULL)) {
+    if (row < 0) {
         buf_addf(t->problems, "%s: there is no table %s, in which %s is kept; make it with a migration\n",
             t->res->plugin->name, d->table_name, d->name);
         return;
     }
+    if (PQgetvalue(t->r, row, 3)[0] != 't')
+        buf_addf(t->problems,
+            "%s: %s is a table of the server that no module serves; keep the rows of %s in a table of your own "
+            "schema\n",
+            t->res->plugin->name, d->table_name, d->name);
     check_column(t, d->table_name, "organization_id", STORE_TEXT, "");
     for (size_t i = 0; i < COL_SYSTEM_COUNT; i++)
         check_column(t, d->table_name, d->columns[i].name, d->columns[i].store, "");

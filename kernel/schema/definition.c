@@ -85,7 +85,9 @@ static void read_table(struct compile *c, const struct wharf_json *x, const stru
     d->table_name = opt_need(c, x, at, "table");
     opt_shape(c, at, "table", d->table_name, "^[a-z_][a-z0-9_]{0,62}\\.[a-z_][a-z0-9_]{0,62}$",
         "a table with its schema, like stations.printer");
-    if (*d->table_name && (strncmp(d->table_name, c->plugin, n) != 0 || d->table_name[n] != '.'))
+    /* Those of the server's tables that a module may serve are known to the database (resource/table_check.c). */
+    if (*d->table_name && strncmp(d->table_name, "wharf.", 6) != 0 &&
+        (strncmp(d->table_name, c->plugin, n) != 0 || d->table_name[n] != '.'))
         opt_member_problem(c, at, "table", "a plugin keeps its tables in the schema of its name, \"%s\"", c->plugin);
     d->soft_delete = opt_bool(c, x, at, "soft_delete", true);
     d->creates_per_minute = opt_int(c, x, at, "creates_per_minute", 0, 0, 1000000);

@@ -42,13 +42,13 @@ static wharf_status purge(struct wharf_req *req, void *arg)
 
     (void)arg;
     do {
-        r = req_query(req, "SELECT org.purge_keys(1000)", NULL, 0);
+        r = req_query(req, "SELECT wharf.purge_keys(1000)", NULL, 0);
     } while (r && PQgetvalue(r, 0, 0)[0] != '0' && !req->job->stop(req));
     do {
-        r = r ? req_query(req, "SELECT org.purge_outbox(1000)", NULL, 0) : NULL;
+        r = r ? req_query(req, "SELECT wharf.purge_mail_outbox(1000)", NULL, 0) : NULL;
     } while (r && PQgetvalue(r, 0, 0)[0] != '0' && !req->job->stop(req));
     do {
-        r = r ? req_query(req, "SELECT org.purge_organization()", NULL, 0) : NULL;
+        r = r ? req_query(req, "SELECT wharf.purge_organization()", NULL, 0) : NULL;
     } while (r && PQgetvalue(r, 0, 0)[0] == 't' && !req->job->stop(req));
     return r ? WHARF_OK : WHARF_UNAVAILABLE;
 }

@@ -70,7 +70,7 @@ static wharf_status settle_locations(wharf_req *req, const wharf_rec *old_rec, w
 
 static wharf_status device_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    static const char count_sql[] = "SELECT count(*) FROM org.device WHERE organization_id = $1::text"
+    static const char count_sql[] = "SELECT count(*) FROM wharf.device WHERE organization_id = $1::text"
                                     " AND (deleted_at IS NULL OR deleted_at > $2::timestamptz)";
     wharf_status s;
 

@@ -14,9 +14,9 @@ static wharf_status users(wharf_req *req, const wharf_str *ids, size_t n, wharf_
     static const char sql[] =
         "SELECT u.id, u.status <> 'disabled', $2::text = '' OR u.allow_all_locations OR u.role IN ('owner', "
         "'developer')"
-        " OR EXISTS (SELECT 1 FROM org.principal_location l WHERE l.organization_id = u.organization_id"
+        " OR EXISTS (SELECT 1 FROM wharf.principal_location l WHERE l.organization_id = u.organization_id"
         " AND l.principal_type = 'user' AND l.principal_id = u.id AND l.location_id = $2::text)"
-        " FROM org.user u WHERE u.organization_id = $3::text AND u.id = ANY ($1::text[]) AND u.deleted_at IS NULL";
+        " FROM wharf.user u WHERE u.organization_id = $3::text AND u.id = ANY ($1::text[]) AND u.deleted_at IS NULL";
     wharf_val args[3] = {val_array(req, ids, n), val_text(location_id), live(req)};
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 3, &rows);
@@ -40,11 +40,11 @@ static wharf_status users(wharf_req *req, const wharf_str *ids, size_t n, wharf_
 static wharf_status grant(wharf_req *req, wharf_str principal_id, wharf_str location_id)
 {
     static const char user_sql[] =
-        "UPDATE org.user SET locations = locations || to_jsonb($3::text), version = version + 1"
+        "UPDATE wharf.user SET locations = locations || to_jsonb($3::text), version = version + 1"
         " WHERE organization_id = $1::text AND id = $2::text AND NOT allow_all_locations AND deleted_at IS NULL"
         " AND NOT locations ? $3::text";
     static const char device_sql[] =
-        "UPDATE org.device SET locations = locations || to_jsonb($3::text), version = version + 1"
+        "UPDATE wharf.device SET locations = locations || to_jsonb($3::text), version = version + 1"
         " WHERE organization_id = $1::text AND id = $2::text AND NOT allow_all_locations AND deleted_at IS NULL"
         " AND NOT locations ? $3::text";
     wharf_val args[3] = {live(req), val_text(principal_id), val_text(location_id)};
@@ -65,12 +65,12 @@ static wharf_status grant(wharf_req *req, wharf_str principal_id, wharf_str loca
 static wharf_status revoke(wharf_req *req, wharf_str location_id)
 {
 #define HOLDERS(type)                                                                                                  \
-    " WHERE organization_id = $1::text AND id IN (SELECT principal_id FROM org.principal_location"                     \
+    " WHERE organization_id = $1::text AND id IN (SELECT principal_id FROM wharf.principal_location"                     \
     " WHERE organization_id = $1::text AND principal_type = '" type "' AND location_id = $2::text)"
     static const char *const sql[] = {
-        "UPDATE org.user SET locations = locations - $2::text, version = version + 1" HOLDERS("user"),
-        "UPDATE org.device SET locations = locations - $2::text, version = version + 1" HOLDERS("device"),
-        "UPDATE org.api_key SET location_ids = location_ids - $2::text, version = version + 1" HOLDERS("api_key")};
+        "UPDATE wharf.user SET locations = locations - $2::text, version = version + 1" HOLDERS("user"),
+        "UPDATE wharf.device SET locations = locations - $2::text, version = version + 1" HOLDERS("device"),
+        "UPDATE wharf.api_key SET location_ids = location_ids - $2::text, version = version + 1" HOLDERS("api_key")};
 #undef HOLDERS
     wharf_val args[2] = {live(req), val_text(location_id)};
     uint64_t all = 0, n = 0;
@@ -99,7 +99,7 @@ static wharf_status organization_value(
 
 static wharf_status setting(wharf_req *req, const char *path, bool fallback, bool *ret_value)
 {
-    static const char sql[] = "SELECT settings #>> string_to_array($2::text, '.') FROM org.organization"
+    static const char sql[] = "SELECT settings #>> string_to_array($2::text, '.') FROM wharf.organization"
                               " WHERE organization_id = $1::text AND id = $1::text";
     bool found;
     wharf_str value;
@@ -111,7 +111,7 @@ static wharf_status setting(wharf_req *req, const char *path, bool fallback, boo
 
 static wharf_status country(wharf_req *req, wharf_str *ret_code)
 {
-    static const char sql[] = "SELECT upper(profile #>> string_to_array($2::text, '.')) FROM org.organization"
+    static const char sql[] = "SELECT upper(profile #>> string_to_array($2::text, '.')) FROM wharf.organization"
                               " WHERE organization_id = $1::text AND id = $1::text";
     bool found;
     wharf_status s = organization_value(req, sql, "address.country_code", &found, ret_code);
@@ -124,11 +124,11 @@ static wharf_status country(wharf_req *req, wharf_str *ret_code)
 static wharf_status locations(
     wharf_req *req, wharf_str principal_id, bool *ret_all, const wharf_str **ret_ids, size_t *ret_n)
 {
-    static const char all_sql[] = "SELECT allow_all_locations OR role IN ('owner', 'developer') FROM org.user"
+    static const char all_sql[] = "SELECT allow_all_locations OR role IN ('owner', 'developer') FROM wharf.user"
                                   " WHERE organization_id = $1::text AND id = $2::text AND deleted_at IS NULL"
-                                  " UNION ALL SELECT allow_all_locations FROM org.device"
+                                  " UNION ALL SELECT allow_all_locations FROM wharf.device"
                                   " WHERE organization_id = $1::text AND id = $2::text AND deleted_at IS NULL";
-    static const char sql[] = "SELECT location_id FROM org.principal_location WHERE organization_id = $1::text"
+    static const char sql[] = "SELECT location_id FROM wharf.principal_location WHERE organization_id = $1::text"
                               " AND principal_id = $2::text AND principal_type IN ('user', 'device') ORDER BY 1";
     wharf_val args[2] = {live(req), val_text(principal_id)};
     const wharf_rows *rows;
@@ -150,7 +150,7 @@ static wharf_status locations(
 
 static wharf_status setting_json(wharf_req *req, const char *path, const wharf_json **ret_value)
 {
-    static const char sql[] = "SELECT settings #> string_to_array($2::text, '.') FROM org.organization"
+    static const char sql[] = "SELECT settings #> string_to_array($2::text, '.') FROM wharf.organization"
                               " WHERE organization_id = $1::text AND id = $1::text";
     wharf_val args[2] = {val_text(org_host->req->organization(req)), val_text(z(path))}, v;
     const wharf_rows *rows;
@@ -176,7 +176,7 @@ static const wharf_str *column_texts(wharf_req *req, const wharf_rows *rows, siz
 
 static wharf_status owners(wharf_req *req, const wharf_str **ret_ids, const wharf_str **ret_emails, size_t *ret_n)
 {
-    static const char sql[] = "SELECT id, email FROM org.user WHERE organization_id = $1::text AND role = 'owner'"
+    static const char sql[] = "SELECT id, email FROM wharf.user WHERE organization_id = $1::text AND role = 'owner'"
                               " AND status = 'active' AND deleted_at IS NULL ORDER BY created_at, id";
     wharf_val organization = live(req);
     const wharf_rows *rows;
@@ -192,7 +192,7 @@ static wharf_status owners(wharf_req *req, const wharf_str **ret_ids, const whar
 static wharf_status administrators(wharf_req *req, const wharf_str **ret_emails, size_t *ret_n)
 {
     static const char sql[] =
-        "SELECT a.address FROM org.organization o, jsonb_array_elements_text(CASE jsonb_typeof(o.settings #> "
+        "SELECT a.address FROM wharf.organization o, jsonb_array_elements_text(CASE jsonb_typeof(o.settings #> "
         "'{notifications,administrators}') WHEN 'array' THEN o.settings #> '{notifications,administrators}' ELSE '[]' "
         "END)"
         " WITH ORDINALITY a(address, n) WHERE o.organization_id = $1::text AND o.id = $1::text ORDER BY a.n";
@@ -209,7 +209,7 @@ static wharf_status administrators(wharf_req *req, const wharf_str **ret_emails,
 
 static wharf_status listeners(wharf_req *req, wharf_str type, const wharf_str **ret_emails, size_t *ret_n)
 {
-    static const char sql[] = "SELECT email FROM org.user WHERE organization_id = $1::text AND status = 'active'"
+    static const char sql[] = "SELECT email FROM wharf.user WHERE organization_id = $1::text AND status = 'active'"
                               " AND deleted_at IS NULL AND notification_events ? $2::text ORDER BY created_at, id";
     const wharf_val args[] = {live(req), wharf_text(type)};
     const wharf_rows *rows;

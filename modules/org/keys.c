@@ -138,7 +138,7 @@ static wharf_status read_security(wharf_req *req, struct security *ret)
 {
     static const char sql[] =
         "SELECT COALESCE((settings #>> '{security,max_key_lifetime_days}')::bigint, 0),"
-        " COALESCE((settings #>> '{security,require_ip_allowlist}')::boolean, false) FROM org.organization"
+        " COALESCE((settings #>> '{security,require_ip_allowlist}')::boolean, false) FROM wharf.organization"
         " WHERE organization_id = $1::text AND id = $1::text";
     wharf_val arg = val_text(keys->caller(req)->live_organization);
     const wharf_rows *rows;
@@ -198,7 +198,7 @@ static void check_networks(wharf_req *req, bool creating, const wharf_rec *new_r
 /* A key acts with the role of its user: an owner's is made by an owner. */
 static wharf_status check_principal(wharf_req *req, const wharf_rec *rec)
 {
-    static const char sql[] = "SELECT role FROM org.user WHERE organization_id = $1::text AND id = $2::text";
+    static const char sql[] = "SELECT role FROM wharf.user WHERE organization_id = $1::text AND id = $2::text";
     const wharf_caller *who = keys->caller(req);
     wharf_val args[2] = {val_text(who->live_organization), val_text(WHARF_S(""))};
     const wharf_rows *rows;
@@ -234,7 +234,7 @@ static wharf_status settle_mode(wharf_req *req, wharf_rec *rec, bool *ret_test)
 
 static wharf_status check_create(wharf_req *req, wharf_rec *rec)
 {
-    static const char count_sql[] = "SELECT count(*) FROM org.api_key WHERE organization_id = $1::text"
+    static const char count_sql[] = "SELECT count(*) FROM wharf.api_key WHERE organization_id = $1::text"
                                     " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2::timestamptz)";
     struct security rules;
     wharf_str last4;
@@ -431,9 +431,9 @@ wharf_status keys_revoke(wharf_req *req, void *arg)
 
 wharf_status keys_revoke_all(wharf_req *req, bool of_device, wharf_str principal_id)
 {
-    static const char users_sql[] = "SELECT id FROM org.api_key WHERE organization_id = $1::text AND user_id = $2::text"
+    static const char users_sql[] = "SELECT id FROM wharf.api_key WHERE organization_id = $1::text AND user_id = $2::text"
                                     " AND revoked_at IS NULL ORDER BY id";
-    static const char devices_sql[] = "SELECT id FROM org.api_key WHERE organization_id = $1::text"
+    static const char devices_sql[] = "SELECT id FROM wharf.api_key WHERE organization_id = $1::text"
                                       " AND device_id = $2::text AND revoked_at IS NULL ORDER BY id";
     wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_text(principal_id)};
     const wharf_rows *rows;

@@ -122,7 +122,6 @@ static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     declare_resource(d, api, "api_key", (wharf_str)API_KEY_DEFINITION, API_KEY_DEFINITION_HASH, &key_hooks);
     declare_resource(d, api, "user", (wharf_str)USER_DEFINITION, USER_DEFINITION_HASH, &user_hooks);

@@ -235,7 +235,7 @@ wharf_status organization_make(wharf_req *req, void *arg)
 
 wharf_status organization_end(wharf_req *req, void *arg)
 {
-    static const char sql[] = "UPDATE org.organization SET active = false"
+    static const char sql[] = "UPDATE wharf.organization SET active = false"
                               " WHERE organization_id = $1::text AND id = $1::text";
     wharf_val own = val_text(org_host->req->organization(req));
     wharf_str id = {"", 0}, name = {"", 0}, confirm = {"", 0};

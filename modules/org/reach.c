@@ -14,7 +14,7 @@ wharf_status reach_allowed(wharf_req *req, bool all, const wharf_json *ids)
 /* Does the role, built in or not, lift the limits of its users? */
 wharf_status reach_of_role(wharf_req *req, wharf_str role, bool *ret_everywhere)
 {
-    static const char sql[] = "SELECT 1 FROM org.role WHERE organization_id = $1::text AND id = $2::text AND NOT "
+    static const char sql[] = "SELECT 1 FROM wharf.role WHERE organization_id = $1::text AND id = $2::text AND NOT "
                               "location_restricted";
     wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_text(role)};
     const wharf_rows *rows;

@@ -192,7 +192,7 @@ wharf_status scopes_allowed(wharf_req *req, const struct scopes *s, const struct
 
 wharf_status scopes_of_role(wharf_req *req, wharf_str role, bool *ret_found, struct scopes *ret)
 {
-    static const char sql[] = "SELECT scopes FROM org.role WHERE organization_id = $1::text AND id = $2::text"
+    static const char sql[] = "SELECT scopes FROM wharf.role WHERE organization_id = $1::text AND id = $2::text"
                               " AND deleted_at IS NULL";
     wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_text(role)}, v;
     const wharf_rows *rows;

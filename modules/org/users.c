@@ -77,7 +77,7 @@ static wharf_status settle_contact(wharf_req *req, wharf_rec *rec)
 
 static wharf_status default_role(wharf_req *req, wharf_str *ret)
 {
-    static const char sql[] = "SELECT COALESCE(settings #>> '{users,default_role}', 'user') FROM org.organization"
+    static const char sql[] = "SELECT COALESCE(settings #>> '{users,default_role}', 'user') FROM wharf.organization"
                               " WHERE organization_id = $1::text AND id = $1::text";
     wharf_val arg = val_text(keys->caller(req)->live_organization);
     const wharf_rows *rows;
@@ -111,7 +111,7 @@ static wharf_status check_role(wharf_req *req, wharf_str role)
 /* An owner is removed by an owner, and never the last one that is active. Those who try it at once wait for each other. */
 static wharf_status check_owner_leaves(wharf_req *req, const wharf_rec *old_rec)
 {
-    static const char sql[] = "SELECT count(*) FROM org.user WHERE organization_id = $1::text AND role = 'owner'"
+    static const char sql[] = "SELECT count(*) FROM wharf.user WHERE organization_id = $1::text AND role = 'owner'"
                               " AND status = 'active' AND deleted_at IS NULL AND id <> $2::text";
     const wharf_caller *who = keys->caller(req);
     wharf_val args[2] = {val_text(who->live_organization), val_text(org_host->res->id(old_rec))};
@@ -177,7 +177,7 @@ static wharf_status settle_locations(wharf_req *req, const wharf_rec *old_rec, w
 
 static wharf_status check_new(wharf_req *req, wharf_rec *rec)
 {
-    static const char count_sql[] = "SELECT count(*) FROM org.user WHERE organization_id = $1::text"
+    static const char count_sql[] = "SELECT count(*) FROM wharf.user WHERE organization_id = $1::text"
                                     " AND (deleted_at IS NULL OR deleted_at > $2::timestamptz)";
 
     return limit_rows(req, "org.users", count_sql, USERS_MAX, "user.too_many");

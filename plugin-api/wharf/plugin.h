@@ -296,6 +296,8 @@ typedef struct wharf_decl_api {            /* all [declare]; problems are collec
     void (*embed)(wharf_decl *d, const char *param, const char *key, wharf_status (*fn)(wharf_req *req,
         const char *resource, const wharf_str *ids, size_t n, wharf_out *const *outs));            /* include_documents=true */
     void (*errors)(wharf_decl *d, wharf_str errors_json);
+    /* number > 0: tables and data, run once. 0: functions, views and triggers as they are now ("repeatable"; CREATE OR REPLACE), run after
+     * the numbered ones and again whenever the text has changed (docs/plugin-abi.md section 9). */
     void (*migration)(wharf_decl *d, uint32_t number, const char *name, wharf_str sql);
     void (*fail)(wharf_decl *d, const char *fmt, ...) WHARF_PRINTF(2, 3);
 } wharf_decl_api;

@@ -211,7 +211,7 @@ static wharf_status find_addresses(
     sql_init(&q, req->arena);
     sql_add(&q, "SELECT a.email FROM unnest(");
     sql_bind_array(&q, words, n);
-    sql_add(&q, "::text[]) WITH ORDINALITY w(word, nth) LEFT JOIN LATERAL (SELECT u.email FROM org.user u WHERE "
+    sql_add(&q, "::text[]) WITH ORDINALITY w(word, nth) LEFT JOIN LATERAL (SELECT u.email FROM wharf.user u WHERE "
                 "u.organization_id = ");
     sql_bind(&q, access->live_organization);
     sql_add(&q, " AND u.deleted_at IS NULL AND u.status = 'active' AND (u.id = w.word OR lower(u.email) = "

@@ -55,7 +55,7 @@ static wharf_status check(struct wharf_req *req, const struct mail *given, const
 
 wharf_status outbox_keep(struct wharf_req *req, const struct mail *m, const char *path)
 {
-    static const char sql[] = "INSERT INTO org.outbox (organization_id, id, kind, recipients, subject, text, html, "
+    static const char sql[] = "INSERT INTO wharf.mail_outbox (organization_id, id, kind, recipients, subject, text, html, "
                               "reply_to, files, created_at,"
                               " updated_at, created_by, updated_by) VALUES ($1, $2, 'mail', $3::jsonb, $4, $5, $6, $7, "
                               "$8::jsonb, wharf.now(),"

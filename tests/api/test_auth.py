@@ -93,7 +93,7 @@ def test_disabled_users(fresh, server):
     user = fresh.user(role="admin")
     c = fresh.client(user=user)
     c.get("/v1/locations")
-    server.sql("UPDATE org.user SET status = 'disabled' WHERE id = %s", user)
+    server.sql("UPDATE wharf.user SET status = 'disabled' WHERE id = %s", user)
     server.sql("NOTIFY wharf_auth")
     until(lambda: c.request("GET", "/v1/locations").code == "principal.disabled")
     assert c.refused("GET", "/v1/locations", 401, "principal.disabled", []).headers["WWW-Authenticate"] == REALM
@@ -101,8 +101,8 @@ def test_disabled_users(fresh, server):
 
 def test_revoked_and_expired_keys(fresh, server):
     a, b = fresh.client(), fresh.client()
-    server.sql("UPDATE org.api_key SET revoked_at = now() WHERE organization_id = %s AND last4 = %s", fresh.id, a.key[-4:])
-    server.sql("UPDATE org.api_key SET expires_at = now() - interval '1 minute' WHERE organization_id = %s AND last4 = %s", fresh.id, b.key[-4:])
+    server.sql("UPDATE wharf.api_key SET revoked_at = now() WHERE organization_id = %s AND last4 = %s", fresh.id, a.key[-4:])
+    server.sql("UPDATE wharf.api_key SET expires_at = now() - interval '1 minute' WHERE organization_id = %s AND last4 = %s", fresh.id, b.key[-4:])
     server.sql("NOTIFY wharf_auth")
     until(lambda: a.request("GET", "/v1/locations").status == 401 and b.request("GET", "/v1/locations").status == 401)
     assert a.refused("GET", "/v1/locations", 401, "api_key.revoked", []).headers["WWW-Authenticate"] == REALM
@@ -156,7 +156,7 @@ def test_access_changes_within_a_second(fresh, server):
     user = fresh.user(locations=[a])
     c = fresh.client(user=user)
     assert c.get("/v1/locations").ids == [a]
-    server.sql("INSERT INTO org.principal_location (organization_id, principal_type, principal_id, location_id) VALUES (%s, 'user', %s, %s)",
+    server.sql("INSERT INTO wharf.principal_location (organization_id, principal_type, principal_id, location_id) VALUES (%s, 'user', %s, %s)",
                fresh.id, user, b)
     server.sql("NOTIFY wharf_auth")
     until(lambda: len(c.get("/v1/locations").ids) == 2, 1.0)

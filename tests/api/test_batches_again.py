@@ -70,7 +70,7 @@ def test_a_scope_that_the_key_lost_meanwhile(fresh, server):
     """spec 10 section 12, 8: permissions are those of the creating key at run time."""
     admin, client = fresh.client(), fresh.client()
     b, bring = upload(client, "name\nA\nB\n")
-    server.sql("UPDATE org.api_key SET scopes = '[\"batches:write\", \"batches:read\"]' WHERE id = %s", b["created_by"])
+    server.sql("UPDATE wharf.api_key SET scopes = '[\"batches:write\", \"batches:read\"]' WHERE id = %s", b["created_by"])
     bring()
     done = admin.get(f"{BATCHES}/{b['id']}").data
     assert (done["status"], done["reason"], done["stats"]["created"]) == ("failed", "batch.key_revoked", 0)

@@ -389,7 +389,7 @@ def test_a_revoked_key_stops_its_batches(fresh, server):
     server.sql("UPDATE batches.batch SET status = status")
     b = run(client, [{"name": f"R{i}"} for i in range(300)], mode="async", expect=202)
     key = b["created_by"]
-    server.sql("UPDATE org.api_key SET revoked_at = now() WHERE id = %s", key)
+    server.sql("UPDATE wharf.api_key SET revoked_at = now() WHERE id = %s", key)
     done = wait(admin, b["id"])
     if done["status"] != "completed":  # it may have been faster
         assert (done["status"], done["reason"]) == ("failed", "batch.key_revoked")

@@ -80,7 +80,7 @@ def test_device_token(fresh, admin):
     row = device(admin, device_token="push-address-4711")
     assert row["has_device_token"] is True and "device_token" not in row
     assert admin.get(f"{DEVICES}/{row['id']}").data["has_device_token"] is True
-    stored, = fresh.server.sql("SELECT device_token FROM org.device WHERE id = %s", row["id"])
+    stored, = fresh.server.sql("SELECT device_token FROM wharf.device WHERE id = %s", row["id"])
     assert stored[0] and "4711" not in stored[0]
     assert "4711" not in str(fresh.events(row["id"])) + str(fresh.changes(row["id"]))
     assert admin.post(f"{DEVICES}/{row['id']}", {"device_token": None}, expect=200).data["has_device_token"] is False
@@ -128,7 +128,7 @@ def test_of_the_role_user(fresh, admin):
 
 
 def test_limit(fresh, admin):
-    fresh.server.sql("INSERT INTO org.device (organization_id, id, name, created_at, updated_at) SELECT %s, 'dev_' || lpad(n::text, 22, '0'), 'n',"
+    fresh.server.sql("INSERT INTO wharf.device (organization_id, id, name, created_at, updated_at) SELECT %s, 'dev_' || lpad(n::text, 22, '0'), 'n',"
                      " now(), now() FROM generate_series(1, 9999) AS n", fresh.id)
     device(admin)
     admin.refused("POST", DEVICES, 409, "device.too_many", [], body={"name": "x"})

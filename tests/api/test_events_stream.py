@@ -331,7 +331,7 @@ def test_a_revoked_key_ends_its_stream(org):
     """Looked at every 60 s of real time: the longest wait of these tests."""
     c = org.client("events:read")
     s = open_stream(org, key=c.key)
-    org.server.sql("UPDATE org.api_key SET revoked_at = wharf.now() WHERE organization_id = %s AND scopes = '{\"events\": 1}'", org.id)
+    org.server.sql("UPDATE wharf.api_key SET revoked_at = wharf.now() WHERE organization_id = %s AND scopes = '{\"events\": 1}'", org.id)
     until(lambda: s.ended, 80)
     assert s.frames == []
 

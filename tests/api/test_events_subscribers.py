@@ -242,7 +242,7 @@ def test_keys_without_a_user_need_approval(org):
 
 def test_an_owner_who_is_left_alone_may_approve(server, org):
     row = add(org)
-    server.sql("UPDATE org.user SET role = 'admin' WHERE id = %s", org.second)
+    server.sql("UPDATE wharf.user SET role = 'admin' WHERE id = %s", org.second)
     assert org.one.post(f"{SUBSCRIBERS}/{row['id']}", {"approve": True}, expect=200).data["approved_by"] == org.first
 
 
@@ -257,7 +257,7 @@ def test_update(server, org, sink):
     org.one.refused("POST", path, 400, "subscriber.events_invalid", ["events"], body={"events": []})
     assert org.one.post(path, {"events": ["plugin.quarantined", "plugin.quarantined"]}, expect=200).data["events"] == ["plugin.quarantined"]
     for owner in (org.first, org.second):
-        address, = server.sql("SELECT email FROM org.user WHERE id = %s", owner)[0]
+        address, = server.sql("SELECT email FROM wharf.user WHERE id = %s", owner)[0]
         assert row["email"] in text(mail(sink, address))
 
 

@@ -359,7 +359,7 @@ def test_organizations_that_ended(hooks, client, server):
     assert "there is no organization of this id" in told[0]
     switched = server.organization("Off")
     off = {switched.id, switched.client(test=True).get("/v1/org").data["id"]}
-    server.sql("UPDATE org.organization SET active = false WHERE id = %s", switched.id)
+    server.sql("UPDATE wharf.organization SET active = false WHERE id = %s", switched.id)
     for which in off:
         assert "there is no organization of this id" in run("names", {"organization": which})
     hooks.load({"10-s.lua": "wharf.hook.schedule('* * * * *', function() end)"})

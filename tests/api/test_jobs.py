@@ -226,7 +226,7 @@ def test_retry_of_a_parked_job(org):
 
 def test_the_pipeline_inside_a_job(org):
     """A declared resource, its event, its log line and a further job are one with the job: of the failed run nothing is left."""
-    org.server.sql("""UPDATE org.organization SET settings = '{"events": {"expire_after": "days_7"}}' WHERE id = %s""", org.id)
+    org.server.sql("""UPDATE wharf.organization SET settings = '{"events": {"expire_after": "days_7"}}' WHERE id = %s""", org.id)
     ask(org, "tally", failures=1)
     idle(org)
     event, = org.server.sql("SELECT type, expires_at - created_at = interval '7 days' FROM wharf.event WHERE organization_id = %s", org.id)

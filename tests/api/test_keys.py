@@ -196,7 +196,7 @@ def test_test_keys(fresh, admin):
     admin.refused("POST", KEYS, 400, "validation.failed", ["location_ids.0"], body={"mode": "test", "location_ids": [mine]})
     me = test.get("/v1/auth").data
     assert me["mode"] == "test" and me["organization_id"] != fresh.id
-    assert fresh.server.sql("SELECT live_organization_id FROM org.organization WHERE id = %s", me["organization_id"]) == [(fresh.id,)]
+    assert fresh.server.sql("SELECT live_organization_id FROM wharf.organization WHERE id = %s", me["organization_id"]) == [(fresh.id,)]
 
 
 def test_locations_of_a_user_are_live_ones(fresh, admin):
@@ -349,7 +349,7 @@ def test_last_used_at(fresh, admin):
 
 def test_security_settings(fresh, admin):
     old = make(admin)
-    fresh.server.sql("UPDATE org.organization SET settings = '{\"security\": {\"max_key_lifetime_days\": 30, \"require_ip_allowlist\": true}}' WHERE id = %s", fresh.id)
+    fresh.server.sql("UPDATE wharf.organization SET settings = '{\"security\": {\"max_key_lifetime_days\": 30, \"require_ip_allowlist\": true}}' WHERE id = %s", fresh.id)
     admin.refused("POST", KEYS, 400, "validation.failed", ["expires_at", "ip_allowlist"], body={})
     admin.refused("POST", KEYS, 400, "validation.failed", ["expires_at"], body={"expires_at": in_days(31), "ip_allowlist": ["::1"]})
     row = make(admin, expires_at=in_days(29), ip_allowlist=["::1"])
@@ -379,7 +379,7 @@ def test_a_replay_has_no_key(fresh, admin):
     again = admin.post(KEYS, {"name": "I"}, expect=201, headers=headers)
     assert again.headers["Idempotent-Replayed"] == "true"
     assert again.data == {**first.data, "api_key": None} and first.data["api_key"]
-    assert len(fresh.server.sql("SELECT 1 FROM org.api_key WHERE organization_id = %s AND name = 'I'", fresh.id)) == 1
+    assert len(fresh.server.sql("SELECT 1 FROM wharf.api_key WHERE organization_id = %s AND name = 'I'", fresh.id)) == 1
     headers = {"Idempotency-Key": "turn"}
     where = f"{KEYS}/{first.data['id']}/rotate"
     one, two = (admin.post(where, {}, expect=201, headers=headers).data for _ in range(2))
@@ -420,7 +420,7 @@ def test_events_and_change_log(fresh, admin):
 
 
 def test_limit(fresh, admin):
-    fresh.server.sql("INSERT INTO org.api_key (organization_id, id, last4, created_at, updated_at)"
+    fresh.server.sql("INSERT INTO wharf.api_key (organization_id, id, last4, created_at, updated_at)"
                      " SELECT %s, 'key_' || lpad(n::text, 22, '0'), 'xxxx', now(), now() FROM generate_series(1, 998) AS n", fresh.id)
     row = make(admin)
     admin.refused("POST", KEYS, 409, "api_key.too_many", [], body={})
@@ -472,7 +472,7 @@ def test_expired_keys_are_purged(server):
         for days, code in ((2, "api_key.expired"), (30, "api_key.expired"), (32, "api_key.invalid")):
             system.post("/v1/system/clock", {"offset_seconds": days * 86400}, expect=200)
             soon(lambda: c.refused("GET", "/v1/auth", 401, code, []))
-        wait(lambda: not s.sql("SELECT 1 FROM org.api_key WHERE id IN (%s, %s)", row["id"], gone["id"]))
+        wait(lambda: not s.sql("SELECT 1 FROM wharf.api_key WHERE id IN (%s, %s)", row["id"], gone["id"]))
         assert s.sql("SELECT 1 FROM wharf.token WHERE id = %s", row["id"]) == []
         c.refused("GET", "/v1/auth", 401, "api_key.invalid", [])
         with_key(admin, gone["api_key"]).refused("GET", "/v1/auth", 401, "api_key.invalid", [])

@@ -114,7 +114,7 @@ def test_allow_lists_behind_a_proxy(installed, server):
     """An allow-list (spec 01 section 5) is compared with whom a trusted proxy saw; where there is none, with who is connected."""
     for s, trusted in ((installed, True), (server, False)):
         c = s.organization().client()
-        s.sql("UPDATE org.api_key SET ip_allowlist = '[\"192.0.2.7\"]' WHERE last4 = %s", c.key[-4:])  # before the key is read
+        s.sql("UPDATE wharf.api_key SET ip_allowlist = '[\"192.0.2.7\"]' WHERE last4 = %s", c.key[-4:])  # before the key is read
         for sent, good in (("192.0.2.7", True), ("192.0.2.8", False), ("192.0.2.7, 192.0.2.8", False), ("192.0.2.8, 192.0.2.7", True), ("", False)):
             a = c.request("GET", "/v1/locations", headers={"X-Forwarded-For": sent})
             assert (a.status, a.code) == ((200, None) if good and trusted else (403, "ip_access")), sent
@@ -275,7 +275,7 @@ def test_in_flight():
 def test_key_allow_list(server):
     org = server.organization()
     c = org.client()
-    set_list = lambda text: server.sql("UPDATE org.api_key SET ip_allowlist = %s WHERE organization_id = %s; NOTIFY wharf_auth", text, org.id)
+    set_list = lambda text: server.sql("UPDATE wharf.api_key SET ip_allowlist = %s WHERE organization_id = %s; NOTIFY wharf_auth", text, org.id)
     for text, good in (('["127.0.0.1"]', True), ('["10.0.0.0/8", "127.0.0.0/8"]', True), ('["10.0.0.0/8"]', False), ('["::1"]', False), ('["junk"]', False), ("[]", True)):
         set_list(text)
         time.sleep(1)

@@ -282,7 +282,7 @@ def test_a_forced_deletion(fresh):
     c.refused("GET", f"{path}/{shelf}", 404, "not_found")
     assert c.get(f"/v1/users/{user}").data["locations"] == []
     assert near.get("/v1/locations").ids == [b["id"]] == c.get("/v1/locations?cache=1").ids
-    assert fresh.server.sql("SELECT count(*) FROM org.principal_location WHERE organization_id = %s AND location_id = %s", fresh.id, a["id"]) == [(0,)]
+    assert fresh.server.sql("SELECT count(*) FROM wharf.principal_location WHERE organization_id = %s AND location_id = %s", fresh.id, a["id"]) == [(0,)]
 
 
 def test_creating_user_gets_access(fresh):
@@ -291,7 +291,7 @@ def test_creating_user_gets_access(fresh):
     user = fresh.user(locations=[a["id"]], role="admin")
     c = fresh.client(user=user)
     made = make_location(c, "Mine")
-    assert fresh.server.sql("SELECT count(*) FROM org.principal_location WHERE principal_id = %s AND location_id = %s", user, made["id"]) == [(1,)]
+    assert fresh.server.sql("SELECT count(*) FROM wharf.principal_location WHERE principal_id = %s AND location_id = %s", user, made["id"]) == [(1,)]
     assert made["id"] in c.get("/v1/locations").ids
     assert made["created_by"] == user
 

@@ -362,7 +362,7 @@ def age(org, days, but=""):
 
 
 def settings(org, text):
-    org.server.sql("UPDATE org.organization SET settings = %s WHERE organization_id = %s", text, org.id)
+    org.server.sql("UPDATE wharf.organization SET settings = %s WHERE organization_id = %s", text, org.id)
     org.server.sql("NOTIFY wharf_auth")
 
 
@@ -403,7 +403,7 @@ def test_the_job_deletes(server, fresh):
 def test_test_organizations_have_the_settings_of_the_live_one(server, fresh):
     settings(fresh, '{"logs": {"retain_days": 45, "request_retain_days": 3}}')
     sample(fresh.client(test=True))
-    test = server.sql("SELECT id FROM org.organization WHERE live_organization_id = %s", fresh.id)[0][0]
+    test = server.sql("SELECT id FROM wharf.organization WHERE live_organization_id = %s", fresh.id)[0][0]
     for n, days in ((1, 44), (2, 46)):
         server.sql("INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, actor_type, actor_name)"
                    " VALUES (%s, %s, wharf.now() - make_interval(days => %s), 'sample', 'old', 'updated', 'system', 'made by test')", test, "log_" + str(n) * 22, days)

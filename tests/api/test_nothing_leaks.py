@@ -132,6 +132,6 @@ def test_metrics(run):
 
 def test_hashes_only(run):
     server, secrets = run
-    for table in ("wharf.token", "org.api_key", "support.attachment", "support.message", "support.request", "wharf.file"):
+    for table in ("wharf.token", "wharf.api_key", "support.attachment", "support.message", "support.request", "wharf.file"):
         text = "\n".join(r[0] for r in server.sql(f"SELECT t::text FROM {table} t"))
         assert found(text, {k: v for k, v in secrets.items() if k not in ("pin", "other pin", "device token")}) == [], table

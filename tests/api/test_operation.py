@@ -82,7 +82,7 @@ def test_a_plugin_that_crashes_is_left_out():
 
     out_of_service()
     rows = until(lambda: len(events()) >= 2 and events())
-    assert {r[0] for r in rows} >= {other.id} and len({r[0] for r in rows}) == len(rows) == server.sql("SELECT count(*) FROM org.organization")[0][0]
+    assert {r[0] for r in rows} >= {other.id} and len({r[0] for r in rows}) == len(rows) == server.sql("SELECT count(*) FROM wharf.organization")[0][0]
     assert {r[1:3] for r in rows} == {("plugin", "faulty")} and rows[0][3]["status"] == "quarantined" and rows[0][3]["crashes"] == 3
     server.stop()
 

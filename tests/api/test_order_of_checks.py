@@ -50,7 +50,7 @@ def world():
             w.keys[scopes + more] = w.org.key("print_stations:write,locations:read" if scopes == "good" else "locations:read", locations=[w.here])
     for name in ("good spent revoked", "poor spent revoked"):
         spend(s, w.keys[name])
-    s.sql("UPDATE org.api_key SET revoked_at = now() WHERE organization_id = %s AND last4 = ANY (%s)", w.org.id, [k[-4:] for n, k in w.keys.items() if "revoked" in n])
+    s.sql("UPDATE wharf.api_key SET revoked_at = now() WHERE organization_id = %s AND last4 = ANY (%s)", w.org.id, [k[-4:] for n, k in w.keys.items() if "revoked" in n])
     s.sql("NOTIFY wharf_auth")
     owner.post("/v1/locations", {"name": "Used", "address": "1 Main St"}, headers={"Idempotency-Key": "used"}, expect=201)
     # As a request that runs for as long as all tests: none may wait for a lock that long, so this holds its marker (kernel/resource/idempotency.c).

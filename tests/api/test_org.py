@@ -7,7 +7,7 @@ from wharf import MODULES
 def device(org, name, token=None, location=None):
     """A device by SQL: no route makes devices yet. Answers its id."""
     id = "dev_" + os.urandom(11).hex()
-    org.server.sql("INSERT INTO org.device (organization_id, id, name, device_token, location_id, created_at, updated_at)"
+    org.server.sql("INSERT INTO wharf.device (organization_id, id, name, device_token, location_id, created_at, updated_at)"
                    " VALUES (%s, %s, %s, %s, %s, now(), now())", org.id, id, name, token, location)
     return id
 

@@ -160,9 +160,9 @@ def test_end(tenants):
     text = re.search(r"wh_live_\w{38}", tenants.command("key", "create", "--org", beside.id, "--system")).group(0)
     with_key(admin, text).post("/v1/system/clock", {"offset_seconds": 31 * 86400}, expect=200)
     end = time.monotonic() + 60
-    while tenants.sql("SELECT 1 FROM org.organization WHERE id IN (%s, %s)", org.id, twin):
+    while tenants.sql("SELECT 1 FROM wharf.organization WHERE id IN (%s, %s)", org.id, twin):
         assert time.monotonic() < end
         time.sleep(0.2)
-    for table in ("locations.location", "org.api_key", "org.user", "wharf.token", "wharf.event", "wharf.change_log"):
+    for table in ("locations.location", "wharf.api_key", "wharf.user", "wharf.token", "wharf.event", "wharf.change_log"):
         assert tenants.sql(f"SELECT count(*) FROM {table} WHERE organization_id IN (%s, %s)", org.id, twin) == [(0,)], table
-    assert tenants.sql("SELECT 1 FROM org.organization WHERE id = %s", beside.id)
+    assert tenants.sql("SELECT 1 FROM wharf.organization WHERE id = %s", beside.id)

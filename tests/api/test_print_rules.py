@@ -166,7 +166,7 @@ def test_who_may_print_is_named_where_it_is_wrong(fresh):
     a, b = make_location(c, "A")["id"], make_location(c, "B")["id"]
     one, two, off, away = fresh.user(), fresh.user(), fresh.user(), fresh.user(locations=[b])
     s = make_station(c, a, "Who", allow_all_users=False, allowed_users=[one, off])
-    fresh.server.sql("UPDATE org.user SET status = 'disabled' WHERE id = %s", off)
+    fresh.server.sql("UPDATE wharf.user SET status = 'disabled' WHERE id = %s", off)
 
     def no(errors, **body):
         c.refused("POST", f"{STATIONS}/{s['id']}", 400, "validation.failed", errors, body=body)

@@ -249,7 +249,7 @@ def test_retention(server, org):
                    " response_bytes) VALUES (%s, 'req_' || repeat(%s, 22), wharf.now() - make_interval(days => %s), 'GET', '/', 200, 1, false, 0, 0)",
                    org.id, id, days)
     assert [r["id"][4] for r in org.client().get("/v1/request-logs").data] == ["1"]
-    server.sql("UPDATE org.organization SET settings = '{\"logs\": {\"request_retain_days\": 30}}' WHERE organization_id = %s", org.id)
+    server.sql("UPDATE wharf.organization SET settings = '{\"logs\": {\"request_retain_days\": 30}}' WHERE organization_id = %s", org.id)
     assert [r["id"][4] for r in org.client().get("/v1/request-logs").data] == ["1", "2"]
     while server.sql("SELECT wharf.expire_request_log(1)") != [(0,)]:
         pass

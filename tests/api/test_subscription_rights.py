@@ -39,10 +39,10 @@ def test_what_the_key_lost_is_not_sent(world, kind):
     control, _ = subscribe(world, others, kind)
     make(others, "before")
     until(lambda: names(world, path) == names(world, control) == ["before"])
-    world.server.sql("UPDATE org.api_key SET scopes = '{\"webhooks\": 2, \"integrations\": 2}' WHERE organization_id = %s AND user_id = %s", org.id, user)
+    world.server.sql("UPDATE wharf.api_key SET scopes = '{\"webhooks\": 2, \"integrations\": 2}' WHERE organization_id = %s AND user_id = %s", org.id, user)
     make(others, "lost")
     until(lambda: names(world, control) == ["before", "lost"])
-    world.server.sql("UPDATE org.api_key SET scopes = '{\"*\": 2}' WHERE organization_id = %s AND user_id = %s", org.id, user)
+    world.server.sql("UPDATE wharf.api_key SET scopes = '{\"*\": 2}' WHERE organization_id = %s AND user_id = %s", org.id, user)
     make(others, "again")
     until(lambda: names(world, control)[2:] == ["again"] and names(world, path)[1:] == ["again"])
 

@@ -121,7 +121,7 @@ def test_the_last_owner_stays(fresh, owner):
     owner.refused("DELETE", me, 409, "user.last_owner", [])
     owner.post(f"{USERS}/{other}", {"status": "active"}, expect=200)
     owner.delete(me)
-    assert fresh.server.sql("SELECT count(*) FROM org.user WHERE organization_id = %s AND role = 'owner' AND deleted_at IS NULL", fresh.id) == [(1,)]
+    assert fresh.server.sql("SELECT count(*) FROM wharf.user WHERE organization_id = %s AND role = 'owner' AND deleted_at IS NULL", fresh.id) == [(1,)]
 
 
 def test_disabled_and_deleted_users(fresh, admin):
@@ -194,7 +194,7 @@ def test_test_keys_read_users_only(fresh, admin):
 
 
 def test_limit(fresh, admin):
-    fresh.server.sql("INSERT INTO org.user (organization_id, id, name, email, created_at, updated_at) SELECT %s, 'user_' || lpad(n::text, 22, '0'), 'n',"
+    fresh.server.sql("INSERT INTO wharf.user (organization_id, id, name, email, created_at, updated_at) SELECT %s, 'user_' || lpad(n::text, 22, '0'), 'n',"
                      " n || '@example.com', now(), now() FROM generate_series(1, 9999) AS n", fresh.id)
     user(admin)
     admin.refused("POST", USERS, 409, "user.too_many", [], body={"name": "x", "email": "x@y.example"})

@@ -349,11 +349,11 @@ class Organization:
         """A user by SQL: the routes that make users are another module's matter. Answers its id."""
         id = "user_" + os.urandom(11).hex()
         self.server.sql(
-            "INSERT INTO org.user (organization_id, id, name, email, role, status, allow_all_locations, created_at, updated_at)"
+            "INSERT INTO wharf.user (organization_id, id, name, email, role, status, allow_all_locations, created_at, updated_at)"
             " VALUES (%s, %s, %s, %s, %s, %s, %s, now(), now())",
             self.id, id, id, email or id + "@example.com", role, status, locations is None)
         for location in locations or []:
-            self.server.sql("INSERT INTO org.principal_location (organization_id, principal_type, principal_id, location_id)"
+            self.server.sql("INSERT INTO wharf.principal_location (organization_id, principal_type, principal_id, location_id)"
                             " VALUES (%s, 'user', %s, %s)", self.id, id, location)
         return id
 

@@ -1,7 +1,7 @@
 """What every tenant table promises, read from PostgreSQL's catalogue (docs/architecture.md 'Data')."""
 
 # of the installation, not of organizations
-EXCEPT = {"wharf.token", "wharf.setting", "wharf.migration", "wharf.job_worker", "wharf.job_schedule", "wharf.hook_plan"}
+EXCEPT = {"wharf.token", "wharf.setting", "wharf.migration", "wharf.repeatable", "wharf.job_worker", "wharf.job_schedule", "wharf.hook_plan"}
 
 
 def tenant_tables(server):

@@ -80,13 +80,13 @@ def test_two_owners_cannot_both_leave(fresh, server):
         answers = at_once(lambda: how(clients[0], one), lambda: how(clients[1], two))
         assert sorted(a.status for a in answers) == [200, 409], answers
         assert next(a for a in answers if a.status == 409).code == "user.last_owner"
-        assert server.sql("SELECT count(*) FROM org.user WHERE organization_id = %s AND role = 'owner' AND status = 'active'"
+        assert server.sql("SELECT count(*) FROM wharf.user WHERE organization_id = %s AND role = 'owner' AND status = 'active'"
                           " AND deleted_at IS NULL", org.id) == [(1,)]
 
 
 def test_the_thousandth_key_is_made_once(fresh, server):
     admin = fresh.client()
-    server.sql("INSERT INTO org.api_key (organization_id, id, last4, created_at, updated_at)"
+    server.sql("INSERT INTO wharf.api_key (organization_id, id, last4, created_at, updated_at)"
                " SELECT %s, 'key_' || lpad(n::text, 22, '0'), 'xxxx', now(), now() FROM generate_series(1, 998) AS n", fresh.id)
     answers = at_once(*[lambda: Client(server, admin.key).request("POST", KEYS, body={}) for _ in range(6)])
     assert sorted(a.status for a in answers) == [201, 409, 409, 409, 409, 409]
@@ -97,7 +97,7 @@ def test_one_twin(fresh, server):
     answers = at_once(*[lambda: Client(server, admin.key).post(KEYS, {"mode": "test"}, expect=201).data for _ in range(6)])
     twins = {Client(server, a["api_key"]).get("/v1/auth").data["organization_id"] for a in answers}
     assert len(twins) == 1
-    assert server.sql("SELECT id FROM org.organization WHERE live_organization_id = %s", fresh.id) == [(twins.pop(),)]
+    assert server.sql("SELECT id FROM wharf.organization WHERE live_organization_id = %s", fresh.id) == [(twins.pop(),)]
 
 
 def test_rotating_and_revoking_at_once(fresh, server):

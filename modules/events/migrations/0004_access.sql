@@ -7,4 +7,4 @@ SELECT organization_id, id, created_at, created_at AS updated_at, actor_id AS cr
     data, previous_attributes, data_truncated, disable_webhooks, COALESCE(steps, '[]') AS steps, processed_at, expires_at,
     CASE WHEN processed_at IS NULL THEN 'pending' ELSE 'processed' END AS status,
     wharf.recorded_locations(locations, location_id) AS access_locations, audience AS access_audience
-FROM wharf.event_shown;
+FROM wharf.event_state;

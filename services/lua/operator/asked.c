@@ -30,7 +30,7 @@ enum {
 /* The installation's own hand in another organization, or NULL: there is none of this id, or it was ended. */
 static struct principal *other_organization(struct wharf_req *req, wharf_str id)
 {
-    static const char sql[] = "SELECT COALESCE(o.live_organization_id, o.id) FROM org.organization o WHERE "
+    static const char sql[] = "SELECT COALESCE(o.live_organization_id, o.id) FROM wharf.organization o WHERE "
                               "o.organization_id = $1::text AND o.id = $1::text AND " ORGANIZATION_THERE;
     struct sql_arg arg = {id.p, id.n};
     size_t problems = req->n_problems;

@@ -5,9 +5,9 @@
 #include "lua/operator/generation.h"
 #include "lua/operator/operator.h"
 
-/* Of org.organization o: neither it nor the live one whose test twin it is was ended. */
+/* Of wharf.organization o: neither it nor the live one whose test twin it is was ended. */
 #define ORGANIZATION_THERE                                                                                             \
-    "o.active AND o.deleted_at IS NULL AND (o.live_organization_id IS NULL OR EXISTS (SELECT FROM org.organization l " \
+    "o.active AND o.deleted_at IS NULL AND (o.live_organization_id IS NULL OR EXISTS (SELECT FROM wharf.organization l " \
     "WHERE l.organization_id = o.live_organization_id AND l.id = o.live_organization_id AND l.active AND "            \
     "l.deleted_at IS NULL))"
 

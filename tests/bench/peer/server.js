@@ -34,7 +34,7 @@ async function authenticate (req, reply) {
   const hex = hash.toString('hex')
   let who = principals.get(hex)
   if (!who || who.until < Date.now()) {
-    const r = await pool.query({ name: 'key', text: 'SELECT k.* FROM wharf.token t JOIN org.api_key k ON k.organization_id = t.organization_id AND k.id = t.id WHERE t.hash = $1', values: [hash] })
+    const r = await pool.query({ name: 'key', text: 'SELECT k.* FROM wharf.token t JOIN wharf.api_key k ON k.organization_id = t.organization_id AND k.id = t.id WHERE t.hash = $1', values: [hash] })
     if (!r.rows.length) return reply.code(401).send({ data: null, code: 'api_key.invalid' })
     who = { organization: r.rows[0].organization_id, id: r.rows[0].id, scopes: r.rows[0].scopes, all: r.rows[0].allow_all_locations, until: Date.now() + 5000 }
     principals.set(hex, who)

@@ -74,12 +74,13 @@ static wharf_status handler(wharf_req *req, void *arg)
     return WHARF_OK;
 }
 
-#define DEFINED(body) WHARF_S("{\"title\": \"Other\", \"type\": \"object\", " body "}")
-#define ID            "\"id\": {\"type\": \"string\", \"x-wharf\": {\"write\": \"never\"}}"
-#define OTHER(name, prefix, path, property, table)                                                                     \
+#define DEFINED(body)                              WHARF_S("{\"title\": \"Other\", \"type\": \"object\", " body "}")
+#define ID                                         "\"id\": {\"type\": \"string\", \"x-wharf\": {\"write\": \"never\"}}"
+#define OTHER(name, prefix, path, property, table) OTHER_IN(name, prefix, path, property, "careless." table)
+#define OTHER_IN(name, prefix, path, property, table)                                                                  \
     DEFINED("\"$id\": \"" name "\", \"properties\": {" ID property                                                     \
             "}, \"x-wharf\": {\"dialect\": 1, \"collection\": \"" path "\", \"prefix\": \"" prefix                     \
-            "\", \"table\": \"careless." table "\", \"scope\": \"mistakes\", \"location\": \"none\"}")
+            "\", \"table\": \"" table "\", \"scope\": \"mistakes\", \"location\": \"none\"}")
 
 static void another(wharf_decl *d, const wharf_decl_api *api, const char *name, wharf_str definition)
 {
@@ -111,6 +112,8 @@ static void wrong_resources(wharf_decl *d, const wharf_decl_api *api)
         another(d, api, "other", OTHER("other", "mistake", "/v1/others", "", "other"));
     if (mistake("table"))
         another(d, api, "other", OTHER("other", "other", "/v1/others", "", "mistake"));
+    if (mistake("server_table"))
+        another(d, api, "other", OTHER_IN("other", "other", "/v1/others", "", "wharf.setting"));
     if (mistake("path"))
         another(d, api, "other", OTHER("other", "other", "/v1/locations", "", "other"));
     if (mistake("default"))
@@ -139,13 +142,17 @@ static void wrong_migrations(wharf_decl *d, const wharf_decl_api *api)
         {"outside_schema", "-- wharf: phase=expand\nCREATE SCHEMA careless_too;"},
         {"outside_index",
             "-- wharf: phase=expand tx=no\nCREATE INDEX CONCURRENTLY IF NOT EXISTS c ON locations.location (id);"},
+        {"outside_repeatable", "CREATE OR REPLACE FUNCTION wharf.log_days(settings jsonb, key text, otherwise integer)"
+                               " RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';"},
+        {"repeatable_phase", "-- wharf: phase=contract\nSELECT 1;"},
         {"no_column", "-- wharf: phase=expand\nALTER TABLE careless.mistake DROP COLUMN kind;"},
         {"wrong_type", "-- wharf: phase=expand\nALTER TABLE careless.mistake ALTER COLUMN size TYPE text;"},
     };
 
     for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
         if (mistake(outside[i][0]))
-            api->migration(d, 2, "outside", (wharf_str){outside[i][1], strlen(outside[i][1])});
+            api->migration(d, strstr(outside[i][0], "repeatable") ? 0 : 2, "outside",
+                (wharf_str){outside[i][1], strlen(outside[i][1])});
     }
 }
 

@@ -1,0 +1,9 @@
+CREATE OR REPLACE FUNCTION wharf.expire_tokens(most integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    n integer;
+BEGIN
+    DELETE FROM wharf.token WHERE hash IN (SELECT hash FROM wharf.token WHERE expires_at <= wharf.now() LIMIT most);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    RETURN n;
+END
+$$;
