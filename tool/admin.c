@@ -36,16 +36,18 @@ static const char find_org_sql[] = "SELECT mode FROM wharf.organization"
 static const char find_user_sql[] =
     "SELECT 1 FROM wharf.user WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL";
 static const char key_sql[] =
-    "WITH r AS (INSERT INTO wharf.api_key (organization_id, id, name, last4, mode, scopes, user_id, allow_all_locations,"
+    "WITH r AS (INSERT INTO wharf.api_key (organization_id, id, name, last4, mode, scopes, user_id, "
+    "allow_all_locations,"
     " location_ids, created_at, updated_at) SELECT $1, $3, $4, $6, $7, $8::jsonb, $9, $10::text IS NULL,"
     " COALESCE((SELECT jsonb_agg(DISTINCT l) FROM unnest(string_to_array($10::text, ',')) AS l), '[]'), wharf.now(), "
     "wharf.now() RETURNING organization_id, id, created_at),"
     " t AS (INSERT INTO wharf.token (hash, organization_id, kind, id, created_at)"
     " SELECT $5::bytea, organization_id, 'api_key', id, created_at FROM r) " LOG_ROW("api_key");
-static const char works_sql[] = "SELECT k.organization_id FROM wharf.token t JOIN wharf.api_key k ON k.organization_id = "
-                                "t.organization_id AND k.id = t.id"
-                                " WHERE t.hash = $1::bytea AND k.revoked_at IS NULL AND k.deleted_at IS NULL"
-                                " AND (k.expires_at IS NULL OR k.expires_at > wharf.now())";
+static const char works_sql[] =
+    "SELECT k.organization_id FROM wharf.token t JOIN wharf.api_key k ON k.organization_id = "
+    "t.organization_id AND k.id = t.id"
+    " WHERE t.hash = $1::bytea AND k.revoked_at IS NULL AND k.deleted_at IS NULL"
+    " AND (k.expires_at IS NULL OR k.expires_at > wharf.now())";
 
 /* Runs one statement; NULL and a message when the database refuses. */
 static PGresult *ask(

@@ -219,7 +219,8 @@ static int print_meters(struct cli *c)
 {
     static const char sql[] =
         "SELECT 'events.retention_days', o.id, COALESCE(substring(o.settings #>> '{events,expire_after}' FROM "
-        "'days_([0-9]+)'), '30') FROM wharf.organization o WHERE o.mode = 'live' AND o.deleted_at IS NULL ORDER BY o.id";
+        "'days_([0-9]+)'), '30') FROM wharf.organization o WHERE o.mode = 'live' AND o.deleted_at IS NULL ORDER BY "
+        "o.id";
     struct config *config = cli_config(c);
     struct cli_db db;
     PGresult *r;

@@ -17,7 +17,8 @@
 
 static const char create_sql[] =
     "WITH r AS (INSERT INTO wharf.user (organization_id, id, name, email, role, created_at, updated_at)"
-    " SELECT id, $3, $4, $5, $6, wharf.now(), wharf.now() FROM wharf.organization WHERE organization_id = $1 AND id = $1"
+    " SELECT id, $3, $4, $5, $6, wharf.now(), wharf.now() FROM wharf.organization WHERE organization_id = $1 AND id = "
+    "$1"
     " AND mode = 'live' AND deleted_at IS NULL RETURNING organization_id, id) " LOG_ROW("user", "created", "'[]'");
 static const char role_sql[] = "SELECT 1 FROM wharf.role WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL";
 static const char users_sql[] =

@@ -199,9 +199,9 @@ static bool check_files(struct run *r, const struct plugin_migration *list, size
                 problems.n ? "\n" : "", label(r, &list[i]).p, old, hex);
         if (!migrate_header(list[i].sql, &header, r->a, &why))
             buf_addf(&problems, "%s%s: %s", problems.n ? "\n" : "", label(r, &list[i]).p, why.p);
-        else if (list[i].number ? header.first : !header.tx || header.phase != PHASE_EXPAND)
+        else if (list[i].number ? header.order != ORDER_USUAL : !header.tx || header.phase != PHASE_EXPAND)
             buf_addf(&problems, "%s%s: %s", problems.n ? "\n" : "", label(r, &list[i]).p,
-                list[i].number ? "order=first is for repeatable files"
+                list[i].number ? "an order is for repeatable files"
                                : "a repeatable file has no phase, and runs in a transaction");
     }
     good = problems.n == 0 && !problems.failed;
@@ -364,29 +364,29 @@ static bool pending(struct run *r, const struct plugin_migration *m, unsigned *w
     return apply(r, m, header.tx);
 }
 
-static bool runs_first(struct run *r, const struct plugin_migration *m)
+static enum migrate_order order_of(struct run *r, const struct plugin_migration *m)
 {
     struct migrate_header header;
     wharf_str ignored;
 
     migrate_header(m->sql, &header, r->a, &ignored);
-    return header.first;
+    return header.order;
 }
 
-/* Returns a copy of the list, in r->a, in which the files with order=first stand before the others of their plugin. */
+/* Returns a copy of the list, in r->a, in which the files of each plugin stand in the order that they ask for. */
 static const struct plugin_migration *in_order(struct run *r, const struct plugin_migration *list, size_t count)
 {
     struct plugin_migration *out = ARENA_ARRAY(r->a, struct plugin_migration, count);
     size_t n = 0;
 
     for (size_t from = 0, to; from < count; from = to) {
-        for (to = from; to < count && !strcmp(list[to].plugin, list[from].plugin); to++) {
-            if (runs_first(r, &list[to]))
-                out[n++] = list[to];
-        }
-        for (size_t i = from; i < to; i++) {
-            if (!runs_first(r, &list[i]))
-                out[n++] = list[i];
+        for (to = from; to < count && !strcmp(list[to].plugin, list[from].plugin); to++)
+            ;
+        for (unsigned order = ORDER_FIRST; order <= ORDER_LAST; order++) {
+            for (size_t i = from; i < to; i++) {
+                if (order_of(r, &list[i]) == order)
+                    out[n++] = list[i];
+            }
         }
     }
     return out;
@@ -445,7 +445,9 @@ static const char rights_sql[] =
     " WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND NOT has_table_privilege('wharf_plugin', c.oid, "
     "'SELECT')));"
     " IF NOT has_schema_privilege('wharf_plugin', 'wharf', 'USAGE')"
-    " OR NOT has_table_privilege('wharf_plugin', 'wharf.user', 'SELECT') THEN PERFORM wharf.grant_identity(); END IF;"
+    " OR EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = 'wharf'::regnamespace AND obj_description(c.oid, "
+    "'pg_class') = 'wharf:served' AND NOT has_table_privilege('wharf_plugin', c.oid, 'SELECT'))"
+    " THEN PERFORM wharf.grant_identity(); END IF;"
     " END IF; END $$";
 
 static bool mend_rights(struct run *r)

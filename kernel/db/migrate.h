@@ -3,7 +3,7 @@
  * One advisory lock over all; each file one transaction unless its header says tx=no; lock_timeout 5 s with 3 tries.
  * Numbered files (migrations/NNNN_name.sql: tables and data) run once, recorded in wharf.migration with the hash of the file; an
  * applied file whose hash changed stops everything. Repeatable files (sql/name.sql: functions, views, triggers as they are now) run
- * after the numbered ones of their plugin (with `-- wharf: order=first` before them), and again when their hash differs from the one in wharf.repeatable; the text of a newer
+ * after the numbered ones of their plugin (with `-- wharf: order=first` before them, with `order=last` after the others), and again when their hash differs from the one in wharf.repeatable; the text of a newer
  * server is left alone, since it serves the version before it too.
  */
 #ifndef WHARF_DB_MIGRATE_H

@@ -29,7 +29,9 @@ static bool read_pair(wharf_str word, struct migrate_header *h)
     else if (str_eqz(word, "tx=no"))
         h->tx = false;
     else if (str_eqz(word, "order=first"))
-        h->first = true;
+        h->order = ORDER_FIRST;
+    else if (str_eqz(word, "order=last"))
+        h->order = ORDER_LAST;
     else
         return str_eqz(word, "tx=yes");
     return true;
@@ -40,7 +42,7 @@ bool migrate_header(wharf_str sql, struct migrate_header *ret, struct arena *a, 
     static const char mark[] = "-- wharf:";
     const char *p = sql.p;
 
-    *ret = (struct migrate_header){.phase = PHASE_EXPAND, .tx = true};
+    *ret = (struct migrate_header){.phase = PHASE_EXPAND, .tx = true, .order = ORDER_USUAL};
     while (strncmp(p, "--", 2) == 0 || *p == '\n') {
         const char *end = p + strcspn(p, "\n");
 
@@ -52,7 +54,7 @@ bool migrate_header(wharf_str sql, struct migrate_header *ret, struct arena *a, 
                 if (n && !read_pair(word, ret)) {
                     *ret_error = arena_printf(a,
                         "\"%s\" is not known after \"%s\"; write phase=expand, phase=backfill, "
-                        "phase=contract, tx=no or order=first",
+                        "phase=contract, tx=no, order=first or order=last",
                         word.p, mark);
                     return false;
                 }

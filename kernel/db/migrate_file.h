@@ -4,12 +4,14 @@
 
 #include "util/arena.h"
 
+/* Of repeatable files: before the numbered files of the plugin, after them, or after these (views that use functions). */
+enum migrate_order { ORDER_FIRST, ORDER_USUAL, ORDER_LAST };
 enum migrate_phase { PHASE_EXPAND, PHASE_BACKFILL, PHASE_CONTRACT };
 
 struct migrate_header {
     enum migrate_phase phase; /* default expand */
     bool tx; /* default true */
-    bool first; /* of a repeatable file: runs before the numbered files of its plugin; default false */
+    enum migrate_order order; /* default usual; numbered files know no other */
 };
 
 /* Reads the `-- wharf: key=value ...` lines of the leading comments. False and a sentence about the line it refuses. */

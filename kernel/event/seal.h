@@ -1,6 +1,6 @@
 /* seal.h - tamper evidence of the change log: rows chained by hashes, per organization (docs/spec/01-platform.md section 13, docs/logs.md).
  *
- * The chain is walked in SQL (db/migrations/0005_logs.sql). Leaves to others: writing rows (history.h), taking what is to be sealed
+ * The chain is walked in SQL (db/sql/verify_log.sql). Leaves to others: writing rows (history.h), taking what is to be sealed
  * (processor.h), showing them.
  */
 #ifndef WHARF_EVENT_SEAL_H

@@ -9,7 +9,8 @@
 #include "util/time.h"
 
 #define LOCATIONS(type, id)                                                                                            \
-    "(SELECT json_agg(l.location_id ORDER BY l.location_id) FROM wharf.principal_location l WHERE l.organization_id = "  \
+    "(SELECT json_agg(l.location_id ORDER BY l.location_id) FROM wharf.principal_location l WHERE l.organization_id "  \
+    "= "                                                                                                               \
     "k.organization_id AND l.principal_type = '" type "' AND l.principal_id = " id ")"
 
 /* Keys of both modes, users and devices stand with the live organization o; a test key works on the data of its twin t. */
@@ -35,15 +36,17 @@
                                         "(SELECT string_agg(h.what || ' ' || h.xmin, ' ' ORDER BY h.owner, h.what) "   \
                                         "FROM wharf.hook h WHERE h.organization_id = "                                 \
                                         "COALESCE(t.id, o.id)) " from                                                  \
-                                        "JOIN wharf.organization o ON o.organization_id = k.organization_id AND o.id = " \
+                                        "JOIN wharf.organization o ON o.organization_id = k.organization_id AND o.id " \
+                                        "= "                                                                           \
                                         "k.organization_id "                                                           \
-                                        "LEFT JOIN wharf.organization t ON k.mode = 'test' AND t.organization_id = "     \
+                                        "LEFT JOIN wharf.organization t ON k.mode = 'test' AND t.organization_id = "   \
                                         "o.test_organization_id AND t.id = o.test_organization_id "                    \
-                                        "LEFT JOIN wharf.user u ON u.organization_id = k.organization_id AND u.id = "    \
+                                        "LEFT JOIN wharf.user u ON u.organization_id = k.organization_id AND u.id = "  \
                                         "k.user_id "                                                                   \
-                                        "LEFT JOIN wharf.role r ON r.organization_id = u.organization_id AND r.id = "    \
+                                        "LEFT JOIN wharf.role r ON r.organization_id = u.organization_id AND r.id = "  \
                                         "u.role AND r.deleted_at IS NULL "                                             \
-                                        "LEFT JOIN wharf.device d ON d.organization_id = k.organization_id AND d.id = "  \
+                                        "LEFT JOIN wharf.device d ON d.organization_id = k.organization_id AND d.id "  \
+                                        "= "                                                                           \
                                         "k.device_id "
 
 const char auth_lookup_sql[] = KEY_AND_PRINCIPAL(

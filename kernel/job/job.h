@@ -3,7 +3,7 @@
  * Promises, policies and what an operator sees: docs/jobs.md. At least once; effect once when it is done in the job's transaction;
  * in order and one at a time per key. Kernel code and plugins use the same queue: plugins by wharf_decl_api.job and
  * wharf_event_api.enqueue, the kernel by this header. Leaves to others: running them (runner.h), the tables
- * (db/migrations/0002_job.sql).
+ * (db/sql/job_*.sql).
  */
 #ifndef WHARF_JOB_JOB_H
 #define WHARF_JOB_JOB_H

@@ -1,4 +1,4 @@
-/* queue.c - the dispatcher's statements on wharf.job (db/migrations/0002_job.sql). See inside.h. */
+/* queue.c - the dispatcher's statements on wharf.job (db/sql/job_*.sql). See inside.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

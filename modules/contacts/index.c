@@ -1,4 +1,4 @@
-/* index.c - see index.h. Tables: migrations/0001_contacts.sql, 0004_words.sql. */
+/* index.c - see index.h. Tables: migrations/0001_contacts.sql. */
 #include "index.h"
 
 #include <inttypes.h>
@@ -57,7 +57,7 @@ static size_t points_of(wharf_str s, uint32_t *points)
     return n;
 }
 
-/* FNV-1a; migrations/0004_words.sql computes the same. */
+/* FNV-1a. */
 static uint32_t hash_more(uint32_t h, const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -190,7 +190,7 @@ static void sort_distinct(struct ids *words)
     words->n = n;
 }
 
-/* What of these words the book has never seen. Orders them. Others may learn the same at the same moment: nobody waits (0012_twins.sql). */
+/* What of these words the book has never seen. Orders them. Others may learn the same at the same moment: nobody waits (`twin` in migrations/0001_contacts.sql). */
 static wharf_status learn(wharf_req *req, struct ids *words)
 {
     static const char new_sql[] =

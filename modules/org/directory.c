@@ -65,7 +65,7 @@ static wharf_status grant(wharf_req *req, wharf_str principal_id, wharf_str loca
 static wharf_status revoke(wharf_req *req, wharf_str location_id)
 {
 #define HOLDERS(type)                                                                                                  \
-    " WHERE organization_id = $1::text AND id IN (SELECT principal_id FROM wharf.principal_location"                     \
+    " WHERE organization_id = $1::text AND id IN (SELECT principal_id FROM wharf.principal_location"                   \
     " WHERE organization_id = $1::text AND principal_type = '" type "' AND location_id = $2::text)"
     static const char *const sql[] = {
         "UPDATE wharf.user SET locations = locations - $2::text, version = version + 1" HOLDERS("user"),

@@ -431,8 +431,9 @@ wharf_status keys_revoke(wharf_req *req, void *arg)
 
 wharf_status keys_revoke_all(wharf_req *req, bool of_device, wharf_str principal_id)
 {
-    static const char users_sql[] = "SELECT id FROM wharf.api_key WHERE organization_id = $1::text AND user_id = $2::text"
-                                    " AND revoked_at IS NULL ORDER BY id";
+    static const char users_sql[] =
+        "SELECT id FROM wharf.api_key WHERE organization_id = $1::text AND user_id = $2::text"
+        " AND revoked_at IS NULL ORDER BY id";
     static const char devices_sql[] = "SELECT id FROM wharf.api_key WHERE organization_id = $1::text"
                                       " AND device_id = $2::text AND revoked_at IS NULL ORDER BY id";
     wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_text(principal_id)};

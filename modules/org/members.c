@@ -92,8 +92,9 @@ static wharf_status remove_user(wharf_req *req, wharf_str user, wharf_str locati
 /* Who is there by name, for `overwrite`. */
 static wharf_status present(wharf_req *req, wharf_str location, struct ids *ret)
 {
-    static const char sql[] = "SELECT u.id FROM wharf.user u WHERE u.organization_id = $1::text AND u.deleted_at IS NULL"
-                              " AND u.locations ? $2::text AND u.role NOT IN ('owner', 'developer') ORDER BY u.id";
+    static const char sql[] =
+        "SELECT u.id FROM wharf.user u WHERE u.organization_id = $1::text AND u.deleted_at IS NULL"
+        " AND u.locations ? $2::text AND u.role NOT IN ('owner', 'developer') ORDER BY u.id";
     wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_text(location)};
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 2, &rows);

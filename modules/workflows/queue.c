@@ -1,4 +1,4 @@
-/* queue.c - runs that wait, and the job that does them (sections 3 and 7; statements: migrations/0002_queue.sql).
+/* queue.c - runs that wait, and the job that does them (sections 3 and 7; statements: sql/).
  *
  * The job claims runs of one workflow of its organization, does them one after the other, and settles them together: a short run costs a share of two
  * statements. Nobody waits for a slow one: what was claimed behind it is given back. After a slice of time the job asks for another one and ends, so that

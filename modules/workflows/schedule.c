@@ -3,7 +3,7 @@
 
 #include "workflows.h"
 
-/* Later than that a time is missed: the servers were down. Further back, and the clock was set (migrations/0016_schedule_clock.sql). */
+/* Later than that a time is missed: the servers were down. Further back, and the clock was set (sql/late_schedules.sql). */
 static const int64_t late_us = 60000000, set_back_us = 3600000000;
 
 /* ---- which are there ---- */

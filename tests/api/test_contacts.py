@@ -502,24 +502,6 @@ def test_search_of_two_letters(fresh):
     assert hits(client, "wu%20x7", "&search_strategy=match_all")[1] == []
 
 
-def test_words_of_an_older_version_are_taken_over(fresh, server):
-    """What processes of the version before learn in a rolling upgrade has the hashes that this one computes (migrations/0004_words.sql)."""
-    client = fresh.client()
-    make(client, "Bartholomew Åström")
-    kept = dict(server.sql("SELECT token, deletions FROM contacts.word WHERE organization_id = %s", fresh.id))
-    assert sorted(kept) == ["astrom", "bartholomew"]
-    server.sql("DELETE FROM contacts.word WHERE organization_id = %s", fresh.id)
-    assert hits(client, "bratholomew")[1] == []
-    for word in kept:
-        one = {word[:i] + word[i + 1:] for i in range(len(word))}
-        two = {w[:i] + w[i + 1:] for w in one for i in range(len(w))} if len(word) >= 8 else set()
-        server.sql("INSERT INTO contacts.token_deletion SELECT %s, unnest(%s), %s", fresh.id, [word, *one, *two], word)
-    server.sql("SELECT contacts.take_over_words()")
-    again = dict(server.sql("SELECT token, deletions FROM contacts.word WHERE organization_id = %s", fresh.id))
-    assert {w: set(d) for w, d in again.items()} == {w: set(d) for w, d in kept.items()}
-    assert hits(client, "bratholomew")[1] == ["Bartholomew Åström"]
-
-
 def test_search_with_filters_and_locations(fresh):
     client = fresh.client()
     a, b = make_location(client)["id"], make_location(client)["id"]

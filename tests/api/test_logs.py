@@ -150,7 +150,7 @@ def test_locations_and_scopes(client, fresh):
 # ---- the seal ----
 
 def canonical(row):
-    """As 0005_logs.sql says: without the hashes, members by length and bytes."""
+    """As kernel/db/sql/canonical_log.sql says: without the hashes, members by length and bytes."""
     def text(v):
         if isinstance(v, dict):
             return "{" + ", ".join(text(k) + ": " + text(v[k]) for k in sorted(v, key=lambda k: (len(k.encode()), k.encode()))) + "}"

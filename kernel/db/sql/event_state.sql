@@ -1,3 +1,4 @@
+-- wharf: order=last
 -- Both together, for people; what was not processed yet has nulls.
 CREATE OR REPLACE VIEW wharf.event_state WITH (security_invoker = true) AS
     SELECT e.*, d.sequence, d.processed_at, d.head, d.steps FROM wharf.event e

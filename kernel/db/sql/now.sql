@@ -1,4 +1,5 @@
--- The kernel clock as a function whose plan is kept: one in SQL is parsed and planned anew by each statement that asks for the time.
+-- Returns the kernel clock: the database's, moved by the test offset (docs/decisions.md 9). In plpgsql, whose plan is kept: a function in SQL is
+-- parsed and planned anew by each statement that asks for the time.
 CREATE OR REPLACE FUNCTION wharf.now() RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
 DECLARE
     ahead bigint;

@@ -1,7 +1,7 @@
 -- wharf: phase=expand
+
 -- Contacts and groups (spec 02 sections 4 and 6). Who is in which group is told on both sides, in one transaction: contact.groups for reading
 -- and filtering contacts, contact_group.members for the order of a group and its primary ones; children repeats them for its index.
-
 CREATE TABLE contacts.contact (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -32,18 +32,25 @@ CREATE TABLE contacts.contact (
     version bigint NOT NULL DEFAULT 1,
     PRIMARY KEY (organization_id, id)
 );
-CREATE UNIQUE INDEX contact_external_id ON contacts.contact (organization_id, lower(external_id)) WHERE deleted_at IS NULL;
 CREATE INDEX contact_name ON contacts.contact (organization_id, lower(name) COLLATE "C", id) WHERE deleted_at IS NULL;
 CREATE INDEX contact_email ON contacts.contact (organization_id, lower(email) COLLATE "C", id) WHERE deleted_at IS NULL;
-CREATE INDEX contact_phone ON contacts.contact (organization_id, phone) WHERE deleted_at IS NULL;
 CREATE INDEX contact_created ON contacts.contact (organization_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX contact_updated ON contacts.contact (organization_id, updated_at, id) WHERE deleted_at IS NULL;
-CREATE INDEX contact_emails ON contacts.contact USING gin (emails);
-CREATE INDEX contact_address_hashes ON contacts.contact USING gin (address_hashes);
-CREATE INDEX contact_groups ON contacts.contact USING gin (groups);
-CREATE INDEX contact_locations ON contacts.contact USING gin (locations);
-CREATE INDEX contact_metadata ON contacts.contact USING gin (metadata jsonb_path_ops);
 CREATE INDEX contact_search ON contacts.contact USING gin (search_text public.gin_trgm_ops);
+CREATE INDEX contact_phone_equal ON contacts.contact (organization_id, lower(phone)) WHERE deleted_at IS NULL AND phone IS NOT NULL;
+CREATE INDEX contact_email_down ON contacts.contact (organization_id, lower(email) COLLATE "C" DESC NULLS LAST, id DESC) WHERE deleted_at IS NULL;
+CREATE STATISTICS contacts.contact_names ON lower(name) FROM contacts.contact;
+CREATE STATISTICS contacts.contact_phones ON lower(phone) FROM contacts.contact;
+CREATE STATISTICS contacts.contact_external_ids ON lower(external_id) FROM contacts.contact;
+CREATE INDEX contact_phone_tail ON contacts.contact (right(ltrim(phone, '+'), 9), organization_id) WHERE deleted_at IS NULL AND phone IS NOT NULL;
+CREATE INDEX contact_other_phone_tails ON contacts.contact USING gin (contacts.phone_tails(alternate_phones)) WHERE deleted_at IS NULL AND alternate_phones <> '{}';
+-- A contact costs what its index entries cost. Equal names are found by the index that sorts names; what arrays and metadata contain, by one
+-- index for all of them: PostgreSQL looks a condition on one of its columns up as fast as in an index of that column alone.
+CREATE INDEX contact_contained ON contacts.contact USING gin (emails, address_hashes, groups, locations, metadata jsonb_path_ops);
+-- What nobody looks for is neither indexed nor counted: contacts without an external id are most of them, and had an entry each; how often each
+-- deletion occurs was counted at each ANALYZE, and words are found by the index of deletions whatever the answer (words_sharing).
+CREATE UNIQUE INDEX contact_external_id ON contacts.contact (organization_id, lower(external_id))
+    WHERE deleted_at IS NULL AND external_id IS NOT NULL;
 SELECT wharf.protect_table('contacts.contact');
 
 CREATE TABLE contacts.contact_group (
@@ -73,6 +80,8 @@ CREATE INDEX group_location ON contacts.contact_group (organization_id, location
 CREATE INDEX group_children ON contacts.contact_group USING gin (children);
 CREATE INDEX group_metadata ON contacts.contact_group USING gin (metadata jsonb_path_ops);
 CREATE INDEX group_search ON contacts.contact_group USING gin (wharf.fold(name) public.gin_trgm_ops);
+CREATE STATISTICS contacts.group_names ON lower(name) FROM contacts.contact_group;
+CREATE STATISTICS contacts.group_external_ids ON lower(external_id) FROM contacts.contact_group;
 SELECT wharf.protect_table('contacts.contact_group');
 
 -- Words of names, for finding who may be meant (docs/spec/06-inference.md section 9.7): token in search form; weight: what it counts in its name.
@@ -81,17 +90,22 @@ CREATE TABLE contacts.token (
     contact_id text COLLATE "C" NOT NULL,
     token text COLLATE "C" NOT NULL,
     weight real NOT NULL,
-    PRIMARY KEY (organization_id, contact_id, token)
+    -- By word only: which words a contact had, its names say.
+    PRIMARY KEY (organization_id, token, contact_id) INCLUDE (weight)
 );
-CREATE INDEX token_contact ON contacts.token (organization_id, token, contact_id) INCLUDE (weight);
 SELECT wharf.protect_table('contacts.token');
 
--- Each word that ever stood in the book, and what is left of it without one letter (without two, of long words): a word that is one edit away
--- shares one of these with it.
-CREATE TABLE contacts.token_deletion (
+-- Each word that ever stood in the book. deletions: hashes (32 bits, FNV-1a) of the organization, a zero, and what is left of the word without
+-- one letter (of long words: without two): a word that is one edit away shares one of these with it.
+CREATE TABLE contacts.word (
     organization_id text COLLATE "C" NOT NULL,
-    deletion text COLLATE "C" NOT NULL,
     token text COLLATE "C" NOT NULL,
-    PRIMARY KEY (organization_id, deletion, token)
+    deletions integer[] NOT NULL,
+    -- Who learns a word does not wait for others that learn it at the same moment (several workers of one batch do all the time): the word is there
+    -- twice then. twin: the database process that learned it, so that two at a time never meet.
+    twin integer NOT NULL DEFAULT 0,
+    CONSTRAINT word_pkey PRIMARY KEY (organization_id, token, twin)
 );
-SELECT wharf.protect_table('contacts.token_deletion');
+CREATE INDEX word_deletions ON contacts.word USING gin (deletions) WITH (gin_pending_list_limit = 1024);
+ALTER TABLE contacts.word ALTER COLUMN deletions SET STATISTICS 0;
+SELECT wharf.protect_table('contacts.word');

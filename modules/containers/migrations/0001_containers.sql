@@ -1,6 +1,6 @@
 -- wharf: phase=expand
--- Containers and their histories (spec 02 section 8).
 
+-- Containers and their histories (spec 02 section 8).
 CREATE TABLE containers.container (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -34,16 +34,17 @@ CREATE INDEX container_estimated_delivery_at ON containers.container (organizati
 CREATE INDEX container_estimated_delivery_at_down ON containers.container (organization_id, estimated_delivery_at DESC NULLS LAST, id DESC) WHERE deleted_at IS NULL;
 CREATE INDEX container_number_down ON containers.container (organization_id, lower(tracking_number) COLLATE "C" DESC NULLS LAST, id DESC) WHERE deleted_at IS NULL;
 CREATE INDEX container_number_order ON containers.container (organization_id, lower(tracking_number) COLLATE "C", id) WHERE deleted_at IS NULL;
-CREATE INDEX container_number ON containers.container (organization_id, lower(tracking_number), created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX container_status_order ON containers.container (organization_id, lower(status) COLLATE "C", id) WHERE deleted_at IS NULL;
 CREATE INDEX container_status ON containers.container (organization_id, status, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX container_location ON containers.container (organization_id, location_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX container_layout ON containers.container (organization_id, layout_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX container_filters ON containers.container USING gin (filters);
 CREATE INDEX container_metadata ON containers.container USING gin (metadata jsonb_path_ops);
-CREATE INDEX container_search_tracking_number ON containers.container USING gin (lower(tracking_number) public.gin_trgm_ops);
-CREATE INDEX container_search_name ON containers.container USING gin (lower(name) public.gin_trgm_ops);
-CREATE INDEX container_search_metadata_text ON containers.container USING gin (lower(metadata_text) public.gin_trgm_ops);
+-- Searches fold accents, as those of other lists.
+CREATE INDEX container_found_by_number ON containers.container USING gin (wharf.fold(tracking_number) public.gin_trgm_ops);
+CREATE INDEX container_found_by_name ON containers.container USING gin (wharf.fold(name) public.gin_trgm_ops);
+CREATE INDEX container_found_by_metadata ON containers.container USING gin (wharf.fold(metadata_text) public.gin_trgm_ops);
+CREATE INDEX container_number ON containers.container (organization_id, lower(tracking_number) COLLATE "C", created_at, id) WHERE deleted_at IS NULL;
 
 -- As shipments.tracking_update.
 CREATE TABLE containers.tracking_update (
@@ -67,5 +68,4 @@ CREATE TABLE containers.tracking_update (
     PRIMARY KEY (organization_id, id)
 );
 CREATE INDEX tracking_update_history ON containers.tracking_update (organization_id, owner_id, occurred_at, position);
-
 SELECT wharf.protect_table(t::regclass) FROM unnest(ARRAY['containers.container', 'containers.tracking_update']) AS t;

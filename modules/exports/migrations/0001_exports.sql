@@ -1,6 +1,6 @@
 -- wharf: phase=expand
--- Exports: what was asked for, how far it is, and its files in the blob store (spec 01 section 15).
 
+-- Exports: what was asked for, how far it is, and its files in the blob store (spec 01 section 15).
 CREATE TABLE exports.export (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -36,11 +36,3 @@ CREATE TABLE exports.export (
 CREATE INDEX export_created ON exports.export (organization_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX export_over ON exports.export (expires_at) WHERE expires_at IS NOT NULL;
 SELECT wharf.protect_table('exports.export');
-
--- Rows stay for 30 days after their files are gone. Returns how many went.
-CREATE FUNCTION exports.forget(most integer) RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog AS $$
-    WITH gone AS (
-        DELETE FROM exports.export WHERE ctid = ANY (ARRAY(SELECT e.ctid FROM exports.export e WHERE e.expires_at < wharf.now() - interval '30 days' LIMIT most))
-        RETURNING 1
-    ) SELECT count(*) FROM gone
-$$;

@@ -1,6 +1,6 @@
 -- wharf: phase=expand
--- Parcels (spec 02 section 7).
 
+-- Parcels (spec 02 section 7).
 CREATE TABLE parcels.parcel (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -41,7 +41,6 @@ CREATE TABLE parcels.parcel (
 CREATE INDEX parcel_created_at ON parcels.parcel (organization_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX parcel_updated_at ON parcels.parcel (organization_id, updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX parcel_name ON parcels.parcel (organization_id, lower(name) COLLATE "C", id) WHERE deleted_at IS NULL;
-CREATE INDEX parcel_name_equal ON parcels.parcel (organization_id, lower(name), created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX parcel_type ON parcels.parcel (organization_id, lower(type), created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX parcel_status_order ON parcels.parcel (organization_id, lower(status) COLLATE "C", id) WHERE deleted_at IS NULL;
 CREATE INDEX parcel_status ON parcels.parcel (organization_id, status, created_at, id) WHERE deleted_at IS NULL;
@@ -62,5 +61,5 @@ CREATE INDEX parcel_metadata ON parcels.parcel USING gin (metadata jsonb_path_op
 CREATE INDEX parcel_search_name ON parcels.parcel USING gin (wharf.fold(name) public.gin_trgm_ops);
 CREATE INDEX parcel_search_tracking_number ON parcels.parcel USING gin (wharf.fold(tracking_number) public.gin_trgm_ops);
 CREATE INDEX parcel_search_container_number ON parcels.parcel USING gin (wharf.fold(container_number) public.gin_trgm_ops);
-
+CREATE INDEX parcel_name_equal ON parcels.parcel (organization_id, lower(name) COLLATE "C", created_at, id) WHERE deleted_at IS NULL;
 SELECT wharf.protect_table('parcels.parcel');

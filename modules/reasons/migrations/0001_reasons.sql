@@ -1,6 +1,6 @@
 -- wharf: phase=expand
--- Reason codes (spec 03 section 7).
 
+-- Reason codes (spec 03 section 7).
 CREATE TABLE reasons.reason_code (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -20,5 +20,4 @@ CREATE TABLE reasons.reason_code (
 );
 CREATE UNIQUE INDEX reason_code_code ON reasons.reason_code (organization_id, lower(code)) WHERE deleted_at IS NULL;
 CREATE INDEX reason_code_created ON reasons.reason_code (organization_id, created_at, id) WHERE deleted_at IS NULL;
-
 SELECT wharf.protect_table('reasons.reason_code');

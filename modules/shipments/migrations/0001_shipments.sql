@@ -1,6 +1,6 @@
 -- wharf: phase=expand
--- Shipments and their histories (spec 03 sections 2 to 4).
 
+-- Shipments and their histories (spec 03 sections 2 to 4).
 CREATE TABLE shipments.shipment (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -100,7 +100,8 @@ CREATE INDEX shipment_parents ON shipments.shipment (organization_id, created_at
 CREATE INDEX shipment_filters ON shipments.shipment USING gin (filters);
 CREATE INDEX shipment_tags ON shipments.shipment USING gin (tags);
 CREATE INDEX shipment_metadata ON shipments.shipment USING gin (metadata jsonb_path_ops);
-CREATE INDEX shipment_search ON shipments.shipment USING gin (lower(search_text) public.gin_trgm_ops);
+-- Searches fold accents, as those of other lists.
+CREATE INDEX shipment_search_text ON shipments.shipment USING gin (wharf.fold(search_text) public.gin_trgm_ops);
 
 -- One dated line of a shipment's history. position counts them as they came; hash tells a repeated one.
 CREATE TABLE shipments.tracking_update (
@@ -131,5 +132,4 @@ CREATE TABLE shipments.tracking_update (
 );
 CREATE UNIQUE INDEX tracking_update_hash ON shipments.tracking_update (organization_id, shipment_id, hash);
 CREATE INDEX tracking_update_history ON shipments.tracking_update (organization_id, shipment_id, occurred_at, position);
-
 SELECT wharf.protect_table(t::regclass) FROM unnest(ARRAY['shipments.shipment', 'shipments.tracking_update']) AS t;

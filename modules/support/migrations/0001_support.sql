@@ -1,6 +1,6 @@
 -- wharf: phase=expand
--- Support requests, their messages, and what is known of their attachments; the bytes are files of the blob store (spec 01 section 16).
 
+-- Support requests, their messages, and what is known of their attachments; the bytes are files of the blob store (spec 01 section 16).
 CREATE TABLE support.request (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -59,5 +59,4 @@ CREATE TABLE support.attachment (
 );
 CREATE INDEX attachment_request ON support.attachment (organization_id, request_id, created_at, position);
 CREATE INDEX attachment_file ON support.attachment (organization_id, file_id);
-
 SELECT wharf.protect_table(t::regclass) FROM unnest(ARRAY['support.request', 'support.message', 'support.attachment']) AS t;

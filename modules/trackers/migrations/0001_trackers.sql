@@ -1,6 +1,6 @@
 -- wharf: phase=expand
--- Trackers (spec 03 section 5). What they show of their legs is kept here, so that lists need no look at these.
 
+-- Trackers (spec 03 section 5). What they show of their legs is kept here, so that lists need no look at these.
 CREATE TABLE trackers.tracker (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -69,20 +69,6 @@ CREATE INDEX tracker_plain ON trackers.tracker (organization_id, created_at, id)
 CREATE INDEX tracker_filters ON trackers.tracker USING gin (filters);
 CREATE INDEX tracker_tags ON trackers.tracker USING gin (tags);
 CREATE INDEX tracker_metadata ON trackers.tracker USING gin (metadata jsonb_path_ops);
-CREATE INDEX tracker_search ON trackers.tracker USING gin (lower(search_text) public.gin_trgm_ops);
-
--- A leg as a tracker shows it.
-CREATE FUNCTION trackers.moment(t timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
-    SELECT to_char(t AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-$$;
-CREATE FUNCTION trackers.leg(s shipments.shipment) RETURNS jsonb LANGUAGE sql STABLE AS $$
-    SELECT jsonb_build_object('object', 'shipment', 'id', s.id, 'status', s.status, 'filters', s.filters, 'type', s.type,
-        'tracking_number', s.tracking_number, 'provider_id', s.provider_id, 'provider', s.provider, 'tracking_url', s.tracking_url,
-        'sender', s.sender, 'recipient', s.recipient, 'estimated_delivery_at', trackers.moment(s.estimated_delivery_at),
-        'pickup_at', trackers.moment(s.pickup_at), 'delivered_at', trackers.moment(s.delivered_at), 'container_id', s.container_id,
-        'tracker_id', s.tracker_id, 'fulfillment_id', s.fulfillment_id, 'location_id', s.location_id, 'layout_id', s.layout_id,
-        'coordinates', s.coordinates, 'parent_id', s.parent_id, 'is_parent', s.is_parent, 'order_number', s.order_number, 'tags', s.tags,
-        'metadata', s.metadata, 'created_at', trackers.moment(s.created_at), 'updated_at', trackers.moment(s.updated_at))
-$$;
-
+-- Searches fold accents, as those of other lists.
+CREATE INDEX tracker_search_text ON trackers.tracker USING gin (wharf.fold(search_text) public.gin_trgm_ops);
 SELECT wharf.protect_table('trackers.tracker');

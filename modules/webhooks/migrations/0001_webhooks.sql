@@ -1,6 +1,6 @@
 -- wharf: phase=expand
--- Webhooks, and what is known of them while they are at work (docs/spec/07-events-and-webhooks.md sections 5, 7 and 10).
 
+-- Webhooks, and what is known of them while they are at work (docs/spec/07-events-and-webhooks.md sections 5, 7 and 10).
 CREATE TABLE webhooks.webhook (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -32,6 +32,8 @@ CREATE TABLE webhooks.webhook (
     updated_by text COLLATE "C",
     deleted_at timestamptz(3),
     version bigint NOT NULL DEFAULT 1,
+    -- Whose rights a webhook has: those of the key that chose its events and locations (spec 07 section 1.1). NULL: made before it was noted; it keeps all.
+    owner_key text COLLATE "C",
     PRIMARY KEY (organization_id, id)
 );
 CREATE INDEX webhook_created ON webhooks.webhook (organization_id, created_at, id) WHERE deleted_at IS NULL;
@@ -91,30 +93,133 @@ CREATE TABLE webhooks.bucket (
     rate_limited bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (organization_id, webhook_id, minute)
 ) WITH (fillfactor = 70);
-
 SELECT wharf.protect_table(t::regclass) FROM unnest(ARRAY['webhooks.webhook', 'webhooks.runtime', 'webhooks.endpoint', 'webhooks.hold',
     'webhooks.bucket']) AS t;
 
-CREATE FUNCTION webhooks.paused_until(org text, its_url text) RETURNS timestamptz(3) LANGUAGE sql STABLE AS $$
-    SELECT e.paused_until FROM webhooks.endpoint e WHERE e.organization_id = org AND e.url = its_url AND e.paused_until > wharf.now()
-$$;
+-- Deliveries, their queues and their attempts (docs/spec/07-events-and-webhooks.md sections 2, 7 and 8).
+--
+-- A delivery is written when it is made, when an attempt of it is over, and when it is final. That it is in flight stands in its queue, that it
+-- is held follows from its webhook: so nobody rewrites a million rows because an endpoint is away.
+CREATE TABLE webhooks.delivery (
+    organization_id text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    created_at timestamptz(3) NOT NULL, -- of automatic ones that of the event: so the same one is never made twice
+    queued_at timestamptz(3) NOT NULL,
+    event_id text COLLATE "C" NOT NULL,
+    event_at timestamptz(3) NOT NULL,
+    webhook_id text COLLATE "C" NOT NULL,
+    event_type text COLLATE "C" NOT NULL,
+    lane text COLLATE "C" NOT NULL, -- direct, batch; manual: each its own queue
+    resource_type text COLLATE "C" NOT NULL,
+    resource_id text COLLATE "C" NOT NULL,
+    sequence bigint NOT NULL,
+    trigger text COLLATE "C" NOT NULL,
+    run_id text COLLATE "C" NOT NULL DEFAULT '', -- of a resend or a recovery
+    status text COLLATE "C" NOT NULL DEFAULT 'pending'
+        CHECK (status IN ('pending', 'retrying', 'succeeded', 'failed', 'superseded', 'dropped')),
+    reason text COLLATE "C",
+    attempts integer NOT NULL DEFAULT 0,
+    retries integer NOT NULL DEFAULT 0,
+    next_attempt_at timestamptz(3),
+    superseded integer NOT NULL DEFAULT 0,
+    superseded_by text COLLATE "C",
+    finished_at timestamptz(3),
+    expires_at timestamptz(3) NOT NULL
+) PARTITION BY RANGE (created_at);
+-- Plans are made while tables are empty and then live long. So no two indexes of a table begin with the same columns: those that lists need
+-- are over expressions, which the views show.
+CREATE INDEX delivery_event ON webhooks.delivery ((event_id || ''));
+CREATE INDEX delivery_open ON webhooks.delivery ((webhook_id || ' ' || lane || ' ' || resource_type || ' ' || resource_id), sequence)
+    WHERE status IN ('pending', 'retrying');
+CREATE INDEX delivery_expires ON webhooks.delivery USING brin (expires_at) WITH (pages_per_range = 32);
+ALTER TABLE webhooks.delivery ADD PRIMARY KEY (organization_id, webhook_id, created_at, event_id, run_id); -- the youngest index, as of wharf.change_log
 
--- Sums over (since, until]; a bucket belongs to the moment at which it begins.
-CREATE FUNCTION webhooks.sums(org text, webhook text, since timestamptz, until timestamptz,
-    OUT success bigint, OUT failure bigint, OUT rate_limited bigint) LANGUAGE sql STABLE AS $$
-    SELECT COALESCE(sum(b.success), 0), COALESCE(sum(b.failure), 0), COALESCE(sum(b.rate_limited), 0) FROM webhooks.bucket b
-    WHERE b.organization_id = org AND b.webhook_id = webhook AND b.minute > since AND b.minute <= until
-$$;
-CREATE FUNCTION webhooks.rate(success bigint, failure bigint) RETURNS numeric LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN success + failure = 0 THEN 0 ELSE round(failure::numeric / (success + failure), 4) END
-$$;
-CREATE FUNCTION webhooks.stats_of(success bigint, failure bigint, rate_limited bigint) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
-    SELECT jsonb_build_object('success', success, 'failure', failure, 'rate', trim_scale(webhooks.rate(success, failure)), 'rate_limited', rate_limited)
-$$;
-CREATE FUNCTION webhooks.stats(org text, webhook text) RETURNS jsonb LANGUAGE sql STABLE AS $$
-    SELECT jsonb_build_object('last_24h', webhooks.stats_of(a.success, a.failure, a.rate_limited),
-        'previous_24h', webhooks.stats_of(b.success, b.failure, b.rate_limited),
-        'last_48h', webhooks.stats_of(a.success + b.success, a.failure + b.failure, a.rate_limited + b.rate_limited))
-    FROM webhooks.sums(org, webhook, wharf.now() - interval '24 hours', wharf.now()) a,
-        webhooks.sums(org, webhook, wharf.now() - interval '48 hours', wharf.now() - interval '24 hours') b
-$$;
+CREATE TABLE webhooks.delivery_default PARTITION OF webhooks.delivery DEFAULT;
+
+-- The head of each queue that has one: the only delivery of it that may be sent.
+CREATE TABLE webhooks.queue (
+    organization_id text COLLATE "C" NOT NULL,
+    webhook_id text COLLATE "C" NOT NULL,
+    lane text COLLATE "C" NOT NULL,
+    resource_type text COLLATE "C" NOT NULL,
+    resource_id text COLLATE "C" NOT NULL,
+    head_id text COLLATE "C" NOT NULL,
+    head_at timestamptz(3) NOT NULL, -- with the next two the rest of the delivery's key
+    head_event text COLLATE "C" NOT NULL,
+    head_run text COLLATE "C" NOT NULL,
+    head_sequence bigint NOT NULL,
+    in_flight boolean NOT NULL DEFAULT false,
+    next_attempt_at timestamptz(3) NOT NULL,
+    attempts integer NOT NULL DEFAULT 0,
+    retries integer NOT NULL DEFAULT 0,
+    attempt_id text COLLATE "C", -- in flight: who does it, and until when it is believed
+    started_at timestamptz(3),
+    server text COLLATE "C",
+    lease_until bigint, -- microseconds since 1970
+    touched bigint NOT NULL DEFAULT 0, -- makes whoever adds to the queue hold the row
+    PRIMARY KEY (organization_id, webhook_id, lane, resource_type, resource_id)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0,
+    autovacuum_analyze_scale_factor = 0.2, autovacuum_analyze_threshold = 5000);
+CREATE INDEX queue_ready ON webhooks.queue ((webhook_id || ' ' || lane), next_attempt_at) WHERE NOT in_flight;
+CREATE INDEX queue_lease ON webhooks.queue ((lease_until + 0)) WHERE in_flight;
+
+CREATE TABLE webhooks.attempt (
+    organization_id text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    created_at timestamptz(3) NOT NULL, -- when it was begun
+    event_id text COLLATE "C" NOT NULL,
+    webhook_id text COLLATE "C" NOT NULL,
+    delivery_id text COLLATE "C" NOT NULL,
+    delivery_at timestamptz(3) NOT NULL, -- with the next one the rest of the delivery's key
+    run_id text COLLATE "C" NOT NULL,
+    attempt integer NOT NULL,
+    trigger text COLLATE "C" NOT NULL,
+    status text COLLATE "C" NOT NULL DEFAULT 'in_progress' CHECK (status IN ('in_progress', 'success', 'failure', 'rate_limited')),
+    counts_as_retry boolean NOT NULL DEFAULT false,
+    request json,
+    response_status integer,
+    response_headers json,
+    response_body text,
+    body_encoding text COLLATE "C",
+    body_truncated boolean,
+    error_code text COLLATE "C",
+    error_message text,
+    retry_after_ms bigint,
+    next_attempt_at timestamptz(3),
+    finished_at timestamptz(3),
+    duration_ms bigint,
+    expires_at timestamptz(3) NOT NULL
+) PARTITION BY RANGE (created_at);
+CREATE INDEX attempt_expires ON webhooks.attempt USING brin (expires_at) WITH (pages_per_range = 32);
+ALTER TABLE webhooks.attempt ADD PRIMARY KEY (organization_id, event_id, created_at, id); -- the youngest index, as of wharf.change_log
+
+CREATE TABLE webhooks.attempt_default PARTITION OF webhooks.attempt DEFAULT;
+
+-- Something of this webhook became ready. Rows, not an update of runtime: they are seen when the deliveries are, and nobody waits for anybody.
+CREATE TABLE webhooks.poke (
+    organization_id text COLLATE "C" NOT NULL,
+    webhook_id text COLLATE "C" NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
+
+-- A recovery that is running.
+CREATE TABLE webhooks.recovery (
+    organization_id text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    webhook_id text COLLATE "C" NOT NULL,
+    created_at timestamptz(3) NOT NULL,
+    finished_at timestamptz(3),
+    matched bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (organization_id, id)
+);
+CREATE UNIQUE INDEX recovery_one ON webhooks.recovery (organization_id, webhook_id) WHERE finished_at IS NULL;
+SELECT wharf.protect_table(t::regclass) FROM unnest(ARRAY['webhooks.delivery', 'webhooks.delivery_default', 'webhooks.queue',
+    'webhooks.attempt', 'webhooks.attempt_default', 'webhooks.poke', 'webhooks.recovery']) AS t;
+SELECT wharf.ensure_partitions(wharf.now());
+
+
+-- The attempts that are over: outcomes, next heads, figures. given: [{a: attempt, o, w, l, rt, r: its queue, st: its status, f: the delivery's final
+-- state or null, fr: why, n: wait in ms, c: counts as a retry, h: counts for health, p: the pause a 429 asks for (ms, 0: none said), u: url, rf:
+-- refused, rq: request, rs, rh, rb, re, rt2: the answer, ec, em: error, ms: duration}]. Returns the attempts that could not be settled because
+-- somebody holds their queue at the moment (busy: try again); those that are no longer ours are neither settled nor returned.
+CREATE TYPE webhooks.outcome AS (a text, o text, w text, l text, rt text, r text, st text, f text, fr text, n bigint, c boolean, h boolean,
+    p bigint, u text, rf boolean, rq text, rs integer, rh text, rb text, re text, rtr boolean, ec text, em text, ms bigint);

@@ -71,7 +71,8 @@ static wharf_str due_args(struct wharf_req *req, const struct lua_hook *hook, in
 
 static bool enqueue(struct wharf_req *req, const struct lua_hook *hook, const int64_t *due, size_t n_due)
 {
-    PGresult *r = req_query(req, "SELECT o.organization_id FROM wharf.organization o WHERE " ORGANIZATION_THERE, NULL, 0);
+    PGresult *r = req_query(
+        req, "SELECT o.organization_id FROM wharf.organization o WHERE " ORGANIZATION_THERE, NULL, 0);
     size_t n = r ? (size_t)PQntuples(r) : 0, k = 0;
     struct job_order *orders = ARENA_ARRAY(req->arena, struct job_order, n * n_due + 1);
     struct db_error error = {.status = DB_OK};

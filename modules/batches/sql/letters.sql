@@ -1,0 +1,5 @@
+-- wharf: order=first
+-- A row for some hundred items. states has a letter for each: '.' pending; done: c created, u updated, o overwritten, d deleted, n unchanged;
+-- a v e failed while parsing, validating, processing; i ignored, s skipped. The counts follow from it and can't differ.
+CREATE OR REPLACE FUNCTION batches.letters(states text, letter text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN length(states) - length(replace(states, letter, ''));

@@ -1,0 +1,7 @@
+CREATE OR REPLACE FUNCTION webhooks.stats(org text, webhook text) RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT jsonb_build_object('last_24h', webhooks.stats_of(a.success, a.failure, a.rate_limited),
+        'previous_24h', webhooks.stats_of(b.success, b.failure, b.rate_limited),
+        'last_48h', webhooks.stats_of(a.success + b.success, a.failure + b.failure, a.rate_limited + b.rate_limited))
+    FROM webhooks.sums(org, webhook, wharf.now() - interval '24 hours', wharf.now()) a,
+        webhooks.sums(org, webhook, wharf.now() - interval '48 hours', wharf.now() - interval '24 hours') b
+$$;

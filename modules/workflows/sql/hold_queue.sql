@@ -1,0 +1,6 @@
+CREATE OR REPLACE FUNCTION workflows.hold_queue(org text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('synchronous_commit', 'off', true); -- what a crash of the database takes back is run again
+    PERFORM pg_advisory_xact_lock(hashtextextended('workflows.queue ' || org, 0));
+END
+$$;
