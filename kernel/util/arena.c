@@ -24,7 +24,7 @@ struct release {
 
 struct arena {
     struct block *top;
-    struct release *releases;
+    struct release *releases, *ends; /* the second are malloc()ed */
     size_t budget, total, next_size;
 };
 
@@ -77,6 +77,19 @@ static void run_releases(struct arena *a, const struct release *until)
     }
 }
 
+/* What was registered inside of marks first: it may use what ends with the arena. */
+static void run_all_releases(struct arena *a)
+{
+    run_releases(a, NULL);
+    while (a->ends) {
+        struct release *r = a->ends;
+
+        a->ends = r->prev;
+        r->fn(r->arg);
+        free(r);
+    }
+}
+
 static void drop_blocks(struct arena *a, const struct block *until)
 {
     while (a->top != until) {
@@ -92,7 +105,7 @@ void arena_free(struct arena *a)
 {
     if (!a)
         return;
-    run_releases(a, NULL);
+    run_all_releases(a);
     drop_blocks(a, NULL);
     free(a);
 }
@@ -101,7 +114,7 @@ void arena_reset(struct arena *a)
 {
     struct block *first = a->top;
 
-    run_releases(a, NULL);
+    run_all_releases(a);
     while (first->prev)
         first = first->prev;
     drop_blocks(a, first);
@@ -217,6 +230,18 @@ void arena_on_release(struct arena *a, void (*fn)(void *arg), void *arg)
     r->arg = arg;
     r->prev = a->releases;
     a->releases = r;
+}
+
+void arena_on_end(struct arena *a, void (*fn)(void *arg), void *arg)
+{
+    struct release *r = malloc(sizeof(*r));
+
+    if (!r) {
+        fputs("wharf: out of memory\n", stderr);
+        abort();
+    }
+    *r = (struct release){.prev = a->ends, .fn = fn, .arg = arg};
+    a->ends = r;
 }
 
 struct arena_mark arena_mark(const struct arena *a)

@@ -48,6 +48,9 @@ wharf_str arena_printf(struct arena *a, const char *fmt, ...) WHARF_PRINTF(2, 3)
 wharf_str arena_vprintf(struct arena *a, const char *fmt, va_list ap) WHARF_PRINTF(2, 0);
 
 void arena_on_release(struct arena *a, void (*fn)(void *arg), void *arg);
+/* Calls fn when the arena is reset or freed, also when this was registered inside of a mark: for what outlives the piece of work that made
+ * it. arg is not allocated in the arena. */
+void arena_on_end(struct arena *a, void (*fn)(void *arg), void *arg);
 /* What was allocated (and registered) after the mark goes at arena_rewind. */
 struct arena_mark arena_mark(const struct arena *a);
 void arena_rewind(struct arena *a, struct arena_mark mark);

@@ -461,7 +461,6 @@ wharf_status outgoing_run(wharf_req *req, void *arg)
 
     (void)arg;
     snprintf(g->server, sizeof(g->server), "%s", W->req->new_id(req, "ieng").p);
-    int_fetch->under_way(req);
     while (!W->req->cancelled(req)) {
         round_of(req, g);
         tell_all(req, g);

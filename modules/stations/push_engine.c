@@ -319,7 +319,6 @@ wharf_status push_run(wharf_req *req, void *arg)
     struct pusher *g = push_need(calloc(1, sizeof(*g)));
 
     snprintf(g->server, sizeof(g->server), "%s", W->req->new_id(req, "peng").p);
-    print_fetch->under_way(req);
     while (!W->req->cancelled(req)) {
         if (is(push_first(), "stream")) { /* no driver is configured */
             print_events->wait(req, LOOK_MS);

@@ -140,7 +140,6 @@ wharf_status engine_run(wharf_req *req, void *arg)
     g->care_last = &g->care;
     g->leads = arg != NULL;
     g->wanted = CLAIM_LEAST;
-    hooks_fetch->under_way(req);
     if (g->leads)
         engine_ask_for_care(g, WHARF_S(""), WHARF_S(""), WHARF_S("urls"));
     while (!W->req->cancelled(req)) {

@@ -51,7 +51,7 @@ static wharf_status b_act_as(wharf_req *req, wharf_str key_id, wharf_str *ret_re
         return WHARF_OK;
     }
     if (!req->acting)
-        arena_on_release(req->arena, unref, req);
+        arena_on_end(req->arena, unref, req);
     principal_unref(req->acting);
     req->who = req->acting = p;
     req_leave_organization(req);

@@ -17,7 +17,8 @@
 enum { DEFAULT_BYTES = 10000000, DEFAULT_CONNECT = 5000, DEFAULT_STALL = 5000, DEFAULT_STALL_BYTES = 1024 };
 enum { DEFAULT_TOTAL = 20000 };
 
-/* The fetches of one request. Not in its arena: a resident job starts more than an arena holds. */
+/* The fetches of one request. Not in its arena: a resident job starts more than an arena holds, and fetches outlive the scope of memory that
+ * they were started in. */
 struct fetch_box {
     struct net_queue *queue;
     struct wharf_fetch *first; /* all */
@@ -56,16 +57,19 @@ static void free_box(void *arg)
         f_done(req, f);
     }
     net_queue_free(box->queue);
+    free(box);
     req->fetches = NULL;
 }
 
 static struct fetch_box *box_of(struct wharf_req *req)
 {
     if (!req->fetches) {
-        req->fetches = ARENA_NEW(req->arena, struct fetch_box);
+        req->fetches = calloc(1, sizeof(*req->fetches));
+        if (!req->fetches)
+            abort();
         req->fetches->queue = net_queue_new(req->job ? req->job->waker : NULL);
         req->fetches->ready_last = &req->fetches->ready;
-        arena_on_release(req->arena, free_box, req);
+        arena_on_end(req->arena, free_box, req);
     }
     return req->fetches;
 }

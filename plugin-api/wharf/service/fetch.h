@@ -89,8 +89,7 @@ typedef struct wharf_fetch_api {
     void *(*tag)(const wharf_fetch *f);
     /* Status line and headers of the last answer as they came, with CRLF; empty without an answer. Until done(). */
     wharf_str (*answer_head)(const wharf_fetch *f);
-    /* How many of the request's fetches were started and are not yet done(). Who starts fetches inside memory scopes calls this before the
-     * first of them: from then on they outlive the scope. */
+    /* How many of the request's fetches were started and are not yet done(). Fetches outlive the memory scope that they were started in. */
     size_t (*under_way)(wharf_req *req);
 
     /* Since 1.2: */
