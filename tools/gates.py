@@ -174,6 +174,36 @@ def gate_floors():
     return sorted(problems)
 
 
+# ---- what the kernel does not know ---------------------------------------------------------------------------------------
+
+AREAS = "kernel/identity/roles.c"  # what built-in roles may, by area: docs/spec/01-platform.md section 6.3
+
+
+def code_of(f):
+    """The text of a C file with its comments blanked, lines kept."""
+    return re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group(0)), text(f), flags=re.S)
+
+
+def gate_kernel():
+    """The kernel names no schema of a module in SQL, no resource, and keeps no list of modules."""
+    modules = [f.split("/")[1] for f in tracked("modules/*/plugin.json")]
+    resources = [json.loads(text(f)).get("$id") for f in tracked("schemas/*/*.json")]
+    foreign = re.compile(r"\b(?:FROM|JOIN|UPDATE|INTO|TABLE|REFERENCES|ON)\s+((?:%s)\.\w+)" % "|".join(modules))
+    named = re.compile(r'(?:strcmp|str_eqz|engine_resource)\([^"\n;]*"(%s)"' % "|".join(filter(None, resources)))
+    module = re.compile(r'"(?:%s)"' % "|".join(modules))
+    problems = []
+    for f in tracked("kernel/**.c", "kernel/**.h", "kernel/**.sql"):
+        code = text(f) if f.endswith(".sql") else code_of(f)
+        for n, line in enumerate(code.split("\n"), 1):
+            problems += [f"{f}:{n}: SQL of the kernel names {m.group(1)}, a table of a module" for m in foreign.finditer(line)]
+            if f.endswith((".c", ".h")):
+                problems += [f"{f}:{n}: the kernel asks for the resource \"{m.group(1)}\"; make it a key of the definition" for m in named.finditer(line)]
+        if f != AREAS and f.endswith((".c", ".h")):
+            problems += [f"{f}: has a list of modules: {' '.join(found)}" for part in code.split(";") if len(set(found := module.findall(part))) > 2
+                         and not re.search(r"keys\[\]|x-wharf", part)]
+    return problems
+
+
 COPY_LINES = 12
 
 

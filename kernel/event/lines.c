@@ -45,7 +45,7 @@ static bool line_seen_by(struct wharf_req *req, const wharf_log_line *line, stru
     if (!line->location_id.n && d->location)
         ret->locations = str_z("[]");
     else if (!line->location_id.n)
-        ret->locations = location_is_id(res) ? seen_one(req->arena, line->resource_id) : str_z("[]");
+        ret->locations = res->def->is_location ? seen_one(req->arena, line->resource_id) : str_z("[]");
     return true;
 }
 

@@ -53,6 +53,20 @@ static void check_shown(struct wharf_decl *d, const struct resource *res, const 
             res->def->name, f->name, name);
 }
 
+/* What carries the location of a row refers to the resource whose rows are locations ("location": "self"). */
+static void check_location(struct wharf_decl *d, const struct resource *res)
+{
+    const struct field *f = res->def->location;
+    const struct resource *to = f && f->ref ? engine_resource(d->engine, f->ref) : NULL;
+
+    if (to && !to->def->is_location)
+        declare_problem(d, "%s.%s carries the location of a row, and \"%s\" are no locations (\"location\": \"self\")",
+            res->def->name, f->name, f->ref);
+    if (res->def->is_location && engine_locations(d->engine) != res)
+        declare_problem(d, "\"%s\" and \"%s\" both say that their rows are locations (\"location\": \"self\")",
+            engine_locations(d->engine)->def->name, res->def->name);
+}
+
 static void check_references(struct wharf_decl *d, const struct resource *res)
 {
     d->plugin = res->plugin;
@@ -219,6 +233,7 @@ void declare_check(struct wharf_decl *d)
 {
     for (size_t i = 0; i < d->engine->n_resources; i++) {
         check_references(d, &d->engine->resources[i]);
+        check_location(d, &d->engine->resources[i]);
         for (size_t k = i + 1; k < d->engine->n_resources; k++)
             check_pair(d, &d->engine->resources[i], &d->engine->resources[k]);
     }

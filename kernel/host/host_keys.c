@@ -121,7 +121,7 @@ static wharf_status k_test_organization(wharf_req *req, wharf_str *ret_id)
 static wharf_status data_of(
     wharf_req *req, bool test, const struct resource **ret_locations, wharf_str *ret_organization)
 {
-    *ret_locations = engine_resource(req->engine, "location");
+    *ret_locations = engine_locations(req->engine);
     if (test)
         return k_test_organization(req, ret_organization);
     *ret_organization = req->who->access.live_organization;

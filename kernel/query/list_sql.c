@@ -80,7 +80,7 @@ static void locations(struct sql *s, const struct definition *d, const struct ac
     wharf_str column;
 
     if (!d->location) {
-        if (strcmp(d->name, "location") == 0) {
+        if (d->is_location) {
             sql_add(s, " AND ");
             one_of_locations(s, "t.id", who);
         }

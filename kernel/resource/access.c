@@ -12,7 +12,7 @@ wharf_str record_location(const struct wharf_rec *rec)
 
     if (d->location)
         return d->location->store == STORE_TEXT ? record_text(rec, d->location) : str_z("");
-    return location_is_id(rec->res) ? record_id(rec) : str_z("");
+    return rec->res->def->is_location ? record_id(rec) : str_z("");
 }
 
 /* ---- what the row says ---- */
@@ -197,7 +197,7 @@ bool may_be_refused(const struct wharf_req *req, const struct resource *res)
     for (size_t i = 0; res && i < RULES_MAX; i++) {
         const struct definition *d = res->def;
 
-        if (d->recorded.audience || (!who->all_locations && (d->location || location_is_id(res))) ||
+        if (d->recorded.audience || (!who->all_locations && (d->location || res->def->is_location)) ||
             (who->user_id.n && d->audience.users))
             return true;
         if (d->audience.through)

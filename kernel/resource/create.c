@@ -118,10 +118,10 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
         const struct resource *to = res->refs[i];
 
         /* Unknown (400) or not accessible (403)? Only a look at the row tells. */
-        if (to && location_is_id(to) && values[i].present && !values[i].null &&
+        if (to && to->def->is_location && values[i].present && !values[i].null &&
             !principal_may_see(req->who, values[i].text))
             return PLAN_THREADS;
-        if (to && !location_is_id(to) && values[i].present && !values[i].null && has_walls(to) &&
+        if (to && !to->def->is_location && values[i].present && !values[i].null && has_walls(to) &&
             (!req->who->access.all_locations || req->who->access.user_id.n))
             return PLAN_THREADS;
     }

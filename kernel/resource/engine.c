@@ -18,6 +18,15 @@ const struct resource *engine_resource(const struct engine *e, const char *name)
     return NULL;
 }
 
+const struct resource *engine_locations(const struct engine *e)
+{
+    for (size_t i = 0; i < e->n_resources; i++) {
+        if (e->resources[i].def->is_location)
+            return &e->resources[i];
+    }
+    return NULL;
+}
+
 /* ---- select lists ---- */
 
 static void child_value(struct buf *b, const struct field *f)
@@ -50,7 +59,7 @@ static void embed_expression(struct buf *b, const struct field *f, const struct 
     }
     if (to->def->location && to->def->location->column)
         buf_addf(b, ", '_location', e.%s", to->def->location->column);
-    else if (!strcmp(to->def->name, "location"))
+    else if (to->def->is_location)
         buf_addz(b, ", '_location', e.id");
     buf_addf(b, ") FROM %s e WHERE e.organization_id = t.organization_id AND e.id = t.%s%s)", to->def->table,
         f->embed_from->column, to->def->soft_delete ? " AND e.deleted_at IS NULL" : "");
@@ -60,7 +69,7 @@ static void embed_expression(struct buf *b, const struct field *f, const struct 
 static void show_expression(struct buf *b, const struct field *f, const struct resource *to)
 {
     const char *location = to->def->location && to->def->location->column ? to->def->location->column
-                           : !strcmp(to->def->name, "location")           ? "id"
+                           : to->def->is_location                         ? "id"
                                                                           : NULL;
 
     /* Most rows name nobody: they cost no look. */

@@ -173,6 +173,7 @@ struct engine {
 /* Does a route of the plugin need a scope of this area? */
 bool engine_owns_area(const struct engine *e, const struct plugin *p, int area);
 const struct resource *engine_resource(const struct engine *e, const char *name); /* or NULL */
+const struct resource *engine_locations(const struct engine *e); /* whose rows are locations; NULL: no loaded module has them */
 
 /* Finds the route of a path. ret_allow: methods of the path when only the method is wrong ("GET, HEAD, POST, OPTIONS"). */
 enum route_result { ROUTE_FOUND, ROUTE_NONE, ROUTE_METHOD };

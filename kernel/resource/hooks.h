@@ -67,7 +67,6 @@ struct wharf_out *out_new(struct arena *a);
 wharf_str out_text(const struct wharf_out *out); /* "" when nothing was written */
 struct wharf_out *out_of_request(struct wharf_req *req);
 
-bool location_is_id(const struct resource *res);
 
 /* Call thread_start() and thread_stop() of all plugins, on a thread that runs their code. */
 void thread_plugins_start(const struct engine *e, struct thread_ctx *ctx);

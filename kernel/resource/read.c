@@ -103,12 +103,6 @@ static bool has_audience(const struct wharf_req *req, const struct definition *d
            (d->audience.through && (req->who->access.user_id.n || !req->who->access.all_locations));
 }
 
-/* Locations are a resource of which each row is its own location. */
-bool location_is_id(const struct resource *res)
-{
-    return !strcmp(res->def->name, "location");
-}
-
 /* created_at of the row, as its id says it. */
 static void id_moment(struct sql *s, wharf_str id)
 {

@@ -161,7 +161,7 @@ static bool refuse_unseen(struct wharf_req *req, const struct write *const *writ
     size_t total = 0;
     PGresult *seen;
 
-    if ((who->all_locations && !who->user_id.n) || location_is_id(to) || !has_walls(to))
+    if ((who->all_locations && !who->user_id.n) || to->def->is_location || !has_walls(to))
         return true;
     for (size_t i = 0; i < n; i++)
         total += lists[i].n;
@@ -194,7 +194,7 @@ static void judge_field(struct wharf_req *req, const struct write *w, const stru
     for (size_t k = 0; k < list->n; k++) {
         if (n_missing && bsearch(&list->ids[k], missing, n_missing, sizeof(*missing), by_text))
             unknown(req, to, list->paths[k], list->ids[k]);
-        else if (location_is_id(to) && !multi && !principal_may_see(req->who, list->ids[k]))
+        else if (to->def->is_location && !multi && !principal_may_see(req->who, list->ids[k]))
             refuse_one(req->arena, refused, list->ids[k], list->paths[k]);
     }
 }

@@ -134,15 +134,20 @@ static void read_location(struct compile *c, const struct wharf_json *x, const s
 
     if (!*name || !strcmp(name, "none"))
         return;
+    c->d->is_location = !strcmp(name, "self");
+    if (c->d->is_location)
+        return;
     c->d->location = find_field(c, &l_at, name);
     if (opt_word(c, x, at, "location_rule", rules, 0)) {
         if (c->d->location && c->d->location->store != STORE_JSON)
             opt_problem(c, &l_at, "with \"location_rule\": \"every\" this names a column of \"store\": \"json\"");
         return;
     }
-    if (c->d->location && (!c->d->location->ref || strcmp(c->d->location->ref, "location") != 0 ||
-                              (c->d->location->store != STORE_TEXT && c->d->location->store != STORE_ARRAY)))
-        opt_problem(c, &l_at, "the field that carries the location, or the set of them, needs \"ref\": \"location\"");
+    if (c->d->location &&
+        (!c->d->location->ref || (c->d->location->store != STORE_TEXT && c->d->location->store != STORE_ARRAY)))
+        opt_problem(c, &l_at,
+            "the field that carries the location, or the set of them, needs \"ref\": the resource whose rows are "
+            "locations");
 }
 
 static void read_audience(struct compile *c, const struct wharf_json *x, const struct place *at)

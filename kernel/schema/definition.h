@@ -197,6 +197,7 @@ struct definition {
     const char *scope; /* area */
     const struct field *
         location; /* or NULL: policy none. Of STORE_JSON: a set of which all must be reached; NULL stands for every location */
+    bool is_location; /* "location": "self": each row is a location; location is NULL */
     const struct field *parent; /* ref field filled from the path, or NULL */
     const char *parent_param; /* ":location" */
     const struct field *tree_parent, *tree_names; /* a tree: the parent's id, the names from the root down; or NULL */

@@ -68,7 +68,7 @@ wharf_str write_location(const struct write *w)
     const struct field *f = w->res->def->location;
     const struct value *v = f && w->values && f->kind == FIELD_COLUMN ? &w->values[f->index] : NULL;
 
-    if (location_is_id(w->res))
+    if (w->res->def->is_location)
         return w->id;
     if (v && v->present && !v->null && f->store == STORE_TEXT)
         return v->text;

@@ -99,7 +99,7 @@ static bool a_word(wharf_str s)
 /* WHARF_NOT_FOUND: there is no such location, or it is not for the sender. One that is gone is still that of what happens because of it. */
 static wharf_status find_location(struct wharf_req *req, const struct lua_sender *s, wharf_str id, bool gone_too)
 {
-    const struct resource *locations = engine_resource(req->engine, "location");
+    const struct resource *locations = engine_locations(req->engine);
     struct sql_arg args[2] = {{s->who->organization.p, s->who->organization.n}, {id.p, id.n}};
     PGresult *r;
 

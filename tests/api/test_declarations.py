@@ -32,6 +32,8 @@ DECLARED = {
     "name": 'are both named "location"',
     "prefix": 'both have ids that begin with "mistake"',
     "table": 'are both kept in "careless.mistake"',
+    "locations": '"location" and "other" both say that their rows are locations',
+    "located": 'other.at carries the location of a row, and "mistake" are no locations',
     "path": "route GET /v1/locations is the same as GET /v1/locations of",
     "column": "every table of PostgreSQL has a column ctid of its own",
     "crash": "crashes while it is loaded and declares",

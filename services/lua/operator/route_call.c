@@ -196,7 +196,7 @@ static wharf_str request_of(struct wharf_req *req)
 /* Of the policy "body": the location that the request names, which must be there and the caller's. */
 static bool named_location(struct wharf_req *req, wharf_str *ret)
 {
-    const struct resource *res = engine_resource(req->engine, "location");
+    const struct resource *res = engine_locations(req->engine);
     PGresult *r;
 
     *ret = json_text_or(req->body, "location_id", "");

@@ -114,6 +114,17 @@ static void wrong_resources(wharf_decl *d, const wharf_decl_api *api)
         another(d, api, "other", OTHER("other", "other", "/v1/others", "", "mistake"));
     if (mistake("server_table"))
         another(d, api, "other", OTHER_IN("other", "other", "/v1/others", "", "wharf.setting"));
+    if (mistake("locations"))
+        another(d, api, "other",
+            DEFINED("\"$id\": \"other\", \"properties\": {" ID "}, \"x-wharf\": {\"dialect\": 1, \"collection\": "
+                    "\"/v1/others\", \"prefix\": \"other\", \"table\": \"careless.other\", \"scope\": \"mistakes\", "
+                    "\"location\": \"self\"}"));
+    if (mistake("located"))
+        another(d, api, "other",
+            DEFINED("\"$id\": \"other\", \"properties\": {" ID ", \"at\": {\"type\": \"string\", \"maxLength\": 64, "
+                    "\"x-wharf\": {\"ref\": \"mistake\"}}}, \"x-wharf\": {\"dialect\": 1, \"collection\": "
+                    "\"/v1/others\", \"prefix\": \"other\", \"table\": \"careless.other\", \"scope\": \"mistakes\", "
+                    "\"location\": \"at\"}"));
     if (mistake("path"))
         another(d, api, "other", OTHER("other", "other", "/v1/locations", "", "other"));
     if (mistake("default"))
