@@ -174,6 +174,12 @@ def gate_floors():
     return sorted(problems)
 
 
+def gate_hidden_state():
+    """Modules pass what their hooks are to know by the write's context, scratch memory and slots, never by variables of the thread."""
+    return [f"{f}:{n}: keep it in the write's context or in request memory (res->context, res->scratch, mem->slot)"
+            for f in tracked("modules/**.c", "modules/**.h") for n, line in enumerate(text(f).split("\n"), 1) if re.search(r"_Thread_local|__thread", line)]
+
+
 # ---- what the kernel does not know ---------------------------------------------------------------------------------------
 
 AREAS = "kernel/identity/roles.c"  # what built-in roles may, by area: docs/spec/01-platform.md section 6.3

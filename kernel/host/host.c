@@ -41,6 +41,45 @@ static void mem_on_release(wharf_req *req, void (*fn)(void *arg), void *arg)
     arena_on_release(req->arena, fn, arg);
 }
 
+/* One memory of a kind; malloc()ed, since it outlives scopes. */
+struct req_slot {
+    struct req_slot *next;
+    const void *kind;
+    size_t bytes;
+    _Alignas(16) char memory[];
+};
+
+static void free_slots(void *arg)
+{
+    struct wharf_req *req = arg;
+
+    for (struct req_slot *s = req->slots, *next; s; s = next) {
+        next = s->next;
+        free(s);
+    }
+    req->slots = NULL;
+}
+
+static void *mem_slot(wharf_req *req, const void *kind, size_t bytes)
+{
+    struct req_slot *s;
+
+    for (s = req->slots; s; s = s->next) {
+        if (s->kind == kind && s->bytes == bytes)
+            return s->memory;
+    }
+    s = calloc(1, sizeof(*s) + bytes);
+    if (!s)
+        abort();
+    if (!req->slots)
+        arena_on_end(req->arena, free_slots, req);
+    s->next = req->slots;
+    s->kind = kind;
+    s->bytes = bytes;
+    req->slots = s;
+    return s->memory;
+}
+
 struct wharf_scope {
     struct req_scope of;
 };
@@ -74,7 +113,7 @@ static void *mem_plugin_alloc(wharf_plugin *self, size_t bytes)
 }
 
 const wharf_mem_api host_mem = {WHARF_HEAD(wharf_mem_api), mem_alloc, mem_dup, mem_printf, mem_on_release,
-    mem_scope_begin, mem_scope_end, mem_plugin_alloc};
+    mem_scope_begin, mem_scope_end, mem_plugin_alloc, mem_slot};
 
 /* ---- errors ---- */
 

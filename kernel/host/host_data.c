@@ -246,37 +246,51 @@ static wharf_status s_list(
     return WHARF_OK;
 }
 
-static wharf_status write_op(
-    wharf_req *req, const char *resource, uint32_t op, wharf_str id, const wharf_json *body, const wharf_rec **ret_rec)
+static wharf_status s_write(wharf_req *req, const wharf_write *given)
 {
-    struct write w = {.res = find(req, resource), .op = op, .id = id, .body = body};
+    struct write w = {.res = find(req, given->resource),
+        .op = given->op,
+        .id = given->op == WHARF_CREATE ? str_z("") : given->id,
+        .body = given->op == WHARF_DELETE ? NULL : given->body,
+        .parent_id = str_z(""),
+        .kind = given->kind,
+        .context = given->context};
     wharf_status s;
 
     if (!w.res)
         return WHARF_UNAVAILABLE;
-    w.parent_id = str_z("");
-    if (w.res->def->parent && op == OP_CREATE)
-        w.parent_id = json_text_or(body, w.res->def->parent->name, "");
+    if (w.res->def->parent && w.op == OP_CREATE)
+        w.parent_id = json_text_or(w.body, w.res->def->parent->name, "");
     s = write_transaction(req, &w);
-    if (s == WHARF_OK && ret_rec)
-        *ret_rec = w.new_rec ? w.new_rec : w.old_rec;
+    if (s == WHARF_OK && given->ret_rec)
+        *given->ret_rec = w.new_rec ? w.new_rec : w.old_rec;
     return s;
 }
 
 static wharf_status s_create(wharf_req *req, const char *resource, const wharf_json *body, const wharf_rec **ret_rec)
 {
-    return write_op(req, resource, OP_CREATE, str_z(""), body, ret_rec);
+    wharf_write w = {.head = WHARF_HEAD(wharf_write), .resource = resource, .op = WHARF_CREATE};
+
+    w.body = body;
+    w.ret_rec = ret_rec;
+    return s_write(req, &w);
 }
 
 static wharf_status s_update(
     wharf_req *req, const char *resource, wharf_str id, const wharf_json *body, const wharf_rec **ret_rec)
 {
-    return write_op(req, resource, OP_UPDATE, id, body, ret_rec);
+    wharf_write w = {.head = WHARF_HEAD(wharf_write), .resource = resource, .op = WHARF_UPDATE, .id = id};
+
+    w.body = body;
+    w.ret_rec = ret_rec;
+    return s_write(req, &w);
 }
 
 static wharf_status s_remove(wharf_req *req, const char *resource, wharf_str id)
 {
-    return write_op(req, resource, OP_DELETE, id, NULL, NULL);
+    const wharf_write w = {.head = WHARF_HEAD(wharf_write), .resource = resource, .op = WHARF_DELETE, .id = id};
+
+    return s_write(req, &w);
 }
 
 static const struct field *field_of(const wharf_rec *rec, wharf_field f)
@@ -412,7 +426,8 @@ static void s_drop(wharf_rec *rec, const char *name)
 }
 
 const wharf_res_api host_res = {WHARF_HEAD(wharf_res_api), s_fetch, s_list, s_create, s_update, s_remove, s_get, s_set,
-    s_changed, where_narrow, s_encode, s_sent, s_id, s_input, s_member, s_drop, hits_add};
+    s_changed, where_narrow, s_encode, s_sent, s_id, s_input, s_member, s_drop, hits_add, s_write, side_context,
+    side_scratch};
 
 /* ---- events ---- */
 

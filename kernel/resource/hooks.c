@@ -299,10 +299,10 @@ bool narrow_rows(struct wharf_req *req, const struct resource *res, struct narro
 }
 
 const struct wharf_json *normalize_body(
-    struct wharf_req *req, const struct resource *res, uint32_t op, wharf_str id, const struct wharf_json *body)
+    struct wharf_req *req, uint32_t op, struct wharf_rec *rec, const struct wharf_json *body)
 {
+    const struct resource *res = rec->res;
     struct wharf_json *copy;
-    struct wharf_rec rec = {.res = res, .arena = req->arena, .id = id};
     struct wharf_json **last;
     bool any = false;
 
@@ -318,8 +318,8 @@ const struct wharf_json *normalize_body(
         **last = *m;
         last = &(*last)->next;
     }
-    rec.raw = copy;
-    run_hooks(req, res, HOOK_NORMALIZE, op, NULL, &rec);
+    rec->raw = copy;
+    run_hooks(req, res, HOOK_NORMALIZE, op, NULL, rec);
     return copy;
 }
 

@@ -40,8 +40,20 @@ void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t
 /* Step 3: the owner's normalize hooks on the body as sent. The record they get holds raw JSON: get() gives WHARF_V_JSON, set() replaces
  * the member. Returns the body to go on with. */
 /* id: of the row that is updated, for res->id; empty on create. */
+/* What a write tells its hooks beside the body, and what these keep for each other. Of the request's memory; the records of a write have it. */
+struct write_side {
+    const void *kind; /* whose context it is: an address that only its owner knows; NULL: nobody's */
+    void *context;
+    struct write_scratch *scratch; /* of each kind that asked for some */
+};
+/* The context of rec's write when it is of that kind, else NULL. */
+void *side_context(const struct wharf_rec *rec, const void *kind);
+/* Memory of that kind for rec's write, zeroed when it is asked for first; NULL: rec belongs to no write. */
+void *side_scratch(const struct wharf_rec *rec, const void *kind, size_t size);
+
+/* Returns the body as the normalize hooks leave it; rec (res, id, side) is what they are called with. */
 const struct wharf_json *normalize_body(
-    struct wharf_req *req, const struct resource *res, uint32_t op, wharf_str id, const struct wharf_json *body);
+    struct wharf_req *req, uint32_t op, struct wharf_rec *rec, const struct wharf_json *body);
 
 /* Judges by the definition what plugin's check hook set in rec; rec->values is not NULL. Fails with `internal` and logs the plugin, the
  * field and the reason (ruled.c). */

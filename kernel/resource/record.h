@@ -21,6 +21,7 @@ struct wharf_rec {
     struct value *values; /* by field index: what the request sends; NULL for a row as read */
     struct wharf_json *raw; /* in normalize hooks only: the body as sent, to be changed */
     wharf_str id; /* of a row that is not written yet */
+    struct write_side *side; /* of the write that it belongs to, else NULL */
     bool locked; /* a secret of it does not open with the keys of this machine; it reads as null */
 };
 

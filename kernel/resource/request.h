@@ -94,6 +94,7 @@ struct wharf_req {
     struct arena *arena;
     const struct engine *engine;
     struct thread_ctx *thread; /* NULL on the event loop */
+    struct req_slot *slots; /* of plugins, by kind (host/host.c) */
 
     const char *method;
     wharf_str path; /* without the query, as received */

@@ -144,6 +144,12 @@ static bool as_a_set(const struct wharf_req *req, const struct write_set *set)
     return true;
 }
 
+static void begin_sides(struct wharf_req *req, struct write_set *set)
+{
+    for (size_t i = 0; i < set->n_live; i++)
+        write_side_begin(req, &set->live[i]->w);
+}
+
 static void check_bodies(struct wharf_req *req, struct write_set *set)
 {
     for (size_t i = 0; i < set->n_live && !set->broken; i++) {
@@ -164,7 +170,8 @@ static void new_rows(struct wharf_req *req, struct write_set *set)
         if (set->op == OP_CREATE)
             write_new_id(req, w);
         w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
-        *w->new_rec = (struct wharf_rec){.res = w->res, .arena = req->arena, .values = w->values, .id = w->id};
+        *w->new_rec = (struct wharf_rec){
+            .res = w->res, .arena = req->arena, .values = w->values, .id = w->id, .side = w->side};
         if (w->old_rec)
             w->new_rec->cells = w->old_rec->cells;
     }
@@ -197,6 +204,7 @@ static wharf_status create_set(struct wharf_req *req, struct write_set *set)
 {
     wharf_status s;
 
+    begin_sides(req, set);
     check_bodies(req, set);
     if (set->broken || set->singly)
         return WHARF_CONFLICT;
@@ -215,8 +223,10 @@ static wharf_status create_set(struct wharf_req *req, struct write_set *set)
 
 static wharf_status delete_set(struct wharf_req *req, struct write_set *set)
 {
-    wharf_status s = set_lock(req, set);
+    wharf_status s;
 
+    begin_sides(req, set);
+    s = set_lock(req, set);
     if (s == WHARF_OK)
         s = set_hooks(req, set, HOOK_CHECK);
     if (s != WHARF_OK || refused(set) || !set->n_live)
@@ -272,6 +282,7 @@ static wharf_status check_live(struct wharf_req *req, struct write_set *set)
 {
     wharf_status s = WHARF_OK;
 
+    begin_sides(req, set);
     if (set->op != OP_DELETE)
         check_bodies(req, set);
     if (!set->broken && set->op != OP_CREATE && !set->part)

@@ -72,7 +72,7 @@ static void take_rows(struct wharf_req *req, const struct write_set *set, struct
         if (!row)
             continue;
         rec->values = row->w.values;
-        row->w.new_rec = rec;
+        row->w.new_rec = write_rec(&row->w, rec);
         row->place = arena_dupz(req->arena, PQgetvalue(r, i, (int)set->res->n_selected));
     }
 }
@@ -378,7 +378,7 @@ static wharf_status find(struct wharf_req *req, struct write_set *set, struct se
         struct wharf_rec *rec = record_from_result(req->arena, set->res, r, i);
 
         for (struct set_row **row = first_of(sorted, n, record_id(rec)); row; row = next_of(sorted, n, row))
-            (*row)->w.old_rec = rec;
+            (*row)->w.old_rec = write_rec(&(*row)->w, rec);
     }
     for (size_t i = 0; i < set->n_live && !set->broken; i++) {
         struct write *w = &set->live[i]->w;

@@ -32,7 +32,7 @@ static wharf_status run_written(struct wharf_req *req, struct write *w, uint32_t
     wharf_status s;
     uint64_t ran;
 
-    w->new_rec = row_read_again(req, w);
+    w->new_rec = write_rec(w, row_read_again(req, w));
     if (!w->new_rec)
         return req_failed(req);
     w->new_rec->values = w->values;
@@ -42,7 +42,7 @@ static wharf_status run_written(struct wharf_req *req, struct write *w, uint32_t
         return s;
     w->new_rec->values = NULL;
     if (db_ran(req->thread->db) != ran)
-        w->new_rec = row_read_again(req, w);
+        w->new_rec = write_rec(w, row_read_again(req, w));
     return w->new_rec ? WHARF_OK : req_failed(req);
 }
 
@@ -269,7 +269,7 @@ static wharf_status run_create(struct wharf_req *req, struct write *w)
     s = write_observe(req, w);
     if (s != WHARF_OK)
         return s;
-    w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
+    w->new_rec = write_rec(w, ARENA_NEW(req->arena, struct wharf_rec));
     w->new_rec->res = w->res;
     w->new_rec->arena = req->arena;
     w->new_rec->values = w->values;
@@ -370,7 +370,7 @@ static wharf_status run_update(struct wharf_req *req, struct write *w)
     bool changed = false, columns = false;
     wharf_status s;
 
-    w->old_rec = row_lock(req, w);
+    w->old_rec = write_rec(w, row_lock(req, w));
     if (!w->old_rec || !check_location(req, w->res, w->old_rec))
         return WHARF_NOT_FOUND;
     if (w->old_rec->locked)
@@ -385,7 +385,7 @@ static wharf_status run_update(struct wharf_req *req, struct write *w)
     s = write_observe(req, w);
     if (s != WHARF_OK)
         return s;
-    w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
+    w->new_rec = write_rec(w, ARENA_NEW(req->arena, struct wharf_rec));
     w->new_rec->res = w->res;
     w->new_rec->arena = req->arena;
     w->new_rec->cells = w->old_rec->cells;
@@ -416,7 +416,7 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
     bool changed;
     wharf_status s;
 
-    w->old_rec = row_lock(req, w);
+    w->old_rec = write_rec(w, row_lock(req, w));
     if (!w->old_rec || !check_location(req, w->res, w->old_rec))
         return WHARF_NOT_FOUND;
     if (!precondition(req, w))
@@ -531,8 +531,10 @@ wharf_status write_values(struct wharf_req *req, struct write *w)
 
 wharf_status write_check_body(struct wharf_req *req, struct write *w)
 {
+    struct wharf_rec rec = {.res = w->res, .arena = req->arena, .id = w->id, .side = w->side};
+
     take_disable_webhooks(req, w);
-    w->body = normalize_body(req, w->res, w->op, w->id, w->body);
+    w->body = normalize_body(req, w->op, &rec, w->body);
     return req->n_problems ? WHARF_INVALID : write_values(req, w);
 }
 
@@ -550,6 +552,7 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
     if (req->res_depth >= RECURSION_MAX)
         return req_fail(req, "internal", NULL, "writes nested deeper than %d", RECURSION_MAX);
     req->res_depth++;
+    write_side_begin(req, w);
     if (w->res->def->live == LIVE_READ && req->who->test_mode)
         s = write_live_refused(req, w->res);
     if (s == WHARF_OK && w->op != OP_DELETE)

@@ -14,12 +14,15 @@ struct write {
     wharf_str parent_id; /* nested collections, else "" */
     const struct wharf_json *body; /* create, update */
     wharf_str if_match; /* tags of which the row must have one, or empty */
+    const void *kind; /* whose context it is, or NULL */
+    void *context; /* what that plugin's hooks are to know beside the body */
     bool replace; /* update: what the body leaves out goes back to its default, see write_check_body */
     /* results: */
     struct wharf_rec *old_rec, *new_rec;
     bool disable_webhooks; /* the body said so: the row's own events have it */
     bool unchanged; /* update: nothing differed, nothing was written */
     /* of the pipeline: */
+    struct write_side *side;
     struct value *values;
     void *hooks_ahead; /* see services/lua/tenant.h */
     bool alone; /* in a transaction of its own, which is done again when a speculation was wrong (speculation.h) */
@@ -32,6 +35,9 @@ wharf_status write_run(struct wharf_req *req, struct write *w);
 wharf_status write_transaction(struct wharf_req *req, struct write *w);
 
 /* Parts of the pipeline, also of a write of many (set.h). */
+/* side.c: makes what the hooks of this run share; then puts it on a record (or NULL), which it returns. */
+void write_side_begin(struct wharf_req *req, struct write *w);
+struct wharf_rec *write_rec(const struct write *w, struct wharf_rec *rec);
 enum { RECURSION_MAX = 8 };
 wharf_status write_live_refused(struct wharf_req *req, const struct resource *res);
 /* Normalize hooks and the schema: fills w->values. With w->replace every field that may be updated has one, whether the body says it or not;

@@ -7,7 +7,7 @@
 
 enum { NUMBER_TRIES = 8 };
 
-/* Between check and written of one container's write on this thread: what is done to the shipments once the row is there. */
+/* From check to written of one container's write: what is done to the shipments once the row is there. */
 struct plan {
     wharf_str id;
     struct members members;
@@ -15,7 +15,13 @@ struct plan {
     bool moved;
     wharf_str add_comment, remove_comment;
 };
-static _Thread_local struct plan plan;
+
+static struct plan *plan_of(const wharf_rec *rec)
+{
+    static const char kind[] = "containers.plan";
+
+    return W->res->scratch(rec, kind, sizeof(struct plan));
+}
 
 /* ---- normalize: status and comment are other ways to say tracking_update ---- */
 
@@ -115,19 +121,19 @@ static void settle_search(wharf_req *req, wharf_rec *rec)
     W->res->set(rec, CONTAINER_METADATA_TEXT, val_text_or_null(all));
 }
 
-static wharf_status read_comments(wharf_req *req, const wharf_rec *rec, wharf_str *ret_update)
+static wharf_status read_comments(wharf_req *req, const wharf_rec *rec, struct plan *plan, wharf_str *ret_update)
 {
     const wharf_json *v = W->res->input(rec, CONTAINER_COMMENT);
     wharf_str s = WHARF_S("");
 
-    plan.add_comment = plan.remove_comment = *ret_update = WHARF_S("");
+    plan->add_comment = plan->remove_comment = *ret_update = WHARF_S("");
     if (!v)
         return WHARF_OK;
     if (W->json->text(v, &s)) {
-        plan.add_comment = plan.remove_comment = *ret_update = s;
+        plan->add_comment = plan->remove_comment = *ret_update = s;
     } else if (W->json->type(v) == WHARF_J_OBJECT) {
-        plan.add_comment = json_text(v, "add");
-        plan.remove_comment = json_text(v, "remove");
+        plan->add_comment = json_text(v, "add");
+        plan->remove_comment = json_text(v, "remove");
         *ret_update = json_text(v, "update");
     } else {
         return W->err->fail(req, "validation.failed", "comment", "comment must be text or {add, remove, update}");
@@ -135,7 +141,8 @@ static wharf_status read_comments(wharf_req *req, const wharf_rec *rec, wharf_st
     return WHARF_OK;
 }
 
-static wharf_status check_write(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec)
+static wharf_status check_write(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec, struct plan *plan)
 {
     bool completed = containers_shipments->group(field_text(old_rec, CONTAINER_STATUS)) >= WHARF_GROUP_GOOD;
     wharf_str update_comment, id = W->res->id(rec);
@@ -147,30 +154,32 @@ static wharf_status check_write(wharf_req *req, uint32_t op, const wharf_rec *ol
         s = containers_layouts->settle(
             req, op, old_rec, rec, CONTAINER_LOCATION_ID, CONTAINER_LAYOUT_ID, WHARF_PLACE_ACTIVE);
     if (s == WHARF_OK)
-        s = read_comments(req, rec, &update_comment);
+        s = read_comments(req, rec, plan, &update_comment);
     if (s == WHARF_OK && op == WHARF_CREATE)
         W->res->set(rec, CONTAINER_MEMBERS_COUNT, val_int(0));
     if (s == WHARF_OK)
-        s = containers_members_check(req, op, rec, completed, &plan.members);
+        s = containers_members_check(req, op, rec, completed, &plan->members);
     if (s == WHARF_OK)
-        s = containers_apply(req, op, old_rec, rec, &plan.update);
+        s = containers_apply(req, op, old_rec, rec, &plan->update);
     if (s != WHARF_OK)
         return s;
-    if (plan.update.head.size && !plan.update.comment.n)
-        plan.update.comment = update_comment;
+    if (plan->update.head.size && !plan->update.comment.n)
+        plan->update.comment = update_comment;
     settle_search(req, rec);
-    if (plan.members.n_added || plan.members.n_removed) /* so that the row changes */
+    if (plan->members.n_added || plan->members.n_removed) /* so that the row changes */
         W->res->set(rec, CONTAINER_MEMBERS_COUNT, val_int(field_int(rec, CONTAINER_MEMBERS_COUNT) + 1));
-    plan.id = id;
-    plan.moved = op == WHARF_UPDATE && (W->res->changed(old_rec, rec, CONTAINER_LOCATION_ID) ||
-                                           W->res->changed(old_rec, rec, CONTAINER_LAYOUT_ID));
+    plan->id = id;
+    plan->moved = op == WHARF_UPDATE && (W->res->changed(old_rec, rec, CONTAINER_LOCATION_ID) ||
+                                            W->res->changed(old_rec, rec, CONTAINER_LAYOUT_ID));
     return WHARF_OK;
 }
 
 static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    plan = (struct plan){0};
-    return op == WHARF_DELETE ? WHARF_OK : check_write(req, op, old_rec, new_rec);
+    struct plan *plan = plan_of(new_rec ? new_rec : old_rec);
+
+    *plan = (struct plan){0};
+    return op == WHARF_DELETE ? WHARF_OK : check_write(req, op, old_rec, new_rec, plan);
 }
 
 /* ---- written: the shipments ---- */
@@ -255,22 +264,21 @@ static wharf_status tell_members(wharf_req *req, const struct plan *p)
 
 static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    struct plan p = plan;
+    const struct plan *p = plan_of(new_rec ? new_rec : old_rec);
     wharf_str *ids;
     size_t n;
     wharf_status s;
 
-    plan = (struct plan){0};
     if (op == WHARF_DELETE) {
         s = containers_inside(req, W->res->id(old_rec), &ids, &n);
         return s == WHARF_OK ? take_out(req, ids, n, WHARF_S("")) : s;
     }
-    s = take_out(req, p.members.removed, p.members.n_removed, p.remove_comment);
+    s = take_out(req, p->members.removed, p->members.n_removed, p->remove_comment);
     if (s == WHARF_OK)
-        s = put_in(req, &p, new_rec);
+        s = put_in(req, p, new_rec);
     if (s == WHARF_OK)
-        s = copy(req, &p, new_rec);
-    return s == WHARF_OK ? tell_members(req, &p) : s;
+        s = copy(req, p, new_rec);
+    return s == WHARF_OK ? tell_members(req, p) : s;
 }
 
 /* ---- shown ---- */

@@ -2,17 +2,21 @@
 #include "org.gen.h"
 #include "org.h"
 
-/* The request that makes a device wants a key of it: said by normalize, done by written, on the same thread. */
-static _Thread_local bool issue_key;
+/* Does the request that makes a device want a key of it? Said by normalize, done by written. */
+static bool *issue_key(const wharf_rec *rec)
+{
+    static const char kind[] = "org.issue_key";
+
+    return org_host->res->scratch(rec, kind, sizeof(bool));
+}
 
 static wharf_status device_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     const wharf_json *wanted = org_host->res->member(new_rec, "issue_key");
 
-    issue_key = false;
     if (!wanted || op != WHARF_CREATE)
         return WHARF_OK;
-    if (!org_host->json->truth(wanted, &issue_key))
+    if (!org_host->json->truth(wanted, issue_key(new_rec)))
         return org_host->err->fail(req, "validation.failed", "issue_key", "issue_key must be true or false");
     org_host->res->drop(new_rec, "issue_key");
     return WHARF_OK;
@@ -86,12 +90,11 @@ static wharf_status device_check(wharf_req *req, uint32_t op, const wharf_rec *o
 }
 
 /* The device's own scopes, as far as its maker has them. */
-static wharf_status make_key(wharf_req *req, const wharf_rec *device)
+static wharf_status make_key(wharf_req *req, const wharf_rec *device, wharf_str *ret_text)
 {
     const wharf_json *own = field_json(device, DEVICE_SCOPES), *granted, *body;
     struct scopes scopes = scopes_of(req, own), caller = scopes_of_caller(req);
     wharf_out *out = org_host->json->writer(req);
-    const wharf_rec *key;
     wharf_str name = {"", 0};
     bool found;
     wharf_status s = own ? WHARF_OK : scopes_of_role(req, WHARF_S("user"), &found, &scopes);
@@ -109,19 +112,20 @@ static wharf_status make_key(wharf_req *req, const wharf_rec *device)
     org_host->json->put(out, "allow_all_locations", val_bool(true)); /* which the device's own locations limit */
     org_host->json->close(out);
     s = org_host->json->result(req, out, &body);
-    return s == WHARF_OK ? keys_make(req, body, false, &key) : s;
+    return s == WHARF_OK ? keys_make(req, body, false, NULL, ret_text) : s;
 }
 
 static wharf_status device_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
+    wharf_str text;
     wharf_status s;
 
     if (op == WHARF_CREATE) {
-        if (!issue_key)
+        if (!*issue_key(new_rec))
             return WHARF_OK;
-        s = make_key(req, new_rec);
+        s = make_key(req, new_rec, &text);
         if (s == WHARF_OK)
-            org_host->res->set((wharf_rec *)(uintptr_t)new_rec, DEVICE_API_KEY, val_text(keys_issued()));
+            org_host->res->set((wharf_rec *)(uintptr_t)new_rec, DEVICE_API_KEY, val_text(text));
         return s;
     }
     org_host->req->access_changed(req);

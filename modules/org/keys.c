@@ -9,19 +9,19 @@ enum { OVERLAP_DEFAULT_S = 86400 };
 #define SECOND_US 1000000LL
 #define DAY_US    (86400 * SECOND_US)
 
-/* What the calls of this file say to the hooks that run inside them, on the same thread and inside the same request. */
-static _Thread_local struct {
-    wharf_str text; /* of the last key made */
-    bool trusted; /* the grants of the key being made are those of another row */
-    bool system; /* the key being made is nobody's wish: type system */
-    enum { UPDATE, ROTATE, REVOKE } doing;
+/* The context of the writes of this file, for the hooks that run inside them. Writes of requests have none. */
+static const char call_kind[] = "org.key_call";
+struct key_call {
+    enum { MAKE /* its grants are those of another row */, ROTATE, REVOKE } doing;
+    bool system; /* MAKE: the key is nobody's wish: type system */
+    wharf_str *ret_text; /* MAKE: the text of the new key */
     int64_t expires_us; /* ROTATE */
     wharf_str replaced_by;
-} call;
+};
 
-wharf_str keys_issued(void)
+static const struct key_call *key_call(const wharf_rec *rec)
 {
-    return call.text;
+    return org_host->res->context(rec, call_kind);
 }
 
 wharf_status limit_rows(wharf_req *req, const char *space, const char *count_sql, int64_t max, const char *code)
@@ -111,7 +111,7 @@ static wharf_status check_locations(wharf_req *req, const wharf_rec *old_rec, wh
 {
     const wharf_json *ids = field_json(new_rec, API_KEY_LOCATION_IDS),
                      *already = old_rec ? field_json(old_rec, API_KEY_LOCATION_IDS) : NULL;
-    bool sent = org_host->res->sent(new_rec, API_KEY_LOCATION_IDS), all, before;
+    bool sent = org_host->res->sent(new_rec, API_KEY_LOCATION_IDS), all, before, trusted = key_call(new_rec) != NULL;
     wharf_status s = WHARF_OK;
 
     if (!old_rec && !org_host->res->sent(new_rec, API_KEY_ALLOW_ALL_LOCATIONS))
@@ -120,9 +120,9 @@ static wharf_status check_locations(wharf_req *req, const wharf_rec *old_rec, wh
     before = old_rec && get_truth(old_rec, API_KEY_ALLOW_ALL_LOCATIONS, true);
     if (sent && ids)
         s = unknown_locations(req, ids, test);
-    if (s == WHARF_OK && all && !before && !call.trusted)
+    if (s == WHARF_OK && all && !before && !trusted)
         s = all_locations_allowed(req, test);
-    if (s == WHARF_OK && sent && ids && !before && !call.trusted)
+    if (s == WHARF_OK && sent && ids && !before && !trusted)
         s = locations_allowed(req, ids, already);
     return s;
 }
@@ -211,7 +211,7 @@ static wharf_status check_principal(wharf_req *req, const wharf_rec *rec)
         return org_host->err->fail(
             req, "validation.failed", "device_id", "a key acts for a user or for a device; send one of them");
     s = org_host->db->query(req, sql, args, 2, &rows);
-    if (s == WHARF_OK && !call.trusted && row_get_text(rows, 0, 0, &role) && same(role, WHARF_S("owner")) &&
+    if (s == WHARF_OK && !key_call(rec) && row_get_text(rows, 0, 0, &role) && same(role, WHARF_S("owner")) &&
         !acts_as_owner(req))
         return org_host->err->fail(req, "role_access", NULL, "Only an owner makes keys that act for an owner");
     return s;
@@ -236,8 +236,9 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
 {
     static const char count_sql[] = "SELECT count(*) FROM wharf.api_key WHERE organization_id = $1::text"
                                     " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2::timestamptz)";
+    const struct key_call *call = key_call(rec);
     struct security rules;
-    wharf_str last4;
+    wharf_str last4, text;
     bool test;
     wharf_status s = settle_mode(req, rec, &test);
 
@@ -251,48 +252,69 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
     if (s == WHARF_OK)
         s = check_principal(req, rec);
     if (s == WHARF_OK)
-        s = scopes_settle(req, NULL, rec, API_KEY_SCOPES, call.trusted);
+        s = scopes_settle(req, NULL, rec, API_KEY_SCOPES, call != NULL);
     if (s == WHARF_OK)
         s = check_locations(req, NULL, rec, test);
     if (s == WHARF_OK)
         s = limit_rows(req, "org.keys", count_sql, KEYS_MAX, "api_key.too_many");
     if (s == WHARF_OK)
-        s = keys->issue(req, org_host->res->id(rec), test, &call.text, &last4);
+        s = keys->issue(req, org_host->res->id(rec), test, &text, &last4);
     if (s != WHARF_OK)
         return s;
     org_host->res->set(rec, API_KEY_LAST4, val_text(last4));
-    org_host->res->set(rec, API_KEY_TYPE, val_text(call.system ? WHARF_S("system") : WHARF_S("user")));
-    org_host->res->set(rec, API_KEY_API_KEY, val_text(call.text));
+    org_host->res->set(rec, API_KEY_TYPE, val_text(call && call->system ? WHARF_S("system") : WHARF_S("user")));
+    org_host->res->set(rec, API_KEY_API_KEY, val_text(text));
+    if (call)
+        *call->ret_text = text;
     org_host->req->one_time(req, "api_key");
     return WHARF_OK;
 }
 
-wharf_status keys_make(wharf_req *req, const wharf_json *body, bool system, const wharf_rec **ret_rec)
+wharf_status keys_make(
+    wharf_req *req, const wharf_json *body, bool system, const wharf_rec **ret_rec, wharf_str *ret_text)
 {
-    wharf_status s;
+    struct key_call call = {.doing = MAKE, .system = system, .ret_text = ret_text};
+    const wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = "api_key",
+        .op = WHARF_CREATE,
+        .body = body,
+        .kind = call_kind,
+        .context = &call,
+        .ret_rec = ret_rec};
 
-    call.trusted = true;
-    call.system = system;
-    s = org_host->res->create(req, "api_key", body, ret_rec);
-    call.trusted = call.system = false;
-    return s;
+    return org_host->res->write(req, &w);
+}
+
+/* An update without a field of its own: what the hooks make of the call. */
+static wharf_status update_by_call(wharf_req *req, wharf_str id, struct key_call *call)
+{
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = "api_key",
+        .op = WHARF_UPDATE,
+        .id = id,
+        .kind = call_kind,
+        .context = call};
+    wharf_status s = org_host->json->parse(req, WHARF_S("{}"), &w.body);
+
+    return s == WHARF_OK ? org_host->res->write(req, &w) : s;
 }
 
 /* ---- changing ---- */
 
 static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
+    const struct key_call *call = key_call(rec);
     struct security rules;
     wharf_str status = {"", 0}, mode = {"", 0};
     wharf_status s;
 
-    if (call.doing == REVOKE) {
+    if (call && call->doing == REVOKE) {
         org_host->res->set(rec, API_KEY_REVOKED_AT, val_time(org_host->req->now_us(req)));
         return WHARF_OK;
     }
-    if (call.doing == ROTATE) {
-        org_host->res->set(rec, API_KEY_EXPIRES_AT, val_time(call.expires_us));
-        org_host->res->set(rec, API_KEY_REPLACED_BY, val_text(call.replaced_by));
+    if (call && call->doing == ROTATE) {
+        org_host->res->set(rec, API_KEY_EXPIRES_AT, val_time(call->expires_us));
+        org_host->res->set(rec, API_KEY_REPLACED_BY, val_text(call->replaced_by));
         return WHARF_OK;
     }
     s = reach_key(req, old_rec);
@@ -382,22 +404,11 @@ static wharf_status find_key(wharf_req *req, wharf_str id, const wharf_rec **ret
     return WHARF_OK;
 }
 
-static wharf_status no_fields(wharf_req *req, const wharf_json **ret)
-{
-    return org_host->json->parse(req, WHARF_S("{}"), ret);
-}
-
 static wharf_status revoke(wharf_req *req, wharf_str id)
 {
-    const wharf_json *none;
-    const wharf_rec *rec;
-    wharf_status s = no_fields(req, &none);
+    struct key_call call = {.doing = REVOKE};
+    wharf_status s = update_by_call(req, id, &call);
 
-    if (s != WHARF_OK)
-        return s;
-    call.doing = REVOKE;
-    s = org_host->res->update(req, "api_key", id, none, &rec);
-    call.doing = UPDATE;
     return s == WHARF_OK ? org_host->event->emit(req, "api_key.revoked", "api_key", id, NULL) : s;
 }
 
@@ -521,24 +532,18 @@ static wharf_status may_rotate(wharf_req *req, const wharf_rec *old)
 
 static wharf_status retire(wharf_req *req, const wharf_rec *old, int64_t overlap_s, wharf_str successor)
 {
-    const wharf_json *none;
-    const wharf_rec *rec;
+    struct key_call call = {
+        .doing = ROTATE, .expires_us = org_host->req->now_us(req) + overlap_s * SECOND_US, .replaced_by = successor};
     wharf_val v;
-    wharf_status s = no_fields(req, &none);
+    wharf_status s;
 
-    call.expires_us = org_host->req->now_us(req) + overlap_s * SECOND_US;
     if (org_host->res->get(old, API_KEY_EXPIRES_AT, &v) && v.u.i < call.expires_us)
         call.expires_us = v.u.i;
-    call.replaced_by = successor;
-    if (s != WHARF_OK)
-        return s;
-    call.doing = ROTATE;
-    s = org_host->res->update(req, "api_key", org_host->res->id(old), none, &rec);
-    call.doing = UPDATE;
+    s = update_by_call(req, org_host->res->id(old), &call);
     return s == WHARF_OK ? org_host->event->emit(req, "api_key.rotated", "api_key", org_host->res->id(old), NULL) : s;
 }
 
-wharf_status keys_show(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec)
+wharf_status keys_show(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec, wharf_str text)
 {
     wharf_out *inner = org_host->json->writer(req);
     const wharf_json *row;
@@ -552,7 +557,7 @@ wharf_status keys_show(wharf_req *req, wharf_out *out, const char *key, const wh
     for (const wharf_json *m = org_host->json->at(row, 0); m; m = org_host->json->next(m)) {
         org_host->json->put(out, org_host->json->key(m).p, val_json(m));
         if (same(org_host->json->key(m), WHARF_S("name")))
-            org_host->json->put(out, "api_key", val_text(call.text));
+            org_host->json->put(out, "api_key", val_text(text));
     }
     org_host->json->close(out);
     return WHARF_OK;
@@ -563,7 +568,7 @@ wharf_status keys_rotate(wharf_req *req, void *arg)
     int64_t overlap = OVERLAP_DEFAULT_S;
     const wharf_json *body, *sent, *successor;
     const wharf_rec *old, *fresh;
-    wharf_str id = {"", 0}, status = {"", 0};
+    wharf_str id = {"", 0}, status = {"", 0}, text;
     wharf_status s;
 
     org_host->req->param(req, "id", &id);
@@ -579,11 +584,11 @@ wharf_status keys_rotate(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = body_of_successor(req, old, &successor);
     if (s == WHARF_OK)
-        s = keys_make(req, successor, false, &fresh);
+        s = keys_make(req, successor, false, &fresh, &text);
     if (s == WHARF_OK)
         s = retire(req, old, overlap, org_host->res->id(fresh));
     if (s != WHARF_OK)
         return s;
     org_host->req->created(req, org_host->mem->format(req, "/v1/api-keys/%s", org_host->res->id(fresh).p));
-    return keys_show(req, org_host->req->respond(req, 201, "API key created"), NULL, fresh);
+    return keys_show(req, org_host->req->respond(req, 201, "API key created"), NULL, fresh, text);
 }

@@ -18,12 +18,11 @@ enum { KEYS_MAX = 1000, USERS_MAX = 10000, DEVICES_MAX = 10000 }; /* spec 01 sec
 
 /* ---- keys.c ---- */
 
-/* The text of the key that the last res->create("api_key") of this request made. */
-wharf_str keys_issued(void);
-/* Makes a key whose grants the caller need not have: the body names what another row of ours has already. */
-wharf_status keys_make(wharf_req *req, const wharf_json *body, bool system, const wharf_rec **ret_rec);
-/* The key that was made last, as it is shown, with its text behind the name. */
-wharf_status keys_show(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec);
+/* Makes a key whose grants the caller need not have: the body names what another row of ours has already. ret_rec: or NULL. */
+wharf_status keys_make(
+    wharf_req *req, const wharf_json *body, bool system, const wharf_rec **ret_rec, wharf_str *ret_text);
+/* Writes a new key as it is shown, with its text behind the name. */
+wharf_status keys_show(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec, wharf_str text);
 /* Revokes what still works of the keys of a user or device ("user_id", "device_id" in column). */
 wharf_status keys_revoke_all(wharf_req *req, bool of_device, wharf_str principal_id);
 wharf_status keys_rotate(wharf_req *req, void *arg); /* POST /v1/api-keys/:id/rotate */

@@ -110,6 +110,7 @@ struct making {
     const wharf_json *user, *organization;
     wharf_str id;
     const wharf_rec *made, *owner, *key;
+    wharf_str key_text;
 };
 
 static wharf_status create(wharf_req *req, const char *resource, wharf_out *body, const wharf_rec **ret)
@@ -186,7 +187,7 @@ static wharf_status make_key(wharf_req *req, struct making *m)
     org_host->json->put(body, "expires_at", val_time(org_host->req->now_us(req) + FIRST_KEY_MINUTES * 60 * 1000000LL));
     org_host->json->close(body);
     s = org_host->json->result(req, body, &v);
-    return s == WHARF_OK ? keys_make(req, v, true, &m->key) : s;
+    return s == WHARF_OK ? keys_make(req, v, true, &m->key, &m->key_text) : s;
 }
 
 static wharf_status make(wharf_req *req, void *arg)
@@ -225,7 +226,7 @@ wharf_status organization_make(wharf_req *req, void *arg)
     org_host->json->put(out, "id", val_text(m.id));
     org_host->res->encode(req, out, "organization", m.made);
     org_host->res->encode(req, out, "user", m.owner);
-    s = keys_show(req, out, "api_key", m.key);
+    s = keys_show(req, out, "api_key", m.key, m.key_text);
     org_host->json->close(out);
     org_host->req->created(req, org_host->mem->format(req, "/v1/organizations/%s", m.id.p));
     return s;

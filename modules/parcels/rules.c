@@ -6,8 +6,8 @@ enum { SCALE = 4 };
 #define INCHES_PER_CM (1 / 2.54)
 #define POUNDS_PER_KG 2.2046226218
 
-/* The shipment whose parcels are being made on this thread; set around that call only. */
-static _Thread_local wharf_str shipment;
+static const char shipment_kind[] =
+    "parcels.shipment"; /* the context of creates: the id of the shipment that the parcel comes with */
 
 /* ---- normalize: other units ---- */
 
@@ -84,16 +84,17 @@ static wharf_status settle_contents(wharf_req *req, const wharf_rec *old_rec, wh
 
 static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
+    const wharf_str *shipment = W->res->context(new_rec, shipment_kind);
     wharf_status s;
 
     if (op == WHARF_DELETE)
         return WHARF_OK;
     s = parcels_layouts->settle(
         req, op, old_rec, new_rec, PARCEL_LOCATION_ID, PARCEL_LAYOUT_ID, WHARF_PLACE_ADOPT | WHARF_PLACE_ACTIVE);
-    if (s == WHARF_OK && op == WHARF_CREATE && !shipment.n && !field_text(new_rec, PARCEL_LOCATION_ID).n)
+    if (s == WHARF_OK && op == WHARF_CREATE && !shipment && !field_text(new_rec, PARCEL_LOCATION_ID).n)
         s = W->err->fail(req, "validation.failed", "location_id", "location_id is required, or layout_id");
-    if (s == WHARF_OK && op == WHARF_CREATE && shipment.n)
-        W->res->set(new_rec, PARCEL_SHIPMENT_ID, val_text(shipment));
+    if (s == WHARF_OK && op == WHARF_CREATE && shipment)
+        W->res->set(new_rec, PARCEL_SHIPMENT_ID, val_text(*shipment));
     if (s == WHARF_OK)
         s = settle_status(req, old_rec, new_rec);
     return s == WHARF_OK ? settle_contents(req, old_rec, new_rec) : s;
@@ -139,10 +140,15 @@ const wharf_hooks parcels_layout_hooks = {.head = WHARF_HEAD(wharf_hooks), .writ
 
 /* ---- the parcels of a shipment ---- */
 
-static wharf_status make_one(wharf_req *req, const wharf_json *parcel, size_t i, wharf_str location, wharf_str layout)
+static wharf_status make_one(
+    wharf_req *req, wharf_str shipment, const wharf_json *parcel, size_t i, wharf_str location, wharf_str layout)
 {
     wharf_out *out = W->json->writer(req);
-    const wharf_json *body;
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = "parcel",
+        .op = WHARF_CREATE,
+        .kind = shipment_kind,
+        .context = &shipment};
     wharf_status s;
 
     W->json->open(out, NULL, '{');
@@ -158,10 +164,10 @@ static wharf_status make_one(wharf_req *req, const wharf_json *parcel, size_t i,
             W->json->put(out, W->json->key(m).p, val_json(m));
     }
     W->json->close(out);
-    s = W->json->result(req, out, &body);
+    s = W->json->result(req, out, &w.body);
     W->err->base(req, W->mem->format(req, "parcels.%zu.", i).p);
     if (s == WHARF_OK)
-        s = W->res->create(req, "parcel", body, NULL);
+        s = W->res->write(req, &w);
     W->err->base(req, "");
     return s;
 }
@@ -179,10 +185,8 @@ static wharf_status shipment_written(wharf_req *req, uint32_t op, const wharf_re
         return WHARF_OK;
     s = query_about(req, sql, W->res->id(new_rec), &rows);
     list = s == WHARF_OK ? row_json(rows, 0, 0) : NULL;
-    shipment = W->res->id(new_rec);
     for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e && s == WHARF_OK; e = W->json->next(e), i++)
-        s = make_one(req, e, i, row_text(rows, 0, 1), row_text(rows, 0, 2));
-    shipment = WHARF_S("");
+        s = make_one(req, W->res->id(new_rec), e, i, row_text(rows, 0, 1), row_text(rows, 0, 2));
     return s;
 }
 

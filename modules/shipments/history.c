@@ -21,7 +21,7 @@ wharf_status shipments_history_open(
         .force = field_int(new_rec, SHIPMENT_FORCE_UPDATE) != 0,
         .creating = op == WHARF_CREATE,
         .source = "api"};
-    w = shipments_write_of(h->id);
+    w = shipments_write_of(h->rec);
     if (w && w->source)
         h->source = w->source;
     if (op == WHARF_CREATE)

@@ -123,7 +123,7 @@ static wharf_status settle_children(wharf_req *req, wharf_rec *rec)
     const wharf_rows *rows;
     wharf_status s;
 
-    if (!shipments_recounted(W->res->id(rec)))
+    if (!shipments_recounted(rec))
         return WHARF_OK;
     s = query_about(req, sql, W->res->id(rec), &rows);
     if (s != WHARF_OK)
@@ -330,7 +330,7 @@ static wharf_status finish(struct history *h, uint32_t op, const wharf_rec *old_
 
 static wharf_status check_write(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    const wharf_shipment_write *w = shipments_write_of(W->res->id(new_rec));
+    const wharf_shipment_write *w = shipments_write_of(new_rec);
     struct history h;
     wharf_status s = shipments_history_open(req, op, old_rec, new_rec, &h);
 

@@ -2,41 +2,45 @@
 #include "shipments.h"
 #include "shipments.gen.h"
 
-/* What is said beside the body of the write that runs on this thread; a stack, since writes nest. Set and reset around res->update only,
- * so it never outlives the call. */
+/* The context of updates by this file: what other modules say beside the body. */
+static const char beside_kind[] = "shipments.beside";
 struct beside {
-    const struct beside *under;
     wharf_str id;
     const wharf_shipment_write *write;
     bool recount;
 };
-static _Thread_local const struct beside *beside;
 
-const wharf_shipment_write *shipments_write_of(wharf_str id)
+const wharf_shipment_write *shipments_write_of(const wharf_rec *rec)
 {
-    return beside && same(beside->id, id) ? beside->write : NULL;
+    const struct beside *beside = W->res->context(rec, beside_kind);
+
+    return beside ? beside->write : NULL;
 }
 
-bool shipments_recounted(wharf_str id)
+bool shipments_recounted(const wharf_rec *rec)
 {
-    return beside && beside->recount && same(beside->id, id);
+    const struct beside *beside = W->res->context(rec, beside_kind);
+
+    return beside && beside->recount;
 }
 
-static wharf_status update_beside(wharf_req *req, const wharf_json *body, const struct beside *with)
+static wharf_status update_beside(wharf_req *req, const wharf_json *body, struct beside *with)
 {
-    const struct beside *under = beside;
-    wharf_status s;
+    const wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = "shipment",
+        .op = WHARF_UPDATE,
+        .id = with->id,
+        .body = body,
+        .kind = beside_kind,
+        .context = with};
 
-    beside = with;
-    s = W->res->update(req, "shipment", with->id, body, NULL);
-    beside = under;
-    return s;
+    return W->res->write(req, &w);
 }
 
 static wharf_status update(
     wharf_req *req, wharf_str id, const wharf_json *tracking_update, const wharf_shipment_write *w)
 {
-    const struct beside with = {.under = beside, .id = id, .write = w};
+    struct beside with = {.id = id, .write = w};
     wharf_out *out = W->json->writer(req);
     const wharf_json *body;
     wharf_status s;
@@ -51,7 +55,7 @@ static wharf_status update(
 
 wharf_status shipments_recount(wharf_req *req, wharf_str parent_id)
 {
-    const struct beside with = {.under = beside, .id = parent_id, .recount = true};
+    struct beside with = {.id = parent_id, .recount = true};
     const wharf_json *body;
     wharf_status s = W->json->parse(req, WHARF_S("{}"), &body);
 

@@ -88,8 +88,8 @@ wharf_status shipments_wanted_rate(wharf_req *req, const wharf_rec *rec, wharf_s
 wharf_status shipments_settle_refund(struct history *h, const wharf_rec *old_rec);
 
 /* ---- service.c: what the module itself says beside a body ---- */
-const wharf_shipment_write *shipments_write_of(wharf_str id); /* of the row that is being written, or NULL */
-bool shipments_recounted(wharf_str id); /* the parent's children are counted anew */
+const wharf_shipment_write *shipments_write_of(const wharf_rec *rec); /* what was said beside the body of its write, or NULL */
+bool shipments_recounted(const wharf_rec *rec); /* the parent's children are counted anew */
 wharf_status shipments_recount(wharf_req *req, wharf_str parent_id);
 wharf_status shipments_make(wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known);
 wharf_status shipments_batch_item(wharf_req *req, const char *action, const wharf_json *item);

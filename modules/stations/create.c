@@ -528,7 +528,7 @@ static void set_rest(wharf_req *req, wharf_rec *job, const struct plan *p)
 /* As every job begins. */
 static wharf_status set_beginning(wharf_req *req, wharf_rec *job)
 {
-    const struct reprint *again = job_reprint();
+    const struct reprint *again = job_reprint(job);
     const wharf_json *object, *array;
     wharf_status s = W->json->parse(req, WHARF_S("{}"), &object);
 
@@ -615,7 +615,7 @@ static wharf_status check_resource(wharf_req *req, const wharf_rec *job)
 
 static wharf_status settle_document(wharf_req *req, const wharf_rec *job, struct plan *p)
 {
-    const struct reprint *again = job_reprint();
+    const struct reprint *again = job_reprint(job);
     wharf_status s = again ? document_again(req, again->source_file, field_int(job, PRINT_JOB_RAW) != 0,
                                  again->content_type, &p->document)
                            : document_take(req, job, &p->document);

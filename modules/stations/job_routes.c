@@ -2,11 +2,11 @@
 #include "printing.h"
 #include "stations.gen.h"
 
-static _Thread_local const struct reprint *reprint; /* set around res->create only */
+static const char reprint_kind[] = "stations.reprint"; /* the context: struct reprint */
 
-const struct reprint *job_reprint(void)
+const struct reprint *job_reprint(const wharf_rec *job)
 {
-    return reprint;
+    return W->res->context(job, reprint_kind);
 }
 
 static wharf_str path_id(wharf_req *req, const char *name)
@@ -85,10 +85,16 @@ static wharf_status reprint_body(
 
 wharf_status job_reprint_route(wharf_req *req, void *arg)
 {
-    const wharf_json *sent, *body;
+    const wharf_json *sent;
     const wharf_rec *old_rec, *made;
     struct reprint again = {.of = path_id(req, "job_id")};
     struct job_set counted = {PRINT_JOB_REPRINTS, {0}};
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = "print_job",
+        .op = WHARF_CREATE,
+        .kind = reprint_kind,
+        .context = &again,
+        .ret_rec = &made};
     wharf_status s = W->req->body(req, &sent);
 
     if (s == WHARF_OK)
@@ -99,12 +105,11 @@ wharf_status job_reprint_route(wharf_req *req, void *arg)
     again.content_type = json_text(field_json(old_rec, PRINT_JOB_DOCUMENT), "content_type");
     if (!again.source_file.n)
         return W->err->fail(req, "print_job.document_expired", NULL, NULL);
-    s = reprint_body(req, old_rec, sent, &body);
+    s = reprint_body(req, old_rec, sent, &w.body);
+    if (s == WHARF_OK)
+        s = W->res->write(req, &w);
     if (s != WHARF_OK)
         return s;
-    reprint = &again;
-    s = W->res->create(req, "print_job", body, &made);
-    reprint = NULL;
     if (s == WHARF_OK) /* locked as late as this: who removes printers locks the station first */
         s = W->res->fetch(req, "print_job", again.of, WHARF_FOR_UPDATE, &old_rec);
     counted.value = val_int(field_int(old_rec, PRINT_JOB_REPRINTS) + 1);

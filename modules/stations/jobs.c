@@ -2,38 +2,25 @@
 #include "printing.h"
 #include "stations.gen.h"
 
-/* A write by the server that runs on this thread; a stack, since writes nest. Set and reset around res->update only, so it never outlives
- * the call. */
+/* The context of writes by the server: what they set, past the rules for clients. */
+static const char change_kind[] = "stations.change";
 struct change {
-    const struct change *under;
-    wharf_str id;
     const struct job_set *sets;
     size_t n;
 };
-static _Thread_local const struct change *change;
-
-static const struct change *change_of(wharf_str id)
-{
-    return change && same(change->id, id) ? change : NULL;
-}
-
-bool job_written_by_server(wharf_str id)
-{
-    return change_of(id) != NULL;
-}
 
 wharf_status job_write(wharf_req *req, wharf_str id, const struct job_set *sets, size_t n)
 {
-    const struct change with = {.under = change, .id = id, .sets = sets, .n = n};
-    const wharf_json *nothing;
-    wharf_status s = W->json->parse(req, WHARF_S("{}"), &nothing);
+    struct change change = {.sets = sets, .n = n};
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = "print_job",
+        .op = WHARF_UPDATE,
+        .id = id,
+        .kind = change_kind,
+        .context = &change};
+    wharf_status s = W->json->parse(req, WHARF_S("{}"), &w.body);
 
-    if (s != WHARF_OK)
-        return s;
-    change = &with;
-    s = W->res->update(req, "print_job", id, nothing, NULL);
-    change = with.under;
-    return s;
+    return s == WHARF_OK ? W->res->write(req, &w) : s;
 }
 
 /* How long the bytes are kept is known once the job is over. */
@@ -70,7 +57,7 @@ static wharf_status job_check(wharf_req *req, uint32_t op, const wharf_rec *old_
         return job_status_final(field_text(old_rec, PRINT_JOB_STATUS))
                    ? WHARF_OK
                    : W->err->fail(req, "print_job.not_final", "status", NULL);
-    c = change_of(W->res->id(old_rec));
+    c = W->res->context(new_rec, change_kind);
     for (size_t i = 0; c && i < c->n; i++)
         W->res->set(new_rec, c->sets[i].field, c->sets[i].value);
     s = c ? WHARF_OK : job_update_check(req, old_rec, new_rec);

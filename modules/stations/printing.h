@@ -111,7 +111,7 @@ struct reprint {
     wharf_str of, source_file, content_type;
     const wharf_json *configuration;
 };
-const struct reprint *job_reprint(void); /* that is being made on this thread, or NULL */
+const struct reprint *job_reprint(const wharf_rec *job); /* as which it is being made, or NULL */
 
 /* ---- jobs.c: the resource ---- */
 
@@ -123,7 +123,6 @@ struct job_set { /* a field that the server writes */
 };
 /* Writes fields of a job through its resource, as the server: none of the rules for clients are asked. */
 wharf_status job_write(wharf_req *req, wharf_str id, const struct job_set *sets, size_t n);
-bool job_written_by_server(wharf_str id);
 
 /* ---- states.c: section 8 ---- */
 
@@ -165,7 +164,7 @@ wharf_status station_signal(wharf_req *req, wharf_str station_id, const char *ty
 wharf_status station_end_sessions(wharf_req *req, wharf_str station_id);
 /* online or offline, as the server found; cause: session, heartbeat_missed. Nothing when it is so already. */
 wharf_status station_set_status(wharf_req *req, wharf_str id, const char *status, const char *cause);
-bool station_status_cause(wharf_str id, const char **ret_cause); /* of the write that runs on this thread */
+bool station_status_cause(const wharf_rec *rec, const char **ret_cause); /* of its write; false: a client's */
 
 /* ---- routes.c ---- */
 

@@ -4,32 +4,32 @@
 
 enum { MISSED_MAX = 3, DETAIL_MAX = 32, CHANNEL_TEXT = 80, HELLO_TEXT = 120, EVENT_EVERY_S = 10 };
 
-/* Why the write of a station's status that runs on this thread is made; as in jobs.c. */
+/* The context of writes of a station's status by the server: why. */
+static const char cause_kind[] = "stations.cause";
 struct cause {
-    const struct cause *under;
-    wharf_str id;
-    const char *status, *cause;
+    const char *text;
 };
-static _Thread_local const struct cause *cause;
 
-bool station_status_cause(wharf_str id, const char **ret_cause)
+bool station_status_cause(const wharf_rec *rec, const char **ret_cause)
 {
-    *ret_cause = cause && same(cause->id, id) ? cause->cause : "client";
-    return cause && same(cause->id, id);
+    const struct cause *cause = W->res->context(rec, cause_kind);
+
+    *ret_cause = cause ? cause->text : "client";
+    return cause != NULL;
 }
 
 wharf_status station_set_status(wharf_req *req, wharf_str id, const char *status, const char *why)
 {
-    const struct cause with = {.under = cause, .id = id, .status = status, .cause = why};
-    const wharf_json *body;
-    wharf_status s = W->json->parse(req, W->mem->format(req, "{\"status\":\"%s\"}", status), &body);
+    struct cause cause = {.text = why};
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = "print_station",
+        .op = WHARF_UPDATE,
+        .id = id,
+        .kind = cause_kind,
+        .context = &cause};
+    wharf_status s = W->json->parse(req, W->mem->format(req, "{\"status\":\"%s\"}", status), &w.body);
 
-    if (s != WHARF_OK)
-        return s;
-    cause = &with;
-    s = W->res->update(req, "print_station", id, body, NULL);
-    cause = with.under;
-    return s;
+    return s == WHARF_OK ? W->res->write(req, &w) : s;
 }
 
 /* ---- the station of a call ---- */

@@ -239,7 +239,7 @@ static wharf_status station_check(wharf_req *req, uint32_t op, const wharf_rec *
     const char *cause;
     wharf_status s;
 
-    if (op == WHARF_DELETE || (op == WHARF_UPDATE && station_status_cause(W->res->id(old_rec), &cause)))
+    if (op == WHARF_DELETE || (op == WHARF_UPDATE && station_status_cause(new_rec, &cause)))
         return WHARF_OK;
     s = check_location(req, op, old_rec, new_rec);
     if (s == WHARF_OK)
@@ -321,7 +321,7 @@ static wharf_status tell_status(wharf_req *req, const wharf_rec *old_rec, const 
     wharf_str before;
     wharf_status s;
 
-    station_status_cause(W->res->id(new_rec), &cause);
+    station_status_cause(new_rec, &cause);
     if (!W->res->changed(old_rec, new_rec, PRINT_STATION_STATUS) ||
         !field_get_text(old_rec, PRINT_STATION_STATUS, &before))
         return WHARF_OK;
@@ -343,7 +343,7 @@ static wharf_status station_written(wharf_req *req, uint32_t op, const wharf_rec
         return WHARF_OK;
     if (W->res->sent(new_rec, PRINT_STATION_PRINTERS))
         s = abort_jobs_of_removed_printers(req, W->res->id(new_rec));
-    if (s == WHARF_OK && !station_status_cause(W->res->id(new_rec), &cause))
+    if (s == WHARF_OK && !station_status_cause(new_rec, &cause))
         s = station_signal(req, W->res->id(new_rec), "station.updated", WHARF_S(""));
     return s == WHARF_OK ? tell_status(req, old_rec, new_rec) : s;
 }

@@ -2,14 +2,22 @@
 #include "trackers.h"
 #include "trackers.gen.h"
 
-/* Fields of the tracker around the shipment that is being created; set around that call only. */
-static _Thread_local const wharf_json *options;
-static _Thread_local const wharf_json *guessed;
+/* What the tracker around the shipment that is being created shall have; set around that call only. */
+struct wanted {
+    const wharf_json *options, *candidates;
+};
 
-const wharf_json *trackers_options(const wharf_json **ret_candidates)
+static struct wanted *wanted_tracker(wharf_req *req)
 {
-    *ret_candidates = guessed;
-    return options;
+    static const char kind[] = "trackers.wanted";
+
+    return W->mem->slot(req, kind, sizeof(struct wanted));
+}
+
+const wharf_json *trackers_options(wharf_req *req, const wharf_json **ret_candidates)
+{
+    *ret_candidates = wanted_tracker(req)->candidates;
+    return wanted_tracker(req)->options;
 }
 
 struct order { /* what POST /v1/trackers asks for */
@@ -130,10 +138,9 @@ static wharf_status make_leg(struct order *o, const wharf_rec **ret_shipment)
     s = W->json->result(o->req, out, &body);
     if (s != WHARF_OK)
         return s;
-    options = o->options;
-    guessed = o->candidates;
+    *wanted_tracker(o->req) = (struct wanted){o->options, o->candidates};
     s = trackers_shipments->create(o->req, body, ret_shipment, &known);
-    options = guessed = NULL;
+    *wanted_tracker(o->req) = (struct wanted){NULL, NULL};
     return s;
 }
 

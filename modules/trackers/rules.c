@@ -5,23 +5,34 @@
 
 enum { ORPHAN = -1 }; /* place of a leg whose tracker was deleted */
 
-/* Of the write that runs on this thread; a stack, since trackers write legs and legs write trackers. */
-struct doing {
-    const struct doing *under;
-    wharf_str busy; /* this tracker's legs are written by us */
-    wharf_str seed; /* the shipment a new tracker is made around */
-    const wharf_json *candidates;
+/* The trackers whose legs this request writes itself, innermost first: trackers write legs and legs write trackers. */
+struct busy {
+    const struct busy *under;
+    wharf_str tracker_id;
 };
-static _Thread_local const struct doing *doing;
 
-bool trackers_busy(wharf_str tracker_id)
+static const struct busy **busy_trackers(wharf_req *req)
 {
-    for (const struct doing *d = doing; d; d = d->under) {
-        if (d->busy.n && same(d->busy, tracker_id))
+    static const char kind[] = "trackers.busy";
+
+    return W->mem->slot(req, kind, sizeof(const struct busy *));
+}
+
+bool trackers_busy(wharf_req *req, wharf_str tracker_id)
+{
+    for (const struct busy *b = *busy_trackers(req); b; b = b->under) {
+        if (same(b->tracker_id, tracker_id))
             return true;
     }
     return false;
 }
+
+/* The context of creates: every tracker is made around a shipment. */
+static const char seed_kind[] = "trackers.seed";
+struct seed {
+    wharf_str shipment_id;
+    const wharf_json *candidates;
+};
 
 /* ---- normalize ---- */
 
@@ -34,12 +45,13 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 
 static wharf_status check_create(wharf_req *req, wharf_rec *rec)
 {
+    const struct seed *seed = W->res->context(rec, seed_kind);
     struct chain c;
     wharf_status s;
 
-    if (!doing || !doing->seed.n)
+    if (!seed)
         return W->err->fail(req, "internal", NULL, NULL);
-    s = trackers_shipments->set_tracker(req, doing->seed, W->res->id(rec), 0);
+    s = trackers_shipments->set_tracker(req, seed->shipment_id, W->res->id(rec), 0);
     if (s == WHARF_OK)
         s = trackers_load(req, W->res->id(rec), &c);
     if (s != WHARF_OK || !c.n)
@@ -52,8 +64,8 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
     if (!field_text(rec, TRACKER_RECIPIENT_CONTACT_ID).n)
         W->res->set(
             rec, TRACKER_RECIPIENT_CONTACT_ID, val_text_or_null(json_text(c.legs[0].row, "recipient_contact_id")));
-    if (doing->candidates)
-        W->res->set(rec, TRACKER_PROVIDER_CANDIDATES, val_json(doing->candidates));
+    if (seed->candidates)
+        W->res->set(rec, TRACKER_PROVIDER_CANDIDATES, val_json(seed->candidates));
     return trackers_derive(req, rec, &c);
 }
 
@@ -188,13 +200,14 @@ static wharf_status update_chain(wharf_req *req, const wharf_rec *old_rec, wharf
 
 static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
-    const struct doing now = {.under = doing, .busy = W->res->id(rec)};
+    const struct busy **busy = busy_trackers(req);
+    const struct busy now = {.under = *busy, .tracker_id = W->res->id(rec)};
     struct chaining chaining = {.any = false};
     wharf_status s;
 
-    doing = &now;
+    *busy = &now;
     s = update_chain(req, old_rec, rec, &chaining);
-    doing = now.under;
+    *busy = now.under;
     if (s == WHARF_OK)
         s = write_log(req, rec);
     if (s == WHARF_OK && W->res->input(rec, TRACKER_LOG)) /* a comment alone tells of itself, too */
@@ -255,16 +268,17 @@ const wharf_hooks trackers_layout_hooks = {.head = WHARF_HEAD(wharf_hooks), .wri
 wharf_status trackers_around(wharf_req *req, wharf_str shipment_id, const wharf_json *options,
     const wharf_json *candidates, const wharf_rec **ret_rec)
 {
-    const struct doing now = {.under = doing, .seed = shipment_id, .candidates = candidates};
-    const wharf_json *body = options;
-    wharf_status s = options ? WHARF_OK : W->json->parse(req, WHARF_S("{}"), &body);
+    struct seed seed = {.shipment_id = shipment_id, .candidates = candidates};
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = "tracker",
+        .op = WHARF_CREATE,
+        .body = options,
+        .kind = seed_kind,
+        .context = &seed,
+        .ret_rec = ret_rec};
+    wharf_status s = options ? WHARF_OK : W->json->parse(req, WHARF_S("{}"), &w.body);
 
-    if (s != WHARF_OK)
-        return s;
-    doing = &now;
-    s = W->res->create(req, "tracker", body, ret_rec);
-    doing = now.under;
-    return s;
+    return s == WHARF_OK ? W->res->write(req, &w) : s;
 }
 
 /* ---- what legs do ---- */
@@ -325,12 +339,12 @@ static wharf_status leg_written(wharf_req *req, uint32_t op, const wharf_rec *ol
     if (s != WHARF_OK)
         return s;
     if (leg.tracker.n)
-        return trackers_busy(leg.tracker) ? WHARF_OK : refresh(req, leg.tracker);
+        return trackers_busy(req, leg.tracker) ? WHARF_OK : refresh(req, leg.tracker);
     if (leg.deleted || !leg.number.n || is(leg.status, "rates_generated"))
         return WHARF_OK;
     if (leg.place == ORPHAN) /* its tracker was deleted: it stays without one */
         return WHARF_OK;
-    options = trackers_options(&candidates);
+    options = trackers_options(req, &candidates);
     return trackers_around(req, id, options, candidates, NULL);
 }
 

@@ -63,7 +63,7 @@ wharf_status trackers_chain(wharf_req *req, wharf_rec *rec, const wharf_json *in
 /* ---- rules.c ---- */
 
 /* Of which tracker the legs are written by this module itself: what they tell is looked at when all is done. */
-bool trackers_busy(wharf_str tracker_id);
+bool trackers_busy(wharf_req *req, wharf_str tracker_id);
 /* A tracker around a shipment. options: fields of the tracker, or NULL; candidates: of a guessed provider, or NULL. */
 wharf_status trackers_around(wharf_req *req, wharf_str shipment_id, const wharf_json *options,
     const wharf_json *candidates, const wharf_rec **ret_rec);
@@ -79,7 +79,7 @@ wharf_status trackers_restrict(wharf_req *req, wharf_where *where);
 /* ---- routes.c ---- */
 wharf_handler trackers_post, trackers_logs_get;
 /* The options of the tracker that is made around a shipment which POST /v1/trackers creates; NULL outside of it. */
-const wharf_json *trackers_options(const wharf_json **ret_candidates);
+const wharf_json *trackers_options(wharf_req *req, const wharf_json **ret_candidates);
 
 /* Contacts became one: a wharf_contacts_move_fn (chain.c). */
 wharf_status trackers_contacts_merged(wharf_req *req, const wharf_str *from, size_t n, wharf_str to);

@@ -66,26 +66,16 @@ static wharf_status make_change(wharf_req *req, const struct change *c, wharf_st
 /* By time: through the resource, so that it is logged and told of as any change. */
 static wharf_status enable(wharf_req *req, wharf_str id)
 {
-    const wharf_json *none;
-    const wharf_rec *rec;
-    wharf_status s = W->json->parse(req, WHARF_S("{}"), &none);
+    struct call call = {.doing = DOING_ENABLE};
 
-    if (s != WHARF_OK)
-        return s;
-    hooks_call = (struct call){.doing = DOING_ENABLE};
-    s = W->res->update(req, "webhook", id, none, &rec);
-    hooks_call = (struct call){.doing = DOING_NOTHING};
-    return s;
+    return webhook_write_by_call(req, WHARF_UPDATE, id, &call);
 }
 
 static wharf_status end(wharf_req *req, wharf_str id)
 {
-    wharf_status s;
+    struct call call = {.doing = DOING_END};
 
-    hooks_call = (struct call){.doing = DOING_END};
-    s = W->res->remove(req, "webhook", id);
-    hooks_call = (struct call){.doing = DOING_NOTHING};
-    return s;
+    return webhook_write_by_call(req, WHARF_DELETE, id, &call);
 }
 
 static wharf_status do_care(wharf_req *req, wharf_str id, wharf_str care)

@@ -10,8 +10,36 @@
 
 enum { SUSPEND_MAX_DAYS = 7 };
 
-_Thread_local struct call hooks_call;
-static _Thread_local wharf_str given_secret; /* of the create whose normalize ran last on this thread; empty: none */
+const char hooks_call_kind[] = "webhooks.call";
+
+/* What this module's own write is to do; false for writes of others. */
+static bool doing(const wharf_rec *rec, int what)
+{
+    const struct call *call = W->res->context(rec, hooks_call_kind);
+
+    return call && (int)call->doing == what;
+}
+
+wharf_status webhook_write_by_call(wharf_req *req, uint32_t op, wharf_str id, struct call *call)
+{
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = "webhook",
+        .op = op,
+        .id = id,
+        .kind = hooks_call_kind,
+        .context = call};
+    wharf_status s = W->json->parse(req, WHARF_S("{}"), &w.body);
+
+    return s == WHARF_OK ? W->res->write(req, &w) : s;
+}
+
+/* The secret that a create sends; empty: none. From normalize to check. */
+static wharf_str *given_secret(const wharf_rec *rec)
+{
+    static const char kind[] = "webhooks.given_secret";
+
+    return W->res->scratch(rec, kind, sizeof(wharf_str));
+}
 
 /* ---- normalize ---- */
 
@@ -19,11 +47,10 @@ static wharf_status take_secret(wharf_req *req, wharf_rec *new_rec)
 {
     const wharf_json *secret = W->res->member(new_rec, "secret");
 
-    given_secret = WHARF_S("");
     if (!secret)
         return WHARF_OK;
     W->res->drop(new_rec, "secret");
-    if (!W->json->text(secret, &given_secret) || !hooks_crypto->secret_valid(given_secret))
+    if (!W->json->text(secret, given_secret(new_rec)) || !hooks_crypto->secret_valid(*given_secret(new_rec)))
         return W->err->fail(req, "webhook.secret_invalid", "secret", NULL);
     return WHARF_OK;
 }
@@ -161,9 +188,9 @@ static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf
     wharf_str from = get_text(old_rec, WEBHOOK_STATUS), to = get_text(new_rec, WEBHOOK_STATUS);
     wharf_status s;
 
-    if (hooks_call.doing == DOING_ROTATE)
+    if (doing(new_rec, DOING_ROTATE))
         return WHARF_OK;
-    if (hooks_call.doing == DOING_ENABLE) {
+    if (doing(new_rec, DOING_ENABLE)) {
         set_status(new_rec, "enabled", nothing(), nothing(), nothing());
         return WHARF_OK;
     }
@@ -191,10 +218,9 @@ static wharf_status check_limit(wharf_req *req)
 static wharf_status make_secret(wharf_req *req, wharf_rec *new_rec)
 {
     struct secrets secrets = {.n = 0};
-    wharf_str secret = given_secret.n ? given_secret : hooks_crypto->new_secret(req);
+    wharf_str secret = given_secret(new_rec)->n ? *given_secret(new_rec) : hooks_crypto->new_secret(req);
     wharf_status s = secrets_push(req, &secrets, secret, 0, W->req->now_us(req));
 
-    given_secret = WHARF_S("");
     if (s != WHARF_OK)
         return s;
     W->res->set(new_rec, WEBHOOK_SECRETS, text(secrets_write(req, &secrets)));
@@ -267,8 +293,11 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         return s;
     if (op == WHARF_CREATE)
         return check_create(req, new_rec);
-    if (hooks_call.doing == DOING_ROTATE)
-        W->res->set(new_rec, WEBHOOK_SECRETS, text(secrets_write(req, &hooks_call.secrets)));
+    if (doing(new_rec, DOING_ROTATE)) {
+        const struct call *call = W->res->context(new_rec, hooks_call_kind);
+
+        W->res->set(new_rec, WEBHOOK_SECRETS, text(secrets_write(req, &call->secrets)));
+    }
     return check_status(req, old_rec, new_rec);
 }
 
@@ -283,10 +312,10 @@ static wharf_status make_runtime(wharf_req *req, wharf_str id)
 }
 
 /* The event says why; so it is not the definition's. */
-static wharf_status deleted(wharf_req *req, wharf_str id)
+static wharf_status deleted(wharf_req *req, const wharf_rec *old_rec, wharf_str id)
 {
-    const char *reason = hooks_call.doing == DOING_END ? "{\"deletion_reason\": \"invalid_url\"}"
-                                                       : "{\"deletion_reason\": \"request\"}";
+    const char *reason = doing(old_rec, DOING_END) ? "{\"deletion_reason\": \"invalid_url\"}"
+                                                   : "{\"deletion_reason\": \"request\"}";
     const wharf_json *extra;
     wharf_status s = delivery_drop(req, id, "webhook_deleted", NULL);
 
@@ -302,7 +331,7 @@ static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_re
     if (op == WHARF_CREATE)
         return make_runtime(req, id);
     if (op == WHARF_DELETE)
-        return deleted(req, id);
+        return deleted(req, old_rec, id);
     if (W->res->changed(old_rec, new_rec, WEBHOOK_STATUS))
         return delivery_status_changed(req, id, get_text(old_rec, WEBHOOK_STATUS), get_text(new_rec, WEBHOOK_STATUS));
     return delivery_poke(req, id);

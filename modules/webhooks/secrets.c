@@ -122,10 +122,11 @@ wharf_status webhook_secret(wharf_req *req, void *arg)
 wharf_status webhook_rotate(wharf_req *req, void *arg)
 {
     int64_t now = W->req->now_us(req), after = EXPIRE_DEFAULT_S;
-    const wharf_json *body, *sent, *none;
+    const wharf_json *body, *sent;
     wharf_str id, given = WHARF_S("");
     const wharf_rec *rec;
     struct secrets secrets;
+    struct call call;
     wharf_status s = find_webhook(req, WHARF_FOR_UPDATE, &rec, &id);
 
     if (s == WHARF_OK)
@@ -143,13 +144,9 @@ wharf_status webhook_rotate(wharf_req *req, void *arg)
     s = secrets_read(req, get_text(rec, WEBHOOK_SECRETS), now, &secrets);
     if (s == WHARF_OK)
         s = secrets_push(req, &secrets, given.n ? given : hooks_crypto->new_secret(req), now + after * SECOND_US, now);
+    call = (struct call){.doing = DOING_ROTATE, .secrets = secrets};
     if (s == WHARF_OK)
-        s = W->json->parse(req, WHARF_S("{}"), &none);
-    if (s != WHARF_OK)
-        return s;
-    hooks_call = (struct call){.doing = DOING_ROTATE, .secrets = secrets};
-    s = W->res->update(req, "webhook", id, none, &rec);
-    hooks_call = (struct call){.doing = DOING_NOTHING};
+        s = webhook_write_by_call(req, WHARF_UPDATE, id, &call);
     if (s != WHARF_OK)
         return s;
     W->req->one_time(req, "secret");

@@ -174,13 +174,14 @@ wharf_handler webhook_test, webhook_secret, webhook_rotate, webhook_flush, webho
 /* Finds :webhook of a path, location access included. */
 wharf_status find_webhook(wharf_req *req, uint32_t flags, const wharf_rec **ret, wharf_str *ret_id);
 
-/* What the hooks of this module are told by those of its functions that write through the resource. */
-enum doing { DOING_NOTHING, DOING_ROTATE, DOING_ENABLE, DOING_END };
+/* The context of writes of webhooks by this module: what its hooks are to do. */
+extern const char hooks_call_kind[];
 struct call {
-    enum doing doing;
+    enum { DOING_ROTATE, DOING_ENABLE, DOING_END } doing;
     struct secrets secrets; /* ROTATE */
 };
-extern _Thread_local struct call hooks_call;
+/* Writes the webhook (WHARF_UPDATE without fields, or WHARF_DELETE) with that context. */
+wharf_status webhook_write_by_call(wharf_req *req, uint32_t op, wharf_str id, struct call *call);
 
 /* ---- delivery.c: making and ending deliveries ---- */
 

@@ -20,6 +20,7 @@ _Static_assert(offsetof(wharf_mem_api, on_release) == 32, "wharf_mem_api.on_rele
 _Static_assert(offsetof(wharf_mem_api, scope_begin) == 40, "wharf_mem_api.scope_begin moved");
 _Static_assert(offsetof(wharf_mem_api, scope_end) == 48, "wharf_mem_api.scope_end moved");
 _Static_assert(offsetof(wharf_mem_api, plugin_alloc) == 56, "wharf_mem_api.plugin_alloc moved");
+_Static_assert(offsetof(wharf_mem_api, slot) == 64, "wharf_mem_api.slot moved");
 _Static_assert(offsetof(wharf_err_api, head) == 0, "wharf_err_api.head moved");
 _Static_assert(offsetof(wharf_err_api, fail) == 8, "wharf_err_api.fail moved");
 _Static_assert(offsetof(wharf_err_api, add) == 16, "wharf_err_api.add moved");
@@ -75,6 +76,15 @@ _Static_assert(offsetof(wharf_db_api, commit) == 48, "wharf_db_api.commit moved"
 _Static_assert(offsetof(wharf_db_api, rollback) == 56, "wharf_db_api.rollback moved");
 _Static_assert(offsetof(wharf_db_api, lock) == 64, "wharf_db_api.lock moved");
 _Static_assert(offsetof(wharf_db_api, later) == 72, "wharf_db_api.later moved");
+_Static_assert(offsetof(wharf_write, head) == 0, "wharf_write.head moved");
+_Static_assert(offsetof(wharf_write, resource) == 8, "wharf_write.resource moved");
+_Static_assert(offsetof(wharf_write, op) == 16, "wharf_write.op moved");
+_Static_assert(offsetof(wharf_write, reserved) == 20, "wharf_write.reserved moved");
+_Static_assert(offsetof(wharf_write, id) == 24, "wharf_write.id moved");
+_Static_assert(offsetof(wharf_write, body) == 40, "wharf_write.body moved");
+_Static_assert(offsetof(wharf_write, kind) == 48, "wharf_write.kind moved");
+_Static_assert(offsetof(wharf_write, context) == 56, "wharf_write.context moved");
+_Static_assert(offsetof(wharf_write, ret_rec) == 64, "wharf_write.ret_rec moved");
 _Static_assert(offsetof(wharf_res_api, head) == 0, "wharf_res_api.head moved");
 _Static_assert(offsetof(wharf_res_api, fetch) == 8, "wharf_res_api.fetch moved");
 _Static_assert(offsetof(wharf_res_api, list) == 16, "wharf_res_api.list moved");
@@ -92,6 +102,9 @@ _Static_assert(offsetof(wharf_res_api, input) == 104, "wharf_res_api.input moved
 _Static_assert(offsetof(wharf_res_api, member) == 112, "wharf_res_api.member moved");
 _Static_assert(offsetof(wharf_res_api, drop) == 120, "wharf_res_api.drop moved");
 _Static_assert(offsetof(wharf_res_api, hit) == 128, "wharf_res_api.hit moved");
+_Static_assert(offsetof(wharf_res_api, write) == 136, "wharf_res_api.write moved");
+_Static_assert(offsetof(wharf_res_api, context) == 144, "wharf_res_api.context moved");
+_Static_assert(offsetof(wharf_res_api, scratch) == 152, "wharf_res_api.scratch moved");
 _Static_assert(offsetof(wharf_event_api, head) == 0, "wharf_event_api.head moved");
 _Static_assert(offsetof(wharf_event_api, emit) == 8, "wharf_event_api.emit moved");
 _Static_assert(offsetof(wharf_event_api, enqueue) == 16, "wharf_event_api.enqueue moved");
@@ -225,6 +238,9 @@ _Static_assert(__builtin_types_compatible_p(
 _Static_assert(__builtin_types_compatible_p(
                    __typeof__(((wharf_mem_api *)0)->plugin_alloc), void *(*)(wharf_plugin *self, size_t bytes)),
     "wharf_mem_api.plugin_alloc has another type");
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_mem_api *)0)->slot), void *(*)(wharf_req *req, const void *kind, size_t bytes)),
+    "wharf_mem_api.slot has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_err_api *)0)->head), wharf_head),
     "wharf_err_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_err_api *)0)->fail),
@@ -379,6 +395,24 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->lock
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->later),
                    void (*)(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args)),
     "wharf_db_api.later has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->head), wharf_head),
+    "wharf_write.head has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->resource), const char *),
+    "wharf_write.resource has another type");
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_write *)0)->op), uint32_t), "wharf_write.op has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->reserved), uint32_t),
+    "wharf_write.reserved has another type");
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_write *)0)->id), wharf_str), "wharf_write.id has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->body), const wharf_json *),
+    "wharf_write.body has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->kind), const void *),
+    "wharf_write.kind has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->context), void *),
+    "wharf_write.context has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->ret_rec), const wharf_rec **),
+    "wharf_write.ret_rec has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->head), wharf_head),
     "wharf_res_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->fetch),
@@ -432,6 +466,15 @@ _Static_assert(
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->hit),
                    void (*)(wharf_hits *hits, wharf_str id, double score, const wharf_json *members)),
     "wharf_res_api.hit has another type");
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_res_api *)0)->write), wharf_status (*)(wharf_req *req, const wharf_write *w)),
+    "wharf_res_api.write has another type");
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_res_api *)0)->context), void *(*)(const wharf_rec *rec, const void *kind)),
+    "wharf_res_api.context has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->scratch),
+                   void *(*)(const wharf_rec *rec, const void *kind, size_t size)),
+    "wharf_res_api.scratch has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->head), wharf_head),
     "wharf_event_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->emit),

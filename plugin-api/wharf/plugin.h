@@ -90,6 +90,9 @@ typedef struct wharf_mem_api {
     wharf_scope *(*scope_begin)(wharf_req *req);                                    /* for loops: frees what came after */
     void (*scope_end)(wharf_req *req, wharf_scope *scope);
     void *(*plugin_alloc)(wharf_plugin *self, size_t bytes);                        /* [declare], start() or thread_start(): for ever */
+    /* Memory of this kind (an address of the plugin, as in wharf_write) for the whole request, whatever scope it is asked for in; zeroed when it
+     * is asked for first. For what writes inside of each other have to know; what one write is to know is its context. */
+    void *(*slot)(wharf_req *req, const void *kind, size_t bytes);
 } wharf_mem_api;
 
 /* Errors are collected on the request; the return value is the kind, so "return err->fail(...)" is the whole idiom.
@@ -180,6 +183,21 @@ typedef struct wharf_db_api {
     void (*later)(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args);
 } wharf_db_api;
 
+enum wharf_op { WHARF_CREATE = 1, WHARF_UPDATE = 2, WHARF_DELETE = 4 };
+
+/* A write, and what the hooks of the plugin that makes it are to know beside the body. */
+typedef struct wharf_write {
+    wharf_head head;
+    const char *resource;
+    uint32_t op;                           /* enum wharf_op */
+    uint32_t reserved;
+    wharf_str id;                          /* update, delete */
+    const wharf_json *body;                /* create, update */
+    const void *kind;                      /* an address that stands for the type of the context, as of a static of the plugin; NULL: no context */
+    void *context;                         /* res->context(rec, kind) gives it to the hooks; lives as long as the transaction */
+    const wharf_rec **ret_rec;             /* or NULL; the row as it is written, or, deleted, as it was */
+} wharf_write;
+
 /* Declared resources, by name, through the same validation, hooks, audit and events as HTTP, batches and Lua. */
 typedef struct wharf_res_api {
     wharf_head head;
@@ -187,6 +205,7 @@ typedef struct wharf_res_api {
     /* flags: WHARF_FOR_UPDATE, WHARF_WITH_DELETED */
     wharf_status (*list)(wharf_req *req, const char *resource, const wharf_json *query, const wharf_rec *const **ret_recs,
         size_t *ret_n);
+    /* Short forms of write(), without a context. */
     wharf_status (*create)(wharf_req *req, const char *resource, const wharf_json *body, const wharf_rec **ret_rec);
     wharf_status (*update)(wharf_req *req, const char *resource, wharf_str id, const wharf_json *body,
         const wharf_rec **ret_rec);
@@ -206,6 +225,12 @@ typedef struct wharf_res_api {
     void (*drop)(wharf_rec *rec, const char *name);
     /* Search hooks: a row, once, and how well it matches (0 to 1, the order of relevance). members (an object, or NULL) is shown with it. */
     void (*hit)(wharf_hits *hits, wharf_str id, double score, const wharf_json *members);
+    wharf_status (*write)(wharf_req *req, const wharf_write *w);
+    /* Hooks only: the context of rec's write when it is of this kind. NULL: the write has none, or another plugin's, or a request made it. */
+    void *(*context)(const wharf_rec *rec, const void *kind);
+    /* Hooks only: memory of this kind for rec's write, the same for all hooks of that write, with either record; zeroed when it is asked for
+     * first. From normalize on; it ends with the request. NULL: rec belongs to no write. */
+    void *(*scratch)(const wharf_rec *rec, const void *kind, size_t size);
 } wharf_res_api;
 
 typedef struct wharf_event_api {
@@ -236,7 +261,6 @@ struct wharf_host {
 
 /* ---- what a plugin declares -------------------------------------------------------------------------------------- */
 
-enum wharf_op { WHARF_CREATE = 1, WHARF_UPDATE = 2, WHARF_DELETE = 4 };
 enum wharf_fetch_flag { WHARF_FOR_UPDATE = 1, WHARF_WITH_DELETED = 2 };
 enum wharf_route_flag { WHARF_R_READONLY = 1, WHARF_R_LONG = 2, WHARF_R_NO_TX = 4, WHARF_R_RAW_BODY = 8, WHARF_R_PUBLIC = 16 };
 
