@@ -287,11 +287,14 @@ class Walls:
         return [(r, self.tokens(who, r)) for r in self.rows if not who.sees(r)]
 
     @staticmethod
-    def tokens(who, row):
+    def reached(who, row):
+        return row.org == who.org and (row.place is None or who.places is None or row.place in who.places)
+
+    @classmethod
+    def tokens(cls, who, row):
         """What must not be shown of a row. Rows that a key may see name others by their ids, and their locations by their names (spec 01 section 7
         'embedded rows'); so of a row at a place that the key reaches, for which it lacks the scope only, what stands in it is not shown."""
-        reached = row.org == who.org and (row.place is None or who.places is None or row.place in who.places)
-        if reached:
+        if cls.reached(who, row):
             return [row.marker] if row.marker and row.resource != "location" else []
         return row.tokens
 
