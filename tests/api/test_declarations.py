@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from test_batches import run
-from wharf import BUILD, PROGRAM, Server
+from wharf import BUILD, PROGRAM, Server, make_location
 
 MODULES = f"org,locations,carriers,contacts,batches,events,stations,{BUILD}/tests/plugins/careless.so"
 
@@ -128,3 +128,11 @@ def test_a_failed_statement_names_plugin_and_route(server, client):
     a = client.post("/v1/mistakes/broken", {}, expect=500)
     [line] = told(server, "database.failed", a.headers["Request-Id"])
     assert line["plugin"] == "careless" and "/v1/mistakes/broken" in line["message"] and "42P01" in line["message"]
+
+
+def test_the_row_of_a_path_is_judged_for_a_handler_that_does_not_look(server):
+    org = server.organization()
+    here, there = (make_location(org.client(), name)["id"] for name in ("Here", "There"))
+    limited = org.client("mistakes:write", locations=[here])
+    limited.post(f"/v1/locations/{here}/mistakes", {}, expect=200)
+    limited.refused("POST", f"/v1/locations/{there}/mistakes", 403, "location_access", body={})

@@ -246,6 +246,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     add_route(d, api, &route, "/v1/mistakes/silent", "silent");
     add_route(d, api, &route, "/v1/mistakes/commit", "commit");
     add_route(d, api, &route, "/v1/mistakes/broken", "broken");
+    add_route(d, api, &route, "/v1/locations/:location/mistakes", "nothing"); /* it does not look at the row */
 }
 
 static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
