@@ -1,7 +1,7 @@
 /* station.h - inside of wharf-station, the print agent (docs/spec/04-printing.md section 10, docs/printing.md).
  *
- * main.c commands · config.c settings · api.c calls to the server · stream.c signals · printers.c what printers there are and what they can ·
- * session.c the loop · job.c one job from claim to report · ipp_job.c submitting and watching by IPP · raw.c sockets · raster.c PDF to PWG raster ·
+ * station_main.c commands · station_config.c settings · api.c calls to the server · stream.c signals · printers.c what printers there are and what they can ·
+ * session.c the loop · station_job.c one job from claim to report · ipp_job.c submitting and watching by IPP · raw.c sockets · raster.c PDF to PWG raster ·
  * journal.c what survives a crash. Each job has a thread; the loop has the main one.
  */
 #ifndef WHARF_STATION_H
@@ -28,7 +28,7 @@ enum {
     REASON_TEXT = 256
 };
 
-/* ---- config.c ---- */
+/* ---- station_config.c ---- */
 
 struct printer_config { /* of the configuration file; "" and 0: nothing is said */
     char name[192], uri[URI_TEXT], model[192];
@@ -49,7 +49,7 @@ bool settings_read(const char *file); /* false: told on stderr */
 /* Writes it (0600), by rename. */
 bool settings_write(const char *file);
 
-/* ---- log.c ---- */
+/* ---- station_log.c ---- */
 
 /* One line for a person: time, what it is about (or NULL), text. */
 void say(const char *about, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -148,7 +148,7 @@ size_t journal_left(struct record **ret_list);
 /* A point where tests kill the agent (WHARF_STATION_DIE=name) or stop it once (WHARF_STATION_STOP). */
 void fault_point(const char *name);
 
-/* ---- job.c ---- */
+/* ---- station_job.c ---- */
 
 struct job {
     struct record record;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blob/file.h"
+#include "blob/blob_file.h"
 #include "tool/cli/cli.h"
 #include "net/client.h"
 #include "util/str.h"

@@ -101,12 +101,30 @@ def gate_words():
 
 
 def gate_first_comment():
-    """Every C file says at its top what it is for."""
-    return [f"{f}: begins without a comment that says what it is for"
-            for f in tracked("*.c", "*.h") if not text(f).startswith("/*")]
+    """Every C file says at its top what it is for, beginning with its name."""
+    ours = ("kernel/", "services/", "tool/", "modules/", "cells/", "station/")
+    return [f"{f}: begins without a comment that says its name and what it is for" for f in tracked("*.c", "*.h")
+            if not text(f).startswith(f"/* {os.path.basename(f)} - " if f.startswith(ours) else "/*")]
 
 
 SERVER = ("kernel", "services", "tool")  # whose code a module may not use
+
+
+def gate_names():
+    """The base name of a C file stands once, so that grep and a stack find one file."""
+    seen, problems = {}, []
+    for f in tracked(*(f"{part}/**.{ending}" for part in ("cells", "modules", "station", *SERVER) for ending in "ch")):
+        other = seen.setdefault(os.path.basename(f), f)
+        if other != f:
+            problems.append(f"{f}: {other} has the same name; begin it with its topic")
+    return problems
+
+
+def gate_folders():
+    """Each folder of the server has a README: what it is for, its floor, where to begin reading."""
+    lines = {f: len(text(f).split("\n")) for f in tracked("kernel/**README.md", "services/**README.md", "tool/**README.md")}
+    folders = {os.path.dirname(f) for f in tracked(*(f"{part}/**.{ending}" for part in SERVER for ending in "ch"))}
+    return [f"{d}: has no README.md of 5 to 20 lines" for d in sorted(folders) if not 5 <= lines.get(f"{d}/README.md", 0) <= 21]
 
 
 def gate_includes():

@@ -21,7 +21,7 @@ struct lua_clock {
     bool record; /* the parent is told of what it gives */
     unsigned notes; /* that were told */
 };
-/* host.c: what is outside of the sandbox, asked for over the socket. The clock must live as long as the host. */
+/* cell_host.c: what is outside of the sandbox, asked for over the socket. The clock must live as long as the host. */
 void lua_host(struct sandbox_host *host, struct lua_clock *clock);
 
 #endif

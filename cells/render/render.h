@@ -1,5 +1,5 @@
 /* render.h - inside of the `render` cell: a document becomes a PDF whose pages have exactly the medium's size (docs/spec/04-printing.md section 7,
- * 'Prepared document'). Everything ends as pages of a qpdf document, which place.c then puts onto the medium.
+ * 'Prepared document'). Everything ends as pages of a qpdf document, which render_place.c then puts onto the medium.
  */
 #ifndef WHARF_CELL_RENDER_H
 #define WHARF_CELL_RENDER_H
@@ -38,7 +38,7 @@ bool pdf_look(struct source *s);
 bool pdf_keep(struct source *s, const struct render_range *ranges, size_t n);
 bool pdf_write(struct source *s, const unsigned char **ret_p, size_t *ret_n);
 
-/* image.c, pixels.c, text.c: as pages of an empty document. */
+/* image.c, pixels.c, render_text.c: as pages of an empty document. */
 enum { IMAGE_PIXELS_MAX = 100000000, IMAGE_SIDE_MAX = 65500 };
 struct image {
     uint32_t width, height, components; /* 1 grey, 3 colours, 4 inks */
@@ -65,7 +65,7 @@ bool text_lay_out(struct source *s, double width, double height);
 bool page_add(struct source *s, double width, double height, const char *content, size_t n, const char *resources,
     qpdf_oh xobjects);
 
-/* place.c: the page as it is shown, and its way onto the medium. */
+/* render_place.c: the page as it is shown, and its way onto the medium. */
 struct page_box {
     double x, y, width, height; /* crop box within the media box, in user space */
     double unit;

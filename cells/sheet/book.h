@@ -4,7 +4,7 @@
  *   xml.c      a part as XML events           strings.c shared strings
  *   parts.c    relationships, workbook,       rows.c    the sheet
  *              styles                         plain.c   most of its rows
- *   main.c     the cell
+ *   sheet_main.c     the cell
  */
 #ifndef WHARF_CELLS_BOOK_H
 #define WHARF_CELLS_BOOK_H

@@ -1,5 +1,5 @@
 /* pool.h - the insides of a pool, shared by pool.c (taking and giving back), keeper.c (starting, watching, reaping), launch.c (one
- * process) and run.c (one call). Private to kernel/cell.
+ * process) and cell_run.c (one call). Private to kernel/cell.
  *
  * One thread per pool, the keeper, starts and reaps all processes: the kernel's death signal belongs to the thread that started a
  * process, so it must be one that lives as long as the pool; and nobody who waits for an answer waits for an exec.

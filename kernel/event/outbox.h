@@ -6,7 +6,7 @@
 #ifndef WHARF_EVENT_OUTBOX_H
 #define WHARF_EVENT_OUTBOX_H
 
-#include "event/record.h"
+#include "event/event_record.h"
 #include "event/seal.h"
 
 /* Columns of wharf.outbox_waiting: those of an event, then these. A line has its action as type, changes as data, images as previous. */

@@ -2,7 +2,7 @@
  * (docs/spec/01-platform.md section 13 'Request log', docs/logs.md).
  *
  * Handing over never waits for the database: what does not fit into the queue is dropped and counted. What was handed over
- * within the last second may be lost in a crash. Leaves to others: which requests are written (http/access.c), reading (module logs).
+ * within the last second may be lost in a crash. Leaves to others: which requests are written (http/http_access.c), reading (module logs).
  */
 #ifndef WHARF_EVENT_REQUESTLOG_H
 #define WHARF_EVENT_REQUESTLOG_H

@@ -5,7 +5,7 @@
 #ifndef WHARF_EVENT_STEPS_H
 #define WHARF_EVENT_STEPS_H
 
-#include "event/record.h"
+#include "event/event_record.h"
 
 struct wharf_decl;
 

@@ -6,7 +6,7 @@
  */
 #include "host/declare_check.h"
 
-#include "event/catalogue.h"
+#include "event/event_catalogue.h"
 #include "event/steps.h"
 #include "plugin/manifest.h"
 #include "util/str.h"

@@ -1,7 +1,7 @@
 /* host_data.c - the tables that reach the database: SQL, resources, events. host.c has the others. */
 #include <stdlib.h>
 
-#include "event/catalogue.h"
+#include "event/event_catalogue.h"
 #include "resource/history.h"
 #include "job/job.h"
 #include "host/host.h"

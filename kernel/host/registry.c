@@ -10,7 +10,7 @@
 
 #include "identity/roles.h"
 #include "db/migrate.h"
-#include "event/catalogue.h"
+#include "event/event_catalogue.h"
 #include "http/deprecation.h"
 #include "job/job.h"
 #include "resource/absent.h"

@@ -4,7 +4,7 @@
  * Reading a body of megabytes takes tens of milliseconds. On the event loop all clients of this worker would wait for it; on
  * several worker threads at once it would take the processors from everybody. So it happens on one thread that steps back behind
  * the others. What it shares with the event loop has no lock: a thread that steps back may lose the processor for many
- * milliseconds while it holds one. Leaves to others: parsing itself (body.c), the request (threads.c).
+ * milliseconds while it holds one. Leaves to others: parsing itself (http_body.c), the request (threads.c).
  * docs/spec/01-platform.md section 2.3.
  */
 #include "http/body_reader.h"

@@ -174,7 +174,7 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char 
 void exchange_cut(struct exchange *x); /* answers a refused request whose body is still coming */
 void exchange_resume(struct exchange *x); /* from the loop: the state is X_ANSWER or X_BODY */
 
-/* check.c: checks 1 to 6 of 01 section 2.1 on the headers. False: a problem is on the request. wait: the key must be
+/* http_check.c: checks 1 to 6 of 01 section 2.1 on the headers. False: a problem is on the request. wait: the key must be
  * read first. */
 bool takes_body(const struct exchange *x);
 void read_form(struct exchange *x); /* what headers say that no check asks for */
@@ -188,20 +188,20 @@ void keep_request(struct exchange *x); /* headers and address, for who is shown 
 bool takes_file(const struct route *r); /* the kernel's own route of uploads: the body is a file */
 /* The handler wanted a key where none is needed, and there was no good one: refused as everywhere. */
 void offer_missed(struct exchange *x);
-/* body.c: decoded and parsed body, query pairs. False: problem. Needs no connection: what it wants of it was kept before. */
+/* http_body.c: decoded and parsed body, query pairs. False: problem. Needs no connection: what it wants of it was kept before. */
 bool read_body(struct exchange *x);
 bool body_is_large(const struct exchange *x); /* the body reader reads it: on the loop all others would wait */
 
 /* etag.c: gives the answer its tag, if it takes one. True: the client has it already. */
 bool etag_build(struct exchange *x);
 
-/* answer.c */
+/* http_answer.c */
 struct MHD_Response *answer_build(struct exchange *x, int *ret_status);
 void answer_raw(struct exchange *x); /* the refusal, written to the socket itself */
 void answer_late(struct exchange *x); /* 504 while a handler still runs */
 void answer_unsent(struct peer *p); /* 408 while headers are still missing */
 
-/* dispatch.c: from a complete request to lanes, threads, or an answer at once. True: answered already. */
+/* http_dispatch.c: from a complete request to lanes, threads, or an answer at once. True: answered already. */
 bool dispatch(struct exchange *x);
 void dispatch_read(struct exchange *x); /* whose body was read: on to the worker threads */
 void dispatch_again(struct exchange *x); /* whose handler has run, and was parked */
@@ -216,7 +216,7 @@ struct exchange *threads_done(struct threads *t); /* list by next_done */
 void threads_stop(struct threads *t); /* runs what is queued, joins; finished exchanges can still be taken */
 void threads_free(struct threads *t);
 
-/* address.c: false when the client has no IP address */
+/* http_address.c: false when the client has no IP address */
 bool client_ip(struct exchange *x, struct ip *ret);
 bool networks_have(const struct networks *list, const struct ip *ip);
 /* False and what is wrong: a setting that is no list of networks. */
@@ -231,7 +231,7 @@ void limit_uncharge(struct exchange *x); /* the answer is one that costs nothing
 void limit_done(struct exchange *x);
 void limit_headers(const struct exchange *x, struct MHD_Response *r);
 
-/* access.c */
+/* http_access.c */
 void access_line(struct exchange *x);
 void access_flush(struct server *s);
 void access_renew(struct server *s); /* log files that were renamed are let go */

@@ -3,7 +3,7 @@
  * A pure state machine over the bytes of one connection: request lines, fields, lengths, chunks, trailers. It lets only such bytes
  * through as can be read in one way, in one canonical form. Behind the first broken byte nothing of the connection is let through:
  * a stand-in request of our own comes instead, which its handler refuses (exchange.c). Leaves to others: sockets (head_tap.c), what
- * a request means (check.c). docs/http.md says what is accepted; docs/spec/01-platform.md section 2.1 check 1.
+ * a request means (http_check.c). docs/http.md says what is accepted; docs/spec/01-platform.md section 2.1 check 1.
  */
 #ifndef WHARF_HTTP_HEAD_H
 #define WHARF_HTTP_HEAD_H

@@ -1,6 +1,6 @@
 /* served.h - a file as an answer: what is sent (docs/spec/01-platform.md section 16).
  *
- * Leaves to others: which part of which file (services/blob/serve.c).
+ * Leaves to others: which part of which file (services/blob/blob_serve.c).
  */
 #ifndef WHARF_HTTP_SERVED_H
 #define WHARF_HTTP_SERVED_H

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "event/record.h"
+#include "event/event_record.h"
 #include "db/notifier.h"
 #include "http/stream_inside.h"
 #include "process/board.h"

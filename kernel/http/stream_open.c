@@ -2,7 +2,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "event/catalogue.h"
+#include "event/event_catalogue.h"
 #include "http/stream.h"
 #include "plugin/manifest.h"
 #include "process/board.h"

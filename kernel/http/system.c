@@ -1,5 +1,5 @@
 /* system.c - the test clock: GET and POST /v1/system/clock, only with --test-clock (docs/spec/01-platform.md section 17 'Clock'). */
-#include "http/routes.h"
+#include "http/http_routes.h"
 
 #include "config/config.h"
 #include "util/str.h"

@@ -1,7 +1,7 @@
 /* whoami.c - GET /v1/auth: what the key of the request is and may (docs/spec/01-platform.md section 5). */
 #include <stdlib.h>
 
-#include "http/routes.h"
+#include "http/http_routes.h"
 #include "resource/record.h"
 #include "util/str.h"
 

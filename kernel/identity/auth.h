@@ -47,7 +47,7 @@ struct principal { /* immutable once made; counted */
     size_t n_networks;
     int64_t expires_at_us; /* kernel clock; INT64_MAX: never */
     int event_days; /* settings.events.expire_after of the organization */
-    /* "location:create 815 shipment:update 815": writes with hooks of the organization (services/lua/tenant.h), each with the transaction that wrote it;
+    /* "location:create 815 shipment:update 815": writes with hooks of the organization (services/lua/lua_tenant.h), each with the transaction that wrote it;
      * p NULL: not known */
     wharf_str hooks;
     uint8_t datetime_format; /* settings.api.datetime_format: enum datetime_format of resource/request.h */

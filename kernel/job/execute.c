@@ -1,12 +1,12 @@
 /* execute.c - one run of one job: a request like any other, whose transaction ends with the job marked as done.
  *
- * Leaves to others: which job (dispatch.c), what becomes of a failed one in the queue (queue.c).
+ * Leaves to others: which job (job_dispatch.c), what becomes of a failed one in the queue (queue.c).
  */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "job/inside.h"
+#include "job/job_inside.h"
 #include "resource/observe.h"
 #include "resource/hooks.h"
 #include "process/board.h"

@@ -48,7 +48,7 @@ struct job_kind {
     void *arg;
     struct job_policy policy;
     struct board_job *metrics;
-    unsigned owner; /* number of its plugin among those that are not shipped, from 1; 0: the server's own (job/share.c) */
+    unsigned owner; /* number of its plugin among those that are not shipped, from 1; 0: the server's own (job/job_share.c) */
 };
 
 /* False after problems were told, each naming the job and the member. text "" is {}. */

@@ -1,9 +1,9 @@
-/* queue.c - the dispatcher's statements on wharf.job (db/sql/job_*.sql). See inside.h. */
+/* queue.c - the dispatcher's statements on wharf.job (db/sql/job_*.sql). See job_inside.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "job/inside.h"
+#include "job/job_inside.h"
 #include "process/board.h"
 #include "util/log.h"
 #include "util/str.h"

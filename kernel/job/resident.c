@@ -9,7 +9,7 @@
 
 #include "db/notifier.h"
 #include "job/aside.h"
-#include "job/inside.h"
+#include "job/job_inside.h"
 #include "resource/engine.h"
 #include "resource/hooks.h"
 #include "process/board.h"

@@ -156,7 +156,7 @@ struct engine {
     size_t n_services;
     struct job_kind *jobs; /* sorted by name */
     size_t n_jobs;
-    const struct event_type *event_types; /* sorted by name (event/catalogue.h) */
+    const struct event_type *event_types; /* sorted by name (event/event_catalogue.h) */
     size_t n_event_types;
     const struct event_step *steps; /* what is done with each event (event/steps.h) */
     size_t n_steps;

@@ -1,6 +1,6 @@
 /* envelope.h - the JSON around every answer: the common envelope, or problem details for errors on request.
  *
- * docs/spec/01-platform.md section 1. Leaves to others: headers (http/answer.c).
+ * docs/spec/01-platform.md section 1. Leaves to others: headers (http/http_answer.c).
  */
 #ifndef WHARF_RESOURCE_ENVELOPE_H
 #define WHARF_RESOURCE_ENVELOPE_H

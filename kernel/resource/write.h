@@ -24,7 +24,7 @@ struct write {
     /* of the pipeline: */
     struct write_side *side;
     struct value *values;
-    void *hooks_ahead; /* see services/lua/tenant.h */
+    void *hooks_ahead; /* see services/lua/lua_tenant.h */
     bool alone; /* in a transaction of its own, which is done again when a speculation was wrong (speculation.h) */
     bool speculative, judged;
 };

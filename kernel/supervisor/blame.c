@@ -113,7 +113,7 @@ static void guilty_jobs(const struct supervisor *s, const struct proc *p, const 
     }
 }
 
-/* Job workers have the database: the next one reads in the report whom to hold to account (job/crash.c). One that ended without a
+/* Job workers have the database: the next one reads in the report whom to hold to account (job/job_crash.c). One that ended without a
  * report, but not by SIGKILL, gets a short one. */
 static void note_jobs(const struct supervisor *s, const struct proc *p, int status, const struct crash_report *c)
 {

@@ -1,6 +1,6 @@
 /* waker.h - what a thread sleeps on when several others may have something for it: finished transfers, notices, results.
  *
- * Leaves to others: what the things are, and where they are kept (services/net/queue.c, job/resident.c).
+ * Leaves to others: what the things are, and where they are kept (services/net/net_queue.c, job/resident.c).
  */
 #ifndef WHARF_UTIL_WAKER_H
 #define WHARF_UTIL_WAKER_H

@@ -5,7 +5,7 @@
 #include "event/processor.h"
 #include "event/retention.h"
 #include "host/host.h"
-#include "http/routes.h"
+#include "http/http_routes.h"
 #include "job/quarantined.h"
 #include "util/str.h"
 #include "wharf/service/channel.h"

@@ -1,7 +1,7 @@
 /* batches.h - inside of the module batches (spec 10; docs/batches.md).
  *
- * A batch is taken in (request.c, source.c), its items are kept by chunks (chunk.c), shaped into writes of records (shape.c), validated and
- * processed (items.c), phase by phase (run.c). Leaves to others: what an item means for a resource (definitions and their hooks), the
+ * A batch is taken in (batch_request.c, batch_source.c), its items are kept by chunks (chunk.c), shaped into writes of records (batch_shape.c), validated and
+ * processed (items.c), phase by phase (batch_run.c). Leaves to others: what an item means for a resource (definitions and their hooks), the
  * writes themselves (wharf.batch), reading files (wharf.import).
  */
 #ifndef BATCHES_H
@@ -122,13 +122,13 @@ struct batch {
     const wharf_json *array; /* data of the request */
 };
 
-/* ---- limits.c ---- */
+/* ---- batch_limits.c ---- */
 void batches_limits_read(wharf_plugin *self);
 
 /* ---- batches.c ---- */
 wharf_val json_null_or(const wharf_json *v);
 
-/* ---- definition.c: what a resource says of its batches ---- */
+/* ---- batch_definition.c: what a resource says of its batches ---- */
 /* Loads definition and block; a problem when the resource is no batch resource, or its module is missing. */
 wharf_status resource_find(
     wharf_req *req, wharf_str resource, const wharf_json **ret_definition, const wharf_json **ret_block);
@@ -140,12 +140,12 @@ const wharf_json *definition_property(const wharf_json *definition, wharf_str na
 bool property_is_set(const wharf_json *property); /* takes {add, remove, set} */
 const char *location_field(const wharf_json *definition); /* the one field that holds the location, or NULL */
 
-/* ---- request.c ---- */
+/* ---- batch_request.c ---- */
 wharf_handler batches_post;
 wharf_status batch_scope(struct batch *b); /* may the caller write records of this resource? */
 wharf_status batch_queue(struct batch *b, int64_t most); /* only so many wait in one organization; most: with this one, or beside it */
 
-/* ---- record.c: the row of a batch ---- */
+/* ---- batch_record.c: the row of a batch ---- */
 wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b);
 /* Without what the resource's definition says, so also where its module is not there: enough to end a batch that has done nothing. */
 wharf_status batch_load_row(wharf_req *req, wharf_str id, struct batch *b);
@@ -205,14 +205,14 @@ wharf_status intake_flush(struct intake *in);
 wharf_status intake_end(struct intake *in); /* duplicates are told */
 void intake_free(struct intake *in);
 
-/* ---- keys.c: keys of items that must differ inside a batch ---- */
+/* ---- batch_keys.c: keys of items that must differ inside a batch ---- */
 struct keys;
 struct keys *keys_new(void);
 void keys_free(struct keys *k);
 /* Is it the first item with this key? Else the index of the first; -1: it is. -2: out of memory. kind: keys of different kinds never meet. */
 int64_t keys_meet(struct keys *k, int kind, wharf_str key, uint32_t index);
 
-/* ---- shape.c: an item as the write it asks for ---- */
+/* ---- batch_shape.c: an item as the write it asks for ---- */
 struct shaped {
     wharf_str id; /* of the record that is meant; "": a create */
     const wharf_json *body;
@@ -229,7 +229,7 @@ wharf_status validate_chunk(struct batch *b, struct chunk *c);
 /* only: one item of it; -1: all that are pending. */
 wharf_status process_chunk(struct batch *b, struct chunk *c, int only);
 
-/* ---- run.c ---- */
+/* ---- batch_run.c ---- */
 /* The phases that run where it is called, from the first that is not over. *ret_rest: it is to be gone on with in the background. */
 wharf_status run_in_request(struct batch *b, bool *ret_rest);
 
@@ -257,7 +257,7 @@ bool processors_spare(wharf_req *req, struct look *since, double *ret_spare);
 /* After a chunk that took so long, with nothing held: a rest of half of it while clients ask. */
 void give_way(struct batch *b, int64_t worked_us);
 
-/* ---- job.c ---- */
+/* ---- batch_job.c ---- */
 wharf_handler batches_run; /* arguments {"batch": id} */
 wharf_handler batches_uploaded; /* arguments {"file": id}: what an upload link was for is there */
 wharf_handler batches_sweep;
@@ -265,7 +265,7 @@ wharf_status batch_enqueue(struct batch *b);
 /* What the key may now; *ret_revoked: it is no longer good. */
 wharf_status batch_act(struct batch *b, bool *ret_revoked);
 
-/* ---- source.c: where items come from ---- */
+/* ---- batch_source.c: where items come from ---- */
 /* Wrong as a whole: a problem of the request, or the reason of a batch in the background. */
 wharf_status source_wrong(struct batch *b, const char *code, const char *path, wharf_str message);
 /* Items of the chunk that is filled: everything that is made for them goes when it is written. */
@@ -290,7 +290,7 @@ wharf_status source_resolve(struct batch *b);
 wharf_status source_read(struct batch *b, wharf_import **ret); /* its file from the beginning */
 void source_close(struct batch *b);
 
-/* ---- fetch.c ---- */
+/* ---- batch_fetch.c ---- */
 wharf_status source_fetch(struct batch *b);
 wharf_status source_describe(struct batch *b, wharf_import *file);
 wharf_status upload_keep_bytes(struct batch *b);
@@ -298,7 +298,7 @@ wharf_status upload_check_url(struct batch *b, wharf_str url);
 wharf_status upload_take_data_url(struct batch *b, wharf_str url);
 wharf_status upload_await(struct batch *b);
 
-/* ---- names.c: names that stand for ids in files ---- */
+/* ---- batch_names.c: names that stand for ids in files ---- */
 wharf_status names_resolve(
     struct batch *b, const wharf_json **items, size_t n, wharf_str *codes, wharf_str *paths, wharf_str *messages);
 
@@ -307,10 +307,10 @@ wharf_status groups_take(struct batch *b, struct filling *f, wharf_import *file,
 /* The other way: the rows that a file would have for an item; of a resource without groups the item itself. */
 wharf_status groups_rows(struct batch *b, const wharf_json *item, const wharf_json ***ret_rows, size_t *ret_n);
 
-/* ---- routes.c ---- */
+/* ---- batch_routes.c ---- */
 wharf_handler batches_cancel, batches_retry;
 
-/* ---- csv.c ---- */
+/* ---- batch_csv.c ---- */
 enum { TEXT_BYTES = 32 * 1024, COLUMNS_MAX = 512 };
 struct text { /* on its way into the blob store */
     wharf_req *req;
@@ -346,7 +346,7 @@ wharf_status check_reach(wharf_req *req, wharf_str key_id);
 wharf_status check_reader(wharf_req *req, const wharf_rec *rec);
 extern const wharf_hooks batches_hooks;
 
-/* ---- answer.c ---- */
+/* ---- batch_answer.c ---- */
 wharf_status answer_batch(struct batch *b, uint32_t status, const char *message);
 wharf_handler batches_items;
 

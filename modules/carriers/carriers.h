@@ -5,8 +5,8 @@
 #define W carriers_host
 #include "wharf/plugin.h"
 extern const wharf_host *W; /* these are set once, before anything of this module runs */
-#include "checks.h"
-#include "shape.h"
+#include "carrier_checks.h"
+#include "carrier_shape.h"
 #include "wharf/ext/carriers.h"
 #include "wharf/ext/org.h"
 #include "wharf/inline.h"
@@ -16,7 +16,7 @@ extern const wharf_org_directory_api *carriers_org; /* or NULL */
 extern const wharf_config_api *carriers_config;
 extern const wharf_carriers_detect_api detect_service;
 
-/* ---- the table: providers, formats, names (table.c) ---- */
+/* ---- the table: providers, formats, names (carrier_table.c) ---- */
 
 enum { PARTS_MAX = 12, ROUTINGS_MAX = 4, LENGTHS_MAX = 8, SUPPRESSORS_MAX = 8, CUSTOM_PROVIDERS = 50 };
 enum confidence { CONFIDENCE_HIGH, CONFIDENCE_MEDIUM, CONFIDENCE_LOW };
@@ -114,7 +114,7 @@ extern wharf_str carriers_prefix; /* of internal numbers */
 /* The table with the organization's own providers on top. */
 wharf_status table_of(wharf_req *req, const struct table **ret);
 
-/* ---- detection (detect.c) ---- */
+/* ---- detection (carrier_detect.c) ---- */
 
 enum { NUMBER_MAX = 64, CANDIDATES_MAX = 64 };
 enum reason {
@@ -149,7 +149,7 @@ void detect_number(
     const struct table *t, wharf_str number, const wharf_str *allowed, size_t n_allowed, struct detected *ret);
 bool detect_is_internal(const char *text, size_t n, wharf_str *ret_code);
 
-/* ---- answers (answer.c) ---- */
+/* ---- answers (carrier_answer.c) ---- */
 
 void answer_candidates(
     wharf_req *req, wharf_out *out, const char *key, const struct table *t, const struct detected *d);

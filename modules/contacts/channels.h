@@ -1,7 +1,7 @@
 /* channels.h - in what a label and a contact are alike, and what that comes to: the channels, markers and relevance of
  * docs/spec/06-inference.md sections 9.4 and 9.5.
  *
- * Scores depend on the two records only. Leaves to others: names (score.h), who is looked at (match.c).
+ * Scores depend on the two records only. Leaves to others: names (score.h), who is looked at (contact_match.c).
  */
 #ifndef CONTACTS_CHANNELS_H
 #define CONTACTS_CHANNELS_H

@@ -32,7 +32,7 @@ extern const struct wharf_contacts_match_api contacts_match;
 
 wharf_status group_children(wharf_req *req, void *arg); /* GET /v1/groups/:id/children */
 
-wharf_status contacts_create(wharf_req *req, void *arg); /* POST /v1/contacts: one, or a file of them (import.c) */
+wharf_status contacts_create(wharf_req *req, void *arg); /* POST /v1/contacts: one, or a file of them (contact_import.c) */
 wharf_status contact_search(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits); /* search.c */
 
 /* contact_written.c */

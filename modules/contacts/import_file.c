@@ -1,11 +1,11 @@
-/* import_file.c - a file of contacts is opened and judged row by row (spec 02 section 5). See import.h.
+/* import_file.c - a file of contacts is opened and judged row by row (spec 02 section 5). See contact_import.h.
  *
- * Leaves to others: reading files (wharf.import), fetching them (wharf.fetch), writing the rows (import.c).
+ * Leaves to others: reading files (wharf.import), fetching them (wharf.fetch), writing the rows (contact_import.c).
  */
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "import.h"
+#include "contact_import.h"
 
 enum { NAME_MAX_LENGTH = 191, EMAIL_MAX = 254, ADDRESS_MAX = 512, KEY_MAX = 100, VALUE_MAX = 500 };
 

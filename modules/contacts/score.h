@@ -2,12 +2,12 @@
  *
  * Pure functions over texts in search form (wharf/service/text.h: normal form, words separated by one space, and ',' '#' '/' words of
  * their own). The same input always gives the same score. Leaves to others: finding candidates (index.h), what else a contact and a label
- * may share (channels.h), words that are known (names.h).
+ * may share (channels.h), words that are known (contact_names.h).
  */
 #ifndef CONTACTS_SCORE_H
 #define CONTACTS_SCORE_H
 
-#include "names.h"
+#include "contact_names.h"
 #include "wharf/plugin.h"
 
 enum { TOKENS_MAX = 12, TOKEN_POINTS = 40 };

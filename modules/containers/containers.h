@@ -24,7 +24,7 @@ extern const wharf_hooks containers_hooks, containers_location_hooks, containers
 extern const wharf_hooks containers_shipment_hooks; /* batch.c */
 extern const wharf_containers_membership_api containers_membership;
 
-/* ---- members.c: what goes in and out, before anything is written ---- */
+/* ---- container_members.c: what goes in and out, before anything is written ---- */
 struct members {
     wharf_str *added, *removed; /* those that really come or go */
     size_t n_added, n_removed;
@@ -36,7 +36,7 @@ wharf_status containers_inside(wharf_req *req, wharf_str id, wharf_str **ret_ids
 wharf_status containers_write_shipment(
     wharf_req *req, wharf_str shipment_id, const wharf_tracking_update *u, const wharf_shipment_write *w);
 
-/* ---- updates.c: the container's own history ---- */
+/* ---- container_updates.c: the container's own history ---- */
 /* Applies tracking_update, direct coordinates; *ret_update: what is copied to the shipments, head.size 0: nothing. */
 wharf_status containers_apply(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec, wharf_tracking_update *ret_update);

@@ -27,13 +27,13 @@ enum { COLUMNS_MOST = 2000, PART = 500 };
 extern int64_t exports_rows_most; /* rows of one export: setting exports.rows */
 #define OPTIONS "options."
 
-/* rules.c */
+/* export_rules.c */
 extern const wharf_hooks export_hooks;
 wharf_handler exports_delete;
 /* The area of the resource's scope; "" and a problem when there is no such resource here. */
 wharf_str area_of(wharf_req *req, wharf_str resource);
 
-/* run.c */
+/* export_run.c */
 wharf_handler exports_run, exports_forget;
 
 /* dates.c */
@@ -51,7 +51,7 @@ wharf_status date_zone_known(wharf_req *req, wharf_str zone, bool *ret_known);
 /* Rewrites moments in ISO 8601 (UTC). What is no moment stays. */
 wharf_status dates_render(wharf_req *req, const struct date_style *style, const struct date_cell *cells, size_t n);
 
-/* table.c: the rows of an export as CSV. Made outside of memory scopes; freed by table_free. */
+/* export_table.c: the rows of an export as CSV. Made outside of memory scopes; freed by table_free. */
 struct table;
 struct table_options {
     const wharf_str *names; /* the members to show, in their order */

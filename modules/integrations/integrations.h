@@ -36,10 +36,10 @@ enum {
 #define OUTGOING_NOTICE "outgoing_integration"
 #define INCOMING_NOTICE "incoming_webhook"
 
-/* ---- rules.c ---- */
+/* ---- integration_rules.c ---- */
 extern const wharf_hooks integration_hooks;
 
-/* ---- secrets.c ---- */
+/* ---- integration_secrets.c ---- */
 wharf_handler secret_put, secret_remove;
 /* The value of a key; empty: the integration has none of that key, or it does not open on this machine. In a transaction. */
 wharf_status secret_value(wharf_req *req, wharf_str integration_id, wharf_str key, wharf_str *ret_value);
@@ -59,7 +59,7 @@ wharf_status proof_parse(wharf_req *req, wharf_str text, struct proof *ret);
 const char *proof_problem(
     wharf_req *req, const wharf_json *auth, wharf_str secret, const struct proof *p, wharf_str body, int64_t at_s);
 
-/* ---- incoming.c, outgoing.c, engine.c ---- */
+/* ---- incoming.c, outgoing.c, integration_engine.c ---- */
 wharf_handler incoming_take, incoming_retry, outgoing_retry, outgoing_run;
 wharf_status outgoing_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
 

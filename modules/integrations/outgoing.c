@@ -1,6 +1,6 @@
 /* outgoing.c - requests about events: which integrations want them, and those that are made again (spec 07 section 12).
  *
- * Leaves to others: making them (engine.c).
+ * Leaves to others: making them (integration_engine.c).
  */
 #include "integrations.gen.h"
 #include "integrations.h"

@@ -5,7 +5,7 @@
  */
 #include <strings.h>
 
-#include "address.h"
+#include "location_address.h"
 
 enum { PARTS = 32 };
 

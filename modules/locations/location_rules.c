@@ -1,7 +1,7 @@
 /* location_rules.c - the rules of locations (spec 02 section 2): addresses, hours, contact data, the default layout. */
 #include <stdio.h>
 
-#include "address.h"
+#include "location_address.h"
 #include "hours.h"
 #include "layouts.h"
 #include "locations.gen.h"

@@ -16,7 +16,7 @@ extern const wharf_hooks key_hooks, user_hooks, device_hooks, role_hooks, organi
 
 enum { KEYS_MAX = 1000, USERS_MAX = 10000, DEVICES_MAX = 10000 }; /* spec 01 section 19 */
 
-/* ---- keys.c ---- */
+/* ---- org_keys.c ---- */
 
 /* Makes a key whose grants the caller need not have: the body names what another row of ours has already. ret_rec: or NULL. */
 wharf_status keys_make(
@@ -35,7 +35,7 @@ wharf_status limit_rows(wharf_req *req, const char *space, const char *count_sql
 wharf_status organization_make(wharf_req *req, void *arg); /* POST /v1/organizations */
 wharf_status organization_end(wharf_req *req, void *arg); /* DELETE /v1/organizations/:organization */
 
-/* ---- members.c ---- */
+/* ---- org_members.c ---- */
 
 wharf_status members_change(wharf_req *req, void *arg); /* POST /v1/locations/:location/users */
 wharf_status members_add(wharf_req *req, void *arg); /* POST .../users/:user */

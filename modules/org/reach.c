@@ -1,5 +1,5 @@
 /* reach.c - whose access a caller of some locations may touch: only that of users, devices, keys and roles that reach no more than the caller
- * (spec 01 section 7 'people'). Leaves to others: what may be granted (keys.c, users.c, devices.c), scopes (scopes.c).
+ * (spec 01 section 7 'people'). Leaves to others: what may be granted (org_keys.c, users.c, devices.c), scopes (scopes.c).
  */
 #include "org.gen.h"
 #include "org.h"

@@ -1,4 +1,4 @@
-/* users.c - users: roles that may be given, the last owner, contact data (spec 01 section 6.1). Leaves keys to keys.c. */
+/* users.c - users: roles that may be given, the last owner, contact data (spec 01 section 6.1). Leaves keys to org_keys.c. */
 #include "org.gen.h"
 #include "org.h"
 

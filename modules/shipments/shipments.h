@@ -43,14 +43,14 @@ static inline bool shipments_completed(wharf_str status)
     return shipments_group(status) >= WHARF_GROUP_GOOD;
 }
 
-/* ---- updates.c: tracking updates as they are sent ---- */
+/* ---- shipment_updates.c: tracking updates as they are sent ---- */
 wharf_status shipments_read_update(
     wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *ret);
 /* All of an input that is one update or an array of them, by time. */
 wharf_status shipments_read_updates(
     wharf_req *req, const wharf_json *input, wharf_tracking_update **ret, size_t *ret_n);
 
-/* ---- history.c: applying them ---- */
+/* ---- shipment_history.c: applying them ---- */
 struct history { /* of a shipment while it is written */
     wharf_req *req;
     wharf_rec *rec;
@@ -87,14 +87,14 @@ wharf_status shipments_purchase(struct history *h, const wharf_rec *old_rec, wha
 wharf_status shipments_wanted_rate(wharf_req *req, const wharf_rec *rec, wharf_str *ret_rate);
 wharf_status shipments_settle_refund(struct history *h, const wharf_rec *old_rec);
 
-/* ---- service.c: what the module itself says beside a body ---- */
+/* ---- shipment_service.c: what the module itself says beside a body ---- */
 const wharf_shipment_write *shipments_write_of(const wharf_rec *rec); /* what was said beside the body of its write, or NULL */
 bool shipments_recounted(const wharf_rec *rec); /* the parent's children are counted anew */
 wharf_status shipments_recount(wharf_req *req, wharf_str parent_id);
 wharf_status shipments_make(wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known);
 wharf_status shipments_batch_item(wharf_req *req, const char *action, const wharf_json *item);
 
-/* ---- routes.c ---- */
+/* ---- shipment_routes.c ---- */
 wharf_handler shipments_post, shipments_purchase_post, shipments_refund_post, shipments_updates_post,
     shipments_updates_get;
 

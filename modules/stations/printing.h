@@ -55,7 +55,7 @@ wharf_status papers_load(wharf_req *req, struct papers *ret);
 const struct paper *paper_find(const struct papers *all, wharf_str name); /* with or without "page_size_"; or NULL */
 const struct paper *paper_twin(const struct papers *all, const struct paper *p); /* of swapped sides; or NULL */
 
-/* ---- source.c: the document ---- */
+/* ---- station_source.c: the document ---- */
 
 struct document {
     wharf_blob_writer *writer; /* the bytes, not finished */
@@ -103,7 +103,7 @@ bool printer_reachable(const struct printer_at *p);
  * for it. ret_gone: NULL, or the reason_code why it is not there any more. Taken before a job's row where both are. */
 wharf_status printer_hold(wharf_req *req, wharf_str station, wharf_str id, wharf_str model, const char **ret_gone);
 
-/* ---- create.c ---- */
+/* ---- print_job_create.c ---- */
 
 wharf_status job_create_check(wharf_req *req, wharf_rec *job);
 /* A reprint: the body of the request, and the job it is made of. */
@@ -184,7 +184,7 @@ wharf_status push_signal(wharf_req *req, wharf_str station_id, const char *type,
 wharf_status push_compute(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
 wharf_status push_run(wharf_req *req, void *arg); /* the resident that sends */
 
-/* ---- watch.c ---- */
+/* ---- station_watch.c ---- */
 
 wharf_status print_watch(wharf_req *req, void *arg);
 

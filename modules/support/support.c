@@ -1,4 +1,4 @@
-/* support.c - the module support (spec 01 section 16): what it declares. Rules: rules.c; files: attachments.c; the mail: notice.c. */
+/* support.c - the module support (spec 01 section 16): what it declares. Rules: support_rules.c; files: attachments.c; the mail: notice.c. */
 #include "support.h"
 
 #include "support.gen.h"

@@ -60,7 +60,7 @@ struct chaining {
 wharf_status trackers_lock(wharf_req *req, wharf_str tracker_id, const wharf_json *chaining);
 wharf_status trackers_chain(wharf_req *req, wharf_rec *rec, const wharf_json *input, struct chaining *ret);
 
-/* ---- rules.c ---- */
+/* ---- tracker_rules.c ---- */
 
 /* Of which tracker the legs are written by this module itself: what they tell is looked at when all is done. */
 bool trackers_busy(wharf_req *req, wharf_str tracker_id);
@@ -76,7 +76,7 @@ wharf_status trackers_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs);
 wharf_status trackers_restrict(wharf_req *req, wharf_where *where);
 
-/* ---- routes.c ---- */
+/* ---- tracker_routes.c ---- */
 wharf_handler trackers_post, trackers_logs_get;
 /* The options of the tracker that is made around a shipment which POST /v1/trackers creates; NULL outside of it. */
 const wharf_json *trackers_options(wharf_req *req, const wharf_json **ret_candidates);

@@ -1,6 +1,6 @@
 /* attempt.c - one request to a receiver: what it carries, and what its end means (spec 07 sections 4, 6 and 7).
  *
- * Leaves to others: when (delivery.c, engine.c), what follows for the webhook (health.c).
+ * Leaves to others: when (delivery.c, webhook_engine.c), what follows for the webhook (webhook_health.c).
  */
 #include "reply.h"
 #include "webhooks.h"

@@ -1,8 +1,8 @@
 /* delivery.c - making deliveries of events, and what becomes of those that wait when their webhook changes (spec 07 sections 2, 7 and 8).
  *
- * Leaves to others: sending (engine.c), recovery (recover.c).
+ * Leaves to others: sending (webhook_engine.c), recovery (recover.c).
  */
-#include "match.h"
+#include "webhook_match.h"
 #include "webhooks.h"
 
 #define W hooks_host

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine.h"
+#include "webhook_engine.h"
 
 #define W hooks_host
 

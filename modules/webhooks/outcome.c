@@ -1,8 +1,8 @@
-/* outcome.c - what a request's end means for its delivery, as the database is told of it (spec 07 section 7). See engine.h. */
+/* outcome.c - what a request's end means for its delivery, as the database is told of it (spec 07 section 7). See webhook_engine.h. */
 #include <stdlib.h>
 
-#include "engine.h"
-#include "schedule.h"
+#include "webhook_engine.h"
+#include "webhook_schedule.h"
 
 #define W hooks_host
 

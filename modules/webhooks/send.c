@@ -1,10 +1,10 @@
-/* send.c - the engine's requests: from what was claimed to what is to be told of it. See engine.h.
+/* send.c - the engine's requests: from what was claimed to what is to be told of it. See webhook_engine.h.
  *
  * Leaves to others: what a request carries (attempt.c), what its end means (outcome.c), the database (turn.c).
  */
 #include <stdlib.h>
 
-#include "engine.h"
+#include "webhook_engine.h"
 
 #define W hooks_host
 

@@ -88,7 +88,7 @@ wharf_status finish(wharf_req *req, wharf_out *out, const wharf_json **ret);
 /* settings.<group>.<name> of the organization, or NULL. */
 const wharf_json *organization_setting(wharf_req *req, const char *group, const char *name);
 
-/* ---- secrets.c: the secrets that sign, newest first ---- */
+/* ---- webhook_secrets.c: the secrets that sign, newest first ---- */
 
 #define SECRETS_MAX (OLD_SECRETS_MAX + 1)
 struct secrets {
@@ -149,7 +149,7 @@ wharf_status last_test_of(wharf_req *req, const struct result *r, const wharf_js
 void put_response(wharf_req *req, wharf_out *out, const struct result *r);
 void put_error(wharf_out *out, const struct result *r);
 
-/* ---- checks.c: as the service webhooks.rules has them ---- */
+/* ---- webhook_checks.c: as the service webhooks.rules has them ---- */
 
 extern const wharf_webhooks_rules_api webhooks_rules;
 /* As `owner` of the service. */
@@ -208,7 +208,7 @@ wharf_status delivery_wanted(wharf_req *req, const struct wanting *w, const whar
 /* Does a subscription to these patterns take the type? */
 bool wants_type(const wharf_json *patterns, wharf_str type);
 
-/* ---- engine.c, health.c ---- */
+/* ---- webhook_engine.c, webhook_health.c ---- */
 
 wharf_handler engine_run; /* resident: sends what is due */
 wharf_handler webhooks_retention, webhooks_recover_job; /* jobs */

@@ -72,7 +72,7 @@ struct budget {
 };
 extern const struct budget check_budget;
 
-/* budget.c */
+/* workflow_budget.c */
 extern struct budget before_budget, sync_budget, public_budget,
     queued_budget; /* the operator's ceilings; set once, at the start */
 void budgets_start(void);
@@ -81,7 +81,7 @@ wharf_status budget_wanted(wharf_req *req, const wharf_json *wanted);
 /* Of that class, less what the workflow does without. */
 struct budget budget_of(const struct budget *most, const struct code *c);
 
-/* rules.c */
+/* workflow_rules.c */
 extern const wharf_hooks workflow_hooks;
 /* Tells what is wrong with them; paths as in a body. */
 wharf_status code_check(wharf_req *req, const struct code *c);
@@ -111,7 +111,7 @@ wharf_handler check_route, publish_route, discard_route, versions_route, version
 /* tests.c: those that come with the code, unless the body says otherwise. Problems are workflow.tests_failed, one for each case. */
 wharf_status tests_pass(wharf_req *req, const struct code *c, const wharf_json *body);
 
-/* asked.c: what a run asks for */
+/* workflow_asked.c: what a run asks for */
 struct asked {
     const struct code *code;
     const struct budget *budget;
@@ -142,7 +142,7 @@ uint32_t lock_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_
 /* The run is over: nobody waits for the end of a lock that it did not give back. */
 void locks_end(wharf_req *req, const struct asked *a);
 
-/* secrets.c */
+/* workflow_secrets.c */
 wharf_handler secret_set_route, secret_delete_route;
 bool secret_key_good(wharf_str key);
 /* `secrets` of a body, {KEY: value}, or NULL: checked, or set. */
@@ -162,7 +162,7 @@ wharf_str secrets_hide_cut(wharf_req *req, const struct secret *list, wharf_str 
 wharf_str secrets_hide_room(wharf_req *req, const struct secret *list, wharf_str text, size_t room);
 const wharf_json *secrets_hide_json(wharf_req *req, const struct secret *list, const wharf_json *v);
 
-/* run.c: one run of code */
+/* workflow_run.c: one run of code */
 struct run {
     struct code code;
     struct asked asked;
@@ -200,7 +200,7 @@ wharf_status run_queue(
 const wharf_json *run_reach(wharf_req *req);
 wharf_handler run_route, run_show_route;
 
-/* record.c: what is kept of it */
+/* workflow_record.c: what is kept of it */
 const char *run_status(const wharf_lua_outcome *o);
 const char *run_code(const wharf_lua_outcome *o); /* of the problem: the answer's */
 /* How a run ends for which nobody's rights are left. */
@@ -229,13 +229,13 @@ wharf_handler recording_route;
 /* NULL: it is no base64 with its padding. */
 wharf_str bytes_of_base64(wharf_req *req, wharf_str s);
 
-/* lines.c: log lines of runs in the change log */
+/* workflow_lines.c: log lines of runs in the change log */
 /* Those of the run into an open array, for run_lines_keep(); *n counts them. */
 void run_lines_put(wharf_req *req, const struct run *r, wharf_out *out, size_t *n);
 /* In a transaction; given: JSON array of what run_lines_put() wrote, of one workflow. */
 wharf_status run_lines_keep(wharf_req *req, wharf_str given);
 
-/* queue.c: runs that wait, and the job that does them */
+/* workflow_queue.c: runs that wait, and the job that does them */
 struct queued {
     wharf_str workflow_id, location_id, actor, event_id, resource_id, order_key, input;
     const char *type;
@@ -258,19 +258,19 @@ wharf_str queue_order_key(wharf_req *req, const wharf_json *options, wharf_str r
 /* again.c */
 wharf_handler run_cancel_route, run_again_route, runs_expire;
 
-/* schedule.c */
+/* workflow_schedule.c */
 /* In the request's transaction: what is due of the workflow from now on, of these triggers; nothing; of its published version. */
 wharf_status schedule_set(wharf_req *req, wharf_str workflow_id, const wharf_json *triggers);
 wharf_status schedule_clear(wharf_req *req, wharf_str workflow_id);
 wharf_status schedule_begin(wharf_req *req, wharf_str workflow_id);
 wharf_handler schedule_due;
 
-/* http.c */
+/* workflow_http.c */
 wharf_status http_check(wharf_req *req, const wharf_json *t, const char *path);
 wharf_status http_name(wharf_req *req, wharf_str workflow_id, bool there);
 wharf_handler http_route; /* with the method */
 
-/* hooks.c */
+/* workflow_hooks.c */
 wharf_status hook_check(wharf_req *req, const wharf_json *t, const char *path);
 /* Who publishes before hooks may write such resources itself, who publishes after hooks may read them. */
 void hooks_need(const wharf_json *triggers, struct needed *needed);
@@ -281,7 +281,7 @@ extern const wharf_lua_hooks flow_hooks;
 /* sync.c */
 wharf_handler sync_route;
 
-/* triggers.c */
+/* workflow_triggers.c */
 wharf_status trigger_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, size_t i);
 bool trigger_enabled(const wharf_json *t);
 bool trigger_has(const wharf_json *triggers, const char *type); /* an enabled one */

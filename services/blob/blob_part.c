@@ -2,7 +2,7 @@
 #include "parts.h"
 
 #include "blob/blob.h"
-#include "blob/file.h"
+#include "blob/blob_file.h"
 #include "blob/files_route.h"
 #include "blob/host_blob.h"
 

@@ -1,12 +1,12 @@
-/* collect.c - erasing files that have expired and objects that no row names. See file.h.
+/* collect.c - erasing files that have expired and objects that no row names. See blob_file.h.
  *
  * Runs on a connection of its own; each object in a transaction of its own, so that nobody waits for long.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "blob/file.h"
-#include "blob/store.h"
+#include "blob/blob_file.h"
+#include "blob/blob_store.h"
 #include "util/log.h"
 #include "util/time.h"
 

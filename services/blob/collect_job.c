@@ -1,7 +1,7 @@
-/* collect_job.c - the collection as a job of the kernel: each hour, once for the installation. See file.h. */
+/* collect_job.c - the collection as a job of the kernel: each hour, once for the installation. See blob_file.h. */
 #include <stdlib.h>
 
-#include "blob/file.h"
+#include "blob/blob_file.h"
 #include "resource/engine.h"
 #include "util/log.h"
 #include "util/str.h"

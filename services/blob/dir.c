@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "blob/store.h"
+#include "blob/blob_store.h"
 #include "util/log.h"
 
 static int open_part(struct blob_store *s, const char *hash)

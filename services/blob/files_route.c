@@ -5,7 +5,7 @@
 #include <strings.h>
 #include <time.h>
 
-#include "blob/serve.h"
+#include "blob/blob_serve.h"
 #include "util/str.h"
 #include "util/time.h"
 

@@ -1,5 +1,5 @@
-/* host_blob.c - the service wharf.blob (plugin-api/wharf/service/blob.h) on top of services/blob/file.h. */
-#include "blob/serve.h"
+/* host_blob.c - the service wharf.blob (plugin-api/wharf/service/blob.h) on top of services/blob/blob_file.h. */
+#include "blob/blob_serve.h"
 #include "host/host.h"
 #include "util/str.h"
 #include "wharf/service/blob.h"

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "blob/store.h"
+#include "blob/blob_store.h"
 #include "net/client.h"
 #include "util/log.h"
 #include "util/str.h"

@@ -1,14 +1,14 @@
 /* reader.h - the insides of an import, shared by its files. Private to services/import.
  *
- *   import.c     opening, the way of a row          detect.c  format by content
- *   csv.c text.c CSV records                        headers.c columns from the header row
+ *   import.c     opening, the way of a row          import_detect.c  format by content
+ *   import_csv.c import_text.c CSV records                        headers.c columns from the header row
  *   jsonrows.c   objects of JSON files              object.c  cells into a JSON object
  *   sheet.c      rows that a `sheet` cell reads     fields.c  fields and aliases of a resource
  */
 #ifndef WHARF_IMPORT_READER_H
 #define WHARF_IMPORT_READER_H
 
-#include "import/csv.h"
+#include "import/import_csv.h"
 #include "import/problem.h"
 
 struct cell_run;

@@ -2,14 +2,14 @@
 #include <string.h>
 
 #include "host/host.h"
-#include "lua/http.h"
+#include "lua/lua_http.h"
 #include "lua/inner.h"
 #include "lua/kept.h"
 #include "lua/named.h"
-#include "lua/run.h"
-#include "lua/share.h"
+#include "lua/lua_run.h"
+#include "lua/lua_share.h"
 #include "lua/tell.h"
-#include "lua/triggers.h"
+#include "lua/lua_triggers.h"
 #include "resource/decl.h"
 #include "plugin/manifest.h"
 #include "util/str.h"

@@ -2,7 +2,7 @@
 #include "parts.h"
 
 #include "lua/host_lua.h"
-#include "lua/tenant.h"
+#include "lua/lua_tenant.h"
 
 static const struct offered_service services[] = {{{"wharf.lua", 1, 12}, &host_lua}};
 

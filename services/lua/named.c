@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "event/catalogue.h"
+#include "event/event_catalogue.h"
 #include "plugin/manifest.h"
 #include "util/json.h"
 #include "util/str.h"

@@ -1,7 +1,7 @@
 /* samples.c - see samples.h. */
 #include "lua/samples.h"
 
-#include "event/catalogue.h"
+#include "event/event_catalogue.h"
 #include "resource/openapi_schema.h"
 #include "util/json.h"
 #include "util/str.h"

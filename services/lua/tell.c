@@ -4,7 +4,7 @@
 #include <stdarg.h>
 
 #include "config/config.h"
-#include "event/catalogue.h"
+#include "event/event_catalogue.h"
 #include "resource/history.h"
 #include "mail/mail_job.h"
 #include "resource/engine.h"

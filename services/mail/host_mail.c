@@ -1,7 +1,7 @@
 /* host_mail.c - the service wharf.mail (plugin-api/wharf/service/mail.h) on top of services/mail/mail.h. */
 #include "mail/mail.h"
 #include "mail/mail_job.h"
-#include "mail/outbox.h"
+#include "mail/mail_outbox.h"
 #include "host/host.h"
 #include "util/log.h"
 #include "util/str.h"

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "blob/file.h"
+#include "blob/blob_file.h"
 #include "job/job.h"
 #include "mail/mail.h"
-#include "mail/outbox.h"
+#include "mail/mail_outbox.h"
 #include "resource/engine.h"
 #include "process/board.h"
 #include "util/log.h"

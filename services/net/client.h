@@ -3,7 +3,7 @@
  * A transfer goes through: wait for its host's turn, resolve, check every address, connect to a checked address only, exchange,
  * perhaps a redirect (then all of it again). No proxy, no cookies, no netrc, no Alt-Svc, no HSTS, HTTP/1.1 and TLS >= 1.2 only; the
  * certificate must be the URL's host's. Rules: docs/spec/06-inference.md section 10, docs/spec/07-events-and-webhooks.md section 9.
- * What it leaves to others: meaning of statuses and error codes (fetch.h), signing of deliveries, retries.
+ * What it leaves to others: meaning of statuses and error codes (net_fetch.h), signing of deliveries, retries.
  *
  * Callers own queues. net_submit() gives a transfer to the loop; when it is over it appears in its queue, exactly once, also when it was
  * cancelled, and belongs to the caller again. Any thread may submit, cancel and take.

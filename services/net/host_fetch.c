@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "net/fetch.h"
-#include "net/guard.h"
+#include "net/net_fetch.h"
+#include "net/net_guard.h"
 #include "net/url.h"
 #include "host/host.h"
 #include "util/log.h"

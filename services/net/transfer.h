@@ -39,7 +39,7 @@ struct net_pool { /* of one owner: its connections */
     int64_t idle_since_us; /* while active is 0 */
 };
 
-struct query; /* resolve.c: a question to the name servers */
+struct query; /* net_resolve.c: a question to the name servers */
 
 struct net_transfer {
     struct net_client *client;
@@ -113,7 +113,7 @@ struct net_client {
     size_t n_pools;
 };
 
-/* resolve.c */
+/* net_resolve.c */
 bool resolve_setup(struct net_client *c, struct arena *err, wharf_str *ret_problem);
 /* Goes on with state T_RESOLVED (addresses, or an outcome), now or later. */
 void resolve_start(struct net_client *c, struct net_transfer *t);
@@ -127,7 +127,7 @@ bool transfer_finish(struct net_client *c, struct net_transfer *t, CURLcode code
 /* The time limits; NET_DONE: within them. */
 enum net_outcome transfer_overdue(struct net_transfer *t, int64_t now_us);
 
-/* pool.c: connections by owner */
+/* net_pool.c: connections by owner */
 /* Returns the owner's pool, counted as in use until pool_leave(); NULL when there is no room or no memory for one. */
 struct net_pool *pool_enter(struct net_client *c, wharf_str owner);
 void pool_leave(struct net_pool *p);
@@ -144,10 +144,10 @@ struct host *host_enter(struct net_client *c, struct net_transfer *t); /* or NUL
 struct net_transfer *host_leave(struct net_client *c, struct net_transfer *t);
 void host_unwait(struct net_client *c, struct net_transfer *t);
 
-/* request.c */
+/* net_request.c */
 struct net_transfer *transfer_new(struct net_client *c, struct net_queue *q, const struct net_request *r);
 
-/* queue.c */
+/* net_queue.c */
 void queue_put(struct net_queue *q, struct net_transfer *t);
 
 #endif

@@ -1,7 +1,7 @@
 /* url.h - a URL that somebody gave us, read strictly: two parsers must agree on its host, and its host must be a public name.
  *
  * The rules: docs/spec/06-inference.md section 10 (first four rows) and docs/spec/07-events-and-webhooks.md section 9 'Static'. Nothing
- * is asked over the network here. Leaves to others: addresses (guard.h).
+ * is asked over the network here. Leaves to others: addresses (net_guard.h).
  */
 #ifndef WHARF_NET_URL_H
 #define WHARF_NET_URL_H
@@ -9,7 +9,7 @@
 #include <curl/curl.h>
 
 #include "net/client.h"
-#include "net/guard.h"
+#include "net/net_guard.h"
 
 enum { URL_TEXT_MAX = 2048, HOST_TEXT_MAX = 253 };
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lua/operator/inside.h"
+#include "lua/operator/operator_inside.h"
 #include "process/board.h"
 #include "util/str.h"
 #include "util/time.h"

@@ -8,7 +8,7 @@
 
 #include "cell/cell.h"
 #include "config/config.h"
-#include "lua/run.h"
+#include "lua/lua_run.h"
 #include "resource/engine.h"
 #include "util/str.h"
 #include "util/time.h"

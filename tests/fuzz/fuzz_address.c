@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/guard.h"
+#include "net/net_guard.h"
 #include "net/url.h"
 #include "util/str.h"
 

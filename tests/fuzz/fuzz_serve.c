@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blob/serve.h"
+#include "blob/blob_serve.h"
 #include "mail/message.h"
 #include "util/str.h"
 

@@ -144,8 +144,8 @@ RULES = [
     ("truth is written six ways in any case", "kernel/query/filter_text.c", "strncasecmp(words[i], value.p, value.n) == 0", "strncmp(words[i], value.p, value.n) == 0", F),
     ("comma lists", "kernel/query/filter.c", "if (at < list.n && list.p[at] != ',') {", "if (at < list.n && list.p[at] != ';') {", F),
     # ---- requests ----
-    ("the key comes in SVC-API-KEY", "kernel/http/check.c", '"SVC-API-KEY"', '"SVC-KEY"', "tests/api/test_auth.py"),
-    ("an empty body is an empty object", "kernel/http/body.c", "empty_object = {.type = JSON_OBJECT}", "empty_object = {.type = JSON_ARRAY}", "tests/api/test_http_rules.py " + E),
-    ("SVC-Datetime-Format is answered", "kernel/http/answer.c", 'add(r, "SVC-Datetime-Format"', 'add(r, "SVC-Datetimes"', E + " " + H),
+    ("the key comes in SVC-API-KEY", "kernel/http/http_check.c", '"SVC-API-KEY"', '"SVC-KEY"', "tests/api/test_auth.py"),
+    ("an empty body is an empty object", "kernel/http/http_body.c", "empty_object = {.type = JSON_OBJECT}", "empty_object = {.type = JSON_ARRAY}", "tests/api/test_http_rules.py " + E),
+    ("SVC-Datetime-Format is answered", "kernel/http/http_answer.c", 'add(r, "SVC-Datetime-Format"', 'add(r, "SVC-Datetimes"', E + " " + H),
     ("code is null on success", "kernel/resource/envelope.c", 'jw_z(&w, "code", req->n_problems ? req->problems[0].code : req->success_code)', 'jw_z(&w, "code", req->n_problems ? req->problems[0].code : "ok")', E),
 ]

@@ -1,4 +1,4 @@
-/* Keys of a batch that must differ (modules/batches/keys.c): many of them, of several kinds, and whose hash decides where they stand. */
+/* Keys of a batch that must differ (modules/batches/batch_keys.c): many of them, of several kinds, and whose hash decides where they stand. */
 /* cmocka needs these four before it. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* event_catalogue.c - types of events: what manifests may declare, what patterns take, what a schema says. */
 #include "unit.h"
 
-#include "event/catalogue.h"
+#include "event/event_catalogue.h"
 #include "plugin/manifest.h"
 
 struct fixture {

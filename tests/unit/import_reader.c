@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "import/import.h"
-#include "import/text.h"
+#include "import/import_text.h"
 
 static void utf8_at_block_ends(void **state)
 {

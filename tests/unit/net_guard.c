@@ -3,7 +3,7 @@
 
 #include <netinet/in.h>
 
-#include "net/guard.h"
+#include "net/net_guard.h"
 #include "net/url.h"
 
 static struct guard *guard_of(struct arena *a, const char *const *items, size_t n)

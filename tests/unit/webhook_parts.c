@@ -1,8 +1,8 @@
 /* webhook_parts.c - the pure parts of the module webhooks: what answers say, retry schedules, filters; and signatures. */
-#include "match.h"
+#include "webhook_match.h"
 #include "host/host.h"
 #include "reply.h"
-#include "schedule.h"
+#include "webhook_schedule.h"
 #include "secret/signature.h"
 #include "unit.h"
 

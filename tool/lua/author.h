@@ -8,7 +8,7 @@
 
 enum { LUA_FINE = 0, LUA_FAILED = 1, LUA_BROKEN = 2 /* a file can't be loaded */, LUA_USAGE = 3 };
 
-/* ---- folder.c: a workflow's folder, or one of operators' hooks (without main.lua) ---- */
+/* ---- author_folder.c: a workflow's folder, or one of operators' hooks (without main.lua) ---- */
 
 struct lua_file {
     const char *name; /* "main", "lib.address": what require takes */
@@ -62,7 +62,7 @@ lua_report_fn *report_format(const char *name);
 /* LUA_FINE, LUA_FAILED or LUA_BROKEN. */
 int report_code(const struct lua_report *list, size_t n);
 
-/* ---- reference.c: what there is, from reference.txt ---- */
+/* ---- author_reference.c: what there is, from reference.txt ---- */
 
 struct lua_entry {
     wharf_str name; /* "wharf.api.get" */

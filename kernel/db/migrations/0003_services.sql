@@ -1,7 +1,7 @@
 -- wharf: phase=expand
 -- What the services of the server keep: files, hooks of operators and workflows, mail of test organizations.
 -- Files: what an organization calls its bytes. The bytes are objects of the blob store, found by their hash; several files may mean the
--- same object. An object that no row names is erased (services/blob/file.h says how that can't meet a new row).
+-- same object. An object that no row names is erased (services/blob/blob_file.h says how that can't meet a new row).
 CREATE TABLE wharf.file (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,

@@ -4,7 +4,7 @@
 -- organization that has all it may have is passed by and counts as nobody, else those behind it would wait for its end. So the walk is at
 -- most as much longer as there are jobs that run.
 -- v_owners says whose each queue is: 0 the server's own, else the number of a plugin that is not shipped. From jobs of such a plugin at most
--- v_rooms[number] are leased, and from those of all such plugins together at most v_strangers (job/share.c). A queue without room is passed by
+-- v_rooms[number] are leased, and from those of all such plugins together at most v_strangers (job/job_share.c). A queue without room is passed by
 -- as if it were empty.
 CREATE OR REPLACE FUNCTION wharf.job_lease(
     v_worker text, v_want integer, v_after text, v_queues text[], v_priorities integer[], v_limits integer[], v_owners integer[],

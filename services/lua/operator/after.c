@@ -1,9 +1,9 @@
 /* after.c - after and event hooks: jobs, asked for in the transaction of their cause, one per hook, in order per row; and the job, of schedules too. */
-#include "lua/operator/inside.h"
+#include "lua/operator/operator_inside.h"
 
 #include <string.h>
 
-#include "event/record.h"
+#include "event/event_record.h"
 #include "job/job.h"
 #include "plugin/manifest.h"
 #include "resource/access.h"

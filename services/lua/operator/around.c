@@ -1,9 +1,9 @@
 /* around.c - request and response hooks: before a request is routed, and before its answer is sent (docs/spec/08-workflows-and-lua.md section 9).
  *
- * They have five milliseconds of the processor, and nothing that waits: no API, no database, no HTTP (host.c). What is asked over HTTP only has
+ * They have five milliseconds of the processor, and nothing that waits: no API, no database, no HTTP (operator_host.c). What is asked over HTTP only has
  * them, and not probes, metrics and answers that are written while a body is still coming.
  */
-#include "lua/operator/inside.h"
+#include "lua/operator/operator_inside.h"
 
 #include <ctype.h>
 #include <string.h>

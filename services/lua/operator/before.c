@@ -1,5 +1,5 @@
 /* before.c - before hooks: what they are shown of a write, and what they make of its body. */
-#include "lua/operator/inside.h"
+#include "lua/operator/operator_inside.h"
 
 #include "resource/access.h"
 #include "util/log.h"

@@ -1,6 +1,6 @@
 /* generation.c - see generation.h. */
 #include "lua/operator/hosted.h"
-#include "lua/operator/inside.h"
+#include "lua/operator/operator_inside.h"
 
 #include <lauxlib.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "lua/operator/folder.h"
+#include "lua/operator/operator_folder.h"
 #include "lua/sandbox/sandbox.h"
 #include "resource/engine.h"
 #include "util/buf.h"
@@ -120,7 +120,7 @@ struct hook_call {
 bool generation_call(struct lua_generation *g, struct wharf_req *req, const struct hook_call *call,
     struct buf *ret_kept, struct sandbox_error *ret_error);
 
-/* host.c: what scripts may ask for. */
+/* operator_host.c: what scripts may ask for. */
 extern const struct sandbox_host hook_host; /* arg: the struct hook_state */
 bool host_define(struct hook_state *st); /* wharf.db …: false when there is no memory */
 

@@ -4,10 +4,10 @@
 
 #include "lua/operator/generation.h"
 
-/* host.c: the author's mistake, as {"code", "message"}. */
+/* operator_host.c: the author's mistake, as {"code", "message"}. */
 enum sandbox_answer host_mistake(wharf_str *ret_text, const char *text);
 
-/* asked.c */
+/* operator_asked.c */
 enum sandbox_answer asked_api(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text);
 /* Calls that this call of a hook may still make. */
 unsigned asked_api_left(const struct hook_state *st);
@@ -19,7 +19,7 @@ enum sandbox_answer asked_metric(const struct hook_state *st, const struct wharf
 enum sandbox_answer asked_tell(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text);
 enum sandbox_answer asked_sleep(struct hook_state *st, const struct wharf_json *args, wharf_str *ret_text);
 
-/* store.c */
+/* operator_store.c */
 enum sandbox_answer asked_kv(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text);
 /* The call is over: nobody waits for the end of a lock that it did not give back. */
 void asked_locks_end(struct hook_state *st);

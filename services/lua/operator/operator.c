@@ -1,5 +1,5 @@
-/* operator.c - the active generation of a worker, and who holds it. See operator.h; watching the folder is watch.c. */
-#include "lua/operator/inside.h"
+/* operator.c - the active generation of a worker, and who holds it. See operator.h; watching the folder is operator_watch.c. */
+#include "lua/operator/operator_inside.h"
 
 #include <stdlib.h>
 #include <sys/eventfd.h>

@@ -55,7 +55,7 @@ wharf_status operator_after(struct wharf_req *req, const struct write *w);
 /* Processed events: asks for the event hooks to be run. False: the transaction is lost. */
 struct event;
 bool operator_events(struct wharf_req *req, struct event *const *events, size_t n);
-/* The job that turns schedules that are due within the next minutes into jobs of the hooks, one for each organization (schedule.c). */
+/* The job that turns schedules that are due within the next minutes into jobs of the hooks, one for each organization (operator_schedule.c). */
 wharf_status operator_plan(struct wharf_req *req, void *arg);
 extern const char operator_plan_policy[];
 /* The job that runs one after, event or schedule hook (after.c). */

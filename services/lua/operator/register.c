@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lua/named.h"
-#include "lua/operator/inside.h"
+#include "lua/operator/operator_inside.h"
 #include "resource/absent.h"
 #include "host/host.h"
 #include "plugin/manifest.h"

@@ -2,7 +2,7 @@
  *
  * Leaves to others: registering (register.c), calling and answering (route_call.c).
  */
-#include "lua/operator/inside.h"
+#include "lua/operator/operator_inside.h"
 
 #include <string.h>
 

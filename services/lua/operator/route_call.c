@@ -1,8 +1,8 @@
 /* route_call.c - a call of a hook's route: what its function is shown, the locations that it may tell of, and the answer.
  *
- * Leaves to others: all that HTTP checks before (http/check.c); what the options say (route.c).
+ * Leaves to others: all that HTTP checks before (http/http_check.c); what the options say (route.c).
  */
-#include "lua/operator/inside.h"
+#include "lua/operator/operator_inside.h"
 
 #include <stdio.h>
 #include <string.h>

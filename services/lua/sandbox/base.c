@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "lua/sandbox/inside.h"
+#include "lua/sandbox/sandbox_inside.h"
 #include "util/time.h"
 
 /* ---- calls that must not hide the end of a run ---- */

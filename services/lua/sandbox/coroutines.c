@@ -1,5 +1,5 @@
 /* coroutines.c - `coroutine` of authors: as Lua's own, with a price, at most 64 alive, and no way to outlive the run's end. */
-#include "lua/sandbox/inside.h"
+#include "lua/sandbox/sandbox_inside.h"
 
 enum { PRICE = 1000, PRICE_OF_SEARCH = 10000 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua/sandbox/inside.h"
+#include "lua/sandbox/sandbox_inside.h"
 #include "util/json.h"
 #include "util/str.h"
 

@@ -1,5 +1,5 @@
 /* frozen.c - tables that can be read and not be written: the library and the globals of a sandbox that serves many calls. */
-#include "lua/sandbox/inside.h"
+#include "lua/sandbox/sandbox_inside.h"
 
 static int refuse(lua_State *lua)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua/sandbox/inside.h"
+#include "lua/sandbox/sandbox_inside.h"
 #include "util/str.h"
 
 struct reader {

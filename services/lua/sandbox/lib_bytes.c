@@ -2,7 +2,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "lua/sandbox/inside.h"
+#include "lua/sandbox/sandbox_inside.h"
 
 enum { RANDOM_MAX = 1024 };
 

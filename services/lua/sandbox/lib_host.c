@@ -1,7 +1,7 @@
 /* lib_host.c - what the parts in Lua are made of: the call of the host, the ends of a run, and small things that are too slow in Lua. */
 #include <string.h>
 
-#include "lua/sandbox/inside.h"
+#include "lua/sandbox/sandbox_inside.h"
 #include "util/json.h"
 #include "util/str.h"
 #include "util/time.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <utf8proc.h>
 
-#include "lua/sandbox/inside.h"
+#include "lua/sandbox/sandbox_inside.h"
 #include "util/str.h"
 
 enum { SIMILAR_MAX = 1000 /* code points */, SLUG_MAX = 1000 };

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua/sandbox/inside.h"
+#include "lua/sandbox/sandbox_inside.h"
 
 static const char LOADING[] = "wharf.loading"; /* the metatable of what stands in SLOT_LOADED while a file runs */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "lua/sandbox/inside.h"
+#include "lua/sandbox/sandbox_inside.h"
 #include "lua/sandbox/region.h"
 
 const char registry_slot[SLOT_N] = {0};

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua/sandbox/inside.h"
+#include "lua/sandbox/sandbox_inside.h"
 #include "lua/sandbox/region.h"
 
 _Static_assert(LUA_VERSION_NUM == 504, "the layout below is that of Lua 5.4");

@@ -16,7 +16,7 @@ local CLASSES = {
 local OPERATOR = { instructions = 200000000, memory = 256 * MIB, result = MIB, ms = 60000, api = 1000, http = 100, mails = 10, emits = 100,
   sleep = 10000 }
 
--- What is not there for hooks of a kind (services/lua/operator/host.c): beginnings of ops, and why.
+-- What is not there for hooks of a kind (services/lua/operator/operator_host.c): beginnings of ops, and why.
 local AROUND = { beginnings = { "api.", "http.", "kv.", "lock.", "emit", "mail.", "db." },
   why = "request and response hooks have five milliseconds and can't wait for anything" }
 local HOOKS = {

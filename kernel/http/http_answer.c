@@ -1,0 +1,406 @@
+/* http_answer.c - the envelope, problem details, headers, gzip (docs/spec/01-platform.md sections 1 and 2.4). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <zlib.h>
+
+#include "http/served.h"
+#include "http/deprecation.h"
+#include "http/exchange.h"
+#include "http/stream.h"
+#include "http/tls.h"
+#include "resource/envelope.h"
+#include "util/id.h"
+#include "util/str.h"
+#include "util/time.h"
+
+/* ---- gzip ---- */
+
+static bool deflate_buf(struct buf *b)
+{
+    z_stream z = {.next_in = (unsigned char *)b->p, .avail_in = (unsigned)b->n};
+    struct buf packed;
+    char *room;
+    int r;
+
+    if (deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return false;
+    buf_init(&packed, b->max);
+    z.avail_out = (unsigned)deflateBound(&z, b->n);
+    room = buf_room(&packed, z.avail_out);
+    z.next_out = (unsigned char *)room;
+    r = room ? deflate(&z, Z_FINISH) : Z_MEM_ERROR;
+    packed.n = z.total_out;
+    deflateEnd(&z);
+    if (r != Z_STREAM_END) {
+        buf_done(&packed);
+        return false;
+    }
+    buf_done(b);
+    *b = packed;
+    return true;
+}
+
+/* ---- headers ---- */
+
+static void add(struct MHD_Response *r, const char *name, const char *value)
+{
+    MHD_add_response_header(r, name, value);
+}
+
+static void cors_headers(const struct exchange *x, struct MHD_Response *r)
+{
+    if (!x->origin.n)
+        return;
+    add(r, "Access-Control-Allow-Origin", x->origin.p);
+    add(r, "Access-Control-Expose-Headers",
+        "Content-Type, Request-Id, X-Request-Id, SVC-Datetime-Format, SVC-Mode, ETag, Vary, Cache-Control, RateLimit, "
+        "RateLimit-Policy, "
+        "Retry-After, Location, Deprecation, Sunset, Link, Preference-Applied, Idempotent-Replayed");
+    if (!strcmp(x->req.method, "OPTIONS")) {
+        add(r, "Access-Control-Allow-Methods", x->allow);
+        add(r, "Access-Control-Allow-Headers",
+            "SVC-API-KEY, X-API-KEY, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Prefer, "
+            "SVC-Datetime-Format, "
+            "X-Request-Id");
+        add(r, "Access-Control-Max-Age", "7200");
+    }
+}
+
+static void hooks_headers(const struct wharf_req *req, struct MHD_Response *r)
+{
+    for (size_t i = 0; i < req->n_added; i++)
+        add(r, req->added[i].name.p, req->added[i].value.p);
+}
+
+static const char *const datetime_headers[] = {"iso_8601;type=string;precision=milliseconds",
+    "epoch;type=integer;precision=seconds", "epoch_millis;type=integer;precision=milliseconds"};
+
+static const char *cache_control(const struct wharf_req *req, bool good_read)
+{
+    if ((req->route && (req->route->stream_tokens || req->route->event_stream)) || req->page)
+        return "no-store";
+    if (req->served && !req->n_problems)
+        return req->served->cache.p;
+    return good_read ? "private, no-cache" : "no-store";
+}
+
+static bool is_added(const struct wharf_req *req, const char *name)
+{
+    for (size_t i = 0; i < req->n_added; i++) {
+        if (!strcasecmp(req->added[i].name.p, name))
+            return true;
+    }
+    return false;
+}
+
+/* The request's own identity, and what the answer may be kept for. */
+static void identity_headers(const struct wharf_req *req, struct MHD_Response *r, bool good_read)
+{
+    add(r, "Request-Id", req->request_id);
+    add(r, "X-Content-Type-Options", "nosniff");
+    if (!is_added(req, "Cache-Control"))
+        add(r, "Cache-Control", cache_control(req, good_read));
+    if (req->foreign && !req->n_problems) /* it may run nothing in the name of this server */
+        add(r, "Content-Security-Policy", "sandbox");
+}
+
+static void common_headers(const struct exchange *x, struct MHD_Response *r, int status)
+{
+    const struct wharf_req *req = &x->req;
+    bool read = !strcmp(req->method, "GET") || x->head_only;
+    bool fine = status == 200 || status == 304;
+    char text[16];
+
+    identity_headers(req, r, read && fine);
+    if (req->replayed)
+        add(r, "Idempotent-Replayed", "true");
+    if (req->client_request_id.n)
+        add(r, "X-Request-Id", req->client_request_id.p);
+    if (req->who && req->who->organization.n)
+        add(r, "SVC-Mode", req->who->test_mode ? "test" : "live");
+    if (read && fine)
+        add(r, "Vary", "Accept, Accept-Encoding, SVC-Datetime-Format");
+    if (req->location_header.n && status == 201)
+        add(r, "Location", req->location_header.p);
+    if (req->preference_applied.n)
+        add(r, "Preference-Applied", req->preference_applied.p);
+    if (x->allow)
+        add(r, "Allow", x->allow);
+    if (status == 401)
+        add(r, "WWW-Authenticate", "ApiKey realm=\"api\"");
+    limit_headers(x, r);
+    if (req->retry_after) {
+        snprintf(text, sizeof(text), "%d", req->retry_after);
+        add(r, "Retry-After", text);
+    }
+    if (x->close_after || x->server->draining)
+        add(r, "Connection", "close");
+    if (x->deprecated)
+        deprecation_headers(x->deprecated, r);
+    cors_headers(x, r);
+    hooks_headers(req, r);
+}
+
+static struct MHD_Response *empty_response(struct exchange *x, int status)
+{
+    struct MHD_Response *r = MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+
+    common_headers(x, r, status);
+    return r;
+}
+
+struct body { /* the bytes of an answer, while libmicrohttpd has them */
+    struct buf text;
+    struct server *server;
+};
+
+static void body_over(void *arg)
+{
+    struct body *b = arg;
+
+    spare_give(b->server, &b->text);
+    free(b);
+}
+
+/* The buffer is the answer's from here on. */
+static struct MHD_Response *raw_response(struct exchange *x, int status, struct buf *b)
+{
+    struct body *body = malloc(sizeof(*body));
+    wharf_str text = buf_str(b);
+    struct MHD_Response *r;
+
+    if (!body) {
+        fputs("wharf: out of memory\n", stderr);
+        abort();
+    }
+    x->answer_bytes = text.n;
+    *body = (struct body){*b, x->server};
+    r = MHD_create_response_from_buffer_with_free_callback_cls(text.n, (void *)text.p, body_over, body);
+    common_headers(x, r, status);
+    return r;
+}
+
+static void add_etag(const struct exchange *x, struct MHD_Response *r, bool packed)
+{
+    char text[ETAG_MAX + 8];
+
+    if (!x->etag[0])
+        return;
+    snprintf(text, sizeof(text), "\"%s%s\"", x->etag, packed ? "-gz" : "");
+    add(r, "ETag", text);
+}
+
+static void write_body(struct wharf_req *req, int status, struct buf *b)
+{
+    if (req->n_problems && req->problem_details)
+        problem_details_write(b, req, status);
+    else if (req->n_problems)
+        envelope_write(b, req, status);
+    else if (req->replay.n)
+        buf_add(b, req->replay.p, req->replay.n);
+    else if (req->raw_type)
+        buf_add(b, req->out.p, req->out.n);
+    else
+        envelope_write(b, req, status);
+}
+
+static struct MHD_Response *body_response(struct exchange *x, int status)
+{
+    struct wharf_req *req = &x->req;
+    bool problem = req->n_problems && req->problem_details, packed = false;
+    struct MHD_Response *r;
+    struct buf b;
+
+    spare_take(x->server, &b, 256u << 20);
+    buf_room(&b, req->out.n + 512);
+    write_body(req, status, &b);
+    if (x->gzip_answer && b.n >= GZIP_FROM)
+        packed = deflate_buf(&b);
+    r = raw_response(x, status, &b);
+    if (req->raw_type && !req->n_problems) {
+        add(r, "Content-Type", req->raw_type);
+        if (req->page) {
+            add(r, "Content-Security-Policy",
+                "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri "
+                "'none'");
+            add(r, "Referrer-Policy", "no-referrer");
+        }
+    } else {
+        add(r, "Content-Type", problem ? "application/problem+json" : "application/json; charset=utf-8");
+        add(r, "SVC-Datetime-Format", datetime_headers[req->datetime_format]);
+    }
+    if (packed)
+        add(r, "Content-Encoding", "gzip");
+    if (req->entity.n && !req->n_problems)
+        add(r, "ETag", req->entity.p);
+    add_etag(x, r, packed);
+    return r;
+}
+
+struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
+{
+    struct wharf_req *req = &x->req;
+    int status = req->status;
+    struct MHD_Response *r;
+
+    if (req->offer_missed)
+        offer_missed(x);
+    if (req->n_problems)
+        status = code_status(req->engine, req->problems[0].code);
+    if (!req->n_problems && (req->out.failed || !status)) {
+        req_fail(req, "internal", NULL, NULL);
+        status = 500;
+    }
+    if (req->stream && !req->n_problems && address_allowed(x)) {
+        r = x->head_only ? MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT) : stream_response(x);
+        if (r) {
+            add(r, "Content-Type", "text/event-stream; charset=utf-8");
+            add(r, "X-Accel-Buffering", "no");
+            common_headers(x, r, status);
+            *ret_status = x->answer_status = status;
+            return r;
+        }
+    }
+    if (req->n_problems)
+        status = code_status(req->engine, req->problems[0].code);
+    *ret_status = x->answer_status = status;
+    x->deprecated = deprecation_used(req);
+    if (req->served && !req->n_problems) {
+        r = served_response(x, ret_status);
+        common_headers(x, r, *ret_status);
+        return r;
+    }
+    if (etag_build(x)) {
+        *ret_status = x->answer_status = status = 304;
+        limit_uncharge(x);
+    }
+    if (status == 204 || status == 304) {
+        r = empty_response(x, status);
+        add_etag(x, r, false);
+        return r;
+    }
+    return body_response(x, status);
+}
+
+/* ---- answers that libmicrohttpd can not give ---- */
+
+static void send_and_close_ours(struct peer *p, wharf_str text)
+{
+    if (tls_send(p->tls, p->fd, text.p, text.n))
+        tls_end(p->tls, p->fd); /* what still comes is read and dropped, so that the answer is not lost with a reset */
+    else
+        shutdown(p->fd, SHUT_RDWR); /* also in the middle of a handshake */
+}
+
+/* OPTIONS is answered from the headers alone, and it is no problem. */
+static void options_raw(struct exchange *x)
+{
+    struct buf out;
+
+    buf_init(&out, 4096);
+    buf_addf(&out, "HTTP/1.1 204 No Content\r\nAllow: %s\r\nRequest-Id: %s\r\n", x->allow ? x->allow : "OPTIONS",
+        x->req.request_id);
+    BUF_LIT(&out, "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n");
+    x->answer_status = 204;
+    x->answer_bytes = 0;
+    send_and_close_ours(x->peer, buf_str(&out));
+    buf_done(&out);
+}
+
+static const char *phrase(int status)
+{
+    const char *text = MHD_get_reason_phrase_for((unsigned)status);
+
+    return text ? text : "Refused";
+}
+
+/* A whole answer, past libmicrohttpd; then the connection ends. req holds the problem; x says whom it is for. */
+static void refuse_raw(struct exchange *x, struct wharf_req *req)
+{
+    int status = code_status(req->engine, req->problems[0].code);
+    struct buf body, out;
+
+    buf_init(&body, 1 << 20);
+    buf_init(&out, 1 << 20);
+    if (req->problem_details)
+        problem_details_write(&body, req, status);
+    else
+        envelope_write(&body, req, status);
+    buf_addf(&out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n", status, phrase(status),
+        req->problem_details ? "application/problem+json" : "application/json; charset=utf-8");
+    buf_addf(
+        &out, "SVC-Datetime-Format: %s\r\nRequest-Id: %s\r\n", datetime_headers[req->datetime_format], req->request_id);
+    if (req->client_request_id.n)
+        buf_addf(&out, "X-Request-Id: %s\r\n", req->client_request_id.p);
+    if (req->who && req->who->organization.n)
+        buf_addf(&out, "SVC-Mode: %s\r\n", req->who->test_mode ? "test" : "live");
+    if (x->allow)
+        buf_addf(&out, "Allow: %s\r\n", x->allow);
+    if (req->retry_after)
+        buf_addf(&out, "Retry-After: %d\r\n", req->retry_after);
+    if (status == 401)
+        BUF_LIT(&out, "WWW-Authenticate: ApiKey realm=\"api\"\r\n");
+    buf_addf(&out,
+        "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\nContent-Length: "
+        "%zu\r\n\r\n",
+        body.n);
+    if (!x->head_only)
+        buf_add(&out, body.p, body.n);
+    x->answer_status = status;
+    x->answer_bytes = body.n;
+    send_and_close_ours(x->peer, buf_str(&out));
+    buf_done(&body);
+    buf_done(&out);
+}
+
+/* A refusal while the body is still on its way: libmicrohttpd takes answers before or after a body, not inside it. */
+void answer_raw(struct exchange *x)
+{
+    if (x->req.n_problems)
+        refuse_raw(x, &x->req);
+    else
+        options_raw(x);
+}
+
+/* A thread or a statement still has the request: only what never changes once it was handed over is read. */
+void answer_late(struct exchange *x)
+{
+    const struct wharf_req *req = &x->req;
+    struct wharf_req late = {.arena = arena_new(0),
+        .engine = req->engine,
+        .method = req->method,
+        .path = req->path,
+        .problem_details = req->problem_details,
+        .datetime_format = req->datetime_format,
+        .client_request_id = req->client_request_id,
+        .who = req->who};
+
+    memcpy(late.request_id, req->request_id, sizeof(late.request_id));
+    req_fail(&late, "timeout", NULL, NULL);
+    refuse_raw(x, &late);
+    shutdown(x->peer->fd, SHUT_RD);
+    arena_free(late.arena);
+}
+
+/* Headers that never end: there is no request to speak of yet. */
+void answer_unsent(struct peer *p)
+{
+    static const char body[] =
+        "{\"data\":null,\"message\":\"The request was not sent within the time limit\",\"status\":408,"
+        "\"code\":\"request.timeout\",\"errors\":[],\"pagination\":null,\"endpoint\":\"\"}";
+    char id[ID_MAX];
+    struct buf out;
+
+    id_new("req", clock_now_us(), id);
+    buf_init(&out, 4096);
+    buf_addf(&out,
+        "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json; charset=utf-8\r\nSVC-Datetime-Format: %s\r\n"
+        "Request-Id: %s\r\nConnection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+        "Content-Length: %zu\r\n\r\n%s",
+        datetime_headers[DATETIME_ISO], id, sizeof(body) - 1, body);
+    send_and_close_ours(p, buf_str(&out));
+    shutdown(p->fd, SHUT_RD);
+    buf_done(&out);
+}

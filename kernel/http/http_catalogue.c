@@ -1,0 +1,123 @@
+/* http_catalogue.c - what this server is made of, and how its API changed: GET /v1/modules, GET /v1/changes (docs/spec/01-platform.md
+ * section 17). The changes are data: changes.json, newest first. */
+#include "http/api_changes.h" /* generated from changes.json */
+#include "http/http_routes.h"
+#include "resource/absent.h"
+#include "plugin/manifest.h"
+#include "util/str.h"
+
+static const char modules_doc[] =
+    "{\"summary\": \"The configured modules\", \"tag\": \"System\", \"location\": \"none\", \"response\": {\"type\": "
+    "\"array\", \"items\": "
+    "{\"type\":"
+    " \"object\", \"required\": [\"object\", \"name\", \"version\", \"abi\", \"areas\", \"status\", \"routes\"], "
+    "\"properties\":"
+    " {\"object\": {\"const\": \"module\"}, \"name\": {\"type\": \"string\"}, \"version\": {\"type\": \"string\"}, "
+    "\"abi\":"
+    " {\"type\": \"string\"}, \"areas\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}}, \"status\": "
+    "{\"type\":"
+    " \"string\", \"enum\": [\"ok\", \"quarantined\", \"unavailable\"]}, \"routes\": {\"type\": \"array\", \"items\": "
+    "{\"type\": \"string\"}}}}}}";
+static const char changes_doc[] =
+    "{\"summary\": \"Announced changes of the API\", \"tag\": \"System\", \"location\": \"none\", \"response\": "
+    "{\"type\": \"array\", "
+    "\"items\": {\"type\":"
+    " \"object\", \"required\": [\"id\", \"date\", \"effective_at\", \"area\", \"breaking\", \"summary\", "
+    "\"migration\"],"
+    " \"properties\": {\"id\": {\"type\": \"string\"}, \"date\": {\"type\": \"string\", \"format\": \"date-time\"},"
+    " \"effective_at\": {\"type\": \"string\", \"format\": \"date-time\"}, \"area\": {\"type\": \"string\"}, "
+    "\"breaking\":"
+    " {\"type\": \"boolean\"}, \"summary\": {\"type\": \"string\"}, \"migration\": {\"type\": \"string\"}}}}}";
+
+void answer_whole_list(struct wharf_req *req, size_t n, const char *what)
+{
+    req_respond(req, 200, arena_printf(req->arena, "%zu %s retrieved", n, what));
+    req->pagination = arena_printf(req->arena, "{\"page\":1,\"limit\":%zu,\"has_more\":false}", n ? n : 1);
+}
+
+static void write_module(struct wharf_req *req, const struct plugin *p)
+{
+    const struct engine *e = req->engine;
+
+    jw_open(&req->w, NULL, '{');
+    jw_z(&req->w, "object", "module");
+    jw_z(&req->w, "name", p->name);
+    jw_z(&req->w, "version", p->manifest->version);
+    jw_str(&req->w, "abi", arena_printf(req->arena, "%u.%u", p->manifest->abi_major, p->manifest->abi_minor));
+    jw_open(&req->w, "areas", '[');
+    for (size_t i = 0; i < e->areas.count; i++) {
+        if (engine_owns_area(e, p, (int)i))
+            jw_z(&req->w, NULL, e->areas.names[i]);
+    }
+    jw_close(&req->w, ']');
+    jw_z(&req->w, "status", "ok");
+    jw_open(&req->w, "routes", '[');
+    for (size_t i = 0; i < e->n_routes; i++) {
+        if (e->routes[i].plugin == p)
+            jw_str(&req->w, NULL, arena_printf(req->arena, "%s %s", e->routes[i].method, e->routes[i].pattern));
+    }
+    jw_close(&req->w, ']');
+    jw_close(&req->w, '}');
+}
+
+/* Left out: what is known of it without running it. */
+static void write_absent(struct wharf_req *req, const struct absent *m)
+{
+    const struct manifest *p = m->manifest;
+    static const struct wharf_json none = {.type = JSON_ARRAY};
+
+    jw_open(&req->w, NULL, '{');
+    jw_z(&req->w, "object", "module");
+    jw_z(&req->w, "name", p->name);
+    jw_z(&req->w, "version", p->version);
+    jw_str(&req->w, "abi", arena_printf(req->arena, "%u.%u", p->abi_major, p->abi_minor));
+    jw_value(&req->w, "areas", m->areas ? m->areas : &none);
+    jw_z(&req->w, "status", m->quarantined ? "quarantined" : "unavailable");
+    jw_value(&req->w, "routes", m->routes ? m->routes : &none);
+    jw_close(&req->w, '}');
+}
+
+static wharf_status list_modules(struct wharf_req *req, void *arg)
+{
+    answer_whole_list(req, req->engine->n_plugins + req->engine->n_absent, "modules");
+    jw_open(&req->w, NULL, '[');
+    for (size_t i = 0; i < req->engine->n_plugins; i++)
+        write_module(req, &req->engine->plugins[i]);
+    for (size_t i = 0; i < req->engine->n_absent; i++)
+        write_absent(req, &req->engine->absent[i]);
+    jw_close(&req->w, ']');
+    return WHARF_OK;
+}
+
+static wharf_status list_changes(struct wharf_req *req, void *arg)
+{
+    struct json_error e;
+    const struct wharf_json *all = json_parse(req->arena, (wharf_str){api_changes[0].text, api_changes[0].size}, &e);
+
+    if (!all)
+        return req_fail(req, "internal", NULL, "changes.json: %s", e.message);
+    answer_whole_list(req, all->count, "changes");
+    jw_value(&req->w, NULL, all);
+    return WHARF_OK;
+}
+
+void catalogue_routes_add(struct wharf_decl *d)
+{
+    const wharf_route modules = {.head = WHARF_HEAD(wharf_route),
+        .method = "GET",
+        .path = "/v1/modules",
+        .scope = "organizations:read",
+        .definition = {modules_doc, sizeof(modules_doc) - 1},
+        .handler = list_modules,
+        .flags = WHARF_R_READONLY};
+    const wharf_route changes = {.head = WHARF_HEAD(wharf_route),
+        .method = "GET",
+        .path = "/v1/changes",
+        .scope = "public",
+        .definition = {changes_doc, sizeof(changes_doc) - 1},
+        .handler = list_changes,
+        .flags = WHARF_R_READONLY};
+
+    decl_own_route(d, &modules);
+    decl_own_route(d, &changes);
+}

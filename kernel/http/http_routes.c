@@ -1,0 +1,79 @@
+/* http_routes.c - what the kernel answers by itself (docs/spec/01-platform.md section 17). */
+#include "http/http_routes.h"
+
+#include "config/config.h"
+
+#include "event/event_catalogue.h"
+#include "http/health.h"
+#include "resource/observe.h"
+#include "process/board.h"
+#include "util/str.h"
+
+static void raw(struct wharf_req *req, int status, const char *type, wharf_str text)
+{
+    req_respond(req, status, str_z("ok"));
+    req->raw_type = type;
+    buf_adds(&req->out, text);
+}
+
+static void run_livez(struct wharf_req *req)
+{
+    raw(req, 200, "text/plain; charset=utf-8", WHARF_S("ok\n"));
+}
+
+/* On the admin listener only. */
+static void run_metrics(struct wharf_req *req)
+{
+    if (!req->engine->admin) {
+        req_fail(req, "route.not_found", NULL, NULL);
+        return;
+    }
+    raw(req, 200, "text/plain; version=0.0.4; charset=utf-8", str_z(""));
+    board_metrics(req->engine->board, &req->out);
+}
+
+static void run_openapi(struct wharf_req *req)
+{
+    const struct request_observer *around = req->engine->around;
+    wharf_str own = around ? around->openapi(req) : str_z("");
+
+    raw(req, 200, "application/json; charset=utf-8", own.n ? own : req->engine->openapi);
+}
+
+static void run_event_schema(struct wharf_req *req)
+{
+    wharf_str type;
+    const struct event_type *t = req_param(req, "type", &type) ? event_type_find(req->engine, type) : NULL;
+
+    if (t)
+        raw(req, 200, "application/schema+json; charset=utf-8", event_schema(req->arena, t));
+    else
+        req_problem(req, "not_found", req->params[0], NULL, str_z(""));
+}
+
+static struct route *add(struct wharf_decl *d, const char *pattern, void (*run)(struct wharf_req *req), bool silent)
+{
+    struct route *r = vector_add(d->arena, &d->routes);
+
+    *r = (struct route){.kind = ROUTE_KERNEL,
+        .method = "GET",
+        .pattern = pattern,
+        .area = -1,
+        .public_route = true,
+        .silent = silent,
+        .run = run};
+    return r;
+}
+
+void kernel_routes_add(struct wharf_decl *d)
+{
+    system_routes_add(d);
+    whoami_routes_add(d);
+    catalogue_routes_add(d);
+    add(d, "/livez", run_livez, true);
+    add(d, "/readyz", run_readyz, true);
+    add(d, "/healthz", run_readyz, true);
+    add(d, "/v1/openapi.json", run_openapi, false)->public_route = !d->engine->config->openapi_require_key;
+    add(d, "/v1/schemas/events/:type", run_event_schema, false);
+    add(d, "/metrics", run_metrics, true);
+}

@@ -1,0 +1,17 @@
+/* http_routes.h - the kernel's own routes: description, probes, metrics, clock, catalogues (docs/spec/01-platform.md section 17). */
+#ifndef WHARF_HTTP_HTTP_ROUTES_H
+#define WHARF_HTTP_HTTP_ROUTES_H
+
+#include "resource/decl.h"
+
+void kernel_routes_add(struct wharf_decl *d);
+/* system.c: the test clock, where the server has one. */
+void system_routes_add(struct wharf_decl *d);
+/* whoami.c: GET /v1/auth. */
+void whoami_routes_add(struct wharf_decl *d);
+/* http_catalogue.c: modules, and announced changes of the API. */
+void catalogue_routes_add(struct wharf_decl *d);
+/* Answers a list that is never paged: all n rows are on its first page. */
+void answer_whole_list(struct wharf_req *req, size_t n, const char *what);
+
+#endif

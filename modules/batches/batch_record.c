@@ -1,0 +1,365 @@
+/* batch_record.c - the row of a batch: reading it, what it shows of its items, its end. */
+#include <stdio.h>
+
+#include "batches.h"
+
+static const char *const PHASE_WORDS[PHASES] = {"fetching", "resolving", "parsing", "validating", "processing"};
+static const char *const STATUS_WORDS[] = {"pending", "running", "completed", "failed", "skipped"};
+
+const char *phase_word(enum phase_name name)
+{
+    return PHASE_WORDS[name];
+}
+
+/* ---- reading ---- */
+
+static size_t word_of(wharf_str s, const char *const *words, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && !is(s, words[i]))
+        i++;
+    return i;
+}
+
+static int64_t integer_or_0(const wharf_json *v)
+{
+    int64_t i;
+
+    return v && W->json->integer(v, &i) ? i : 0;
+}
+
+static void read_phases(struct batch *b, const wharf_json *list)
+{
+    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e; e = W->json->next(e)) {
+        size_t i = word_of(json_text(e, "name"), PHASE_WORDS, PHASES);
+
+        if (i == PHASES)
+            continue;
+        b->phases[i] = (struct phase){.there = true,
+            .async = is(json_text(e, "mode"), "async"),
+            .status = (enum phase_status)word_of(json_text(e, "status"), STATUS_WORDS, PHASE_SKIPPED),
+            .started_us = integer_or_0(W->json->get(e, "_started")),
+            .finished_us = integer_or_0(W->json->get(e, "_finished")),
+            .total = integer_or_0(W->json->get(e, "total")),
+            .processed = integer_or_0(W->json->get(e, "processed"))};
+    }
+}
+
+static const char load_sql[] =
+    "SELECT resource, action, mode, status, match_by, location_id, save_result_date_format, duplicate_handling, key_id,"
+    " source_url, source_file, parent_batch_id, properties, filters, column_mapping, file_options, save_upload, "
+    "save_result, "
+    "validate_only,"
+    " disable_webhooks, via = 'file', cancel_asked, lease, started_at, tries, runs,"
+    /* the moments of phases as numbers, for whoever goes on with them */
+    " (SELECT jsonb_agg(p || jsonb_build_object('_started', (extract(epoch FROM (p ->> 'started_at')::timestamptz) * "
+    "1000000)::bigint,"
+    " '_finished', (extract(epoch FROM (p ->> 'finished_at')::timestamptz) * 1000000)::bigint) ORDER BY o)"
+    " FROM jsonb_array_elements(phases) WITH ORDINALITY x(p, o))"
+    " FROM batches.batch WHERE organization_id = $2::text AND id = $1::text";
+
+enum {
+    L_RESOURCE,
+    L_ACTION,
+    L_MODE,
+    L_STATUS,
+    L_MATCH_BY,
+    L_LOCATION,
+    L_DATES,
+    L_DUPLICATES,
+    L_KEY,
+    L_URL,
+    L_FILE,
+    L_PARENT,
+    L_PROPERTIES,
+    L_FILTERS,
+    L_MAPPING,
+    L_OPTIONS,
+    L_SAVE_UPLOAD,
+    L_SAVE_RESULT,
+    L_VALIDATE_ONLY,
+    L_QUIET,
+    L_FROM_FILE,
+    L_CANCEL,
+    L_LEASE,
+    L_STARTED,
+    L_TRIES,
+    L_RUNS,
+    L_PHASES
+};
+
+wharf_status batch_load_row(wharf_req *req, wharf_str id, struct batch *b)
+{
+    const wharf_rows *rows;
+    wharf_str *const texts[] = {&b->resource, &b->action, &b->mode, &b->status, &b->match_by, &b->location_id,
+        &b->dates, &b->duplicates, &b->key_id, &b->source_url, &b->source_file, &b->parent};
+    wharf_val v;
+    wharf_status s = query_about(req, load_sql, id, &rows);
+
+    if (s != WHARF_OK || !W->db->count(rows))
+        return s == WHARF_OK ? W->err->fail(req, "not_found", id.p, NULL) : s;
+    *b = (struct batch){.req = req,
+        .id = id,
+        .in_request = b->in_request,
+        .deadline_us = b->deadline_us,
+        .bytes = b->bytes,
+        .array = b->array,
+        .fd = b->fd,
+        .file_name = b->file_name};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        *texts[i] = row_text(rows, 0, i);
+    b->properties = row_json(rows, 0, L_PROPERTIES);
+    b->filters = row_json(rows, 0, L_FILTERS);
+    b->mapping = row_json(rows, 0, L_MAPPING);
+    b->file_options = row_json(rows, 0, L_OPTIONS);
+    if (!b->file_name.n)
+        b->file_name = json_text(b->file_options, "name");
+    b->save_upload = row_bool(rows, 0, L_SAVE_UPLOAD);
+    b->save_result = row_bool(rows, 0, L_SAVE_RESULT);
+    b->validate_only = row_bool(rows, 0, L_VALIDATE_ONLY);
+    b->quiet = row_bool(rows, 0, L_QUIET);
+    b->from_file = row_bool(rows, 0, L_FROM_FILE);
+    b->cancel_asked = row_bool(rows, 0, L_CANCEL);
+    b->lease = row_int(rows, 0, L_LEASE);
+    b->started_us = W->db->value(rows, 0, L_STARTED, WHARF_V_TIME_US, &v) ? v.u.i : 0;
+    b->tries = (int)row_int(rows, 0, L_TRIES);
+    b->runs = row_int(rows, 0, L_RUNS);
+    read_phases(b, row_json(rows, 0, L_PHASES));
+    return WHARF_OK;
+}
+
+wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b)
+{
+    wharf_status s = batch_load_row(req, id, b);
+
+    return s == WHARF_OK ? resource_find(req, b->resource, &b->definition, &b->block) : s;
+}
+
+/* ---- what became of its items ---- */
+
+wharf_status batch_counts(const struct batch *b, struct counts *c)
+{
+    static const char sql[] =
+        "SELECT coalesce(sum(size), 0), coalesce(sum(pending), 0), coalesce(sum(created), 0), coalesce(sum(updated), "
+        "0),"
+        " coalesce(sum(overwritten), 0), coalesce(sum(deleted), 0), coalesce(sum(unchanged), 0), "
+        "coalesce(sum(not_parsed), 0),"
+        " coalesce(sum(not_valid), 0), coalesce(sum(not_done), 0), coalesce(sum(ignored), 0), coalesce(sum(skipped), "
+        "0),"
+        " coalesce(sum(events), 0), coalesce(sum(size - not_parsed - ignored) FILTER (WHERE stage > 0), 0)"
+        " FROM batches.chunk WHERE organization_id = $2::text AND batch_id = $1::text";
+    int64_t *const all[] = {&c->total, &c->pending, &c->created, &c->updated, &c->overwritten, &c->deleted,
+        &c->unchanged, &c->not_parsed, &c->not_valid, &c->not_done, &c->ignored, &c->skipped, &c->events,
+        &c->validated};
+    const wharf_rows *rows;
+    wharf_status s = query_about(b->req, sql, b->id, &rows);
+
+    *c = (struct counts){0};
+    for (size_t i = 0; s == WHARF_OK && i < sizeof(all) / sizeof(*all); i++)
+        *all[i] = row_int(rows, 0, i);
+    return s;
+}
+
+static int64_t done_of(const struct counts *c)
+{
+    return c->created + c->updated + c->overwritten + c->deleted + c->unchanged;
+}
+
+static void phase_numbers(enum phase_name name, const struct phase *p, const struct counts *c, int64_t numbers[5])
+{
+    int64_t total = p->total, processed = p->processed, error = 0, ignored = 0;
+
+    if (name == PARSING) {
+        total = processed = c->total;
+        error = c->not_parsed;
+        ignored = c->ignored;
+    } else if (name == VALIDATING) {
+        total = c->total - c->not_parsed - c->ignored;
+        processed = c->validated;
+        error = c->not_valid;
+    } else if (name == PROCESSING) {
+        total = c->total - c->not_parsed - c->ignored - c->not_valid;
+        processed = done_of(c) + c->not_done;
+        error = c->not_done;
+    }
+    numbers[0] = total;
+    numbers[1] = processed;
+    numbers[2] = processed - error - ignored;
+    numbers[3] = error;
+    numbers[4] = ignored;
+}
+
+wharf_val phases_json(struct batch *b, const struct counts *c)
+{
+    static const char *const keys[] = {"total", "processed", "success", "error", "ignored"};
+    wharf_out *out = W->json->writer(b->req);
+
+    W->json->open(out, NULL, '[');
+    for (int i = 0; i < PHASES; i++) {
+        const struct phase *p = &b->phases[i];
+        int64_t numbers[5];
+
+        if (!p->there)
+            continue;
+        phase_numbers((enum phase_name)i, p, c, numbers);
+        W->json->open(out, NULL, '{');
+        W->json->put(out, "name", val_text(z(PHASE_WORDS[i])));
+        W->json->put(out, "mode", val_text(z(p->async ? "async" : "sync")));
+        W->json->put(out, "status", val_text(z(STATUS_WORDS[p->status])));
+        for (size_t k = 0; k < 5; k++)
+            W->json->put(out, keys[k], val_int(p->status == PHASE_PENDING ? 0 : numbers[k]));
+        W->json->put(out, "started_at", p->started_us ? val_time(p->started_us) : val_null());
+        W->json->put(out, "finished_at", p->finished_us ? val_time(p->finished_us) : val_null());
+        W->json->close(out);
+    }
+    W->json->close(out);
+    return val_text(W->json->result_text(out));
+}
+
+wharf_val stats_json(struct batch *b, const struct counts *c)
+{
+    const struct {
+        const char *key;
+        int64_t n;
+    } all[] = {{"created", c->created}, {"updated", c->updated}, {"deleted", c->deleted},
+        {"overwritten", c->overwritten}, {"events", c->events}, {"ignored", c->ignored},
+        {"errors", c->not_parsed + c->not_valid + c->not_done}, {"skipped", c->skipped}, {"unchanged", c->unchanged}};
+    wharf_out *out = W->json->writer(b->req);
+
+    W->json->open(out, NULL, '{');
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        W->json->put(out, all[i].key, val_int(all[i].n));
+    W->json->close(out);
+    return val_text(W->json->result_text(out));
+}
+
+/* The first tenth is reading, the next two are looking, the rest is writing; 100 is the end's alone. */
+static int64_t progress_of(const struct batch *b, const struct counts *c)
+{
+    int64_t all = c->total - c->not_parsed - c->ignored, done = done_of(c) + c->not_done + c->not_valid;
+
+    if (b->phases[PARSING].there && b->phases[PARSING].status < PHASE_COMPLETED)
+        return 0;
+    if (!all)
+        return 10;
+    if (b->validate_only)
+        return 10 + 89 * c->validated / all;
+    return 10 + 20 * c->validated / all + 69 * (b->phases[PROCESSING].status > PHASE_PENDING ? done : 0) / all;
+}
+
+static wharf_status note(struct batch *b, const char *status, wharf_str reason, bool over)
+{
+    static const char sql[] =
+        "UPDATE batches.batch SET phases = $3::jsonb, stats = $4::jsonb, progress = greatest(progress, $5::bigint),"
+        " status = $6::text, reason = $7::text,"
+        " started_at = CASE $6::text WHEN 'queued' THEN started_at ELSE coalesce(started_at, $8::timestamptz) END, "
+        "finished_at ="
+        " CASE WHEN $9::boolean THEN $8::timestamptz END, tries = $10::integer, total = $12::bigint,"
+        " updated_at = $8::timestamptz, version = version + 1"
+        " WHERE organization_id = $2::text AND id = $1::text AND lease = $11::bigint RETURNING cancel_asked";
+    struct counts c;
+    const wharf_rows *rows;
+    wharf_status s = batch_counts(b, &c);
+
+    if (s != WHARF_OK)
+        return s;
+    wharf_val args[] = {val_text(b->id), val_text(W->req->organization(b->req)), phases_json(b, &c), stats_json(b, &c),
+        val_int(over && is(z(status), "completed") ? 100 : progress_of(b, &c)), val_text(z(status)),
+        val_text_or_null(reason), val_time(W->req->now_us(b->req)), val_bool(over), val_int(b->tries),
+        val_int(b->lease), val_int(c.total)};
+    s = W->db->query(b->req, sql, args, sizeof(args) / sizeof(*args), &rows);
+    b->lost = s == WHARF_OK && !W->db->count(rows);
+    if (b->lost)
+        return W->err->fail(b->req, "conflict", NULL, "another worker has taken %s over", b->id.p);
+    if (s == WHARF_OK)
+        b->cancel_asked = row_bool(rows, 0, 0);
+    return s;
+}
+
+/* Who adds to a GIN index puts off the work, until somebody meets a list that is too long and does it for all: 100 ms. Batches find it too long
+ * before others do. */
+wharf_status begin_briefly(wharf_req *req, bool durable)
+{
+    static const char
+        sql[] = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true)",
+        soon_sql[] =
+            "SELECT set_config('idle_in_transaction_session_timeout', '20s', true),"
+            " set_config('synchronous_commit', 'off', true), set_config('gin_pending_list_limit', '3500kB', true)";
+    const wharf_rows *rows;
+    wharf_status s = W->db->begin(req);
+
+    return s == WHARF_OK ? W->db->query(req, durable ? sql : soon_sql, NULL, 0, &rows) : s;
+}
+
+wharf_status batch_begin(struct batch *b, bool durable)
+{
+    return b->in_request ? W->db->begin(b->req) : begin_briefly(b->req, durable);
+}
+
+wharf_status batch_note(struct batch *b)
+{
+    return note(b, b->status.p, WHARF_S(""), false);
+}
+
+wharf_status batch_look(struct batch *b)
+{
+    static const char sql[] =
+        "SELECT cancel_asked FROM batches.batch WHERE organization_id = $2::text AND id = $1::text"
+        " AND lease = $3::bigint AND status = 'processing'";
+    wharf_val args[3] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(b->lease)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(b->req, sql, args, 3, &rows);
+
+    b->lost = s == WHARF_OK && !W->db->count(rows);
+    if (b->lost)
+        return W->err->fail(b->req, "conflict", NULL, "nobody works on %s any more, or somebody else", b->id.p);
+    if (s == WHARF_OK)
+        b->cancel_asked = row_bool(rows, 0, 0);
+    return s;
+}
+
+void phase_begin(struct batch *b, enum phase_name name)
+{
+    struct phase *p = &b->phases[name];
+
+    p->status = PHASE_RUNNING;
+    p->async = !b->in_request;
+    if (!p->started_us)
+        p->started_us = W->req->now_us(b->req);
+}
+
+void phase_end(struct batch *b, enum phase_name name, enum phase_status status)
+{
+    b->phases[name].status = status;
+    b->phases[name].finished_us = W->req->now_us(b->req);
+}
+
+/* ---- the end ---- */
+
+static wharf_status skip_rest(struct batch *b)
+{
+    static const char sql[] = "UPDATE batches.chunk SET states = replace(states, '.', 's')"
+                              " WHERE organization_id = $2::text AND batch_id = $1::text AND pending > 0";
+
+    return query_about(b->req, sql, b->id, NULL);
+}
+
+wharf_status batch_end(struct batch *b, const char *status, wharf_str reason)
+{
+    bool good = !strcmp(status, "completed");
+    wharf_status s = good ? WHARF_OK : skip_rest(b);
+
+    for (int i = 0; i < PHASES; i++) {
+        if (b->phases[i].there && b->phases[i].status <= PHASE_RUNNING)
+            phase_end(b, (enum phase_name)i,
+                b->phases[i].status == PHASE_RUNNING && !strcmp(status, "failed") ? PHASE_FAILED : PHASE_SKIPPED);
+    }
+    b->status = z(status);
+    if (s == WHARF_OK)
+        s = note(b, status, reason, true);
+    if (s == WHARF_OK)
+        s = files_make(b);
+    batches_events->cause(b->req, b->id, 0, false);
+    return s == WHARF_OK ? W->event->emit(b->req, good ? "batch.completed" : "batch.failed", "batch", b->id, NULL) : s;
+}

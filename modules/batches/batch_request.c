@@ -1,0 +1,293 @@
+/* batch_request.c - POST /v1/batches: what is asked for, judged before anything is written (spec 10 section 2). */
+#include "batches.h"
+
+/* ---- reading ---- */
+
+static wharf_str text_or(const wharf_json *body, const char *key, const char *fallback)
+{
+    wharf_str s = json_text(body, key);
+
+    return s.n ? s : z(fallback);
+}
+
+static const wharf_json *value_or_none(const wharf_json *body, const char *key)
+{
+    const wharf_json *v = W->json->get(body, key);
+
+    return json_is_null(v) ? NULL : v;
+}
+
+static void read_body(struct batch *b, const wharf_json *body)
+{
+    const wharf_json *data = value_or_none(body, "data");
+
+    b->resource = json_text(body, "resource");
+    b->action = json_text(body, "action");
+    b->mode = text_or(body, "mode", "mixed");
+    b->match_by = text_or(body, "match_by", "id");
+    b->duplicates = text_or(body, "duplicate_handling", "ignore_all");
+    b->dates = text_or(body, "save_result_date_format", "iso_8601");
+    b->location_id = json_text(body, "location_id");
+    b->properties = value_or_none(body, "properties");
+    b->filters = value_or_none(body, "filters");
+    b->mapping = value_or_none(body, "column_mapping");
+    b->file_options = value_or_none(body, "file");
+    b->save_upload = json_truth(W->json->get(body, "save_upload"));
+    b->save_result = json_truth(W->json->get(body, "save_result"));
+    b->validate_only = json_truth(W->json->get(body, "validate_only"));
+    b->quiet = json_truth(W->json->get(body, "disable_webhooks"));
+    b->array = data && W->json->type(data) == WHARF_J_ARRAY ? data : NULL;
+    if (b->filters)
+        b->mode = WHARF_S("async");
+}
+
+/* ---- judging ---- */
+
+wharf_status batch_scope(struct batch *b)
+{
+    wharf_str area = json_text(definition_x(b->definition), "scope");
+
+    return W->req->need_scope(b->req, W->mem->format(b->req, "%s:write", area.p).p);
+}
+
+static wharf_status check_pair(struct batch *b)
+{
+    const wharf_json *keys = block_member(b->block, "match_by");
+
+    if (!block_has(b->block, "actions", b->action))
+        return W->err->fail(
+            b->req, "batch.action_unsupported", "action", "Batches of %s have no %s", b->resource.p, b->action.p);
+    if (b->filters && !block_has(b->block, "filters", b->action))
+        return W->err->fail(b->req, "batch.action_unsupported", "filters", "Batches of %s take no filters for %s",
+            b->resource.p, b->action.p);
+    if (!is(b->match_by, "id") && (!keys || !W->json->get(keys, b->match_by.p)))
+        return W->err->fail(
+            b->req, "validation.failed", "match_by", "Records of %s are not found by %s", b->resource.p, b->match_by.p);
+    return WHARF_OK;
+}
+
+static wharf_status check_filters(struct batch *b)
+{
+    const wharf_str *ids;
+    bool empty = !b->properties || !W->json->count(b->properties);
+    size_t n;
+
+    if (!b->array || W->json->count(b->array))
+        return W->err->fail(b->req, "batch.filters_with_data", "data", NULL);
+    if (!W->json->count(b->filters))
+        return W->err->fail(b->req, "batch.filters_empty", "filters", NULL);
+    if (is(b->action, "delete") && !empty)
+        return W->err->fail(b->req, "batch.properties_invalid", "properties", "A delete writes nothing");
+    if (!is(b->action, "delete") && empty)
+        return W->err->fail(b->req, "batch.properties_required", "properties", NULL);
+    return batches_kernel->resolve(b->req, b->resource.p, b->filters, 0, &ids, &n);
+}
+
+/* Fields that columns are said to fill are fields, down to their last member. */
+static wharf_status check_mapping(struct batch *b)
+{
+    for (const wharf_json *m = b->mapping ? W->json->at(b->mapping, 0) : NULL; m; m = W->json->next(m)) {
+        wharf_str key = W->json->key(m);
+
+        if (!batches_files->is_field(b->req, b->resource.p, key))
+            W->err->add(b->req, "validation.failed", W->mem->format(b->req, "column_mapping.%s", key.p).p,
+                "%s is no field of %s that a file can fill", key.p, b->resource.p);
+    }
+    return W->err->current(b->req);
+}
+
+static bool begins(wharf_str s, const char *with)
+{
+    size_t n = strlen(with);
+
+    for (size_t i = 0; i < n; i++) {
+        char c = i < s.n ? s.p[i] : 0;
+
+        if ((c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c) != with[i])
+            return false;
+    }
+    return true;
+}
+
+static wharf_status check_text(struct batch *b, wharf_str text)
+{
+    wharf_status s = check_mapping(b);
+
+    if (s != WHARF_OK)
+        return s;
+    if (begins(text, "data:"))
+        return upload_take_data_url(b, text);
+    if (!strstr(text.p, "://"))
+        return W->err->fail(b->req, "batch.data_invalid", "data", NULL);
+    b->source_url = text;
+    return upload_check_url(b, text);
+}
+
+static wharf_status check_data(struct batch *b, const wharf_json *body)
+{
+    const wharf_json *data = W->json->get(body, "data");
+    wharf_str text;
+
+    if (b->filters)
+        return check_filters(b);
+    if (b->array)
+        return W->json->count(b->array) ? WHARF_OK : W->err->fail(b->req, "batch.data_empty", "data", NULL);
+    b->from_file = true;
+    if (W->json->text(data, &text))
+        return check_text(b, text);
+    if (!is(b->mode, "async"))
+        return W->err->fail(b->req, "validation.failed", "data", "A file that is to come later needs the mode async");
+    return check_mapping(b);
+}
+
+static wharf_status judge(struct batch *b, const wharf_json *body)
+{
+    wharf_status s = resource_find(b->req, b->resource, &b->definition, &b->block);
+
+    if (s == WHARF_OK)
+        s = batch_scope(b);
+    if (s == WHARF_OK)
+        s = check_pair(b);
+    if (s == WHARF_OK)
+        s = check_data(b, body);
+    return s == WHARF_OK ? shape_check_properties(b) : s;
+}
+
+/* ---- the row ---- */
+
+static void plan_phases(struct batch *b)
+{
+    bool queued = is(b->mode, "async");
+
+    b->phases[FETCHING].there = b->from_file && !b->bytes.n;
+    b->phases[RESOLVING].there = b->filters != NULL;
+    b->phases[PARSING].there = !b->filters;
+    b->phases[VALIDATING].there = true;
+    b->phases[PROCESSING].there = !b->validate_only;
+    for (int i = 0; i < PHASES; i++)
+        b->phases[i].async = queued;
+}
+
+static wharf_status make_row(struct batch *b, const wharf_json *body, const wharf_rec **ret_rec)
+{
+    static const char *const same_keys[] = {"name", "location_id", "properties", "filters", "column_mapping",
+        "save_upload", "save_result", "validate_only", "disable_webhooks"};
+    const struct counts none = {0};
+    wharf_out *out = W->json->writer(b->req);
+    const wharf_json *row, *phases, *stats;
+    wharf_status s = W->json->parse(b->req, phases_json(b, &none).u.s, &phases);
+
+    if (s == WHARF_OK)
+        s = W->json->parse(b->req, stats_json(b, &none).u.s, &stats);
+    if (s != WHARF_OK)
+        return s;
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "resource", val_text(b->resource));
+    W->json->put(out, "action", val_text(b->action));
+    W->json->put(out, "mode", val_text(b->mode));
+    W->json->put(out, "via", val_text(z(b->from_file ? "file" : "api")));
+    W->json->put(out, "status", val_text(z(b->from_file && !b->bytes.n && !b->source_url.n ? "requested" : "queued")));
+    W->json->put(out, "match_by", val_text(b->match_by));
+    W->json->put(out, "duplicate_handling", val_text(b->duplicates));
+    W->json->put(out, "save_result_date_format", val_text(b->dates));
+    W->json->put(out, "key_id", val_text(batches_keys->caller(b->req)->key_id));
+    for (size_t i = 0; i < sizeof(same_keys) / sizeof(*same_keys); i++) {
+        const wharf_json *v = value_or_none(body, same_keys[i]);
+
+        if (v)
+            W->json->put(out, same_keys[i], val_json(v));
+    }
+    if (b->file_options)
+        W->json->put(out, "file_options", val_json(b->file_options));
+    W->json->put(out, "phases", val_json(phases));
+    W->json->put(out, "stats", val_json(stats));
+    W->json->close(out);
+    s = W->json->result(b->req, out, &row);
+    return s == WHARF_OK ? W->res->create(b->req, "batch", row, ret_rec) : s;
+}
+
+/* ---- the request ---- */
+
+wharf_status batch_queue(struct batch *b, int64_t most)
+{
+    static const char sql[] =
+        "SELECT count(*) FROM batches.batch WHERE organization_id = $1::text AND status IN ('requested', 'queued')"
+        " AND deleted_at IS NULL";
+    wharf_val organization = val_text(W->req->organization(b->req));
+    const wharf_rows *rows;
+    wharf_status s;
+
+    s = W->db->query(b->req, sql, &organization, 1, &rows);
+    if (s == WHARF_OK && row_int(rows, 0, 0) > most)
+        return W->err->fail(b->req, "rate_limited", "endpoint", "%lld batches wait already; let some of them end",
+            (long long)batches_limits.queued);
+    return s;
+}
+
+static wharf_status keep_source(struct batch *b, wharf_str url, const wharf_json *options)
+{
+    static const char sql[] = "UPDATE batches.batch SET source_url = $3::text, file_options = $4::jsonb"
+                              " WHERE organization_id = $2::text AND id = $1::text";
+    wharf_val args[4] = {
+        val_text(b->id), val_text(W->req->organization(b->req)), val_text_or_null(url), val_json(options)};
+    bool later = is(b->mode, "async") || b->save_upload || b->bytes.n > INLINE_PARSE_BYTES;
+    wharf_status s = W->db->exec(b->req, sql, args, 4, NULL);
+
+    b->source_url = url;
+    b->file_options = options;
+    return s == WHARF_OK && b->bytes.n && later ? upload_keep_bytes(b) : s;
+}
+
+/* Whatever happens from here on happens with the answer or not at all. */
+static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_rest)
+{
+    wharf_str url = b->source_url;
+    const wharf_json *options = b->file_options;
+    const wharf_rec *rec;
+    wharf_status s = is(b->mode, "async") ? batch_queue(b, batches_limits.queued - 1) : WHARF_OK;
+
+    plan_phases(b);
+    if (s == WHARF_OK)
+        s = make_row(b, body, &rec);
+    if (s == WHARF_OK)
+        s = batch_load(b->req, W->res->id(rec), b);
+    if (s == WHARF_OK && b->from_file)
+        s = keep_source(b, url, options);
+    if (s == WHARF_OK && is(b->status, "requested")) {
+        *ret_rest = true;
+        return upload_await(b);
+    }
+    if (s == WHARF_OK)
+        s = run_in_request(b, ret_rest);
+    /* What is mixed waits only when it is much: then nothing was done yet. */
+    return s == WHARF_OK && *ret_rest && is(b->mode, "mixed") ? batch_queue(b, batches_limits.queued) : s;
+}
+
+wharf_status batches_post(wharf_req *req, void *arg)
+{
+    struct batch *b = W->mem->alloc(req, sizeof(*b));
+    const wharf_json *body;
+    bool rest = false;
+    wharf_status s = W->req->body(req, &body);
+
+    (void)arg;
+    b->req = req;
+    b->in_request = true;
+    b->fd = -1;
+    b->source_url = b->file_name = WHARF_S("");
+    if (s == WHARF_OK) {
+        read_body(b, body);
+        s = judge(b, body);
+    }
+    if (s == WHARF_OK)
+        s = W->db->begin(req);
+    if (s != WHARF_OK)
+        return s;
+    s = take_in(b, body, &rest);
+    if (s == WHARF_OK)
+        s = answer_batch(b, rest ? 202 : 201, rest ? "Batch accepted." : "Batch completed.");
+    if (s == WHARF_OK)
+        return W->db->commit(req);
+    W->db->rollback(req);
+    return s;
+}

@@ -1,0 +1,238 @@
+/* batch_shape.c - an item as the write it asks for: which record is meant, and the body with what properties and location_id add (spec 10 section 5). */
+#include "batches.h"
+
+static bool deletes(const struct batch *b)
+{
+    return is(b->action, "delete");
+}
+
+static void wrong(struct shaped *s, const char *code, wharf_str path, wharf_str message)
+{
+    s->code = code;
+    s->path = path;
+    s->message = message;
+}
+
+/* ---- which record ---- */
+
+static void read_id(const struct batch *b, const wharf_json *item, struct shaped *ret)
+{
+    const wharf_json *id = W->json->get(item, "id");
+
+    ret->id = WHARF_S("");
+    if (json_is_null(id))
+        return;
+    if (!W->json->text(id, &ret->id))
+        wrong(ret, "validation.failed", WHARF_S("id"), WHARF_S("id must be a string"));
+    else if (!ret->id.n && deletes(b))
+        wrong(ret, "validation.failed", WHARF_S("id"), WHARF_S("id must not be empty"));
+}
+
+/* Those without an id that name their record by match_by. */
+static wharf_status match_items(struct batch *b, const wharf_json *const *items, size_t n, struct shaped *ret)
+{
+    const wharf_json *filters = block_member(b->block, "match_by");
+    wharf_str filter = filters ? json_text(filters, b->match_by.p) : WHARF_S("");
+    wharf_str *values = W->mem->alloc(b->req, (n + 1) * sizeof(*values)),
+              *ids = W->mem->alloc(b->req, (n + 1) * sizeof(*ids));
+    bool *several = W->mem->alloc(b->req, (n + 1) * sizeof(*several));
+    size_t *of = W->mem->alloc(b->req, (n + 1) * sizeof(*of)), count = 0;
+    wharf_status s;
+
+    for (size_t i = 0; i < n; i++) {
+        wharf_str value = json_text(items[i], b->match_by.p);
+
+        if (ret[i].code || ret[i].id.n || !value.n)
+            continue;
+        values[count] = intake_compared(b, WHARF_S(""), b->match_by, value);
+        of[count++] = i;
+    }
+    if (!count)
+        return WHARF_OK;
+    s = batches_kernel->match(b->req, b->resource.p, filter.p, values, count, ids, several);
+    for (size_t k = 0; s == WHARF_OK && k < count; k++) {
+        ret[of[k]].id = ids[k];
+        if (several[k])
+            wrong(&ret[of[k]], "reference.ambiguous", b->match_by,
+                W->mem->format(b->req, "Several records have this %s; use the id", b->match_by.p));
+        else if (!ids[k].n && deletes(b))
+            wrong(&ret[of[k]], "not_found", b->match_by, WHARF_S("There is no such record"));
+    }
+    return s;
+}
+
+/* ---- the body ---- */
+
+static void put_members(wharf_out *out, const wharf_json *object, const wharf_json *unless)
+{
+    for (const wharf_json *m = W->json->at(object, 0); m; m = W->json->next(m)) {
+        if (!unless || !W->json->get(unless, W->json->key(m).p))
+            W->json->put(out, W->json->key(m).p, val_json(m));
+    }
+}
+
+static bool is_object(const wharf_json *v)
+{
+    return v && W->json->type(v) == WHARF_J_OBJECT;
+}
+
+/* The only values that are merged by key: the item's keys win. */
+static void put_metadata(wharf_out *out, const wharf_json *own, const wharf_json *defaults)
+{
+    W->json->open(out, "metadata", '{');
+    put_members(out, own, NULL);
+    put_members(out, defaults, own);
+    W->json->close(out);
+}
+
+/* The field that location_id of the batch fills: of creates that say no location themselves. */
+static const char *default_place(const struct batch *b, const wharf_json *item, const struct shaped *it)
+{
+    const char *place = b->location_id.n && !it->id.n ? location_field(b->definition) : NULL;
+
+    if (!place || W->json->get(item, place) || (b->properties && W->json->get(b->properties, place)))
+        return NULL;
+    return place;
+}
+
+static void put_own(struct batch *b, wharf_out *out, const wharf_json *item, const struct shaped *it)
+{
+    const wharf_json *both = b->properties ? W->json->get(b->properties, "metadata") : NULL;
+
+    for (const wharf_json *m = W->json->at(item, 0); m; m = W->json->next(m)) {
+        wharf_str key = W->json->key(m);
+
+        if (is(key, "id") && it->id.n)
+            continue;
+        if (is(key, "metadata") && is_object(m) && is_object(both))
+            put_metadata(out, m, both);
+        else
+            W->json->put(out, key.p, val_json(m));
+    }
+}
+
+static wharf_status compose(struct batch *b, const wharf_json *item, struct shaped *ret)
+{
+    const char *place = default_place(b, item, ret);
+    bool plain = !b->properties || !W->json->count(b->properties);
+    wharf_out *out;
+
+    ret->body = item;
+    if (plain && !place && (!ret->id.n || W->json->get(item, "id")))
+        return WHARF_OK;
+    out = W->json->writer(b->req);
+    W->json->open(out, NULL, '{');
+    if (ret->id.n)
+        W->json->put(out, "id", val_text(ret->id));
+    put_own(b, out, item, ret);
+    if (b->properties)
+        put_members(out, b->properties, item);
+    if (place)
+        W->json->put(out, place, val_text(b->location_id));
+    W->json->close(out);
+    return W->json->result(b->req, out, &ret->body);
+}
+
+static void need_id(const struct batch *b, struct shaped *ret)
+{
+    if (ret->code || ret->id.n)
+        return;
+    if (deletes(b) || block_has(b->block, "need_id", b->action))
+        wrong(ret, "validation.failed", is(b->match_by, "id") ? WHARF_S("id") : b->match_by,
+            WHARF_S("The item must say which record is meant"));
+}
+
+wharf_status shape_items(struct batch *b, const wharf_json *const *items, size_t n, struct shaped *ret)
+{
+    bool own = json_truth(block_member(b->block, "own_shape"));
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; i < n; i++) {
+        ret[i] = (struct shaped){.id = WHARF_S("")};
+        if (!own)
+            read_id(b, items[i], &ret[i]);
+    }
+    if (!own && !is(b->match_by, "id"))
+        s = match_items(b, items, n, ret);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        if (!own)
+            need_id(b, &ret[i]);
+        if (!ret[i].code)
+            s = compose(b, items[i], &ret[i]);
+    }
+    return s;
+}
+
+/* ---- properties of the request ---- */
+
+static bool repeated(const wharf_json *list)
+{
+    wharf_str x, y;
+
+    for (const wharf_json *a = W->json->at(list, 0); a; a = W->json->next(a)) {
+        for (const wharf_json *c = W->json->next(a); c; c = W->json->next(c)) {
+            if (W->json->text(a, &x) && W->json->text(c, &y) && same(x, y))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* {"set": ids} or {"add": ids} (spec 10 section 5). */
+static void check_set(struct batch *b, const wharf_json *value, const char *path)
+{
+    const wharf_json *set = is_object(value) ? W->json->get(value, "set") : NULL;
+    const wharf_json *add = is_object(value) ? W->json->get(value, "add") : NULL, *list = set ? set : add;
+
+    if (!list || (set && add) || W->json->count(value) != 1)
+        W->err->add(b->req, "batch.set_add_exclusive", path, "%s takes exactly one of set and add", path);
+    else if (W->json->type(list) != WHARF_J_ARRAY)
+        W->err->add(b->req, "validation.failed", path, "%s must be an array of ids", set ? "set" : "add");
+    else if (repeated(list))
+        W->err->add(b->req, "batch.duplicate_ids", path, NULL);
+}
+
+/* Which of its problems are about what properties says: its members' own, and locations out of reach. */
+static void tell(struct batch *b, const wharf_many *many)
+{
+    wharf_str code, path, message;
+
+    for (size_t i = 0; batches_many->problem(many, 0, i, &code, &path, &message); i++) {
+        const char *dot = memchr(path.p, '.', path.n);
+        wharf_str root = W->mem->dup(b->req, path.p, dot ? (size_t)(dot - path.p) : path.n);
+        wharf_str at = W->mem->format(b->req, "properties.%s", path.p);
+        bool set = property_is_set(definition_property(b->definition, root));
+
+        if (is(code, "location_access"))
+            W->err->add(b->req, code.p, path.p, "%s", message.p);
+        else if (W->json->get(b->properties, root.p) && set && is(batches_kernel->rule(many, 0, i), "reference"))
+            W->err->add(
+                b->req, "batch.unknown_ids", W->mem->format(b->req, "properties.%s", root.p).p, "%s", message.p);
+        else if (W->json->get(b->properties, root.p))
+            W->err->add(b->req, "validation.failed", at.p, "%s", message.p);
+    }
+}
+
+wharf_status shape_check_properties(struct batch *b)
+{
+    const wharf_str none = WHARF_S("");
+    const wharf_many *many;
+    wharf_status s;
+
+    if (!b->properties)
+        return WHARF_OK;
+    if (W->json->get(b->properties, "id"))
+        W->err->add(b->req, "batch.properties_invalid", "properties.id", "An id belongs to an item");
+    for (const wharf_json *m = W->json->at(b->properties, 0); m; m = W->json->next(m)) {
+        wharf_str key = W->json->key(m);
+
+        if (property_is_set(definition_property(b->definition, key)))
+            check_set(b, m, W->mem->format(b->req, "properties.%s", key.p).p);
+    }
+    if (W->err->current(b->req) != WHARF_OK || json_truth(block_member(b->block, "own_shape")))
+        return W->err->current(b->req);
+    s = batches_kernel->check(b->req, b->resource.p, "part", &none, &b->properties, 1, &many);
+    if (s == WHARF_OK)
+        tell(b, many);
+    return s == WHARF_OK ? W->err->current(b->req) : s;
+}

@@ -1,0 +1,150 @@
+/* carrier_service.c - the service carriers.detect, the organization's own providers, and random internal numbers. */
+#include <sys/random.h>
+
+#include "carriers.h"
+
+/* ---- the organization's own providers ---- */
+
+wharf_status table_of(wharf_req *req, const struct table **ret)
+{
+    struct memory m = {.req = req};
+    const char *path, *problem;
+    const wharf_json *custom = NULL;
+    struct table *own;
+    wharf_status s;
+
+    *ret = &carriers_table;
+    if (!carriers_org || !WHARF_HAS(wharf_org_directory_api, carriers_org, setting_json))
+        return WHARF_OK;
+    s = carriers_org->setting_json(req, "providers.custom", &custom);
+    if (s != WHARF_OK || !custom || W->json->type(custom) != WHARF_J_ARRAY || !W->json->count(custom))
+        return s;
+    own = W->mem->alloc(req, sizeof(*own));
+    if (!table_read_custom(&m, custom, &carriers_table, own, &path, &problem))
+        return W->err->fail(req, "provider.settings_invalid", NULL, "settings.providers.custom.%s %s", path, problem);
+    *ret = own;
+    return WHARF_OK;
+}
+
+/* ---- the service ---- */
+
+static wharf_status detect(wharf_req *req, wharf_str number, wharf_detection *ret)
+{
+    struct detected *d = W->mem->alloc(req, sizeof(*d));
+    const struct table *t;
+    wharf_out *out;
+    wharf_status s = table_of(req, &t);
+
+    if (s != WHARF_OK)
+        return s;
+    detect_number(t, number, NULL, 0, d);
+    out = W->json->writer(req);
+    answer_candidates(req, out, NULL, t, d);
+    ret->normalized = W->mem->dup(req, d->normalized, d->n);
+    ret->provider_id = d->n_candidates ? d->candidates[0].provider->id : WHARF_S("unknown");
+    ret->ambiguous = false;
+    for (size_t i = 1; i < d->n_candidates; i++)
+        ret->ambiguous = ret->ambiguous || d->candidates[i].provider != d->candidates[0].provider;
+    return W->json->result(req, out, &ret->candidates);
+}
+
+static bool unknown_provider(wharf_str id)
+{
+    return same(id, WHARF_S("unknown"));
+}
+
+static wharf_status provider(wharf_req *req, wharf_str id, const wharf_json **ret)
+{
+    struct provider nobody = {.id = WHARF_S("unknown"),
+        .name = WHARF_S(""),
+        .support_url = WHARF_S(""),
+        .support_phone = WHARF_S(""),
+        .support_email = WHARF_S(""),
+        .logo_url = WHARF_S("")};
+    const struct provider *p = &nobody;
+    const struct table *t;
+    wharf_out *out;
+    wharf_status s = table_of(req, &t);
+
+    *ret = NULL;
+    if (s == WHARF_OK && !unknown_provider(id))
+        p = table_provider(t, id);
+    if (s != WHARF_OK || !p)
+        return s;
+    out = W->json->writer(req);
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "id", val_text(p->id));
+    W->json->put(out, "name", val_text_or_null(p->name));
+    W->json->put(out, "support_url", val_text_or_null(p->support_url));
+    W->json->put(out, "support_phone", val_text_or_null(p->support_phone));
+    W->json->put(out, "support_email", val_text_or_null(p->support_email));
+    W->json->put(out, "logo_url", val_text_or_null(p->logo_url));
+    W->json->put(out, "marketplace", (wharf_val){.type = WHARF_V_BOOL, .u.i = p->marketplace});
+    W->json->close(out);
+    return W->json->result(req, out, ret);
+}
+
+/* Formats that carry another number inside are followed by that one. */
+static wharf_status tracking_url(wharf_req *req, wharf_str provider_id, wharf_str number, wharf_str *ret)
+{
+    struct detected *d = W->mem->alloc(req, sizeof(*d));
+    const struct provider *p;
+    const struct table *t;
+    wharf_str code;
+    wharf_status s = table_of(req, &t);
+
+    *ret = WHARF_S("");
+    if (s != WHARF_OK || !number.n || unknown_provider(provider_id) || detect_is_internal(number.p, number.n, &code))
+        return s;
+    p = table_provider(t, provider_id);
+    if (!p)
+        return WHARF_OK;
+    detect_number(t, number, &provider_id, 1, d);
+    if (d->n_candidates) {
+        const struct candidate *c = d->candidates;
+        wharf_str core = {d->text + c->core, c->core_n};
+
+        if (c->format->has_number && c->format->number.from >= 0 && c->format->number.to <= (int)core.n)
+            core = (wharf_str){
+                core.p + c->format->number.from, (size_t)(c->format->number.to - c->format->number.from)};
+        number = W->mem->dup(req, core.p, core.n);
+    }
+    *ret = answer_url(req, t, p, number);
+    return WHARF_OK;
+}
+
+static wharf_str internal_number(wharf_req *req)
+{
+    static const char letters[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    enum { LETTERS = 36, FAIR = 252 }; /* bytes from FAIR on would prefer the first letters */
+    char out[14];
+    size_t k = 0;
+
+    while (k < sizeof(out)) {
+        unsigned char bytes[32];
+        ssize_t n = getrandom(bytes, sizeof(bytes), 0);
+
+        for (ssize_t i = 0; i < n && k < sizeof(out); i++) {
+            if (bytes[i] < FAIR)
+                out[k++] = letters[bytes[i] % LETTERS];
+        }
+    }
+    return W->mem->format(req, "%s-%.7s-%.7s", carriers_prefix.p, out, out + 7);
+}
+
+static bool is_internal(wharf_str normalized, wharf_str *ret_code)
+{
+    return detect_is_internal(normalized.p, normalized.n, ret_code);
+}
+
+static wharf_str normalize(wharf_req *req, wharf_str number)
+{
+    static const struct table nothing;
+    struct detected *d = W->mem->alloc(req, sizeof(*d));
+
+    detect_number(&nothing, number, NULL, 0, d);
+    return d->reason == REASON_TOO_LONG ? number : W->mem->dup(req, d->normalized, d->n);
+}
+
+const wharf_carriers_detect_api detect_service = {
+    WHARF_HEAD(wharf_carriers_detect_api), detect, provider, tracking_url, internal_number, is_internal, normalize};

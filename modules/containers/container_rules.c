@@ -1,0 +1,345 @@
+/* container_rules.c - the rules of containers (docs/spec/02-places-and-people.md section 8): numbers, places, what a change does to the shipments
+ * inside, in one transaction: out, in, then the update for all that are left. */
+#include <stdlib.h>
+
+#include "containers.h"
+#include "containers.gen.h"
+
+enum { NUMBER_TRIES = 8 };
+
+/* From check to written of one container's write: what is done to the shipments once the row is there. */
+struct plan {
+    wharf_str id;
+    struct members members;
+    wharf_tracking_update update; /* head.size 0: none */
+    bool moved;
+    wharf_str add_comment, remove_comment;
+};
+
+static struct plan *plan_of(const wharf_rec *rec)
+{
+    static const char kind[] = "containers.plan";
+
+    return W->res->scratch(rec, kind, sizeof(struct plan));
+}
+
+/* ---- normalize: status and comment are other ways to say tracking_update ---- */
+
+static bool has(const wharf_json *object, const char *key)
+{
+    return object && W->json->type(object) == WHARF_J_OBJECT && !json_is_null(W->json->get(object, key));
+}
+
+/* The update with the status and the comment that stood beside it. */
+static wharf_status join_update(
+    wharf_req *req, wharf_rec *rec, const wharf_json *update, const wharf_json *status, const wharf_json *comment)
+{
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *whole;
+    wharf_status s;
+
+    W->json->open(out, NULL, '{');
+    for (const wharf_json *m = update ? W->json->at(update, 0) : NULL; m; m = W->json->next(m))
+        W->json->put(out, W->json->key(m).p, val_json(m));
+    if (status && !has(update, "status"))
+        W->json->put(out, "status", val_json(status));
+    if (comment && !has(update, "comment"))
+        W->json->put(out, "comment", val_json(comment));
+    W->json->close(out);
+    s = W->json->result(req, out, &whole);
+    if (s == WHARF_OK)
+        W->res->set(rec, CONTAINER_TRACKING_UPDATE, val_json(whole));
+    W->res->drop(rec, "status");
+    return s;
+}
+
+static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+{
+    const wharf_json *status = W->res->member(new_rec, "status"), *update = W->res->member(new_rec, "tracking_update");
+    const wharf_json *comment = W->res->member(new_rec, "comment"),
+                     *number = W->res->member(new_rec, "tracking_number");
+    bool moves = W->res->member(new_rec, "add") || W->res->member(new_rec, "remove");
+    wharf_str s;
+
+    if (number && W->json->text(number, &s) && s.n)
+        W->res->set(new_rec, CONTAINER_TRACKING_NUMBER, val_text(containers_carriers->normalize(req, s)));
+    if (comment && (W->json->type(comment) != WHARF_J_STRING || (moves && !status)))
+        comment = NULL;
+    if ((!status && !comment) || (update && W->json->type(update) != WHARF_J_OBJECT))
+        return WHARF_OK;
+    if (status && (!W->json->text(status, &s) || !containers_shipments->canonical(s).n || is(s, "rates_generated")))
+        return W->err->fail(
+            req, "validation.failed", "status", "status must be a status of shipments other than rates_generated");
+    return join_update(req, new_rec, update, status, comment);
+}
+
+/* ---- check ---- */
+
+static wharf_status settle_number(wharf_req *req, uint32_t op, wharf_rec *rec)
+{
+    static const char sql[] = "SELECT 1 FROM containers.of_number($1::text) WHERE organization_id = $2::text";
+    wharf_str number = field_text(rec, CONTAINER_TRACKING_NUMBER);
+    const wharf_rows *rows;
+
+    for (int i = 0;
+         (op == WHARF_CREATE || W->res->sent(rec, CONTAINER_TRACKING_NUMBER)) && !number.n && i < NUMBER_TRIES; i++) {
+        wharf_str one = containers_carriers->internal_number(req);
+        wharf_status s = query_about(req, sql, one, &rows);
+
+        if (s != WHARF_OK)
+            return s;
+        if (!W->db->count(rows))
+            number = one;
+    }
+    if (number.n)
+        W->res->set(rec, CONTAINER_TRACKING_NUMBER, val_text(number));
+    return WHARF_OK;
+}
+
+static wharf_status check_coordinates(wharf_req *req, const wharf_rec *rec)
+{
+    const wharf_json *v = field_json(rec, CONTAINER_COORDINATES);
+    int64_t d[2];
+
+    if (!v || !W->res->sent(rec, CONTAINER_COORDINATES))
+        return WHARF_OK;
+    if (W->json->decimal(W->json->at(v, 0), 9, &d[0]) && W->json->decimal(W->json->at(v, 1), 9, &d[1]) &&
+        llabs(d[0]) <= 90000000000LL && llabs(d[1]) <= 180000000000LL)
+        return WHARF_OK;
+    return W->err->fail(req, "validation.failed", "coordinates", "coordinates must be [latitude, longitude]");
+}
+
+static void settle_search(wharf_req *req, wharf_rec *rec)
+{
+    const wharf_json *metadata = field_json(rec, CONTAINER_METADATA);
+    wharf_str all = WHARF_S(""), s;
+
+    for (const wharf_json *m = metadata ? W->json->at(metadata, 0) : NULL; m; m = W->json->next(m)) {
+        if (W->json->text(m, &s) && s.n)
+            all = all.n ? W->mem->format(req, "%s %s", all.p, s.p) : s;
+    }
+    W->res->set(rec, CONTAINER_METADATA_TEXT, val_text_or_null(all));
+}
+
+static wharf_status read_comments(wharf_req *req, const wharf_rec *rec, struct plan *plan, wharf_str *ret_update)
+{
+    const wharf_json *v = W->res->input(rec, CONTAINER_COMMENT);
+    wharf_str s = WHARF_S("");
+
+    plan->add_comment = plan->remove_comment = *ret_update = WHARF_S("");
+    if (!v)
+        return WHARF_OK;
+    if (W->json->text(v, &s)) {
+        plan->add_comment = plan->remove_comment = *ret_update = s;
+    } else if (W->json->type(v) == WHARF_J_OBJECT) {
+        plan->add_comment = json_text(v, "add");
+        plan->remove_comment = json_text(v, "remove");
+        *ret_update = json_text(v, "update");
+    } else {
+        return W->err->fail(req, "validation.failed", "comment", "comment must be text or {add, remove, update}");
+    }
+    return WHARF_OK;
+}
+
+static wharf_status check_write(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec, struct plan *plan)
+{
+    bool completed = containers_shipments->group(field_text(old_rec, CONTAINER_STATUS)) >= WHARF_GROUP_GOOD;
+    wharf_str update_comment, id = W->res->id(rec);
+    wharf_status s = settle_number(req, op, rec);
+
+    if (s == WHARF_OK)
+        s = check_coordinates(req, rec);
+    if (s == WHARF_OK)
+        s = containers_layouts->settle(
+            req, op, old_rec, rec, CONTAINER_LOCATION_ID, CONTAINER_LAYOUT_ID, WHARF_PLACE_ACTIVE);
+    if (s == WHARF_OK)
+        s = read_comments(req, rec, plan, &update_comment);
+    if (s == WHARF_OK && op == WHARF_CREATE)
+        W->res->set(rec, CONTAINER_MEMBERS_COUNT, val_int(0));
+    if (s == WHARF_OK)
+        s = containers_members_check(req, op, rec, completed, &plan->members);
+    if (s == WHARF_OK)
+        s = containers_apply(req, op, old_rec, rec, &plan->update);
+    if (s != WHARF_OK)
+        return s;
+    if (plan->update.head.size && !plan->update.comment.n)
+        plan->update.comment = update_comment;
+    settle_search(req, rec);
+    if (plan->members.n_added || plan->members.n_removed) /* so that the row changes */
+        W->res->set(rec, CONTAINER_MEMBERS_COUNT, val_int(field_int(rec, CONTAINER_MEMBERS_COUNT) + 1));
+    plan->id = id;
+    plan->moved = op == WHARF_UPDATE && (W->res->changed(old_rec, rec, CONTAINER_LOCATION_ID) ||
+                                            W->res->changed(old_rec, rec, CONTAINER_LAYOUT_ID));
+    return WHARF_OK;
+}
+
+static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    struct plan *plan = plan_of(new_rec ? new_rec : old_rec);
+
+    *plan = (struct plan){0};
+    return op == WHARF_DELETE ? WHARF_OK : check_write(req, op, old_rec, new_rec, plan);
+}
+
+/* ---- written: the shipments ---- */
+
+static wharf_status take_out(wharf_req *req, const wharf_str *ids, size_t n, wharf_str comment)
+{
+    const wharf_shipment_write w = {.head = WHARF_HEAD(wharf_shipment_write),
+        .source = "container",
+        .set_container = true,
+        .container_id = WHARF_S(""),
+        .skip_completed = true};
+    wharf_tracking_update u = wharf_update_of(WHARF_S("removed_from_container"), comment, W->req->now_us(req));
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; s == WHARF_OK && i < n; i++)
+        s = containers_write_shipment(req, ids[i], &u, &w);
+    return s;
+}
+
+static wharf_status put_in(wharf_req *req, const struct plan *p, const wharf_rec *rec)
+{
+    const wharf_shipment_write w = {.head = WHARF_HEAD(wharf_shipment_write),
+        .source = "container",
+        .set_container = true,
+        .container_id = p->id,
+        .place = field_text(rec, CONTAINER_LOCATION_ID).n > 0,
+        .location_id = field_text(rec, CONTAINER_LOCATION_ID),
+        .layout_id = field_text(rec, CONTAINER_LAYOUT_ID)};
+    wharf_tracking_update u = wharf_update_of(WHARF_S("added_to_container"), p->add_comment, W->req->now_us(req));
+    wharf_status s = WHARF_OK;
+
+    u.container_id = p->id;
+    u.location_id = w.location_id;
+    u.layout_id = w.layout_id;
+    for (size_t i = 0; s == WHARF_OK && i < p->members.n_added; i++)
+        s = containers_write_shipment(req, p->members.added[i], &u, &w);
+    return s;
+}
+
+/* The container's update, or only its new place, for all that are inside. */
+static wharf_status copy(wharf_req *req, const struct plan *p, const wharf_rec *rec)
+{
+    const wharf_shipment_write w = {.head = WHARF_HEAD(wharf_shipment_write),
+        .source = "container",
+        .skip_completed = true,
+        .place = p->moved,
+        .location_id = field_text(rec, CONTAINER_LOCATION_ID),
+        .layout_id = field_text(rec, CONTAINER_LAYOUT_ID)};
+    wharf_str *ids;
+    size_t n;
+    wharf_status s;
+
+    if (!p->update.head.size && !p->moved)
+        return WHARF_OK;
+    s = containers_inside(req, p->id, &ids, &n);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++)
+        s = containers_write_shipment(req, ids[i], p->update.head.size ? &p->update : NULL, &w);
+    return s;
+}
+
+static wharf_status tell_members(wharf_req *req, const struct plan *p)
+{
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *extra;
+    wharf_status s;
+
+    if (!p->members.n_added && !p->members.n_removed)
+        return WHARF_OK;
+    W->json->open(out, NULL, '{');
+    W->json->open(out, "added_shipment_ids", '[');
+    for (size_t i = 0; i < p->members.n_added; i++)
+        W->json->put(out, NULL, val_text(p->members.added[i]));
+    W->json->close(out);
+    W->json->open(out, "removed_shipment_ids", '[');
+    for (size_t i = 0; i < p->members.n_removed; i++)
+        W->json->put(out, NULL, val_text(p->members.removed[i]));
+    W->json->close(out);
+    W->json->close(out);
+    s = W->json->result(req, out, &extra);
+    return s == WHARF_OK ? W->event->emit(req, "container.contents_changed", "container", p->id, extra) : s;
+}
+
+static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    const struct plan *p = plan_of(new_rec ? new_rec : old_rec);
+    wharf_str *ids;
+    size_t n;
+    wharf_status s;
+
+    if (op == WHARF_DELETE) {
+        s = containers_inside(req, W->res->id(old_rec), &ids, &n);
+        return s == WHARF_OK ? take_out(req, ids, n, WHARF_S("")) : s;
+    }
+    s = take_out(req, p->members.removed, p->members.n_removed, p->remove_comment);
+    if (s == WHARF_OK)
+        s = put_in(req, p, new_rec);
+    if (s == WHARF_OK)
+        s = copy(req, p, new_rec);
+    return s == WHARF_OK ? tell_members(req, p) : s;
+}
+
+/* ---- shown ---- */
+
+static wharf_status put_members(wharf_req *req, wharf_str id, bool whole, wharf_out *out)
+{
+    const wharf_rec *shipment;
+    wharf_str *ids;
+    size_t n;
+    wharf_status s = containers_inside(req, id, &ids, &n);
+
+    W->json->open(out, NULL, '[');
+    for (size_t i = 0; s == WHARF_OK && i < n && i < MEMBERS_MAX; i++) {
+        if (!whole) {
+            W->json->put(out, NULL, val_text(ids[i]));
+        } else if (W->res->fetch(req, "shipment", ids[i], 0, &shipment) == WHARF_OK) {
+            W->res->encode(req, out, NULL, shipment);
+        } else {
+            W->err->clear(req); /* at a location that the caller does not reach */
+        }
+    }
+    W->json->close(out);
+    return s;
+}
+
+static wharf_status compute(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
+{
+    bool whole = param_truth(req, "include_shipments");
+    wharf_status s = WHARF_OK;
+
+    if (f == CONTAINER_TRACKING_UPDATES)
+        return containers_show_updates(req, recs, n, outs);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++)
+        s = put_members(req, W->res->id(recs[i]), whole, outs[i]);
+    return s;
+}
+
+const wharf_hooks containers_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .normalize = normalize, .check = check, .written = written, .compute = compute};
+
+/* ---- locations and layouts ---- */
+
+static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    static const char sql[] =
+        "SELECT 1 FROM containers.container WHERE organization_id = $2::text AND location_id = $1::text"
+        " AND deleted_at IS NULL"
+        " AND NOT filters ? 'completed' LIMIT 1";
+
+    return op == WHARF_DELETE ? containers_places->in_use(req, W->res->id(old_rec), "containers", sql) : WHARF_OK;
+}
+
+static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    static const char sql[] =
+        "UPDATE containers.container SET layout_id = $2::text, version = version + 1"
+        " WHERE organization_id = $3::text AND layout_id = ANY ($1::text[]) AND deleted_at IS NULL";
+
+    return containers_layouts->carry(req, op, old_rec, sql);
+}
+
+const wharf_hooks containers_location_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = location_check};
+const wharf_hooks containers_layout_hooks = {.head = WHARF_HEAD(wharf_hooks), .written = layout_written};

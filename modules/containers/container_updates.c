@@ -1,0 +1,178 @@
+/* container_updates.c - the container's own history: tracking updates, positions (docs/spec/02-places-and-people.md section 8). */
+#include "containers.h"
+#include "containers.gen.h"
+
+static wharf_status insert_line(
+    wharf_req *req, wharf_rec *rec, const wharf_tracking_update *u, wharf_str status, const char *source)
+{
+    static const char sql[] = "INSERT INTO containers.tracking_update (organization_id, id, owner_id, status, comment, "
+                              "occurred_at, location_id, layout_id,"
+                              " user_id, vehicle_id, address, coordinates, images, source, position, created_at, "
+                              "created_by) VALUES ($1::text, $2::text,"
+                              " $3::text, $4::text, $5::text, $6::timestamptz, $7::text, $8::text, $9::text, "
+                              "$10::text, $11::jsonb, $12::jsonb,"
+                              " coalesce($13::jsonb, '[]'), $14::text, $15::bigint, $16::timestamptz, $17::text)";
+    int64_t count = field_int(rec, CONTAINER_HISTORY_COUNT) + 1;
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(W->req->new_id(req, "tup")),
+        val_text(W->res->id(rec)), val_text_or_null(status), val_text_or_null(u->comment), val_time(u->occurred_us),
+        val_text_or_null(u->location_id), val_text_or_null(u->layout_id), val_text_or_null(u->user_id),
+        val_text_or_null(u->vehicle_id), val_json(u->address), val_json(u->coordinates), val_json(u->images),
+        val_text(z(source)), val_int(count), val_time(W->req->now_us(req)), val_text_or_null(W->req->actor(req))};
+
+    W->res->set(rec, CONTAINER_HISTORY_COUNT, val_int(count));
+    return W->db->exec(req, sql, args, sizeof(args) / sizeof(args[0]), NULL);
+}
+
+/* The newest line: when it was. 0: there is none. */
+static wharf_status newest(wharf_req *req, wharf_str id, int64_t *ret_us)
+{
+    static const char sql[] = "SELECT occurred_at FROM containers.tracking_update WHERE organization_id = $2::text"
+                              " AND owner_id = $1::text ORDER BY occurred_at DESC, position DESC LIMIT 1";
+    const wharf_rows *rows;
+    wharf_status s = query_about(req, sql, id, &rows);
+    wharf_val v;
+
+    *ret_us = s == WHARF_OK && W->db->count(rows) && W->db->value(rows, 0, 0, WHARF_V_TIME_US, &v) ? v.u.i : 0;
+    return s;
+}
+
+static wharf_status set_status(wharf_req *req, wharf_rec *rec, wharf_str from, wharf_str to)
+{
+    int64_t changes = field_int(rec, CONTAINER_STATUS_CHANGES);
+    const wharf_json *filters;
+    wharf_status s;
+
+    if (containers_shipments->group(to) == WHARF_GROUP_BEFORE && !same(from, to))
+        return W->err->fail(req, "shipment.status_invalid", "tracking_update.status", NULL);
+    if (containers_shipments->group(from) >= WHARF_GROUP_GOOD && !same(from, to) &&
+        !field_int(rec, CONTAINER_FORCE_UPDATE))
+        return W->err->fail(req, "container.completed", "tracking_update.status", NULL);
+    if (!same(from, to) && changes >= STATUS_CHANGES_MAX)
+        return W->err->fail(req, "container.status_limit", "tracking_update.status", NULL);
+    s = containers_shipments->filters(req, to, &filters);
+    if (s != WHARF_OK)
+        return s;
+    W->res->set(rec, CONTAINER_STATUS, val_text(to));
+    W->res->set(rec, CONTAINER_FILTERS, val_json(filters));
+    W->res->set(rec, CONTAINER_STATUS_CHANGES, val_int(changes + !same(from, to)));
+    return WHARF_OK;
+}
+
+/* The update's place becomes the container's. */
+static wharf_status set_place(wharf_req *req, wharf_rec *rec, wharf_tracking_update *u)
+{
+    wharf_str before = field_text(rec, CONTAINER_LOCATION_ID);
+    wharf_status s;
+
+    if (u->layout_id.n && !u->location_id.n)
+        u->location_id = before;
+    s = containers_layouts->stand(req, &u->location_id, u->layout_id, "tracking_update.");
+    if (s != WHARF_OK || !u->location_id.n)
+        return s;
+    W->res->set(rec, CONTAINER_LOCATION_ID, val_text(u->location_id));
+    if (u->layout_id.n || !same(before, u->location_id))
+        W->res->set(rec, CONTAINER_LAYOUT_ID, val_text_or_null(u->layout_id));
+    return WHARF_OK;
+}
+
+static wharf_status apply_update(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec, const wharf_json *input, wharf_tracking_update *u)
+{
+    wharf_str from = old_rec ? field_text(old_rec, CONTAINER_STATUS) : WHARF_S("created");
+    int64_t last;
+    bool late;
+    wharf_status s = containers_shipments->read(req, input, "tracking_update.", u);
+
+    if (s == WHARF_OK)
+        s = newest(req, W->res->id(rec), &last);
+    if (s != WHARF_OK)
+        return s;
+    late = u->dated && u->occurred_us < last;
+    if (!late && u->status.n)
+        s = set_status(req, rec, from, u->status);
+    if (s == WHARF_OK && !late)
+        s = set_place(req, rec, u);
+    if (s == WHARF_OK && !late && u->coordinates)
+        W->res->set(rec, CONTAINER_COORDINATES, val_json(u->coordinates));
+    if (s == WHARF_OK)
+        s = insert_line(req, rec, u, u->status.n ? u->status : from, "api");
+    return s;
+}
+
+/* A position alone leaves a point in the history at most every 30 seconds. */
+static wharf_status apply_position(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+{
+    const wharf_json *at = field_json(rec, CONTAINER_COORDINATES);
+    wharf_tracking_update u = wharf_update_of(WHARF_S(""), WHARF_S(""), W->req->now_us(req));
+    int64_t last;
+    wharf_status s;
+
+    if (!at || !old_rec || !W->res->changed(old_rec, rec, CONTAINER_COORDINATES))
+        return WHARF_OK;
+    s = newest(req, W->res->id(rec), &last);
+    if (s != WHARF_OK || u.occurred_us < last + POSITION_SECONDS * 1000000LL)
+        return s;
+    u.coordinates = at;
+    return insert_line(req, rec, &u, field_text(old_rec, CONTAINER_STATUS), "api");
+}
+
+wharf_status containers_apply(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec, wharf_tracking_update *ret_update)
+{
+    const wharf_json *input = W->res->input(rec, CONTAINER_TRACKING_UPDATE);
+    wharf_tracking_update first = wharf_update_of(WHARF_S(""), WHARF_S(""), W->req->now_us(req));
+    wharf_status s = WHARF_OK;
+
+    *ret_update = (wharf_tracking_update){0};
+    if (op == WHARF_CREATE) {
+        const wharf_json *filters;
+
+        W->res->set(rec, CONTAINER_HISTORY_COUNT, val_int(0));
+        W->res->set(rec, CONTAINER_STATUS_CHANGES, val_int(0));
+        W->res->set(rec, CONTAINER_STATUS, val_text(WHARF_S("created")));
+        s = containers_shipments->filters(req, WHARF_S("created"), &filters);
+        if (s == WHARF_OK)
+            W->res->set(rec, CONTAINER_FILTERS, val_json(filters));
+        if (s == WHARF_OK)
+            s = insert_line(req, rec, &first, WHARF_S("created"), "api");
+    }
+    if (s != WHARF_OK || !input)
+        return s == WHARF_OK ? apply_position(req, old_rec, rec) : s;
+    if (W->json->type(input) != WHARF_J_OBJECT)
+        return W->err->fail(req, "validation.failed", "tracking_update", "tracking_update must be an object");
+    ret_update->head = first.head;
+    return apply_update(req, old_rec, rec, input, ret_update);
+}
+
+wharf_status containers_show_updates(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
+{
+    static const char sql[] =
+        "SELECT coalesce((SELECT jsonb_agg(x.line ORDER BY x.occurred_at, x.position) FROM (SELECT "
+        "jsonb_build_object('object',"
+        " 'tracking_update', 'id', u.id, 'status', u.status, 'comment', u.comment, 'occurred_at', "
+        "to_char(u.occurred_at AT TIME ZONE"
+        " 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), 'location_id', u.location_id, 'layout_id', u.layout_id, "
+        "'user_id', u.user_id,"
+        " 'vehicle_id', u.vehicle_id, 'address', u.address, 'coordinates', u.coordinates, 'images', u.images, "
+        "'source', u.source,"
+        " 'created_at', to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), 'created_by', "
+        "u.created_by)"
+        " AS line, u.occurred_at, u.position FROM containers.tracking_update u"
+        " WHERE u.organization_id = $3::text AND u.owner_id = i.id"
+        " ORDER BY u.occurred_at DESC, u.position DESC LIMIT $2::bigint) x), '[]')"
+        " FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS i(id, place) ORDER BY i.place";
+    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
+    const wharf_rows *rows;
+    wharf_val args[3];
+    wharf_status s;
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = W->res->id(recs[i]);
+    args[0] = val_ids(req, ids, n);
+    args[1] = val_int(UPDATES_SHOWN);
+    args[2] = val_text(W->req->organization(req));
+    s = W->db->query(req, sql, args, 3, &rows);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++)
+        W->json->put(outs[i], NULL, val_json(row_json(rows, i, 0)));
+    return s;
+}

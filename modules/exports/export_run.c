@@ -1,0 +1,520 @@
+/* export_run.c - the job: the list is read once, from one snapshot, into the JSON file; the CSV is made of that, when all columns are known.
+ *
+ * Its transactions are short and its own; the walk has another connection. Until the last one nothing but progress can be seen. A run that
+ * a crash ended begins anew; after three the export fails.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "exports.h"
+
+enum { RUNS_MOST = 3, LINE_START = 1 << 16, PIECE = 1 << 20, NOTE_US = 500000, DAY_S = 86400, CANCELED = 1 };
+
+struct file {
+    wharf_blob_writer *writer; /* NULL: not begun */
+    wharf_str id;
+    int64_t rows;
+};
+
+struct run {
+    wharf_req *req;
+    wharf_str id, resource, key_id;
+    const wharf_json *options, *csv_options, *columns; /* columns: NULL: all */
+    bool csv, json;
+    int64_t total, read, written, noted_us;
+    struct file json_file, csv_file, sanitized_file, error_file;
+    struct table *table;
+    char *line; /* a row of the JSON file */
+    size_t line_room;
+    const char *failed; /* code, when there is no sense in trying again */
+    bool canceled;
+};
+
+static void free_run(void *arg)
+{
+    struct run *r = arg;
+
+    table_free(r->table);
+    free(r->line);
+}
+
+/* ---- the row ---- */
+
+static wharf_status load(struct run *r, bool *ret_there)
+{
+    static const char sql[] =
+        "UPDATE exports.export SET state = 'processing', runs = runs + 1, progress = 0, exported_rows = 0,"
+        " started_at = coalesce(started_at, $3::timestamptz), updated_at = $3::timestamptz, version = version + 1"
+        " WHERE organization_id = $1::text AND id = $2::text AND state IN ('queued', 'processing')"
+        " RETURNING resource, key_id, options, csv_field_options, formats @> '[\"csv\"]', formats @> '[\"json\"]', "
+        "runs,"
+        " chosen_columns";
+    const wharf_val args[] = {
+        val_text(W->req->organization(r->req)), val_text(r->id), val_time(W->req->now_us(r->req))};
+    const wharf_rows *rows;
+    wharf_status s = W->db->begin(r->req);
+
+    if (s == WHARF_OK)
+        s = W->db->query(r->req, sql, args, 3, &rows);
+    *ret_there = s == WHARF_OK && W->db->count(rows);
+    if (*ret_there) {
+        r->resource = row_text(rows, 0, 0);
+        r->key_id = row_text(rows, 0, 1);
+        r->options = row_json(rows, 0, 2);
+        r->csv_options = row_json(rows, 0, 3);
+        r->csv = row_bool(rows, 0, 4);
+        r->json = row_bool(rows, 0, 5);
+        r->columns = row_json(rows, 0, 7);
+        r->failed = row_int(rows, 0, 6) > RUNS_MOST ? "export.internal" : NULL;
+    }
+    if (s == WHARF_OK)
+        return W->db->commit(r->req);
+    W->db->rollback(r->req);
+    return s;
+}
+
+/* How far it is, twice a second; learns whether it was canceled. Reading is the first half of the way when a CSV is made. */
+static wharf_status note(struct run *r, bool now)
+{
+    static const char sql[] =
+        "UPDATE exports.export SET progress = $3::bigint, total_rows = $4::bigint, exported_rows = $5::bigint"
+        " WHERE organization_id = $1::text AND id = $2::text AND state = 'processing' RETURNING 1";
+    int64_t way = r->total * (r->csv ? 2 : 1), at = r->read + r->written;
+    const wharf_val args[] = {val_text(W->req->organization(r->req)), val_text(r->id),
+        val_int(way ? 99 * (at < way ? at : way) / way : 0), val_int(r->total), val_int(r->csv ? r->written : r->read)};
+    int64_t us = W->req->now_us(r->req);
+    const wharf_rows *rows;
+    wharf_status s;
+
+    if (W->event->progress(r->req, (uint32_t)at, (uint32_t)way))
+        return W->err->fail(r->req, "conflict", NULL, "the run was ended");
+    if (!now && us - r->noted_us < NOTE_US && us >= r->noted_us)
+        return WHARF_OK;
+    r->noted_us = us;
+    s = W->db->begin(r->req);
+    if (s == WHARF_OK)
+        s = W->db->query(r->req, sql, args, 5, &rows);
+    r->canceled = s == WHARF_OK && !W->db->count(rows);
+    if (s == WHARF_OK)
+        return W->db->commit(r->req);
+    W->db->rollback(r->req);
+    return s;
+}
+
+/* ---- files ---- */
+
+static wharf_status put(struct run *r, struct file *f, wharf_str text)
+{
+    wharf_status s = f->writer ? WHARF_OK : exports_blob->begin(r->req, 0, &f->writer);
+
+    return s == WHARF_OK ? exports_blob->write(r->req, f->writer, text.p, text.n) : s;
+}
+
+static wharf_status finish_file(struct run *r, struct file *f, const char *suffix, const char *type)
+{
+    wharf_str name = W->mem->format(r->req, "%s-%s%s", r->resource.p, r->id.p, suffix);
+    wharf_blob_writer *w = f->writer;
+
+    f->writer = NULL;
+    if (!w)
+        return WHARF_OK;
+    return exports_blob->finish(r->req, w, name, z(type), W->req->now_us(r->req) + DAY_S * (int64_t)1000000, &f->id);
+}
+
+static void abort_file(struct run *r, struct file *f)
+{
+    if (f->writer)
+        exports_blob->abort(r->req, f->writer);
+    f->writer = NULL;
+}
+
+/* ---- reading the list ---- */
+
+static wharf_status learn_rows(struct run *r, const wharf_str *rows, size_t n)
+{
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; s == WHARF_OK && i < n && r->table; i++) {
+        const wharf_json *row;
+
+        s = W->json->parse(r->req, rows[i], &row);
+        if (s == WHARF_OK)
+            table_learn(r->table, row);
+    }
+    return s;
+}
+
+static wharf_status keep_rows(struct run *r, const wharf_str *rows, size_t n)
+{
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        s = put(r, &r->json_file, r->read ? WHARF_S(",\n") : WHARF_S("\n"));
+        if (s == WHARF_OK)
+            s = put(r, &r->json_file, rows[i]);
+        r->read++;
+    }
+    return s;
+}
+
+static wharf_status read_list(struct run *r, wharf_walk *walk)
+{
+    wharf_status s = put(r, &r->json_file, WHARF_S("["));
+    size_t n = 1;
+
+    while (s == WHARF_OK && n && !r->canceled) {
+        wharf_scope *scope = W->mem->scope_begin(r->req);
+        const wharf_str *rows;
+
+        s = exports_walk->next(r->req, walk, PART, &rows, &n);
+        if (s == WHARF_OK && n)
+            s = learn_rows(r, rows, n);
+        if (s == WHARF_OK && n)
+            s = keep_rows(r, rows, n);
+        if (s == WHARF_OK && n)
+            s = note(r, false);
+        W->mem->scope_end(r->req, scope);
+    }
+    exports_walk->end(r->req, walk);
+    return s == WHARF_OK ? put(r, &r->json_file, WHARF_S("\n]\n")) : s;
+}
+
+/* ---- writing the table ---- */
+
+static wharf_str option(const struct run *r, const char *name, const char *fallback)
+{
+    const wharf_json *v = r->csv_options ? W->json->get(r->csv_options, name) : NULL;
+    wharf_str s;
+
+    return v && W->json->text(v, &s) ? s : z(fallback);
+}
+
+/* The columns that were chosen, in the order of the choice; else all members but the kind of the row, which is the same everywhere. */
+static void choose(struct run *r, const wharf_str *names, size_t n, struct table_options *o)
+{
+    size_t most = r->columns ? W->json->count(r->columns) : n;
+    wharf_str *chosen = W->mem->alloc(r->req, (most + 1) * sizeof(*chosen));
+
+    for (size_t i = 0; i < most; i++) {
+        if (r->columns)
+            W->json->text(W->json->at(r->columns, i), &chosen[o->n_names++]);
+        else if (!is(names[i], "object"))
+            chosen[o->n_names++] = names[i];
+    }
+    o->names = chosen;
+}
+
+static wharf_status make_table(struct run *r)
+{
+    struct table_options o = {.flatten = is(option(r, "nested", "merge"), "flatten"),
+        .dates = {option(r, "timezone", "UTC"), option(r, "datetime_format", ""), false},
+        .schema = exports_kernel->definition(r->req, r->resource.p)};
+    const wharf_str *names;
+    size_t n;
+    wharf_status s = exports_walk->check(r->req, r->resource.p, r->options, exports_rows_most, OPTIONS, &names, &n);
+
+    if (s != WHARF_OK)
+        return s;
+    o.dates.plain = is(o.dates.zone, "UTC") && !o.dates.format.n;
+    choose(r, names, n, &o);
+    r->table = table_new(&o);
+    return WHARF_OK;
+}
+
+/* Reads the file that was written a moment ago, row by row: each is a line, the first and the last are the brackets. */
+struct reader {
+    int fd;
+    int64_t at;
+    size_t have, used;
+    bool end;
+};
+
+static wharf_status read_line(struct run *r, struct reader *in, wharf_str *ret)
+{
+    for (;;) {
+        char *from = r->line + in->used, *end = memchr(from, '\n', in->have - in->used);
+        ssize_t n;
+
+        if (end) {
+            *ret = W->mem->dup(r->req, from, (size_t)(end - from));
+            in->used += ret->n + 1;
+            return WHARF_OK;
+        }
+        memmove(r->line, from, in->have - in->used);
+        in->have -= in->used;
+        in->used = 0;
+        if (in->have == r->line_room) {
+            char *more = realloc(r->line, r->line_room * 2);
+
+            if (!more)
+                return W->err->fail(r->req, "export.internal", NULL, "a row is too large");
+            r->line = more;
+            r->line_room *= 2;
+        }
+        n = pread(in->fd, r->line + in->have, r->line_room - in->have, in->at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return W->err->fail(r->req, "export.internal", NULL, "what was written can't be read");
+        in->end = n == 0;
+        if (in->end) {
+            *ret = WHARF_S("");
+            return WHARF_OK;
+        }
+        in->have += (size_t)n;
+        in->at += n;
+    }
+}
+
+/* Up to PART rows, parsed. */
+static wharf_status read_rows(struct run *r, struct reader *in, const wharf_json **rows, size_t *ret_n)
+{
+    wharf_status s = WHARF_OK;
+    wharf_str line = WHARF_S("");
+
+    *ret_n = 0;
+    while (s == WHARF_OK && *ret_n < PART) {
+        s = read_line(r, in, &line);
+        if (s != WHARF_OK || in->end)
+            break;
+        if (!line.n || line.p[0] != '{')
+            continue;
+        line.n -= line.p[line.n - 1] == ',';
+        s = W->json->parse(r->req, line, &rows[*ret_n]);
+        *ret_n += s == WHARF_OK;
+    }
+    return s;
+}
+
+/* Begun outside of memory scopes, which would end them. */
+static wharf_status begin_file(struct run *r, struct file *f, wharf_str header)
+{
+    wharf_status s = put(r, f, WHARF_S(CSV_MARK));
+
+    return s == WHARF_OK ? put(r, f, header) : s;
+}
+
+static wharf_status put_row(struct run *r, struct file *f, wharf_str line)
+{
+    f->rows++;
+    return put(r, f, line);
+}
+
+static wharf_str error_line(struct run *r, const wharf_json *row)
+{
+    wharf_str id = WHARF_S("");
+    const wharf_json *v = W->json->get(row, "id");
+
+    if (v)
+        W->json->text(v, &id);
+    return W->mem->format(r->req,
+        "%.*s,export.too_large,The row has values beyond the %d columns of a table; they are in the JSON file\r\n",
+        (int)id.n, id.p, COLUMNS_MOST);
+}
+
+static wharf_status put_rows(struct run *r, const wharf_json *const *rows, size_t n)
+{
+    enum row_kind *kinds = W->mem->alloc(r->req, n * sizeof(*kinds));
+    wharf_str *lines = W->mem->alloc(r->req, n * sizeof(*lines));
+    wharf_status s = table_rows(r->req, r->table, rows, n, kinds, lines);
+
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        if (kinds[i] == ROW_GOOD)
+            s = put_row(r, &r->csv_file, lines[i]);
+        else if (kinds[i] == ROW_SANITIZED)
+            s = put_row(r, &r->sanitized_file, lines[i]);
+        else
+            s = put_row(r, &r->error_file, error_line(r, rows[i]));
+    }
+    r->written += (int64_t)n;
+    return s;
+}
+
+static wharf_status write_table(struct run *r)
+{
+    struct reader in = {.fd = exports_blob->written(r->json_file.writer)};
+    wharf_str header = table_header(r->req, r->table);
+    wharf_status s = begin_file(r, &r->csv_file, header);
+    size_t n = 1;
+
+    if (s == WHARF_OK)
+        s = begin_file(r, &r->sanitized_file, header);
+    if (s == WHARF_OK)
+        s = begin_file(r, &r->error_file, WHARF_S("id,_code,_message\r\n"));
+
+    r->line_room = LINE_START;
+    r->line = malloc(r->line_room);
+    while (s == WHARF_OK && n && !r->canceled) {
+        wharf_scope *scope = W->mem->scope_begin(r->req);
+        const wharf_json **rows = W->mem->alloc(r->req, PART * sizeof(*rows));
+
+        s = r->line ? read_rows(r, &in, rows, &n) : W->err->fail(r->req, "export.internal", NULL, NULL);
+        if (s == WHARF_OK && n)
+            s = put_rows(r, rows, n);
+        if (s == WHARF_OK && n)
+            s = note(r, false);
+        W->mem->scope_end(r->req, scope);
+    }
+    return s;
+}
+
+/* ---- the end ---- */
+
+static wharf_status end_sql(struct run *r, const char *state, const wharf_val *error, bool *ret_done)
+{
+    static const char sql[] =
+        "UPDATE exports.export SET state = $3::text, error = $4::jsonb, csv_file = $5::text, json_file = $6::text,"
+        " csv_error_file = $7::text, csv_sanitized_file = $8::text, total_rows = coalesce($9::bigint, total_rows),"
+        " exported_rows = $10::bigint, error_rows = $11::bigint, sanitized_rows = $12::bigint,"
+        " progress = CASE WHEN $3::text = 'completed' THEN 100 ELSE progress END, finished_at = $13::timestamptz,"
+        " expires_at = $13::timestamptz + interval '1 day', updated_at = $13::timestamptz, version = version + 1"
+        " WHERE organization_id = $1::text AND id = $2::text AND state = 'processing' RETURNING 1";
+    bool good = !strcmp(state, "completed");
+    int64_t rows = good ? (r->csv ? r->csv_file.rows + r->sanitized_file.rows : r->read) : 0;
+    const wharf_val args[] = {val_text(W->req->organization(r->req)), val_text(r->id), val_text(z(state)), *error,
+        val_text_or_null(r->csv_file.id), val_text_or_null(r->json_file.id), val_text_or_null(r->error_file.id),
+        val_text_or_null(r->sanitized_file.id), r->total >= 0 ? val_int(r->total) : val_null(), val_int(rows),
+        val_int(r->error_file.rows), val_int(r->sanitized_file.rows), val_time(W->req->now_us(r->req))};
+    const wharf_rows *done;
+    wharf_status s = W->db->query(r->req, sql, args, sizeof(args) / sizeof(*args), &done);
+
+    *ret_done = s == WHARF_OK && W->db->count(done);
+    return s;
+}
+
+/* Files, row and event in one transaction. Canceled meanwhile: nothing of it. */
+static wharf_status end(struct run *r, const char *state, wharf_val error)
+{
+    bool done = false, good = !strcmp(state, "completed");
+    wharf_status s = W->db->begin(r->req);
+
+    if (s != WHARF_OK)
+        return s;
+    if (good && r->json)
+        s = finish_file(r, &r->json_file, ".json", "application/json");
+    if (s == WHARF_OK && good)
+        s = finish_file(r, &r->csv_file, ".csv", "text/csv");
+    if (s == WHARF_OK && good && r->sanitized_file.rows)
+        s = finish_file(r, &r->sanitized_file, "-sanitized.csv", "text/csv");
+    if (s == WHARF_OK && good && r->error_file.rows)
+        s = finish_file(r, &r->error_file, "-errors.csv", "text/csv");
+    if (s == WHARF_OK)
+        s = end_sql(r, state, &error, &done);
+    if (s == WHARF_OK && done)
+        s = W->event->emit(r->req, good ? "export.completed" : "export.failed", "export", r->id, NULL);
+    if (s == WHARF_OK && done)
+        return W->db->commit(r->req);
+    W->db->rollback(r->req);
+    return s;
+}
+
+static wharf_status fail(struct run *r, const char *code, const char *message)
+{
+    wharf_out *error = W->json->writer(r->req);
+    const wharf_json *value;
+    wharf_status s;
+
+    W->err->clear(r->req);
+    W->json->open(error, NULL, '{');
+    W->json->put(error, "code", val_text(z(code)));
+    W->json->put(error, "message", val_text(z(message)));
+    W->json->close(error);
+    s = W->json->result(r->req, error, &value);
+    return s == WHARF_OK ? end(r, "failed", val_json(value)) : s;
+}
+
+/* ---- the job ---- */
+
+/* Why it can't be: the creator may not any more, or the list is too long. NULL: it can. Problems of the database are on the request. */
+static wharf_status begin_walk(struct run *r, wharf_walk **ret_walk, const char **ret_code, const char **ret_message)
+{
+    wharf_str refused = WHARF_S(""), area;
+    wharf_status s = exports_kernel->act_as(r->req, r->key_id, &refused);
+
+    if (s != WHARF_OK)
+        return s;
+    if (refused.n) {
+        *ret_code = "export.key_revoked";
+        *ret_message = "The API key that created the export is no longer good";
+        return WHARF_OK;
+    }
+    area = area_of(r->req, r->resource);
+    s = area.n ? W->req->need_scope(r->req, W->mem->format(r->req, "%.*s:read", (int)area.n, area.p).p)
+               : W->err->current(r->req);
+    if (s == WHARF_OK)
+        s = exports_walk->begin(r->req, r->resource.p, r->options, exports_rows_most, OPTIONS, ret_walk, &r->total);
+    if (s == WHARF_DENIED) {
+        *ret_code = "location_access";
+        *ret_message = "The key that created the export may not see these rows any more";
+        return WHARF_OK;
+    }
+    if (s == WHARF_INVALID) {
+        *ret_code = "export.internal";
+        *ret_message = "The list does not take these options any more";
+        return WHARF_OK;
+    }
+    if (s == WHARF_OK && r->total > exports_rows_most) {
+        *ret_code = "export.too_large";
+        *ret_message = W->mem
+                           ->format(r->req, "The list has more than %lld rows; narrow the options",
+                               (long long)exports_rows_most)
+                           .p;
+    }
+    return s;
+}
+
+static wharf_status make_files(struct run *r, wharf_walk *walk)
+{
+    wharf_status s = r->csv ? make_table(r) : WHARF_OK;
+
+    if (s == WHARF_OK)
+        s = note(r, true);
+    if (s == WHARF_OK && !r->canceled)
+        s = read_list(r, walk);
+    if (s == WHARF_OK && !r->canceled && r->csv)
+        s = write_table(r);
+    return s;
+}
+
+wharf_status exports_run(wharf_req *req, void *arg)
+{
+    struct run *r = W->mem->alloc(req, sizeof(*r));
+    const char *code = NULL, *message = NULL;
+    const wharf_json *body;
+    wharf_walk *walk = NULL;
+    bool there = false;
+    wharf_status s = W->req->body(req, &body);
+
+    (void)arg;
+    r->req = req;
+    r->total = -1;
+    W->mem->on_release(req, free_run, r);
+    if (s != WHARF_OK || !W->json->text(W->json->get(body, "id"), &r->id))
+        return s;
+    s = load(r, &there);
+    if (s != WHARF_OK || !there)
+        return s;
+    if (r->failed)
+        return fail(r, r->failed, "The export was begun three times and never ended");
+    s = begin_walk(r, &walk, &code, &message);
+    if (s == WHARF_OK && code)
+        return fail(r, code, message);
+    if (s == WHARF_OK)
+        s = make_files(r, walk);
+    if (s == WHARF_OK && !r->canceled)
+        s = end(r, "completed", val_null());
+    abort_file(r, &r->json_file);
+    abort_file(r, &r->csv_file);
+    abort_file(r, &r->sanitized_file);
+    abort_file(r, &r->error_file);
+    return s;
+}
+
+wharf_status exports_forget(wharf_req *req, void *arg)
+{
+    static const char sql[] = "SELECT exports.forget(1000)";
+    const wharf_rows *rows;
+
+    (void)arg;
+    return W->db->query(req, sql, NULL, 0, &rows);
+}

@@ -1,0 +1,472 @@
+/* integration_engine.c - makes the requests of outgoing integrations: a resident job that claims what is due, sends it, and notes what became of it.
+ *
+ * One per job worker; integrations.claim settles who does what. Requests are sent at least once, with the event's id as webhook-id; after a crash
+ * they are due again when their lease is over. Leaves to others: what wants which event (outgoing.c), telling of errors (notices.c).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "integrations.gen.h"
+#include "integrations.h"
+
+enum {
+    IN_FLIGHT_MOST = 200, /* requests of one engine */
+    EACH_MOST = 20, /* of one integration, over all engines */
+    CLAIM_MOST = 100,
+    WAIT_MS = 1000,
+    FULL_WAIT_MS = 100, /* until integrations that had as many as they may are asked again */
+    GRACE_US = 10000000, /* for running requests when the server ends */
+    CONNECT_MS = 5000,
+    TOTAL_MS = 15000,
+    ANSWER_BYTES = 64 * 1024,
+    HEADERS_MAX = 26,
+    REFERENCE_MAX = 64,
+};
+
+struct flight { /* one request */
+    struct flight *next;
+    char organization[48], id[48];
+    char *body; /* lives until the fetch is over */
+    char *request; /* JSON of it, as the log shows it */
+    int64_t retries;
+};
+
+struct failure { /* an error that is to be told of, perhaps */
+    struct failure *next;
+    char organization[48], id[48];
+};
+
+struct engine {
+    char server[48];
+    size_t running;
+    wharf_out *over; /* of this round: what is to be noted */
+    size_t n_over;
+    struct failure *failures;
+    int64_t due_ms;
+};
+
+struct work { /* what integrations.claim says, in the order of its columns */
+    wharf_str organization, id, integration_id, event_id, url, method, sealed_headers;
+    int64_t attempts, retries;
+    bool usable;
+};
+
+struct outcome {
+    const char *status;
+    int64_t wait_ms, duration_us;
+    bool counts;
+    wharf_str request; /* JSON, or empty */
+    const wharf_json *response, *error;
+};
+
+static void *must(void *p)
+{
+    if (!p)
+        abort();
+    return p;
+}
+
+static char *copy_of(wharf_str s)
+{
+    char *p = must(malloc(s.n + 1));
+
+    memcpy(p, s.p, s.n);
+    p[s.n] = 0;
+    return p;
+}
+
+/* ---- what became of it ---- */
+
+static void report(wharf_req *req, struct engine *g, wharf_str organization, wharf_str id, const struct outcome *o)
+{
+    const wharf_json *request = NULL;
+
+    if (!g->over) {
+        g->over = W->json->writer(req);
+        W->json->open(g->over, NULL, '[');
+    }
+    if (o->request.n && W->json->parse(req, o->request, &request) != WHARF_OK)
+        W->err->clear(req);
+    W->json->open(g->over, NULL, '{');
+    W->json->put(g->over, "o", val_text(organization));
+    W->json->put(g->over, "i", val_text(id));
+    W->json->put(g->over, "st", val_text(z(o->status)));
+    W->json->put(g->over, "n", val_int(o->wait_ms));
+    W->json->put(g->over, "c", val_bool(o->counts));
+    W->json->put(g->over, "rq", val_json(request));
+    W->json->put(g->over, "rs", val_json(o->response));
+    W->json->put(g->over, "er", val_json(o->error));
+    W->json->put(g->over, "ms", val_int(o->duration_us / 1000));
+    W->json->close(g->over);
+    g->n_over++;
+}
+
+static const wharf_json *error_of(wharf_req *req, const char *code, const char *message)
+{
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *v;
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "code", val_text(z(code)));
+    W->json->put(out, "message", val_text(z(message)));
+    W->json->close(out);
+    return W->json->result(req, out, &v) == WHARF_OK ? v : NULL;
+}
+
+static void give_up(
+    wharf_req *req, struct engine *g, const struct work *w, const char *status, const char *code, const char *message)
+{
+    const struct outcome o = {.status = status, .request = WHARF_S(""), .error = error_of(req, code, message)};
+
+    report(req, g, w->organization, w->id, &o);
+}
+
+static double random_of(const char *id)
+{
+    uint32_t h = 2166136261u;
+
+    for (; *id; id++)
+        h = (h ^ (unsigned char)*id) * 16777619u;
+    return (double)h / 4294967296.0;
+}
+
+/* Refusals that another try would not change are final; waiting is what servers that are busy or away are given. */
+static bool worth_another_try(const wharf_json *response)
+{
+    int64_t status = 0;
+
+    if (!response)
+        return true;
+    W->json->integer(W->json->get(response, "status"), &status);
+    return status == 408 || status == 429 || status >= 500;
+}
+
+static void finish(wharf_req *req, struct engine *g, wharf_fetch *f)
+{
+    struct flight *x = int_fetch->tag(f);
+    struct outcome o = {.status = "success", .duration_us = int_fetch->elapsed_us(f), .request = z(x->request)};
+    int64_t asked_ms = 0;
+
+    if (int_rules->answer(req, f, &o.response, &o.error, &asked_ms) != WHARF_OK)
+        W->err->clear(req);
+    if (o.error) {
+        o.status = "error";
+        if (worth_another_try(o.response) &&
+            int_rules->retry_wait("balanced", (uint32_t)x->retries, random_of(x->id), &o.wait_ms)) {
+            o.status = "pending";
+            o.counts = true;
+            o.wait_ms = asked_ms > o.wait_ms ? asked_ms : o.wait_ms;
+        }
+    }
+    report(req, g, z(x->organization), z(x->id), &o);
+    g->running--;
+    int_fetch->done(req, f);
+    free(x->body);
+    free(x->request);
+    free(x);
+}
+
+/* ---- sending ---- */
+
+/* The value of a header with each {{key}} replaced by the secret of that key. False: there is no such secret. */
+static bool fill_in(wharf_req *req, wharf_str integration_id, wharf_str value, wharf_str *ret)
+{
+    wharf_str done = WHARF_S(""), secret;
+
+    for (;;) {
+        const char *open = strstr(value.p, "{{"), *close = open ? strstr(open, "}}") : NULL;
+        size_t before = close ? (size_t)(open - value.p) : value.n;
+
+        done = W->mem->format(req, "%.*s%.*s", (int)done.n, done.p, (int)before, value.p);
+        if (!close)
+            break;
+        wharf_str key = {open + 2, (size_t)(close - open) - 2};
+
+        if (key.n > REFERENCE_MAX || secret_value(req, integration_id, key, &secret) != WHARF_OK || !secret.n ||
+            strpbrk(secret.p, "\r\n"))
+            return false;
+        done = W->mem->format(req, "%.*s%.*s", (int)done.n, done.p, (int)secret.n, secret.p);
+        value = (wharf_str){close + 2, value.n - (size_t)(close + 2 - value.p)};
+    }
+    *ret = done;
+    return true;
+}
+
+struct lines {
+    const char *line[HEADERS_MAX];
+    size_t n;
+    wharf_out *shown;
+};
+
+static void add_line(wharf_req *req, struct lines *l, wharf_str name, wharf_str value, bool secret)
+{
+    if (l->n == HEADERS_MAX)
+        return;
+    l->line[l->n++] = W->mem->format(req, "%.*s: %.*s", (int)name.n, name.p, (int)value.n, value.p).p;
+    W->json->put(l->shown, W->mem->dup(req, name.p, name.n).p, val_text(secret ? WHARF_S("***") : value));
+}
+
+/* NULL: good; else why the request can't be made. */
+static const char *add_own(wharf_req *req, struct lines *l, const struct work *w)
+{
+    const wharf_json *headers;
+    wharf_str values, value;
+
+    if (!w->sealed_headers.n)
+        return NULL;
+    if (!int_crypto->open(
+            req, "integrations.integration", "sealed_headers", w->integration_id, w->sealed_headers, &values) ||
+        W->json->parse(req, values, &headers) != WHARF_OK)
+        return "The headers do not open with the keys of this machine";
+    for (const wharf_json *m = W->json->at(headers, 0); m; m = W->json->next(m)) {
+        if (!W->json->text(m, &value) || !fill_in(req, w->integration_id, value, &value))
+            return "A header asks for a secret that the integration does not have";
+        add_line(req, l, W->json->key(m), value, true);
+    }
+    return NULL;
+}
+
+static void start(wharf_req *req, struct engine *g, const struct work *w, const wharf_event *e)
+{
+    struct lines l = {.shown = W->json->writer(req)};
+    struct flight *x = must(calloc(1, sizeof(*x)));
+    const char *problem;
+    wharf_fetch *f;
+    wharf_fetch_request r = {.head = WHARF_HEAD(wharf_fetch_request),
+        .method = w->method.n ? w->method.p : "POST",
+        .url = w->url,
+        .family = "webhook",
+        .headers = l.line,
+        .flags = WHARF_FETCH_HTTP_IF_SET | WHARF_FETCH_PORT_80 | WHARF_FETCH_NO_FRAGMENT | WHARF_FETCH_REUSE |
+                 WHARF_FETCH_ANY_STATUS | WHARF_FETCH_ANY_BODY,
+        .max_bytes = ANSWER_BYTES,
+        .connect_ms = CONNECT_MS,
+        .first_byte_ms = TOTAL_MS,
+        .stall_ms = TOTAL_MS,
+        .stall_bytes = 1,
+        .total_ms = TOTAL_MS,
+        .per_host = EACH_MOST,
+        .organization = w->organization,
+        .tag = x};
+
+    W->json->open(l.shown, NULL, '{');
+    W->json->put(l.shown, "method", val_text(z(r.method)));
+    W->json->put(l.shown, "url", val_text(w->url));
+    W->json->open(l.shown, "headers", '{');
+    add_line(req, &l, WHARF_S("content-type"), WHARF_S("application/json"), false);
+    add_line(req, &l, WHARF_S("user-agent"), WHARF_S("Wharf-Integrations/1"), false);
+    add_line(req, &l, WHARF_S("webhook-id"), e->id, false);
+    add_line(req, &l, WHARF_S("wharf-integration"), w->integration_id, false);
+    add_line(req, &l, WHARF_S("wharf-event-type"), e->type, false);
+    problem = add_own(req, &l, w);
+    W->json->close(l.shown);
+    W->json->close(l.shown);
+    snprintf(x->organization, sizeof(x->organization), "%s", w->organization.p);
+    snprintf(x->id, sizeof(x->id), "%s", w->id.p);
+    x->retries = w->retries;
+    x->body = copy_of(e->body);
+    x->request = copy_of(W->json->result_text(l.shown));
+    r.body = (wharf_str){x->body, e->body.n};
+    r.n_headers = l.n;
+    if (!problem && int_fetch->start(req, &r, &f) == WHARF_OK) {
+        g->running++;
+        return;
+    }
+    W->err->clear(req);
+    give_up(req, g, w, "error", "not_sent", problem ? problem : "The URL is not one that the server sends to");
+    free(x->body);
+    free(x->request);
+    free(x);
+}
+
+/* What was claimed of one organization. */
+static wharf_status start_all(wharf_req *req, struct engine *g, const struct work *list, size_t n)
+{
+    wharf_str *ids = W->mem->alloc(req, n * sizeof(*ids));
+    const wharf_event *const *events;
+    wharf_status s = int_events->act_for(req, list[0].organization);
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = list[i].event_id;
+    if (s == WHARF_OK)
+        s = W->db->begin(req);
+    if (s != WHARF_OK)
+        return s;
+    s = int_events->read(req, ids, n, &events);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        if (!list[i].usable)
+            give_up(req, g, &list[i], "skipped", "integration_disabled", "The integration was disabled or deleted");
+        else if (!events[i])
+            give_up(req, g, &list[i], "skipped", "event_expired", "The event has expired");
+        else
+            start(req, g, &list[i], events[i]);
+    }
+    if (s == WHARF_OK)
+        return W->db->commit(req);
+    W->db->rollback(req);
+    return s;
+}
+
+static int by_organization(const void *a, const void *b)
+{
+    return strcmp(((const struct work *)a)->organization.p, ((const struct work *)b)->organization.p);
+}
+
+static wharf_status claim(wharf_req *req, struct engine *g)
+{
+    static const char sql[] = "SELECT organization_id, id, integration_id, event_id, attempts, retries, url, method, "
+                              "sealed_headers, usable FROM integrations.claim($1::text, $2::integer, $3::integer)";
+    static const char due_sql[] = "SELECT integrations.next_due()";
+    size_t room = IN_FLIGHT_MOST - g->running, n;
+    const wharf_val args[] = {
+        val_text(z(g->server)), val_int((int64_t)(room < CLAIM_MOST ? room : CLAIM_MOST)), val_int(EACH_MOST)};
+    const wharf_rows *rows;
+    struct work *list;
+    wharf_status s = query_alone(req, sql, args, 3, &rows);
+
+    if (s != WHARF_OK)
+        return s;
+    n = W->db->count(rows);
+    if (!n) {
+        s = query_alone(req, due_sql, NULL, 0, &rows);
+        g->due_ms = s == WHARF_OK ? row_int(rows, 0, 0) : WAIT_MS;
+        g->due_ms = g->due_ms < FULL_WAIT_MS ? FULL_WAIT_MS : g->due_ms;
+        return s;
+    }
+    g->due_ms = 0;
+    list = W->mem->alloc(req, n * sizeof(*list));
+    for (size_t i = 0; i < n; i++)
+        list[i] = (struct work){row_text(rows, i, 0), row_text(rows, i, 1), row_text(rows, i, 2), row_text(rows, i, 3),
+            row_text(rows, i, 6), row_text(rows, i, 7), row_text(rows, i, 8), row_int(rows, i, 4), row_int(rows, i, 5),
+            row_bool(rows, i, 9)};
+    qsort(list, n, sizeof(*list), by_organization);
+    for (size_t from = 0, to; s == WHARF_OK && from < n; from = to) {
+        for (to = from + 1; to < n && same(list[to].organization, list[from].organization);)
+            to++;
+        s = start_all(req, g, list + from, to - from);
+    }
+    int_events->act_for(req, WHARF_S(""));
+    return s; /* what was claimed and not started comes back when its lease is over */
+}
+
+/* ---- settling ---- */
+
+static wharf_status settle(wharf_req *req, struct engine *g)
+{
+    static const char sql[] = "SELECT organization_id, id FROM integrations.complete($1::text, $2::json)";
+    const wharf_rows *rows;
+    wharf_status s;
+
+    if (!g->n_over)
+        return WHARF_OK;
+    W->json->close(g->over);
+    const wharf_val args[] = {val_text(z(g->server)), val_text(W->json->result_text(g->over))};
+
+    g->over = NULL;
+    g->n_over = 0;
+    s = query_alone(req, sql, args, 2, &rows);
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
+        struct failure *f = must(calloc(1, sizeof(*f)));
+
+        snprintf(f->organization, sizeof(f->organization), "%s", row_text(rows, i, 0).p);
+        snprintf(f->id, sizeof(f->id), "%s", row_text(rows, i, 1).p);
+        f->next = g->failures;
+        g->failures = f;
+    }
+    return s;
+}
+
+static wharf_status tell(wharf_req *req, const struct failure *f)
+{
+    const wharf_rec *rec;
+    wharf_status s = int_events->act_for(req, z(f->organization));
+
+    if (s == WHARF_OK)
+        s = W->db->begin(req);
+    if (s != WHARF_OK)
+        return s;
+    s = W->res->fetch(req, "outgoing_integration", z(f->id), WHARF_FOR_UPDATE, &rec);
+    if (s == WHARF_OK)
+        s = notice_error(req, OUTGOING_NOTICE, z(f->id));
+    if (s == WHARF_OK)
+        return W->db->commit(req);
+    W->db->rollback(req);
+    return s;
+}
+
+/* Outside of memory scopes: it acts for organizations, one after the other. */
+static void tell_all(wharf_req *req, struct engine *g)
+{
+    struct failure *f;
+
+    while ((f = g->failures)) {
+        g->failures = f->next;
+        if (tell(req, f) != WHARF_OK)
+            W->log->write(int_self, req, WHARF_LOG_WARN, "integrations.notice", "error of %s is not told of", f->id);
+        W->err->clear(req);
+        int_events->act_for(req, WHARF_S(""));
+        free(f);
+    }
+}
+
+/* ---- the loop ---- */
+
+/* Whatever goes wrong with the database is tried again after a while: what could not be noted is made again when its lease is over. */
+static void round_of(wharf_req *req, struct engine *g)
+{
+    wharf_scope *scope = W->mem->scope_begin(req);
+    wharf_fetch *f;
+    wharf_status s;
+
+    g->due_ms = WAIT_MS;
+    while (g->n_over < CLAIM_MOST && (f = int_fetch->next(req, 0)))
+        finish(req, g, f);
+    s = settle(req, g);
+    if (s == WHARF_OK && g->running < IN_FLIGHT_MOST)
+        s = claim(req, g);
+    if (s == WHARF_OK)
+        s = settle(req, g); /* what could not be sent */
+    if (s != WHARF_OK)
+        W->log->write(int_self, req, WHARF_LOG_WARN, "integrations.round",
+            "the database is away, or refused a statement; tried again");
+    g->over = NULL;
+    g->n_over = 0;
+    W->err->clear(req);
+    W->mem->scope_end(req, scope);
+}
+
+static void wind_up(wharf_req *req, struct engine *g)
+{
+    static const char sql[] = "SELECT integrations.interrupt($1::text)";
+    int64_t until = W->req->now_us(req) + GRACE_US;
+    const wharf_val server = val_text(z(g->server));
+    const wharf_rows *rows;
+    wharf_fetch *f;
+
+    while (g->running && W->req->now_us(req) < until) {
+        f = int_fetch->next(req, 100);
+        if (f)
+            finish(req, g, f);
+        int_events->wait(req, 0); /* reads the clock */
+    }
+    settle(req, g);
+    query_alone(req, sql, &server, 1, &rows);
+    W->err->clear(req);
+    tell_all(req, g);
+}
+
+wharf_status outgoing_run(wharf_req *req, void *arg)
+{
+    struct engine *g = must(calloc(1, sizeof(*g)));
+
+    (void)arg;
+    snprintf(g->server, sizeof(g->server), "%s", W->req->new_id(req, "ieng").p);
+    while (!W->req->cancelled(req)) {
+        round_of(req, g);
+        tell_all(req, g);
+        int_events->wait(req, g->due_ms);
+    }
+    wind_up(req, g);
+    free(g);
+    return WHARF_OK;
+}

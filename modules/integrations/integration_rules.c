@@ -1,0 +1,193 @@
+/* integration_rules.c - what may stand in an integration (spec 07 section 12). Events, locations, filters, headers and URLs are judged as those of webhooks are.
+ *
+ * Leaves to others: secrets (integration_secrets.c), what is done with it (incoming.c, outgoing.c).
+ */
+#include "integrations.gen.h"
+#include "integrations.h"
+
+static wharf_status need(wharf_req *req, const wharf_rec *rec, wharf_field f, const char *path, const char *direction)
+{
+    wharf_val v;
+
+    if (W->res->get(rec, f, &v) && (v.type != WHARF_V_JSON || !json_is_null(v.u.j)))
+        return WHARF_OK;
+    return W->err->add(req, "validation.failed", path, "An %s integration needs %s", direction, path);
+}
+
+/* What belongs to the other direction. */
+static void refuse(wharf_req *req, const wharf_rec *rec, wharf_field f, const char *path, const char *direction)
+{
+    wharf_val v;
+
+    if (W->res->get(rec, f, &v) &&
+        (v.type != WHARF_V_JSON || (!json_is_null(v.u.j) && (f != INTEGRATION_HEADERS || W->json->count(v.u.j)))))
+        W->err->add(req, "validation.failed", path, "An %s integration has no %s", direction, path);
+}
+
+struct rule {
+    wharf_field field;
+    const char *path;
+    bool needed;
+};
+static const struct rule outgoing_rules[] = {{INTEGRATION_EVENTS, "events", true}, {INTEGRATION_URL, "url", true},
+    {INTEGRATION_LOCATION_IDS, "location_ids", false}, {INTEGRATION_FILTER, "filter", false},
+    {INTEGRATION_METHOD, "method", false}, {INTEGRATION_HEADERS, "headers", false}};
+static const struct rule incoming_rules[] = {{INTEGRATION_AUTH, "auth", true}};
+enum {
+    OUTGOING_RULES = sizeof(outgoing_rules) / sizeof(*outgoing_rules),
+    INCOMING_RULES = sizeof(incoming_rules) / sizeof(*incoming_rules),
+};
+
+static wharf_status check_direction(wharf_req *req, const wharf_rec *rec, bool outgoing)
+{
+    const struct rule *own = outgoing ? outgoing_rules : incoming_rules;
+    const struct rule *others = outgoing ? incoming_rules : outgoing_rules;
+    size_t n_own = outgoing ? OUTGOING_RULES : INCOMING_RULES, n_others = outgoing ? INCOMING_RULES : OUTGOING_RULES;
+    const char *direction = outgoing ? "outgoing" : "incoming";
+
+    for (size_t i = 0; i < n_own; i++) {
+        if (own[i].needed)
+            need(req, rec, own[i].field, own[i].path, direction);
+    }
+    for (size_t i = 0; i < n_others; i++)
+        refuse(req, rec, others[i].field, others[i].path, direction);
+    return W->err->current(req);
+}
+
+/* ---- outgoing ---- */
+
+static void keep(wharf_rec *rec, wharf_field f, wharf_status s, const wharf_json *list)
+{
+    if (s == WHARF_OK && list)
+        W->res->set(rec, f, val_json(list));
+}
+
+static wharf_status check_headers(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    const wharf_json *given = field_json(new_rec, INTEGRATION_HEADERS), *shown;
+    wharf_str values;
+    wharf_status s = WHARF_OK;
+
+    if (!given)
+        return s;
+    s = int_rules->headers(req, given, field_text(old_rec, INTEGRATION_SEALED_HEADERS), "headers", &shown, &values);
+    if (s != WHARF_OK)
+        return s;
+    W->res->set(new_rec, INTEGRATION_HEADERS, val_json(shown));
+    W->res->set(new_rec, INTEGRATION_SEALED_HEADERS, val_text_or_null(values));
+    return s;
+}
+
+/* A key that chooses what is sent, or where to, gives the integration its own rights: else it would read with those of another key. */
+static wharf_status take_owner(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    wharf_val key;
+    wharf_status s;
+
+    if (old_rec && !W->res->sent(new_rec, INTEGRATION_EVENTS) && !W->res->sent(new_rec, INTEGRATION_LOCATION_IDS) &&
+        !W->res->changed(old_rec, new_rec, INTEGRATION_URL))
+        return WHARF_OK;
+    s = int_rules->owner(req, field_json(new_rec, INTEGRATION_EVENTS), &key);
+    if (s == WHARF_OK)
+        W->res->set(new_rec, INTEGRATION_OWNER_KEY, key);
+    return s;
+}
+
+static wharf_status check_outgoing(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    const wharf_json *list = NULL;
+    wharf_status s = WHARF_OK;
+
+    if (W->res->sent(new_rec, INTEGRATION_URL))
+        s = int_rules->url(req, field_text(new_rec, INTEGRATION_URL), "url");
+    if (s == WHARF_OK && W->res->sent(new_rec, INTEGRATION_EVENTS)) {
+        s = int_rules->events(req, field_json(new_rec, INTEGRATION_EVENTS), "events", &list);
+        keep(new_rec, INTEGRATION_EVENTS, s, list);
+    }
+    if (s == WHARF_OK && (op == WHARF_CREATE || W->res->sent(new_rec, INTEGRATION_LOCATION_IDS))) {
+        const wharf_json *given = field_json(new_rec, INTEGRATION_LOCATION_IDS);
+
+        s = int_rules->locations(req, json_is_null(given) ? NULL : given, "location_ids", &list);
+        keep(new_rec, INTEGRATION_LOCATION_IDS, s, list);
+    }
+    if (s == WHARF_OK)
+        s = take_owner(req, old_rec, new_rec);
+    if (s == WHARF_OK && W->res->sent(new_rec, INTEGRATION_FILTER)) {
+        const wharf_json *given = field_json(new_rec, INTEGRATION_FILTER);
+
+        s = int_rules->filter(req, json_is_null(given) ? NULL : given, "filter");
+    }
+    if (s == WHARF_OK && W->res->sent(new_rec, INTEGRATION_HEADERS))
+        s = check_headers(req, old_rec, new_rec);
+    if (s == WHARF_OK && !field_text(new_rec, INTEGRATION_METHOD).n)
+        W->res->set(new_rec, INTEGRATION_METHOD, val_text(WHARF_S("POST")));
+    return s;
+}
+
+/* ---- incoming ---- */
+
+static wharf_status check_auth(wharf_req *req, const wharf_rec *rec)
+{
+    const wharf_json *auth = field_json(rec, INTEGRATION_AUTH);
+    wharf_str type = json_text(auth, "type");
+    bool header = json_text(auth, "header").n, username = json_text(auth, "username").n;
+
+    if (header != is(type, "hmac_sha256"))
+        W->err->add(req, "validation.failed", "auth.header",
+            header ? "auth.header goes with hmac_sha256 only" : "hmac_sha256 needs the name of the header");
+    if (username != is(type, "basic"))
+        W->err->add(req, "validation.failed", "auth.username",
+            username ? "auth.username goes with basic only" : "basic needs a username");
+    if (memchr(json_text(auth, "username").p, ':', json_text(auth, "username").n))
+        W->err->add(req, "validation.failed", "auth.username", "The username has no colon");
+    return W->err->current(req);
+}
+
+/* ---- hooks ---- */
+
+static wharf_status check_limit(wharf_req *req)
+{
+    static const char sql[] =
+        "SELECT count(*) FROM integrations.integration WHERE organization_id = $1::text AND deleted_at IS NULL";
+    wharf_val organization = val_text(W->req->organization(req));
+    const wharf_rows *rows;
+    wharf_status s = W->db->lock(req, "integrations", organization.u.s);
+
+    if (s == WHARF_OK)
+        s = W->db->query(req, sql, &organization, 1, &rows);
+    if (s == WHARF_OK && row_int(rows, 0, 0) >= INTEGRATIONS_MAX)
+        return W->err->fail(req, "integration.limit", NULL, NULL);
+    return s;
+}
+
+static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    wharf_str workflow = op == WHARF_DELETE ? WHARF_S("") : field_text(new_rec, INTEGRATION_WORKFLOW_ID);
+    bool outgoing = is(field_text(old_rec ? old_rec : new_rec, INTEGRATION_DIRECTION), "outgoing");
+    wharf_status s = old_rec && outgoing ? int_rules->reach(req, field_json(old_rec, INTEGRATION_LOCATION_IDS))
+                                         : WHARF_OK;
+
+    if (s != WHARF_OK || op == WHARF_DELETE)
+        return s;
+    s = check_direction(req, new_rec, outgoing);
+    if (s == WHARF_OK && workflow.n)
+        s = W->err->fail(
+            req, "validation.failed", "workflow_id", "There is no workflow %.*s", (int)workflow.n, workflow.p);
+    if (s == WHARF_OK)
+        s = outgoing ? check_outgoing(req, op, old_rec, new_rec) : check_auth(req, new_rec);
+    return s == WHARF_OK && op == WHARF_CREATE ? check_limit(req) : s;
+}
+
+/* The id is found in a path before it is known whose it is. */
+static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    const wharf_rec *rec = new_rec ? new_rec : old_rec;
+    wharf_str id = W->res->id(rec);
+
+    if (op == WHARF_UPDATE || is(field_text(rec, INTEGRATION_DIRECTION), "outgoing"))
+        return WHARF_OK;
+    return op == WHARF_CREATE ? int_tokens->name(req, INCOMING_KIND, id, id)
+                              : int_tokens->revoke(req, INCOMING_KIND, id);
+}
+
+const wharf_hooks integration_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = check, .written = written};

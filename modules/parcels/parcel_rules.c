@@ -1,0 +1,193 @@
+/* parcel_rules.c - the rules of parcels (docs/spec/02-places-and-people.md section 7): units, places, states; parcels that come with a shipment. */
+#include "parcels.h"
+#include "parcels.gen.h"
+
+enum { SCALE = 4 };
+#define INCHES_PER_CM (1 / 2.54)
+#define POUNDS_PER_KG 2.2046226218
+
+static const char shipment_kind[] =
+    "parcels.shipment"; /* the context of creates: the id of the shipment that the parcel comes with */
+
+/* ---- normalize: other units ---- */
+
+static double factor_of(wharf_str unit)
+{
+    return is(unit, "cm")   ? INCHES_PER_CM
+           : is(unit, "kg") ? POUNDS_PER_KG
+           : is(unit, "g")  ? POUNDS_PER_KG / 1000
+           : is(unit, "oz") ? 1.0 / 16
+                            : 1;
+}
+
+static void convert(wharf_req *req, wharf_rec *rec, const char *name, wharf_field field, double factor)
+{
+    const wharf_json *v = W->res->member(rec, name);
+    wharf_val inches = {.type = WHARF_V_DEC, .scale = SCALE};
+    int64_t scaled;
+    double exact;
+
+    if (!v || !W->json->decimal(v, 6, &scaled))
+        return; /* told as what it is: no number */
+    exact = (double)scaled / 1e6 * factor * 1e4;
+    inches.u.i = (int64_t)(exact < 0 ? exact - 0.5 : exact + 0.5);
+    W->res->set(rec, field, inches);
+}
+
+static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
+{
+    const wharf_json *dimension = W->res->member(new_rec, "dimension_unit"),
+                     *weight = W->res->member(new_rec, "weight_unit");
+    wharf_str unit;
+
+    if (dimension && W->json->text(dimension, &unit) && !is(unit, "in")) {
+        convert(req, new_rec, "length", PARCEL_LENGTH, factor_of(unit));
+        convert(req, new_rec, "width", PARCEL_WIDTH, factor_of(unit));
+        convert(req, new_rec, "height", PARCEL_HEIGHT, factor_of(unit));
+    }
+    if (weight && W->json->text(weight, &unit) && !is(unit, "lb")) {
+        convert(req, new_rec, "weight", PARCEL_WEIGHT, factor_of(unit));
+        convert(req, new_rec, "max_weight_domestic", PARCEL_MAX_WEIGHT_DOMESTIC, factor_of(unit));
+        convert(req, new_rec, "max_weight_international", PARCEL_MAX_WEIGHT_INTERNATIONAL, factor_of(unit));
+    }
+    return WHARF_OK;
+}
+
+/* ---- check ---- */
+
+static wharf_status settle_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+{
+    if (field_int(rec, PARCEL_UNPACKED) && W->res->sent(rec, PARCEL_UNPACKED) && !W->res->input(rec, PARCEL_STATUS) &&
+        (!old_rec || !W->res->changed(old_rec, rec, PARCEL_STATUS)) &&
+        (!old_rec || W->res->changed(old_rec, rec, PARCEL_UNPACKED)) &&
+        (old_rec || is(field_text(rec, PARCEL_STATUS), "in_storage")))
+        W->res->set(rec, PARCEL_STATUS, val_text(WHARF_S("unpacked")));
+    if (old_rec && is(field_text(old_rec, PARCEL_STATUS), "destroyed") && W->res->changed(old_rec, rec, PARCEL_STATUS))
+        return W->err->fail(req, "parcel.destroyed", "status", NULL);
+    return WHARF_OK;
+}
+
+static wharf_status settle_contents(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
+{
+    const wharf_json *sent = W->res->input(rec, PARCEL_CONTENTS), *contents, *items;
+    wharf_status s;
+
+    if (!W->res->sent(rec, PARCEL_CONTENTS) || !sent)
+        return WHARF_OK;
+    s = parcels_contents(req, old_rec ? field_json(old_rec, PARCEL_CONTENTS) : NULL, sent, &contents, &items);
+    if (s != WHARF_OK)
+        return s;
+    W->res->set(rec, PARCEL_CONTENTS, val_json(contents));
+    W->res->set(rec, PARCEL_ITEM_IDS, val_json(items));
+    return WHARF_OK;
+}
+
+static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    const wharf_str *shipment = W->res->context(new_rec, shipment_kind);
+    wharf_status s;
+
+    if (op == WHARF_DELETE)
+        return WHARF_OK;
+    s = parcels_layouts->settle(
+        req, op, old_rec, new_rec, PARCEL_LOCATION_ID, PARCEL_LAYOUT_ID, WHARF_PLACE_ADOPT | WHARF_PLACE_ACTIVE);
+    if (s == WHARF_OK && op == WHARF_CREATE && !shipment && !field_text(new_rec, PARCEL_LOCATION_ID).n)
+        s = W->err->fail(req, "validation.failed", "location_id", "location_id is required, or layout_id");
+    if (s == WHARF_OK && op == WHARF_CREATE && shipment)
+        W->res->set(new_rec, PARCEL_SHIPMENT_ID, val_text(*shipment));
+    if (s == WHARF_OK)
+        s = settle_status(req, old_rec, new_rec);
+    return s == WHARF_OK ? settle_contents(req, old_rec, new_rec) : s;
+}
+
+/* ---- shown ---- */
+
+static wharf_status compute(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
+{
+    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = field_text(recs[i], PARCEL_LAYOUT_ID);
+    return parcels_layouts->show(req, ids, n, outs);
+}
+
+const wharf_hooks parcels_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .normalize = normalize, .check = check, .compute = compute};
+
+/* ---- locations and layouts ---- */
+
+static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    static const char sql[] = "SELECT 1 FROM parcels.parcel WHERE organization_id = $2::text AND location_id = $1::text"
+                              " AND deleted_at IS NULL"
+                              " AND status NOT IN ('destroyed', 'unpacked') LIMIT 1";
+
+    return op == WHARF_DELETE ? parcels_places->in_use(req, W->res->id(old_rec), "parcels", sql) : WHARF_OK;
+}
+
+static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    static const char sql[] =
+        "UPDATE parcels.parcel SET layout_id = $2::text, version = version + 1"
+        " WHERE organization_id = $3::text AND layout_id = ANY ($1::text[]) AND deleted_at IS NULL";
+
+    return parcels_layouts->carry(req, op, old_rec, sql);
+}
+
+const wharf_hooks parcels_location_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = location_check};
+const wharf_hooks parcels_layout_hooks = {.head = WHARF_HEAD(wharf_hooks), .written = layout_written};
+
+/* ---- the parcels of a shipment ---- */
+
+static wharf_status make_one(
+    wharf_req *req, wharf_str shipment, const wharf_json *parcel, size_t i, wharf_str location, wharf_str layout)
+{
+    wharf_out *out = W->json->writer(req);
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = "parcel",
+        .op = WHARF_CREATE,
+        .kind = shipment_kind,
+        .context = &shipment};
+    wharf_status s;
+
+    W->json->open(out, NULL, '{');
+    if (!json_text(parcel, "name").n)
+        W->json->put(out, "name", val_text(W->mem->format(req, "Parcel %zu", i + 1)));
+    W->json->put(out, "status", val_text(WHARF_S("in_processing")));
+    if (location.n)
+        W->json->put(out, "location_id", val_text(location));
+    if (layout.n)
+        W->json->put(out, "layout_id", val_text(layout));
+    for (const wharf_json *m = W->json->at(parcel, 0); m; m = W->json->next(m)) {
+        if (!json_is_null(m))
+            W->json->put(out, W->json->key(m).p, val_json(m));
+    }
+    W->json->close(out);
+    s = W->json->result(req, out, &w.body);
+    W->err->base(req, W->mem->format(req, "parcels.%zu.", i).p);
+    if (s == WHARF_OK)
+        s = W->res->write(req, &w);
+    W->err->base(req, "");
+    return s;
+}
+
+static wharf_status shipment_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    static const char sql[] = "SELECT parcels, location_id, layout_id FROM shipments.shipment"
+                              " WHERE organization_id = $2::text AND id = $1::text";
+    const wharf_json *list;
+    const wharf_rows *rows;
+    size_t i = 0;
+    wharf_status s;
+
+    if (op != WHARF_CREATE)
+        return WHARF_OK;
+    s = query_about(req, sql, W->res->id(new_rec), &rows);
+    list = s == WHARF_OK ? row_json(rows, 0, 0) : NULL;
+    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e && s == WHARF_OK; e = W->json->next(e), i++)
+        s = make_one(req, W->res->id(new_rec), e, i, row_text(rows, 0, 1), row_text(rows, 0, 2));
+    return s;
+}
+
+const wharf_hooks parcels_shipment_hooks = {.head = WHARF_HEAD(wharf_hooks), .written = shipment_written};

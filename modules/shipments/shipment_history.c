@@ -1,0 +1,272 @@
+/* shipment_history.c - tracking updates applied: lines of the history, and what they do to the shipment (docs/spec/03-shipments-and-trackers.md
+ * section 4). The shipment's row is locked; so are, by it, its lines. */
+#include "shipments.h"
+#include "shipments.gen.h"
+
+wharf_status shipments_history_open(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec, struct history *h)
+{
+    static const char sql[] = "SELECT occurred_at FROM shipments.tracking_update WHERE organization_id = $2::text"
+                              " AND shipment_id = $1::text ORDER BY occurred_at DESC, position DESC LIMIT 1";
+    const wharf_shipment_write *w;
+    const wharf_rows *rows;
+    wharf_val v;
+    wharf_status s;
+
+    *h = (struct history){.req = req,
+        .rec = new_rec,
+        .id = W->res->id(new_rec),
+        .status = field_text(old_rec, SHIPMENT_STATUS),
+        .count = field_int(old_rec, SHIPMENT_HISTORY_COUNT),
+        .force = field_int(new_rec, SHIPMENT_FORCE_UPDATE) != 0,
+        .creating = op == WHARF_CREATE,
+        .source = "api"};
+    w = shipments_write_of(h->rec);
+    if (w && w->source)
+        h->source = w->source;
+    if (op == WHARF_CREATE)
+        return WHARF_OK;
+    s = query_about(req, sql, h->id, &rows);
+    if (s == WHARF_OK && W->db->count(rows) && W->db->value(rows, 0, 0, WHARF_V_TIME_US, &v))
+        h->newest_us = v.u.i;
+    return s;
+}
+
+/* ---- rules ---- */
+
+static wharf_status too_many(struct history *h, const char *path)
+{
+    static const char sql[] = "SELECT count(*) FROM shipments.tracking_update"
+                              " WHERE organization_id = $2::text AND shipment_id = $1::text";
+    const wharf_rows *rows;
+    wharf_status s;
+
+    if (h->count < HISTORY_MOST)
+        return WHARF_OK;
+    s = query_about(h->req, sql, h->id, &rows);
+    return s == WHARF_OK && row_int(rows, 0, 0) >= HISTORY_MOST
+               ? W->err->fail(h->req, "shipment.update_limit", path, NULL)
+               : s;
+}
+
+/* Section 2, the table of transitions. */
+static wharf_status allowed(struct history *h, wharf_str to, const char *path)
+{
+    const char *at = W->mem->format(h->req, "%sstatus", path).p;
+    uint32_t group = shipments_group(to);
+
+    if (same(to, h->status))
+        return WHARF_OK;
+    if (group == WHARF_GROUP_BEFORE && !(is(to, "created") && is(h->status, "rates_generated")))
+        return W->err->fail(h->req, "shipment.status_invalid", at, NULL);
+    if (shipments_completed(h->status) && !h->force)
+        return W->err->fail(h->req, "shipment.completed", at, NULL);
+    return WHARF_OK;
+}
+
+static wharf_status set_status(struct history *h, wharf_str status, int64_t occurred_us)
+{
+    bool good = shipments_group(status) == WHARF_GROUP_GOOD, was = shipments_group(h->status) == WHARF_GROUP_GOOD;
+    const wharf_json *filters;
+    wharf_status s = shipments_filters(h->req, status, &filters);
+
+    if (s != WHARF_OK)
+        return s;
+    if (good && !same(status, h->status))
+        W->res->set(h->rec, SHIPMENT_DELIVERED_AT, val_time(occurred_us));
+    else if (was && !good)
+        W->res->set(h->rec, SHIPMENT_DELIVERED_AT, val_null());
+    W->res->set(h->rec, SHIPMENT_STATUS, val_text(status));
+    W->res->set(h->rec, SHIPMENT_FILTERS, val_json(filters));
+    h->status = status;
+    return WHARF_OK;
+}
+
+static wharf_status check_place(struct history *h, wharf_tracking_update *u, const char *path)
+{
+    if (shipments_layouts)
+        return shipments_layouts->stand(h->req, &u->location_id, u->layout_id, path);
+    return u->location_id.n ? W->req->need_location(h->req, u->location_id) : WHARF_OK;
+}
+
+/* A contact that is not there, and one that the caller does not reach, are one answer. */
+static wharf_status check_contact(struct history *h, const wharf_tracking_update *u, const char *path)
+{
+    const wharf_json *contact = NULL;
+    wharf_status s;
+
+    if (!u->contact_id.n || !shipments_contacts)
+        return WHARF_OK;
+    s = shipments_contacts->who(h->req, u->contact_id, &contact);
+    if (s == WHARF_OK && !contact) {
+        const char *at = W->mem->format(h->req, "%scontact_id", path).p;
+
+        return W->err->add(h->req, "validation.failed", at, "%s must be the id of a contact that you reach", at);
+    }
+    return s;
+}
+
+/* ---- lines ---- */
+
+static wharf_str event_of(const struct history *h, wharf_str status, bool late)
+{
+    if (h->creating)
+        return WHARF_S("shipment.created");
+    if (late || same(status, h->status))
+        return WHARF_S("shipment.updated");
+    return shipments_group(status) == WHARF_GROUP_GOOD ? WHARF_S("shipment.delivered")
+           : is(status, "canceled")                    ? WHARF_S("shipment.canceled")
+                                                       : WHARF_S("shipment.updated");
+}
+
+static wharf_str hash_of(const struct history *h, const wharf_tracking_update *u)
+{
+    return W->mem->format(h->req, "%s\x1f%s\x1f%lld\x1f%s\x1f%s\x1f%s\x1f%s", h->id.p, u->status.p,
+        (long long)(u->occurred_us / 1000), u->comment.p, u->location_id.p, u->layout_id.p, u->container_id.p);
+}
+
+static wharf_status insert_line(
+    struct history *h, const wharf_tracking_update *u, wharf_str status, bool late, bool *ret_new)
+{
+    static const char sql[] =
+        "INSERT INTO shipments.tracking_update (organization_id, id, shipment_id, status, comment, occurred_at, "
+        "location_id,"
+        " layout_id, container_id, contact_id, user_id, vehicle_id, address, coordinates, images, provider_status, "
+        "comment_only,"
+        " source, event, hash, position, created_at, created_by) VALUES ($1::text, $2::text, $3::text, $4::text, "
+        "$5::text,"
+        " $6::timestamptz, $7::text, $8::text, $9::text, $10::text, $11::text, $12::text, $13::jsonb, $14::jsonb,"
+        " coalesce($15::jsonb, '[]'), $16::jsonb, $17::boolean, $18::text, $19::text,"
+        " encode(sha256(convert_to($20::text, 'UTF8')), 'hex'), $21::bigint, $22::timestamptz, $23::text)"
+        " ON CONFLICT (organization_id, shipment_id, hash) DO NOTHING";
+    const wharf_val args[] = {val_text(W->req->organization(h->req)), val_text(W->req->new_id(h->req, "tup")),
+        val_text(h->id), val_text_or_null(status), val_text_or_null(u->comment), val_time(u->occurred_us),
+        val_text_or_null(u->location_id), val_text_or_null(u->layout_id), val_text_or_null(u->container_id),
+        val_text_or_null(u->contact_id), val_text_or_null(u->user_id), val_text_or_null(u->vehicle_id),
+        val_json(u->address), val_json(u->coordinates), val_json(u->images), val_json(u->provider_status),
+        val_bool(!u->status.n), val_text(z(h->source)), val_text(event_of(h, status, late)), val_text(hash_of(h, u)),
+        val_int(h->count + 1), val_time(W->req->now_us(h->req)), val_text_or_null(W->req->actor(h->req))};
+    uint64_t n = 0;
+    wharf_status s = W->db->exec(h->req, sql, args, sizeof(args) / sizeof(args[0]), &n);
+
+    *ret_new = n > 0;
+    return s;
+}
+
+wharf_status shipments_apply(struct history *h, const wharf_tracking_update *update, const char *path)
+{
+    wharf_tracking_update u = *update;
+    wharf_str status = u.status.n ? u.status : h->status;
+    bool late = h->newest_us && u.occurred_us < h->newest_us, is_new = false;
+    wharf_status s = WHARF_OK;
+
+    if (!u.status.n && !h->newest_us)
+        return W->err->fail(h->req, "invalid:comment", W->mem->format(h->req, "%scomment", path).p, NULL);
+    s = check_place(h, &u, path);
+    if (s == WHARF_OK)
+        s = check_contact(h, &u, path);
+    if (s == WHARF_OK)
+        s = too_many(h, path);
+    if (s == WHARF_OK)
+        s = insert_line(h, &u, status, late, &is_new);
+    if (s != WHARF_OK || !is_new)
+        return s;
+    h->count++;
+    W->res->set(h->rec, SHIPMENT_HISTORY_COUNT, val_int(h->count));
+    if (late)
+        return WHARF_OK;
+    s = u.status.n ? allowed(h, u.status, path) : WHARF_OK;
+    if (s == WHARF_OK && u.status.n)
+        s = set_status(h, u.status, u.occurred_us);
+    if (s != WHARF_OK)
+        return s;
+    h->newest_us = u.occurred_us;
+    if (u.location_id.n) {
+        W->res->set(h->rec, SHIPMENT_LOCATION_ID, val_text(u.location_id));
+        W->res->set(h->rec, SHIPMENT_LAYOUT_ID, val_text_or_null(u.layout_id));
+    }
+    if (u.coordinates)
+        W->res->set(h->rec, SHIPMENT_COORDINATES, val_json(u.coordinates));
+    return WHARF_OK;
+}
+
+wharf_status shipments_enter(struct history *h, const char *status, const char *comment)
+{
+    wharf_tracking_update u = wharf_update_of(z(status), z(comment), W->req->now_us(h->req));
+    bool force = h->force;
+    wharf_status s;
+
+    if (u.occurred_us < h->newest_us)
+        u.occurred_us = h->newest_us;
+    h->force = true;
+    s = shipments_apply(h, &u, "");
+    h->force = force;
+    return s;
+}
+
+/* ---- shown ---- */
+
+#define LINE                                                                                                           \
+    "jsonb_build_object('object', 'tracking_update', 'id', u.id, 'shipment_id', u.shipment_id, 'status', u.status, "   \
+    "'comment', u.comment, 'occurred_at', to_char(u.occurred_at AT TIME ZONE 'UTC', "                                  \
+    "'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), "                                                                           \
+    "'location_id', u.location_id, 'layout_id', u.layout_id, 'container_id', u.container_id, 'contact_id', "           \
+    "u.contact_id, 'user_id', u.user_id, 'vehicle_id', u.vehicle_id, 'address', u.address, 'coordinates', "            \
+    "u.coordinates, 'images', u.images, 'provider_status', u.provider_status, 'comment_only', u.comment_only, "        \
+    "'source', u.source, 'event', u.event, 'hash', u.hash, 'created_at', to_char(u.created_at AT TIME ZONE 'UTC', "    \
+    "'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), 'created_by', u.created_by)"
+
+wharf_status shipments_history(wharf_req *req, const wharf_str *ids, size_t n, size_t limit, const wharf_json **ret)
+{
+    static const char sql[] =
+        "SELECT coalesce(jsonb_agg(x.line ORDER BY x.occurred_at, x.position), '[]') FROM (SELECT " LINE
+        " AS line, u.occurred_at, u.position FROM shipments.tracking_update u"
+        " WHERE u.organization_id = $3::text AND u.shipment_id IN (SELECT jsonb_array_elements_text($1::jsonb))"
+        " ORDER BY u.occurred_at DESC, u.position DESC LIMIT $2::bigint) x";
+    wharf_val args[3] = {val_ids(req, ids, n), val_int((int64_t)limit), val_text(W->req->organization(req))};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+
+    if (s == WHARF_OK)
+        *ret = row_json(rows, 0, 0);
+    return s;
+}
+
+wharf_status shipments_history_page(
+    wharf_req *req, wharf_str id, bool newest, int64_t skip, int64_t limit, const wharf_rows **ret)
+{
+    static const char forward[] = "SELECT " LINE " FROM shipments.tracking_update u WHERE u.organization_id = $2::text"
+                                  " AND u.shipment_id = $1::text ORDER BY u.occurred_at, u.position"
+                                  " OFFSET $3::bigint LIMIT $4::bigint",
+                      backward[] = "SELECT " LINE " FROM shipments.tracking_update u WHERE u.organization_id = $2::text"
+                                   " AND u.shipment_id = $1::text ORDER BY u.occurred_at DESC, u.position DESC"
+                                   " OFFSET $3::bigint LIMIT $4::bigint";
+    wharf_val args[4] = {val_text(id), val_text(W->req->organization(req)), val_int(skip), val_int(limit)};
+
+    return W->db->query(req, newest ? backward : forward, args, 4, ret);
+}
+
+/* One query for a page: the newest lines of each, oldest first. */
+wharf_status shipments_show_history(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
+{
+    static const char sql[] =
+        "SELECT i.id, coalesce((SELECT jsonb_agg(x.line ORDER BY x.occurred_at, x.position) FROM (SELECT " LINE
+        " AS line, u.occurred_at, u.position FROM shipments.tracking_update u"
+        " WHERE u.organization_id = $3::text AND u.shipment_id = i.id"
+        " ORDER BY u.occurred_at DESC, u.position DESC LIMIT $2::bigint) x), '[]')"
+        " FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS i(id, place) ORDER BY i.place";
+    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
+    const wharf_rows *rows;
+    wharf_val args[3];
+    wharf_status s;
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = W->res->id(recs[i]);
+    args[0] = val_ids(req, ids, n);
+    args[1] = val_int(HISTORY_SHOWN);
+    args[2] = val_text(W->req->organization(req));
+    s = W->db->query(req, sql, args, 3, &rows);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++)
+        W->json->put(outs[i], NULL, val_json(row_json(rows, i, 1)));
+    return s;
+}

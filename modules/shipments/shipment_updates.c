@@ -1,0 +1,303 @@
+/* shipment_updates.c - tracking updates as they are sent: every member checked, times read (docs/spec/03-shipments-and-trackers.md section 4). Leaves
+ * what they do to shipment_history.c. */
+#include <stdlib.h>
+
+#include "shipments.h"
+
+enum { COMMENT_MAX = 2000, IMAGES_MAX = 10, ID_LENGTH = 191, SECONDS_DIGITS = 11, MILLIS_DIGITS = 14 };
+
+static wharf_status bad(wharf_req *req, const char *path, const char *member, const char *message)
+{
+    const char *at = W->mem->format(req, "%s%s", path, member).p;
+
+    return W->err->add(req, "validation.failed", at, "%s %s", at, message);
+}
+
+static size_t characters(wharf_str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++)
+        n += (s.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
+static void read_text(
+    wharf_req *req, const wharf_json *input, const char *path, const char *key, size_t most, wharf_str *ret)
+{
+    const wharf_json *v = W->json->get(input, key);
+
+    *ret = WHARF_S("");
+    if (json_is_null(v))
+        return;
+    if (!W->json->text(v, ret)) {
+        *ret = WHARF_S("");
+        bad(req, path, key, "must be text");
+    } else if (characters(*ret) > most) {
+        bad(req, path, key, W->mem->format(req, "must have at most %zu characters", most).p);
+    }
+}
+
+/* ---- times ---- */
+
+static bool digits(const char **p, size_t n, int64_t *ret)
+{
+    *ret = 0;
+    for (size_t i = 0; i < n; i++, (*p)++) {
+        if (**p < '0' || **p > '9')
+            return false;
+        *ret = *ret * 10 + (**p - '0');
+    }
+    return true;
+}
+
+/* Days since 1970 of a day of the Gregorian calendar; false: there is no such day. */
+static bool day_number(int64_t y, int64_t m, int64_t d, int64_t *ret)
+{
+    static const int64_t lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
+    int64_t era, yoe, doy;
+
+    if (y < 1 || m < 1 || m > 12 || d < 1 || d > lengths[m - 1] + (m == 2 && leap))
+        return false;
+    y -= m <= 2;
+    era = y / 400;
+    yoe = y - era * 400;
+    doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+    *ret = era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
+    return true;
+}
+
+static bool read_zone(const char *p, int64_t *ret_seconds)
+{
+    int64_t hours, minutes;
+    char sign = *p++;
+
+    *ret_seconds = 0;
+    if (sign == 'Z' || sign == 'z')
+        return !*p;
+    if (sign != '+' && sign != '-')
+        return false;
+    if (!digits(&p, 2, &hours) || *p++ != ':' || !digits(&p, 2, &minutes) || *p || hours > 23 || minutes > 59)
+        return false;
+    *ret_seconds = (hours * 60 + minutes) * (sign == '-' ? -60 : 60);
+    return true;
+}
+
+static bool read_day(const char **p, int64_t *ret_day)
+{
+    int64_t y, m, d;
+
+    return digits(p, 4, &y) && *(*p)++ == '-' && digits(p, 2, &m) && *(*p)++ == '-' && digits(p, 2, &d) &&
+           day_number(y, m, d, ret_day);
+}
+
+/* Milliseconds of the day. */
+static bool read_time(const char **p, int64_t *ret_ms)
+{
+    int64_t h, m, s, ms = 0;
+
+    if (!digits(p, 2, &h) || *(*p)++ != ':' || !digits(p, 2, &m) || *(*p)++ != ':' || !digits(p, 2, &s))
+        return false;
+    if (**p == '.') {
+        (*p)++;
+        if (!digits(p, 3, &ms))
+            return false;
+    }
+    *ret_ms = ((h * 60 + m) * 60 + s) * 1000 + ms;
+    return h < 24 && m < 60 && s < 60;
+}
+
+/* docs/spec/01-platform.md section 11.2: RFC 3339 with seconds, or seconds or milliseconds since 1970. */
+static bool read_moment(wharf_str s, int64_t *ret_us)
+{
+    int64_t day, ms, zone;
+    const char *p = s.p;
+
+    if (s.n && strspn(s.p, "0123456789") == s.n && s.n <= MILLIS_DIGITS && (s.n == 1 || s.p[0] != '0')) {
+        *ret_us = strtoll(s.p, NULL, 10) * (s.n <= SECONDS_DIGITS ? 1000000 : 1000);
+        return true;
+    }
+    if (!read_day(&p, &day) || (*p != 'T' && *p != 't'))
+        return false;
+    p++;
+    if (!read_time(&p, &ms) || !read_zone(p, &zone))
+        return false;
+    *ret_us = ((day * 86400 - zone) * 1000 + ms) * 1000;
+    return true;
+}
+
+static void read_when(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+{
+    const wharf_json *v = W->json->get(input, "occurred_at");
+    int64_t now = W->req->now_us(req) / 1000 * 1000, whole;
+    wharf_str s = WHARF_S("");
+
+    u->occurred_us = now;
+    u->dated = !json_is_null(v);
+    if (!u->dated)
+        return;
+    if (W->json->integer(v, &whole))
+        s = W->mem->format(req, "%lld", (long long)whole);
+    else
+        W->json->text(v, &s);
+    if (!read_moment(s, &u->occurred_us))
+        bad(req, path, "occurred_at",
+            "must be a date and time with Z or a UTC offset, or epoch seconds or milliseconds");
+    else if (u->occurred_us > now + DAY_US)
+        bad(req, path, "occurred_at", "must not be more than 24 hours ahead");
+}
+
+/* ---- the other members ---- */
+
+static bool is_image(wharf_str s)
+{
+    return strncmp(s.p, "https://", 8) == 0 || strncmp(s.p, "http://", 7) == 0 || strncmp(s.p, "data:image/", 11) == 0;
+}
+
+static void read_images(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+{
+    const wharf_json *many = W->json->get(input, "images"), *one = W->json->get(input, "image");
+    wharf_out *out;
+    wharf_str s;
+
+    u->images = NULL;
+    if (json_is_null(many) && json_is_null(one))
+        return;
+    if (!json_is_null(many)) {
+        if (W->json->type(many) != WHARF_J_ARRAY || W->json->count(many) > IMAGES_MAX) {
+            bad(req, path, "images", "must be an array of at most 10 URLs or data URLs");
+            return;
+        }
+        for (const wharf_json *e = W->json->at(many, 0); e; e = W->json->next(e)) {
+            if (!W->json->text(e, &s) || !is_image(s))
+                bad(req, path, "images", "must be URLs or data URLs of images");
+        }
+        u->images = many;
+        return;
+    }
+    out = W->json->writer(req);
+    W->json->open(out, NULL, '[');
+    W->json->put(out, NULL, val_json(one));
+    W->json->close(out);
+    W->json->result(req, out, &u->images);
+}
+
+static void read_coordinates(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+{
+    const wharf_json *v = W->json->get(input, "coordinates");
+    int64_t degrees[2];
+
+    u->coordinates = NULL;
+    if (json_is_null(v))
+        return;
+    if (W->json->type(v) != WHARF_J_ARRAY || W->json->count(v) != 2 ||
+        !W->json->decimal(W->json->at(v, 0), 9, &degrees[0]) || !W->json->decimal(W->json->at(v, 1), 9, &degrees[1]) ||
+        llabs(degrees[0]) > 90000000000LL || llabs(degrees[1]) > 180000000000LL)
+        bad(req, path, "coordinates", "must be [latitude, longitude]");
+    else
+        u->coordinates = v;
+}
+
+/* Often only a city and a state: no rule of addresses is asked. */
+static void read_address(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+{
+    const wharf_json *v = W->json->get(input, "address");
+    wharf_out *out;
+    wharf_str s;
+
+    u->address = NULL;
+    if (json_is_null(v))
+        return;
+    if (W->json->type(v) == WHARF_J_OBJECT) {
+        u->address = v;
+    } else if (W->json->text(v, &s) && s.n && characters(s) <= 512) {
+        out = W->json->writer(req);
+        W->json->open(out, NULL, '{');
+        W->json->put(out, "formatted_address", val_text(s));
+        W->json->close(out);
+        W->json->result(req, out, &u->address);
+    } else {
+        bad(req, path, "address", "must be text of up to 512 characters or an object");
+    }
+}
+
+static void read_provider_status(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+{
+    const wharf_json *v = W->json->get(input, "provider_status");
+
+    u->provider_status = json_is_null(v) ? NULL : v;
+    if (u->provider_status && W->json->type(v) != WHARF_J_OBJECT)
+        bad(req, path, "provider_status", "must be an object: code, description");
+}
+
+static void read_status(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+{
+    read_text(req, input, path, "status", ID_LENGTH, &u->status);
+    if (u->status.n) {
+        u->status = shipments_canonical(u->status);
+        if (!u->status.n)
+            bad(req, path, "status", "must be a status of shipments");
+    } else if (!u->comment.n) {
+        bad(req, path, "status", "must be given when there is no comment");
+    }
+}
+
+wharf_status shipments_read_update(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+{
+    if (W->json->type(input) != WHARF_J_OBJECT)
+        return bad(req, path, "status", "must stand in an object");
+    read_text(req, input, path, "comment", COMMENT_MAX, &u->comment);
+    if (strspn(u->comment.p, " \t\r\n") >= u->comment.n)
+        u->comment = WHARF_S("");
+    read_status(req, input, path, u);
+    read_when(req, input, path, u);
+    read_text(req, input, path, "location_id", ID_LENGTH, &u->location_id);
+    read_text(req, input, path, "layout_id", ID_LENGTH, &u->layout_id);
+    read_text(req, input, path, "container_id", ID_LENGTH, &u->container_id);
+    read_text(req, input, path, "contact_id", ID_LENGTH, &u->contact_id);
+    read_text(req, input, path, "user_id", ID_LENGTH, &u->user_id);
+    read_text(req, input, path, "vehicle_id", ID_LENGTH, &u->vehicle_id);
+    read_images(req, input, path, u);
+    read_coordinates(req, input, path, u);
+    read_address(req, input, path, u);
+    read_provider_status(req, input, path, u);
+    return W->err->current(req);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const wharf_tracking_update *x = a, *y = b;
+
+    return (x->occurred_us > y->occurred_us) - (x->occurred_us < y->occurred_us);
+}
+
+/* Few and nearly in order: equal times stay as they were sent. */
+static void sort(wharf_tracking_update *list, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        for (size_t k = i; k && by_time(&list[k - 1], &list[k]) > 0; k--) {
+            wharf_tracking_update one = list[k];
+
+            list[k] = list[k - 1];
+            list[k - 1] = one;
+        }
+    }
+}
+
+wharf_status shipments_read_updates(wharf_req *req, const wharf_json *input, wharf_tracking_update **ret, size_t *ret_n)
+{
+    bool many = W->json->type(input) == WHARF_J_ARRAY;
+    size_t n = many ? W->json->count(input) : 1, i = 0;
+
+    *ret_n = n;
+    *ret = W->mem->alloc(req, (n + 1) * sizeof(**ret));
+    if (!many)
+        return shipments_read_update(req, input, "tracking_update.", *ret);
+    if (!n || n > UPDATES_MOST)
+        return W->err->fail(req, "validation.failed", "tracking_update", "Send 1 to 100 tracking updates");
+    for (const wharf_json *e = W->json->at(input, 0); e; e = W->json->next(e), i++)
+        shipments_read_update(req, e, W->mem->format(req, "%zu.", i).p, &(*ret)[i]);
+    sort(*ret, n);
+    return W->err->current(req);
+}

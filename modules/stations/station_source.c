@@ -1,0 +1,313 @@
+/* station_source.c - where a job's document comes from: a URL, a data URI, base64, or another job's bytes (spec 04 section 7 'Document').
+ *
+ * The bytes go to the blob store while they are read. What they are is told by their look; rendering is the kernel's (wharf.render).
+ */
+#include <strings.h>
+#include <unistd.h>
+
+#include "printing.h"
+#include "stations.gen.h"
+
+enum { CHUNK = 48 * 1024, LOOK = 1024, SECONDS = 1000 };
+
+static wharf_status bad(wharf_req *req, const char *path, const char *reason)
+{
+    return W->err->fail(req, "print_job.document_invalid", path, "The document can't be printed: %s", reason);
+}
+
+/* ---- base64 ---- */
+
+/* 0 to 63, 64: padding, 65: white space, 66: anything else. Both alphabets. */
+static unsigned digit(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (unsigned)(c - 'A');
+    if (c >= 'a' && c <= 'z')
+        return (unsigned)(c - 'a') + 26;
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0') + 52;
+    if (c == '+' || c == '-')
+        return 62;
+    if (c == '/' || c == '_')
+        return 63;
+    return c == '=' ? 64 : c == '\n' || c == '\r' || c == ' ' || c == '\t' ? 65 : 66;
+}
+
+static wharf_status write_base64(wharf_req *req, wharf_str text, wharf_blob_writer *w)
+{
+    unsigned char *out = W->mem->alloc(req, CHUNK + 4);
+    size_t n = 0, padding = 0;
+    unsigned bits = 0, have = 0;
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; i < text.n && s == WHARF_OK; i++) {
+        unsigned d = digit(text.p[i]);
+
+        if (d == 65)
+            continue;
+        padding += d == 64;
+        if (d == 66 || padding > 2 || (padding && d != 64))
+            return bad(req, "data", "data is neither an https URL, a data URI nor base64");
+        if (d == 64)
+            continue;
+        bits = bits << 6 | d;
+        have += 6;
+        if (have >= 8) {
+            have -= 8;
+            out[n++] = (unsigned char)(bits >> have);
+        }
+        if (n >= CHUNK) {
+            s = print_blob->write(req, w, out, n);
+            n = 0;
+        }
+    }
+    if (have >= 6)
+        return bad(req, "data", "its base64 is cut off");
+    return s == WHARF_OK && n ? print_blob->write(req, w, out, n) : s;
+}
+
+/* The text of a data URI that is no base64. */
+static wharf_status write_escaped(wharf_req *req, wharf_str text, wharf_blob_writer *w)
+{
+    unsigned char *out = W->mem->alloc(req, text.n + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned value = 0;
+        unsigned k = 1;
+
+        for (; text.p[i] == '%' && k < 3 && i + k < text.n; k++) {
+            char c = text.p[i + k];
+            unsigned d = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
+                                                : 16;
+
+            if (d == 16)
+                break;
+            value = value << 4 | d;
+        }
+        out[n++] = k == 3 ? (unsigned char)value : (unsigned char)text.p[i];
+        i += k == 3 ? 2 : 0;
+    }
+    return print_blob->write(req, w, out, n);
+}
+
+/* ---- URL ---- */
+
+/* All of a descriptor, from `at` on. */
+static wharf_status write_file(wharf_req *req, int fd, int64_t at, int64_t length, wharf_blob_writer *w)
+{
+    unsigned char *buffer = W->mem->alloc(req, CHUNK);
+    wharf_status s = WHARF_OK;
+
+    while (length > 0 && s == WHARF_OK) {
+        ssize_t got = pread(fd, buffer, (size_t)(length < CHUNK ? length : CHUNK), (off_t)at);
+
+        if (got <= 0)
+            return W->err->fail(req, "storage.unavailable", NULL, NULL);
+        s = print_blob->write(req, w, buffer, (size_t)got);
+        at += got;
+        length -= got;
+    }
+    return s;
+}
+
+static wharf_status write_url(wharf_req *req, wharf_str url, wharf_blob_writer *w)
+{
+    const wharf_fetch_request ask = {.head = WHARF_HEAD(wharf_fetch_request),
+        .url = url,
+        .flags = WHARF_FETCH_TO_FILE | WHARF_FETCH_GZIP,
+        .redirects = 3,
+        .max_bytes = DOCUMENT_MAX,
+        .connect_ms = 10 * SECONDS,
+        .first_byte_ms = 10 * SECONDS,
+        .total_ms = 20 * SECONDS};
+    char look[LOOK];
+    wharf_fetch *f;
+    wharf_str type;
+    ssize_t got;
+    wharf_status s = print_fetch->get(req, &ask, "data", &f);
+
+    if (s != WHARF_OK)
+        return s;
+    got = pread(print_fetch->file(f), look, sizeof(look), 0);
+    type = print_render->sniff(look, got > 0 ? (size_t)got : 0, false);
+    if (type.n > 6 && !memcmp(type.p, "image/", 6) && print_fetch->size(f) > IMAGE_MAX)
+        return W->err->fail(req, "file.too_large", "data", "An image by URL may have 10 MB; this one is larger");
+    s = write_file(req, print_fetch->file(f), 0, print_fetch->size(f), w);
+    print_fetch->done(req, f);
+    return s;
+}
+
+/* ---- data ---- */
+
+static bool starts(wharf_str s, const char *with)
+{
+    size_t n = strlen(with);
+
+    return s.n >= n && !strncasecmp(s.p, with, n);
+}
+
+static wharf_status write_data_uri(wharf_req *req, wharf_str data, wharf_blob_writer *w)
+{
+    const char *comma = memchr(data.p, ',', data.n);
+    wharf_str head, rest;
+
+    if (!comma)
+        return bad(req, "data", "the data URI has no comma");
+    head = (wharf_str){data.p, (size_t)(comma - data.p)};
+    rest = (wharf_str){comma + 1, data.n - head.n - 1};
+    if (head.n >= 7 && !strncasecmp(comma - 7, ";base64", 7))
+        return write_base64(req, rest, w);
+    return write_escaped(req, rest, w);
+}
+
+/* "word:" in front: a URL of some scheme. Base64 has no colon. */
+static bool has_scheme(wharf_str s)
+{
+    for (size_t i = 0; i < s.n && i < 20; i++) {
+        if (s.p[i] == ':')
+            return i > 0;
+    }
+    return false;
+}
+
+static wharf_status write_data(wharf_req *req, wharf_str data, wharf_blob_writer *w)
+{
+    if (starts(data, "data:"))
+        return write_data_uri(req, data, w);
+    return has_scheme(data) ? write_url(req, data, w) : write_base64(req, data, w);
+}
+
+/* ---- what it is ---- */
+
+/* Of several types of a language the first is the one that is told. */
+static const struct {
+    const char *type, *language;
+} raw_types[] = {{"application/vnd.zebra-zpl", "zpl"}, {"application/vnd.zebra-epl", "epl"}, {"application/zpl", "zpl"},
+    {"x-application/zpl", "zpl"}, {"application/epl", "epl"}, {"application/tspl", "tspl"},
+    {"application/vnd.tspl", "tspl"}, {"application/vnd.escpos", "escpos"}, {"application/escpos", "escpos"},
+    {"application/vnd.hp-pcl", "pcl"}, {"application/postscript", "postscript"}, {"application/pdf", "pdf"}};
+enum { RAW_TYPES = sizeof(raw_types) / sizeof(raw_types[0]) };
+
+wharf_str document_language(wharf_str content_type)
+{
+    for (size_t i = 0; i < RAW_TYPES; i++) {
+        if (is(content_type, raw_types[i].type))
+            return z(raw_types[i].language);
+    }
+    return WHARF_S("");
+}
+
+static wharf_str type_of_language(wharf_str language)
+{
+    for (size_t i = 0; i < RAW_TYPES; i++) {
+        if (is(language, raw_types[i].language))
+            return z(raw_types[i].type);
+    }
+    return WHARF_S("application/octet-stream");
+}
+
+/* By how the document begins. White space in front counts for none but EPL's line feed. */
+static wharf_str language_of(const char *look, size_t n, wharf_str content_type)
+{
+    static const struct {
+        const char *begins;
+        const char *language;
+    } signs[] = {{"^XA", "zpl"}, {"~DG", "zpl"}, {"CT~", "zpl"}, {"N\n", "epl"}, {"N\r\n", "epl"}, {"SIZE ", "tspl"},
+        {"\x1b@", "escpos"},
+        {"\x1b"
+         "E",
+            "pcl"},
+        {"\x1b%-12345X", "pcl"}, {"%!PS", "postscript"}, {"%PDF-", "pdf"}};
+    wharf_str said = document_language(content_type);
+    size_t skip = 0;
+
+    if (said.n)
+        return said;
+    while (skip < n && (look[skip] == '\n' || look[skip] == '\r' || look[skip] == ' '))
+        skip++;
+    look += skip;
+    n -= skip;
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+        size_t m = strlen(signs[i].begins);
+
+        if (n >= m && !memcmp(look, signs[i].begins, m))
+            return z(signs[i].language);
+    }
+    return n >= 2 && look[0] == 'Q' && look[1] >= '0' && look[1] <= '9' ? WHARF_S("epl") : WHARF_S("");
+}
+
+static wharf_status look_at(wharf_req *req, bool raw, wharf_str content_type, const char *path, struct document *d)
+{
+    char look[LOOK];
+    int fd = print_blob->written(d->writer);
+    off_t end = lseek(fd, 0, SEEK_END);
+    ssize_t got = pread(fd, look, sizeof(look), 0);
+    wharf_status s;
+
+    d->size = end > 0 ? end : 0;
+    if (got <= 0)
+        return bad(req, path, "it is empty");
+    d->info = (wharf_render_info){.head = WHARF_HEAD(wharf_render_info)};
+    if (raw) {
+        d->language = language_of(look, (size_t)got, content_type);
+        d->type = content_type.n ? content_type : type_of_language(d->language);
+        if (!d->language.n)
+            return W->err->fail(req, "print_job.document_invalid", "content_type",
+                "The language of the raw document is not recognized; say it with content_type, such as "
+                "application/vnd.zebra-zpl");
+        return WHARF_OK;
+    }
+    d->type = print_render->sniff(look, (size_t)got, d->size <= LOOK);
+    if (!d->type.n || is(d->type, "image/svg+xml"))
+        return bad(req, path,
+            d->type.n ? "it is SVG; send it as PDF or PNG"
+                      : "its type is not one of PDF, PNG, JPEG, GIF, WebP, TIFF and text");
+    s = print_render->open(req, fd, d->type, &d->render);
+    if (s != WHARF_OK)
+        return s;
+    if (print_render->verdict(d->render))
+        return bad(req, path, print_render->reason(d->render).p);
+    print_render->info(d->render, &d->info);
+    return WHARF_OK;
+}
+
+wharf_status document_again(wharf_req *req, wharf_str file, bool raw, wharf_str content_type, struct document *ret)
+{
+    int64_t at, length;
+    int fd;
+    wharf_status s = print_blob->open(req, file, 0, -1, &fd, &at, &length);
+
+    *ret = (struct document){.type = content_type};
+    if (s == WHARF_NOT_FOUND) {
+        W->err->clear(req);
+        return W->err->fail(req, "print_job.document_expired", NULL, NULL);
+    }
+    if (s == WHARF_OK)
+        s = print_blob->begin(req, DOCUMENT_MAX, &ret->writer);
+    if (s != WHARF_OK)
+        return s;
+    s = write_file(req, fd, at, length, ret->writer);
+    close(fd);
+    return s == WHARF_OK ? look_at(req, raw, content_type, "data", ret) : s;
+}
+
+wharf_status document_take(wharf_req *req, const wharf_rec *job, struct document *ret)
+{
+    wharf_str data = field_text(job, PRINT_JOB_DATA), type = field_text(job, PRINT_JOB_CONTENT_TYPE);
+    bool document = field_text(job, PRINT_JOB_DOCUMENT_ID).n != 0, template = W->res->sent(job, PRINT_JOB_TEMPLATE);
+    wharf_status s;
+
+    *ret = (struct document){.size = 0};
+    if ((data.n != 0) + template + document != 1)
+        return W->err->fail(req, "validation.failed", "data", "Send exactly one of data, document_id and template");
+    if (!data.n)
+        return W->err->fail(req, "module.unavailable", document ? "document_id" : "template",
+            "The module %s is not enabled; send the document as data", document ? "documents" : "templates");
+    s = print_blob->begin(req, DOCUMENT_MAX, &ret->writer);
+    if (s == WHARF_OK)
+        s = write_data(req, data, ret->writer);
+    return s == WHARF_OK ? look_at(req, field_int(job, PRINT_JOB_RAW) != 0, type, "data", ret) : s;
+}

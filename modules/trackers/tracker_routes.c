@@ -1,0 +1,250 @@
+/* tracker_routes.c - POST /v1/trackers, which may find the tracker there, and GET /v1/trackers/:tracker_id/logs. */
+#include "trackers.h"
+#include "trackers.gen.h"
+
+/* What the tracker around the shipment that is being created shall have; set around that call only. */
+struct wanted {
+    const wharf_json *options, *candidates;
+};
+
+static struct wanted *wanted_tracker(wharf_req *req)
+{
+    static const char kind[] = "trackers.wanted";
+
+    return W->mem->slot(req, kind, sizeof(struct wanted));
+}
+
+const wharf_json *trackers_options(wharf_req *req, const wharf_json **ret_candidates)
+{
+    *ret_candidates = wanted_tracker(req)->candidates;
+    return wanted_tracker(req)->options;
+}
+
+struct order { /* what POST /v1/trackers asks for */
+    wharf_req *req;
+    const wharf_json *body, *options, *candidates;
+    wharf_str number, provider;
+};
+
+/* ---- reading it ---- */
+
+static wharf_status read_provider(struct order *o)
+{
+    wharf_detection found = {.head = WHARF_HEAD(wharf_detection)};
+    wharf_str ambiguity = json_text(o->body, "on_ambiguity");
+    wharf_status s;
+
+    o->provider = json_text(o->body, "provider_id");
+    if (ambiguity.n && !is(ambiguity, "use_best") && !is(ambiguity, "error"))
+        return W->err->fail(o->req, "validation.failed", "on_ambiguity", "on_ambiguity must be use_best or error");
+    if (o->provider.n)
+        return WHARF_OK;
+    s = trackers_carriers->detect(o->req, o->number, &found);
+    if (s != WHARF_OK)
+        return s;
+    if (found.ambiguous && is(ambiguity, "error"))
+        return W->err->fail(o->req, "tracker.provider_ambiguous", "provider_id", NULL);
+    o->provider = found.provider_id;
+    o->candidates = found.ambiguous ? found.candidates : NULL;
+    return WHARF_OK;
+}
+
+static wharf_status read_options(struct order *o)
+{
+    static const char *const keys[] = {"type", "chained_status", "auto_close_shipments_option", "location_id",
+        "layout_id", "sender_contact_id", "recipient_contact_id", "inference_id", "destination", "metadata"};
+    wharf_out *out = W->json->writer(o->req);
+
+    W->json->open(out, NULL, '{');
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const wharf_json *v = W->json->get(o->body, keys[i]);
+
+        if (!json_is_null(v))
+            W->json->put(out, keys[i], val_json(v));
+    }
+    W->json->close(out);
+    return W->json->result(o->req, out, &o->options);
+}
+
+static wharf_status read_order(wharf_req *req, const wharf_json *body, struct order *o)
+{
+    const wharf_json *number = W->json->get(body, "tracking_number");
+    wharf_status s;
+
+    *o = (struct order){.req = req, .body = body, .number = json_text(body, "tracking_number")};
+    if (!o->number.n || strspn(o->number.p, " \t\r\n") >= o->number.n)
+        return W->err->fail(req, "validation.failed", "tracking_number",
+            json_is_null(number) ? "tracking_number is required" : "tracking_number must be a text that is not empty");
+    o->number = trackers_carriers->normalize(req, o->number);
+    s = W->db->lock(req, "tracking_number", o->number);
+    if (s == WHARF_OK)
+        s = read_provider(o);
+    return s == WHARF_OK ? read_options(o) : s;
+}
+
+/* ---- what is there already ---- */
+
+/* The open leg of the number: its tracker, or none (*ret_leg alone). */
+static wharf_status find_leg(const struct order *o, wharf_str *ret_leg, wharf_str *ret_tracker)
+{
+    static const char sql[] =
+        "SELECT s.id, s.tracker_id FROM shipments.of_number($1::text) s LEFT JOIN trackers.tracker t"
+        " ON t.organization_id = s.organization_id AND t.id = s.tracker_id AND t.deleted_at IS NULL"
+        " WHERE s.provider_id = $2::text AND NOT coalesce(t.filters, s.filters) ? 'completed'"
+        " AND s.status <> 'rates_generated' ORDER BY s.tracker_id IS NULL, s.created_at, s.id LIMIT 1";
+    wharf_val args[2] = {val_text(o->number), val_text(o->provider)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(o->req, sql, args, 2, &rows);
+
+    *ret_leg = *ret_tracker = WHARF_S("");
+    if (s == WHARF_OK && W->db->count(rows)) {
+        *ret_leg = row_text(rows, 0, 0);
+        *ret_tracker = row_text(rows, 0, 1);
+    }
+    return s;
+}
+
+/* ---- making it ---- */
+
+static void put_party(wharf_out *out, const wharf_json *body, const char *contact, const char *party)
+{
+    wharf_str id = json_text(body, contact);
+
+    if (!json_is_null(W->json->get(body, party)))
+        W->json->put(out, party, val_json(W->json->get(body, party)));
+    else if (id.n)
+        W->json->put(out, party, val_text(id));
+}
+
+static wharf_status make_leg(struct order *o, const wharf_rec **ret_shipment)
+{
+    static const char *const keys[] = {"type", "location_id", "layout_id", "tracking_update"};
+    const wharf_json *body;
+    wharf_out *out = W->json->writer(o->req);
+    bool known;
+    wharf_status s;
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "tracking_number", val_text(o->number));
+    W->json->put(out, "provider_id", val_text(o->provider));
+    W->json->put(out, "allow_duplicate", val_bool(true));
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (!json_is_null(W->json->get(o->body, keys[i])))
+            W->json->put(out, keys[i], val_json(W->json->get(o->body, keys[i])));
+    }
+    put_party(out, o->body, "sender_contact_id", "sender");
+    put_party(out, o->body, "recipient_contact_id", "recipient");
+    W->json->close(out);
+    s = W->json->result(o->req, out, &body);
+    if (s != WHARF_OK)
+        return s;
+    *wanted_tracker(o->req) = (struct wanted){o->options, o->candidates};
+    s = trackers_shipments->create(o->req, body, ret_shipment, &known);
+    *wanted_tracker(o->req) = (struct wanted){NULL, NULL};
+    return s;
+}
+
+static wharf_status tracker_of(wharf_req *req, wharf_str shipment_id, const wharf_rec **ret_rec)
+{
+    static const char sql[] = "SELECT tracker_id FROM shipments.shipment"
+                              " WHERE organization_id = $2::text AND id = $1::text";
+    const wharf_rows *rows;
+    wharf_status s = query_about(req, sql, shipment_id, &rows);
+
+    return s == WHARF_OK ? W->res->fetch(req, "tracker", row_text(rows, 0, 0), 0, ret_rec) : s;
+}
+
+static wharf_status create(wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known)
+{
+    wharf_str leg = WHARF_S(""), tracker = WHARF_S("");
+    const wharf_rec *shipment;
+    struct order o;
+    wharf_status s;
+
+    *ret_known = false;
+    if (W->json->type(body) != WHARF_J_OBJECT)
+        return W->err->fail(req, "validation.failed", "", "A tracker must be an object");
+    s = read_order(req, body, &o);
+    if (s == WHARF_OK && !json_truth(W->json->get(body, "allow_duplicate")))
+        s = find_leg(&o, &leg, &tracker);
+    if (s != WHARF_OK)
+        return s;
+    *ret_known = tracker.n > 0;
+    if (tracker.n)
+        return W->res->fetch(req, "tracker", tracker, 0, ret_rec);
+    if (leg.n)
+        return trackers_around(req, leg, o.options, o.candidates, ret_rec);
+    s = make_leg(&o, &shipment);
+    return s == WHARF_OK ? tracker_of(req, W->res->id(shipment), ret_rec) : s;
+}
+
+const wharf_trackers_ops_api trackers_ops = {WHARF_HEAD(wharf_trackers_ops_api), create};
+
+/* A new one of a batch is made as POST makes it. */
+wharf_status trackers_batch_item(wharf_req *req, const char *action, const wharf_json *item)
+{
+    const wharf_rec *rec = NULL;
+    bool known = false;
+    wharf_status s;
+
+    if (json_text(item, "id").n || strcmp(action, "merge") != 0)
+        return WHARF_OK;
+    s = create(req, item, &rec, &known);
+    if (s == WHARF_OK)
+        trackers_batch->done(req, W->res->id(rec), known ? "unchanged" : "created");
+    return s;
+}
+
+wharf_status trackers_post(wharf_req *req, void *arg)
+{
+    const wharf_json *body;
+    const wharf_rec *rec = NULL;
+    bool known = false;
+    wharf_status s = W->req->body(req, &body);
+
+    if (s == WHARF_OK)
+        s = create(req, body, &rec, &known);
+    if (s != WHARF_OK)
+        return s;
+    W->res->encode(req,
+        W->req->respond(req, known ? 200 : 201, known ? "Existing tracker returned" : "Tracker created"), NULL, rec);
+    if (!known)
+        W->req->created(req, W->mem->format(req, "/v1/trackers/%s", W->res->id(rec).p));
+    return WHARF_OK;
+}
+
+/* ---- GET /v1/trackers/:tracker_id/logs ---- */
+
+wharf_status trackers_logs_get(wharf_req *req, void *arg)
+{
+    wharf_str ids[TOLD_MAX], id = WHARF_S(""), visibility, order = WHARF_S("asc");
+    const wharf_json *lines;
+    const wharf_rec *rec;
+    int64_t page, limit;
+    wharf_out *out;
+    size_t n, i = 0;
+    wharf_status s = W->req->page(req, SHOWN, LOGS_MOST, &page, &limit);
+
+    if (!W->req->param(req, "logs_visibility", &visibility) || is(visibility, "all"))
+        visibility = WHARF_S("");
+    else if (!is(visibility, "public") && !is(visibility, "internal"))
+        s = W->err->add(req, "param.invalid", "logs_visibility", "logs_visibility must be public, internal or all");
+    if (W->req->param(req, "order", &order) && !is(order, "asc") && !is(order, "desc"))
+        s = W->err->add(req, "param.invalid", "order", "order must be asc or desc");
+    W->req->param(req, "tracker_id", &id);
+    if (s == WHARF_OK)
+        s = W->res->fetch(req, "tracker", id, 0, &rec);
+    if (s == WHARF_OK)
+        s = trackers_told_of(req, id, true, ids, TOLD_MAX, &n);
+    if (s == WHARF_OK)
+        s = trackers_logs->page(req, ids, n, visibility, is(order, "desc"), (page - 1) * limit, limit + 1, &lines);
+    if (s != WHARF_OK)
+        return s;
+    out = W->req->respond(req, 200, "Logs retrieved");
+    W->json->open(out, NULL, '[');
+    for (const wharf_json *e = W->json->at(lines, 0); e && (int64_t)i < limit; e = W->json->next(e), i++)
+        W->json->put(out, NULL, val_json(e));
+    W->json->close(out);
+    W->req->paged(req, page, limit, (int64_t)W->json->count(lines) > limit);
+    return WHARF_OK;
+}

@@ -1,0 +1,213 @@
+/* webhook_test.c - the test event: sent by POST /v1/webhooks/:webhook/test, on create when asked for, and before a disabled webhook comes back. */
+#include "webhooks.h"
+#include "webhooks.gen.h"
+
+#define W hooks_host
+
+wharf_status target_of(wharf_req *req, const wharf_rec *rec, struct target *ret)
+{
+    wharf_str headers = get_text(rec, WEBHOOK_SEALED_HEADERS);
+    wharf_status s = WHARF_OK;
+
+    *ret = (struct target){.webhook_id = W->res->id(rec),
+        .url = get_text(rec, WEBHOOK_URL),
+        .timeout_ms = get_integer(rec, WEBHOOK_TIMEOUT_MS, 15000)};
+    if (headers.n)
+        s = W->json->parse(req, headers, &ret->headers);
+    return s == WHARF_OK ? secrets_read(req, get_text(rec, WEBHOOK_SECRETS), W->req->now_us(req), &ret->secrets) : s;
+}
+
+static const char *actor_type(wharf_str actor)
+{
+    return actor.n > 5 && !memcmp(actor.p, "user_", 5)  ? "user"
+           : actor.n > 4 && !memcmp(actor.p, "dev_", 4) ? "device"
+           : is(actor, "sys")                           ? "system"
+                                                        : "api_key";
+}
+
+/* A body as an event has it; it is not stored and has no sequence. */
+static wharf_str test_body(wharf_req *req, const struct target *t, const struct message *m, const wharf_json *example)
+{
+    wharf_out *out = W->json->writer(req);
+    wharf_str actor = W->req->actor(req);
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "id", text(m->event_id));
+    W->json->put(out, "object", textz("event"));
+    W->json->put(out, "type", text(m->type));
+    W->json->put(out, "timestamp", moment(W->req->now_us(req)));
+    W->json->put(out, "api_version", textz("v1"));
+    W->json->put(out, "sequence", nothing());
+    W->json->put(out, "organization_id", text(W->req->organization(req)));
+    W->json->put(out, "location_id", nothing());
+    W->json->put(out, "resource_type", textz("webhook"));
+    W->json->put(out, "resource_id", text(t->webhook_id));
+    W->json->put(out, "batch_id", nothing());
+    W->json->open(out, "actor", '{');
+    W->json->put(out, "type", textz(actor_type(actor)));
+    W->json->put(out, "id", text(actor));
+    W->json->put(out, "name", nothing());
+    W->json->close(out);
+    if (example) {
+        W->json->put(out, "data", json_of(example));
+    } else {
+        W->json->open(out, "data", '{');
+        W->json->put(out, "id", text(t->webhook_id));
+        W->json->put(out, "object", textz("webhook"));
+        W->json->close(out);
+    }
+    W->json->put(out, "previous_attributes", nothing());
+    W->json->close(out);
+    return W->json->result_text(out);
+}
+
+void put_response(wharf_req *req, wharf_out *out, const struct result *r)
+{
+    const wharf_json *headers;
+
+    if (!r->headers.n || W->json->parse(req, r->headers, &headers) != WHARF_OK) {
+        W->json->put(out, "response", nothing());
+        return;
+    }
+    W->json->open(out, "response", '{');
+    W->json->put(out, "status", integer(r->status));
+    W->json->put(out, "headers", json_of(headers));
+    W->json->put(out, "body", text(r->body));
+    if (r->encoding.n)
+        W->json->put(out, "body_encoding", text(r->encoding));
+    W->json->put(out, "body_truncated", truth(r->truncated));
+    W->json->close(out);
+}
+
+void put_error(wharf_out *out, const struct result *r)
+{
+    if (!*r->error) {
+        W->json->put(out, "error", nothing());
+        return;
+    }
+    W->json->open(out, "error", '{');
+    W->json->put(out, "code", textz(r->error));
+    W->json->put(out, "message", text(r->error_text));
+    W->json->close(out);
+}
+
+static wharf_status show(wharf_req *req, const struct target *t, const struct message *m, const struct result *r,
+    wharf_str request, const wharf_json **ret)
+{
+    static const char *const outcomes[] = {"success", "failure", "rate_limited"};
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *sent;
+    int64_t now = W->req->now_us(req);
+    wharf_status s = W->json->parse(req, request, &sent);
+
+    if (s != WHARF_OK)
+        return s;
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "object", textz("outgoing_webhook"));
+    W->json->put(out, "id", text(W->req->new_id(req, "out_whk")));
+    W->json->put(out, "event_id", text(m->event_id));
+    W->json->put(out, "webhook_id", text(t->webhook_id));
+    W->json->put(out, "delivery_id", nothing());
+    W->json->put(out, "attempt", integer(1));
+    W->json->put(out, "trigger", textz("test"));
+    W->json->put(out, "status", textz(outcomes[r->outcome]));
+    W->json->put(out, "counts_as_retry", truth(false));
+    W->json->put(out, "delivery_status", nothing());
+    W->json->put(out, "request", json_of(sent));
+    put_response(req, out, r);
+    put_error(out, r);
+    W->json->put(out, "retry_after_ms", nothing());
+    W->json->put(out, "next_attempt_at", nothing());
+    W->json->put(out, "started_at", moment(now));
+    W->json->put(out, "finished_at", moment(now + r->duration_us));
+    W->json->put(out, "duration_ms", integer(r->duration_us / 1000));
+    W->json->close(out);
+    return finish(req, out, ret);
+}
+
+wharf_status attempt_test(wharf_req *req, const struct target *t, wharf_str type, const wharf_json *example,
+    struct result *ret, const wharf_json **ret_attempt)
+{
+    struct message m = {.event_id = W->req->new_id(req, "evt"),
+        .type = type,
+        .lane = WHARF_S("direct"),
+        .traceparent = WHARF_S(""),
+        .number = 1};
+    wharf_fetch *f;
+    wharf_str request;
+    wharf_status s;
+
+    m.body = test_body(req, t, &m, example);
+    s = attempt_start(req, t, &m, NULL, &f, &request);
+    if (s != WHARF_OK)
+        return s;
+    hooks_fetch->wait(req, f);
+    attempt_judge(req, f, ret);
+    hooks_fetch->done(req, f);
+    return show(req, t, &m, ret, request, ret_attempt);
+}
+
+wharf_status last_test_of(wharf_req *req, const struct result *r, const wharf_json **ret)
+{
+    wharf_out *out = W->json->writer(req);
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "at", moment(W->req->now_us(req)));
+    W->json->put(out, "success", truth(r->outcome == OUT_SUCCESS));
+    W->json->put(out, "response_status", r->status ? integer(r->status) : nothing());
+    put_error(out, r);
+    W->json->close(out);
+    return finish(req, out, ret);
+}
+
+/* Not a change of the webhook: no version, no event. */
+static wharf_status keep_last_test(wharf_req *req, wharf_str id, const struct result *r)
+{
+    static const char sql[] =
+        "UPDATE webhooks.webhook SET last_test = $3::jsonb WHERE organization_id = $1::text AND id = $2::text";
+    const wharf_json *last;
+    wharf_status s = last_test_of(req, r, &last);
+    const wharf_val args[] = {text(W->req->organization(req)), text(id), json_of(s == WHARF_OK ? last : NULL)};
+
+    return s == WHARF_OK ? W->db->exec(req, sql, args, 3, NULL) : s;
+}
+
+static wharf_status example_of(wharf_req *req, wharf_str type, const wharf_json **ret)
+{
+    wharf_event_type t = {.head = WHARF_HEAD(wharf_event_type)};
+
+    if (!hooks_events->type_find(hooks_self, type, &t))
+        return W->err->fail(req, "webhook.event_unknown", "type", NULL);
+    return W->json->parse(req, t.example, ret);
+}
+
+wharf_status webhook_test(wharf_req *req, void *arg)
+{
+    const wharf_json *body, *attempt, *sent, *example = NULL;
+    wharf_str id, type = WHARF_S("webhook.test");
+    struct target target;
+    struct result result;
+    const wharf_rec *rec;
+    wharf_status s = find_webhook(req, 0, &rec, &id);
+
+    if (s == WHARF_OK)
+        s = W->req->body(req, &body);
+    if (s != WHARF_OK)
+        return s;
+    sent = W->json->get(body, "type");
+    if (sent && W->json->text(sent, &type))
+        s = example_of(req, type, &example);
+    if (s == WHARF_OK)
+        s = target_of(req, rec, &target);
+    if (s == WHARF_OK)
+        s = attempt_test(req, &target, type, example, &result, &attempt);
+    if (s == WHARF_OK)
+        s = keep_last_test(req, id, &result);
+    if (s != WHARF_OK)
+        return s;
+    wharf_out *out = W->req->respond(req, 200,
+        result.outcome == OUT_SUCCESS ? "The receiver took the test event"
+                                      : "The receiver did not take the test event");
+    W->json->put(out, NULL, json_of(attempt));
+    return WHARF_OK;
+}

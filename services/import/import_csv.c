@@ -1,0 +1,418 @@
+/* import_csv.c - see import_csv.h.
+ *
+ * Speed comes from looking at 64 bytes at once: one mask says where delimiters, quotes and line ends are, and everything between
+ * them is never looked at. Cells stay where they are in the buffer; a NUL goes over what ended them.
+ */
+#include "import/import_csv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "import/problem.h"
+
+enum { BLOCK = 256 << 10, WIDTH = 64, SAMPLE_RECORDS = 20 };
+
+static const char candidates[] = {',', ';', '\t', '|'};
+
+/* ---- the mask ---- */
+
+#ifdef __SSE2__
+static uint64_t marks_of(const char *p, char delimiter)
+{
+    const __m128i d = _mm_set1_epi8(delimiter), q = _mm_set1_epi8('"'), r = _mm_set1_epi8('\r'),
+                  n = _mm_set1_epi8('\n');
+    uint64_t marks = 0;
+
+    for (int i = 0; i < WIDTH; i += 16) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+        __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, d), _mm_cmpeq_epi8(x, q)),
+            _mm_or_si128(_mm_cmpeq_epi8(x, r), _mm_cmpeq_epi8(x, n)));
+
+        marks |= (uint64_t)(uint32_t)_mm_movemask_epi8(hit) << i;
+    }
+    return marks;
+}
+#else
+/* One bit per byte of x that equals c. */
+static uint64_t equal_bytes(uint64_t x, char c)
+{
+    const uint64_t ones = 0x0101010101010101u, low7 = 0x7F7F7F7F7F7F7F7Fu;
+    uint64_t y = x ^ (ones * (unsigned char)c), zero = ~(((y & low7) + low7) | y | low7);
+
+    return ((zero >> 7) * 0x0102040810204080u) >> 56;
+}
+
+static uint64_t marks_of(const char *p, char delimiter)
+{
+    uint64_t marks = 0;
+
+    for (int i = 0; i < WIDTH; i += 8) {
+        uint64_t x;
+
+        memcpy(&x, p + i, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        x = __builtin_bswap64(x);
+#endif
+        marks |= (equal_bytes(x, delimiter) | equal_bytes(x, '"') | equal_bytes(x, '\r') | equal_bytes(x, '\n')) << i;
+    }
+    return marks;
+}
+#endif
+
+static void look_from(struct csv *c, size_t at)
+{
+    c->mark_at = at;
+    c->marks = at < c->n ? marks_of(c->p + at, c->delimiter) : 0;
+}
+
+/* The next mark and over it; c->n: there is none in the buffer. */
+static inline size_t next_mark(struct csv *c)
+{
+    size_t found;
+
+    while (!c->marks) {
+        if (c->mark_at + WIDTH >= c->n)
+            return c->n;
+        look_from(c, c->mark_at + WIDTH);
+    }
+    found = c->mark_at + (size_t)__builtin_ctzll(c->marks);
+    c->marks &= c->marks - 1;
+    return found < c->n ? found : c->n;
+}
+
+/* ---- the buffer ---- */
+
+/* What was read is dropped, more is read behind the rest. False: nothing more came (ended), or a problem. */
+static bool more(struct csv *c, struct import_problem *problem)
+{
+    size_t got = 0, before;
+
+    if (c->ended)
+        return false;
+    memmove(c->p, c->p + c->at, c->n - c->at);
+    c->n -= c->at;
+    c->at = 0;
+    if (c->cap - c->n < BLOCK + TEXT_ROOM) {
+        char *p = realloc(c->p, 2 * c->cap + WIDTH + 1);
+
+        if (!p)
+            return problem_set(problem, "file.too_complex", c->line, 0, 0, "no memory for a record so long");
+        c->cap *= 2;
+        c->p = p;
+    }
+    /* much at once: a record that is cut off is looked at again from its beginning */
+    for (before = c->n; c->n - before < BLOCK && !c->ended; c->n += got) {
+        if (!text_read(c->text, c->p + c->n, c->cap - c->n, &got, problem))
+            return false;
+        c->ended = got == 0;
+    }
+    memset(c->p + c->n, 0, WIDTH + 1);
+    return c->n > before;
+}
+
+/* ---- one record ---- */
+
+enum outcome { DONE, SHORT /* the buffer ends before the record */, BROKEN };
+
+static bool is_blank(char ch, char delimiter)
+{
+    return (ch == ' ' || ch == '\t') && ch != delimiter;
+}
+
+/* From the opening quote at *from to the mark that ends the cell. */
+static enum outcome quoted_cell(
+    struct csv *c, size_t from, struct csv_cell *cell, uint64_t *lines, size_t *ret_end, struct import_problem *problem)
+{
+    size_t blank, end;
+    bool doubled = false;
+
+    for (;;) {
+        end = next_mark(c);
+        if (end == c->n) {
+            if (!c->ended)
+                return SHORT;
+            problem_set(problem, "file.csv_syntax", c->line, 0, 0,
+                "the quote opened in line %llu is never closed; close it, or double quotes inside quoted text",
+                (unsigned long long)c->line + *lines);
+            return BROKEN;
+        }
+        if (c->p[end] != '"') {
+            *lines += c->p[end] == '\n' || (c->p[end] == '\r' && c->p[end + 1] != '\n');
+            continue;
+        }
+        if (end + 1 == c->n && !c->ended)
+            return SHORT;
+        if (c->p[end + 1] != '"' || end + 1 == c->n)
+            break;
+        next_mark(c);
+        doubled = true;
+    }
+    *cell = (struct csv_cell){c->p + from + 1, (uint32_t)(end - from - 1), true, doubled};
+    blank = end + 1;
+    end = next_mark(c);
+    while (blank < end && is_blank(c->p[blank], c->delimiter))
+        blank++;
+    if (blank < end || (end < c->n && c->p[end] == '"')) {
+        problem_set(problem, "file.csv_syntax", c->line + *lines, 0, 0,
+            "line %llu has text after a closing quote; double quotes inside quoted text",
+            (unsigned long long)c->line + *lines);
+        return BROKEN;
+    }
+    *ret_end = end;
+    return end == c->n && !c->ended ? SHORT : DONE;
+}
+
+static enum outcome plain_cell(struct csv *c, size_t from, struct csv_cell *cell, size_t *ret_end)
+{
+    size_t end;
+
+    /* a quote inside is a letter like others */
+    do
+        end = next_mark(c);
+    while (end < c->n && c->p[end] == '"');
+    *cell = (struct csv_cell){c->p + from, (uint32_t)(end - from), false, false};
+    *ret_end = end;
+    return end == c->n && !c->ended ? SHORT : DONE;
+}
+
+/* One of two quotes stays. Only when the whole record is there: what was changed can't be read again. */
+static void undouble(struct csv_cell *cell)
+{
+    char *to = memchr(cell->p, '"', cell->n), *from = to, *end = cell->p + cell->n;
+
+    while (from < end) {
+        char *stop;
+
+        *to++ = '"';
+        from += 2;
+        stop = memchr(from, '"', (size_t)(end - from));
+        stop = stop ? stop : end;
+        memmove(to, from, (size_t)(stop - from));
+        to += stop - from;
+        from = stop;
+    }
+    cell->n = (uint32_t)(to - cell->p);
+}
+
+static bool within_limits(const struct csv *c, size_t from, size_t to, struct import_problem *problem)
+{
+    if (c->n_cells > 0 && c->cells[c->n_cells - 1].n > IMPORT_FIELD_MAX)
+        return problem_set(problem, "file.too_complex", c->line, 0, 0, "line %llu has a cell of more than 1 MiB",
+            (unsigned long long)c->line);
+    if (to - from > IMPORT_RECORD_MAX)
+        return problem_set(problem, "file.too_complex", c->line, 0, 0,
+            "the record in line %llu is longer than 4 MiB; is the delimiter right, and every quote closed?",
+            (unsigned long long)c->line);
+    return true;
+}
+
+/* The record at c->at. With DONE *ret_next is behind its line end. */
+static enum outcome record(struct csv *c, size_t *ret_next, uint64_t *ret_lines, struct import_problem *problem)
+{
+    size_t from = c->at, end = from;
+    uint64_t lines = 0;
+    enum outcome o = DONE;
+    char ended_by;
+
+    c->n_cells = 0;
+    look_from(c, from);
+    do {
+        struct csv_cell cell;
+
+        if (c->n_cells == IMPORT_COLUMNS_MAX) {
+            problem_set(problem, "file.too_complex", c->line, 0, 0, "line %llu has more than 512 columns",
+                (unsigned long long)c->line);
+            return BROKEN;
+        }
+        o = c->p[from] == '"' && from < c->n ? (next_mark(c), quoted_cell(c, from, &cell, &lines, &end, problem))
+                                             : plain_cell(c, from, &cell, &end);
+        if (o != DONE)
+            break;
+        c->cells[c->n_cells++] = cell;
+        if (!within_limits(c, c->at, end, problem))
+            return BROKEN;
+        from = end + 1;
+    } while (end < c->n && c->p[end] == c->delimiter);
+    if (o == SHORT && !within_limits(c, c->at, c->n, problem))
+        return BROKEN;
+    /* whether LF follows this CR must be known */
+    if (o == DONE && end + 1 >= c->n && !c->ended && c->p[end] == '\r')
+        return SHORT;
+    if (o != DONE)
+        return o;
+    ended_by = end < c->n ? c->p[end] : 0;
+    *ret_next = end < c->n ? end + 1 + (ended_by == '\r' && c->p[end + 1] == '\n') : c->n;
+    *ret_lines = lines + 1;
+    for (size_t i = 0; i < c->n_cells; i++) {
+        if (c->cells[i].doubled)
+            undouble(&c->cells[i]);
+        c->cells[i].p[c->cells[i].n] = 0;
+    }
+    return DONE;
+}
+
+static bool is_blank_line(const struct csv *c)
+{
+    if (c->n_cells != 1 || c->cells[0].quoted)
+        return c->n_cells == 0;
+    for (uint32_t i = 0; i < c->cells[0].n; i++)
+        if (c->cells[0].p[i] != ' ' && c->cells[0].p[i] != '\t')
+            return false;
+    return true;
+}
+
+int csv_next(struct csv *c, struct import_problem *problem)
+{
+    for (;;) {
+        uint64_t lines = 0;
+        size_t next = 0;
+        enum outcome o;
+
+        if (c->at == c->n && !more(c, problem))
+            return problem->code ? -1 : 0;
+        o = record(c, &next, &lines, problem);
+        if (o == BROKEN)
+            return -1;
+        if (o == SHORT) {
+            /* when nothing more comes the same record ends with the text */
+            if (!more(c, problem) && problem->code)
+                return -1;
+            continue;
+        }
+        c->record_line = c->line;
+        c->line += lines;
+        c->at = next;
+        if (!is_blank_line(c))
+            return 1;
+    }
+}
+
+/* ---- the delimiter ---- */
+
+static bool is_line_end(char ch)
+{
+    return ch == '\n' || ch == '\r';
+}
+
+/* How often the delimiter stands in each of the first records, outside quotes. A line without anything is no record. */
+static unsigned count_delimiters(const struct csv *c, char delimiter, size_t counts[SAMPLE_RECORDS])
+{
+    unsigned n = 0;
+    bool quoted = false, fresh = true, any = false;
+
+    counts[0] = 0;
+    for (size_t at = c->at; at < c->n && n < SAMPLE_RECORDS; at++) {
+        char ch = c->p[at];
+
+        if (!quoted && is_line_end(ch)) {
+            n += any;
+            if (n < SAMPLE_RECORDS)
+                counts[n] = 0;
+            fresh = true;
+            any = false;
+            continue;
+        }
+        any = true;
+        /* a doubled quote closes and opens again: the same for counting */
+        if (ch == '"' && (fresh || quoted))
+            quoted = !quoted;
+        else if (!quoted && ch == delimiter)
+            counts[n]++;
+        fresh = !quoted && ch == delimiter;
+    }
+    return n < SAMPLE_RECORDS ? n + any : n;
+}
+
+/* In how many of the first records this delimiter occurs equally often (the most frequent such number, at least 1). */
+static unsigned votes(const struct csv *c, char delimiter, unsigned *ret_records, bool *ret_in_first)
+{
+    size_t counts[SAMPLE_RECORDS];
+    unsigned n = count_delimiters(c, delimiter, counts), best = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        unsigned same = 0;
+
+        for (unsigned k = 0; k < n; k++)
+            same += counts[k] == counts[i];
+        if (counts[i] > 0 && same > best)
+            best = same;
+    }
+    *ret_records = n;
+    *ret_in_first = n > 0 && counts[0] > 0;
+    return best;
+}
+
+static char find_delimiter(const struct csv *c)
+{
+    char most = 0, any = ',';
+    unsigned most_votes = 0, any_votes = 0;
+
+    for (size_t i = 0; i < sizeof(candidates); i++) {
+        unsigned records;
+        bool in_first;
+        unsigned n = votes(c, candidates[i], &records, &in_first);
+
+        if (2 * n > records && n > most_votes) {
+            most = candidates[i];
+            most_votes = n;
+        }
+        /* no majority: the header decides, whose cells the rows should have */
+        if (in_first && n > any_votes) {
+            any = candidates[i];
+            any_votes = n;
+        }
+    }
+    return most ? most : any;
+}
+
+/* A first line "sep=X" names the delimiter and is no record. */
+static bool told_by_first_line(struct csv *c)
+{
+    size_t at = c->at;
+
+    if (c->n - at < 5 || memcmp(c->p + at, "sep=", 4) != 0)
+        return false;
+    if (at + 5 < c->n && c->p[at + 5] != '\n' && c->p[at + 5] != '\r')
+        return false;
+    if (c->p[at + 4] == '\n' || c->p[at + 4] == '\r' || c->p[at + 4] == '"')
+        return false;
+    c->delimiter = c->p[at + 4];
+    at += 5;
+    if (at < c->n)
+        at += c->p[at] == '\r' && c->p[at + 1] == '\n' ? 2 : 1;
+    c->at = at;
+    c->line++;
+    return true;
+}
+
+bool csv_open(struct csv *c, struct text *text, char delimiter, struct import_problem *problem)
+{
+    memset(c, 0, offsetof(struct csv, cells));
+    c->n_cells = 0;
+    c->text = text;
+    c->line = 1;
+    c->cap = 2 * BLOCK;
+    c->p = malloc(c->cap + WIDTH + 1);
+    if (!c->p)
+        return problem_set(problem, "file.too_complex", 0, 0, 0, "no memory to read the file");
+    while (c->n < BLOCK && more(c, problem))
+        continue;
+    if (problem->code)
+        return false;
+    if (delimiter == '"' || delimiter == '\n' || delimiter == '\r')
+        return problem_set(problem, "param.invalid", 0, 0, 0, "file.delimiter can't be a quote or a line end");
+    if (told_by_first_line(c) && !delimiter)
+        return true;
+    c->delimiter = delimiter ? delimiter : find_delimiter(c);
+    return true;
+}
+
+void csv_close(struct csv *c)
+{
+    free(c->p);
+    c->p = NULL;
+}

@@ -1,0 +1,86 @@
+/* operator_inside.h - what the files of this folder share. Private to services/lua/operator. */
+#ifndef WHARF_LUA_OPERATOR_OPERATOR_INSIDE_H
+#define WHARF_LUA_OPERATOR_OPERATOR_INSIDE_H
+
+#include "lua/operator/generation.h"
+#include "lua/operator/operator.h"
+
+/* Of wharf.organization o: neither it nor the live one whose test twin it is was ended. */
+#define ORGANIZATION_THERE                                                                                             \
+    "o.active AND o.deleted_at IS NULL AND (o.live_organization_id IS NULL OR EXISTS (SELECT FROM wharf.organization l " \
+    "WHERE l.organization_id = o.live_organization_id AND l.id = o.live_organization_id AND l.active AND "            \
+    "l.deleted_at IS NULL))"
+
+struct operator_lua {
+    const struct engine *engine;
+    struct board *board;
+    unsigned slot;
+    struct hook_places places; /* the first is dir */
+    const char *dir, *kept_file, *poke_file; /* lua_hooks.dir; DATA/lua-hooks.json, DATA/lua-hooks.reload */
+    bool strict, off; /* off: safe mode, nothing is ever loaded */
+    size_t states; /* of a generation that is loaded: as many as there are threads */
+    pthread_mutex_t lock;
+    struct lua_generation *active, *next; /* next: loaded, and not active anywhere yet */
+    struct hook_problem trouble;
+    pthread_t watcher;
+    bool watching;
+    int stop_fd;
+    struct arena *arena;
+};
+
+/* A reference to the active one. */
+struct lua_generation *operator_current(struct operator_lua *o);
+/* {"organization_id", "location_id", "actor", "run"}: what hooks get as ctx. */
+wharf_str operator_context(struct wharf_req *req, const struct lua_hook *hook, wharf_str location, wharf_str event);
+/* What an error says, without secrets. */
+wharf_str operator_message(struct wharf_req *req, const struct sandbox_error *e);
+/* A failure into the log of the operator: "10-codes.lua:3: message". */
+void operator_failed(struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e);
+/* {"hook", "mark"}, and more: the beginning of the arguments of a job that calls the hook; the object stays open. */
+void operator_job_args(struct jw *w, const struct lua_hook *hook);
+/* Is the hook still due at this moment (microseconds)? Then the tick, as its argument. */
+bool schedule_tick(struct wharf_req *req, const struct lua_hook *hook, int64_t due_us, wharf_str *ret_arg);
+/* Refused by its author: 400 workflow.rejected. */
+wharf_status operator_rejected(struct wharf_req *req, const struct sandbox_error *e);
+/* operator_asked.c: the text with the values of hook_secrets taken out, for the log. */
+wharf_str asked_hidden(const struct config *c, struct arena *a, wharf_str text);
+/* Of a text that was cut: the beginning of one at its end too. Its end may be " …". */
+wharf_str asked_hidden_cut(const struct config *c, struct arena *a, wharf_str text);
+/* What went wrong, as it may be shown. */
+wharf_str hook_message(const struct config *c, struct arena *a, const struct sandbox_error *e);
+/* operator_store.c: what expired goes. False: the transaction is lost. */
+bool store_expire(struct wharf_req *req);
+
+/* register.c: wharf.hook */
+bool register_define(struct hook_state *st);
+
+/* route.c */
+struct hook_route {
+    struct route route;
+    wharf_route declared;
+    const struct lua_hook *hook;
+    bool rows, named; /* location policies "row" and "body" */
+    bool list; /* page and limit are read, pagination is told */
+    const struct wharf_json *filters; /* name to type; or NULL */
+    const char *content_type; /* NULL: of what is returned */
+};
+struct route_wish {
+    const char *method, *path;
+    wharf_str options; /* JSON */
+    bool left_out; /* its module is not there */
+};
+extern const char *const route_options[];
+/* Checks; in the first state the route is made in the generation's arena. NULL, or what is wrong. */
+const char *route_read(struct hook_state *st, struct route_wish *wish, struct hook_route **ret_route);
+/* The routes of the generation can be found, and are in its document. */
+void routes_link(struct lua_generation *g);
+
+/* route_call.c: the handler of them all; arg: the struct hook_route. */
+wharf_status route_run(wharf_req *req, void *arg);
+
+/* around.c: {Name: value} as lines of the answer. NULL, or what is wrong. */
+const char *operator_headers(struct wharf_req *req, const struct wharf_json *headers);
+/* "method", "path", "query", "headers", "remote_addr", "request_id" of a request. */
+void operator_shown(struct wharf_req *req, struct jw *w);
+
+#endif

@@ -1,0 +1,297 @@
+/* station_main.c - wharf-station: prints what a Wharf server sends, through CUPS, IPP or a socket (docs/printing.md). This file: the commands. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "station.h"
+
+enum { CALL_S = 30 };
+
+static const char usage_text[] =
+    "wharf-station prints what a Wharf server sends.\n\n"
+    "  wharf-station pair --server URL --key KEY --location ID [--name NAME]   make this computer a print station\n"
+    "  wharf-station pair --refresh                                            tell the server of the printers as they "
+    "are now\n"
+    "  wharf-station run [--once]                                              print, until it is stopped (or nothing "
+    "waits)\n"
+    "  wharf-station printers                                                  what printers there are, and what they "
+    "can\n"
+    "  wharf-station status                                                    what the server knows of this station\n"
+    "  wharf-station test PRINTER                                              print a test page\n\n"
+    "  --config FILE   default /etc/wharf-station.json, or $WHARF_STATION_CONFIG\n"
+    "  --dry-run       pair: show what would be registered; run: do everything but send documents to printers\n"
+    "  --verbose       say more\n";
+
+struct options {
+    const char *config, *server, *key, *location, *name;
+    bool once, refresh;
+};
+
+static int usage(int code)
+{
+    fputs(usage_text, code ? stderr : stdout);
+    return code;
+}
+
+static int complain(const struct answer *a, const char *what)
+{
+    fprintf(stderr, "wharf-station: %s: %s%s%s%s\n", what, a->message[0] ? a->message : "no answer",
+        a->code[0] ? " (" : "", a->code, a->code[0] ? ")" : "");
+    return 1;
+}
+
+/* ---- printers ---- */
+
+static void show_printer(const struct printer *p)
+{
+    printf("%s\n    %s, %s\n    %s: %s%s%s%s%dx%d dpi\n    sizes:", p->name, p->model, p->status, p->uri,
+        p->takes_pdf ? "PDF, " : "", p->takes_pwg ? "PWG raster, " : "", p->color ? "colour, " : "",
+        p->double_sided ? "both sides, " : "", p->dpi_x, p->dpi_y);
+    for (size_t i = 0; i < n_media; i++) {
+        if (p->sizes[i])
+            printf(" %s", media[i].name);
+    }
+    printf("\n");
+    if (p->n_languages) {
+        printf("    raw:");
+        for (size_t i = 0; i < p->n_languages; i++)
+            printf(" %s", p->languages[i]);
+        printf("\n");
+    }
+    for (size_t i = 0; i < p->n_reasons; i++)
+        printf("    says %s\n", p->reasons[i]);
+}
+
+static int command_printers(void)
+{
+    printers_find();
+    for (size_t i = 0; i < printers.n; i++)
+        show_printer(&printers.list[i]);
+    if (!printers.n)
+        printf("No printers: CUPS has no queues, and the configuration names none.\n");
+    return printers.n ? 0 : 1;
+}
+
+/* ---- pair ---- */
+
+static void put_printers(struct jw *w)
+{
+    jw_open(w, "printers", '[');
+    for (size_t i = 0; i < printers.n; i++) {
+        if (printers.list[i].found)
+            printer_json(w, &printers.list[i], true);
+        else
+            fprintf(stderr, "wharf-station: %s does not answer and is left out\n", printers.list[i].name);
+    }
+    jw_close(w, ']');
+}
+
+static void station_body(struct buf *out, bool create)
+{
+    char token[40];
+    struct jw w;
+
+    snprintf(token, sizeof(token), "stream-%ld", (long)getpid());
+    jw_init(&w, out);
+    jw_open(&w, NULL, '{');
+    if (create) {
+        jw_z(&w, "name", settings.name);
+        jw_z(&w, "display_name", settings.name);
+        jw_z(&w, "location_id", settings.location_id);
+        jw_z(&w, "device_token", token);
+        jw_z(&w, "status", "offline");
+        jw_open(&w, "push", '{'); /* it listens to the stream, whatever else the server pushes by */
+        jw_z(&w, "driver", "stream");
+        jw_close(&w, '}');
+    }
+    put_printers(&w);
+    jw_close(&w, '}');
+}
+
+static int register_station(bool create)
+{
+    char path[120] = "/v1/cloud-printing/stations";
+    struct answer a;
+    struct buf body;
+    int result = 0;
+
+    if (!create)
+        snprintf(path, sizeof(path), "/v1/cloud-printing/stations/%s", settings.station_id);
+    buf_init(&body, 1 << 20);
+    station_body(&body, create);
+    if (settings.dry_run) {
+        printf("POST %s\n%s\n", path, body.p);
+    } else {
+        api_call("POST", path, body.p, CALL_S, &a);
+        if (a.status != (create ? 201 : 200)) {
+            result = complain(&a, "the station can't be registered");
+        } else {
+            snprintf(settings.station_id, sizeof(settings.station_id), "%s", json_text_or(a.data, "id", "").p);
+            printf("%s is station %s with %zu printers.\n", settings.name, settings.station_id, printers.n);
+        }
+        answer_done(&a);
+    }
+    buf_done(&body);
+    return result;
+}
+
+static int command_pair(const struct options *o)
+{
+    char host[192] = "station";
+    int result;
+
+    if (access(o->config, R_OK) == 0 && !settings_read(o->config))
+        return 1;
+    gethostname(host, sizeof(host) - 1);
+    if (o->server)
+        snprintf(settings.server, sizeof(settings.server), "%.*s",
+            (int)(strlen(o->server) - (o->server[strlen(o->server) - 1] == '/')), o->server);
+    if (o->key)
+        snprintf(settings.key, sizeof(settings.key), "%s", o->key);
+    if (o->location)
+        snprintf(settings.location_id, sizeof(settings.location_id), "%s", o->location);
+    if (o->name || !settings.name[0])
+        snprintf(settings.name, sizeof(settings.name), "%s", o->name ? o->name : host);
+    if (!settings.spool[0])
+        snprintf(settings.spool, sizeof(settings.spool), "/var/lib/wharf-station");
+    if (!settings.pdftoppm[0])
+        snprintf(settings.pdftoppm, sizeof(settings.pdftoppm), "/usr/bin/pdftoppm");
+    if (!settings.server[0] || !settings.key[0] || (!settings.station_id[0] && !settings.location_id[0]))
+        return usage(2);
+    if (command_printers() != 0)
+        return 1;
+    result = register_station(!settings.station_id[0]);
+    return result || settings.dry_run ? result : settings_write(o->config) ? 0 : 1;
+}
+
+/* ---- status, test ---- */
+
+static int command_status(void)
+{
+    char path[140];
+    const struct wharf_json *list;
+    struct answer a;
+
+    snprintf(path, sizeof(path), "/v1/cloud-printing/stations/%s?include_print_jobs_count=true", settings.station_id);
+    api_call("GET", path, NULL, CALL_S, &a);
+    if (a.status != 200) {
+        int result = complain(&a, "the station can't be read");
+
+        answer_done(&a);
+        return result;
+    }
+    printf("%s (%s) is %s, %lld jobs wait\n", json_text_or(a.data, "name", "").p, settings.station_id,
+        json_text_or(a.data, "status", "").p, (long long)json_int_or(a.data, "print_jobs_count", 0));
+    list = json_get(a.data, "printers");
+    for (const struct wharf_json *p = list ? list->child : NULL; p; p = p->next)
+        printf("  %-30s %s\n", json_text_or(p, "name", "").p, json_text_or(p, "status", "").p);
+    answer_done(&a);
+    return 0;
+}
+
+/* The id under which the server knows the printer. */
+static bool printer_id(const char *name, char to[ID_TEXT])
+{
+    char path[120];
+    const struct wharf_json *list;
+    struct answer a;
+    bool found = false;
+
+    snprintf(path, sizeof(path), "/v1/cloud-printing/stations/%s", settings.station_id);
+    api_call("GET", path, NULL, CALL_S, &a);
+    list = json_get(a.data, "printers");
+    for (const struct wharf_json *p = list ? list->child : NULL; p && !found; p = p->next) {
+        found = str_eqz(json_text_or(p, "name", ""), name);
+        snprintf(to, ID_TEXT, "%s", json_text_or(p, "id", "").p);
+    }
+    answer_done(&a);
+    return found;
+}
+
+static int command_test(const char *name)
+{
+    char path[200], id[ID_TEXT];
+    struct answer a;
+    int result = 0;
+
+    if (!name || !printer_id(name, id)) {
+        fprintf(stderr, "wharf-station: the station has no printer \"%s\"; `wharf-station status` names them\n",
+            name ? name : "");
+        return 1;
+    }
+    snprintf(path, sizeof(path), "/v1/cloud-printing/stations/%s/printers/%s/test-page", settings.station_id, id);
+    api_call("POST", path, "{}", CALL_S, &a);
+    if (a.status == 201)
+        printf("Test page %s is queued.\n", json_text_or(a.data, "id", "").p);
+    else
+        result = complain(&a, "no test page");
+    answer_done(&a);
+    return result;
+}
+
+static int command_run(const struct options *o)
+{
+    if (!settings.station_id[0]) {
+        fprintf(stderr, "wharf-station: this computer is no print station yet; run `wharf-station pair`\n");
+        return 1;
+    }
+    if (!journal_open())
+        return 1;
+    printers_find();
+    for (size_t i = 0; i < printers.n; i++)
+        say(printers.list[i].name, "%s", printers.list[i].found ? printers.list[i].status : "does not answer yet");
+    return session_run(o->once);
+}
+
+static void read_options(int argc, char **argv, struct options *o)
+{
+    static const struct option names[] = {{"server", 1, 0, 's'}, {"key", 1, 0, 'k'}, {"location", 1, 0, 'l'},
+        {"name", 1, 0, 'n'}, {"config", 1, 0, 'c'}, {"once", 0, 0, '1'}, {"refresh", 0, 0, 'r'}, {"dry-run", 0, 0, 'd'},
+        {"verbose", 0, 0, 'v'}, {"help", 0, 0, 'h'}, {0, 0, 0, 0}};
+    const char *environment = getenv("WHARF_STATION_CONFIG");
+    int c;
+
+    o->config = environment && *environment ? environment : "/etc/wharf-station.json";
+    while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        const char **to[] = {&o->server, &o->key, &o->location, &o->name, &o->config};
+        const char *at = strchr("sklnc", c);
+
+        if (at && c)
+            *to[at - "sklnc"] = optarg;
+        else if (c == '1')
+            o->once = true;
+        else if (c == 'r')
+            o->refresh = true;
+        else if (c == 'd')
+            settings.dry_run = true;
+        else if (c == 'v')
+            settings.verbose = true;
+        else
+            exit(usage(c == 'h' ? 0 : 2));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {0};
+    const char *command;
+
+    read_options(argc, argv, &o);
+    command = argc > optind ? argv[optind] : "";
+    api_start();
+    if (!strcmp(command, "pair"))
+        return command_pair(&o);
+    if (!strcmp(command, "run") || !strcmp(command, "status") || !strcmp(command, "test")) {
+        if (!settings_read(o.config))
+            return 1;
+        return !strcmp(command, "run")      ? command_run(&o)
+               : !strcmp(command, "status") ? command_status()
+                                            : command_test(argv[optind + 1]);
+    }
+    if (strcmp(command, "printers") != 0)
+        return usage(*command ? 2 : 0);
+    if (access(o.config, R_OK) == 0 && !settings_read(o.config))
+        return 1;
+    return command_printers();
+}

@@ -1,0 +1,334 @@
+/* check_cmd.c - `wharf lua check`: compiles, loads, looks for the handlers of triggers, and reads the texts for what compilers do not tell (check.lua). */
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/lua/author.h"
+#include "event/event_catalogue.h"
+#include "lua/named.h"
+#include "lua/operator/operator.h"
+#include "lua/testing/testing.h"
+#include "lua/lua_triggers.h"
+#include "schema/tenant.h"
+#include "util/file.h"
+#include "util/str.h"
+#include "util/time.h"
+#include "util/zone.h"
+
+enum { LOAD_INSTRUCTIONS = 100000, LOAD_MEMORY = 4 << 20, WORKFLOW_BYTES = 1 << 20 };
+
+struct checking {
+    struct cli *c;
+    const struct lua_folder *folder;
+    lua_State *lua; /* the function of check.lua at 1, what is known at 2 */
+    size_t findings;
+    const struct engine *engine; /* or NULL: not needed so far */
+    bool engineless; /* it was needed, and could not be had */
+    bool broken; /* a text of the folder is no Lua: it can't be loaded */
+};
+
+static void finding(struct checking *k, const char *path, long line, long column, const char *message)
+{
+    printf("%s:%ld:%ld: %s\n", path, line, column, message);
+    k->findings++;
+}
+
+/* ---- what the text says ---- */
+
+/* {name = who}; tables of them are "table". */
+static void push_known(struct cli *c, lua_State *lua)
+{
+    size_t n;
+    const struct lua_entry *list = reference_entries(c->a, &n);
+    const char who[] = {'a', 0};
+
+    lua_newtable(lua);
+    for (size_t i = 0; i < n; i++) {
+        for (const char *dot = strchr(list[i].name.p, '.'); dot; dot = strchr(dot + 1, '.')) {
+            lua_pushlstring(lua, list[i].name.p, (size_t)(dot - list[i].name.p));
+            lua_pushliteral(lua, "table");
+            lua_rawset(lua, -3);
+        }
+        lua_pushlstring(lua, list[i].name.p, list[i].name.n);
+        lua_pushlstring(lua, &list[i].who, 1);
+        lua_rawset(lua, -3);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        lua_pushstring(lua, i ? "_VERSION" : "_G");
+        lua_pushstring(lua, who);
+        lua_rawset(lua, -3);
+    }
+}
+
+/* "x:12: message" */
+static void compiler_says(struct checking *k, const struct lua_file *f, const char *said)
+{
+    char *end;
+    long line = said[0] == 'x' && said[1] == ':' ? strtol(said + 2, &end, 10) : 0;
+
+    finding(k, f->path, line ? line : 1, 1, line ? end + 2 : said);
+    k->broken = true;
+}
+
+static void read_text(struct checking *k, const struct lua_file *f)
+{
+    lua_State *lua = k->lua;
+
+    if (luaL_loadbufferx(lua, f->text.p, f->text.n, "=x", "t") != LUA_OK) {
+        compiler_says(k, f, lua_tostring(lua, -1));
+        lua_settop(lua, 2);
+        return;
+    }
+    lua_settop(lua, 2);
+    lua_pushvalue(lua, 1);
+    lua_pushlstring(lua, f->text.p, f->text.n);
+    lua_pushvalue(lua, 2);
+    lua_pushstring(lua, k->folder->hooks ? "h" : "w");
+    lua_pushboolean(lua, testing_is_test(f->name));
+    if (lua_pcall(lua, 4, 1, 0) != LUA_OK) {
+        finding(k, f->path, 1, 1, lua_tostring(lua, -1));
+        lua_settop(lua, 2);
+        return;
+    }
+    for (lua_Integer i = 1; lua_rawgeti(lua, 3, i) == LUA_TTABLE; i++) {
+        lua_rawgeti(lua, 4, 1);
+        lua_rawgeti(lua, 4, 2);
+        lua_rawgeti(lua, 4, 3);
+        finding(k, f->path, (long)lua_tointeger(lua, 5), (long)lua_tointeger(lua, 6), lua_tostring(lua, 7));
+        lua_settop(lua, 3);
+    }
+    lua_settop(lua, 2);
+}
+
+/* ---- what loading says ---- */
+
+static enum sandbox_answer nothing(void *arg, const char *op, wharf_str args, wharf_str *ret_text)
+{
+    *ret_text = WHARF_S(
+        "{\"code\":\"op.unknown\",\"message\":\"this is not available while the main file is loaded\"}");
+    return strcmp(op, "log") ? SANDBOX_MISTAKE : SANDBOX_GIVEN;
+}
+
+static int64_t now_us(void *arg)
+{
+    return clock_now_us();
+}
+
+static void no_random(void *arg, void *p, size_t n)
+{
+    memset(p, 0, n);
+}
+
+static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
+{
+    static char bytes[ZONE_BYTES_MAX]; /* the command has one thread */
+
+    *ret_bytes = (wharf_str){bytes, zone_read(name, bytes, sizeof(bytes))};
+    return ret_bytes->n > 0;
+}
+
+static const char *handler_of(wharf_str type)
+{
+    static const struct {
+        const char *type, *handler;
+    } all[] = {{"event", "on_event"}, {"http", "on_http"}, {"schedule", "on_schedule"}, {"manual", "on_run"}};
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (str_eqz(type, all[i].type))
+            return all[i].handler;
+    }
+    return NULL;
+}
+
+static void wrong_schema(void *arg, wharf_str pointer, const char *rule, wharf_str message)
+{
+    struct checking *k = arg;
+    const char *path = arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p;
+
+    finding(k, path, 1, 1, arena_printf(k->c->a, "input_schema%s: %.*s", pointer.p, STR_ARG(message)).p);
+}
+
+/* In workflow.json, at the first place where the text stands as a value; without one at its beginning. */
+static void wrong_value(struct checking *k, wharf_str wrong, const char *message)
+{
+    const char *path = arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p;
+    wharf_str text = file_read(path, WORKFLOW_BYTES, k->c->a);
+    const char *begin = text.p ? text.p : "",
+               *at = wrong.n ? strstr(begin, arena_printf(k->c->a, "\"%.*s\"", STR_ARG(wrong)).p) : NULL;
+    long line = 1, column = 1;
+
+    for (const char *p = begin; at && p < at; p++) {
+        column = *p == '\n' ? 1 : column + 1;
+        line += *p == '\n';
+    }
+    finding(k, path, line, column, message);
+}
+
+static void wrong_name(struct checking *k, const char *what, wharf_str wrong, const char *near)
+{
+    wrong_value(k, wrong,
+        arena_printf(k->c->a, "there is no %s \"%.*s\"%s%s%s", what, STR_ARG(wrong), near ? "; did you mean \"" : "",
+            near ? near : "", near ? "\"?" : "")
+            .p);
+}
+
+static void missing(struct checking *k, const char *message)
+{
+    finding(k, arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p, 1, 1, message);
+}
+
+/* The server's plugins, once they are needed; NULL after a message. */
+static const struct engine *engine_of(struct checking *k)
+{
+    if (!k->engine && !k->engineless)
+        k->engine = lua_engine(k->c);
+    if (!k->engine && !k->engineless) {
+        k->engineless = true;
+        k->findings++;
+    }
+    return k->engine;
+}
+
+static void check_events(struct checking *k, const struct wharf_json *t)
+{
+    const struct wharf_json *list = json_get(t, "events");
+    const struct engine *engine = engine_of(k);
+
+    if (!json_is(list, JSON_ARRAY) || !list->child)
+        missing(k, "a trigger of type event has events, an array of types");
+    for (const struct wharf_json *e = engine && json_is(list, JSON_ARRAY) ? list->child : NULL; e; e = e->next) {
+        if (json_is(e, JSON_STRING) && !event_pattern_known(engine, e->text))
+            wrong_name(k, "event type", e->text, named_near_event(k->c->a, engine, e->text.p));
+    }
+}
+
+static void check_hook(struct checking *k, const struct wharf_json *t)
+{
+    wharf_str resource = json_text_or(t, "resource", ""), action = json_text_or(t, "action", ""),
+              phase = json_text_or(t, "phase", "");
+    const struct engine *engine = engine_of(k);
+    struct str_near near = str_near(action.p);
+
+    if (!resource.n || !action.n || !phase.n) {
+        missing(k, "a trigger of type hook has resource, action and phase");
+        return;
+    }
+    if (engine && !named_hookable(engine, resource))
+        wrong_name(k, "hookable resource", resource, named_near_resource(engine, resource.p));
+    if (!named_action(action)) {
+        str_near_try(&near, "create");
+        str_near_try(&near, "update");
+        str_near_try(&near, "delete");
+        wrong_name(k, "action", action, near.best);
+    }
+    if (!str_eqz(phase, "before") && !str_eqz(phase, "after"))
+        wrong_name(k, "phase", phase, NULL);
+}
+
+static void check_triggers(struct checking *k, struct sandbox *sb)
+{
+    const struct wharf_json *list = json_get(k->folder->workflow, "triggers");
+    const char *path = arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p;
+
+    for (const struct wharf_json *t = json_is(list, JSON_ARRAY) ? list->child : NULL; t; t = t->next) {
+        wharf_str type = json_text_or(t, "type", "");
+        bool hook = str_eqz(type, "hook");
+        const char *handler = hook ? json_text_or(t, "phase", "before").p : handler_of(type);
+        const struct wharf_json *schema = json_get(t, "input_schema");
+        struct trigger_fault fault;
+
+        if (str_eqz(type, "manual") && schema && schema->type != JSON_NULL)
+            tenant_schema(k->c->a, schema, wrong_schema, k);
+        if (!trigger_good(k->c->a, list, t, &fault))
+            wrong_value(k, fault.value, fault.message);
+        if (str_eqz(type, "event"))
+            check_events(k, t);
+        else if (hook)
+            check_hook(k, t);
+        if (!handler)
+            finding(k, path, 1, 1, arena_printf(k->c->a, "there are no triggers of type \"%s\"", type.p).p);
+        else if (!sandbox_has(sb, handler))
+            finding(k, folder_path(k->c->a, k->folder, "main.lua"), 1, 1,
+                arena_printf(k->c->a, "a trigger needs the function %s in the table that main.lua returns", handler).p);
+    }
+}
+
+/* As publishing does it: the main file, with nothing outside. */
+static void load_main(struct checking *k)
+{
+    struct sandbox_host host = {.call = nothing, .now_us = now_us, .random = no_random, .zone = zone};
+    struct sandbox_config config = {
+        .memory = LOAD_MEMORY, .limits = {.instructions = LOAD_INSTRUCTIONS}, .seed = 1, .host = &host};
+    struct sandbox *sb = sandbox_prepare() ? sandbox_new(&config) : NULL;
+    struct sandbox_error e;
+
+    if (!sb)
+        return;
+    sandbox_files(sb, folder_files(k->c->a, k->folder), k->folder->n);
+    if (sandbox_load(sb, "main", &e))
+        check_triggers(k, sb);
+    else
+        finding(k, folder_path(k->c->a, k->folder, e.file[0] ? e.file : "main.lua"), e.line ? e.line : 1, 1, e.message);
+    sandbox_free(sb);
+}
+
+/* As a server loads it; its problem begins with file and line. */
+static void load_hooks(struct checking *k)
+{
+    const struct engine *engine;
+    struct config *config;
+    wharf_str problem;
+    size_t hooks;
+
+    cli_set(k->c, "lua_hooks.dir", k->folder->dir);
+    config = cli_config(k->c);
+    engine = config ? lua_engine(k->c) : NULL;
+    if (!engine) {
+        k->findings++;
+    } else if (!operator_check(engine, config, &hooks, k->c->a, &problem)) {
+        puts(problem.p);
+        k->findings++;
+    }
+}
+
+static void check_folder(struct checking *k, const char *only)
+{
+    k->broken = false;
+    for (size_t i = 0; i < k->folder->n; i++) {
+        if (!only || !strcmp(only, k->folder->files[i].name))
+            read_text(k, &k->folder->files[i]);
+    }
+    if (only || k->broken)
+        return;
+    if (k->folder->hooks)
+        load_hooks(k);
+    else
+        load_main(k);
+}
+
+int lua_check_command(struct cli *c)
+{
+    struct checking k = {.c = c, .lua = luaL_newstate()};
+    struct lua_folders folders;
+    const char *only, *source = lua_text("check.lua");
+
+    if (c->n_words < 2)
+        return lua_usage("wharf lua check PATH…: folders or files to look at");
+    luaL_openlibs(k.lua);
+    if (luaL_loadbufferx(k.lua, source, strlen(source), "=check.lua", "t") != LUA_OK ||
+        lua_pcall(k.lua, 0, 1, 0) != LUA_OK)
+        return cli_fail("%s", lua_tostring(k.lua, -1));
+    push_known(c, k.lua);
+    for (size_t i = 1; i < c->n_words; i++) {
+        if (!folders_read(c->a, c->words[i], &folders, &only))
+            return LUA_USAGE;
+        for (size_t f = 0; f < folders.n; f++) {
+            k.folder = &folders.items[f];
+            check_folder(&k, only);
+        }
+    }
+    lua_close(k.lua);
+    return k.findings ? LUA_FAILED : LUA_FINE;
+}

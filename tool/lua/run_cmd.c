@@ -1,0 +1,156 @@
+/* run_cmd.c - `wharf lua run`: one run of a folder's code, as a case of a test makes it (services/lua/testing/testing.h). */
+#include <stdio.h>
+#include <string.h>
+
+#include "tool/cli/http_client.h"
+#include "tool/lua/author.h"
+#include "lua/samples.h"
+#include "lua/testing/testing.h"
+#include "schema/tenant.h"
+#include "util/file.h"
+#include "util/str.h"
+#include "util/zone.h"
+
+enum { INPUT_MAX = 8 << 20, RESULT_MAX = 32 << 20 };
+
+struct running {
+    struct arena *a;
+    const struct lua_server *server;
+};
+
+static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
+{
+    char *bytes = arena_alloc(((struct running *)arg)->a, ZONE_BYTES_MAX);
+
+    *ret_bytes = (wharf_str){bytes, zone_read(name, bytes, ZONE_BYTES_MAX)};
+    return ret_bytes->n > 0;
+}
+
+static int live(void *arg, const char *method, const char *path, wharf_str body, wharf_str *ret_text)
+{
+    struct running *r = arg;
+    struct http_reply reply = http_call_far(r->a, r->server->url, r->server->key, method, path, body);
+
+    *ret_text = reply.body;
+    return reply.status;
+}
+
+static const char *handler_of(const char *trigger)
+{
+    static const struct {
+        const char *trigger, *handler;
+    } all[] = {{"event", "on_event"}, {"http", "on_http"}, {"schedule", "on_schedule"}, {"manual", "on_run"},
+        {"before", "before"}, {"after", "after"}};
+
+    for (size_t i = 0; trigger && i < sizeof(all) / sizeof(all[0]); i++) {
+        if (!strcmp(all[i].trigger, trigger))
+            return all[i].handler;
+    }
+    return NULL;
+}
+
+/* Prints the result, or why there is none. */
+static int tell(struct arena *a, const struct lua_folder *f, const struct wharf_json *said)
+{
+    const struct wharf_json *result = json_get(said, "result"), *error = json_get(said, "error");
+    wharf_str file = json_text_or(error, "file", "");
+
+    if (result) {
+        puts(json_pretty(a, result).p);
+        return str_eqz(json_text_or(result, "status", ""), "succeeded") ? LUA_FINE : LUA_FAILED;
+    }
+    if (file.n)
+        cli_fail("%s:%lld: %s", folder_path(a, f, file.p), (long long)json_int_or(error, "line", 0),
+            json_text_or(error, "message", "").p);
+    else
+        cli_fail("%s", json_text_or(error, "message", "the run did not end").p);
+    return LUA_BROKEN;
+}
+
+/* The stubs are a file of the folder, or one elsewhere that stands beside it as "stubs". False after a message. */
+static bool add_stubs(struct arena *a, const char *path, struct sandbox_file *files, size_t *n, struct testing *t)
+{
+    wharf_str text = file_read(path, INPUT_MAX, a);
+
+    if (!text.p) {
+        cli_fail("%s: there is no such file", path);
+        return false;
+    }
+    files[(*n)++] = (struct sandbox_file){.name = "stubs_test", .text = text};
+    t->test = "stubs_test";
+    return true;
+}
+
+static void wrong_input(void *arg, wharf_str path, const char *rule, wharf_str message)
+{
+    if (message.p)
+        cli_fail("%.*s", STR_ARG(message));
+}
+
+/* As the server does before a run by hand. False after what is wrong was told. */
+static bool input_fits(struct arena *a, const struct wharf_json *workflow, const struct wharf_json *input)
+{
+    const struct wharf_json *list = json_get(workflow, "triggers"), *json = NULL;
+    const struct schema *schema;
+    int64_t left = TENANT_SCHEMA_STEPS;
+
+    for (const struct wharf_json *t = json_is(list, JSON_ARRAY) ? list->child : NULL; t; t = t->next) {
+        if (str_eqz(json_text_or(t, "type", ""), "manual"))
+            json = json_get(t, "input_schema");
+    }
+    if (!json || json->type == JSON_NULL)
+        return true;
+    schema = tenant_schema(a, json, wrong_input, NULL);
+    if (!schema || schema_validate_within(schema, input, str_z("input"), &left, a, wrong_input, NULL))
+        return schema != NULL;
+    if (!left)
+        cli_fail("input: %s", TENANT_SCHEMA_WORK);
+    return false;
+}
+
+int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_server *s)
+{
+    const char *handler = handler_of(o->trigger), *only;
+    struct running r = {c->a, s};
+    struct testing t = {.seed = 1, .zone = zone, .arg = &r, .live = o->live ? live : NULL};
+    struct lua_folders folders;
+    struct sandbox_file *files;
+    struct json_error bad;
+    wharf_str input = WHARF_S("null");
+    bool by_hand = handler && !strcmp(handler, "on_run");
+    const struct wharf_json *given;
+    const struct engine *engine;
+    struct buf out;
+    int code;
+
+    if (c->n_words != 2 || !handler)
+        return lua_usage("wharf lua run DIR --trigger event|http|schedule|manual|before|after [--input FILE]");
+    if (o->live && !server_find(s))
+        return LUA_USAGE;
+    if (!folders_read(c->a, c->words[1], &folders, &only))
+        return LUA_USAGE;
+    if (by_hand)
+        input = WHARF_S("{}"); /* as the server has it */
+    if (o->input)
+        input = file_read(o->input, INPUT_MAX, c->a);
+    given = input.p ? json_parse(c->a, input, &bad) : NULL;
+    if (!given)
+        return lua_usage("%s: there is no such file, or it is no JSON", o->input);
+    if (by_hand && !input_fits(c->a, folders.items[0].workflow, given))
+        return LUA_BROKEN;
+    files = folder_files(c->a, &folders.items[0]);
+    t.n_files = folders.items[0].n;
+    if (o->stubs && !add_stubs(c->a, o->stubs, files, &t.n_files, &t))
+        return LUA_USAGE;
+    engine = lua_engine(c);
+    if (!engine)
+        return LUA_BROKEN;
+    t.files = files;
+    t.hooks = folders.items[0].hooks;
+    t.samples = json_parse(c->a, lua_samples(c->a, engine), &bad);
+    buf_init(&out, RESULT_MAX);
+    testing_once(&t, handler, input, &out);
+    code = tell(c->a, &folders.items[0], json_parse(c->a, buf_str(&out), &bad));
+    buf_done(&out);
+    return code;
+}
