@@ -12,6 +12,7 @@
 #include "resource/hooks.h"
 #include "util/log.h"
 #include "util/str.h"
+#include "wharf/hash.h"
 
 static int by_code(const void *key, const void *entry)
 {
@@ -365,10 +366,8 @@ struct arena *req_tx_memory(struct wharf_req *req)
 
 size_t event_bucket(wharf_str resource_id)
 {
-    uint32_t h = 2166136261u;
+    uint32_t h = wharf_hash32(WHARF_HASH32_START, resource_id.p, resource_id.n);
 
-    for (size_t i = 0; i < resource_id.n; i++)
-        h = (h ^ (unsigned char)resource_id.p[i]) * 16777619u;
     return h & (EVENT_BUCKETS - 1);
 }
 

@@ -6,6 +6,7 @@
 #include "resource/observe.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/hash.h"
 
 enum { REMEMBERED = 256, FOR_US = 60000000 };
 
@@ -18,11 +19,8 @@ static struct {
 static uint64_t name_of(const struct wharf_req *req, const struct write *w)
 {
     wharf_str organization = req->who->organization;
-    uint64_t h = statement_hash(w->res->def->name);
 
-    for (size_t i = 0; i < organization.n; i++)
-        h = (h ^ (unsigned char)organization.p[i]) * 1099511628211u;
-    return h;
+    return wharf_hash64(statement_hash(w->res->def->name), organization.p, organization.n);
 }
 
 bool speculation_may(const struct wharf_req *req, const struct write *w)

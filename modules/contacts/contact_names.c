@@ -2,6 +2,7 @@
 #include "contact_names.h"
 
 #include <string.h>
+#include "wharf/hash.h"
 
 static const struct {
     uint32_t kinds;
@@ -108,10 +109,8 @@ static struct slot slots[SLOTS];
 
 static struct slot *slot_of(const char *p, size_t n)
 {
-    uint32_t h = 2166136261u;
+    uint32_t h = wharf_hash32(WHARF_HASH32_START, p, n);
 
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)p[i]) * 16777619u;
     for (h &= SLOTS - 1; slots[h].p && (slots[h].n != n || memcmp(slots[h].p, p, n) != 0); h = (h + 1) & (SLOTS - 1))
         ;
     return &slots[h];

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "wharf/hash.h"
 
 enum { DELETED_ONE_FROM = 3, DELETED_TWO_FROM = 8, PREFIX_FROM = 4, SHORT_NAME = 3 /* words */ };
 
@@ -57,20 +58,12 @@ static size_t points_of(wharf_str s, uint32_t *points)
     return n;
 }
 
-/* FNV-1a. */
-static uint32_t hash_more(uint32_t h, const char *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)p[i]) * 16777619u;
-    return h;
-}
-
 /* Hashes of texts in the book of this organization: words of one never meet those of another. */
 static uint32_t hash_start(wharf_req *req)
 {
     wharf_str organization = W->req->organization(req);
 
-    return hash_more(hash_more(2166136261u, organization.p, organization.n), "", 1);
+    return wharf_hash32(wharf_hash32(WHARF_HASH32_START, organization.p, organization.n), "", 1);
 }
 
 /* Hashes as PostgreSQL reads integer[]. */
@@ -88,7 +81,7 @@ static void hash_add(struct hashes *list, const uint32_t *points, size_t n)
     int len;
 
     for (size_t i = 0; i < n; i++)
-        h = hash_more(h, text, put_point(points[i], text));
+        h = wharf_hash32(h, text, put_point(points[i], text));
     len = snprintf(text, sizeof(text), "%c%" PRId32, list->n ? ',' : '{', (int32_t)h);
     if (list->n + (size_t)len + 2 > list->room) {
         char *wider = W->mem->alloc(list->req, 2 * list->room + 512);

@@ -8,6 +8,7 @@
 
 #include "integrations.gen.h"
 #include "integrations.h"
+#include "wharf/hash.h"
 
 enum {
     IN_FLIGHT_MOST = 200, /* requests of one engine */
@@ -123,11 +124,7 @@ static void give_up(
 
 static double random_of(const char *id)
 {
-    uint32_t h = 2166136261u;
-
-    for (; *id; id++)
-        h = (h ^ (unsigned char)*id) * 16777619u;
-    return (double)h / 4294967296.0;
+    return (double)wharf_hash32(WHARF_HASH32_START, id, strlen(id)) / 4294967296.0;
 }
 
 /* Refusals that another try would not change are final; waiting is what servers that are busy or away are given. */

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "layouts.h"
-#include "sha256.h"
 
 /* ---- checksums ---- */
 
@@ -35,9 +34,6 @@ wharf_str layout_checksum(wharf_req *req, wharf_str id, wharf_str name, wharf_st
     int64_t position, const wharf_json *metadata)
 {
     wharf_out *out = W->json->writer(req);
-    uint8_t hash[32];
-    char hex[65];
-    wharf_str s;
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "id", val_text(id));
@@ -47,10 +43,7 @@ wharf_str layout_checksum(wharf_req *req, wharf_str id, wharf_str name, wharf_st
     W->json->put(out, "position", val_int(position));
     put_sorted(req, out, metadata);
     W->json->close(out);
-    s = W->json->result_text(out);
-    sha256(s.p, s.n, hash);
-    sha256_hex(hash, hex);
-    return W->mem->dup(req, hex, 64);
+    return locations_text->sha256(req, W->json->result_text(out));
 }
 
 /* ---- the default layout ---- */

@@ -1,8 +1,6 @@
 /* location_address.c - an address as it is taken, kept and shown (spec 02 section 1). Leaves reading one string to address_parse.c. */
 #include "location_address.h"
 
-#include "sha256.h"
-
 enum { HASHED = 4096, ID_CHARS = 22 };
 
 /* Lower case, one space between words, no outer space, a separator behind: what must be equal for two addresses to be one. */
@@ -84,14 +82,10 @@ wharf_status address_json(wharf_req *req, const struct address *a, wharf_str *re
     const struct country *country = country_find(a->country_code);
     wharf_out *out = W->json->writer(req);
     wharf_str building = normal_of(req, a, false);
-    uint8_t hash[32];
-    char hex[65];
 
-    sha256(building.p, building.n, hash);
-    sha256_hex(hash, hex);
     W->json->open(out, NULL, '{');
     W->json->put(out, "id", val_text(id_of(req, a)));
-    W->json->put(out, "hash", val_text(z(hex)));
+    W->json->put(out, "hash", val_text(locations_text->sha256(req, building)));
     W->json->put(out, "line1", val_text_or_null(a->line1));
     W->json->put(out, "line2", val_text_or_null(a->line2));
     W->json->put(out, "city", val_text_or_null(a->city));

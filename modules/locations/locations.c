@@ -7,6 +7,7 @@ const wharf_batch_api *locations_batch;
 const wharf_crypto_api *locations_crypto;
 const wharf_keys_api *locations_keys;
 const wharf_many_api *locations_many;
+const wharf_text_api *locations_text;
 const wharf_org_directory_api *org;
 const wharf_contacts_groups_api *groups;
 
@@ -68,6 +69,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     locations_crypto = W->service(self, "wharf.crypto", 1, 3);
     locations_keys = W->service(self, "wharf.keys", 1, 0);
     locations_batch = W->service(self, "wharf.batch", 1, 0);
+    locations_text = W->service(self, "wharf.text", 1, 0);
     locations_many = W->service(self, "wharf.many", 1, 1);
     groups = W->service(self, "contacts.groups", 1, 0);
     return WHARF_OK;

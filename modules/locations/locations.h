@@ -7,11 +7,13 @@
 #include "wharf/service/batch.h"
 #include "wharf/service/crypto.h"
 #include "wharf/service/keys.h"
+#include "wharf/service/text.h"
 extern const wharf_host *W; /* set once, before anything of this module runs */
 extern const wharf_batch_api *locations_batch;
 extern const wharf_crypto_api *locations_crypto;
 extern const wharf_keys_api *locations_keys;
 extern const wharf_many_api *locations_many;
+extern const wharf_text_api *locations_text;
 #include "wharf/ext/contacts.h"
 #include "wharf/ext/locations.h"
 #include "wharf/ext/org.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "push.h"
+#include "wharf/hash.h"
 
 enum { RUNNING_MOST = 200, CLAIM_MOST = 50, LOOK_MS = 1000, AWAY_MS = 500, FIRST_WAIT_MS = 1000, LAST_WAIT_MS = 60000 };
 #define TRY_FOR_US 600000000LL
@@ -40,10 +41,8 @@ static void push_free(struct push *p)
 static int64_t wait_of(const struct push *p)
 {
     int64_t whole = p->attempts > 6 ? LAST_WAIT_MS : FIRST_WAIT_MS << (p->attempts - 1);
-    uint32_t h = 2166136261u + (uint32_t)p->attempts;
+    uint32_t h = wharf_hash32(WHARF_HASH32_START + (uint32_t)p->attempts, p->id, strlen(p->id));
 
-    for (const char *c = p->id; *c; c++)
-        h = (h ^ (unsigned char)*c) * 16777619u;
     whole = whole < LAST_WAIT_MS ? whole : LAST_WAIT_MS;
     return whole / 2 + (int64_t)(h % 1000) * whole / 2000;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "webhook_engine.h"
+#include "wharf/hash.h"
 
 #define W hooks_host
 
@@ -60,10 +61,8 @@ void endpoint_leave(struct endpoint *e)
 
 static struct endpoint **bucket_of(struct endpoints *list, wharf_str id)
 {
-    uint32_t h = 2166136261u;
+    uint32_t h = wharf_hash32(WHARF_HASH32_START, id.p, id.n);
 
-    for (size_t i = 0; i < id.n; i++)
-        h = (h ^ (unsigned char)id.p[i]) * 16777619u;
     return &list->bucket[h % CACHE_BUCKETS];
 }
 

@@ -3,6 +3,7 @@
 
 #include "webhook_engine.h"
 #include "webhook_schedule.h"
+#include "wharf/hash.h"
 
 #define W hooks_host
 
@@ -12,13 +13,10 @@ static void put_text(wharf_out *out, const char *key, wharf_str s)
         W->json->put(out, key, text(s));
 }
 
+/* Returns 0 to 1: the ids of attempts are random. */
 static double random_of(const struct job *j)
 {
-    uint32_t h = 2166136261u;
-
-    for (size_t i = 0; i < j->attempt.n; i++) /* attempts' ids are random */
-        h = (h ^ (unsigned char)j->attempt.p[i]) * 16777619u;
-    return (double)h / 4294967296.0;
+    return (double)wharf_hash32(WHARF_HASH32_START, j->attempt.p, j->attempt.n) / 4294967296.0;
 }
 
 /* The delivery's final state, or NULL and the wait until the next attempt. */

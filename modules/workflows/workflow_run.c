@@ -3,6 +3,7 @@
 
 #include "workflows.h"
 #include "workflows.gen.h"
+#include "wharf/hash.h"
 
 /* ---- what is asked for ---- */
 
@@ -140,11 +141,7 @@ static wharf_str context(wharf_req *req, const struct run *r)
 /* The same id gives the same seed; 53 bits, so that every reader of JSON sees the same number. */
 uint64_t run_seed(wharf_str id)
 {
-    uint64_t h = 1469598103934665603u;
-
-    for (size_t i = 0; i < id.n; i++)
-        h = (h ^ (unsigned char)id.p[i]) * 1099511628211u;
-    return h >> 11;
+    return wharf_hash64(WHARF_HASH64_START, id.p, id.n) >> 11;
 }
 
 /* Whatever is kept or told of the run. */

@@ -8,6 +8,7 @@
 #include "identity/auth.h"
 #include "resource/engine.h"
 #include "util/str.h"
+#include "wharf/hash.h"
 
 enum { SLOTS = 1024, KEEP_US = 5000000, BYTES_MAX = 32 << 20 };
 
@@ -35,10 +36,8 @@ static void unref(void *arg)
 
 static struct kept **slot_of(wharf_str organization)
 {
-    uint32_t h = 2166136261u;
+    uint32_t h = wharf_hash32(WHARF_HASH32_START, organization.p, organization.n);
 
-    for (size_t i = 0; i < organization.n; i++)
-        h = (h ^ (unsigned char)organization.p[i]) * 16777619u;
     return &slots[h % SLOTS];
 }
 

@@ -4,14 +4,11 @@
 #include <string.h>
 
 #include "net/transfer.h"
+#include "wharf/hash.h"
 
 static struct host **bucket_of(struct net_client *c, const char *key)
 {
-    uint32_t h = 2166136261u;
-
-    for (const char *p = key; *p; p++)
-        h = (h ^ (unsigned char)*p) * 16777619u;
-    return &c->hosts[h % HOST_BUCKETS];
+    return &c->hosts[wharf_hash32(WHARF_HASH32_START, key, strlen(key)) % HOST_BUCKETS];
 }
 
 static struct host *find(struct net_client *c, const char *key)

@@ -10,6 +10,7 @@
 #include "db/notifier.h"
 #include "util/log.h"
 #include "util/str.h"
+#include "wharf/hash.h"
 
 enum { DEPTH_MAX = 5 };
 
@@ -91,10 +92,8 @@ wharf_status operator_after(struct wharf_req *req, const struct write *w)
 
 static unsigned lane_of(wharf_str s, int lanes)
 {
-    uint32_t h = 2166136261u;
+    uint32_t h = wharf_hash32(WHARF_HASH32_START, s.p, s.n);
 
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * 16777619u;
     return h % (unsigned)lanes;
 }
 
