@@ -12,8 +12,23 @@ LONGEST = ["events_stream", "slow_and_ending", "blobs", "walk", "jobs", "mail", 
            "contact_import", "events_processing", "request_log", "keys", "idempotency", "database_trouble", "integrations", "support", "webhooks", "print_jobs"]
 
 
+# What a newcomer does not wait for (./test without a name): attacks, faults, limits, races and what else takes long. ./test --all and ./test api
+# run these too.
+THOROUGH = {"batches_background", "batches_limits", "blame", "blobs", "database_trouble", "declarations", "events_stream", "hook_library", "hook_watch",
+            "hostile_bodies", "http_heads", "job_shares", "jobs", "limits", "match", "order_of_checks", "outgoing_walls", "plans", "pooler", "print_hostile",
+            "processes", "readiness", "request_log", "slow_and_ending", "together", "walk", "words", "workers", "workflow_memory", "workflow_rules",
+            "workflow_share", "workflow_tells"}
+
+
+def pytest_ignore_collect(collection_path, config):
+    if config.getoption("--newcomer") and collection_path.name[len("test_"):-len(".py")] in THOROUGH:
+        return True
+    return None
+
+
 def pytest_addoption(parser):
     with contextlib.suppress(ValueError):  # another folder of the same run has said it
+        parser.addoption("--newcomer", action="store_true", help="without the files that take long")
         parser.addoption("--long", action="store_true", help="as many writers as the acceptance of the suite asks for")
 
 

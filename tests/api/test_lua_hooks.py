@@ -141,7 +141,7 @@ end, {timeout_ms = 250})
 """})
     seen = client.post("/v1/contacts", {"name": "A"}, expect=201).data["metadata"]
     assert json.loads(seen["rows"]) == [{"name": "Here", "version": 1, "deleted_at": None, "j": {"a": [1, 2]}}], seen
-    assert "wharf.db.query" in seen["write"] and "42501" in seen["change"] and "42703" in seen["sql"] and "10,000 rows" in seen["many"] and "57014" in seen["slow"], seen
+    assert "wharf.db.query" in seen["write"] and "25006" in seen["change"] and "42703" in seen["sql"] and "10,000 rows" in seen["many"] and "57014" in seen["slow"], seen
     assert "lua_hooks.allow_write = true" in seen["exec"]
     assert server.sql("SELECT count(*) FROM locations.location WHERE name = 'Here'")[0][0] >= 1
 

@@ -210,7 +210,7 @@ def test_what_does_not_fit_is_counted(server, client):
         c.execute("LOCK TABLE wharf.request_log IN ACCESS EXCLUSIVE MODE")
     body = {"status": "open", "metadata": {f"k{i}": "x y " * 120 for i in range(50)}, "name": 5, "tags": ["t u " * 200] * 50}
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 600  # as many requests as it takes, on a busy machine too
         while dropped(server) == before:
             assert time.monotonic() < deadline
             client.post("/v1/samples", body, expect=400)
