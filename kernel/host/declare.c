@@ -338,14 +338,6 @@ static void d_fail(wharf_decl *d, const char *fmt, ...)
     declare_problem(d, "%s", text.p);
 }
 
-static void d_later(wharf_decl *d, const char *what)
-{
-    declare_problem(d,
-        "this server (plugin ABI %d.%d) runs no %s; make it a \"want\" in the manifest and register it only when the "
-        "service is there",
-        WHARF_ABI_MAJOR, WHARF_ABI_MINOR, what);
-}
-
 static void d_job(wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str policy)
 {
     job_declare(d, name, fn, arg, policy);
@@ -356,14 +348,8 @@ static void d_on_event(wharf_decl *d, const char *pattern, wharf_handler *fn, vo
     event_handler_declare(d, pattern, fn, arg);
 }
 
-static void d_lua(wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str definition)
-{
-    (void)name, (void)fn, (void)arg, (void)definition;
-    d_later(d, "Lua functions");
-}
-
 const wharf_decl_api declare_api = {WHARF_HEAD(wharf_decl_api), d_resource, d_route, d_hook, d_provide, d_job,
-    d_on_event, d_lua, d_embed, d_errors, d_migration, d_fail};
+    d_on_event, d_embed, d_errors, d_migration, d_fail};
 
 static int by_order(const void *a, const void *b)
 {

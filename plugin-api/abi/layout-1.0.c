@@ -152,11 +152,10 @@ _Static_assert(offsetof(wharf_decl_api, hook) == 24, "wharf_decl_api.hook moved"
 _Static_assert(offsetof(wharf_decl_api, provide) == 32, "wharf_decl_api.provide moved");
 _Static_assert(offsetof(wharf_decl_api, job) == 40, "wharf_decl_api.job moved");
 _Static_assert(offsetof(wharf_decl_api, on_event) == 48, "wharf_decl_api.on_event moved");
-_Static_assert(offsetof(wharf_decl_api, lua) == 56, "wharf_decl_api.lua moved");
-_Static_assert(offsetof(wharf_decl_api, embed) == 64, "wharf_decl_api.embed moved");
-_Static_assert(offsetof(wharf_decl_api, errors) == 72, "wharf_decl_api.errors moved");
-_Static_assert(offsetof(wharf_decl_api, migration) == 80, "wharf_decl_api.migration moved");
-_Static_assert(offsetof(wharf_decl_api, fail) == 88, "wharf_decl_api.fail moved");
+_Static_assert(offsetof(wharf_decl_api, embed) == 56, "wharf_decl_api.embed moved");
+_Static_assert(offsetof(wharf_decl_api, errors) == 64, "wharf_decl_api.errors moved");
+_Static_assert(offsetof(wharf_decl_api, migration) == 72, "wharf_decl_api.migration moved");
+_Static_assert(offsetof(wharf_decl_api, fail) == 80, "wharf_decl_api.fail moved");
 _Static_assert(offsetof(wharf_plugin_desc, head) == 0, "wharf_plugin_desc.head moved");
 _Static_assert(offsetof(wharf_plugin_desc, manifest) == 8, "wharf_plugin_desc.manifest moved");
 _Static_assert(offsetof(wharf_plugin_desc, declare) == 24, "wharf_plugin_desc.declare moved");
@@ -594,9 +593,6 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->jo
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->on_event),
                    void (*)(wharf_decl *d, const char *pattern, wharf_handler *fn, void *arg)),
     "wharf_decl_api.on_event has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->lua),
-                   void (*)(wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str definition)),
-    "wharf_decl_api.lua has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->embed),
                    void (*)(wharf_decl *d, const char *param, const char *key,
                        wharf_status (*fn)(wharf_req *req, const char *resource, const wharf_str *ids, size_t n,

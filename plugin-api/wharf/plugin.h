@@ -316,7 +316,6 @@ typedef struct wharf_decl_api {            /* all [declare]; problems are collec
     void (*provide)(wharf_decl *d, const char *service, uint16_t major, uint16_t minor, const void *table);
     void (*job)(wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str policy); /* retries, period */
     void (*on_event)(wharf_decl *d, const char *pattern, wharf_handler *fn, void *arg); /* committed; at least once */
-    void (*lua)(wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str definition);
     void (*embed)(wharf_decl *d, const char *param, const char *key, wharf_status (*fn)(wharf_req *req,
         const char *resource, const wharf_str *ids, size_t n, wharf_out *const *outs));            /* include_documents=true */
     void (*errors)(wharf_decl *d, wharf_str errors_json);
