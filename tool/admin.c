@@ -9,6 +9,7 @@
 #include "identity/roles.h"
 #include "util/str.h"
 #include "util/time.h"
+#include <sodium.h>
 
 enum { SCOPES_TEXT = 16 * 1024 };
 
@@ -186,8 +187,7 @@ static const char *hash_text(const struct config *config, wharf_str text, struct
     keytext_hash(text, config->auth_pepper, hash);
     hex[0] = '\\';
     hex[1] = 'x';
-    for (size_t i = 0; i < KEYTEXT_HASH; i++)
-        snprintf(hex + 2 + 2 * i, 3, "%02x", hash[i]);
+    sodium_bin2hex(hex + 2, 2 * KEYTEXT_HASH + 1, hash, sizeof(hash));
     return hex;
 }
 

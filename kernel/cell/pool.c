@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "util/time.h"
+#include "util/waker.h"
 
 void cell_pool_wake(struct cell_pool *p)
 {
@@ -25,7 +26,6 @@ struct cell_pool *cell_pool_new(const struct cell_kind *kind, const char *dir)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
     struct cell_pool *p = calloc(1, sizeof(*p));
-    pthread_condattr_t attr;
     sigset_t others, before;
 
     if (!p)
@@ -35,10 +35,7 @@ struct cell_pool *cell_pool_new(const struct cell_kind *kind, const char *dir)
         p->kind.max = p->kind.min ? p->kind.min : 1;
     snprintf(p->program, sizeof(p->program), "%s/wharf-cell-%s", dir, kind->name);
     pthread_mutex_init(&p->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&p->freed, &attr);
-    pthread_condattr_destroy(&attr);
+    cond_init_monotonic(&p->freed);
     p->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     /* signals of the process are for its other threads; those of a crash can't be put off */
     sigfillset(&others);

@@ -15,6 +15,7 @@
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf_version.h"
+#include <sodium.h>
 
 enum { HASH_HEX = 64, TRIES = 3, LOCK_POLL_MS = 200, RETRY_MS = 1000 };
 
@@ -130,8 +131,7 @@ static void hash_of(wharf_str sql, char hex[HASH_HEX + 1])
     unsigned char hash[DIGEST_BYTES];
 
     digest_sha256(&sql, 1, hash);
-    for (size_t i = 0; i < sizeof(hash); i++)
-        snprintf(hex + 2 * i, 3, "%02x", hash[i]);
+    sodium_bin2hex(hex, HASH_HEX + 1, hash, sizeof(hash));
 }
 
 /* Returns the row of r->applied about the file, or -1 when it has not run. */

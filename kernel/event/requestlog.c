@@ -14,6 +14,7 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "util/waker.h"
 
 enum {
     QUEUE_LINES = 20000,
@@ -387,19 +388,15 @@ static struct redact_names secret_names(const struct engine *e)
 struct request_log *request_log_start(const struct engine *e, const char *database)
 {
     struct request_log *log = calloc(1, sizeof(*log));
-    pthread_condattr_t monotonic;
 
     if (!log || !(log->database = strdup(database)))
         abort();
     log->board = e->board;
     log->names = secret_names(e);
     log->last = &log->first;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    if (pthread_mutex_init(&log->lock, NULL) || pthread_cond_init(&log->more, &monotonic) ||
-        pthread_create(&log->thread, NULL, writer, log))
+    cond_init_monotonic(&log->more);
+    if (pthread_mutex_init(&log->lock, NULL) || pthread_create(&log->thread, NULL, writer, log))
         abort();
-    pthread_condattr_destroy(&monotonic);
     return log;
 }
 

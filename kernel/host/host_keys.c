@@ -12,6 +12,7 @@
 #include "util/network.h"
 #include "util/str.h"
 #include "wharf/service/keys.h"
+#include <sodium.h>
 
 enum { OTHERS_MAX = 100, LAST = 4, NETWORK_TEXT = 64 };
 
@@ -38,11 +39,6 @@ static const wharf_caller *k_caller(wharf_req *req)
     return c;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(((const wharf_str *)a)->p, ((const wharf_str *)b)->p);
-}
-
 static size_t k_areas(wharf_req *req, const wharf_str **ret_areas)
 {
     const struct areas *known = &req->engine->areas;
@@ -53,7 +49,7 @@ static size_t k_areas(wharf_req *req, const wharf_str **ret_areas)
         if (strcmp(known->names[i], "system") != 0)
             list[n++] = str_z(known->names[i]);
     }
-    qsort(list, n, sizeof(*list), by_text);
+    qsort(list, n, sizeof(*list), str_order_entries);
     *ret_areas = list;
     return n;
 }
@@ -86,8 +82,7 @@ static wharf_status k_issue(wharf_req *req, wharf_str key_id, bool test, wharf_s
 
     keytext_new(test, text);
     keytext_hash((wharf_str){text, KEYTEXT_LEN}, req->engine->config->auth_pepper, hash);
-    for (size_t i = 0; i < KEYTEXT_HASH; i++)
-        snprintf(hex + 2 + 2 * i, 3, "%02x", hash[i]);
+    sodium_bin2hex(hex + 2, sizeof(hex) - 2, hash, sizeof(hash));
     if (!req_query(req, sql, args, 3))
         return req_failed(req);
     *ret_text = arena_dup(req->arena, text, KEYTEXT_LEN);

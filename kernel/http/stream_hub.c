@@ -12,6 +12,7 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "util/waker.h"
 
 enum {
     TURN_US = 1000000,
@@ -465,16 +466,13 @@ static void *hub_main(void *arg)
 struct stream_hub *stream_hub_start(struct server *s)
 {
     struct stream_hub *h = calloc(1, sizeof(*h));
-    pthread_condattr_t monotonic;
 
     if (!h)
         abort();
     h->server = s;
     h->db = db_open(s->boot->database, s->config->database_prepared, s->config->statement_timeout_ms);
     pthread_mutex_init(&h->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&h->more, &monotonic);
+    cond_init_monotonic(&h->more);
     if (pthread_create(&h->thread, NULL, hub_main, h) != 0)
         abort();
     return h;

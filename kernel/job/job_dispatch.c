@@ -12,6 +12,7 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "util/waker.h"
 
 enum {
     MS = 1000,
@@ -359,7 +360,6 @@ static void start_crews(struct runner *r)
 struct runner *runner_start(struct engine *e, const struct config *config, const struct worker_boot *boot)
 {
     struct runner *r = calloc(1, sizeof(*r));
-    pthread_condattr_t monotonic;
 
     if (!r)
         abort();
@@ -375,11 +375,9 @@ struct runner *runner_start(struct engine *e, const struct config *config, const
     for (size_t i = 0; i < e->n_jobs; i++)
         e->jobs[i].metrics = board_job(boot->board, e->jobs[i].name);
     pthread_mutex_init(&r->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->more_jobs, &monotonic);
-    pthread_cond_init(&r->turn, &monotonic);
-    pthread_cond_init(&r->idle, &monotonic);
+    cond_init_monotonic(&r->more_jobs);
+    cond_init_monotonic(&r->turn);
+    cond_init_monotonic(&r->idle);
     start_crews(r);
     residents_start(r);
     if (pthread_create(&r->dispatcher, NULL, dispatcher_main, r) != 0)

@@ -25,14 +25,6 @@ static PGresult *missing_ids(struct wharf_req *req, const struct resource *to, c
     return req_query_sql(req, &s);
 }
 
-static int by_text(const void *x, const void *y)
-{
-    const wharf_str *a = x, *b = y;
-    int order = memcmp(a->p, b->p, a->n < b->n ? a->n : b->n);
-
-    return order ? order : (a->n > b->n) - (a->n < b->n);
-}
-
 /* The same as a sorted list; every id is asked for once. NULL after a problem was added. */
 static const wharf_str *find_missing(
     struct wharf_req *req, const struct resource *to, wharf_str *ids, size_t n, size_t *ret_n)
@@ -41,9 +33,9 @@ static const wharf_str *find_missing(
     wharf_str *missing;
     PGresult *r;
 
-    qsort(ids, n, sizeof(*ids), by_text);
+    qsort(ids, n, sizeof(*ids), str_order_entries);
     for (size_t i = 0; i < n; i++) {
-        if (!distinct || by_text(&ids[distinct - 1], &ids[i]) != 0)
+        if (!distinct || str_order(ids[distinct - 1], ids[i]) != 0)
             ids[distinct++] = ids[i];
     }
     r = missing_ids(req, to, ids, distinct);
@@ -53,7 +45,7 @@ static const wharf_str *find_missing(
     missing = ARENA_ARRAY(req->arena, wharf_str, *ret_n + 1);
     for (size_t i = 0; i < *ret_n; i++)
         missing[i] = str_z(PQgetvalue(r, (int)i, 0));
-    qsort(missing, *ret_n, sizeof(*missing), by_text);
+    qsort(missing, *ret_n, sizeof(*missing), str_order_entries);
     return missing;
 }
 
@@ -192,7 +184,7 @@ static void judge_field(struct wharf_req *req, const struct write *w, const stru
     bool multi = f == w->res->def->location && f->store == STORE_ARRAY;
 
     for (size_t k = 0; k < list->n; k++) {
-        if (n_missing && bsearch(&list->ids[k], missing, n_missing, sizeof(*missing), by_text))
+        if (n_missing && bsearch(&list->ids[k], missing, n_missing, sizeof(*missing), str_order_entries))
             unknown(req, to, list->paths[k], list->ids[k]);
         else if (to->def->is_location && !multi && !principal_may_see(req->who, list->ids[k]))
             refuse_one(req->arena, refused, list->ids[k], list->paths[k]);

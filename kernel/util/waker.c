@@ -4,16 +4,21 @@
 #include <errno.h>
 #include <time.h>
 
-void waker_init(struct waker *w)
+void cond_init_monotonic(pthread_cond_t *cond)
 {
     pthread_condattr_t monotonic;
 
-    *w = (struct waker){.waiting = 0};
-    pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->more, &monotonic);
+    pthread_cond_init(cond, &monotonic);
     pthread_condattr_destroy(&monotonic);
+}
+
+void waker_init(struct waker *w)
+{
+    *w = (struct waker){.waiting = 0};
+    pthread_mutex_init(&w->lock, NULL);
+    cond_init_monotonic(&w->more);
 }
 
 void waker_done(struct waker *w)

@@ -18,6 +18,8 @@ struct waker {
     uint64_t news; /* notices so far */
 };
 
+/* Makes a condition whose timed waits go by the monotonic clock. */
+void cond_init_monotonic(pthread_cond_t *cond);
 void waker_init(struct waker *w);
 void waker_done(struct waker *w);
 /* Sleeps until something waits or somebody pokes, at most wait_us. */

@@ -32,6 +32,7 @@
 #include "util/str.h"
 #include "util/time.h"
 #include "util/id.h"
+#include <sodium.h>
 
 enum { EXIT_TRY_AGAIN = 1 };
 enum { DATABASE_WAIT_US = 25 * 1000000, DATABASE_POLL_US = 50000 }; /* less than the supervisor waits for "ready" */
@@ -110,8 +111,7 @@ static bool read_cursor_key(struct engine *e, const char *database)
     bool ok;
 
     random_bytes(fresh, sizeof(fresh));
-    for (int i = 0; i < 32; i++)
-        snprintf(hex + 2 * i, 3, "%02x", fresh[i]);
+    sodium_bin2hex(hex, sizeof(hex), fresh, sizeof(fresh));
     /* Two statements: the one that loses a race sees the winner's row only in its next snapshot. */
     PQclear(PQexecParams(pg,
         "INSERT INTO wharf.setting (key, value) VALUES ('cursor.key', $1::text) ON CONFLICT (key) DO NOTHING", 1, NULL,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "wharf/hash.h"
+#include "wharf/values.h"
 
 enum { DELETED_ONE_FROM = 3, DELETED_TWO_FROM = 8, PREFIX_FROM = 4, SHORT_NAME = 3 /* words */ };
 
@@ -163,19 +164,11 @@ void words_add(wharf_req *req, struct words *list, wharf_str contact, const stru
     }
 }
 
-static int by_text(const void *x, const void *y)
-{
-    const wharf_str *a = x, *b = y;
-    int order = memcmp(a->p, b->p, a->n < b->n ? a->n : b->n);
-
-    return order ? order : (a->n > b->n) - (a->n < b->n);
-}
-
 static void sort_distinct(struct ids *words)
 {
     size_t n = 0;
 
-    qsort(words->p, words->n, sizeof(*words->p), by_text);
+    qsort(words->p, words->n, sizeof(*words->p), wharf_str_order);
     for (size_t i = 0; i < words->n; i++) {
         if (!n || !wharf_same(words->p[n - 1], words->p[i]))
             words->p[n++] = words->p[i];

@@ -3,6 +3,7 @@
 #include "contacts.h"
 
 #include <stdlib.h>
+#include "wharf/values.h"
 
 struct ids ids_of(wharf_req *req, const wharf_json *list, size_t room)
 {
@@ -25,23 +26,15 @@ bool ids_have(const struct ids *list, wharf_str id)
     return false;
 }
 
-static int by_text(const void *x, const void *y)
-{
-    const wharf_str *a = x, *b = y;
-    int order = memcmp(a->p, b->p, a->n < b->n ? a->n : b->n);
-
-    return order ? order : (a->n > b->n) - (a->n < b->n);
-}
-
 struct ids ids_without(wharf_req *req, const struct ids *a, const struct ids *b)
 {
     struct ids left = {W->mem->alloc(req, (a->n + 1) * sizeof(*left.p)), 0};
     wharf_str *sorted = W->mem->alloc(req, (b->n + 1) * sizeof(*sorted));
 
     memcpy(sorted, b->p, b->n * sizeof(*sorted));
-    qsort(sorted, b->n, sizeof(*sorted), by_text);
+    qsort(sorted, b->n, sizeof(*sorted), wharf_str_order);
     for (size_t i = 0; i < a->n; i++) {
-        if (!bsearch(&a->p[i], sorted, b->n, sizeof(*sorted), by_text))
+        if (!bsearch(&a->p[i], sorted, b->n, sizeof(*sorted), wharf_str_order))
             left.p[left.n++] = a->p[i];
     }
     return left;

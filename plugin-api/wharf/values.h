@@ -21,6 +21,15 @@ static inline bool wharf_same(wharf_str a, wharf_str b)
     return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
 }
 
+/* Orders two wharf_str by their bytes, for qsort() and bsearch(). */
+static inline int wharf_str_order(const void *x, const void *y)
+{
+    const wharf_str *a = (const wharf_str *)x, *b = (const wharf_str *)y;
+    int order = memcmp(a->p, b->p, a->n < b->n ? a->n : b->n);
+
+    return order ? order : (a->n > b->n) - (a->n < b->n);
+}
+
 static inline wharf_val wharf_val_of(uint32_t type)
 {
     wharf_val v;

@@ -16,6 +16,7 @@
 #include "util/id.h"
 #include "util/log.h"
 #include "util/str.h"
+#include <sodium.h>
 
 enum { CHUNK = 256 * 1024, PROBE_BYTES = 4096 };
 
@@ -192,8 +193,7 @@ enum blob_status blob_put_hash(struct blob_put *p, struct blob_id *ret_id)
     if (p->failed == BLOB_OK && !p->hashed) {
         if (EVP_DigestFinal_ex(p->digest, raw, NULL) != 1)
             p->failed = BLOB_TROUBLE;
-        for (size_t i = 0; i < BLOB_HASH / 2; i++)
-            snprintf(p->id.hash + 2 * i, 3, "%02x", raw[i]);
+        sodium_bin2hex(p->id.hash, BLOB_HASH + 1, raw, BLOB_HASH / 2);
         p->hashed = true;
     }
     if (p->failed == BLOB_OK)
@@ -270,8 +270,7 @@ static enum blob_status compare(int fd, uint64_t at, uint64_t size, const char *
             EVP_DigestUpdate(digest, chunk, (size_t)n);
     }
     EVP_DigestFinal_ex(digest, raw, NULL);
-    for (size_t i = 0; i < BLOB_HASH / 2; i++)
-        snprintf(hex + 2 * i, 3, "%02x", raw[i]);
+    sodium_bin2hex(hex, BLOB_HASH + 1, raw, BLOB_HASH / 2);
     EVP_MD_CTX_free(digest);
     free(chunk);
     return n < 0 ? BLOB_TROUBLE : strcmp(hex, hash) == 0 ? BLOB_OK : BLOB_DAMAGED;

@@ -15,6 +15,7 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
+#include <sodium.h>
 
 enum { TRIES = 3, PART = 16 << 20, WHOLE_MAX = 64 << 20, CHUNK = 64 * 1024, ANSWER_MAX = 4 << 20, PAUSE_US = 200000 };
 enum { URL_MAX = 2000 };
@@ -62,12 +63,6 @@ struct call {
     void *sink_arg;
 };
 
-static void to_hex(const unsigned char *raw, char out[BLOB_HASH + 1])
-{
-    for (size_t i = 0; i < BLOB_HASH / 2; i++)
-        snprintf(out + 2 * i, 3, "%02x", raw[i]);
-}
-
 static struct net_transfer *once(struct blob_store *s, const struct call *call)
 {
     char hash[BLOB_HASH + 1], signed_hash[100];
@@ -96,7 +91,7 @@ static struct net_transfer *once(struct blob_store *s, const struct call *call)
     /* The hash belongs to what is signed: a body that was changed on its way is refused. */
     if (!call->hash[0]) {
         EVP_Digest(call->text ? call->text : "", call->size, raw, NULL, EVP_sha256(), NULL);
-        to_hex(raw, hash);
+        sodium_bin2hex(hash, BLOB_HASH + 1, raw, BLOB_HASH / 2);
     }
     snprintf(signed_hash, sizeof(signed_hash), "x-amz-content-sha256: %s", call->hash[0] ? call->hash : hash);
     return net_run(s->net, &r, 0);
@@ -166,7 +161,7 @@ static bool hash_part(int fd, uint64_t at, uint64_t size, char out[BLOB_HASH + 1
             EVP_DigestUpdate(digest, chunk, (size_t)n);
     }
     EVP_DigestFinal_ex(digest, raw, NULL);
-    to_hex(raw, out);
+    sodium_bin2hex(out, BLOB_HASH + 1, raw, BLOB_HASH / 2);
     EVP_MD_CTX_free(digest);
     free(chunk);
     return n > 0;

@@ -225,20 +225,12 @@ static bool place(struct import *in, size_t column)
 
 /* ---- the row ---- */
 
-static int by_text(const void *a, const void *b)
-{
-    const wharf_str *x = a, *y = b;
-    int order = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
-
-    return order ? order : (x->n > y->n) - (x->n < y->n);
-}
-
 static bool no_repeats(struct import *in, const wharf_str *keys)
 {
     wharf_str *sorted = ARENA_ARRAY(in->row, wharf_str, in->n_columns + 1);
 
     memcpy(sorted, keys, in->n_columns * sizeof(*keys));
-    qsort(sorted, in->n_columns, sizeof(*sorted), by_text);
+    qsort(sorted, in->n_columns, sizeof(*sorted), str_order_entries);
     for (size_t i = 1; i < in->n_columns; i++)
         if (sorted[i].n > 0 && str_eq(sorted[i], sorted[i - 1]))
             return problem_set(&in->problem, "batch.header_duplicate", in->row_number, 0, 0,

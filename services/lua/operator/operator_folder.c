@@ -59,8 +59,7 @@ static void digest(struct hook_file *file)
     unsigned char sum[crypto_hash_sha256_BYTES];
 
     crypto_hash_sha256(sum, (const unsigned char *)file->text.p, file->text.n);
-    for (size_t i = 0; i < sizeof(sum); i++)
-        snprintf(file->sha256 + 2 * i, 3, "%02x", sum[i]);
+    sodium_bin2hex(file->sha256, sizeof(file->sha256), sum, sizeof(sum));
 }
 
 static bool add_file(struct reading *r, const char *path, const char *shown, const char *name, bool module)
