@@ -187,7 +187,7 @@ static bool range(struct wharf_req *req, const struct resource *shown, int64_t *
     query_visible(&s, shown->def, &req->who->access, false);
     for (size_t i = 0; i < q->n_conditions; i++) {
         sql_add(&s, " AND ");
-        condition_sql(&s, &q->conditions[i]);
+        condition_sql(&s, &q->conditions[i], NULL);
     }
     r = req_query_sql(req, &s);
     if (!r || PQgetisnull(r, 0, 0))

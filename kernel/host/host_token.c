@@ -86,7 +86,8 @@ static struct principal *bearer(const char *organization, const char *live, cons
     p->actor_type = str_z("system");
     p->actor_id = str_z("sys");
     p->actor_name = str_z("link");
-    p->key_id = p->key_name = p->last4 = p->role = p->access.user_id = p->access.device_id = str_z("");
+    p->key_id = p->key_name = p->last4 = p->role = str_z("");
+    p->access.user_id = p->access.device_id = p->access.key_id = str_z("");
     p->expires_at_us = INT64_MAX;
     p->event_days = (int)strtol(event_days, NULL, 10);
     return p;

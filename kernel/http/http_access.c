@@ -88,27 +88,12 @@ static void ids_of_path(const struct wharf_req *req, struct request_line *l)
         l->parent_id = req->params[0];
 }
 
-static bool of_some_users(const struct definition *d)
-{
-    return d->audience.users || (d->audience.of && d->audience.of->audience.users);
-}
-
-/* Tells whether the route shows rows that are for some users only. Then the line keeps whose view it was. */
-static bool for_some(const struct route *r)
-{
-    bool some = r && r->resource && of_some_users(r->resource->def);
-
-    for (size_t i = 0; r && i < r->n_params; i++)
-        some = some || (r->guards[i] && of_some_users(r->guards[i]->def));
-    return some;
-}
-
 /* A request shows what its key could see, so it is for who reaches and reads as much. */
 static void seen_of_request(const struct wharf_req *req, struct request_line *l)
 {
     l->areas = request_areas(req);
     l->reach = req->who->access.reach;
-    if (for_some(req->route))
+    if (route_for_some(req->route))
         l->audience = seen_one(req->arena, req->who->access.user_id);
 }
 

@@ -266,7 +266,7 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
     p->access.log_days = (int)strtol(PQgetvalue(r, 0, C_LOG_DAYS), NULL, 10);
     p->access.request_log_days = (int)strtol(PQgetvalue(r, 0, C_REQUEST_LOG_DAYS), NULL, 10);
     p->hooks = text(p, r, C_HOOKS);
-    p->key_id = text(p, r, C_KEY);
+    p->key_id = p->access.key_id = text(p, r, C_KEY);
     p->key_name = text(p, r, C_KEY_NAME);
     p->last4 = text(p, r, C_LAST4);
     p->test_mode = !strcmp(PQgetvalue(r, 0, C_MODE), "test");
@@ -295,7 +295,8 @@ struct principal *principal_system(struct arena *a, wharf_str organization)
     p->actor_type = str_z("system");
     p->actor_id = str_z("sys");
     p->actor_name = str_z("system");
-    p->key_id = p->key_name = p->last4 = p->role = p->access.user_id = p->access.device_id = str_z("");
+    p->key_id = p->key_name = p->last4 = p->role = str_z("");
+    p->access.user_id = p->access.device_id = p->access.key_id = str_z("");
     p->access.all_locations = p->access.reads_all = true;
     p->access.read_areas = str_z("[]");
     p->expires_at_us = INT64_MAX;

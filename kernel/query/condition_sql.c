@@ -90,6 +90,33 @@ static void emit_members(struct sql *s, const char *column, const struct conditi
     sql_addf(s, "::%s%s", value_type(c), c->n_values == 1 ? "" : "[])");
 }
 
+/* "column = ANY (...)" of those of the ids whose rows are seen: they are looked up once, before any row of the list. */
+static void emit_seen(struct sql *s, const char *column, const struct condition *c, const struct access *who)
+{
+    sql_addf(s, "%s = ANY (ARRAY(", column);
+    query_named(s, c->filter, who);
+    sql_add(s, " AND t.id = ANY (");
+    sql_bind_array(s, c->values, c->n_values);
+    sql_add(s, "::text[])))");
+}
+
+/* Returns the column as it is shown: an id whose row is hidden is null. o carries it past the rows that it is looked for in, which are t too. */
+static const char *shown_column(struct sql *s, const char *column, const struct condition *c, const struct access *who)
+{
+    struct buf *outer = s->text, inner;
+    const char *ret;
+
+    buf_init(&inner, 1 << 20);
+    s->text = &inner;
+    sql_addf(s, "(SELECT o.named FROM (SELECT %s AS named) o WHERE o.named IN (", column);
+    query_named(s, c->filter, who);
+    sql_add(s, " AND t.id = o.named))");
+    s->text = outer;
+    ret = arena_dup_str(s->arena, buf_str(&inner)).p;
+    buf_done(&inner);
+    return ret;
+}
+
 static void emit_flags(struct sql *s, const char *column, const struct condition *c)
 {
     for (size_t i = 0; i < c->n_values; i++) {
@@ -98,14 +125,18 @@ static void emit_flags(struct sql *s, const char *column, const struct condition
     }
 }
 
-static void emit_in(struct sql *s, const char *column, const struct condition *c)
+/* who: NULL when no row that the filter names is hidden, as in the functions below. */
+static void emit_in(struct sql *s, const char *column, const struct condition *c, const struct access *who)
 {
     if (c->n_values && c->filter->type == FILTER_FLAGS)
         emit_flags(s, column, c);
+    else if (c->n_values && who)
+        emit_seen(s, column, c, who);
     else if (c->n_values)
         emit_members(s, column, c);
     if (c->with_null)
-        sql_addf(s, "%s%s IS NULL", c->n_values ? " OR " : "", column);
+        sql_addf(s, "%s%s IS NULL", c->n_values ? " OR " : "",
+            who && c->filter->field->ids_of ? shown_column(s, column, c, who) : column);
 }
 
 static void emit_range(struct sql *s, const char *column, const struct condition *c)
@@ -126,13 +157,20 @@ static void emit_range(struct sql *s, const char *column, const struct condition
     }
 }
 
-static void emit_items(struct sql *s, const char *column, const struct condition *c)
+static void emit_items(struct sql *s, const char *column, const struct condition *c, const struct access *who)
 {
     for (size_t i = 0; i < c->n_items; i++) {
         if (i)
             sql_add(s, c->any ? " OR " : " AND ");
         sql_addf(s, c->items[i].absent ? "(%s @> " : "%s @> ", column);
         bind_element(s, c->items[i].value);
+        if (who) {
+            sql_add(s, " AND EXISTS (");
+            query_named(s, c->filter, who);
+            sql_add(s, " AND t.id = ");
+            sql_bind(s, c->items[i].value);
+            sql_add(s, ")");
+        }
         if (c->items[i].absent)
             sql_add(s, ") IS NOT TRUE");
     }
@@ -233,7 +271,7 @@ static wharf_str joined_names(struct arena *a, wharf_str path)
 }
 
 /* The ids of the trees are gathered once, before any row is looked at. */
-static void emit_below(struct sql *s, const char *column, const struct condition *c)
+static void emit_below(struct sql *s, const char *column, const struct condition *c, const struct access *who)
 {
     const struct definition *d = c->filter->tree;
     wharf_str *names = ARENA_ARRAY(s->arena, wharf_str, c->n_values + 1);
@@ -254,21 +292,29 @@ static void emit_below(struct sql *s, const char *column, const struct condition
     sql_bind_array(s, c->values, c->n_values);
     sql_addf(s, "::text[]) OR r.%s = ANY (", d->tree_names->column);
     sql_bind_array(s, names, n);
+    sql_add(s, "::text[]))");
+    if (who) {
+        sql_add(s, " AND r.id IN (");
+        query_named(s, c->filter, who);
+        sql_add(s, ")");
+    }
     sql_addf(s,
-        "::text[])) UNION SELECT b.id FROM down JOIN %s b ON b.organization_id = $%zu AND b.%s = down.id"
+        " UNION SELECT b.id FROM down JOIN %s b ON b.organization_id = $%zu AND b.%s = down.id"
         " AND b.deleted_at IS NULL) SELECT id FROM down))",
         d->table, s->organization, d->tree_parent->column);
 }
 
 /* The condition itself, without negation, on one row of the table or of the child. */
-static void emit_positive(struct sql *s, const char *column, const struct condition *c)
+static void emit_positive(struct sql *s, const char *column, const struct condition *c, const struct access *who)
 {
     switch (c->kind) {
     case COND_NULL:
+        if (who && c->filter->field->ids_of)
+            column = shown_column(s, column, c, who);
         sql_addf(s, c->filter->type == FILTER_ARRAY ? "coalesce(%s, '[]') = '[]'::jsonb" : "%s IS NULL", column);
         break;
     case COND_IN:
-        emit_in(s, column, c);
+        emit_in(s, column, c, who);
         break;
     case COND_LESS:
     case COND_AT_MOST:
@@ -285,7 +331,7 @@ static void emit_positive(struct sql *s, const char *column, const struct condit
             sql_addf(s, c->truth ? "%s" : "NOT %s", column);
         break;
     case COND_ITEMS:
-        emit_items(s, column, c);
+        emit_items(s, column, c, who);
         break;
     case COND_NAMES:
         emit_names(s, column, c);
@@ -298,7 +344,7 @@ static void emit_positive(struct sql *s, const char *column, const struct condit
         emit_metadata_order(s, column, c);
         break;
     case COND_BELOW:
-        emit_below(s, column, c);
+        emit_below(s, column, c, who);
         break;
     case COND_ANYTHING:
         sql_add(s, "true");
@@ -306,26 +352,28 @@ static void emit_positive(struct sql *s, const char *column, const struct condit
     }
 }
 
-void condition_sql(struct sql *s, const struct condition *c)
+void condition_sql(struct sql *s, const struct condition *c, const struct access *who)
 {
     const struct child_set *set = c->filter->child ? c->filter->child->children : NULL;
     const struct field *f = c->filter->field;
     const char *column = f->expression ? f->expression : arena_printf(s->arena, "%s.%s", set ? "c" : "t", f->column).p;
     bool not_null = c->kind == COND_NULL && c->negated;
 
+    if (who && !query_hides(c->filter, who))
+        who = NULL;
     if (set) {
         sql_addf(s, "%sEXISTS (SELECT 1 FROM %s c WHERE c.organization_id = t.organization_id AND c.%s = t.id%s AND (",
             c->negated && !not_null ? "NOT " : "", set->table, set->parent_column,
             set->soft_delete ? " AND c.deleted_at IS NULL" : "");
-        emit_positive(s, column, c);
+        emit_positive(s, column, c, who);
         sql_add(s, not_null ? ") IS NOT TRUE)" : "))");
         return;
     }
     sql_add(s, "(");
-    emit_positive(s, column, c);
+    emit_positive(s, column, c, who);
     for (size_t i = 0; i < sizeof(c->filter->others) / sizeof(*c->filter->others) && c->filter->others[i]; i++) {
         sql_add(s, c->kind == COND_NULL ? " AND " : " OR ");
-        emit_positive(s, arena_printf(s->arena, "t.%s", c->filter->others[i]->column).p, c);
+        emit_positive(s, arena_printf(s->arena, "t.%s", c->filter->others[i]->column).p, c, who);
     }
     sql_add(s, c->negated ? ") IS NOT TRUE" : ")");
 }

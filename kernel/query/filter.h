@@ -89,8 +89,8 @@ bool filter_nullness(wharf_str value, bool *ret_negated);
  * item, or more than FILTER_ITEMS. raw_ret marks where an item began with an unescaped '!' and may be NULL. */
 const wharf_str *filter_items(struct arena *a, wharf_str list, bool escapes, const bool **ret_bang, size_t *ret_n);
 
-/* Appends the condition as one SQL term that is never null where it is negated. */
-void condition_sql(struct sql *s, const struct condition *c);
+/* Appends the condition as one SQL term that is never null where it is negated. Ids name rows that the principal sees; NULL: all. */
+void condition_sql(struct sql *s, const struct condition *c, const struct access *who);
 /* The search: " AND (...)" and the expression of its score. */
 void search_where(struct sql *s, const struct definition *d, const struct list_query *q);
 void search_score(struct sql *s, const struct definition *d, const struct list_query *q);

@@ -180,10 +180,9 @@ static void recorded(struct sql *s, const struct definition *d, const struct acc
     query_recorded(s, &r, who);
 }
 
-void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
+/* " AND ...": what is seen of rows, whether deleted or not. */
+static void seen(struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
 {
-    bind_organization(s, d, who);
-    sql_addf(s, "t.organization_id = $%zu AND t.deleted_at IS NULL", s->organization);
     kept(s, d, who);
     if (locations_too && d->recorded.audience)
         recorded(s, d, who);
@@ -192,6 +191,57 @@ void query_visible(struct sql *s, const struct definition *d, const struct acces
     if (d->audience.through)
         through(s, d, who);
     people(s, d, who);
+}
+
+void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
+{
+    bind_organization(s, d, who);
+    sql_addf(s, "t.organization_id = $%zu AND t.deleted_at IS NULL", s->organization);
+    seen(s, d, who, locations_too);
+}
+
+/* ---- rows that filters name ---- */
+
+bool query_reads(const struct access *who, wharf_str resource)
+{
+    for (size_t i = 0; !who->reads_all && i < who->n_reads; i++) {
+        if (str_eq(who->reads[i], resource))
+            return true;
+    }
+    return who->reads_all;
+}
+
+/* Ids in a field with ids_of are shown to who reads their rows; those of a reference to everybody who sees the row. */
+static bool reads_named(const struct filter *f, const struct access *who)
+{
+    return !f->field->ids_of || query_reads(who, str_z(f->names->name));
+}
+
+bool query_hides(const struct filter *f, const struct access *who)
+{
+    const struct definition *d = f->names, *of = d ? d->audience.of : NULL;
+
+    if (!d)
+        return false;
+    if (!reads_named(f, who))
+        return true;
+    if (!who->all_locations && (d->location || d->recorded.audience || (of && d->audience.whole)))
+        return true;
+    return who->user_id.n && (d->audience.users || d->recorded.audience || (of && of->audience.users));
+}
+
+void query_named(struct sql *s, const struct filter *f, const struct access *who)
+{
+    const struct definition *d = f->names;
+    size_t organization = s->organization;
+
+    s->organization = 0; /* of a test key, that of the rows may be another */
+    bind_organization(s, d, who);
+    sql_addf(s, "SELECT t.id FROM %s t WHERE t.organization_id = $%zu", d->table, s->organization);
+    seen(s, d, who, true);
+    if (!reads_named(f, who))
+        sql_add(s, " AND false");
+    s->organization = organization;
 }
 
 /* Text sorts by its lower-case form in byte order; ids are their own. */
@@ -242,7 +292,7 @@ static void from_where(struct sql *s, const struct definition *d, const struct l
     query_visible(s, d, who, true);
     for (size_t i = 0; i < q->n_conditions; i++) {
         sql_add(s, " AND ");
-        condition_sql(s, &q->conditions[i]);
+        condition_sql(s, &q->conditions[i], who);
     }
     if (q->n_terms)
         search_where(s, d, q);

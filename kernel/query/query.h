@@ -44,6 +44,7 @@ struct access { /* whose rows */
     wharf_str read_areas; /* JSON array of the areas that it may read */
     wharf_str user_id; /* "" when the principal is no user */
     wharf_str device_id; /* "" when it is no device */
+    wharf_str key_id; /* "" when it came by no key */
     int log_days,
         request_log_days; /* settings.logs.retain_days and request_retain_days; 0: not read, nothing is hidden */
 };
@@ -156,6 +157,13 @@ void sql_bind_array(struct sql *s, const wharf_str *values, size_t n);
 /* Whose rows of this resource the principal sees (docs/decisions.md 10). */
 wharf_str organization_of(const struct access *who, const struct definition *d);
 void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too);
+
+/* May rows that the filter names by their ids be hidden from the principal? Then a filter tells of them no more than of ids that nothing has. */
+bool query_hides(const struct filter *f, const struct access *who);
+/* "SELECT t.id FROM ... WHERE ..." of those that it sees, deleted ones too; the caller may append " AND ...". */
+void query_named(struct sql *s, const struct filter *f, const struct access *who);
+/* Does it read rows of this resource? */
+bool query_reads(const struct access *who, wharf_str resource);
 
 /* Which records of rows a principal sees: " AND ..." for each condition; what principal_sight() of identity/seen.h says, in SQL. The members are
  * expressions, see struct definition; of locations and reach one is NULL, resource and areas may be. */

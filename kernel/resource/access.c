@@ -141,6 +141,45 @@ wharf_str request_areas(const struct wharf_req *req)
     return seen_many(req->arena, names, n);
 }
 
+static bool of_some_users(const struct definition *d)
+{
+    return d->audience.users || (d->audience.of && d->audience.of->audience.users);
+}
+
+bool route_for_some(const struct route *r)
+{
+    bool some = r && r->resource && of_some_users(r->resource->def);
+
+    for (size_t i = 0; r && i < r->n_params; i++)
+        some = some || (r->guards[i] && of_some_users(r->guards[i]->def));
+    return some;
+}
+
+wharf_str request_audience(const struct wharf_req *req)
+{
+    const struct engine *e = req->engine;
+    bool some = route_for_some(req->route);
+
+    for (size_t i = 0; !some && i < e->n_resources; i++) {
+        const struct resource *res = &e->resources[i];
+        bool needed = req->areas >> res->area & 1 || (req->route && req->route->area == res->area);
+
+        some = needed && (of_some_users(res->def) || res->def->recorded.audience);
+    }
+    return some ? seen_one(req->arena, req->who->access.user_id) : str_z("");
+}
+
+bool check_request_audience(struct wharf_req *req, wharf_str audience)
+{
+    wharf_str user = req->who->access.user_id;
+
+    if (!audience.n || !user.n || seen_among(audience, user))
+        return true;
+    req_fail(req, "not_found", "Idempotency-Key",
+        "The answer that is kept for this Idempotency-Key is another user's; send another key");
+    return false;
+}
+
 bool check_request_reach(struct wharf_req *req, wharf_str reach, wharf_str areas)
 {
     if (!reads_areas(req, areas))

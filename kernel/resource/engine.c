@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "resource/history.h"
+#include "resource/access.h"
 #include "resource/codes.h"
+#include "resource/history.h"
+#include "resource/hooks.h"
 #include "util/str.h"
 
 const struct resource *engine_resource(const struct engine *e, const char *name)
@@ -197,6 +199,15 @@ bool field_written(const struct field *f)
            strcmp(f->column, "organization_id") != 0;
 }
 
+/* Returns whose rows a filter names by their ids, NULL when nobody is refused any. Locations that are asked for are told (403). */
+static const struct definition *named_by(const struct engine *e, const struct filter *f)
+{
+    const char *name = f->field->ref ? f->field->ref : f->field->ids_of;
+    const struct resource *to = name ? engine_resource(e, name) : NULL;
+
+    return to && !to->def->is_location && has_walls(to) ? to->def : NULL;
+}
+
 /* Filters on references know the shape of the ids they point to, once all definitions are there. */
 static void shape_of_references(const struct engine *e, const struct definition *d)
 {
@@ -206,6 +217,7 @@ static void shape_of_references(const struct engine *e, const struct definition 
         const char *ref = filters[i].type == FILTER_ID || filters[i].type == FILTER_TREE ? filters[i].field->ref : NULL;
         const struct resource *to = ref ? engine_resource(e, ref) : NULL;
 
+        filters[i].names = named_by(e, &filters[i]);
         if (to && filters[i].type == FILTER_TREE && to->def->tree_parent)
             filters[i].tree = to->def;
         else if (to && !to->def->id_pattern)

@@ -66,15 +66,28 @@ static void render_row(struct wharf_req *req, const char *resource, wharf_str id
         answer_row(req, rec, &view, status, status == 201 ? "created" : "updated");
 }
 
-enum { C_FINGERPRINT_EQUAL, C_STATUS, C_BODY, C_RESOURCE, C_RESOURCE_ID, C_LOCATION, C_DATETIME, C_REACH, C_AREAS };
+enum {
+    C_FINGERPRINT_EQUAL,
+    C_STATUS,
+    C_BODY,
+    C_RESOURCE,
+    C_RESOURCE_ID,
+    C_LOCATION,
+    C_DATETIME,
+    C_REACH,
+    C_AREAS,
+    C_AUDIENCE
+};
 
-/* The answer is given again to who reaches and reads as much as who got it first, and may see its row as it is now. */
+/* The answer is given again to who reaches and reads as much as who got it first, and may see its row as it is now. Of an answer that is not one
+ * row nobody knows which rows it shows; where some may be for some users only it is for the same user. */
 static bool may_be_shown(struct wharf_req *req, const PGresult *r)
 {
     const struct resource *res = engine_resource(req->engine, PQgetvalue(r, 0, C_RESOURCE));
     wharf_str areas = PQgetisnull(r, 0, C_AREAS) ? str_z("[]") : arena_dupz(req->arena, PQgetvalue(r, 0, C_AREAS));
 
     return check_request_reach(req, arena_dupz(req->arena, PQgetvalue(r, 0, C_REACH)), areas) &&
+           check_request_audience(req, arena_dupz(req->arena, PQgetvalue(r, 0, C_AUDIENCE))) &&
            (!res || check_access_of(req, res, arena_dupz(req->arena, PQgetvalue(r, 0, C_RESOURCE_ID))));
 }
 
@@ -110,7 +123,7 @@ static bool claim(struct wharf_req *req, const char *mark)
     static const char lock_sql[] = "SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 8))";
     static const char read_sql[] =
         "SELECT fingerprint = $3::bytea, status, body, resource, resource_id, location, datetime_format, reach::text, "
-        "areas::text"
+        "areas::text, audience::text"
         " FROM wharf.idempotency WHERE organization_id = $1::text AND key = $2::text AND created_at > $4::timestamptz";
     struct sql_arg args[4] = {arg(req->who->organization), arg(req->idempotency_key), {mark, FINGERPRINT},
         moment(req, req->now_us - (int64_t)KEPT_S * 1000000)};
@@ -171,14 +184,15 @@ static bool remember(struct wharf_req *req, const char *mark)
     static const char sql[] =
         "INSERT INTO wharf.idempotency (organization_id, key, fingerprint, created_at, status, body, resource, "
         "resource_id,"
-        " location, datetime_format, reach, areas) VALUES ($1::text, $2::text, $3::bytea, $4::timestamptz, "
+        " location, datetime_format, reach, areas, audience) VALUES ($1::text, $2::text, $3::bytea, $4::timestamptz, "
         "$5::smallint, $6::text,"
-        " $7::text, $8::text, $9::text, $10::smallint, $11::jsonb, $12::jsonb)"
+        " $7::text, $8::text, $9::text, $10::smallint, $11::jsonb, $12::jsonb, "
+        "$13::jsonb)"
         " ON CONFLICT (organization_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, status = "
         "EXCLUDED.status,"
         " body = EXCLUDED.body, resource = EXCLUDED.resource, resource_id = EXCLUDED.resource_id, location ="
         " EXCLUDED.location, datetime_format = EXCLUDED.datetime_format, created_at = EXCLUDED.created_at, reach = "
-        "EXCLUDED.reach, areas = EXCLUDED.areas";
+        "EXCLUDED.reach, areas = EXCLUDED.areas, audience = EXCLUDED.audience";
     wharf_str status = arena_printf(req->arena, "%d", req->status), body = {"", 0},
               datetime = arena_printf(req->arena, "%d", (int)req->datetime_format);
     const char *resource = req->answered ? req->answered->def->name : "";
@@ -195,8 +209,9 @@ static bool remember(struct wharf_req *req, const char *mark)
     return req_query(req, sql,
                (struct sql_arg[]){arg(req->who->organization), arg(req->idempotency_key), {mark, FINGERPRINT},
                    moment(req, req->now_us), arg(status), arg(body), arg(str_z(resource)), arg(req->answered_id),
-                   arg(req->location_header), arg(datetime), arg(req->who->access.reach), arg(request_areas(req))},
-               12) != NULL;
+                   arg(req->location_header), arg(datetime), arg(req->who->access.reach), arg(request_areas(req)),
+                   arg(req->answered ? str_z("") : request_audience(req))},
+               13) != NULL;
 }
 
 /* ---- the whole ---- */

@@ -393,7 +393,7 @@ bool record_shows(const struct field *f, const struct view *view)
         return false;
     if (view->in & VIEW_ALL)
         return f->kind != FIELD_COMPUTED && f->kind != FIELD_EMBED;
-    if (f->writers && !view->writer)
+    if ((f->writers && !view->writer) || (f->held && !view->who))
         return false;
     if (f->include_flag)
         return (f->always & view->in) || (f->index < 64 && (view->includes >> f->index & 1));
@@ -403,16 +403,22 @@ bool record_shows(const struct field *f, const struct view *view)
 /* Are all rows of the resource the principal's to see, wherever they are? */
 static bool sees_all(const struct access *who, const char *resource)
 {
-    bool reads = !who || who->reads_all;
+    return !who || (who->all_locations && query_reads(who, str_z(resource)));
+}
 
-    for (size_t i = 0; !reads && i < who->n_reads; i++)
-        reads = str_eqz(who->reads[i], resource);
-    return reads && (!who || who->all_locations);
+/* May the principal see the data of others' rows that this one holds? It reads those, and reaches them wherever they are, or brought the data. */
+static bool sees_held(const struct access *who, const struct wharf_rec *rec)
+{
+    const struct definition *d = rec->res->def;
+
+    return query_reads(who, record_text(rec, d->holds.resource)) &&
+           (who->all_locations || (who->key_id.n && str_eq(who->key_id, record_text(rec, d->holds.key))));
 }
 
 void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, const struct view *view)
 {
     const struct definition *d = rec->res->def;
+    const struct cell hidden = {NULL, 0};
 
     jw_z(w, "object", d->name);
     for (size_t i = 0; i < d->n_fields; i++) {
@@ -432,6 +438,8 @@ void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, 
             continue;
         }
         c = record_cell(rec, f);
+        if (c && f->held && !(view->in & VIEW_ALL) && !sees_held(view->who, rec))
+            c = &hidden;
         if (c)
             encode_cell(w, a, f, c, view);
     }

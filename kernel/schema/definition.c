@@ -207,6 +207,33 @@ static void read_recorded(struct compile *c, const struct wharf_json *x, const s
     d->recorded.resource = recorded_field(c, v, &r_at, "resource", !d->recorded.areas);
 }
 
+/* The rows hold data of other rows: for who reads those, and reaches all locations or brought them. */
+static void read_holds(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    static const char *const keys[] = {"resource", "key", "fields", NULL};
+    const struct wharf_json *v = json_get(x, "holds");
+    struct place h_at = place_key(at, WHARF_S("holds")), f_at = place_key(&h_at, WHARF_S("fields"));
+    struct definition *d = c->d;
+    const char *const *names;
+    size_t n;
+
+    if (!opt_object(c, v, &h_at, keys))
+        return;
+    d->holds.resource = recorded_field(c, v, &h_at, "resource", true);
+    d->holds.key = recorded_field(c, v, &h_at, "key", true);
+    names = opt_texts(c, v, &h_at, "fields", &n);
+    for (size_t i = 0; i < n; i++) {
+        struct field *f = (struct field *)find_field(c, &f_at, names[i]); /* compiled a moment ago, not shared yet */
+
+        if (!f)
+            continue;
+        if (!f->nullable || f->store != STORE_JSON)
+            opt_problem(c, &f_at, "these are columns of \"store\": \"json\" that may be null");
+        f->held = true;
+        f->log = false;
+    }
+}
+
 /* ---- what follows from writing it -------------------------------------------------------------------------------- */
 
 static void read_unique(struct compile *c, struct unique_rule *rule, const struct wharf_json *v, const struct place *at)
@@ -324,8 +351,9 @@ static void read_events(struct compile *c, const struct wharf_json *x, const str
         if (f)
             without[d->n_event_without++] = f;
     }
-    for (size_t i = 0; i < d->n_fields; i++) { /* secrets leave this house in answers only */
-        if (d->fields[i].secret || d->fields[i].fresh)
+    /* Secrets leave this house in answers only; data of others' rows have events of their own. */
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (d->fields[i].secret || d->fields[i].fresh || d->fields[i].held)
             without[d->n_event_without++] = &d->fields[i];
     }
     d->event_without = without;
@@ -396,7 +424,7 @@ static void read_document(struct compile *c, const struct wharf_json *json)
         "scope", "location", "parent", "soft_delete", "unique", "list", "events", "log", "audience", "created_view",
         "location_rule", "recorded", "deprecated", "links", "live", "own", "params", "partitioned", "retain",
         "creates_per_minute", "creates_per_second", "creates_burst", "large_body", "title_plural", "batch", "export",
-        "lua", "tree", NULL};
+        "lua", "tree", "holds", NULL};
     const struct wharf_json *x = json_get(json, "x-wharf");
     struct place root = {0}, at = place_key(&root, WHARF_S("x-wharf")), l_at = place_key(&at, WHARF_S("list"));
     struct definition *d = c->d;
@@ -427,6 +455,7 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     read_location(c, x, &at);
     read_audience(c, x, &at);
     read_recorded(c, x, &at);
+    read_holds(c, x, &at);
     read_uniques(c, x, &at);
     read_events(c, x, &at);
     read_tree(c, x, &at);

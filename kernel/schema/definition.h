@@ -99,6 +99,7 @@ struct field {
     uint32_t always; /* with include_flag: where it is shown without being asked for */
     bool required, nullable; /* required on create; nullable: the column may be null */
     bool writers; /* shown only to who may write the resource, and to nobody in events */
+    bool held; /* holds data of other rows, see holds of struct definition */
     bool trim, fold, secret, merge; /* merge: objects are merged by key on update instead of replaced */
     bool input; /* FIELD_COMPUTED: sent by requests, read by hooks, never kept or shown */
     bool set_input; /* STORE_ARRAY: accepts {add, remove, set} besides a plain array */
@@ -136,6 +137,7 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     const struct field *otherwise; /* many-bool of a row: the column for "some: false"; NULL: of child rows */
     const struct definition *tree; /* FILTER_TREE: the resource it points to; NULL: its module is not there */
     const struct field *others[3]; /* ids: columns that may match as well as field; NULL behind the last */
+    const struct definition *names; /* whose rows the values name, when these may be hidden; NULL: they are not */
 };
 
 struct
@@ -253,6 +255,9 @@ struct definition {
         const struct field *
             reach; /* of requests: the locations of their key, all of which a reader has to reach; NULL: all that there are */
     } recorded;
+    struct { /* of rows that hold data of rows of other resources, in the fields with held: null for who may not see what they hold */
+        const struct field *resource, *key; /* whose data they are; the key that brought them. NULL: it holds none */
+    } holds;
     uint32_t created_view; /* IN_LIST or IN_RETRIEVE: which fields the answer of create shows */
     const char *const *links; /* "documents" */
     size_t n_links;

@@ -9,11 +9,23 @@
 #include "util/buf.h"
 #include "util/str.h"
 
-enum { HIDDEN_MIN = 6, FORMS = 7 };
+enum { HIDDEN_MIN = 6, OFFSETS = 3 };
+
+/* A character of base64 that holds some bits of the secret and some of what stands beside it. mask 0: there is none. */
+struct edge {
+    int mask, bits;
+};
+
+/* The secret in base64 behind some bytes. The characters of core are the secret's alone. */
+struct encoded {
+    struct edge before, after;
+    wharf_str core;
+    size_t padding; /* so many '=' stand behind it when it is the end of what was encoded */
+};
 
 struct hide_one {
-    wharf_str name, value;
-    wharf_str forms[FORMS]; /* as it stands beside itself: base64 and its URL form behind 0, 1 and 2 bytes, and hex */
+    wharf_str name, value, hex;
+    struct encoded base64[OFFSETS]; /* behind 0, 1 and 2 bytes, modulo 3 */
 };
 
 struct hide_list {
@@ -21,29 +33,47 @@ struct hide_list {
     struct hide_one items[];
 };
 
-/* The characters of its base64 that stand there whatever comes before it ("user:") and behind it; before: so many bytes, modulo 3. */
-static wharf_str in_base64(struct arena *a, wharf_str s, size_t before, int variant)
+/* Returns the number that a character of base64 stands for, in either alphabet; -1: it is none. */
+static int base64_number(char c)
 {
-    size_t n = before + s.n, room = sodium_base64_encoded_len(n, variant), first = before ? before + 1 : 0;
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    if (c == '+' || c == '-')
+        return 62;
+    return c == '/' || c == '_' ? 63 : -1;
+}
+
+/* Computes what of its base64 stands there whatever comes before it ("user:") and behind it; before: so many bytes, modulo 3. */
+static struct encoded in_base64(struct arena *a, wharf_str s, size_t before)
+{
+    size_t n = before + s.n, room = sodium_base64_encoded_len(n, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
+    size_t first = before ? before + 1 : 0, whole = n * 8 / 6, rest = n * 8 % 6;
     unsigned char *padded = arena_alloc(a, n + 1);
     char *text = arena_alloc(a, room);
+    struct encoded e = {.padding = (3 - n % 3) % 3};
 
     memset(padded, 0, before);
     memcpy(padded + before, s.p, s.n);
-    sodium_bin2base64(text, room, padded, n, variant);
-    return (wharf_str){text + first, n * 8 / 6 - first};
+    sodium_bin2base64(text, room, padded, n, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
+    e.core = (wharf_str){text + first, whole - first};
+    if (before)
+        e.before = (struct edge){before == 1 ? 0x0F : 0x03, base64_number(text[first - 1])};
+    if (rest)
+        e.after = (struct edge){rest == 2 ? 0x30 : 0x3C, base64_number(text[whole])};
+    return e;
 }
 
 static void make_forms(struct arena *a, struct hide_one *s)
 {
     size_t room = 2 * s->value.n + 1;
 
-    for (size_t i = 0; i < 3; i++) {
-        s->forms[2 * i] = in_base64(a, s->value, i, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
-        s->forms[2 * i + 1] = in_base64(a, s->value, i, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-    }
-    s->forms[FORMS - 1] = str_z(
-        sodium_bin2hex(arena_alloc(a, room), room, (const unsigned char *)s->value.p, s->value.n));
+    for (size_t i = 0; i < OFFSETS; i++)
+        s->base64[i] = in_base64(a, s->value, i);
+    s->hex = str_z(sodium_bin2hex(arena_alloc(a, room), room, (const unsigned char *)s->value.p, s->value.n));
 }
 
 const struct hide_list *hide_prepare(struct arena *a, const wharf_str *names, const wharf_str *values, size_t n)
@@ -156,24 +186,85 @@ static size_t stands_at(wharf_str value, const char *p, size_t left, bool cut)
     return i == value.n || cut ? k : 0;
 }
 
-/* What stands at p, or NULL. cut: the text went on, and what stands at its end may be the beginning of a secret. */
+/* Reads one character of base64 at p, as it is or escaped ("\\/", "%2B"). Returns its number, -1 when there is none. */
+static int base64_at(const char *p, size_t left, size_t *ret_took)
+{
+    char bytes[3];
+    size_t n;
+    int number;
+
+    if (!left)
+        return -1;
+    *ret_took = one_character(p, left, false, bytes, &n);
+    number = base64_number(*p);
+    if (number >= 0 || (*p != '\\' && *p != '%'))
+        return number;
+    *ret_took = one_character(p, left, true, bytes, &n);
+    return n == 1 ? base64_number(bytes[0]) : -1;
+}
+
+/* Returns how much of the text the edge takes, 0 when what stands at p is not it. */
+static size_t edge_at(struct edge e, const char *p, size_t left)
+{
+    size_t took;
+    int number = e.mask ? base64_at(p, left, &took) : -1;
+
+    return number >= 0 && (number & e.mask) == e.bits ? took : 0;
+}
+
+/* Returns how much of the text the '=' behind the end of base64 take, escaped ("%3D") or not. */
+static size_t padding_at(size_t padding, const char *p, size_t left)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < padding; i++) {
+        char bytes[3];
+        size_t n, took = k < left ? one_character(p + k, left - k, true, bytes, &n) : 0;
+
+        if (!took || bytes[0] != '=')
+            return 0;
+        k += took;
+    }
+    return k;
+}
+
+/* Does the value stand in base64 at p, with the characters that it shares with its neighbours? Returns as stands_at() does. A text may begin
+ * or end with its core. */
+static size_t encoded_at(const struct encoded *e, const char *p, size_t left, bool cut)
+{
+    size_t k = edge_at(e->before, p, left), took;
+
+    for (size_t i = 0; i < e->core.n; i++) {
+        if (k >= left)
+            return cut ? k : 0;
+        if (base64_at(p + k, left - k, &took) != base64_number(e->core.p[i]))
+            return 0;
+        k += took;
+    }
+    took = edge_at(e->after, p + k, left - k);
+    return k + took + (took || !e->after.mask ? padding_at(e->padding, p + k + took, left - k - took) : 0);
+}
+
+/* Does the value stand in hex at p? Returns as stands_at() does. */
+static size_t hex_at(wharf_str hex, const char *p, size_t left, bool cut)
+{
+    size_t n = cut && hex.n > left ? left : hex.n;
+
+    return n <= left && strncasecmp(p, hex.p, n) == 0 ? n : 0;
+}
+
+/* Returns what stands at p, or NULL. cut: the text went on, and what stands at its end may be the beginning of a secret. */
 static const struct hide_one *found_at(
     const struct hide_list *list, const char *p, size_t left, bool cut, size_t *ret_n)
 {
     for (const struct hide_one *s = list->items; s < list->items + list->n; s++) {
         *ret_n = stands_at(s->value, p, left, cut);
+        for (size_t i = 0; !*ret_n && i < OFFSETS; i++)
+            *ret_n = encoded_at(&s->base64[i], p, left, cut);
+        if (!*ret_n)
+            *ret_n = hex_at(s->hex, p, left, cut);
         if (*ret_n)
             return s;
-        for (size_t f = 0; f < FORMS; f++) {
-            bool hex = f == FORMS - 1;
-            wharf_str form = s->forms[f];
-            size_t n = cut && form.n > left ? left : form.n;
-
-            if (n > left || (hex ? strncasecmp(p, form.p, n) : memcmp(p, form.p, n)) != 0)
-                continue;
-            *ret_n = n;
-            return s;
-        }
     }
     return NULL;
 }

@@ -114,6 +114,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     if (!area.n)
         return W->err->current(req);
     s = W->req->need_scope(req, W->mem->format(req, "%.*s:read", (int)area.n, area.p).p);
+    if (s == WHARF_OK && !field_json(rec, EXPORT_OPTIONS))
+        s = W->err->add(req, "validation.failed", "options", "options must be an object");
     if (s == WHARF_OK)
         s = exports_walk->check(
             req, resource.p, field_json(rec, EXPORT_OPTIONS), (uint64_t)exports_rows_most, OPTIONS, &names, &n);

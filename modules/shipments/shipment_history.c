@@ -89,23 +89,6 @@ static wharf_status check_place(struct history *h, wharf_tracking_update *u, con
     return u->location_id.n ? W->req->need_location(h->req, u->location_id) : WHARF_OK;
 }
 
-/* A contact that is not there, and one that the caller does not reach, are one answer. */
-static wharf_status check_contact(struct history *h, const wharf_tracking_update *u, const char *path)
-{
-    const wharf_json *contact = NULL;
-    wharf_status s;
-
-    if (!u->contact_id.n || !shipments_contacts)
-        return WHARF_OK;
-    s = shipments_contacts->who(h->req, u->contact_id, &contact);
-    if (s == WHARF_OK && !contact) {
-        const char *at = W->mem->format(h->req, "%scontact_id", path).p;
-
-        return W->err->add(h->req, "validation.failed", at, "%s must be the id of a contact that you reach", at);
-    }
-    return s;
-}
-
 /* ---- lines ---- */
 
 static wharf_str event_of(const struct history *h, wharf_str status, bool late)
@@ -163,8 +146,6 @@ wharf_status shipments_apply(struct history *h, const wharf_tracking_update *upd
     if (!u.status.n && !h->newest_us)
         return W->err->fail(h->req, "invalid:comment", W->mem->format(h->req, "%scomment", path).p, NULL);
     s = check_place(h, &u, path);
-    if (s == WHARF_OK)
-        s = check_contact(h, &u, path);
     if (s == WHARF_OK)
         s = too_many(h, path);
     if (s == WHARF_OK)

@@ -226,10 +226,15 @@ static wharf_status apply_sent(struct history *h)
         return WHARF_OK;
     s = shipments_read_updates(h->req, input, &list, &n);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        const char *path = many ? W->mem->format(h->req, "%zu.", i).p : "tracking_update.";
+
+        if (!shipments_write_of(h->rec)) /* else another module wrote it, and looked at what its client said */
+            s = shipments_check_update(h->req, &list[i], path);
         /* What was just created is later than the update only by the clock. */
         if (h->creating && !list[i].dated && list[i].occurred_us <= h->newest_us)
             list[i].occurred_us = h->newest_us;
-        s = shipments_apply(h, &list[i], many ? W->mem->format(h->req, "%zu.", i).p : "tracking_update.");
+        if (s == WHARF_OK)
+            s = shipments_apply(h, &list[i], path);
     }
     return s;
 }

@@ -74,4 +74,4 @@ static wharf_status set_tracker(wharf_req *req, wharf_str shipment_id, wharf_str
 }
 
 const wharf_shipments_ops_api shipments_ops = {WHARF_HEAD(wharf_shipments_ops_api), shipments_canonical,
-    shipments_group, shipments_filters, shipments_read_update, update, set_tracker, shipments_history, shipments_make};
+    shipments_group, shipments_filters, shipments_take_update, update, set_tracker, shipments_history, shipments_make};

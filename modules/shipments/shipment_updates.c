@@ -265,6 +265,39 @@ wharf_status shipments_read_update(wharf_req *req, const wharf_json *input, cons
     return W->err->current(req);
 }
 
+/* A row that is not there, and one that the caller does not see, are told as those that fields refer to (spec 01 section 7). */
+static wharf_status check_named(
+    wharf_req *req, const char *path, const char *member, const char *resource, wharf_str id)
+{
+    const wharf_rec *rec;
+    wharf_status s = id.n ? W->res->fetch(req, resource, id, 0, &rec) : WHARF_OK;
+
+    if (s == WHARF_OK || (s != WHARF_UNAVAILABLE && s != WHARF_NOT_FOUND && s != WHARF_DENIED))
+        return s;
+    W->err->clear(req);
+    if (s == WHARF_UNAVAILABLE) /* its module is left out, and nobody knows its rows */
+        return WHARF_OK;
+    if (s == WHARF_NOT_FOUND)
+        return bad(req, path, member, W->mem->format(req, "must be the id of a %s", resource).p);
+    return W->err->add(req, "location_access", id.p, NULL);
+}
+
+wharf_status shipments_check_update(wharf_req *req, const wharf_tracking_update *u, const char *path)
+{
+    wharf_status s = check_named(req, path, "contact_id", "contact", u->contact_id);
+
+    if (s == WHARF_OK)
+        s = check_named(req, path, "user_id", "user", u->user_id);
+    return s == WHARF_OK ? check_named(req, path, "container_id", "container", u->container_id) : s;
+}
+
+wharf_status shipments_take_update(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+{
+    wharf_status s = shipments_read_update(req, input, path, u);
+
+    return s == WHARF_OK ? shipments_check_update(req, u, path) : s;
+}
+
 static int by_time(const void *a, const void *b)
 {
     const wharf_tracking_update *x = a, *y = b;

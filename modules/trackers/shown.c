@@ -109,11 +109,14 @@ wharf_status trackers_compute(
     return s;
 }
 
-/* Parameters that no filter reads: logs_visibility is checked here, shipment_id names a leg. */
+/* Parameters that no filter reads: logs_visibility is checked here, shipment_id names a leg, one that the caller sees. */
 wharf_status trackers_restrict(wharf_req *req, wharf_where *where)
 {
-    static const char sql[] = "SELECT tracker_id FROM shipments.shipment"
-                              " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
+    static const char sql[] =
+        "SELECT tracker_id FROM shipments.shipment"
+        " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL AND $5::boolean"
+        " AND ($3::boolean OR location_id IS NULL OR location_id IN (SELECT jsonb_array_elements_text($4::jsonb)))";
+    const wharf_caller *who = trackers_keys->caller(req);
     wharf_str v;
     const wharf_rows *rows;
     wharf_status s;
@@ -125,7 +128,9 @@ wharf_status trackers_restrict(wharf_req *req, wharf_where *where)
         return W->err->fail(req, "param.invalid", "logs_visibility", "logs_visibility must be public, internal or all");
     if (!W->req->param(req, "shipment_id", &v))
         return WHARF_OK;
-    s = query_about(req, sql, v, &rows);
+    wharf_val args[5] = {val_text(v), val_text(W->req->organization(req)), val_bool(who->all_locations),
+        val_ids(req, who->locations, who->n_locations), val_bool(reads_legs(req))};
+    s = W->db->query(req, sql, args, 5, &rows);
     if (s == WHARF_OK)
         W->res->narrow(where, TRACKER_ID, "eq", val_text(W->db->count(rows) ? row_text(rows, 0, 0) : WHARF_S("")));
     return s;

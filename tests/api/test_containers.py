@@ -4,7 +4,7 @@ import time
 import pytest
 
 from test_shipments import SHIPMENTS, number, ship, update
-from wharf import make_location
+from wharf import make_location, make_user
 
 CONTAINERS = "/v1/containers"
 
@@ -125,7 +125,7 @@ def test_members_of_updates(client, location):
     assert post(client, row, tracking_update={"comment": "one", "image": "https://example.com/b.png"})["tracking_updates"][-1]["images"] == ["https://example.com/b.png"]
     refuse(client, row, 400, "validation.failed", ["tracking_update.images"], tracking_update={"status": "delayed", "images": ["ftp://x"]})
     refuse(client, row, 400, "validation.failed", ["tracking_update.status"], tracking_update={})
-    moment = {"user_id": "user_x", "vehicle_id": "v", "estimated_delivery_at": "2030-05-01T10:00:00.000Z"}
+    moment = {"user_id": make_user(client), "vehicle_id": "v", "estimated_delivery_at": "2030-05-01T10:00:00.000Z"}
     assert {k: v for k, v in post(client, row, **moment).items() if k in moment} == moment
     assert {k: v for k, v in post(client, row, **dict.fromkeys(moment)).items() if k in moment} == dict.fromkeys(moment)
 

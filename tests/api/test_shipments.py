@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from wharf import MODULES, ROOT, Client, Server, address, make_contact, make_location
+from wharf import MODULES, ROOT, Client, Server, address, make_contact, make_location, make_user
 
 SHIPMENTS = "/v1/shipments"
 UPS = "1Z58F2A70378657975"
@@ -382,7 +382,7 @@ def test_edge_case_4_ten_at_once(client, org, server):
 def test_members_of_updates(client, location):
     row = ship(client)
     layout = client.post(f"/v1/locations/{location['id']}/layouts", {"name": "Shelf"}, expect=201).data
-    u = {"status": "package_at_waypoint", "comment": "c", "layout_id": layout["id"], "contact_id": make_contact(client), "user_id": "user_x", "vehicle_id": "v1", "address": "Springfield, IL",
+    u = {"status": "package_at_waypoint", "comment": "c", "layout_id": layout["id"], "contact_id": make_contact(client), "user_id": make_user(client), "vehicle_id": "v1", "address": "Springfield, IL",
          "coordinates": [39.8, -89.6], "images": ["https://example.com/a.png"], "provider_status": {"code": "AR", "description": "Arrived"}}
     after = update(client, row, **u).data
     line = after["tracking_updates"][-1]

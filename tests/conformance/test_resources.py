@@ -431,7 +431,7 @@ def test_fields(world, filled, resource):
 
 # ---- locations ----
 
-@pytest.mark.parametrize("resource", [r for r in WRITABLE if x(r)["location"] != "none" and x(r).get("location_rule") != "every" and "parent" not in x(r) or r == "sample_part"])
+@pytest.mark.parametrize("resource", [r for r in WRITABLE if x(r)["location"] not in ("none", "self") and x(r).get("location_rule") != "every" and "parent" not in x(r) or r == "sample_part"])
 def test_location_access(world, resource):
     """Of rows with "location_rule": "every" tests/isolation tells."""
     a, b = world.places

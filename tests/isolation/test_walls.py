@@ -100,10 +100,6 @@ def resolved(walls, schema):
     return schema
 
 
-# Words of the caller, kept as they are: the server looks no row up for them (schemas/containers/container.json says no "ref").
-WORDS = {("/v1/containers", "user_id")}
-
-
 def bodies(walls, who, path, method, foreign):
     """An empty body, one that names rows that the key may not see wherever the resource refers to others, and one for each such field."""
     op = walls.openapi["paths"][path][method]
@@ -117,7 +113,7 @@ def bodies(walls, who, path, method, foreign):
     for name, field in schema.get("properties", {}).items():
         many = "array" in str(field.get("type"))
         one = foreign.get(re.sub(r"_ids?$", "", name)) if name.endswith(("_id", "_ids")) else foreign.get(name) if many else None
-        if one and (path, name) not in WORDS:
+        if one:
             named[name] = [one] if many else one
     if not isinstance(body, dict):
         yield {}

@@ -46,7 +46,7 @@ def place_field(resource):
     """(field, is it a set?) that puts a row of the resource into a location; None: its rows have none."""
     d, x = DEFINITIONS[resource], resources.x(resource)
     name = x.get("location", "none")
-    if name == "none":
+    if name in ("none", "self"):  # its rows have none, or are locations themselves
         return None
     if x.get("location_rule") == "every":
         return "location_ids", True
