@@ -251,6 +251,10 @@ static void memory_limit_hard(int64_t limit)
         fclose(f);
 }
 
+/* Tells what was allocated and is known to nobody any more. Only builds with the address sanitizer
+   have it. */
+extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+
 static int serve(struct engine *e, const struct config *config, const struct worker_boot *boot,
     struct notifier *notifier, int term_fd)
 {
@@ -304,6 +308,8 @@ static int serve(struct engine *e, const struct config *config, const struct wor
     notifier_stop(notifier);
     parts_close(e);
     /* No dlclose, no destructors: docs/plugin-abi.md section 3 'stop'. */
+    if (__lsan_do_recoverable_leak_check)
+        __lsan_do_recoverable_leak_check();
     _exit(0);
 }
 

@@ -61,6 +61,17 @@ def server():
     s.stop()
 
 
+@pytest.fixture(scope="session")
+def plain_server(server):
+    """For tests of what stands on the wire: without TLS, also where all others have it (everything.py)."""
+    if server.base.startswith("http://"):
+        yield server
+        return
+    s = Server("--modules", MODULES, "--set", "tls.certificate=")
+    yield s
+    s.stop()
+
+
 @pytest.fixture(scope="module")
 def org(server):
     """An organization that the tests of one file share."""

@@ -15,6 +15,11 @@ from wharf import PROGRAM
 CLOSED = None  # the connection ends without an answer
 
 
+@pytest.fixture(scope="module")
+def server(plain_server):
+    return plain_server
+
+
 def workers(server):
     """pid of each worker, as the supervisor has it."""
     lines = subprocess.run([PROGRAM, "ps", "--data", server.folder], capture_output=True, text=True, timeout=10).stdout.splitlines()
@@ -33,8 +38,7 @@ def same_processes(server):
 
 
 def connect(server, timeout=10):
-    host, port = server.base[7:].split(":")
-    return socket.create_connection((host, int(port)), timeout)
+    return server.connect(timeout)
 
 
 def read_all(s):

@@ -3,7 +3,6 @@ S3-compatible server that checks signatures."""
 import hashlib
 import os
 import re
-import socket
 import subprocess
 import threading
 import time
@@ -286,8 +285,7 @@ def test_one_of_many_uploads_wins(world):
 def test_an_upload_cut_off(world):
     id, url = upload_link(world)
     path = url.removeprefix(world.server.base)
-    host, port = world.server.base[7:].split(":")
-    with socket.create_connection((host, int(port))) as s:
+    with world.server.connect() as s:
         s.sendall(f"PUT {path} HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\nContent-Length: 1000\r\n\r\nhalf".encode())
         time.sleep(0.2)
     wait_for(lambda: not list((world.server.folder / "blobs" / "tmp").iterdir()))

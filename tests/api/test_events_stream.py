@@ -376,10 +376,7 @@ def test_streams_need_no_request_threads(org):
 # ---- ends ----
 
 def test_a_slow_reader_is_cut_off(server, org):
-    host, port = server.base[7:].split(":")
-    with socket.socket() as s:
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        s.connect((host, int(port)))
+    with server.connect(receive=4096) as s:
         s.sendall(f"GET {STREAM} HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: {org.c.key}\r\n\r\n".encode())
         assert s.recv(20).startswith(b"HTTP/1.1 200")
         for i in range(60):

@@ -3,7 +3,6 @@ import gzip
 import json
 import os
 import re
-import socket
 import threading
 
 import jsonschema
@@ -210,7 +209,7 @@ def test_answers_of_every_kind(hooks, client, server):
         assert seen("GET", how) == (status, kind, body) and seen("HEAD", how) == (status, kind, b""), how
         sizes = {m: raw(client, m, "/v1/x/edge/" + how).headers.get("Content-Length") for m in ("GET", "HEAD")}
         assert sizes["HEAD"] in (sizes["GET"], None), sizes
-    host = server.base[7:]
+    host = server.base.split("://")[1]
     for how, body in (("empty", b""), ("text", b"plain")):  # on the wire: nothing stands behind an answer that has no body
         status, _, told = client.raw(f"GET /v1/x/edge/{how} HTTP/1.1\r\nHost: {host}\r\nSVC-API-KEY: {client.key}\r\nConnection: close\r\n\r\n".encode())
         assert told == body, (how, status, told)
@@ -421,13 +420,12 @@ def test_request_hooks_that_break(hooks, client, server):
 def test_bodies_that_are_refused_while_they_come(hooks, client, server):
     """The answer of a body that is too large, and of one whose sender waits to be asked for it."""
     hooks.load({"10-around.lua": AROUND})
-    host, port = server.base[7:].split(":")
     head = f"POST /v1/contacts HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: {client.key}\r\nContent-Type: application/json\r\n"
     status, headers, _ = client.raw((head + "Expect: 100-continue\r\nX-Robot: yes\r\nContent-Length: 20\r\n\r\n").encode())
     assert status == 400 and headers["X-Told"].startswith("400 workflow.rejected")
     status, _, body = client.raw_upload((head + f"X-Robot: yes\r\nContent-Length: {1 << 20}\r\n\r\n").encode(), [b" " * 65536] * 16)
     assert status == 400 and json.loads(body)["code"] == "workflow.rejected"
-    with socket.create_connection((host, int(port))) as s:  # gone before the hooks are done
+    with server.connect() as s:  # gone before the hooks are done
         s.sendall((head + "Content-Length: 5\r\n\r\n").encode())
     assert client.post("/v1/contacts", {"name": "B"}, expect=201)
 

@@ -19,6 +19,11 @@ HEADS = {"head": 0, "head of nothing": 0, "head, absolute": 0, "broken head": 0,
 LONG = 3000  # bytes of a case that is not sent byte by byte
 
 
+@pytest.fixture(scope="module")
+def server(plain_server):
+    return plain_server
+
+
 def connect(base):
     u = urlparse(base)
     s = socket.create_connection((u.hostname, u.port), 20)
@@ -195,7 +200,7 @@ def test_a_large_body_behind_a_broken_head_does_not_reset_the_answer(client):
 
 def test_a_slow_second_head_is_told_so():
     """The time of a head counts for each request of a connection, also when libmicrohttpd knows nothing of it yet."""
-    s = Server("--set", "http.header_timeout=1000")
+    s = Server("--set", "http.header_timeout=1000", "--set", "tls.certificate=")
     try:
         with connect(s.base) as c:
             c.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\nGET /livez HTTP/1.1\r\nHo")

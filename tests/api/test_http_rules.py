@@ -175,10 +175,8 @@ def test_requests_without_a_host(client):
 
 
 def test_pipelining(client):
-    import socket
-    host, port = client.server.base[7:].split(":")
     paths = [f"/v1/locations?limit={i + 1}" for i in range(5)]
-    with socket.create_connection((host, int(port)), 10) as s:
+    with client.server.connect() as s:
         for i, path in enumerate(paths):
             last = "Connection: close\r\n" if i == 4 else ""
             s.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: {client.key}\r\n{last}\r\n".encode())

@@ -12,7 +12,7 @@ MODULES = ("--modules", "org,locations,events,webhooks,integrations")
 
 @pytest.fixture(scope="module")
 def world():
-    w = World(*MODULES)
+    w = World(*MODULES, "--set", "mail.url=")
     yield w
     w.close()
 

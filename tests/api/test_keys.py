@@ -485,7 +485,7 @@ def test_expired_keys_are_purged(server):
 @pytest.fixture(scope="module")
 def outside():
     from wharf import BUILD
-    s = Server("--modules", f"org,{BUILD}/tests/plugins/outside.so")
+    s = Server("--modules", f"org,{BUILD}/tests/plugins/outside.so", "--set", "mail.url=")
     yield s
     s.stop()
 

@@ -95,6 +95,32 @@ ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become anothe
 USER = "nobody"
 
 
+def enters(name, file):
+    """Whether a user may run a file, from the outermost folder down."""
+    user = pwd.getpwnam(name)
+    return subprocess.run(["test", "-x", file], user=user.pw_uid, group=user.pw_gid, extra_groups=os.getgrouplist(name, user.pw_gid)).returncode == 0
+
+
+@contextlib.contextmanager
+def program_for(name, program=PROGRAM):
+    """The server as a program that this user may run: a checkout that stands in somebody's own folder is not the user's to enter, so the build is copied
+    out of it, as an installation would have it."""
+    if enters(name, program):
+        yield program
+        return
+    place = pathlib.Path(tempfile.mkdtemp(prefix="wharf-built-", dir=os.environ.get("WHARF_TEST_PLACE")))
+    try:
+        place.chmod(0o755)
+        for file in (program, *(program.parents[1] / "modules").glob("*.so"), *(program.parents[1] / "cells").glob("wharf-cell-*")):
+            if file.is_file():
+                (place / file.parent.name).mkdir(exist_ok=True)
+                shutil.copy(file, place / file.parent.name / file.name)
+        assert enters(name, place / program.parent.name / program.name), f"{name} can't enter {place}: let WHARF_TEST_PLACE name a folder that everybody may"
+        yield place / program.parent.name / program.name
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
 def who(pid):
     """(user, group, sorted groups): each of the four ids of a process is the same."""
     lines = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
@@ -123,7 +149,30 @@ def log_events(server, name="wharf.log"):
 @ROOT
 @pytest.mark.parametrize("name", [USER, "postgres"])
 def test_workers_and_cells_are_of_the_user(name):
-    server = Server("--modules", MODULES, "--set", f"user={name}")
+    with program_for(name) as program:
+        workers_and_cells(name, program)
+
+
+@ROOT
+def test_a_checkout_that_nobody_may_enter(tmp_path):
+    """The tests of users run there too: from a copy."""
+    shut = tmp_path / "shut"
+    (shut / "build" / "tool").mkdir(parents=True)
+    shut.chmod(0o700)
+    for folder in ("modules", "cells"):
+        (shut / "build" / folder).symlink_to(PROGRAM.parents[1] / folder)
+    shutil.copy(PROGRAM, shut / "build" / "tool" / "wharf")
+    assert not enters(USER, shut / "build" / "tool" / "wharf")
+    with program_for(USER, shut / "build" / "tool" / "wharf") as program:
+        server = Server("--modules", MODULES, "--set", f"user={USER}", program=program)
+        try:
+            all_are(server, USER)
+        finally:
+            server.stop()
+
+
+def workers_and_cells(name, program):
+    server = Server("--modules", MODULES, "--set", f"user={name}", program=program)
     try:
         before = all_are(server, name)
         assert who(server.process.pid)[0] == 0 and "server.root" not in log_events(server)
@@ -157,19 +206,19 @@ def test_workers_and_cells_are_of_the_user(name):
 def test_a_folder_of_root_is_given_to_the_user():
     """A server that ran as root before goes on with its files as the user."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="wharf-user-", dir=os.environ.get("WHARF_TEST_PLACE")))
-    try:
-        Server("--modules", MODULES, folder=folder).end()
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        program = stack.enter_context(program_for(USER))
+        Server("--modules", MODULES, folder=folder, program=program).end()
         events = [json.loads(line)["event"] for line in (folder / "wharf.log").read_text().splitlines()]
         assert events.count("server.root") == 1
-        server = Server("--modules", MODULES, "--set", f"user={USER}", folder=folder)
+        server = Server("--modules", MODULES, "--set", f"user={USER}", folder=folder, program=program)
         try:
             all_are(server, USER)
             assert (folder / "blobs").stat().st_uid == (folder / "master.key").stat().st_uid == pwd.getpwnam(USER).pw_uid
             assert requests.get(server.base + "/readyz", timeout=10).status_code == 200
         finally:
             server.stop()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @ROOT

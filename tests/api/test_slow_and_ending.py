@@ -1,9 +1,7 @@
 """Clients that are too slow, and servers that end or reload under load: spec 01 section 2.4 'Timeouts' and section 17 'Shutdown'."""
 import json
-import os
 import signal
 import socket
-import ssl
 import subprocess
 import threading
 import time
@@ -19,7 +17,7 @@ from wharf import KEYS, PROGRAM, Server, address
 @pytest.fixture(params=["plain", "tls"])
 def quick(request, tmp_path, monkeypatch):
     """A server of its own, with short limits; once more with TLS, where refusals take another way to the socket."""
-    more = []
+    more = ["--set", "tls.certificate="]
     if request.param == "tls":
         certificate, key = certificates.make(tmp_path, "server")
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
@@ -30,11 +28,7 @@ def quick(request, tmp_path, monkeypatch):
 
 
 def connect(server):
-    u = urlparse(server.base)
-    s = socket.create_connection((u.hostname, u.port), timeout=20)
-    if u.scheme == "https":
-        s = ssl.create_default_context(cafile=os.environ["REQUESTS_CA_BUNDLE"]).wrap_socket(s, server_hostname=u.hostname)
-    return s
+    return server.connect(20)
 
 
 def rest(s):

@@ -94,7 +94,7 @@ def test_changes(server):
 
 def test_no_clock_without_the_switch():
     """Nor a description of the API for everybody, when it needs a key."""
-    s = Server("--set", "openapi.require_key=true")
+    s = Server("--set", "openapi.require_key=true", "--set", "test_clock=false")
     try:
         for key, status in ((None, 401), ("nonsense", 401), (s.organization().key("users:read"), 200)):
             assert requests.get(s.base + "/v1/openapi.json", headers={"SVC-API-KEY": key} if key else {}, timeout=10).status_code == status

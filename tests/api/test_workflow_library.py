@@ -19,7 +19,7 @@ class World:
                  "/most": lambda h: h.answer(200, b"x" * (8 * MIB + 1))}
         self.web = Web(pages)
         self.sealed = Web(pages, Authority(folder).server_context("nobody.example", "127.0.0.1"))
-        self.server = Server("--modules", "org,locations,events,webhooks,workflows", "--set", "net.allow=127.0.0.1", "--set", "net.allow_http=true")
+        self.server = Server("--modules", "org,locations,events,webhooks,workflows", "--set", "net.allow=127.0.0.1", "--set", "net.allow_http=true", "--set", "mail.url=")
         self.org = self.server.organization()
         self.client = self.org.client()
         self.slow = Web({"/never": lambda h: threading.Event().wait(90)})

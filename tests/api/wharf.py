@@ -19,9 +19,11 @@ import platform
 import re
 import shutil
 import socket
+import ssl
 import subprocess
 import tempfile
 import time
+import urllib.parse
 import weakref
 
 import jsonschema
@@ -39,7 +41,7 @@ BODY = ["id", "object", "type", "timestamp", "api_version", "sequence", "organiz
 KEYS = ["data", "message", "status", "code", "errors", "pagination", "endpoint"]
 CODE = re.compile(r"^[a-z0-9_]+([.:][a-z0-9_]+)*$")
 ISO = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
-SANITIZER = re.compile("ERROR: AddressSanitizer|runtime error:|WARNING: ThreadSanitizer")
+SANITIZER = re.compile("ERROR: AddressSanitizer|runtime error:|WARNING: ThreadSanitizer|ERROR: LeakSanitizer")
 FORMATS = {
     "iso_8601": "iso_8601;type=string;precision=milliseconds",
     "epoch": "epoch;type=integer;precision=seconds",
@@ -72,6 +74,7 @@ def prepare(folder, args):
             begun = place / (kept.name + ".d")
             begun.mkdir()
             Server(*modules, folder=begun).end()
+            everything.forget(begun)
             for name in ("out", "ready.json", "wharf.log", "access.log", "postgresql.log", "lock"):
                 (begun / name).unlink(missing_ok=True)
             subprocess.run(f"tar -C '{begun}' -cf - . | zstd -1 -q -f -o '{kept}'", shell=True, check=True)
@@ -121,11 +124,11 @@ TURNS_ARE_HEARD = turns(os.getpid()) > 0  # kernel/util/turns.h
 
 class Server:
     """`wharf dev` from start to stop. limits: with the rate limits of a server as it is installed. beside: another server, whose database
-    this one uses."""
+    this one uses. program: another file than PROGRAM."""
 
     running = []  # those of this process: a failed test says how they are (conftest.py)
 
-    def __init__(self, *args, env=None, folder=None, limits=False, beside=None):
+    def __init__(self, *args, env=None, folder=None, limits=False, beside=None, program=PROGRAM):
         self.beside = beside
         if "workflows" in (args[args.index("--modules") + 1].split(",") if "--modules" in args else []):
             said = " ".join(map(str, args))
@@ -138,13 +141,13 @@ class Server:
         if "WHARF_TEST_PLACE" in os.environ and not (folder or beside or env or own_key):
             prepare(self.folder, args)
         os.chmod(self.folder, 0o711)
-        if os.environ.get("WHARF_TEST_EVERYTHING"):
-            args = [*args, *everything.arguments(args, self.folder, ROOT / "schemas", limits)]
+        if everything.ON:
+            args = [*args, *everything.arguments(args, self.folder, ROOT / "schemas", limits, beside.folder if beside else self.folder)]
         ready = self.folder / "ready.json"
         ready.unlink(missing_ok=True)
         self.log = open(self.folder / "out", "wb")
         self.process = subprocess.Popen(
-            [PROGRAM, "dev", "--data", self.folder, "--listen", "127.0.0.1:0", "--ready", ready, "--no-demo", *([] if limits else UNLIMITED), *args],
+            [program, "dev", "--data", self.folder, "--listen", "127.0.0.1:0", "--ready", ready, "--no-demo", *([] if limits else UNLIMITED), *args],
             stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
         end = time.monotonic() + 60
         while not (ready.exists() and ready.stat().st_size):
@@ -179,6 +182,19 @@ class Server:
             told.append(f"database: {e}")
         told.append(f"-- workers: web {self.workers('web')}, job {self.workers('job')}")
         return "\n".join(told)
+
+    def connect(self, timeout=10, receive=None):
+        """A connection to the API for bytes as a test writes them; by TLS where the server has it, as all have with everything.py. receive: bytes
+        of what comes that the system keeps for it."""
+        u = urllib.parse.urlparse(self.base)
+        s = socket.socket()
+        if receive:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
+        s.settimeout(timeout)
+        s.connect((u.hostname, u.port))
+        if u.scheme == "http":
+            return s
+        return ssl.create_default_context(cafile=os.environ["REQUESTS_CA_BUNDLE"]).wrap_socket(s, server_hostname=u.hostname)
 
     def command(self, *args):
         args = [*args, "--set", f"database.url={self.beside.conninfo}"] if self.beside else args
@@ -318,6 +334,7 @@ class Server:
         found = self.sanitizer_reports()
         if not self.keep:
             shutil.rmtree(self.folder, ignore_errors=True)
+            everything.forget(self.folder)
         assert not found, found
 
     def sanitizer_reports(self):
@@ -440,6 +457,7 @@ class Client:
             data = json.dumps(body).encode()
             h["Content-Type"] = "application/json"
         h.update(headers or {})
+        h, data = everything.headers(h, data)
         req = requests.Request(method, self.server.base, headers=h, data=data).prepare()
         req.url = self.server.base + path  # as written: requests would quote and tidy it
         r = self.http.send(req, timeout=30, allow_redirects=False)
@@ -472,8 +490,7 @@ class Client:
 
     def raw(self, text, timeout=10):
         """Bytes as they are on a connection of their own: (status, headers, body bytes) of the first answer; None when it was closed."""
-        host, port = self.server.base[7:].split(":")
-        with socket.create_connection((host, int(port)), timeout) as s:
+        with self.server.connect(timeout) as s:
             s.sendall(text)
             r = http.client.HTTPResponse(s)
             try:
@@ -484,8 +501,7 @@ class Client:
 
     def raw_upload(self, head, pieces, timeout=10):
         """A request whose body is sent piece by piece, as long as the server takes it."""
-        host, port = self.server.base[7:].split(":")
-        with socket.create_connection((host, int(port)), timeout) as s:
+        with self.server.connect(timeout) as s:
             s.sendall(head)
             try:
                 for piece in pieces:
