@@ -65,7 +65,7 @@ static void embed_expression(struct buf *b, const struct field *f, const struct 
         f->embed_from->column, to->def->soft_delete ? " AND e.deleted_at IS NULL" : "");
 }
 
-/* The rows that an array of ids names, in its order. */
+/* Writes the expression that shows the rows that an array of ids names, in its order. */
 static void show_expression(struct buf *b, const struct field *f, const struct resource *to)
 {
     const char *location = to->def->location && to->def->location->column ? to->def->location->column
@@ -90,7 +90,7 @@ static void show_expression(struct buf *b, const struct field *f, const struct r
         f->column, to->def->table, to->def->soft_delete ? " AND x.deleted_at IS NULL" : "");
 }
 
-/* Columns that lists show when they are asked to: they may be large. */
+/* Tells whether lists show the column only when they are asked to: it may be large. */
 static bool only_on_demand(const struct definition *d, int column)
 {
     for (size_t i = 0; i < d->n_fields; i++) {
@@ -197,7 +197,7 @@ bool field_written(const struct field *f)
            strcmp(f->column, "organization_id") != 0;
 }
 
-/* Filters on references know the shape of the ids they point to, once all definitions are there. */
+/* Sets the shape of the ids that filters on references point to, once all definitions are there. */
 static void shape_of_references(const struct engine *e, const struct definition *d)
 {
     struct filter *filters = (struct filter *)d->filters; /* compiled a moment ago, not shared yet */
@@ -235,7 +235,7 @@ static bool only_columns(const struct definition *d)
     return true;
 }
 
-/* Does the expression call a function of a schema? It may look at any table. */
+/* Tells whether the expression calls a function of a schema, which may look at any table. */
 static bool calls_ours(const char *sql)
 {
     for (const char *at = strchr(sql, '('); at; at = strchr(at + 1, '(')) {
@@ -249,7 +249,7 @@ static bool calls_ours(const char *sql)
     return false;
 }
 
-/* Places in a table name no row where it has partitions. */
+/* Tells whether a row is self-contained. Places in a table name no row where it has partitions. */
 static bool self_contained(const struct definition *d)
 {
     for (size_t i = 0; i < d->n_columns; i++) {
@@ -346,7 +346,7 @@ static bool link_codes(struct engine *e, struct buf *problems)
     return ok;
 }
 
-/* Which scope reads rows of which resource: principals that are made from here on know it. */
+/* Notes which scope reads rows of which resource: principals that are made from here on know it. */
 static void link_areas(struct engine *e)
 {
     struct area_resource *list = ARENA_ARRAY(e->arena, struct area_resource, e->n_resources + 1);
