@@ -21,7 +21,8 @@ struct hide_list {
     struct hide_one items[];
 };
 
-/* The characters of its base64 that stand there whatever comes before it ("user:") and behind it; before: so many bytes, modulo 3. */
+/* Returns the characters of its base64 that stand there whatever comes before it ("user:") and
+ * behind it; before: so many bytes, modulo 3. */
 static wharf_str in_base64(struct arena *a, wharf_str s, size_t before, int variant)
 {
     size_t n = before + s.n, room = sodium_base64_encoded_len(n, variant), first = before ? before + 1 : 0;
@@ -73,7 +74,7 @@ static int hex_digit(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* The number that n hex digits at p are, -1: they are none. */
+/* Returns the number that n hex digits at p are; -1 when they are none. */
 static int hex_number(const char *p, size_t left, size_t n)
 {
     int number = 0;
@@ -88,7 +89,7 @@ static int hex_number(const char *p, size_t left, size_t n)
     return number;
 }
 
-/* The bytes of a code point of the basic plane. */
+/* Writes the bytes of a code point of the basic plane. Returns how many. */
 static size_t utf8_of(int cp, char out[3])
 {
     if (cp < 0x80) {
@@ -106,7 +107,8 @@ static size_t utf8_of(int cp, char out[3])
     return 3;
 }
 
-/* What one character of a text stands for: itself, or, escaped, %XX, \uXXXX, \n. Answers how much of the text it takes. */
+/* Reads what one character of a text stands for: itself, or, escaped, %XX, \uXXXX, \n. Returns how
+ * much of the text it takes. */
 static size_t one_character(const char *p, size_t left, bool escaped, char out[3], size_t *ret_n)
 {
     static const char letters[] = "nrtbf/\"\\", meant[] = "\n\r\t\b\f/\"\\";
@@ -135,8 +137,9 @@ static size_t one_character(const char *p, size_t left, bool escaped, char out[3
     return 2;
 }
 
-/* Does the value stand at p, in letters of any case and each character as it is or escaped? Answers how much of the text it is, 0: it does not.
- * cut: the text went on; its end counts when it is the beginning of the value. */
+/* Tells whether the value stands at p, in letters of any case and each character as it is or
+ * escaped. Returns how much of the text it is; 0 when it does not. cut: the text went on; its end
+ * counts when it is the beginning of the value. */
 static size_t stands_at(wharf_str value, const char *p, size_t left, bool cut)
 {
     size_t i = 0, k = 0;
@@ -156,7 +159,8 @@ static size_t stands_at(wharf_str value, const char *p, size_t left, bool cut)
     return i == value.n || cut ? k : 0;
 }
 
-/* What stands at p, or NULL. cut: the text went on, and what stands at its end may be the beginning of a secret. */
+/* Finds the secret that stands at p. Returns NULL when there is none. cut: the text went on, and
+ * what stands at its end may be the beginning of a secret. */
 static const struct hide_one *found_at(
     const struct hide_list *list, const char *p, size_t left, bool cut, size_t *ret_n)
 {
@@ -178,7 +182,8 @@ static const struct hide_one *found_at(
     return NULL;
 }
 
-/* Of a beginning that is too short to be told from other text nothing is said: the text is cut there. */
+/* Hides the secrets. Of a beginning that is too short to be told from other text nothing is said:
+ * the text is cut there. */
 wharf_str hide_text(struct arena *a, const struct hide_list *list, wharf_str text, bool cut)
 {
     size_t done = 0, k = 0;
