@@ -101,7 +101,7 @@ static const char *raw_format(const struct job *j)
     return "application/octet-stream";
 }
 
-/* More copies than the printer makes of one job are in the document. */
+/* Repeats the document when more copies are wanted than the printer makes of one job. */
 static bool repeat_copies(const struct job *j, char *file, bool pdf, struct outcome *ret)
 {
     int copies = (int)json_int_or(wish(j), "copies", 1);
@@ -119,7 +119,7 @@ static bool repeat_copies(const struct job *j, char *file, bool pdf, struct outc
     return true;
 }
 
-/* What is sent, and as what; false: the printer takes nothing that we have. */
+/* Chooses what is sent, and as what. Returns false when the printer takes nothing that we have. */
 static bool choose_format(const struct job *j, char *file, const char **ret_format, struct outcome *ret)
 {
     char raster[PATH_TEXT + 8];
@@ -165,7 +165,7 @@ static int job_number(ipp_t *answer)
     return id ? ippGetInteger(id, 0) : 0;
 }
 
-/* Nothing was printed: the printer refused the request as a whole. */
+/* Sets the outcome when the printer refused the request as a whole: nothing was printed. */
 static void refused(struct outcome *ret)
 {
     outcome_set(ret, "failed", "submit", "the printer refuses the job: %.180s", cupsLastErrorString());
@@ -179,8 +179,9 @@ static void cancel_at(http_t *h, const struct printer *p, int device_job)
     ippDelete(cupsDoRequest(h, r, p->resource));
 }
 
-/* The number of a new job without a document; 0: the printer refused, or did not answer for a while. As long as no document was sent it may be
- * asked again: a job that is there already prints nothing. */
+/* Makes a new job without a document and returns its number; 0: the printer refused, or did not
+ * answer for a while. As long as no document was sent it may be asked again: a job that is there
+ * already prints nothing. */
 static int create_job(struct job *j, http_t **h)
 {
     int64_t until = now_us() + CREATE_S * SECOND_US;
@@ -209,7 +210,8 @@ static int create_job(struct job *j, http_t **h)
     return 0;
 }
 
-/* Create-Job makes the number before any byte of the document goes out; from then on the job is found by it. */
+/* Submits in two steps: Create-Job makes the number before any byte of the document goes out; from
+ * then on the job is found by it. */
 static bool submit_in_two(struct job *j, http_t **h, const char *file, const char *format, struct outcome *ret)
 {
     const struct printer *p = j->printer;
@@ -294,7 +296,8 @@ bool ipp_submit(struct job *j, struct outcome *ret)
 
 /* ---- finding again ---- */
 
-/* In the groups of an answer to Get-Jobs: the number of the job with that beginning of its name, or 0. */
+/* Finds, in the groups of an answer to Get-Jobs, the number of the job with that beginning of its
+ * name; 0 when there is none. */
 static int number_of(ipp_t *answer, const char *tag)
 {
     bool matches = false;
@@ -383,7 +386,7 @@ static void look_at(struct job *j, http_t *h, struct seen *ret)
     ippDelete(answer);
 }
 
-/* True: it is over. */
+/* Settles a job. Returns true when it is over. */
 static bool settle(struct job *j, const struct seen *s, struct outcome *ret)
 {
     const char *why = s->message[0] ? s->message : s->reason;

@@ -64,7 +64,7 @@ static bool inside(int lower, int upper, double inches)
     return v >= lower - NEAR_MM100 && v <= upper + NEAR_MM100;
 }
 
-/* One collection of media-size-supported: two numbers, or two ranges (rolls). */
+/* Adds one collection of media-size-supported: two numbers, or two ranges (rolls). */
 static void add_size(struct printer *p, ipp_t *size)
 {
     ipp_attribute_t *x = ippFindAttribute(size, "x-dimension", IPP_TAG_ZERO),
@@ -207,7 +207,8 @@ static void read_model(struct printer *p, ipp_t *a)
         snprintf(p->model, sizeof(p->model), "%.190s", m ? ippGetString(m, 0, NULL) : "IPP printer");
 }
 
-/* A queue of a local CUPS says "completed" when the bytes have left this computer, unless its backend asks the printer. */
+/* Tells whether the queue asks the device. A queue of a local CUPS says "completed" when the bytes
+ * have left this computer, unless its backend asks the printer. */
 static bool asks_device(ipp_t *a)
 {
     ipp_attribute_t *uri = ippFindAttribute(a, "device-uri", IPP_TAG_URI);

@@ -26,7 +26,7 @@ static bool fail(char reason[REASON_TEXT], const char *what)
 
 static const char *const environment[] = {"LC_ALL=C", "PATH=/usr/bin:/bin", NULL};
 
-/* In the child: what poppler may use up. */
+/* Limits, in the child, what poppler may use up. */
 static void limit(void)
 {
     const struct rlimit memory = {(rlim_t)MEMORY_MIB << 20, (rlim_t)MEMORY_MIB << 20}, cpu = {CPU_S, CPU_S},
@@ -51,7 +51,7 @@ static _Noreturn void run_converter(const char *pdf, const struct printer *p, bo
     _exit(127);
 }
 
-/* "P5 width height 255\n" */
+/* Reads "P5 width height 255\n". */
 static bool read_head(FILE *f, struct page *p)
 {
     char kind;
@@ -64,7 +64,7 @@ static bool read_head(FILE *f, struct page *p)
            p->height <= SIDE_MAX;
 }
 
-/* A line in the printer's type: grey, colours, or one bit per dot, black is 1. */
+/* Converts a line to the printer's type: grey, colours, or one bit per dot, black is 1. */
 static void convert_line(const struct page *p, const cups_page_header2_t *h)
 {
     for (unsigned x = 0; x < h->cupsWidth; x++) {
@@ -172,7 +172,7 @@ bool raster_make(const struct job *j, const char *pdf, const char *to, char reas
 
 /* ---- copies in one file ---- */
 
-/* pdfunite stands beside pdftoppm. */
+/* Runs pdfunite, which stands beside pdftoppm. */
 static _Noreturn void run_unite(const char *pdf, int times, const char *to)
 {
     const char **args = calloc((size_t)times + 3, sizeof(*args)), *slash = strrchr(settings.pdftoppm, '/');

@@ -67,7 +67,7 @@ static bool speaks_zpl(const struct job *j)
     return false;
 }
 
-/* How it ended, all bytes being sent. */
+/* Settles how a job ended, all bytes being sent. */
 static void settle(const struct job *j, enum zebra_end end, struct outcome *ret)
 {
     if (end == ZEBRA_GONE)

@@ -98,7 +98,7 @@ static void learn_ids(const struct wharf_json *list)
     pthread_mutex_unlock(&printers_lock);
 }
 
-/* 1: open; 0: later; -1: never, and told. */
+/* Opens a session. Returns 1: open; 0: later; -1: never, and told. */
 static int open_session(int *ret_heartbeat_s)
 {
     char path[200];
@@ -133,7 +133,7 @@ static int open_session(int *ret_heartbeat_s)
 
 /* ---- claims ---- */
 
-/* For the printers that answer; false: none does. */
+/* Writes the body of a claim for the printers that answer. Returns false when none does. */
 static bool claim_body(size_t room, struct buf *out)
 {
     char session[ID_TEXT];
@@ -159,7 +159,7 @@ static bool claim_body(size_t room, struct buf *out)
     return any;
 }
 
-/* How many were taken; -1: the session is over. */
+/* Claims jobs. Returns how many were taken; -1: the session is over. */
 static int claim(void)
 {
     size_t room = JOBS_MAX - jobs_running();
@@ -211,7 +211,7 @@ static void heartbeat_body(struct buf *out)
     jw_close(&w, '}');
 }
 
-/* False: the session is over. */
+/* Sends a heartbeat. Returns false when the session is over. */
 static bool heartbeat(void)
 {
     char path[200];
@@ -303,7 +303,7 @@ static bool is_superseded(void)
     return s;
 }
 
-/* From an open session to its end. */
+/* Runs a session from when it is open to its end. */
 static void run_session(int heartbeat_s, bool once)
 {
     int64_t beat_us = now_us() + heartbeat_s * SECOND_US, look_us = 0, refresh_us = now_us() + REFRESH_S * SECOND_US;

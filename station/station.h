@@ -51,7 +51,7 @@ bool settings_write(const char *file);
 
 /* ---- station_log.c ---- */
 
-/* One line for a person: time, what it is about (or NULL), text. */
+/* Prints one line for a person: time, what it is about (or NULL), text. */
 void say(const char *about, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void say_more(const char *about, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* with --verbose only */
 int64_t now_us(void); /* monotonic */
@@ -67,10 +67,10 @@ struct answer {
     char code[80], message[300];
 };
 void api_start(void);
-/* body NULL: GET. method: "GET", "POST", "DELETE". */
+/* Calls the API. method: "GET", "POST", "DELETE". body NULL: GET. */
 void api_call(const char *method, const char *path, const char *body, int timeout_s, struct answer *ret);
 void answer_done(struct answer *a);
-/* A document into a file; resumes, and compares its SHA-256. */
+/* Downloads a document into a file; resumes, and compares its SHA-256. */
 bool api_download(const char *url, const char *file, const char *sha256, char reason[REASON_TEXT]);
 size_t api_collect(char *p, size_t size, size_t n, void *buf); /* a curl write function */
 struct curl_slist;
@@ -78,7 +78,7 @@ void *api_handle(const char *path, struct curl_slist **ret_headers); /* a CURL o
 
 /* ---- stream.c ---- */
 
-/* A thread that holds the station's stream open. */
+/* Starts a thread that holds the station's stream open. */
 void stream_start(void);
 
 /* ---- media.c ---- */
@@ -123,12 +123,13 @@ void printers_find(void);
 /* Asks all again. True: some status or reason is another one. */
 bool printers_refresh(void);
 const struct printer *printer_named(const char *name);
-/* It did not answer: nothing is claimed for it until it does. */
+/* Notes that the printer did not answer: nothing is claimed for it until it does. */
 void printer_away(const struct printer *p);
-/* What it says itself is wrong with it, as IPP keywords; n 0: nothing. */
+/* Notes what the printer says itself is wrong with it, as IPP keywords; n 0: nothing. */
 void printer_trouble(const struct printer *p, const char *const *reasons, size_t n);
 bool printers_told(void); /* did it, since the last call? */
-/* The element of the API's array `printers`; whole: as it is registered, else what a report says. */
+/* Writes the element of the API's array `printers`; whole: as it is registered, else what a report
+ * says. */
 void printer_json(struct jw *w, const struct printer *p, bool whole);
 
 /* ---- journal.c ---- */
@@ -141,11 +142,13 @@ struct record { /* what the journal knows of a job */
     char outcome[16], confidence[16], code[32], reason[REASON_TEXT];
 };
 bool journal_open(void); /* takes the lock of the spool folder, reads and shortens the file; false: told */
-/* On disk when it returns; the process ends when that can't be. */
+/* Writes a record to the journal. It is on disk when this returns; the process ends when that
+ * can't be. */
 void journal_write(const struct record *r);
-/* The jobs that are not over, as they were when the agent started. */
+/* Returns the jobs that are not over, as they were when the agent started. */
 size_t journal_left(struct record **ret_list);
-/* A point where tests kill the agent (WHARF_STATION_DIE=name) or stop it once (WHARF_STATION_STOP). */
+/* Marks a point where tests kill the agent (WHARF_STATION_DIE=name) or stop it once
+ * (WHARF_STATION_STOP). */
 void fault_point(const char *name);
 
 /* ---- station_job.c ---- */
@@ -169,7 +172,8 @@ bool job_begin(const struct wharf_json *claim);
 void job_resume(const struct record *r);
 size_t jobs_running(void);
 void job_cancel(const char *id);
-/* Those nobody submitted, as the body of a release; false: none. */
+/* Writes the jobs that nobody submitted, as the body of a release. Returns false when there are
+ * none. */
 bool jobs_release_body(struct buf *out);
 
 /* How a submission or a watch ended. */
@@ -189,23 +193,27 @@ bool job_tell_stage(struct job *j, const char *stage);
 
 /* ---- ipp_job.c, raw.c, raster.c ---- */
 
-/* Right before the first byte goes out: journals, and tells the server. False: must not be printed. */
+/* Journals and tells the server, right before the first byte goes out. Returns false when the job
+ * must not be printed. */
 bool job_may_submit(struct job *j);
 void job_submitted(struct job *j, int device_job);
 bool ipp_submit(struct job *j, struct outcome *ret); /* false: ret tells */
 void ipp_watch(struct job *j, struct outcome *ret);
-/* Is the job at the printer? 1: yes (its number), 0: surely not, -1: can't be told. */
+/* Tells whether the job is at the printer. Returns 1: yes (its number), 0: surely not, -1: can't
+ * be told. */
 int ipp_search(struct job *j, int *ret_device_job);
 void socket_print(struct job *j, struct outcome *ret);
-/* Of a printer of ZPL, before a document: waits until it has paper and ribbon and is closed. ret_answers: it says how it is. False: the job was
- * canceled, the agent ends, or the printer went away. */
+/* Waits, before a document, until a printer of ZPL has paper and ribbon and is closed.
+ * ret_answers: it says how it is. Returns false when the job was canceled, the agent ends, or the
+ * printer went away. */
 bool zebra_ready(struct job *j, int fd, bool *ret_answers);
 /* And after it, until nothing is left to print. */
 enum zebra_end { ZEBRA_SILENT, ZEBRA_IDLE, ZEBRA_GONE, ZEBRA_LEFT /* the agent ends */ };
 enum zebra_end zebra_watch(struct job *j, int fd);
 bool socket_answers(const struct printer *p);
 bool raster_make(const struct job *j, const char *pdf, const char *to, char reason[REASON_TEXT]);
-/* The document so many times in one file: of a PDF all pages each time. For printers that take no such number of copies. */
+/* Writes the document so many times in one file: of a PDF all pages each time. For printers that
+ * take no such number of copies. */
 bool document_repeat(const char *file, bool pdf, int times, const char *to, char reason[REASON_TEXT]);
 /* What a printer is asked by IPP, as printers.c does it; NULL: it does not answer. */
 struct _ipp_s;
@@ -216,7 +224,7 @@ struct _ipp_s *ipp_ask_printer(const struct printer *p);
 extern char session_id[ID_TEXT]; /* guarded by session_lock */
 extern pthread_mutex_t session_lock;
 void session_copy(char to[ID_TEXT]);
-/* Something may have changed at the server: the loop looks. [any thread] */
+/* Tells the loop to look: something may have changed at the server. [any thread] */
 void session_poke(void);
 void session_superseded(void); /* another agent took over */
 bool session_ending(void);

@@ -45,7 +45,7 @@ void outcome_set(struct outcome *o, const char *status, const char *code, const 
 
 /* ---- telling the server ---- */
 
-/* Why the printer stands still. */
+/* Writes why the printer stands still. */
 static void put_reasons(struct jw *w, const struct printer *p)
 {
     jw_open(w, "printer_state_reasons", '[');
@@ -86,7 +86,8 @@ static void report_body(const struct job *j, const char *stage, struct buf *out)
     jw_close(&w, '}');
 }
 
-/* 200: told. 409 and the like: the server knows better. 0 and 5xx: not told. */
+/* Tells the server a stage. Returns 200: told; 409 and the like: the server knows better; 0 and
+ * 5xx: not told. */
 static long tell(const struct job *j, const char *stage, char *ret_code, size_t size)
 {
     char path[120];
@@ -265,7 +266,8 @@ static void print(struct job *j, struct outcome *o)
         outcome_set(o, "canceled", NULL, "%s", "");
 }
 
-/* After a crash while it was submitted: found at the printer, or printed after all when it surely is not there. */
+/* Fetches the claim after a crash while the job was submitted: it is found at the printer, or
+ * printed after all when it surely is not there. */
 static bool fetch_claim(struct job *j)
 {
     char path[120];

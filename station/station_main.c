@@ -190,7 +190,7 @@ static int command_status(void)
     return 0;
 }
 
-/* The id under which the server knows the printer. */
+/* Finds the id under which the server knows the printer. */
 static bool printer_id(const char *name, char to[ID_TEXT])
 {
     char path[120];

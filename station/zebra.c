@@ -21,7 +21,7 @@ struct zebra {
     long waiting; /* formats in its memory and labels that remain */
 };
 
-/* All of an answer, which ends with the third ETX; false: it does not come. */
+/* Reads all of an answer, which ends with the third ETX. Returns false when it does not come. */
 static bool read_answer(int fd, char text[ANSWER_MAX])
 {
     int64_t until = now_us() + ANSWER_MS * 1000LL;
@@ -46,7 +46,7 @@ static bool read_answer(int fd, char text[ANSWER_MAX])
     return lines == LINES;
 }
 
-/* The numbers of the next line; false: there are too few. */
+/* Reads the numbers of the next line. Returns false when there are too few. */
 static bool read_line(char **at, long numbers[NUMBERS], int least)
 {
     char *p = strchr(*at, 2), *end;
@@ -85,7 +85,7 @@ static bool ask(int fd, struct zebra *ret)
     return true;
 }
 
-/* What is not as it was before. */
+/* Tells what is not as it was before. */
 static void tell(const struct job *j, const struct zebra *z, struct zebra *before)
 {
     bool same = z->n == before->n;

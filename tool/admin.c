@@ -84,7 +84,7 @@ static bool finish(PGconn *conn, bool good)
     return good;
 }
 
-/* A new id; times in ids need not be the kernel clock's here. */
+/* Makes a new id; times in ids need not be the kernel clock's here. */
 static const char *new_id(struct arena *a, const char *prefix)
 {
     char *id = arena_alloc(a, ID_MAX);
@@ -131,7 +131,7 @@ static void add_scope(struct scopes *s, const char *area, int level)
     s->comma = true;
 }
 
-/* "a:read,b:write" to {"a":1,"b":2}; false at a part that is no scope. */
+/* Makes {"a":1,"b":2} of "a:read,b:write". Returns false at a part that is no scope. */
 static bool add_listed(struct scopes *s, const char *text, struct arena *a, wharf_str *ret_error)
 {
     while (*text) {
@@ -191,7 +191,8 @@ static const char *hash_text(const struct config *config, wharf_str text, struct
     return hex;
 }
 
-/* Is it a live organization? Its test twin is there after this when the key needs it. */
+/* Checks that it is a live organization. Its test twin is there after this when the key needs
+ * it. */
 static bool check_organization(PGconn *conn, const struct admin_key *key, struct arena *a, wharf_str *ret_error)
 {
     const char *args[] = {key->organization_id, new_id(a, "org")};

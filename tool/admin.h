@@ -25,13 +25,15 @@ struct admin_key {
     bool system; /* holds the scope system too, which no role has */
 };
 
-/* Id of the new organization in ret_id. */
+/* Creates an organization; its id is in ret_id. */
 bool admin_org_create(
     PGconn *conn, const struct admin_org *org, char ret_id[ID_MAX], struct arena *a, wharf_str *ret_error);
-/* The key's text, to be shown once. modules of the settings: their areas belong to "all". */
+/* Creates a key and returns its text, to be shown once. The areas of the settings' modules belong
+ * to "all". */
 bool admin_key_create(PGconn *conn, const struct config *config, const struct admin_key *key, wharf_str *ret_text,
     struct arena *a, wharf_str *ret_error);
-/* Is this key's text known, unrevoked and not expired? Its organization in ret_id. */
+/* Tells whether this key's text is known, unrevoked and not expired. Its organization is in
+ * ret_id. */
 bool admin_key_works(PGconn *conn, const struct config *config, const char *text, char ret_organization[ID_MAX]);
 
 #endif

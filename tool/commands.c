@@ -214,7 +214,7 @@ int command_migrate(int argc, char **argv)
     return good ? EXIT_FINE : cli_fail("%s", error.p);
 }
 
-/* What operators charge by: one line per organization and meter. */
+/* Prints what operators charge by: one line per organization and meter. */
 static int print_meters(struct cli *c)
 {
     static const char sql[] =

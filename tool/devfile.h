@@ -11,9 +11,9 @@ struct devfile {
     bool system; /* the key holds the scope system */
 };
 
-/* Missing or unreadable: leaves *ret as it is. */
+/* Reads the file. Leaves *ret as it is when the file is missing or unreadable. */
 void devfile_read(const char *data, struct devfile *ret, struct arena *a);
-/* Mode 0600, written beside and renamed. */
+/* Writes the file with mode 0600, beside it and renamed. */
 bool devfile_write(const char *data, const struct devfile *dev, struct arena *a, wharf_str *ret_error);
 
 #endif

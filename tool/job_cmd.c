@@ -99,7 +99,7 @@ static int retry(PGconn *conn, const char *id)
     return EXIT_FINE;
 }
 
-/* "job_12" or "12"; NULL: neither */
+/* Returns the digits of "job_12" or "12"; NULL: neither. */
 static const char *number(const char *word)
 {
     const char *digits = strncmp(word, "job_", 4) == 0 ? word + 4 : word;

@@ -50,7 +50,7 @@ static const char *new_id(struct arena *a, const char *prefix)
     return id;
 }
 
-/* NULL and a message when the database refuses. */
+/* Runs a statement. Returns NULL and a message when the database refuses. */
 static PGresult *ask(
     PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a, wharf_str *ret_error)
 {
@@ -68,7 +68,7 @@ static PGresult *ask(
     return NULL;
 }
 
-/* How many rows a statement changed; -1 after a failure. */
+/* Returns how many rows a statement changed; -1 after a failure. */
 static int change(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a, wharf_str *ret_error)
 {
     PGresult *r = ask(conn, sql, args, n, a, ret_error);
@@ -92,7 +92,7 @@ static bool list(
     return r != NULL;
 }
 
-/* Running servers read keys again. */
+/* Tells running servers to read keys again. */
 static bool tell_servers(PGconn *conn, struct arena *a, wharf_str *ret_error)
 {
     return change(conn, "SELECT pg_notify('wharf_auth', '')", NULL, 0, a, ret_error) >= 0;

@@ -17,15 +17,16 @@ struct people_user {
     const char *role; /* a built-in role or the id of a custom one */
 };
 
-/* Id of the new user in ret_id. */
+/* Creates a user; its id is in ret_id. */
 bool people_user_create(
     PGconn *conn, const struct people_user *user, char ret_id[ID_MAX], struct arena *a, wharf_str *ret_error);
-/* One line each: id, status, role, email, name. */
+/* Writes one line for each user: id, status, role, email, name. */
 bool people_user_list(
     PGconn *conn, const char *organization_id, struct buf *out, struct arena *a, wharf_str *ret_error);
 /* Ends all that the user's keys may; the organization's last active owner stays. */
 bool people_user_disable(PGconn *conn, const char *user_id, struct arena *a, wharf_str *ret_error);
-/* One line each: id, mode, status, last four characters, when used last, name. Never the text. */
+/* Writes one line for each key: id, mode, status, last four characters, when used last, name.
+ * Never the text. */
 bool people_key_list(PGconn *conn, const char *organization_id, struct buf *out, struct arena *a, wharf_str *ret_error);
 bool people_key_revoke(PGconn *conn, const char *key_id, struct arena *a, wharf_str *ret_error);
 

@@ -12,7 +12,7 @@
 
 enum { ROWS_AT_ONCE = 500 };
 
-/* Resources with sealed columns, one call of fn per column. False: stop. */
+/* Gets a sealed column of a resource, one call of fn per column. Returns false to stop. */
 typedef bool column_fn(PGconn *conn, const struct definition *d, const struct field *f, struct arena *a);
 
 static bool each_column(PGconn *conn, const struct engine *e, column_fn *fn)
@@ -68,7 +68,8 @@ static bool show_column(PGconn *conn, const struct definition *d, const struct f
     return true;
 }
 
-/* One row: opened with its key and sealed with the current one; whoever changed it meanwhile wins. */
+/* Seals one row anew: opened with its key and sealed with the current one; whoever changed it
+ * meanwhile wins. */
 static bool reseal_row(PGconn *conn, const struct definition *d, const struct field *f, const PGresult *r, int row)
 {
     struct arena *a = arena_new(0);

@@ -52,7 +52,8 @@ static const char *address(struct serve *s, const struct listen_address *at)
     return arena_printf(s->c.a, strchr(at->host, ':') ? "[%s]:%u" : "%s:%u", at->host, at->port).p;
 }
 
-/* argv of one of our own commands, with the settings; NULL-terminated. The child keeps s->sets_fd. */
+/* Makes the argv of one of our own commands, with the settings; NULL-terminated. The child keeps
+ * s->sets_fd. */
 static const char **own_command(struct serve *s, const char *name, size_t *ret_n)
 {
     const char **argv = ARENA_ARRAY(s->c.a, const char *, 24);
@@ -109,7 +110,7 @@ static bool take_folder(struct serve *s)
     return s->control_fd >= 0;
 }
 
-/* Whoever the workers will be; told when they stay root. */
+/* Finds whoever the workers will be; tells when they stay root. */
 static bool find_user(struct serve *s)
 {
     wharf_str error = {"", 0};
@@ -123,7 +124,8 @@ static bool find_user(struct serve *s)
     return true;
 }
 
-/* After everything of root's was made in the folder, and before anybody else runs. */
+/* Gives the places to the user, after everything of root's was made in the folder, and before
+ * anybody else runs. */
 static bool give_places(struct serve *s)
 {
     wharf_str error = {"", 0};
@@ -182,7 +184,8 @@ static bool set_up(struct serve *s)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* The cores that this process may use: a container or taskset may give it fewer than the machine has. */
+/* Counts the cores that this process may use: a container or taskset may give it fewer than the
+ * machine has. */
 static size_t cores_allowed(void)
 {
     cpu_set_t set;
@@ -190,7 +193,8 @@ static size_t cores_allowed(void)
     return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0 ? (size_t)CPU_COUNT(&set) : 1;
 }
 
-/* Before the database: a port in use is told at once, and who connects while migrations run waits instead of being refused. */
+/* Opens the sockets, before the database: a port in use is told at once, and who connects while
+ * migrations run waits instead of being refused. */
 static bool open_sockets(struct serve *s)
 {
     size_t cores = cores_allowed();
@@ -301,7 +305,8 @@ int command_serve(int argc, char **argv)
 
 /* ---- dev ------------------------------------------------------------------------------------------------------------- */
 
-/* Unless said otherwise: a folder here, logs in it, and an admin port that is not in the way of another server. */
+/* Sets what holds unless said otherwise: a folder here, logs in it, and an admin port that is not
+ * in the way of another server. */
 static void dev_settings(struct serve *s)
 {
     const char *data = ".wharf";

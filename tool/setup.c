@@ -64,7 +64,8 @@ static bool migrate(PGconn *conn, const struct config *config, enum migrate_mode
     return good;
 }
 
-/* The key of dev.json if the database still knows it; else a new one, of the same organization if that is still there. */
+/* Prepares the key of dev.json: that one if the database still knows it; else a new one, of the
+ * same organization if that is still there. */
 static bool prepare_dev(PGconn *conn, const struct config *config, struct arena *a)
 {
     struct devfile dev = {.api_key = ""};

@@ -60,7 +60,7 @@ static struct http_reply call(struct welcome *w, const char *method, const char 
     return http_call(w->a, w->base_url, w->dev.api_key, method, path, body);
 }
 
-/* Id of the first row of an answer, "" when there is none. */
+/* Returns the id of the first row of an answer, "" when there is none. */
 static const char *first_id(struct welcome *w, struct http_reply reply)
 {
     struct json_error error;
@@ -73,7 +73,8 @@ static const char *first_id(struct welcome *w, struct http_reply reply)
     return json_text_or(data, "id", "").p;
 }
 
-/* A row that a filter finds, made when it is not there. "" when the module is not enabled or refuses; says the latter. */
+/* Finds a row by a filter, or makes it when it is not there. Returns "" when the module is not
+ * enabled or refuses; says the latter. */
 static const char *find_or_make(struct welcome *w, const char *path, const char *filter, wharf_str body)
 {
     struct http_reply found = call(w, "GET", arena_printf(w->a, "%s?%s", path, filter).p, (wharf_str){"", 0});

@@ -14,7 +14,8 @@ static int number(const char *text)
     return (int)strtol(text, NULL, 10);
 }
 
-/* A log that can't be opened refuses new settings; a worker that only comes back writes to standard error instead. */
+/* Opens the log. One that can't be opened refuses new settings; a worker that only comes back
+ * writes to standard error instead. */
 static bool open_log(const struct config *config, const struct worker_boot *boot, const char *program)
 {
     if (log_open(config->log_file, config->log_level, program))

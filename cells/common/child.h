@@ -33,7 +33,8 @@ struct cell_program {
 
 int cell_main(int argc, char **argv, const struct cell_program *program);
 
-/* Blocks until the parent took it. A parent that is gone ends the process. */
+/* Sends data to the parent, and blocks until the parent took it. A parent that is gone ends the
+ * process. */
 void cell_data(const void *p, size_t n);
 void cell_result(const void *p, size_t n);
 void cell_failed(const char *text);
@@ -42,7 +43,8 @@ bool cell_ask(const void *p, size_t n, const char **ret_answer, size_t *ret_n);
 
 /* Ends the process: the parent tells CELL_MEMORY. */
 _Noreturn void cell_out_of_memory(void);
-/* Memory or the end of the process; for code without a way of its own to give up. */
+/* Allocates memory, or ends the process when there is none. For code without a way of its own to
+ * give up. */
 void *cell_alloc(size_t bytes);
 void *cell_realloc(void *p, size_t bytes);
 

@@ -123,7 +123,7 @@ static int set_limits(unsigned memory_mib, unsigned cpu_s)
     return memory_mib && !CELL_ASAN ? set_limit(RLIMIT_AS, (rlim_t)memory_mib << 20) : 0;
 }
 
-/* Where the server is root, the cell is root without any power. */
+/* Drops all capabilities: where the server is root, the cell is root without any power. */
 static int drop_capabilities(void)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -30,7 +30,7 @@ static struct {
     int64_t cpu_us; /* what it took */
 } ready;
 
-/* All states of the process: there is one at a time. */
+/* Returns the memory of all states of the process: there is one state at a time. */
 static struct region *region_of_states(void)
 {
     static struct region *region;
@@ -134,7 +134,7 @@ static bool run(struct run *r)
     return sandbox_load(r->sb, "main", &r->error) && sandbox_call(r->sb, &call, &r->result, &r->kept, &r->error);
 }
 
-/* All test files, one after the other; what they said is the result. */
+/* Runs all test files, one after the other; what they said is the result. */
 static void run_tests(struct run *r)
 {
     struct testing t = {.files = r->files,
@@ -187,7 +187,7 @@ static void drop_ready(void)
     ready.sb = NULL;
 }
 
-/* No code of the call runs here: limits and clock are told with it. */
+/* Makes the state ahead. No code of the call runs here: limits and clock are told with it. */
 void cell_lua_ahead(wharf_str told)
 {
     int64_t started_us = cpu_us();
@@ -209,7 +209,8 @@ void cell_lua_ahead(wharf_str told)
     ready.cpu_us = cpu_us() - started_us;
 }
 
-/* The state of the call, new to it. ret_cpu_us: what was spent on it before. NULL: no memory. */
+/* Returns the state of the call, new to it. ret_cpu_us: what was spent on it before. Returns NULL
+ * when there is no memory. */
 static struct sandbox *new_state(const struct sandbox_config *config, int64_t *ret_cpu_us)
 {
     struct sandbox *sb = ready.sb;

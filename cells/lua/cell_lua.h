@@ -6,10 +6,11 @@
 
 enum { LUA_ANSWER_MAX = 4 << 20 };
 
-/* call.c: one CALL of services/lua/wire.h into its RESULT. limit_ms: when the parent kills; 0: not told. False: the call is no such thing. */
+/* Runs one CALL of services/lua/wire.h and writes its RESULT to `answer` (call.c). limit_ms: when
+ * the parent kills the cell; 0: not told. Returns false when `call` is not a valid CALL. */
 bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer);
 
-/* An AHEAD of it: the state for the next call is made. */
+/* Makes the state for the next call ahead of it, from an AHEAD frame's text `told`. */
 void cell_lua_ahead(wharf_str told);
 
 /* Gives the scripts more than authors have. Here: nothing; the test build (probe/probe.c) has its own. */
@@ -21,7 +22,8 @@ struct lua_clock {
     bool record; /* the parent is told of what it gives */
     unsigned notes; /* that were told */
 };
-/* cell_host.c: what is outside of the sandbox, asked for over the socket. The clock must live as long as the host. */
+/* Fills `host` with what is outside of the sandbox, asked for over the socket (cell_host.c). The
+ * clock must live as long as the host. */
 void lua_host(struct sandbox_host *host, struct lua_clock *clock);
 
 #endif

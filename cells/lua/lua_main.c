@@ -5,7 +5,8 @@
 #include "cell_lua.h"
 #include "child.h"
 
-/* Everything that libraries make at their first use is made here, before the walls: a run is done and thrown away. */
+/* Makes everything that libraries make at their first use, before the walls: a run is done and
+ * thrown away. */
 static bool prepare(void)
 {
     static const char code[] =

@@ -91,7 +91,7 @@ static void ask(const struct cell_task *task, const char *arg)
     cell_result(line, (size_t)k);
 }
 
-/* ARGUMENT blocks of 64 KiB. */
+/* Sends ARGUMENT blocks of 64 KiB. */
 static void blocks(const struct cell_task *task, const char *arg)
 {
     static char block[64 << 10];
@@ -307,7 +307,7 @@ static void leave(const struct cell_task *task, const char *arg)
     _exit((int)strtol(arg, NULL, 10));
 }
 
-/* What was said to this process before, and what it remembers from now on. */
+/* Answers what was said to this process before, and remembers `arg` from now on. */
 static void mark(const struct cell_task *task, const char *arg)
 {
     static char before[64];

@@ -93,7 +93,7 @@ void font_prepare(void)
 
 /* ---- letters ---- */
 
-/* Scripts that are written letter by letter, and signs. */
+/* Tells whether the script is one that is written letter by letter, or a sign. */
 static bool plain_script(uint32_t c)
 {
     static const struct {
@@ -156,7 +156,7 @@ static qpdf_oh dictionary(struct source *s, const char *text, const char *key, q
     return d;
 }
 
-/* Which letter a glyph is, for who copies text out of the document. */
+/* Maps glyphs to letters, for who copies text out of the document. */
 static qpdf_oh letters_of(struct source *s)
 {
     static const char head[] =

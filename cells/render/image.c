@@ -115,7 +115,7 @@ static void exif_entry(const unsigned char *t, size_t n, const unsigned char *e,
         ret->unit = value;
 }
 
-/* Of the first directory. */
+/* Reads the first directory of Exif data. */
 void image_exif(const unsigned char *t, size_t n, struct image *im)
 {
     static const unsigned turns[9] = {0, 0, 0, 180, 0, 0, 90, 0, 270};
@@ -140,7 +140,7 @@ static bool is_frame(unsigned char marker)
     return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
 }
 
-/* What the file says of itself in its first segment. */
+/* Reads what the file says of itself in its first segment. */
 static void jfif(const unsigned char *p, size_t n, struct image *im)
 {
     double per = n >= 12 && p[7] == 2 ? 2.54 : 1;

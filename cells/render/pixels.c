@@ -9,7 +9,7 @@
 #include "child.h"
 #include "render.h"
 
-/* Red, green, blue and opacity to dots on white, in place. */
+/* Turns red, green, blue and opacity to dots on white, in place. */
 static void onto_white(unsigned char *p, size_t dots)
 {
     for (size_t i = 0; i < dots; i++) {
@@ -27,7 +27,7 @@ static uint32_t little(const unsigned char *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* The chunk EXIF says density and orientation. */
+/* Reads density and orientation from the chunk EXIF. */
 static void webp_density(const struct source *s, struct image *im)
 {
     const unsigned char *p = s->bytes.p;
@@ -92,7 +92,7 @@ static int gif_read(GifFileType *g, GifByteType *to, int n)
     return (int)most;
 }
 
-/* Up to the first picture; what stands before says which colour is none. */
+/* Reads up to the first picture; what stands before says which colour is none. */
 static bool gif_find(GifFileType *g, int *ret_none)
 {
     GifRecordType type;
@@ -237,7 +237,7 @@ static void tiff_density(TIFF *t, struct image *im)
     im->per_inch_y = unit == RESUNIT_CENTIMETER ? (double)y * 2.54 : (double)y;
 }
 
-/* total: dots of the pages so far. */
+/* Adds one page of a TIFF. total: dots of the pages so far. */
 static bool tiff_page(struct source *s, TIFF *t, uint64_t *total)
 {
     struct image im = {.components = 3};

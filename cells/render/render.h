@@ -26,14 +26,17 @@ struct source { /* a document that was opened */
     char error[RENDER_ERROR]; /* "invalid: ..." */
 };
 
-/* False: error says why. Whatever happened, source_close() frees it. */
+/* Opens the n bytes at p as a document. Returns false when it fails; s->error says why. Whatever
+ * happens, source_close() frees it. */
 bool source_open(struct source *s, enum render_type type, const void *p, size_t n);
 void source_close(struct source *s);
 bool source_fail(struct source *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* What libqpdf met with since the last look; true: nothing. */
+/* Tells whether libqpdf met with no error since the last look; else sets s->error and returns
+ * false. */
 bool source_good(struct source *s);
 
-/* pdf.c: pages, the sizes they have, and the finished file. */
+/* Handles a PDF (pdf.c): pdf_look() reads its pages and their sizes, pdf_write() makes the
+ * finished file. */
 bool pdf_look(struct source *s);
 bool pdf_keep(struct source *s, const struct render_range *ranges, size_t n);
 bool pdf_write(struct source *s, const unsigned char **ret_p, size_t *ret_n);
@@ -50,18 +53,19 @@ bool image_look(struct source *s); /* PNG, JPEG */
 bool webp_look(struct source *s);
 bool gif_look(struct source *s);
 bool tiff_look(struct source *s);
-/* Not too large to be printed? */
+/* Tells whether the image is small enough to be printed; else sets s->error and returns false. */
 bool image_fair(struct source *s, const struct image *im);
-/* Density and orientation of Exif data. */
+/* Reads density and orientation from Exif data (n bytes at t) into `im`. */
 void image_exif(const unsigned char *t, size_t n, struct image *im);
-/* The next page. filter: of PDF that data are packed with, or NULL. The data are copied. */
+/* Adds the next page, which shows the image. filter: the PDF filter that the data are packed with,
+ * or NULL. The data are copied. */
 bool image_add(struct source *s, const struct image *im, const struct bytes *data, const char *filter);
-/* font.c: letters beyond Windows-1252. */
+/* Handles letters beyond Windows-1252 (font.c); font_prepare() maps the font file. */
 void font_prepare(void); /* before the walls */
 unsigned font_glyph(uint32_t c); /* 0: there is no such letter, or no font */
 int font_object(struct source *s); /* the font as an object of the document: its number */
 bool text_lay_out(struct source *s, double width, double height);
-/* A page of that size in points with this content and these resources (a PDF dictionary). */
+/* Adds a page of that size in points with this content and these resources (a PDF dictionary). */
 bool page_add(struct source *s, double width, double height, const char *content, size_t n, const char *resources,
     qpdf_oh xobjects);
 

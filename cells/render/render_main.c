@@ -53,7 +53,7 @@ static void answer(struct source *s)
     free(ranges);
 }
 
-/* The whole file in memory: libqpdf goes back and forth in it. */
+/* Reads the whole file into memory: libqpdf goes back and forth in it. */
 static bool read_all(int fd, struct bytes *ret)
 {
     off_t size = lseek(fd, 0, SEEK_END); /* fstat() is a system call that cells do not have */
@@ -93,7 +93,8 @@ static void call(const struct cell_task *task)
     free(file.p);
 }
 
-/* One document before the walls, so that everything that libraries load or look up at first use is there. */
+/* Makes one document before the walls, so that everything that libraries load or look up at first
+ * use is there. */
 static bool prepare(void)
 {
     static const char text[] = "x";

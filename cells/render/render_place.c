@@ -37,7 +37,8 @@ static struct matrix scaled(double by)
     return (struct matrix){by, 0, 0, by, 0, 0};
 }
 
-/* A sheet of that size turned clockwise, its lower left corner again at the origin. */
+/* Returns the matrix of a sheet of that size turned clockwise, its lower left corner again at the
+ * origin. */
 static struct matrix turned(unsigned degrees, double width, double height)
 {
     switch (degrees) {
@@ -169,7 +170,8 @@ static struct matrix way(const struct source *s, const struct page_box *box, con
 
 /* ---- annotations ---- */
 
-/* The stream that is shown for an annotation in its present state; false: nothing is. */
+/* Finds the stream that is shown for an annotation in its present state. Returns false when
+ * nothing is shown. */
 static bool appearance(struct source *s, qpdf_oh annotation, qpdf_oh *ret)
 {
     qpdf_oh flags = qpdf_oh_get_key(s->q, annotation, "/F"), looks = qpdf_oh_get_key(s->q, annotation, "/AP"), state;
@@ -186,7 +188,8 @@ static bool appearance(struct source *s, qpdf_oh annotation, qpdf_oh *ret)
     return qpdf_oh_is_stream(s->q, *ret);
 }
 
-/* PDF 1.7 section 12.5.5: the appearance's box, through its own matrix, is put onto the annotation's rectangle. */
+/* Computes the matrix of an appearance (PDF 1.7 section 12.5.5): its box, through its own matrix,
+ * is put onto the annotation's rectangle. */
 static bool appearance_matrix(struct source *s, qpdf_oh annotation, qpdf_oh look, struct matrix *ret)
 {
     qpdf_oh dict = qpdf_oh_get_dict(s->q, look);
@@ -229,7 +232,7 @@ static void draw(struct content *c, const struct matrix *m, const char *name)
         m->c, m->d, m->e, m->f, name);
 }
 
-/* The page's content and resources as a form. */
+/* Makes a form of the page's content and resources. */
 static bool as_form(struct source *s, qpdf_oh page, const struct page_box *box, qpdf_oh *ret_form)
 {
     unsigned char *data = NULL;

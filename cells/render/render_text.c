@@ -91,7 +91,7 @@ static bool put_letter(struct source *s, struct sheet *t, unsigned c)
     return true;
 }
 
-/* The next letter of UTF-8; 0: it is none. */
+/* Reads the next letter of UTF-8. Returns 0 when it is none. */
 static uint32_t decode(const unsigned char *p, size_t n, size_t *ret_n)
 {
     unsigned more = p[0] < 0x80 ? 0 : p[0] >> 5 == 6 ? 1 : p[0] >> 4 == 14 ? 2 : p[0] >> 3 == 30 ? 3 : 4;
@@ -108,7 +108,7 @@ static uint32_t decode(const unsigned char *p, size_t n, size_t *ret_n)
     return c;
 }
 
-/* Its place in Windows-1252, or 0. */
+/* Returns the letter's place in Windows-1252, or 0. */
 static unsigned char western(uint32_t c)
 {
     static const uint16_t high[32] = {0x20ac, 0, 0x201a, 0x192, 0x201e, 0x2026, 0x2020, 0x2021, 0x2c6, 0x2030, 0x160,
@@ -147,7 +147,7 @@ static bool put_character(struct source *s, struct sheet *t, uint32_t c)
     return put_letter(s, t, letter);
 }
 
-/* Is there a letter that is not in Windows-1252? */
+/* Tells whether there is a letter that is not in Windows-1252. */
 static bool beyond_western(const unsigned char *p, size_t n)
 {
     for (size_t at = 0, step = 0; at < n; at += step) {

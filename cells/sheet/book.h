@@ -57,7 +57,8 @@ struct book {
  * "code: text". */
 bool book_read(
     int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n), void *arg, char error[200]);
-/* The same result, slower: every row goes through the XML parser. For tests. */
+/* Reads with the same result as book_read(), but slower: every row goes through the XML parser.
+ * For tests. */
 bool book_read_parsed(
     int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n), void *arg, char error[200]);
 
@@ -83,9 +84,9 @@ struct xml {
 /* Reads the part to its end. counted: see zip.h. */
 bool xml_read(struct xml *x, const struct zip_entry *entry, bool counted);
 void xml_fail(struct xml *x, const char *code, const char *text);
-/* Of `start` and `end`: behind the current tag `plain` may take over. */
+/* Tells the reader, from `start` or `end`, that `plain` may take over behind the current tag. */
 void xml_clear(struct xml *x);
-/* Value of an attribute by its local name, or NULL. */
+/* Finds the value of an attribute by its local name. Returns NULL when there is none. */
 const char *xml_attribute(const char **attributes, const char *name);
 
 /* ---- parts.c ---- */
@@ -95,7 +96,7 @@ bool styles_read(struct book *b);
 /* ---- strings.c ---- */
 bool strings_read(struct book *b);
 void strings_free(struct book *b);
-/* The i-th and its length; NULL: there is none. */
+/* Returns the i-th shared string and sets *ret_n to its length. Returns NULL when there is none. */
 const char *strings_get(const struct book *b, size_t i, uint32_t *ret_n);
 
 /* ---- plain.c ---- */
@@ -115,9 +116,9 @@ struct plain_row {
     struct plain_cell cells[PLAIN_CELLS];
 };
 enum plain { PLAIN_ROW, PLAIN_PART /* perhaps, but it does not end here */, PLAIN_OTHER };
-/* Once, before the first row. */
+/* Fills the tables of `plain`. Must be called once, before the first row. */
 void plain_prepare(void);
-/* Space, then a row. The bytes before end are followed by PLAIN_PAD zeros. */
+/* Reads white space, then a row. The bytes before `end` are followed by PLAIN_PAD zeros. */
 enum plain plain_row(char *p, const char *end, struct plain_row *ret, char **ret_after);
 
 /* ---- rows.c ---- */
@@ -125,14 +126,15 @@ bool rows_read(struct book *b);
 
 /* ---- value.c ---- */
 
-/* Is the format code one of dates or times? */
+/* Tells whether the format code (or the built-in format number) is one of dates or times. */
 bool format_is_date(const char *code);
 bool format_number_is_date(unsigned id);
-/* A number as it is stored, as text for people: at most 15 digits, whole numbers without exponent. */
+/* Writes a stored number as text for people: at most 15 digits, whole numbers without exponent.
+ * Returns the length. */
 size_t value_number(const char *p, size_t n, char out[40]);
-/* A serial day as ISO text; 0: it is none. */
+/* Writes a serial day as ISO text. Returns the length; 0 when the text is no serial day. */
 size_t value_date(const char *p, size_t n, bool epoch_1904, char out[40]);
-/* _x000D_ and the like become what they stand for, in place. Returns the new length. */
+/* Replaces _x000D_ and the like by what they stand for, in place. Returns the new length. */
 size_t value_unescape(char *p, size_t n);
 
 #endif

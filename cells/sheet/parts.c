@@ -21,7 +21,8 @@ static bool ends_with(const char *s, const char *end)
     return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-/* Target of a relationship of the part `from` as a name in the archive; NULL when it leads outside. */
+/* Returns the target of a relationship of the part `from` as a name in the archive; NULL when it
+ * leads outside. */
 static char *resolve(const char *from, const char *target)
 {
     const char *slash = strrchr(from, '/');
@@ -92,7 +93,7 @@ static void relations_free(struct relations *r)
     free(r->list);
 }
 
-/* Those of a part; none when it has no file of them. */
+/* Reads the relationships of a part; none when it has no file of them. */
 static bool relations_read(struct book *b, struct relations *r, const char *from)
 {
     const char *slash = strrchr(from, '/');
@@ -108,7 +109,8 @@ static bool relations_read(struct book *b, struct relations *r, const char *from
     return !entry || xml_read(&x, entry, true);
 }
 
-/* Transitional and strict documents name the same types in different words before the last. */
+/* Finds a relationship by type and id. Transitional and strict documents name the same types in
+ * different words before the last. */
 static const struct relation *relation_of(const struct relations *r, const char *type, const char *id)
 {
     for (size_t i = 0; i < r->n; i++)

@@ -36,7 +36,7 @@ static struct slice run_of(char **p, unsigned char class)
     return s;
 }
 
-/* name="value" behind a space. */
+/* Reads name="value" behind a space. */
 static bool attribute(char **p, struct slice *ret_name, struct slice *ret_value)
 {
     while (**p == ' ')
@@ -125,7 +125,8 @@ static bool cell(char **p, struct plain_cell *c)
     return TAKES(p, "<c") && cell_attributes(p, c) && (TAKES(p, "/>") || (TAKES(p, ">") && cell_content(p, c)));
 }
 
-/* A row that ends in the bytes, from behind its "<row"; on return *p is where it ended, or where it was not plain. */
+/* Reads a row that ends in the bytes, from behind its "<row"; on return *p is where it ended, or
+ * where it was not plain. */
 static bool row(char **p, struct plain_row *ret)
 {
     ret->n = 0;

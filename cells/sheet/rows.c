@@ -68,8 +68,8 @@ static int by_row(const void *a, const void *b)
     return (x->first_row > y->first_row) - (x->first_row < y->first_row);
 }
 
-/* Merged ranges stand behind the cells that they hide: whether there are any is looked for in the bytes first, which is far
- * cheaper than reading the XML twice. */
+/* Looks for merged ranges in the bytes: they stand behind the cells that they hide, and this look
+ * is far cheaper than reading the XML twice. */
 static bool has_merges(struct book *b, const struct zip_entry *entry, bool *ret_any)
 {
     static const char word[] = "mergeCell";
@@ -110,7 +110,7 @@ static bool read_merges(struct book *b, const struct zip_entry *entry)
     return true;
 }
 
-/* Is the current cell hidden under the top left one of a range? */
+/* Tells whether the current cell is hidden under the top left one of a range. */
 static bool is_hidden(struct xml *x, struct reading *r)
 {
     const struct book *b = x->book;
@@ -236,7 +236,7 @@ static void put_date(struct xml *x, struct reading *r, const char *p, size_t n)
     }
 }
 
-/* The value as it stands in the XML; changed in place. */
+/* Takes the value as it stands in the XML; changes it in place. */
 static void finish_cell(struct xml *x, struct reading *r, char *p, size_t n)
 {
     if (n == 0)
@@ -300,7 +300,7 @@ static enum kind kind_of(const char *type)
     }
 }
 
-/* NULL: absent. */
+/* Begins a cell. An attribute that is NULL is absent. */
 static void begin_cell(
     struct xml *x, struct reading *r, const char *ref, size_t ref_n, const char *type, const char *style)
 {

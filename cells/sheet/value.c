@@ -15,7 +15,8 @@ bool format_number_is_date(unsigned id)
     return (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58);
 }
 
-/* [h], [mm] and the like count time; other brackets hold colours, conditions and languages. */
+/* Tells whether a bracket counts time: [h], [mm] and the like do; other brackets hold colours,
+ * conditions and languages. */
 static bool is_elapsed(const char *p, size_t n)
 {
     return n > 0 && strspn(p, "hHmMsS") >= n;
@@ -63,7 +64,8 @@ bool format_is_date(const char *code)
 
 /* ---- numbers ---- */
 
-/* Digits with at most one point, as short as they are shown: taken as they stand. */
+/* Tells whether it is digits with at most one point, as short as they are shown: those are taken
+ * as they stand. */
 static bool is_short(const char *p, size_t n)
 {
     size_t at = n > 0 && p[0] == '-', figures = 0, points = 0;
@@ -110,7 +112,7 @@ size_t value_number(const char *p, size_t n, char out[40])
 
 /* ---- dates ---- */
 
-/* Civil date of days since 1970-01-01 (proleptic Gregorian). */
+/* Computes the civil date of days since 1970-01-01 (proleptic Gregorian). */
 static void civil(int64_t days, int *y, int *m, int *d)
 {
     int64_t z = days + 719468, era = (z >= 0 ? z : z - 146096) / 146097, of_era = z - era * 146097;

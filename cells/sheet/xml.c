@@ -84,7 +84,8 @@ static bool feed(struct xml *x, const char *p, size_t n, bool last)
     return true;
 }
 
-/* How far the parser is to be fed: to the end of a tag behind which `plain` may take over, or all. */
+/* Tells how far the parser is to be fed: to the end of a tag behind which `plain` may take over,
+ * or all. */
 static size_t next_stop(const struct xml *x, const char *p, size_t n)
 {
     const char *at = x->plain ? memmem(p, n, x->stop, strlen(x->stop)) : NULL;

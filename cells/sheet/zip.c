@@ -73,7 +73,7 @@ struct directory {
     uint64_t at, bytes, entries;
 };
 
-/* The end record of large archives stands before the small one. */
+/* Reads the end record of large archives, which stands before the small one. */
 static bool read_end64(struct zip *zip, uint64_t end, struct directory *d)
 {
     unsigned char locator[LOCATOR_BYTES], record[END64_BYTES];
@@ -111,7 +111,7 @@ static bool find_directory(struct zip *zip, struct directory *d)
     return found || broken(zip, "the archive's directory is missing; was the file cut off?");
 }
 
-/* Sizes and places over 32 bits. */
+/* Reads sizes and places over 32 bits. */
 static void wide_fields(const unsigned char *extra, size_t n, bool size_is_wide, struct zip_entry *e)
 {
     while (n >= 4) {
@@ -135,7 +135,7 @@ static void wide_fields(const unsigned char *extra, size_t n, bool size_is_wide,
     }
 }
 
-/* Only plain relative paths. */
+/* Tells whether the name is a plain relative path; others are not taken. */
 static bool good_name(const char *name, size_t n)
 {
     if (n == 0 || memchr(name, 0, n) || memchr(name, '\\', n) || memchr(name, ':', n) || name[0] == '/')
@@ -182,7 +182,7 @@ static bool read_entries(struct zip *zip, const struct directory *d, const unsig
     return true;
 }
 
-/* The local header must tell the same name. */
+/* Finds the data of an entry. Its local header must tell the same name. */
 static bool locate(struct zip *zip, struct zip_entry *e, uint64_t directory)
 {
     unsigned char local[LOCAL_BYTES];

@@ -40,14 +40,16 @@ struct zip_part { /* one entry, being read */
     unsigned char in[ZIP_BLOCK];
 };
 
-/* False: zip->error. */
+/* Opens the archive behind fd. Returns false when it fails; zip->error says why. */
 bool zip_open(struct zip *zip, int fd);
 void zip_close(struct zip *zip);
-/* By name, whatever the case of its letters; NULL: there is none. */
+/* Finds an entry by name, whatever the case of its letters. Returns NULL when there is none. */
 const struct zip_entry *zip_find(const struct zip *zip, const char *name);
-/* counted = false: the bytes are not added to the limits again (a part that is read twice). */
+/* Opens a part for reading. counted = false: the bytes are not added to the limits again (a part
+ * that is read twice). */
 bool zip_part_open(struct zip_part *part, struct zip *zip, const struct zip_entry *entry, bool counted);
-/* The next bytes; 0 at the end, whose CRC was right; -1: zip->error. */
+/* Reads the next bytes. Returns how many; 0 at the end, after its CRC was checked; -1 on failure
+ * (zip->error). */
 long zip_part_read(struct zip_part *part, void *to, size_t room);
 void zip_part_close(struct zip_part *part);
 /* Keeps the first error; always false. */

@@ -79,20 +79,22 @@ enum cell_event {
 
 struct cell_run;
 
-/* Never NULL: what goes wrong is an END event. At least one of deadline_us and quiet_us must be set. */
+/* Starts a call in a cell. Never returns NULL: what goes wrong is an END event. At least one of
+ * deadline_us and quiet_us must be set. */
 struct cell_run *cell_run_start(struct cell_pool *p, const struct cell_call *call);
-/* The next event. payload is good until the next call. The cell can't go on sending while nobody calls this: what it
- * sends waits in the socket, so memory stays flat. wait = false does not block: poll cell_run_fd for reading. */
+/* Returns the next event. The payload is good until the next call. The cell can't go on sending
+ * while nobody calls this: what it sends waits in the socket, so memory stays flat. wait = false
+ * does not block: poll cell_run_fd for reading. */
 enum cell_event cell_run_next(struct cell_run *r, bool wait, wharf_str *ret_payload);
 /* Answers the ASK that came last. refused: the text says why. */
 void cell_run_answer(struct cell_run *r, bool refused, wharf_str text);
 const struct cell_result *cell_run_result(const struct cell_run *r); /* after END */
 int cell_run_fd(const struct cell_run *r); /* or -1 after the end */
-/* When cell_run_next must be called at the latest, by pollers. */
+/* Returns the latest time at which cell_run_next must be called. For callers that poll. */
 int64_t cell_run_due_us(const struct cell_run *r);
 /* Ends the run from another thread, while its owner has not ended it. [any] */
 void cell_run_cancel(struct cell_run *r);
-/* The process serves no further call, whatever the kind says. */
+/* Marks the process so that it serves no further call, whatever the kind says. */
 void cell_run_spoil(struct cell_run *r);
 /* An idle process that is the owner's gets to know what its next call will probably need, so that it makes that ready meanwhile. Nobody
  * waits for it, and nothing is said of what became of it: a call is whole in itself. At most CELL_AHEAD_MAX bytes. [any] */
@@ -101,11 +103,13 @@ void cell_pool_ahead(struct cell_pool *p, wharf_str owner, uint64_t mark, wharf_
 /* Gives the process back; one that has not ended its run is killed. NULL is accepted. */
 void cell_run_end(struct cell_run *r);
 
-/* The blocking form for calls without blocks and questions. result gets the payload of CELL_OK; its max bounds it. */
+/* Runs a call without blocks and questions, and waits for its end. `result` gets the payload of
+ * CELL_OK; its max bounds it. */
 struct cell_result cell_call(struct cell_pool *p, const struct cell_call *call, struct buf *result);
 
-/* The folder of the cell programs: setting (cell.dir) when not empty, else the first of: next to this program, ../cells of
- * it (a build folder), ../libexec/wharf of it. Written to out. False when there is none. */
+/* Finds the folder of the cell programs and writes it to `out`: the setting (cell.dir) when it is
+ * not empty, else the first of: next to this program, ../cells of it (a build folder),
+ * ../libexec/wharf of it. Returns false when there is none. */
 bool cell_find_dir(const char *setting, const char *kind, char *out, size_t size);
 
 #endif

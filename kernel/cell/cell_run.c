@@ -51,7 +51,7 @@ int64_t cell_run_due_us(const struct cell_run *r)
     return r->deadline_us && r->deadline_us < quiet ? r->deadline_us : quiet;
 }
 
-/* The other end is closed: how did it come to that? */
+/* Finds out how it came that the other end is closed. */
 static void closed(struct cell_run *r)
 {
     int code = 0, status = 0;
@@ -145,7 +145,7 @@ static bool send_all(struct cell_run *r, struct frame_head head, wharf_str paylo
     return true;
 }
 
-/* A read-only descriptor of the same file. */
+/* Opens a read-only descriptor of the same file. */
 static int reopen(int fd, char *reason, size_t size)
 {
     char path[40];
@@ -163,7 +163,7 @@ static int reopen(int fd, char *reason, size_t size)
     return copy;
 }
 
-/* The first frame, with its descriptors. */
+/* Sends the first frame, with its descriptors. */
 static void send_call(struct cell_run *r, const struct cell_call *call)
 {
     int64_t left = r->deadline_us ? (r->deadline_us - clock_monotonic_us()) / 1000 : 0;

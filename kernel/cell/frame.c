@@ -17,7 +17,7 @@ void frame_reader_done(struct frame_reader *r)
     *r = (struct frame_reader){.max = r->max};
 }
 
-/* What was read is forgotten; a buffer that one large frame made is given back. */
+/* Forgets what was read; gives back a buffer that one large frame made. */
 static void compact(struct frame_reader *r)
 {
     if (r->at == r->n) {

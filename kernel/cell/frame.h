@@ -47,10 +47,12 @@ struct frame_reader {
 
 void frame_reader_init(struct frame_reader *r, uint32_t max);
 void frame_reader_done(struct frame_reader *r);
-/* Where the next bytes go and how many fit (at least 1); NULL: no memory. */
+/* Returns where the next bytes go, and sets *ret_n to how many fit (at least 1). Returns NULL when
+ * there is no memory. */
 char *frame_reader_room(struct frame_reader *r, size_t *ret_n);
 void frame_reader_got(struct frame_reader *r, size_t n);
-/* 1: a frame; 0: more bytes are needed; -1: the other side broke the rules (size over the maximum, unknown type). */
+/* Takes the next frame. Returns 1: a frame; 0: more bytes are needed; -1: the other side broke the
+ * rules (size over the maximum, unknown type). */
 int frame_reader_next(struct frame_reader *r, struct frame *ret_frame);
 
 #endif

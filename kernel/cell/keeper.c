@@ -22,7 +22,8 @@ enum {
     WATCHED = 256
 };
 
-/* A process that ended before it was any use: the next start waits, and those who wait for a cell are told. */
+/* Notes that a process ended before it was any use: the next start waits, and those who wait for a
+ * cell are told. */
 static void start_failed(struct cell_pool *p, const char *why)
 {
     int64_t pause = RETRY_FIRST_US;
@@ -82,7 +83,7 @@ static void not_started(struct cell_pool *p, struct cell *c, const char *why)
     start_failed(p, why);
 }
 
-/* The socket of a starting process is readable. */
+/* Reads the hello of a starting process, whose socket is readable. */
 static void hear_hello(struct cell_pool *p, struct cell *c)
 {
     size_t room;
@@ -191,7 +192,7 @@ static size_t watch_list(const struct cell_pool *p, struct pollfd *watched)
     return n;
 }
 
-/* False: some are to be asked for again soon. */
+/* Lets the cells step back. Returns false when some are to be asked for again soon. */
 static bool step_back(const struct cell_pool *p)
 {
     bool all = true;

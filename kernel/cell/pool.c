@@ -80,7 +80,8 @@ void cell_pool_count(struct cell_pool *p, enum cell_status status)
     pthread_mutex_unlock(&p->lock);
 }
 
-/* An idle cell says nothing. One that does, or that is gone, is not given to anybody. */
+/* Tells whether an idle cell says nothing. One that does, or that is gone, is not given to
+ * anybody. */
 static bool is_quiet(const struct cell *c)
 {
     char byte;
@@ -106,7 +107,9 @@ static void retire(struct cell_pool *p, struct cell *c)
     cell_pool_wake(p);
 }
 
-/* Of the idle ones that of this owner (told of this mark, else of none, before those that were told of others), else one of nobody; *ret_other: the longest idle one that is neither. */
+/* Picks, in order: this owner's idle cell primed with `mark`; this owner's unprimed cell; any
+ * other cell of this owner; an unowned cell. Returns NULL when none is idle. *ret_other: the
+ * longest idle cell that has another owner. */
 static struct cell *find_idle(const struct cell_pool *p, const char *owner, uint64_t mark, struct cell **ret_other)
 {
     struct cell *fresh = NULL, *own = NULL;
@@ -196,7 +199,8 @@ struct cell *cell_pool_take(
     return c;
 }
 
-/* Somebody else waits, and nothing comes for him: an owner that gives back and takes again would keep all for itself. */
+/* Tells whether somebody else waits and no cell comes for him: an owner that gives back and takes
+ * again would keep all for itself. */
 static bool others_wait(const struct cell_pool *p, const struct cell *c)
 {
     unsigned others = 0, coming = p->n_starting + p->n_idle - p->n_owned;
@@ -221,7 +225,7 @@ static void enlist(struct cell_pool *p, struct cell *c)
         pthread_cond_broadcast(&p->freed); /* not everybody can take it */
 }
 
-/* Whole or not at all: a cell that does not take it all is no use any more. */
+/* Sends an AHEAD whole or not at all: a cell that does not take it all is no use any more. */
 static bool send_ahead(const struct cell *c, wharf_str payload)
 {
     struct frame_head head = {.size = (uint32_t)payload.n, .type = FRAME_AHEAD};

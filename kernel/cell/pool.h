@@ -59,7 +59,8 @@ void cell_pool_wake(struct cell_pool *p);
 /* Takes an idle process that is the owner's, else one that is nobody's, until give_up_us, waiting while there is none. NULL and a reason. */
 struct cell *cell_pool_take(
     struct cell_pool *p, const struct cell_call *call, int64_t give_up_us, char *reason, size_t size);
-/* healthy: it may serve again; else it was killed or is to be killed, and the keeper reaps it. */
+/* Gives a cell back to the pool. healthy: it may serve again; else it was killed or is to be
+ * killed, and the keeper reaps it. */
 void cell_pool_give(struct cell_pool *p, struct cell *c, bool healthy);
 void cell_pool_count(struct cell_pool *p, enum cell_status status);
 
@@ -68,7 +69,7 @@ int cell_launch(const struct cell_pool *p, struct cell *c);
 /* Lets the session that the process is step back as the process does. False: the kernel takes that later. */
 bool cell_step_back(const struct cell_pool *p, struct cell *c);
 void cell_kill(const struct cell *c);
-/* Out of the list of idle ones, by who holds the lock. */
+/* Takes the cell out of the list of idle ones. The caller holds the lock. */
 void cell_pool_unlist(struct cell_pool *p, struct cell *c);
 /* Waits for the end of a process whose socket is closed: its wait status as siginfo code and status. False: it goes on living. */
 bool cell_wait_end(const struct cell *c, int limit_ms, int *ret_code, int *ret_status);

@@ -12,7 +12,8 @@ struct cell_shared { /* static, with the lock initialized */
     bool missing;
 };
 
-/* dir: the setting cell.dir. NULL: the program is not there (which was logged once). [any] */
+/* Returns the pool, which is made at first use. dir: the setting cell.dir. Returns NULL when the
+ * program is not there (which is logged once). [any] */
 struct cell_pool *cell_shared_pool(struct cell_shared *s, const struct cell_kind *kind, const char *dir);
 
 #endif

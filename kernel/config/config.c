@@ -31,7 +31,7 @@ struct reading {
     struct problems errs;
 };
 
-/* net.allow -> WHARF_NET_ALLOW */
+/* Makes WHARF_NET_ALLOW of net.allow. */
 static void env_name(const char *key, char out[ENV_NAME])
 {
     size_t n = 0;
@@ -61,7 +61,7 @@ static void unknown_key(struct reading *r, const char *where, const char *key)
         problem(&r->errs, where, "there is no setting \"%s\"; `wharf help settings` lists them all", key);
 }
 
-/* "/opt/x/dock_doors.so" -> "dock_doors" */
+/* Makes "dock_doors" of "/opt/x/dock_doors.so". */
 static wharf_str module_name(const char *module)
 {
     const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;
@@ -106,7 +106,7 @@ static void file_group(struct reading *r, const char *group)
     }
 }
 
-/* The global on top of the stack. Tables of modules are left for module_settings(). */
+/* Reads the global on top of the stack. Tables of modules are left for module_settings(). */
 static void file_global(struct reading *r, const char *name)
 {
     const struct setting *s = settings_find(name);
@@ -162,7 +162,7 @@ static void apply_known_env(struct reading *r)
     }
 }
 
-/* Text of an override to the Lua value it looks like. */
+/* Pushes the text of an override as the Lua value it looks like. */
 static void push_value(lua_State *lua, const char *text)
 {
     if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
@@ -191,7 +191,8 @@ static bool step_into(lua_State *lua, const char *name, size_t n)
     return lua_istable(lua, -1);
 }
 
-/* Overrides of a module's settings go into the file's table, as if they had been written there: stations.push.driver=x */
+/* Puts overrides of a module's settings into the file's table, as if they had been written there:
+ * stations.push.driver=x. */
 static void override_module(struct reading *r, const char *key, const char *value, const char *where)
 {
     lua_State *lua = r->lua;
@@ -228,7 +229,8 @@ static bool split_module_key(const struct config *c, const char *key, char separ
     return false;
 }
 
-/* WHARF_STATIONS_MAX_JOBS -> stations.max_jobs; a name that almost is a setting is a typing error; others are not ours. */
+/* Takes an environment variable for a module: WHARF_STATIONS_MAX_JOBS is stations.max_jobs. A name
+ * that almost is a setting is a typing error; others are not ours. */
 static void apply_other_env(struct reading *r, const char *entry)
 {
     char name[ENV_NAME], key[KEY_MAX], module[KEY_MAX], known[ENV_NAME];
@@ -307,7 +309,7 @@ static void module_settings(struct reading *r)
     buf_done(&all);
 }
 
-/* Values that follow from others or from where the program is. */
+/* Fills values that follow from others or from where the program is. */
 static void fill_derived(struct config *c)
 {
     char exe[512];
@@ -353,7 +355,7 @@ struct config *config_load(
     return config_load_kept(-1, file, sets, n_sets, err, ret_error);
 }
 
-/* A descriptor of a copy of the text in memory, which no path leads to; -1 with errno. */
+/* Returns a descriptor of a copy of the text in memory, which no path leads to; -1 with errno. */
 static int keep_text(const char *name, wharf_str text)
 {
     int fd = memfd_create(name, MFD_CLOEXEC);
@@ -455,7 +457,7 @@ wharf_str config_where(const struct config *c, const char *key, struct arena *a)
     return str_z(c->file ? c->file : "configuration");
 }
 
-/* Is the word in the file's text, before what is a comment? */
+/* Tells whether the word is in the file's text, before what is a comment. */
 static bool file_says(wharf_str text, const char *word)
 {
     for (size_t i = 0; i < text.n;) {

@@ -112,24 +112,31 @@ struct config_override {
  * file and line where it can, in *ret_error (allocated in err). */
 struct config *config_load(
     const char *file, const struct config_override *sets, size_t n_sets, struct arena *err, wharf_str *ret_error);
-/* The same with the text that config_keep() kept, whatever the file holds by now; file names it in messages. fd -1: as config_load. */
+/* Loads the settings like config_load, from the text that config_keep() kept, whatever the file
+ * holds by now; `file` names it in messages. fd -1: does the same as config_load. */
 struct config *config_load_kept(int fd, const char *file, const struct config_override *sets, size_t n_sets,
     struct arena *err, wharf_str *ret_error);
-/* A descriptor of a copy in memory of the file's text; -1 when c was read without a file, or (with errno) on failure. */
+/* Returns a descriptor of a copy in memory of the file's text; -1 when c was read without a file,
+ * or (with errno) on failure. */
 int config_keep(const struct config *c);
-/* A descriptor of a copy in memory of the overrides, for processes of ours: their arguments can be read by everybody on the machine,
- * and the values may be secrets. -1 with errno. */
+/* Returns a descriptor of a copy in memory of the overrides, for our own child processes: their
+ * arguments can be read by everybody on the machine, and the values may be secrets. Returns -1
+ * with errno on failure. */
 int config_keep_sets(const struct config_override *sets, size_t n);
-/* The overrides that config_keep_sets() kept, in a; at most max of them. False: fd holds no such text. */
+/* Reads the overrides that config_keep_sets() kept, at most `max`, into `sets`; the texts are in
+ * a. Returns false when fd holds no such text. */
 bool config_kept_sets(int fd, struct config_override *sets, size_t max, size_t *ret_n, struct arena *a);
 void config_free(struct config *c);
-/* Settings that are looked at when the server starts, and differ: "workers, listen", in a; empty when there are none. */
+/* Returns the settings that are looked at when the server starts, and differ: "workers, listen",
+ * in a; empty when there are none. */
 wharf_str config_needs_restart(const struct config *running, const struct config *fresh, struct arena *a);
-/* A word of the file that names a secret ("password"), when everybody on this machine may read the file; else NULL. */
+/* Returns a word of the file that names a secret ("password"), when everybody on this machine may
+ * read the file; else NULL. */
 const char *config_exposed(const struct config *c);
-/* Where a module's setting (or a part of it) was written: "wharf.lua:12", "WHARF_STATIONS_OFFLINE_AFTER", "--set ...". */
+/* Tells where a module's setting (or a part of it) was written: "wharf.lua:12",
+ * "WHARF_STATIONS_OFFLINE_AFTER", "--set ...". The text is in a. */
 wharf_str config_where(const struct config *c, const char *key, struct arena *a);
-/* One line per setting: key, type, default, meaning. For `wharf help settings`. */
+/* Writes one line per setting: key, type, default, meaning. For `wharf help settings`. */
 void config_describe(struct buf *out);
 
 #endif

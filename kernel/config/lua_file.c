@@ -55,7 +55,8 @@ static void stop_endless(lua_State *lua, lua_Debug *ar)
     luaL_error(lua, "the configuration runs too long; write plain assignments");
 }
 
-/* Of the file, or of what was kept of it: that is one description of several processes, whose place in it nobody may move. */
+/* Reads the whole file, or what was kept of it: that is one description of several processes,
+ * whose place in it nobody may move. */
 static bool read_whole(int kept_fd, const char *file, struct arena *a, wharf_str *ret_text, struct problems *errs)
 {
     int fd = kept_fd >= 0 ? kept_fd : open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -88,7 +89,7 @@ static bool read_whole(int kept_fd, const char *file, struct arena *a, wharf_str
     return true;
 }
 
-/* Everything that may raise a Lua error happens in here. */
+/* Runs everything that may raise a Lua error. */
 static int protected_run(lua_State *lua)
 {
     const wharf_str *text = lua_touserdata(lua, 1);
@@ -143,7 +144,7 @@ static bool is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Does the line assign the name: name =, name.x =, ["name"] =, x.name = ? */
+/* Tells whether the line assigns the name: name =, name.x =, ["name"] =, x.name = */
 static bool line_assigns(const char *line, size_t n, const char *name, size_t name_n)
 {
     size_t indent = strspn(line, " \t");
@@ -185,7 +186,7 @@ unsigned settings_file_line(wharf_str text, const char *key)
 
 static bool value_to_json(lua_State *lua, struct jw *w, const char *key, int depth);
 
-/* Keys 1..n and nothing else. */
+/* Tells whether the table has keys 1..n and nothing else. */
 static bool is_sequence(lua_State *lua)
 {
     lua_Unsigned n = lua_rawlen(lua, -1), keys = 0;
@@ -245,7 +246,7 @@ static bool number_to_json(lua_State *lua, struct jw *w, const char *key)
     return true;
 }
 
-/* Recursion: tables hold tables. */
+/* Writes the value on top of the stack as JSON. It calls itself for tables, which hold tables. */
 static bool value_to_json(lua_State *lua, struct jw *w, const char *key, int depth)
 {
     const char *text;

@@ -20,12 +20,12 @@ struct setting {
     const char *alias; /* a second spelling of the key, or NULL: "database" is short for database.url */
 };
 
-/* All settings, in the order of the documentation. */
+/* Returns all settings, in the order of the documentation. */
 const struct setting *settings_all(size_t *ret_count);
 const struct setting *settings_find(const char *key);
-/* Is some setting's key "group.<something>"? */
+/* Tells whether some setting's key is "group.<something>". */
 bool settings_is_group(const char *group);
-/* The nearest known key, or NULL when nothing is near. */
+/* Returns the nearest known key, or NULL when nothing is near. */
 const char *settings_suggest(const char *key);
 
 /* Problems found so far, one per line, for the operator. */
@@ -44,10 +44,11 @@ void setting_from_lua(
 
 /* ---- lua_file.c: the file as a Lua table ---------------------------------------------------------------------------- */
 
-/* A state whose only value, on top of the stack, is the table of globals the file assigned; text of the file in *ret_text
- * (in c->arena). NULL and a problem when the file can't be read or run. file NULL: an empty table. */
+/* Runs the settings file. Returns a Lua state whose only value, on top of the stack, is the table
+ * of globals the file assigned; sets *ret_text to the file's text (in c->arena). Returns NULL and
+ * tells a problem when the file can't be read or run. file NULL: the table is empty. */
 lua_State *settings_file_run(struct config *c, const char *file, wharf_str *ret_text, struct problems *errs);
-/* Line of the file where key is assigned, 0 when it is not found. */
+/* Finds the line of the file where the key is assigned. Returns 0 when it is not found. */
 unsigned settings_file_line(wharf_str text, const char *key);
 /* Writes the value at the top of the stack as JSON. False when it holds something that JSON has not. */
 bool settings_lua_to_json(lua_State *lua, struct buf *out);

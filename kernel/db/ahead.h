@@ -22,12 +22,13 @@ struct ahead { /* {0} at first; ahead_done */
 };
 
 void ahead_add(struct ahead *a, const char *sql, const struct sql_arg *args, size_t n_args);
-/* Only the first `keep` of them stay. */
+/* Drops all statements but the first `keep`. */
 void ahead_drop(struct ahead *a, size_t keep);
 void ahead_done(struct ahead *a);
-/* Is the first one BEGIN? */
+/* Tells whether the first statement is BEGIN. */
 bool ahead_begins(const struct ahead *a);
-/* `sql` ends the savepoint that the last one makes: nothing is in it, and both are dropped. */
+/* Tells whether `sql` ends the savepoint that the last statement makes. When it does, nothing is
+ * inside the savepoint, and both are dropped. */
 bool ahead_releases(struct ahead *a, const char *sql);
 
 #endif

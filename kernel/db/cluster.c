@@ -76,7 +76,7 @@ static struct spawn child_of(const struct cluster *c, const char *const *argv, i
         .own_session = true};
 }
 
-/* The last lines PostgreSQL wrote, for a message. */
+/* Returns the last lines PostgreSQL wrote, for a message. */
 static wharf_str log_tail(const struct cluster *c, struct arena *a)
 {
     int fd = open(c->place.log, O_RDONLY | O_CLOEXEC);
@@ -107,7 +107,7 @@ static bool run_to_end(struct cluster *c, const char *const *argv, int in)
     return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* One statement by the server in single-user mode. */
+/* Runs one statement by the server in single-user mode. */
 static bool run_single(struct cluster *c, const char *pgdata, const char *statement)
 {
     const char *argv[] = {
@@ -137,8 +137,9 @@ static bool append_settings(const struct cluster *c, const char *pgdata)
     return good;
 }
 
-/* Made under another name and renamed when complete: a start that was cut short leaves nothing that looks like a cluster.
- * Rows compare by byte (lc_collate C) and letters are those of Unicode (lc_ctype C.UTF-8). */
+/* Makes the cluster under another name and renames it when complete: a start that was cut short
+ * leaves nothing that looks like a cluster. Rows compare by byte (lc_collate C) and letters are
+ * those of Unicode (lc_ctype C.UTF-8). */
 static bool make(struct cluster *c, wharf_str *ret_error)
 {
     const char *fresh = arena_printf(c->a, "%s.new", c->place.pgdata).p;
@@ -165,7 +166,7 @@ static bool make(struct cluster *c, wharf_str *ret_error)
 
 /* ---- its pid file ---------------------------------------------------------------------------------------------------- */
 
-/* Line n (from 1) of postmaster.pid, "" when there is none. */
+/* Returns line n (from 1) of postmaster.pid, "" when there is none. */
 static wharf_str pid_file_line(const char *pgdata, unsigned n, struct arena *a)
 {
     wharf_str text = cluster_read_small(arena_printf(a, "%s/postmaster.pid", pgdata).p, a);
@@ -190,7 +191,8 @@ static bool is_ready(const char *pgdata, struct arena *a)
     return str_starts(pid_file_line(pgdata, 8, a), "ready");
 }
 
-/* Is that process the server of this cluster? Its working directory tells; a pid used again by another program does not. */
+/* Tells whether that process is the server of this cluster. Its working directory tells; a pid
+ * used again by another program does not. */
 static bool is_its_server(pid_t pid, const char *pgdata, struct arena *a)
 {
     struct stat cwd, own;
@@ -202,7 +204,8 @@ static bool is_its_server(pid_t pid, const char *pgdata, struct arena *a)
     return cwd.st_dev == own.st_dev && cwd.st_ino == own.st_ino;
 }
 
-/* Only what PostgreSQL puts there, and the folder when it is then empty: its name may come from a file. */
+/* Removes only what PostgreSQL puts there, and the folder when it is then empty: its name may come
+ * from a file. */
 static void remove_socket_dir(const char *dir, struct arena *a)
 {
     const char *slash = strrchr(dir, '/');
@@ -214,9 +217,10 @@ static void remove_socket_dir(const char *dir, struct arena *a)
     rmdir(dir);
 }
 
-/* A server whose supervisor was killed ends by itself (death signal); wait for it, and insist. A pid file that names a
- * stranger, or one that ended and that its parent has not taken notice of yet, is removed: PostgreSQL would refuse to
- * start beside it. What may be left of such a server is known by its shared memory. */
+/* Waits for a server whose supervisor was killed, which ends by itself (death signal), and
+ * insists. A pid file that names a stranger, or one that ended and that its parent has not taken
+ * notice of yet, is removed: PostgreSQL would refuse to start beside it. What may be left of such
+ * a server is known by its shared memory. */
 static bool clear_orphan(struct cluster *c, wharf_str *ret_error)
 {
     struct arena *tmp = arena_new(0);
@@ -286,7 +290,7 @@ static bool launch(struct cluster *c)
     return c->pid > 0;
 }
 
-/* Recovery after a power cut may take minutes: wait as long as it lives. */
+/* Waits as long as the server lives: recovery after a power cut may take minutes. */
 static bool wait_ready(struct cluster *c, wharf_str *ret_error)
 {
     struct arena *tmp = arena_new(0);
@@ -307,7 +311,8 @@ static bool wait_ready(struct cluster *c, wharf_str *ret_error)
     return ready;
 }
 
-/* What is left of a killed server holds its shared memory until each of its processes has seen that the first one is gone. */
+/* Starts the server again until it is ready: what is left of a killed server holds its shared
+ * memory until each of its processes has seen that the first one is gone. */
 static bool launch_until_ready(struct cluster *c, wharf_str *ret_error)
 {
     for (long waited = 0; launch(c); waited += LEFT_US) {

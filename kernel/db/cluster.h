@@ -21,9 +21,10 @@ const char *cluster_conninfo(const struct cluster *c);
 int cluster_pid(const struct cluster *c);
 /* Starts it again after it died (call when its pid was reaped); does not wait for its recovery. False when it can't. */
 bool cluster_revive(struct cluster *c);
-/* Connection string of a cluster that runs for this data folder, started by another process; NULL when none does. */
+/* Returns the connection string of a cluster that runs for this data folder, started by another
+ * process. Returns NULL when none does. */
 const char *cluster_running(const char *data_dir, struct arena *a);
-/* Fast shutdown, waits. */
+/* Stops the cluster by a fast shutdown, and waits for its end. */
 void cluster_stop(struct cluster *c);
 
 #endif

@@ -49,7 +49,8 @@ void cluster_remove_tree(const char *dir)
     nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Asked in a child that has become the user: only the kernel knows about access lists, name spaces and mounts. */
+/* Asks in a child that has become the user: only the kernel knows about access lists, name spaces
+ * and mounts. */
 bool cluster_reaches(const struct place *p, const char *dir)
 {
     int status = 0;
@@ -99,7 +100,7 @@ static bool is_program(struct arena *a, const char *dir, const char *name)
     return access(arena_printf(a, "%s/%s", dir, name).p, X_OK) == 0;
 }
 
-/* Folder of the programs in PATH, or NULL. */
+/* Finds the folder of the programs in PATH. Returns NULL when there is none. */
 static const char *bin_in_path(struct arena *a)
 {
     const char *path = getenv("PATH");
@@ -115,7 +116,7 @@ static const char *bin_in_path(struct arena *a)
     return NULL;
 }
 
-/* The newest installed version, or exactly the one that made the cluster. */
+/* Finds the newest installed version, or exactly the one that made the cluster. */
 static const char *find_bin(struct arena *a, const char *version)
 {
     glob_t found;
@@ -178,7 +179,7 @@ static bool write_marker(const char *file, const char *text)
     return good;
 }
 
-/* Made when missing; others may enter it whatever our umask is. */
+/* Makes the folder when it is missing; others may enter it whatever our umask is. */
 static bool open_folder(const char *dir)
 {
     if (mkdir(dir, 0755) == 0)
@@ -186,8 +187,8 @@ static bool open_folder(const char *dir)
     return errno == EEXIST;
 }
 
-/* A folder of its own under /var/lib/wharf. The name is random, so that a data folder that was deleted and made again never
- * meets the rows of its predecessor. */
+/* Chooses a folder of its own under /var/lib/wharf. The name is random, so that a data folder that
+ * was deleted and made again never meets the rows of its predecessor. */
 static bool place_elsewhere(struct place *p, struct arena *a, wharf_str *ret_error)
 {
     char name[13];

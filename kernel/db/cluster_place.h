@@ -20,13 +20,14 @@ struct place {
 
 /* Decides all of it. False and a message. Makes folders, starts nothing. */
 bool cluster_place(struct place *p, const char *data_dir, struct arena *a, wharf_str *ret_error);
-/* Folder of an existing cluster of this data folder, without deciding or making anything; NULL when there is none. */
+/* Finds the folder of an existing cluster of this data folder, and decides or makes nothing.
+ * Returns NULL when there is none. */
 const char *cluster_pgdata(const char *data_dir, struct arena *a);
-/* Can the cluster's user enter and list the folder? */
+/* Tells whether the cluster's user can enter and list the folder. */
 bool cluster_reaches(const struct place *p, const char *dir);
 /* Removes a folder and what is in it. */
 void cluster_remove_tree(const char *dir);
-/* The whole of a small file as text, "" when it can't be read. */
+/* Reads the whole of a small file as text. Returns "" when it can't be read. */
 wharf_str cluster_read_small(const char *file, struct arena *a);
 
 #endif

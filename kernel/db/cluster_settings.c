@@ -34,7 +34,7 @@ static const char text[] = "\n# written by wharf when the cluster was made; chan
                            "timezone = 'UTC'\n"
                            "log_timezone = 'UTC'\n";
 
-/* In bytes; 0: no limit, which the file calls "max". */
+/* Reads the limit in bytes; 0: no limit, which the file calls "max". */
 static int64_t limit_of(const char *limits_file)
 {
     FILE *f = fopen(limits_file, "re");

@@ -75,7 +75,8 @@ static bool params_fit(size_t n_args, struct db_error *e)
     return false;
 }
 
-/* What the connection has not prepared yet, while it may have more. False: it was refused. */
+/* Prepares what the connection has not prepared yet, while it may have more. Returns false when it
+ * was refused. */
 static bool prepare(struct db_conn *c, const char *sql, uint64_t hash, struct db_error *e)
 {
     char name[18];
@@ -98,7 +99,8 @@ static bool prepare(struct db_conn *c, const char *sql, uint64_t hash, struct db
     return ok;
 }
 
-/* What libpq wants to have of a statement's parameters, and its name. False: it is not prepared, and goes by its text. */
+/* Sets what libpq wants to have of a statement's parameters, and its name. Returns false when it
+ * is not prepared, and goes by its text. */
 static bool bind(const struct db_conn *c, uint64_t hash, const struct sql_arg *args, size_t n_args,
     const char *ret_values[static PARAMS_MAX], char ret_name[static 18])
 {
@@ -131,7 +133,7 @@ static PGresult *run_once(
 
 /* ---- several in one piece ---- */
 
-/* The connection and its set disagreed about what is prepared (statement_mend). */
+/* Tells whether the connection and its set disagreed about what is prepared (statement_mend). */
 static bool stale(const struct db_error *e)
 {
     return !strcmp(e->sqlstate, "26000") || !strcmp(e->sqlstate, "42P05");
@@ -147,7 +149,7 @@ static bool send_one(struct db_conn *c, const struct db_statement *s)
     return PQsendQueryParams(c->pg, s->sql, (int)s->n_args, NULL, values, NULL, NULL, 0);
 }
 
-/* Up to the answer to the Sync: the last result, or NULL and the first error. */
+/* Reads up to the answer to the Sync. Returns the last result, or NULL and the first error. */
 static PGresult *piece_result(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
 {
     PGresult *r, *last = NULL;
@@ -205,7 +207,8 @@ static PGresult *run_piece(struct db_conn *c, const struct db_statement *stateme
     return r;
 }
 
-/* One piece, but for statements that are not prepared yet: what stands before one is run first, as it may say who asks (a role). */
+/* Runs the statements in one piece, but for those that are not prepared yet: what stands before
+ * one is run first, as it may say who asks (a role). */
 static PGresult *run_in_order(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
 {
     PGresult *r = NULL;
@@ -224,7 +227,8 @@ static PGresult *run_in_order(struct db_conn *c, const struct db_statement *stat
     return run_piece(c, statements + from, n - from, e);
 }
 
-/* With nothing that waits before it. Outside a transaction, what has to be said for it alone goes with it, as one transaction. */
+/* Runs a statement when nothing waits before it. Outside a transaction, what has to be said for it
+ * alone goes with it, as one transaction. */
 static PGresult *run_alone(struct db_conn *c, const struct db_statement *s, bool one_plan, struct db_error *e)
 {
     struct db_statement list[3];
@@ -243,8 +247,9 @@ static PGresult *run_alone(struct db_conn *c, const struct db_statement *s, bool
     return r;
 }
 
-/* What waits, and behind it one more, if there is one. A transaction that begins with it is begun again when the connection turns out to be
- * dead, or not to know a statement: nobody was told anything of it yet. */
+/* Runs what waits, and behind it one more, if there is one. A transaction that begins with it is
+ * begun again when the connection turns out to be dead, or not to know a statement: nobody was
+ * told anything of it yet. */
 static PGresult *run_behind(struct db_conn *c, const struct db_statement *last, struct db_error *e)
 {
     bool fresh = ahead_begins(&c->ahead), again = fresh && !(last && begins_with(last->sql, "COMMIT"));
@@ -305,7 +310,7 @@ static bool in_time(const struct db_conn *c, struct db_error *e)
     return false;
 }
 
-/* Inside a transaction. */
+/* Tells the server the time left, inside a transaction. */
 static void tell_deadline(struct db_conn *c)
 {
     struct db_statement s;
@@ -319,7 +324,7 @@ static void tell_deadline(struct db_conn *c)
 static const struct db_error transaction_lost = {
     .status = DB_LOST, .message = "the connection was lost inside a transaction"};
 
-/* False: a transaction is open that is no more. One whose BEGIN waits is. */
+/* Tells whether the transaction that is open still lives. One whose BEGIN waits does. */
 static bool alive(const struct db_conn *c, struct db_error *e)
 {
     if (!c->open || ahead_begins(&c->ahead) || transaction_lives(c))
@@ -328,7 +333,7 @@ static bool alive(const struct db_conn *c, struct db_error *e)
     return false;
 }
 
-/* The answer of what was started must be read before anything else is asked. */
+/* Reads the answer of what was started, before anything else is asked. */
 static void settle(struct db_conn *c)
 {
     PGresult *r;
@@ -524,7 +529,8 @@ bool db_copy(struct db_conn *c, const char *sql, wharf_str rows, struct db_error
     return ok;
 }
 
-/* BEGIN on a connection that died while idle: nothing happened yet, so it is safe to start again on a new one. */
+/* Begins again on a new connection when the old one died while idle: nothing happened yet, so it
+ * is safe. */
 static PGresult *begin(struct db_conn *c, const char *sql)
 {
     PGresult *r = NULL;
@@ -538,7 +544,8 @@ static PGresult *begin(struct db_conn *c, const char *sql)
     return r;
 }
 
-/* Of what ends a transaction or a savepoint: is it done already, as nothing was sent of that? What a rollback undoes is not sent any more. */
+/* Tells whether what ends a transaction or a savepoint is done already, as nothing of that was
+ * sent. What a rollback undoes is not sent any more. */
 static bool needs_nothing(struct db_conn *c, const char *sql, bool rollback)
 {
     if (ahead_begins(&c->ahead) && (rollback || (begins_with(sql, "COMMIT") && c->ahead.n == 1))) {
@@ -565,7 +572,8 @@ static PGresult *put(struct db_conn *c, const char *sql, struct db_error *e)
     return db_ready(c) ? PQexec(c->pg, sql) : NULL;
 }
 
-/* What was told of the time left holds up to the end of the transaction, or of the savepoint that it was told in. */
+/* Notes how long the time left that was told holds: up to the end of the transaction, or of the
+ * savepoint that it was told in. */
 static void note_for_deadline(struct db_conn *c, const char *sql)
 {
     if (begins_with(sql, "ROLLBACK TO"))

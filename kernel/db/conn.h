@@ -49,10 +49,13 @@ struct db_error {
 /* Connects lazily: never NULL. conninfo is copied. */
 struct db_conn *db_open(const char *conninfo, bool prepared, int64_t statement_timeout_ms);
 void db_close(struct db_conn *c);
-/* Before its first statement, where the embedded PostgreSQL is meant, whose processes are on this machine: what works for its sessions steps back
- * behind others who want a processor (util/turns.h); so its statements have ten times as long. */
+/* Lets the work of this connection's session step back behind others who want a processor
+ * (util/turns.h); so its statements have ten times as long. Must be called before its first
+ * statement, and only where the embedded PostgreSQL is meant, whose processes are on this
+ * machine. */
 void db_step_back(struct db_conn *c);
-/* Another connection to the same database, which steps back as the first one does, closed by the caller; prepared: with prepared statements, if the first one has them. */
+/* Opens another connection to the same database, which steps back as the first one does. The
+ * caller closes it. prepared: with prepared statements, if the first one has them. */
 struct db_conn *db_another(const struct db_conn *c, bool prepared);
 
 /* Runs one statement with text parameters; NULL and *ret_error when it failed. The result is freed with PQclear(). Outside a
@@ -60,41 +63,50 @@ struct db_conn *db_another(const struct db_conn *c, bool prepared);
 PGresult *db_run(
     struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error);
 PGresult *db_run_sql(struct db_conn *c, struct sql *s, struct db_error *ret_error);
-/* db_run of a statement of which one plan is good for all arguments (docs/decisions.md 324). */
+/* Runs a statement as db_run does, for a statement of which one plan is good for all arguments
+ * (docs/decisions.md 324). */
 PGresult *db_run_one_plan(
     struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error);
-/* Inside a transaction: sends a statement and does not wait for its answer, while the caller has something else to wait for. False: nothing was
- * sent (statements are not prepared here, the connection is lost): db_run it when its answer is needed. One at a time. Whatever else is run
- * before db_finish runs behind it, and fails when it failed. */
+/* Sends a statement inside a transaction and does not wait for its answer, while the caller has
+ * something else to wait for. Returns false when nothing was sent (statements are not prepared
+ * here, or the connection is lost): then db_run it when its answer is needed. One statement at a
+ * time. Whatever else is run before db_finish runs behind it, and fails when it failed. */
 bool db_start(struct db_conn *c, struct sql *s);
-/* Its answer, as of db_run; only behind a db_start that was true, in the same transaction. The end of the transaction does without it. */
+/* Returns the answer of db_start's statement, as db_run does. May be called only after a db_start
+ * that returned true, in the same transaction. The end of the transaction does not need it. */
 PGresult *db_finish(struct db_conn *c, struct db_error *ret_error);
-/* Statements that are a transaction of their own, sent in one piece with its end: one round trip. The result of the last one, when all
- * of it is committed; else NULL: nothing of it is, unless the connection was lost (DB_LOST), when nobody knows. Not inside a transaction. */
+/* Runs statements that are a transaction of their own, sent in one piece with its end: one round
+ * trip. Returns the result of the last one when all of it is committed. Returns NULL when nothing
+ * of it is committed; when the connection was lost (DB_LOST), nobody knows whether it is. Not for
+ * use inside a transaction. */
 PGresult *db_run_whole(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *ret_error);
-/* BEGIN, or inside a transaction: a statement whose answer says nothing but that it went well. It is sent in one piece with the next one, which
- * fails when it fails. What is empty then is not sent at all: a transaction or a savepoint with nothing between its beginning and its end. */
+/* Keeps a statement to send it in one piece with the next one, which fails when this one fails:
+ * BEGIN, or inside a transaction a statement whose answer says nothing but that it went well. A
+ * transaction or a savepoint with nothing between its beginning and its end is not sent at all. */
 void db_ahead(struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args);
-/* COPY ... FROM STDIN with the rows (copy.h), inside a transaction. */
+/* Runs COPY ... FROM STDIN with the rows (copy.h), inside a transaction. */
 bool db_copy(struct db_conn *c, const char *sql, wharf_str rows, struct db_error *ret_error);
-/* The same on any connection: the result that says how it went, or NULL when it is gone. */
+/* Runs the same COPY on any connection. Returns the result that says how it went, or NULL when the
+ * connection is gone. */
 PGresult *copy_run(PGconn *pg, const char *sql, wharf_str rows);
-/* Several statements without parameters (BEGIN, SET LOCAL ...). */
+/* Runs several statements without parameters (BEGIN, SET LOCAL ...). */
 enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_error);
 
-/* Statements end at until_us (monotonic) with DB_TIMEOUT, and none is begun from then on; what ends a transaction is not bound. An earlier end that
- * holds already stays. Returns what held before, for db_deadline_end. */
+/* Sets a deadline: statements end at until_us (monotonic) with DB_TIMEOUT, and none is begun from
+ * then on; what ends a transaction is not bound. An earlier deadline that holds already stays.
+ * Returns the deadline that held before, for db_deadline_end. */
 int64_t db_deadline(struct db_conn *c, int64_t until_us);
 void db_deadline_end(struct db_conn *c, int64_t before_us);
 
 bool db_in_transaction(const struct db_conn *c);
 /* Tells whether a transaction should be open and is not: somebody ended it by a statement of their own. */
 bool db_transaction_gone(const struct db_conn *c);
-/* How often it was connected. When that changed, answers may have been lost, and commits that nobody waited for. */
+/* Tells how often the connection was made. When that number changed, answers may have been lost,
+ * and commits that nobody waited for. */
 unsigned db_epoch(const struct db_conn *c);
-/* How many statements it was given so far, whatever became of them. */
+/* Tells how many statements the connection was given so far, whatever became of them. */
 uint64_t db_ran(const struct db_conn *c);
-/* True when the connection is up, or could be brought up within 250 ms. */
+/* Tells whether the connection is up, or could be brought up within 250 ms. */
 bool db_ready(struct db_conn *c);
 /* Sets *e from a failed result. */
 void db_error_from(const PGresult *result, const PGconn *conn, struct db_error *e);

@@ -72,7 +72,8 @@ static void make_process_name(void)
     id_new("wharf_worker", clock_now_us(), process_name);
 }
 
-/* All connections of this process have this name, and no others: whoever finds that it stands still can end them (db/sql/job_sweep.sql). */
+/* Returns the name that all connections of this process have, and no others: whoever finds that it
+ * stands still can end them (db/sql/job_sweep.sql). */
 static const char *our_name(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -29,7 +29,8 @@ static void put_escaped(struct buf *b, wharf_str s)
     }
 }
 
-/* A line end inside a cell is written as two characters: one that stands there ends a row. */
+/* Begins a cell. A line end inside a cell is written as two characters: one that stands there ends
+ * a row. */
 static void begin_cell(struct buf *b)
 {
     if (b->n && b->p[b->n - 1] != '\n')
@@ -132,7 +133,7 @@ void binary_hex(struct buf *b, wharf_str digits)
     b->n += n;
 }
 
-/* The text need not end with NUL, which strtoll() wants. */
+/* Reads a small number. The text need not end with NUL, which strtoll() wants. */
 static bool small_number(wharf_str text, int64_t *ret)
 {
     char room[16], *end;

@@ -10,7 +10,7 @@
 
 /* ---- text ---- */
 
-/* The next cell of the row; NULL text: null. */
+/* Writes the next cell of the row; NULL text: null. */
 void copy_cell(struct buf *b, wharf_str text);
 void copy_int(struct buf *b, int64_t n);
 void copy_row_end(struct buf *b);
@@ -21,14 +21,15 @@ void copy_row_end(struct buf *b);
 enum binary_type { BINARY_TEXT, BINARY_JSONB, BINARY_MOMENT, BINARY_INT4, BINARY_BOOL };
 
 void binary_begin(struct buf *b);
-/* So many cells follow. */
+/* Begins a row of `cells` cells, which follow. */
 void binary_row(struct buf *b, size_t cells);
-/* The next cell, from its text; NULL text: null. A text that is none of the type marks the buffer as failed. Moments: ISO 8601. */
+/* Writes the next cell, from its text; NULL text: null. A text that is not of the type marks the
+ * buffer as failed. Moments: ISO 8601. */
 void binary_value(struct buf *b, enum binary_type type, wharf_str text);
 void binary_text(struct buf *b, wharf_str text);
 void binary_moment(struct buf *b, int64_t us); /* since 1970 */
 void binary_int8(struct buf *b, int64_t n);
-/* A bytea, given in hexadecimal digits. */
+/* Writes a bytea cell, given in hexadecimal digits. */
 void binary_hex(struct buf *b, wharf_str digits);
 void binary_end(struct buf *b);
 

@@ -13,7 +13,7 @@ bool deadline_over(const struct deadline *d)
     return d->until_us && clock_monotonic_us() >= d->until_us;
 }
 
-/* Milliseconds that a statement may take now; 0: as many as it likes. */
+/* Returns the milliseconds that a statement may take now; 0: as many as it likes. */
 static int64_t allowed_ms(const struct deadline *d)
 {
     int64_t left_us, ms;
@@ -25,7 +25,8 @@ static int64_t allowed_ms(const struct deadline *d)
     return d->usual_ms && ms > d->usual_ms ? d->usual_ms : ms;
 }
 
-/* What is told is a limit of each statement: one that was right is too long some time later. */
+/* Tells whether the limit that was told is still right. It is a limit of each statement: one that
+ * was right is too long some time later. */
 static bool is_right(const struct deadline *d, int64_t ms)
 {
     if (!d->told_ms)

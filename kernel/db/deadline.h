@@ -23,11 +23,12 @@ struct deadline { /* {.usual_ms} at first */
     struct sql_arg arg;
 };
 
-/* Is it over? */
+/* Tells whether the deadline is over. */
 bool deadline_over(const struct deadline *d);
-/* True: *ret has to stand before the next statement; it counts as told. Valid until the next call. */
+/* Tells whether a statement that sets the time limit must stand before the next statement; *ret is
+ * that statement and counts as told. It is valid until the next call. */
 bool deadline_tell(struct deadline *d, struct db_statement *ret);
-/* A transaction began or ended; or was rolled back to a savepoint. */
+/* Notes that a transaction began or ended, or was rolled back to a savepoint. */
 void deadline_transaction(struct deadline *d);
 void deadline_rolled_back(struct deadline *d);
 

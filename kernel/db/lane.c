@@ -154,7 +154,8 @@ static void finish(struct lane_job *job, const struct db_error *error)
     PQclear(r);
 }
 
-/* Each job of a statement for many gets what its own would have got. The order of places is that of the jobs. */
+/* Gives each job of a statement for many what its own would have got. The order of places is that
+ * of the jobs. */
 static void finish_pack(struct lane *l, struct lane_job *job)
 {
     PGresult *r = job->result;
@@ -173,7 +174,7 @@ static void finish_pack(struct lane *l, struct lane_job *job)
     PQclear(r);
 }
 
-/* To the end of the queue, and those that were packed with it. */
+/* Puts the job at the end of the queue, and those that were packed with it. */
 static void push_unpacked(struct queue *q, struct lane_job *job)
 {
     struct lane_job *next = job->packed;
@@ -191,8 +192,9 @@ static void push_unpacked(struct queue *q, struct lane_job *job)
     }
 }
 
-/* The connection is gone. Reads are asked again, but not for ever: one of them may be what ends it. A group of writes whose Sync was sent may have been
- * committed, so its jobs are answered DB_LOST. */
+/* Handles a connection that is gone. Reads are asked again, but not for ever: one of them may be
+ * what ends it. A group of writes whose Sync was sent may have been committed, so its jobs are
+ * answered DB_LOST. */
 static void lost(struct lane *l, int64_t now_us)
 {
     struct db_error e;
@@ -225,7 +227,8 @@ static void lost(struct lane *l, int64_t now_us)
     put_back(&l->waiting, &again);
 }
 
-/* Must be asked before it is sent: the connection is good, and the others of the group have no part in it. */
+/* Refuses a job with too many parameters. Must be asked before it is sent: the connection is good,
+ * and the others of the group have no part in it. */
 static bool too_many(struct lane *l)
 {
     static const struct db_error e = {.status = DB_FAILED, .message = "more parameters than a statement may have"};
@@ -428,7 +431,8 @@ static void send_waiting(struct lane *l, int64_t now_us)
         l->moved_us = now_us;
 }
 
-/* The lane and the connection disagreed about what is prepared: nothing of this job ran, so it may go once more. */
+/* Mends what is known when lane and connection disagreed about what is prepared: nothing of this
+ * job ran, so it may go once more. */
 static bool mend(struct lane *l, struct lane_job *job)
 {
     const char *state = PQresultErrorField(job->result, PG_DIAG_SQLSTATE);
@@ -439,7 +443,7 @@ static bool mend(struct lane *l, struct lane_job *job)
     return true;
 }
 
-/* The group's Sync has come: it is committed, or all of it failed. */
+/* Ends a group whose Sync has come: it is committed, or all of it failed. */
 static void group_over(struct lane *l)
 {
     struct queue again = {0}, answered = l->done;
@@ -473,7 +477,7 @@ static void group_over(struct lane *l)
     put_back(&l->waiting, &again);
 }
 
-/* One result of the pipeline. False: connection lost. */
+/* Takes one result of the pipeline. Returns false when the connection is lost. */
 static bool take_result(struct lane *l, PGresult *r)
 {
     ExecStatusType s = PQresultStatus(r);
@@ -531,7 +535,8 @@ static void read_results(struct lane *l, int64_t now_us)
         lost(l, now_us);
 }
 
-/* A server that says nothing for longer than a statement may take, or than connecting takes: it hangs, or is out of reach. */
+/* Tells whether the server says nothing for longer than a statement may take, or than connecting
+ * takes: it hangs, or is out of reach. */
 static bool silent(const struct lane *l, int64_t now_us)
 {
     if (l->state == LANE_CONNECTING || l->state == LANE_SETUP)

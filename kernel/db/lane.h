@@ -18,7 +18,8 @@ struct lane_job;
 
 enum lane_kind { LANE_READ, LANE_WRITE, LANE_SLOW };
 
-/* result: NULL when the job failed; then *error says how. result is cleared by the lane after the call. */
+/* Gets the result of a job. result: NULL when the job failed; then *error says how. The lane
+ * clears the result after the call. */
 typedef void lane_done_fn(struct lane_job *job, PGresult *result, const struct db_error *error);
 
 struct lane_job { /* owned by the caller, alive until done() was called */
@@ -45,7 +46,8 @@ struct lane_job { /* owned by the caller, alive until done() was called */
     uint8_t lost; /* connections while it was on its way */
 };
 
-/* changed(): the descriptor or the wanted events differ from before (fd -1: nothing to watch). */
+/* Makes a lane. It calls changed() when the descriptor or the wanted events differ from before (fd
+ * -1: nothing to watch). */
 struct lane *lane_new(enum lane_kind kind, const char *conninfo, bool prepared, int64_t statement_timeout_ms,
     void (*changed)(void *arg, struct lane *lane), void *arg);
 void lane_free(struct lane *l);
@@ -53,8 +55,8 @@ void lane_queue(struct lane *l, struct lane_job *job);
 size_t lane_load(const struct lane *l); /* jobs queued and under way */
 int lane_fd(const struct lane *l);
 uint32_t lane_events(const struct lane *l); /* EPOLLIN | EPOLLOUT */
-/* Once per turn: reads results and calls done() when epoll said that the descriptor is ready, sends what waits, mends the
- * connection. */
+/* Runs one turn of the lane, once per turn: reads results and calls done() when epoll said that
+ * the descriptor is ready, sends what waits, mends the connection. */
 void lane_turn(struct lane *l, bool ready, int64_t now_us);
 bool lane_up(const struct lane *l);
 

@@ -17,16 +17,17 @@ struct pack_params {
     char *memory; /* freed by the caller */
 };
 
-/* What a job's parameters take in the arrays. */
+/* Tells how many bytes a job's parameters take in the arrays. */
 size_t pack_bytes(const struct lane_job *job);
-/* The arrays, in PostgreSQL's binary form, of the job and those packed with it. */
+/* Fills the arrays, in PostgreSQL's binary form, with the parameters of the job and of those
+ * packed with it. */
 void pack_params_fill(struct pack_params *p, const struct lane_job *job);
 
 /* A row of one column, and no row. */
 struct pack_results {
     PGresult *row, *none;
 };
-/* False: out of memory. */
+/* Makes the results that are answered per job. Returns false when there is no memory. */
 bool pack_results_make(struct pack_results *r);
 
 #endif

@@ -15,11 +15,13 @@ struct db_meter {
     void *arg;
 };
 
-/* Once, before other threads use the database. */
+/* Sets the meter of the process. Must be called once, before other threads use the database. */
 void db_meter_set(const struct db_meter *m);
-/* A connection is busy from now on, or no longer. *counted is the connection's own; 0 at first. */
+/* Notes that a connection is busy from now on, or no longer. *counted is the connection's own; 0
+ * at first. */
 void db_meter_busy(bool *counted, bool busy);
-/* A connection could be made, or could not. Refused: the last try of some connection failed, and none succeeded since. [any] */
+/* Notes whether a connection could be made. db_meter_refused() is true when the last try of some
+ * connection failed and none succeeded since. [any] */
 void db_meter_connected(bool connected);
 bool db_meter_refused(void);
 void db_meter_statement(int64_t us); /* as its sender saw it */

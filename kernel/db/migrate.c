@@ -177,7 +177,8 @@ static bool read_applied(struct run *r)
     return is_fine(r->applied) || fail_db(r, "wharf.migration and wharf.repeatable can't be read", r->applied);
 }
 
-/* Everything that stands in the way is told at once, before anything is changed. */
+/* Checks all files and tells everything that stands in the way at once, before anything is
+ * changed. */
 static bool check_files(struct run *r, const struct plugin_migration *list, size_t count)
 {
     struct buf problems;
@@ -225,7 +226,8 @@ static bool record(struct run *r, const struct plugin_migration *m, int64_t star
     return exec_args(r, record_sql, args, 6, "the migration could not be recorded");
 }
 
-/* The plugin's schema, and unqualified names meaning it. local: for this transaction only. */
+/* Makes the plugin's schema, and lets unqualified names mean it. local: for this transaction
+ * only. */
 static bool enter_schema(struct run *r, const char *plugin, bool local)
 {
     const char *args[] = {plugin, local ? "true" : "false"};
@@ -240,7 +242,7 @@ static bool grant(struct run *r, const char *plugin)
     return strcmp(plugin, "wharf") == 0 || exec_args(r, grant_sql, &plugin, 1, "the rights could not be given");
 }
 
-/* The kernel's own files are everybody's. */
+/* Tells whether the migration stayed in its schema. The kernel's own files are everybody's. */
 static bool stayed_home(struct run *r, const struct plugin_migration *m, const PGresult *rows_before)
 {
     wharf_str what;
@@ -278,7 +280,7 @@ static bool run_in_transaction(struct run *r, const struct plugin_migration *m, 
     return good && grant(r, m->plugin) && record(r, m, started) && exec(r, "COMMIT", "COMMIT");
 }
 
-/* One statement of a file that runs without a transaction. */
+/* Runs one statement of a file that runs without a transaction. */
 static bool run_statement(struct run *r, const struct plugin_migration *m, const char *text, bool *ret_lock_timeout)
 {
     wharf_str name;
@@ -345,7 +347,7 @@ static bool apply(struct run *r, const struct plugin_migration *m, bool tx)
     return true;
 }
 
-/* One file that has not run yet. */
+/* Handles one file that has not run yet. */
 static bool pending(struct run *r, const struct plugin_migration *m, unsigned *waiting)
 {
     struct migrate_header header;
@@ -417,7 +419,8 @@ static bool run_list(struct run *r, const struct plugin_migration *list, size_t 
     return false;
 }
 
-/* Two servers that start at once: the second waits here and then finds nothing to do. */
+/* Takes the lock. When two servers start at once, the second waits here and then finds nothing to
+ * do. */
 static bool take_lock(struct run *r)
 {
     bool got = false;

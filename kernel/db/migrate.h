@@ -23,12 +23,14 @@ struct plugin_migration {
 
 enum migrate_mode { MIGRATE_PLAN, MIGRATE_APPLY, MIGRATE_CHECK };
 
-/* PLAN writes what would run to out; APPLY runs it and writes a line per file; CHECK only tells whether all are applied (a repeatable
- * one: in any text, since a worker of the version before may start beside a newer server).
- * contract: run files of phase=contract too. False and a message in *ret_error (allocated in a). */
+/* Runs migrations. PLAN writes what would run to `out`; APPLY runs it and writes a line per file;
+ * CHECK only tells whether all are applied (a repeatable one: in any text, since a worker of the
+ * version before may start beside a newer server). contract: runs files of phase=contract too.
+ * Returns false and a message in *ret_error (in a). */
 bool migrate_run(PGconn *conn, const struct plugin_migration *list, size_t count, enum migrate_mode mode, bool contract,
     struct buf *out, struct arena *a, wharf_str *ret_error);
-/* The kernel's own files (plugin "wharf"), embedded by the build from kernel/db/migrations/ and kernel/db/sql/. */
+/* Returns the kernel's own files (plugin "wharf"), embedded by the build from
+ * kernel/db/migrations/ and kernel/db/sql/. */
 const struct plugin_migration *migrate_kernel_files(size_t *ret_count);
 
 #endif

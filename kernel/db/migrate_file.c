@@ -94,7 +94,8 @@ static const char *skip_block_comment(const char *p, const char *end)
     return end;
 }
 
-/* A doubled quote ends one piece and begins the next, which comes to the same. */
+/* Skips a quoted text. A doubled quote ends one piece and begins the next, which comes to the
+ * same. */
 static const char *skip_quoted(const char *p, const char *end, bool escapes)
 {
     char quote = *p++;
@@ -110,7 +111,7 @@ static bool is_tag_char(char c)
            (unsigned char)c >= 0x80;
 }
 
-/* $tag$ ... $tag$; a $ that begins no tag ($1) is one character. */
+/* Skips $tag$ ... $tag$; a $ that begins no tag ($1) is one character. */
 static const char *skip_dollar(const char *p, const char *end)
 {
     const char *tag_end = p + 1;
@@ -127,13 +128,14 @@ static const char *skip_dollar(const char *p, const char *end)
     return end;
 }
 
-/* Does the quote at p follow a lone E, as in E'it\'s'? */
+/* Tells whether the quote at p follows a lone E, as in E'it\'s'. */
 static bool is_escape_quote(const char *start, const char *p)
 {
     return p > start && (p[-1] | 0x20) == 'e' && !(p - 1 > start && is_tag_char(p[-2]));
 }
 
-/* The end of the blank, comment, quoted text or single character at p. *ret_blank: it says nothing to the server. */
+/* Returns the end of the blank, comment, quoted text or single character at p. *ret_blank: it says
+ * nothing to the server. */
 static const char *skip_token(const char *start, const char *p, const char *end, bool *ret_blank)
 {
     *ret_blank = true;

@@ -16,8 +16,9 @@ struct migrate_header {
 
 /* Reads the `-- wharf: key=value ...` lines of the leading comments. False and a sentence about the line it refuses. */
 bool migrate_header(wharf_str sql, struct migrate_header *ret, struct arena *a, wharf_str *ret_error);
-/* The next statement of *rest (a view, without its semicolon) and what is left; false when only blanks and comments are left.
- * Knows quotes, dollar quotes, E'' escapes, and nested comments. */
+/* Takes the next statement of *rest (a view, without its semicolon) and sets *rest to what is
+ * left. Returns false when only blanks and comments are left. Knows quotes, dollar quotes, E''
+ * escapes, and nested comments. */
 bool migrate_statement(wharf_str *rest, wharf_str *ret_statement);
 const char *migrate_phase_name(enum migrate_phase phase);
 

@@ -140,7 +140,7 @@ static void take_notices(struct notifier *p)
     pass_on(p, news);
 }
 
-/* Whole lines, as many as one notice takes. */
+/* Sends whole lines, as many as one notice takes. */
 static void send_names(struct notifier *p)
 {
     struct buf names;
@@ -170,8 +170,8 @@ static void send_names(struct notifier *p)
     buf_done(&names);
 }
 
-/* What is committed before the flags are cleared is covered by these notices; what comes later asks anew. At once when the last ones
- * were long enough ago. */
+/* Sends the notices. What is committed before the flags are cleared is covered by them; what comes
+ * later asks anew. Sends at once when the last ones were long enough ago. */
 static void send_wake(struct notifier *p)
 {
     int64_t nap_us = p->told_us + WAKE_EVERY_US - clock_monotonic_us();

@@ -35,13 +35,15 @@ enum notifier_news {
 };
 /* Tells all processes: at once, or 10 ms after the notices before and once for all that ask meanwhile (docs/decisions.md 8). [any] */
 void notifier_tell(struct notifier *p, unsigned news);
-/* fn is called on the side thread with what some process has told, and with everything when that may have been missed. Web workers hear
- * NEWS_PROCESSED and NEWS_CLOCK only. Once, after start. */
+/* Sets fn, which is called on the side thread with what some process has told, and with everything
+ * when that may have been missed. Web workers hear NEWS_PROCESSED and NEWS_CLOCK only. Must be
+ * called once, after start. */
 void notifier_on_news(struct notifier *p, void (*fn)(void *arg, unsigned news), void *arg);
-/* The same for a message of a channel; the names of those told within 10 ms travel together. [any] */
+/* Tells other processes of a message of a channel; the names of those told within 10 ms travel
+ * together. [any] */
 void notifier_tell_channel(struct notifier *p, wharf_str organization, wharf_str name);
-/* Web workers: fn is called on the side thread with the names, each "organization name\n", or with "" when some may have been missed. Once,
- * after start. */
+/* Sets fn for web workers: it is called on the side thread with the names, each "organization
+ * name\n", or with "" when some may have been missed. Must be called once, after start. */
 void notifier_on_channels(struct notifier *p, void (*fn)(void *arg, const char *names), void *arg);
 void notifier_stop(struct notifier *p);
 

@@ -50,7 +50,8 @@ bool statement_remember(struct statement_set *s, uint64_t hash)
     return true;
 }
 
-/* What stood behind the gap in the same run moves up, so that look-ups still find it. */
+/* Forgets a statement. What stood behind the gap in the same run moves up, so that look-ups still
+ * find it. */
 void statement_forget(struct statement_set *s, uint64_t hash)
 {
     size_t gap, mask = s->cap - 1;

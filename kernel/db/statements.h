@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The name of the statement with this hash (statement_hash): 's' and 16 hex digits. */
+/* Writes the name of the statement with this hash (statement_hash): 's' and 16 hex digits. */
 void db_statement_name(uint64_t hash, char out[18]);
 
 /* A set of statement names, with a maximum; what a connection has prepared. */
@@ -21,8 +21,8 @@ enum { STATEMENTS_MAX = 1000, PARAMS_MAX = 512 };
 bool statement_known(const struct statement_set *s, uint64_t hash);
 bool statement_remember(struct statement_set *s, uint64_t hash); /* false: full */
 void statement_forget(struct statement_set *s, uint64_t hash);
-/* The connection and its set disagree about this statement (a pooler, or a Parse that was not carried out): the set is put right.
- * False: the error is about something else. */
+/* Puts the set right when the connection and its set disagree about this statement (a pooler, or a
+ * Parse that was not carried out). Returns false when the error is about something else. */
 bool statement_mend(struct statement_set *s, uint64_t hash, const char *sqlstate);
 void statement_forget_all(struct statement_set *s);
 uint64_t statement_hash(const char *sql);

@@ -21,7 +21,8 @@ static void tell(struct wharf_req *req, void *arg)
         notifier_tell_channel(req->engine->notifier, t->organization, t->name);
 }
 
-/* The number is put in by SQL: it is only known there. Members of an object, without its braces. */
+/* Returns the members of an object, without its braces. SQL puts in the number: it is only known
+ * there. */
 static wharf_str members_of(struct wharf_req *req, const struct wharf_json *data)
 {
     struct buf out;

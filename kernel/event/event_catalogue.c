@@ -59,7 +59,8 @@ static bool good_name(const char *type)
     }
 }
 
-/* Others' plugins keep to their own part of the names, so that no two of them meet. */
+/* Checks a type's name. Others' plugins keep to their own part of the names, so that no two of
+ * them meet. */
 static void check_name(struct collecting *c, const struct plugin *p, const char *type)
 {
     size_t n = strlen(p->name);
@@ -150,7 +151,8 @@ static int by_type(const void *a, const void *b)
     return strcmp(((const struct event_type *)a)->type, ((const struct event_type *)b)->type);
 }
 
-/* A manifest may say more about a type that a definition of the same plugin emits: then the two are one. */
+/* Merges a type that a manifest and a definition of the same plugin both name: a manifest may say
+ * more about it. */
 static void merge_twins(struct collecting *c)
 {
     size_t n = 0;
@@ -316,7 +318,8 @@ wharf_status event_need_pattern(struct wharf_req *req, wharf_str pattern)
 
 /* ---- the schema ---- */
 
-/* Only the outermost object says what must be there: data that was too large is reduced to three members. */
+/* Makes the schema. Only the outermost object says what must be there: data that was too large is
+ * reduced to three members. */
 wharf_str event_schema(struct arena *a, const struct event_type *t)
 {
     bool known = t != &custom_type; /* else its members are the author's */

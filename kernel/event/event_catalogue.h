@@ -24,22 +24,26 @@ struct event_type {
 
 /* Fills e->event_types, sorted by name. Problems are told one per line. */
 void event_catalogue_link(struct engine *e, struct buf *problems);
-/* Types of workflows and operators' hooks ("custom.order.packed") are in no catalogue: all of them are one, whose type is "custom.*". NULL: there is
- * no such type. */
+/* Finds a type of event. Types of workflows and operators' hooks ("custom.order.packed") are in no
+ * catalogue: all of them are one, whose type is "custom.*". Returns NULL when there is no such
+ * type. */
 const struct event_type *event_type_find(const struct engine *e, wharf_str type);
-/* Is it "custom." and words of a-z, 0-9 and _ with single dots between, EVENT_CUSTOM_MAX bytes at most? */
+/* Tells whether the type is "custom." and words of a-z, 0-9 and _ with single dots between,
+ * EVENT_CUSTOM_MAX bytes at most. */
 bool event_type_custom(wharf_str type);
 enum { EVENT_CUSTOM_MAX = 100 };
-/* Does the pattern (a type, "shipment.*", "*") take this type, whose name is given? The last two take no system type. */
+/* Tells whether the pattern (a type, "shipment.*", "*") takes this type, whose name is given. The
+ * last two take no system type. */
 bool event_matches(const struct event_type *type, wharf_str name, wharf_str pattern);
-/* Is it a type, "*", "object.*" of at least one type, or of types of workflows? */
+/* Tells whether the pattern is a type, "*", "object.*" of at least one type, or a pattern of types
+ * of workflows. */
 bool event_pattern_known(const struct engine *e, wharf_str pattern);
 
 /* Tells as scope_access which read scopes the principal lacks for the data of what a subscription takes: of a type its resource's, of a wildcard all
  * that it covers (docs/spec/07-events-and-webhooks.md section 1.1). WHARF_OK: none. */
 wharf_status event_need_pattern(struct wharf_req *req, wharf_str pattern);
 
-/* JSON Schema 2020-12 of the type's data, as text in a. */
+/* Returns the JSON Schema 2020-12 of the type's data, as text in a. */
 wharf_str event_schema(struct arena *a, const struct event_type *t);
 
 #endif

@@ -27,7 +27,7 @@ static void put_or_null(struct jw *w, const char *key, wharf_str s)
         jw_null(w, key);
 }
 
-/* Everything before the data's value; the object is left open. */
+/* Makes everything before the data's value; the object is left open. */
 static wharf_str make_head(struct wharf_req *req, const wharf_event *e)
 {
     char timestamp[ISO_MS_LEN + 1];
@@ -189,7 +189,7 @@ static struct sql_arg iso(struct wharf_req *req, int64_t us)
     return (struct sql_arg){p, ISO_MS_LEN};
 }
 
-/* A PostgreSQL array of the ids that have the shape of one, and the time they span. */
+/* Returns a PostgreSQL array of the ids that have the shape of one, and the time they span. */
 static wharf_str id_array(struct wharf_req *req, const wharf_str *ids, size_t n, int64_t span_ms[2])
 {
     struct buf b;

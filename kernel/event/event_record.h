@@ -50,24 +50,27 @@ enum event_column {
     E_AUDIENCE,
     EVENT_COLUMNS
 };
-/* "" for null. */
+/* Returns the text of a cell; "" for null. */
 static inline wharf_str event_cell(const PGresult *r, int row, int column)
 {
     return (wharf_str){PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)};
 }
-/* Those columns of the row; the head is made when the row has none. In the request's arena. */
+/* Makes an event from those columns of the row; the head is made when the row has none. It is in
+ * the request's arena. */
 struct event *event_from_row(struct wharf_req *req, const PGresult *r, int row);
-/* The same of an event that is being processed: its number is not in the row. */
+/* Makes the same of an event that is being processed: its number is not in the row. */
 struct event *event_from_new_row(struct wharf_req *req, const PGresult *r, int row, int64_t sequence);
-/* WHARF_INTERNAL when stored text is not JSON, which can't be. */
+/* Parses the event's body. Returns WHARF_INTERNAL when the stored text is not JSON, which can't
+ * be. */
 wharf_status event_parse(struct wharf_req *req, struct event *e, const struct wharf_json **ret);
-/* Processed events of the request's organization that are not expired; NULL where there is none. False: problems. */
+/* Reads processed events of the request's organization that are not expired; ret has NULL where
+ * there is none. Returns false after problems were told. */
 bool event_read(struct wharf_req *req, const wharf_str *ids, size_t n, struct event **ret);
-/* wharf_events_api.range */
+/* Reads events by time (wharf_events_api.range). */
 bool event_range(struct wharf_req *req, int64_t since_us, int64_t until_us, int64_t after, size_t most,
     struct event ***ret, size_t *ret_n);
 
-/* May the principal see it (identity/seen.h)? */
+/* Judges whether the principal may see the event (identity/seen.h). */
 enum sight event_sight(const struct principal *who, const struct event *e);
 
 #endif

@@ -30,7 +30,8 @@ static struct sql_arg bound(wharf_str s)
     return (struct sql_arg){s.n ? s.p : NULL, s.n};
 }
 
-/* Who may see the row that the line is about. Most rules need no look at it: the caller says its one location, or that it has none. */
+/* Finds out who may see the row that the line is about. Most rules need no look at it: the caller
+ * says its one location, or that it has none. */
 static bool line_seen_by(struct wharf_req *req, const wharf_log_line *line, struct seen_by *ret)
 {
     const struct resource *res = engine_resource(req->engine, line->resource);

@@ -30,7 +30,8 @@ struct answer {
     size_t n_waiting, n_events, n_lines;
 };
 
-/* As the tables' keys: the same id may be another row's of another organization, or of another moment. */
+/* Compares as the tables' keys do: the same id may be another row's of another organization, or of
+ * another moment. */
 static int by_key(const void *a, const void *b)
 {
     const struct named *x = a, *y = b;
@@ -47,7 +48,7 @@ static int row_named(const struct named *key, const struct named *list, size_t n
     return found ? found->row : -1;
 }
 
-/* What stands before the end byte; *text is moved behind it. */
+/* Returns what stands before the end byte; *text is moved behind it. */
 static wharf_str part(wharf_str *text, char end)
 {
     const char *at = memchr(text->p, end, text->n);
@@ -114,7 +115,7 @@ static size_t bytes_of(const PGresult *r, int row)
     return bytes;
 }
 
-/* How many of the rows fit into the memory for a chunk: at least one. */
+/* Tells how many of the rows fit into the memory for a chunk: at least one. */
 static size_t rows_that_fit(const struct answer *a)
 {
     size_t bytes = 0;

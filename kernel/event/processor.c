@@ -85,7 +85,7 @@ static struct sql_arg now_arg(struct wharf_req *c)
 
 /* ---- a chunk ---- */
 
-/* Of the events of one organization: their number. */
+/* Counts the first events of the list that are of one organization. */
 static size_t same_organization(struct event *const *list, size_t n)
 {
     size_t k = 1;
@@ -132,7 +132,7 @@ static void put_retry(struct jw *w, const struct event *e, const char *step)
     jw_close(w, '}');
 }
 
-/* Failed steps are noted for another try. */
+/* Notes failed steps for another try. */
 static bool note_failures(struct wharf_req *c, struct event *const *list, size_t n, const struct step_result *results)
 {
     static const char sql[] =
@@ -188,7 +188,8 @@ static bool of_batches(const struct state *s)
     return s->batch_us && clock_monotonic_us() - s->batch_us < BATCHES_US;
 }
 
-/* What batches leave behind is processed as the batches are, behind whatever clients wait for, as long as events are not late by that. */
+/* Tells whether this chunk steps back: what batches leave behind is processed as the batches are,
+ * behind whatever clients wait for, as long as events are not late by that. */
 static bool steps_back(const struct state *s)
 {
     return of_batches(s) && !s->late;
@@ -204,7 +205,8 @@ static void look_back(struct state *s, const struct outbox_chunk *k)
               (k->oldest_of_batches_us && now - k->oldest_of_batches_us >= BATCH_LATE_US);
 }
 
-/* Number of changes; -1: it did not work out, nothing was done. */
+/* Processes a chunk. Returns the number of changes; -1 when it did not work out and nothing was
+ * done. */
 static int process_chunk(struct wharf_req *resident, struct state *s)
 {
     struct wharf_req c;
@@ -234,7 +236,7 @@ static int process_chunk(struct wharf_req *resident, struct state *s)
 
 /* ---- failed steps ---- */
 
-/* The event's steps with the new word on one of them. */
+/* Returns the event's steps with the new word on one of them. */
 static wharf_str steps_with(struct wharf_req *c, wharf_str steps, const char *name, const struct step_result *result)
 {
     static const char *const words[] = {"completed", "skipped", "failed"};
@@ -303,7 +305,7 @@ static bool retry_row(struct wharf_req *c, const PGresult *r, int row)
     return settle_retry(c, e, name, attempts + 1, arena_dupz(c->arena, PQgetvalue(r, row, T_STEPS)), &result);
 }
 
-/* Number of calls; -1: the database was away. */
+/* Runs failed steps again. Returns the number of calls; -1 when the database was away. */
 static int retry_steps(struct wharf_req *resident)
 {
     static const char tail[] =

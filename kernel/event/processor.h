@@ -5,7 +5,7 @@
 #include "resource/request.h"
 
 extern const char processor_policy[];
-/* The resident "wharf.events" of each job worker. */
+/* Runs the resident job "wharf.events" of each job worker. */
 wharf_status processor_job(struct wharf_req *req, void *arg);
 
 #endif

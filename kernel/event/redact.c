@@ -51,7 +51,7 @@ bool redact_name(const struct redact_names *names, wharf_str name)
     return false;
 }
 
-/* Texts under these names are contents of files. */
+/* Tells whether texts under this name are contents of files. */
 static bool content_name(wharf_str name)
 {
     static const char *const names[] = {"data", "content", "contents", "base64", "raw", "body_base64", "zpl"};
@@ -76,7 +76,8 @@ static bool has(wharf_str s, const char *what)
     return memmem(s.p, s.n, what, strlen(what)) != NULL;
 }
 
-/* "user:pass" of "https://user:pass@host/": what stands between "//", at whose end p is, and the "@" of the same authority. 0: nothing. */
+/* Finds "user:pass" of "https://user:pass@host/": what stands between "//", at whose end p is, and
+ * the "@" of the same authority. Returns its length, or 0. */
 static size_t user_of_url(wharf_str text, size_t p)
 {
     size_t end = p;
@@ -92,7 +93,8 @@ static size_t user_of_url(wharf_str text, size_t p)
     return 0;
 }
 
-/* The value of a parameter of a URL that is a secret by its name ("token=" behind ? & or ;), at p. 0: it is none. */
+/* Finds the value of a parameter of a URL that is a secret by its name ("token=" behind ? & or ;),
+ * at p. Returns its length; 0 when it is none. */
 static size_t secret_of_url(wharf_str text, size_t p)
 {
     static const struct redact_names none = {NULL, 0};
@@ -111,7 +113,8 @@ static size_t secret_of_url(wharf_str text, size_t p)
 
 static void mask_plain_runs(struct buf *out, wharf_str text, bool cut);
 
-/* cut: the text goes on behind what is known of it. What a URL says in secret is taken out first. */
+/* Writes a text with its secrets masked; what a URL says in secret is taken out first. cut: the
+ * text goes on behind what is known of it. */
 static void mask_runs(struct buf *out, wharf_str text, bool cut)
 {
     size_t done = 0;
@@ -164,7 +167,8 @@ void redact_text(struct buf *out, wharf_str text)
     mask_runs(out, text, false);
 }
 
-/* "created_at" of "created_at[gte]", the bracket written as it is or as clients escape it. */
+/* Returns "created_at" of "created_at[gte]", the bracket written as it is or as clients escape
+ * it. */
 static wharf_str before_bracket(wharf_str name)
 {
     for (size_t i = 0; i < name.n; i++) {
@@ -205,7 +209,8 @@ struct scan {
     size_t at;
 };
 
-/* The characters between the quotes; at stands behind the second one. ret_cut: there was none. */
+/* Takes the characters between the quotes; `at` stands behind the second one. ret_cut: there was
+ * none. */
 static wharf_str take_string(struct scan *s, bool *ret_cut)
 {
     size_t start = ++s->at;
@@ -222,7 +227,7 @@ static void skip_space(struct scan *s)
         s->at++;
 }
 
-/* Past one value of any kind. */
+/* Skips one value of any kind. */
 static void skip_value(struct scan *s)
 {
     size_t depth = 0;

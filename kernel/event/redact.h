@@ -14,14 +14,14 @@ struct
     size_t n;
 };
 
-/* Is what stands under this name (of a member or a query parameter) a secret? */
+/* Tells whether what stands under this name (of a member or a query parameter) is a secret. */
 bool redact_name(const struct redact_names *names, wharf_str name);
-/* JSON, or the beginning of it: values of secret members become "***", and what looks like a secret in texts becomes ***. At most
- * max bytes are written, whole characters. */
+/* Writes JSON, or the beginning of it, with the values of secret members as "***" and with *** for
+ * what looks like a secret in texts. Writes at most `max` bytes, whole characters. */
 void redact_json(struct buf *out, const struct redact_names *names, wharf_str json, size_t max);
-/* A raw query string. */
+/* Writes a raw query string without its secrets. */
 void redact_query(struct buf *out, const struct redact_names *names, wharf_str query);
-/* A path, or any other text. */
+/* Writes a path, or any other text, without its secrets. */
 void redact_text(struct buf *out, wharf_str text);
 
 #endif

@@ -149,7 +149,7 @@ static struct entry *take(struct request_log *log)
     return first;
 }
 
-/* What PostgreSQL does not take as text is made readable. */
+/* Writes a text; what PostgreSQL does not take as text is made readable. */
 static void put_text(struct buf *rows, wharf_str s)
 {
     char *p = (char *)s.p; /* of the entry, ours */
@@ -188,7 +188,7 @@ static void put_redacted(struct buf *rows, const struct request_log *log, wharf_
     buf_done(&kept);
 }
 
-/* The columns of copy_sql. */
+/* Writes the columns of copy_sql. */
 static void put_line(struct buf *rows, const struct request_log *log, const struct request_line *l)
 {
     char iso[ISO_MS_LEN + 1], ms[32];
@@ -236,7 +236,8 @@ static bool connected(struct request_log *log)
 
 enum outcome { WRITTEN, REFUSED, THERE /* a row was written before */, AWAY };
 
-/* 22: the data, 23: a rule of the table. Everything else is tried again. */
+/* Judges a result. SQLSTATE 22 is the data, 23 a rule of the table. Everything else is tried
+ * again. */
 static enum outcome outcome_of(const PGresult *r)
 {
     const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
@@ -297,7 +298,8 @@ static enum outcome write_lines(struct request_log *log, const struct entry *fir
     return o;
 }
 
-/* One line that can't be written, or was written when the answer got lost, does not take the others with it. */
+/* Writes each line alone: one that can't be written, or was written when the answer got lost, does
+ * not take the others with it. */
 static void write_each(struct request_log *log, const struct entry *first)
 {
     for (const struct entry *e = first; e; e = e->next) {
@@ -370,7 +372,7 @@ static size_t count_fields(const struct field *fields, size_t n_fields)
     return n;
 }
 
-/* The names of all fields that any definition declares secret. */
+/* Returns the names of all fields that any definition declares secret. */
 static struct redact_names secret_names(const struct engine *e)
 {
     const char **names;

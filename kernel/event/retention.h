@@ -8,7 +8,8 @@
 
 #include "resource/request.h"
 
-/* A kernel job: small batches until nothing is left, then partitions in which everything is over. */
+/* Runs a kernel job: deletes in small batches until nothing is left, then partitions in which
+ * everything is over. */
 wharf_status retention_job(struct wharf_req *req, void *arg);
 
 #endif

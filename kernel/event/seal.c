@@ -81,7 +81,7 @@ bool seal_line_read(struct wharf_req *req, const PGresult *r, int row, struct se
 
 /* ---- sealing ---- */
 
-/* Of the hash before, in hex, and the line; in hex. */
+/* Computes the hash of the hash before, in hex, and the line; in hex. */
 static void hash_line(const char *before, wharf_str text, char ret[SEAL_HEX + 1])
 {
     static const char digits[] = "0123456789abcdef";
@@ -96,7 +96,7 @@ static void hash_line(const char *before, wharf_str text, char ret[SEAL_HEX + 1]
     ret[SEAL_HEX] = 0;
 }
 
-/* The new ends of the chains: of each organization its last line. */
+/* Writes the new ends of the chains: of each organization its last line. */
 static bool move_chains(struct wharf_req *req, const struct seal_line *lines, size_t n)
 {
     wharf_str *ids = ARENA_ARRAY(req->arena, wharf_str, n), *hashes = ARENA_ARRAY(req->arena, wharf_str, n);
@@ -161,7 +161,8 @@ static void problem(void *arg, const char *code, wharf_str param, wharf_str mess
     req_problem(arg, code, param, "format", message);
 }
 
-/* The numbers of the first and the last row chosen; without a filter the whole chain (*ret_last 0). False: none, or a problem. */
+/* Finds the numbers of the first and the last row chosen; without a filter the whole chain
+ * (*ret_last 0). Returns false when there is none, or after a problem. */
 static bool range(struct wharf_req *req, const struct resource *shown, int64_t *ret_first, int64_t *ret_last)
 {
     struct query_pair *pairs = ARENA_ARRAY(req->arena, struct query_pair, req->n_pairs + 1);
@@ -197,7 +198,7 @@ static bool range(struct wharf_req *req, const struct resource *shown, int64_t *
     return true;
 }
 
-/* One statement's share. *ret_more: go on behind it. */
+/* Checks one statement's share. *ret_checked: how many lines of it were checked. */
 static wharf_status check_share(
     struct wharf_req *req, int64_t first, int64_t last, struct seal_report *ret, int64_t *ret_checked)
 {
@@ -221,7 +222,8 @@ static wharf_status check_share(
     return WHARF_OK;
 }
 
-/* In shares, so that no statement takes long; the last one has no end when none was asked for. */
+/* Checks in shares, so that no statement takes long; the last one has no end when none was asked
+ * for. */
 static wharf_status walk(struct wharf_req *req, int64_t first, int64_t last, int64_t end, struct seal_report *ret)
 {
     int64_t checked = 0;

@@ -23,7 +23,8 @@ struct seal_line {
     int64_t sequence;
     char hash[SEAL_HEX + 1]; /* made here */
 };
-/* created_at_us, id and text of a line as wharf.outbox_next answers it, in the request's arena. False after a problem was told. */
+/* Reads created_at_us, id and text of a line as wharf.outbox_next answers it, into the request's
+ * arena. Returns false after a problem was told. */
 bool seal_line_read(struct wharf_req *req, const PGresult *r, int row, struct seal_line *ret);
 /* Seals lines, those of each organization together and in order, in the transaction that claimed them. False: problems. */
 bool seal_chunk(struct wharf_req *req, struct seal_line *lines, size_t n);

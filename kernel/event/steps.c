@@ -43,7 +43,7 @@ void event_step_declare(struct wharf_decl *d, const wharf_event_step *s)
     *step = (struct event_step){d->plugin, arena_dupz(d->arena, s->name).p, s->fn, s->arg};
 }
 
-/* The job of a handler: the event is read anew, its body becomes the request's. */
+/* Runs the job of a handler: the event is read anew, its body becomes the request's. */
 static wharf_status handle(struct wharf_req *req, void *arg)
 {
     const struct event_handler *h = arg;
@@ -96,7 +96,8 @@ static const char *reason(struct wharf_req *req)
     return req->n_problems ? arena_dup_str(req->arena, req->problems[0].text).p : "it gave no reason";
 }
 
-/* False: the transaction is lost. ret_error: why the step failed, or NULL. */
+/* Calls a step. Returns false when the transaction is lost. ret_error: why the step failed, or
+ * NULL. */
 static bool call(struct wharf_req *req, const struct event_step *step, struct event *const *events, size_t n,
     uint8_t *outcomes, const char **ret_error)
 {

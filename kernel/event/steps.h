@@ -24,7 +24,7 @@ struct event_handler { /* wharf_decl_api.on_event */
     const char *job; /* "items.on_event_1" */
 };
 
-/* From declare(), of the current plugin. */
+/* Adds a step or a handler of the current plugin, from declare(). */
 void event_step_declare(struct wharf_decl *d, const wharf_event_step *s);
 void event_handler_declare(struct wharf_decl *d, const char *pattern, wharf_handler *fn, void *arg);
 
@@ -37,11 +37,11 @@ struct step_result {
 
 /* Runs all steps for events of one organization, which is the request's. results: n rows of e->n_steps. False: the transaction is lost. */
 bool steps_run(struct wharf_req *req, struct event *const *events, size_t n, struct step_result *results);
-/* One step again, for one event. */
+/* Runs one step again, for one event. */
 bool step_run_again(struct wharf_req *req, const struct event_step *s, struct event *e, struct step_result *ret);
 /* Enqueues the jobs of the handlers that want these events. */
 bool steps_enqueue_handlers(struct wharf_req *req, struct event *const *events, size_t n);
-/* The event's `steps` as JSON. */
+/* Returns the event's `steps` as JSON. */
 wharf_str steps_json(struct wharf_req *req, const struct event *e, const struct step_result *results);
 const struct event_step *step_find(const struct engine *e, const char *name); /* or NULL */
 

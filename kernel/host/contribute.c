@@ -29,7 +29,7 @@ static bool has_before(const struct sources *from, size_t n, wharf_str name)
     return false;
 }
 
-/* A schema that one plugin wrote; objects that are written out take no other members. */
+/* Writes a schema that one plugin wrote; objects that are written out take no other members. */
 static void write_name(struct merge *m, const struct sources *maps, wharf_str name, const char *path)
 {
     struct sources same = {.n = 0};
@@ -51,7 +51,7 @@ static void write_name(struct merge *m, const struct sources *maps, wharf_str na
         buf_addf(m->d->problems, "%s: two plugins declare this setting; rename one of them\n", inner);
 }
 
-/* maps: objects of name to schema. */
+/* Writes the properties. maps: objects of name to schema. */
 static void write_properties(struct merge *m, const struct sources *maps, const char *path)
 {
     jw_open(&m->w, "properties", '{');

@@ -4,8 +4,9 @@
 
 #include "host/declare.h"
 
-/* The definition's text; a property with "contributed": "settings" gets the properties that the manifests of all plugins have under
- * "settings", and takes no others at any depth. Problems (two plugins claim one name) are told through d. */
+/* Returns the definition's text; a property with "contributed": "settings" gets the properties
+ * that the manifests of all plugins have under "settings", and takes no others at any depth.
+ * Problems (two plugins claim one name) are told through d. */
 wharf_str contribute(struct wharf_decl *d, wharf_str definition);
 
 #endif

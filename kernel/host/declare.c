@@ -23,7 +23,8 @@ void declare_problem(struct wharf_decl *d, const char *fmt, ...)
     buf_addf(d->problems, "%s: %s\n", d->plugin ? d->plugin->name : "wharf", text.p);
 }
 
-/* A descriptor of any size: shorter ones are filled with zero, longer ones are accepted when the unknown tail is zero. */
+/* Takes a descriptor of any size: shorter ones are filled with zero, longer ones are accepted when
+ * the unknown tail is zero. */
 static bool take(struct wharf_decl *d, void *own, size_t own_size, const void *theirs, const char *what)
 {
     const wharf_head *head = theirs;
@@ -60,7 +61,8 @@ static const wharf_hooks *copy_hooks(struct wharf_decl *d, const wharf_hooks *th
     return take(d, own, sizeof(*own), theirs, "wharf_hooks") ? own : NULL;
 }
 
-/* Areas belong to the catalogue of 01 section 6.3, or to the manifest of the plugin that uses them. */
+/* Checks an area: it belongs to the catalogue of 01 section 6.3, or to the manifest of the plugin
+ * that uses it. */
 void declare_area(struct wharf_decl *d, const char *area)
 {
     const struct manifest *m = d->plugin->manifest;
@@ -100,7 +102,8 @@ static struct route *add_route(
     return r;
 }
 
-/* Routes point to the resource's place in its vector, which moves while it grows: declare_finish() adds them. */
+/* Adds the routes of a resource. They point to its place in its vector, which moves while it
+ * grows: declare_finish() adds them. */
 static void add_resource_routes(struct wharf_decl *d, const struct resource *res)
 {
     uint32_t ops = res->def->ops;
@@ -151,7 +154,8 @@ static void d_resource(wharf_decl *d, const wharf_resource *theirs)
     }
 }
 
-/* Who reaches which locations is decided by somebody who thought of it (docs/spec/01-platform.md section 7). */
+/* Checks that the route has a location policy: who reaches which locations is decided by somebody
+ * who thought of it (docs/spec/01-platform.md section 7). */
 static void check_policy(wharf_decl *d, const wharf_route *r, const struct wharf_json *def, bool open)
 {
     static const char *const policies[] = {"none", "row", "via", "multi", "body"};
@@ -166,7 +170,7 @@ static void check_policy(wharf_decl *d, const wharf_route *r, const struct wharf
         r->method, r->path);
 }
 
-/* What would else fail, or never be reached, at the first request. */
+/* Checks what would else fail, or never be reached, at the first request. */
 static bool route_shape_ok(wharf_decl *d, const wharf_route *r)
 {
     size_t params = 0;
@@ -383,7 +387,7 @@ static void attach_hooks(struct wharf_decl *d, struct resource *res)
     res->n_hooks = n;
 }
 
-/* Names in manifests are those of the plugin's own resources. */
+/* Checks that names in manifests are those of the plugin's own resources. */
 static void check_hookable(struct wharf_decl *d)
 {
     for (size_t i = 0; i < d->engine->n_plugins; i++) {

@@ -37,8 +37,9 @@ static void check_reference(struct wharf_decl *d, const struct resource *res, co
             res->def->name, f->name, f->ref);
 }
 
-/* What is shown of another row is judged by the location of that row alone (resource/record.c). Rows that are for some people only, or for
- * who reaches each of several locations, can't be shown so. */
+/* Checks what is shown of another row: it is judged by the location of that row alone
+ * (resource/record.c). Rows that are for some people only, or for who reaches each of several
+ * locations, can't be shown so. */
 static void check_shown(struct wharf_decl *d, const struct resource *res, const struct field *f)
 {
     const char *name = f->kind == FIELD_EMBED && f->embed_from ? f->embed_from->ref : f->n_show ? f->ref : NULL;
@@ -53,7 +54,8 @@ static void check_shown(struct wharf_decl *d, const struct resource *res, const 
             res->def->name, f->name, name);
 }
 
-/* What carries the location of a row refers to the resource whose rows are locations ("location": "self"). */
+/* Checks that what carries the location of a row refers to the resource whose rows are locations
+ * ("location": "self"). */
 static void check_location(struct wharf_decl *d, const struct resource *res)
 {
     const struct field *f = res->def->location;
@@ -114,7 +116,7 @@ static bool same(const char *a, const char *b)
     return a && b && *a && !strcmp(a, b);
 }
 
-/* Two resources share nothing that the engine finds rows by. */
+/* Checks that two resources share nothing that the engine finds rows by. */
 static void check_pair(struct wharf_decl *d, const struct resource *a, const struct resource *b)
 {
     const struct definition *x = a->def, *y = b->def;

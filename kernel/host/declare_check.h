@@ -4,9 +4,10 @@
 
 #include "host/declare.h"
 
-/* After declare_finish(): resources, references, hooks, codes, services, scope areas. Problems are told one per line. */
+/* Checks resources, references, hooks, codes, services and scope areas, after declare_finish().
+ * Problems are told one per line. */
 void declare_check(struct wharf_decl *d);
-/* After the catalogue of events is there: the types that plugins listen to. */
+/* Checks the types that plugins listen to, after the catalogue of events is there. */
 void declare_check_events(struct wharf_decl *d);
 
 #endif

@@ -100,7 +100,8 @@ static void mem_scope_end(wharf_req *req, wharf_scope *scope)
     req_scope_end(req, &of);
 }
 
-/* Threads begin at the same time, and each asks for the state of its plugins. */
+/* Allocates memory of a plugin, under a lock: threads begin at the same time, and each asks for
+ * the state of its plugins. */
 static void *mem_plugin_alloc(wharf_plugin *self, size_t bytes)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -11,7 +11,8 @@ struct wharf_many { /* handle: what became of many rows */
     struct write_set set;
 };
 
-/* host_page.c: of the table of the request. */
+/* Reads the page that is asked for, and tells the one that was read, for the table of the request
+ * (host_page.c). */
 wharf_status page_read(wharf_req *req, int64_t limit, int64_t most, int64_t *ret_page, int64_t *ret_limit);
 void page_told(wharf_req *req, int64_t page, int64_t limit, bool has_more);
 
@@ -39,12 +40,13 @@ extern const struct wharf_token_api host_token; /* wharf/service/token.h */
 extern const struct wharf_events_api host_events; /* wharf/service/events.h */
 extern const struct wharf_config_api host_config; /* wharf/service/config.h */
 
-/* Rows that live as long as the request's memory of now; r belongs to them. */
+/* Makes rows that live as long as the request's memory of now; r belongs to them. */
 const struct wharf_rows *host_rows(struct wharf_req *req, PGresult *r);
-/* The texts of a statement's arguments. */
+/* Returns the texts of a statement's arguments. */
 struct sql_arg *host_args(struct wharf_req *req, const wharf_val *args, size_t n_args);
 
-/* Plugin SQL runs as the role wharf_plugin with the organization set (docs/decisions.md 11): around it. */
+/* Begins and ends plugin SQL, which runs as the role wharf_plugin with the organization set
+ * (docs/decisions.md 11). */
 wharf_status host_sql_begin(struct wharf_req *req);
 void host_sql_end(struct wharf_req *req);
 

@@ -13,7 +13,7 @@ struct place {
     size_t n; /* 0: UTC */
 };
 
-/* False: there is no such zone. Ended by free(bytes). */
+/* Reads a zone. Returns false when there is no such zone. The caller ends it by free(bytes). */
 static bool place_read(wharf_str zone, struct place *p)
 {
     *p = (struct place){0};

@@ -48,7 +48,7 @@ static void c_hmac(wharf_str key, wharf_str data, unsigned char ret_hash[32])
     signature_hmac(key.p, key.n, data, ret_hash);
 }
 
-/* A plugin opens and seals what is in its own schema. */
+/* Tells whether the table is in the plugin's own schema: a plugin opens and seals what is there. */
 static bool own_table(const wharf_req *req, const char *table)
 {
     const char *dot = strchr(table, '.');
@@ -102,7 +102,8 @@ static wharf_str c_hide(wharf_req *req, const wharf_hiding *hiding, wharf_str te
     return hide_text(req->arena, (const struct hide_list *)hiding, text, cut);
 }
 
-/* The key is that of cursors; the beginning of the text keeps their MACs and those of purposes apart. */
+/* Computes a keyed hash. The key is that of cursors; the beginning of the text keeps their MACs
+ * and those of purposes apart. */
 static void c_keyed_hash(wharf_req *req, const char *purpose, wharf_str data, unsigned char ret_hash[32])
 {
     wharf_str text = arena_printf(req->arena, "wharf keyed hash\n%s\n%.*s", purpose, STR_ARG(data));

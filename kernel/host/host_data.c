@@ -332,7 +332,7 @@ static bool s_get(const wharf_rec *rec, wharf_field f, wharf_val *ret_v)
     return rec->cells && cell_value(rec->arena, field, record_cell(rec, field), ret_v);
 }
 
-/* In normalize hooks the member of the body is replaced, or added at its end. */
+/* Replaces the member of the body in normalize hooks, or adds it at its end. */
 static void set_raw(wharf_rec *rec, const struct field *f, wharf_val v)
 {
     struct wharf_json **at = &rec->raw->child, *m;
@@ -431,7 +431,8 @@ const wharf_res_api host_res = {WHARF_HEAD(wharf_res_api), s_fetch, s_list, s_cr
 
 /* ---- events ---- */
 
-/* The row as it stands, as members of the object that w has open: a deleted one too; its id when it is gone. */
+/* Writes the row as it stands, as members of the object that w has open: a deleted one too; its id
+ * when it is gone. */
 static bool event_row(wharf_req *req, struct jw *w, const struct resource *res, struct change *c)
 {
     wharf_str id = c->resource_id;

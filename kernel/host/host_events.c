@@ -188,7 +188,7 @@ static void release_reader(void *arg)
     principal_unref(arg);
 }
 
-/* Rights stay when the key itself is over: what it made goes on. */
+/* Reads the rights of a key. They stay when the key itself is over: what it made goes on. */
 static wharf_status read_reader(wharf_req *req, wharf_str key_id, wharf_event_reader *reader)
 {
     wharf_str live = req->who->access.live_organization.n ? req->who->access.live_organization : req->who->organization;

@@ -112,7 +112,8 @@ static wharf_status k_test_organization(wharf_req *req, wharf_str *ret_id)
 
 /* ---- locations of either mode ---- */
 
-/* Without a module that has locations there are none. */
+/* Finds the resource of locations and the organization of the data. Without a module that has
+ * locations there are none. */
 static wharf_status data_of(
     wharf_req *req, bool test, const struct resource **ret_locations, wharf_str *ret_organization)
 {

@@ -29,7 +29,7 @@ static wharf_status l_verify(wharf_req *req, const char *resource, wharf_logs_re
 
 const wharf_logs_api host_logs = {WHARF_HEAD(wharf_logs_api), l_verify, log_add, log_recent, log_page, log_add_many};
 
-/* The value of "push.fcm.endpoint" in the module's table, or NULL. */
+/* Returns the value of "push.fcm.endpoint" in the module's table, or NULL. */
 static const struct wharf_json *setting(const wharf_plugin *self, const char *name)
 {
     const struct wharf_json *v = json_get(self->engine->config->module_settings, self->plugin->name);
@@ -61,7 +61,7 @@ static bool c_text(wharf_plugin *self, const char *name, wharf_str *ret_text)
     return true;
 }
 
-/* What stands between two commas of a text. */
+/* Finds what stands between two commas of a text. */
 static bool part_of(wharf_str text, size_t i, wharf_str *ret_part)
 {
     const char *p = text.p;

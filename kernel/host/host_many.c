@@ -158,7 +158,8 @@ static bool m_aside(wharf_req *req, wharf_aside **held)
     return true;
 }
 
-/* Problems that came since then are behind those that were put aside; one that is no row's fault says alone what happened. */
+/* Puts problems that came since then behind those that were put aside; one that is no row's fault
+ * says alone what happened. */
 static wharf_status m_told(wharf_req *req, wharf_aside *held)
 {
     if (held && held->n && !set_everybodys(req)) {

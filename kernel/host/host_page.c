@@ -6,7 +6,7 @@
 
 enum { SKIP_MOST = 100000 };
 
-/* The parameter, sent once; ret_found false: absent. */
+/* Reads the parameter, which may be sent once; ret_found false: absent. */
 static bool sent_once(wharf_req *req, const char *name, wharf_str *ret, bool *ret_found)
 {
     size_t n = 0;

@@ -13,7 +13,7 @@
 
 enum { TOKEN_BYTES = 32, TOKEN_TEXT = 43, NAME_MAX_BYTES = 100, HASH_HEX = 2 * DIGEST_BYTES };
 
-/* As PostgreSQL reads bytea. */
+/* Returns the token's hash as PostgreSQL reads bytea. */
 static struct sql_arg hash_of(wharf_req *req, wharf_str token)
 {
     unsigned char digest[DIGEST_BYTES];
@@ -33,7 +33,7 @@ static struct sql_arg time_arg(wharf_req *req, int64_t us)
     return (struct sql_arg){iso.p, iso.n};
 }
 
-/* "support.attachment": plugins do not meet. */
+/* Returns a kind such as "support.attachment": plugins do not meet. */
 static struct sql_arg kind_arg(wharf_req *req, const char *kind)
 {
     wharf_str s = arena_printf(req->arena, "%s.%s", req->plugin ? req->plugin->name : "wharf", kind);
@@ -72,7 +72,7 @@ static wharf_status t_make(wharf_req *req, const char *kind, wharf_str id, int64
     return keep(req, kind, *ret_token, id, time_arg(req, expires_us));
 }
 
-/* Somebody who holds a token: may nothing but what the route does. */
+/* Makes a principal for somebody who holds a token: he may do nothing but what the route does. */
 static struct principal *bearer(const char *organization, const char *live, const char *event_days)
 {
     struct arena *a = arena_new(0);
@@ -149,7 +149,7 @@ static void escaped(struct buf *out, wharf_str s)
     }
 }
 
-/* An empty action posts to the page's own address, with its query. */
+/* Writes a page. An empty action posts to the page's own address, with its query. */
 static void t_page(wharf_req *req, uint32_t http_status, wharf_str title, wharf_str sentence, wharf_str button)
 {
     struct buf *b = &req->out;

@@ -69,7 +69,7 @@ static bool read_limit(const struct query_pair *p, int64_t most, int64_t *ret)
     return !p->broken && (str_eqz(p->value, "all") || (query_whole(p->value, ret) && *ret <= most));
 }
 
-/* The pairs without limit, which is the walk's. False: problems. */
+/* Takes `limit`, which is the walk's, out of the pairs. Returns false after problems. */
 static bool take_limit(struct asked *a, struct query_pair *pairs, size_t *n, int64_t most, int64_t *ret_limit)
 {
     size_t kept = 0, problems = a->req->n_problems;
@@ -90,7 +90,7 @@ static bool take_limit(struct asked *a, struct query_pair *pairs, size_t *n, int
     return a->req->n_problems == problems;
 }
 
-/* NULL: problems are told. */
+/* Reads the options. Returns NULL after problems were told. */
 static struct list_query *read_options(struct wharf_req *req, const struct resource *res, const wharf_json *options,
     int64_t most, const char *base, int64_t *ret_limit)
 {
@@ -205,7 +205,8 @@ static PGresult *count_rows(struct wharf_req *req, struct wharf_walk *w)
     return req_query_sql(req, &s);
 }
 
-/* Similar words are a second question, as in lists: asked when nothing contains the terms. */
+/* Counts the rows. Similar words are a second question, as in lists: asked when nothing contains
+ * the terms. */
 static bool count(struct wharf_req *req, struct wharf_walk *w, int64_t *ret)
 {
     PGresult *r;

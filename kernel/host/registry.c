@@ -40,8 +40,8 @@ static bool service_named(const struct manifest_service *list, size_t n, const c
     return false;
 }
 
-/* Services are asked for by name, and loaded in the order of the manifests: one that the manifest does not name may be there by
- * chance only. */
+/* Tells whether the plugin may ask for the service. Services are asked for by name, and loaded in
+ * the order of the manifests: one that the manifest does not name may be there by chance only. */
 static bool service_allowed(const wharf_plugin *self, const char *name)
 {
     static const char *const everybody[] = {
@@ -63,7 +63,7 @@ static bool service_allowed(const wharf_plugin *self, const char *name)
     return false;
 }
 
-/* wharf_host.service */
+/* Finds a service (wharf_host.service). */
 static const void *find_service(const wharf_plugin *self, const char *name, uint16_t major, uint16_t min_minor)
 {
     const struct offered_service *own = offered_find(name);
@@ -85,7 +85,7 @@ static const void *find_service(const wharf_plugin *self, const char *name, uint
 const wharf_host host_tables = {WHARF_HEAD(wharf_host), "0.1.0", find_service, &host_mem, &host_err, &host_log,
     &host_req, &host_json, &host_db, &host_res, &host_event};
 
-/* NULL when a problem was told. */
+/* Finds the entry of a plugin. Returns NULL when a problem was told. */
 static wharf_plugin_entry_fn *find_entry(const struct manifest *m, struct buf *problems)
 {
     const struct static_module *linked = static_module_find(m->file);
@@ -169,8 +169,8 @@ static void collect_migrations(struct registry *r, const struct wharf_decl *d)
     r->n_migrations = n_kernel + d->migrations.n;
 }
 
-/* Areas of the catalogue are known even when no module claims them, and those of a manifest when no route needs them, so that keys can
- * be made for them. */
+/* Adds known areas: those of the catalogue even when no module claims them, and those of a
+ * manifest when no route needs them, so that keys can be made for them. */
 static void known_areas(struct engine *e, const struct registry *r)
 {
     size_t n;

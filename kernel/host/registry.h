@@ -14,7 +14,8 @@ struct registry;
 /* REGISTRY_GUARDED: each plugin is loaded and declares in a child process first, so that one that crashes, hangs or exits is a problem that
  * names it, and not the end of this process. For commands, before they have threads. */
 enum registry_mode { REGISTRY_PLAIN, REGISTRY_GUARDED };
-/* resolve + dlopen + declare + compile. The registry lives until the process ends. */
+/* Loads all plugins: resolve, dlopen, declare, compile. The registry lives until the process
+ * ends. */
 struct registry *registry_load(const struct config *config, const char *quarantined, enum registry_mode mode,
     struct arena *a, wharf_str *ret_problems);
 
@@ -24,7 +25,8 @@ struct engine *registry_engine(struct registry *r);
 
 size_t registry_plugin_count(const struct registry *r);
 const struct manifest *registry_plugin(const struct registry *r, size_t i); /* in load order */
-/* All migrations in load order, the kernel's own first (plugin "wharf"), numbers ascending within a plugin. */
+/* Returns all migrations in load order, the kernel's own first (plugin "wharf"), numbers ascending
+ * within a plugin. */
 const struct plugin_migration *registry_migrations(const struct registry *r, size_t *ret_count);
 
 #endif

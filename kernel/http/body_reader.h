@@ -9,7 +9,8 @@ struct crumb;
 
 /* Starts the thread; NULL when there is no memory or no thread to be had. crumb: where it tells what it does. */
 struct body_reader *body_reader_start(struct server *s, struct crumb *crumb);
-/* Has the request's body read; it comes back by threads_done() with `reading` set. False: too many wait already. */
+/* Queues the request's body to be read; it comes back by threads_done() with `reading` set. Returns
+ * false when too many wait already. */
 bool body_reader_push(struct body_reader *r, struct exchange *x);
 /* Frees the arena, soon and on that thread: giving many megabytes back to the system takes milliseconds. */
 void body_reader_free_arena(struct body_reader *r, struct arena *a);

@@ -95,7 +95,7 @@ void stream_hub_park(struct stream_hub *h, struct exchange *x)
     pthread_mutex_unlock(&h->lock);
 }
 
-/* With the lock held. at: the link that points to it. */
+/* Makes a parked request ready. The caller holds the lock. at: the link that points to it. */
 static void make_ready(struct stream_hub *h, struct parked **at)
 {
     struct parked *p = *at;
@@ -197,7 +197,7 @@ static struct sql_arg array_arg(struct arena *a, const wharf_str *values, size_t
     return (struct sql_arg){s.p, s.n};
 }
 
-/* Messages behind the place of each who asks, the oldest first, BATCH at most for each. */
+/* Reads messages behind the place of each who asks, the oldest first, BATCH at most for each. */
 static PGresult *read_messages(struct stream_hub *h, struct arena *a, const struct question *q)
 {
     static const char sql[] =
@@ -281,7 +281,8 @@ bool channel_turn(struct stream_hub *h)
 
 /* ---- opening a stream; on a worker thread ---- */
 
-/* Where it begins: behind what is known, if nothing of what came since is gone; ret_gone else. */
+/* Finds where the stream begins: behind what is known, if nothing of what came since is gone; else
+ * sets ret_gone. */
 static bool find_place(struct wharf_req *req, struct stream *st, int64_t known, bool *ret_gone, int64_t *ret_newest)
 {
     static const char sql[] =

@@ -9,7 +9,7 @@
 
 enum { SECOND = 1000000 };
 
-/* "2026-07-01", or a moment. */
+/* Reads "2026-07-01", or a moment. */
 static bool read_date(struct arena *a, wharf_str text, int64_t *ret_us)
 {
     wharf_str moment = text.n == 10 ? arena_printf(a, "%.*sT00:00:00Z", STR_ARG(text)) : text;

@@ -18,11 +18,12 @@ struct deprecation {
     const struct deprecation *next; /* another field of the same resource */
 };
 
-/* At load: reads them for every route. Problems name the route or field, one per line. */
+/* Reads the deprecations of every route, at load. Problems name the route or field, one per
+ * line. */
 void deprecation_link(struct engine *e, struct buf *problems);
-/* True when its sunset is over: the problem is on the request. */
+/* Tells whether the route's sunset is over; then the problem is on the request. */
 bool deprecation_gone(struct wharf_req *req);
-/* What the request used, or NULL. */
+/* Returns the deprecation of what the request used, or NULL. */
 const struct deprecation *deprecation_used(const struct wharf_req *req);
 void deprecation_headers(const struct deprecation *d, struct MHD_Response *r);
 

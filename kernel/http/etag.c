@@ -9,7 +9,7 @@
 
 enum { TAGGED_MAX = 1 << 20, HALF_DIGITS = 11 };
 
-/* 11 digits of base 62 hold 64 bits. */
+/* Writes 64 bits as 11 digits of base 62. */
 static char *digits(uint64_t v, char *out)
 {
     static const char set[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -19,8 +19,9 @@ static char *digits(uint64_t v, char *out)
     return out + HALF_DIGITS;
 }
 
-/* "v3-<22 digits>, without quotes. What a page says of its list counts too: has_more may change alone. The hash is a fast one, seeded with what
- * only the servers of this installation know, so that nobody writes two rows of one tag. */
+/* Writes the tag "v3-<22 digits>", without quotes. What a page says of its list counts too:
+ * has_more may change alone. The hash is a fast one, seeded with what only the servers of this
+ * installation know, so that nobody writes two rows of one tag. */
 static void write_tag(const struct wharf_req *req, char out[ETAG_MAX])
 {
     char *p = out + snprintf(out, ETAG_MAX, "v%lld-", (long long)req->version);

@@ -148,7 +148,7 @@ static void split_uri(struct exchange *x)
     req->raw_query = x->uri[n] == '?' ? str_z(x->uri + n + 1) : str_z("");
 }
 
-/* The answer is a stream and lasts: of the request only what its log lines want is kept. */
+/* Shrinks a request whose answer is a stream and lasts: only what its log lines want is kept. */
 static void shrink(struct exchange *x)
 {
     struct wharf_req *req = &x->req;
@@ -237,7 +237,7 @@ static void wait_for_lanes(struct exchange *x)
     s->n_held++;
 }
 
-/* It was asked for again. True: it goes on waiting. */
+/* Handles an exchange that was asked for again. Returns true when it goes on waiting. */
 static bool still_held(struct exchange *x)
 {
     if (!x->held)
@@ -253,7 +253,7 @@ static bool still_held(struct exchange *x)
     return true;
 }
 
-/* Hooks run on a thread. False: there is no room for it. */
+/* Runs hooks on a thread. Returns false when there is no room for it. */
 static bool to_hooks(struct exchange *x, enum exchange_stage stage)
 {
     enum exchange_state before = x->state;
@@ -269,7 +269,8 @@ static bool to_hooks(struct exchange *x, enum exchange_stage stage)
     return false;
 }
 
-/* Ready to be answered, but for the response hooks. An answer that no thread has room for goes without them. */
+/* Answers an exchange that is ready, but for the response hooks. An answer that no thread has room
+ * for goes without them. */
 static enum MHD_Result answer(struct exchange *x)
 {
     if (x->stage != STAGE_RESPONSE && request_asks_response(&x->req) && to_hooks(x, STAGE_RESPONSE))
@@ -290,7 +291,7 @@ void exchange_resume(struct exchange *x)
     }
 }
 
-/* How much of a body that nobody wants is read before the sender is cut off. */
+/* Returns how much of a body that nobody wants is read before the sender is cut off. */
 static size_t drain_limit(const struct exchange *x)
 {
     bool too_large = x->req.n_problems && !strcmp(x->req.problems[0].code, "body.too_large");
@@ -298,7 +299,7 @@ static size_t drain_limit(const struct exchange *x)
     return too_large ? (size_t)DRAIN_TOO_LARGE : (size_t)DRAIN_MAX;
 }
 
-/* More is announced than is drained: the answer goes out before the body. */
+/* Tells whether more is announced than is drained: then the answer goes out before the body. */
 static bool beyond_drain(const struct exchange *x)
 {
     const char *length = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Content-Length");
@@ -314,13 +315,13 @@ void exchange_cut(struct exchange *x)
     x->drained = 0;
 }
 
-/* Whose link is looked up before it is read. */
+/* Tells whether the route takes a file, whose link is looked up before it is read. */
 bool takes_file(const struct route *r)
 {
     return r->declared && (r->declared->flags & WHARF_R_RAW_BODY) && !strcmp(r->plugin->name, "wharf");
 }
 
-/* After the headers, and again when the key or the link was read. */
+/* Goes on after the headers, and again when the key or the link was read. */
 static enum MHD_Result after_headers(struct exchange *x, bool known_good)
 {
     bool wait = false, good = known_good && check_key(x, &wait);
@@ -350,7 +351,8 @@ static enum MHD_Result after_headers(struct exchange *x, bool known_good)
     return MHD_YES;
 }
 
-/* What the judge of heads says of it (head.h): refused at once, and what comes behind is dropped while the client reads. */
+/* Refuses what the judge of heads says (head.h): at once, and what comes behind is dropped while
+ * the client reads. */
 static void refuse_unread(struct exchange *x, const struct head_refusal *r)
 {
     static const char *const codes[] = {[HEAD_MALFORMED] = "http.malformed",
@@ -369,7 +371,8 @@ static void refuse_unread(struct exchange *x, const struct head_refusal *r)
     exchange_cut(x);
 }
 
-/* False: libmicrohttpd got the request past the tap, which the check at start would have found. It is not served. */
+/* Tells whether the request was judged. False: libmicrohttpd got it past the tap, which the check
+ * at start would have found. It is not served. */
 static bool was_judged(const struct exchange *x)
 {
     if (x->peer && x->number <= x->peer->tap.head.given)

@@ -163,9 +163,10 @@ struct server {
     void *on_drain_arg;
 };
 
-/* exchange.c: libmicrohttpd's callbacks */
+/* Makes the exchange of a request. exchange.c has libmicrohttpd's callbacks. */
 struct exchange *exchange_new(struct server *s, const char *uri);
-/* An empty buffer for up to max bytes, with memory if there is some to spare; and it comes back. */
+/* Gives an empty buffer for up to `max` bytes, with memory if there is some to spare; spare_give()
+ * takes it back. */
 void spare_take(struct server *s, struct buf *b, size_t max);
 void spare_give(struct server *s, struct buf *b);
 void exchange_release(struct exchange *x); /* frees unless a thread still has it */
@@ -174,8 +175,8 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char 
 void exchange_cut(struct exchange *x); /* answers a refused request whose body is still coming */
 void exchange_resume(struct exchange *x); /* from the loop: the state is X_ANSWER or X_BODY */
 
-/* http_check.c: checks 1 to 6 of 01 section 2.1 on the headers. False: a problem is on the request. wait: the key must be
- * read first. */
+/* Runs checks 1 to 6 of 01 section 2.1 on the headers (http_check.c). Those that judge return
+ * false when a problem is on the request. wait: the key must be read first. */
 bool takes_body(const struct exchange *x);
 void read_form(struct exchange *x); /* what headers say that no check asks for */
 bool check_its_route(struct exchange *x);
@@ -186,28 +187,32 @@ bool address_allowed(struct exchange *x); /* may the key be used from there? */
 bool raw_body(const struct route *r); /* any media type; the handler gets {} */
 void keep_request(struct exchange *x); /* headers and address, for who is shown them */
 bool takes_file(const struct route *r); /* the kernel's own route of uploads: the body is a file */
-/* The handler wanted a key where none is needed, and there was no good one: refused as everywhere. */
+/* Refuses the request as everywhere when the handler wanted a key where none is needed, and there
+ * was no good one. */
 void offer_missed(struct exchange *x);
-/* http_body.c: decoded and parsed body, query pairs. False: problem. Needs no connection: what it wants of it was kept before. */
+/* Reads the decoded and parsed body and the query pairs (http_body.c). Returns false after a
+ * problem. Needs no connection: what it wants of it was kept before. */
 bool read_body(struct exchange *x);
 bool body_is_large(const struct exchange *x); /* the body reader reads it: on the loop all others would wait */
 
-/* etag.c: gives the answer its tag, if it takes one. True: the client has it already. */
+/* Gives the answer its tag, if it takes one (etag.c). Returns true when the client has that answer
+ * already. */
 bool etag_build(struct exchange *x);
 
-/* http_answer.c */
+/* Makes the answer of the exchange (http_answer.c). */
 struct MHD_Response *answer_build(struct exchange *x, int *ret_status);
 void answer_raw(struct exchange *x); /* the refusal, written to the socket itself */
 void answer_late(struct exchange *x); /* 504 while a handler still runs */
 void answer_unsent(struct peer *p); /* 408 while headers are still missing */
 
-/* http_dispatch.c: from a complete request to lanes, threads, or an answer at once. True: answered already. */
+/* Passes a complete request on to lanes or threads, or answers at once (http_dispatch.c). Returns
+ * true when it is answered already. */
 bool dispatch(struct exchange *x);
 void dispatch_read(struct exchange *x); /* whose body was read: on to the worker threads */
 void dispatch_again(struct exchange *x); /* whose handler has run, and was parked */
 void dispatch_auth(struct exchange *x);
 
-/* threads.c */
+/* Starts n worker threads (threads.c). */
 struct threads *threads_start(struct server *s, size_t n);
 size_t threads_count(const struct threads *t); /* their crumbs are 1 to this; the next is the body reader's */
 bool threads_push(struct threads *t, struct exchange *x); /* false: the queue is full */
@@ -216,14 +221,15 @@ struct exchange *threads_done(struct threads *t); /* list by next_done */
 void threads_stop(struct threads *t); /* runs what is queued, joins; finished exchanges can still be taken */
 void threads_free(struct threads *t);
 
-/* http_address.c: false when the client has no IP address */
+/* Finds the IP address of the client (http_address.c). Returns false when it has none. */
 bool client_ip(struct exchange *x, struct ip *ret);
 bool networks_have(const struct networks *list, const struct ip *ip);
-/* False and what is wrong: a setting that is no list of networks. */
+/* Reads the networks of a setting. Returns false and what is wrong when it is no list of
+ * networks. */
 bool networks_read(
     const struct config_list *from, const char *setting, struct arena *a, struct networks *ret, wharf_str *ret_error);
 
-/* limit.c: false: a problem is on the request */
+/* Limits requests (limit.c). Those that judge return false when a problem is on the request. */
 uint64_t limit_owner(const struct board *b, char kind, wharf_str id); /* of a bucket or a count */
 bool limit_request(struct exchange *x); /* of a good key, once per request */
 bool limit_failure(struct exchange *x); /* a missing or refused key is counted */
@@ -231,7 +237,7 @@ void limit_uncharge(struct exchange *x); /* the answer is one that costs nothing
 void limit_done(struct exchange *x);
 void limit_headers(const struct exchange *x, struct MHD_Response *r);
 
-/* http_access.c */
+/* Writes the access log (http_access.c). */
 void access_line(struct exchange *x);
 void access_flush(struct server *s);
 void access_renew(struct server *s); /* log files that were renamed are let go */

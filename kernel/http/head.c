@@ -47,7 +47,8 @@ static void pass(struct span *s, size_t n)
     s->out += n;
 }
 
-/* The head at `head`, or the body when that is NULL, is refused; nothing of the connection counts from here on. */
+/* Refuses the head at `head`, or the body when that is NULL; nothing of the connection counts from
+ * here on. */
 static void refuse_head(struct head *h, const char *head, enum head_verdict verdict, const char *why)
 {
     const struct head_known *k = &h->known;
@@ -77,8 +78,8 @@ static void refuse_body(struct head *h, const char *why, bool after_data)
     h->n_standin = (after_data ? sizeof(standin_byte_after_data) : sizeof(standin_byte)) - 1;
 }
 
-/* The length of the line at `at` of n bytes, without its end; *ret_why: what is wrong with its end. False: it is not complete.
- * *looked: how far was searched before. */
+/* Finds the length of the line at `at` of n bytes, without its end; *ret_why: what is wrong with
+ * its end. Returns false when it is not complete. *looked: how far was searched before. */
 static bool find_line(const char *p, size_t at, size_t n, size_t *looked, size_t *ret_length, const char **ret_why)
 {
     const char *end = memchr(p + *looked, '\n', n - *looked);
@@ -115,7 +116,8 @@ static void body_ended(struct head *h)
     h->known = (struct head_known){0};
 }
 
-/* Empty lines before a request line, which some clients send behind a body. False: more bytes are needed, or it is broken. */
+/* Skips empty lines before a request line, which some clients send behind a body. Returns false
+ * when more bytes are needed, or it is broken. */
 static bool skip_empty_lines(struct head *h, struct span *s)
 {
     while (s->in < s->n && s->p[s->in] == '\r') {
@@ -130,7 +132,7 @@ static bool skip_empty_lines(struct head *h, struct span *s)
     return s->in < s->n;
 }
 
-/* No line end came yet: is it too much already? */
+/* Tells whether the bytes are too many already while no line end came yet; refuses them then. */
 static bool too_much(struct head *h, const char *head, size_t n)
 {
     const struct head_known *k = &h->known;
@@ -146,7 +148,8 @@ static bool too_much(struct head *h, const char *head, size_t n)
     return false;
 }
 
-/* The next line of the head. False: more bytes are needed, the head is complete, or it is broken. */
+/* Takes the next line of the head. Returns false when more bytes are needed, the head is complete,
+ * or it is broken. */
 static bool take_line(struct head *h, struct span *s)
 {
     struct head_known *k = &h->known;
@@ -209,7 +212,7 @@ static bool head_take(struct head *h, struct span *s)
     return h->given != given && h->phase != HEAD_OVER;
 }
 
-/* Bytes that go through as they are. */
+/* Passes bytes that go through as they are. */
 static void data_take(struct head *h, struct span *s)
 {
     size_t n = s->n - s->in < h->left ? s->n - s->in : (size_t)h->left;
@@ -240,8 +243,8 @@ static bool data_end_take(struct head *h, struct span *s)
     return true;
 }
 
-/* Behind the size line of the last chunk: trailers are judged and dropped. False: more bytes are needed, the body is complete, or it
- * is broken. */
+/* Takes a trailer behind the size line of the last chunk: trailers are judged and dropped. Returns
+ * false when more bytes are needed, the body is complete, or it is broken. */
 static bool take_trailer(struct head *h, struct span *s)
 {
     struct head_known *k = &h->known;
@@ -271,7 +274,8 @@ static bool take_trailer(struct head *h, struct span *s)
     return false;
 }
 
-/* A size line goes through without extensions; the last one waits for the end of the trailers. */
+/* Takes a size line, which goes through without extensions; the last one waits for the end of the
+ * trailers. */
 static bool size_take(struct head *h, struct span *s)
 {
     struct head_known *k = &h->known;

@@ -90,24 +90,25 @@ void head_done(struct head *h);
  * call, with more behind them. After the call the stand-in, if there is one, goes behind the canonical bytes. */
 size_t head_filter(struct head *h, char *p, size_t n, size_t *ret_used);
 
-/* True: bytes of a head came and its end did not. */
+/* Tells whether bytes of a head came and its end did not. */
 bool head_begun(const struct head *h, size_t n_left_over);
 
-/* A target goes through with '#' in the place of its '?', so that libmicrohttpd takes no arguments out of it, which cost it memory
- * of the connection. Puts the '?' back. */
+/* Puts the '?' back into a target. A target goes through with '#' in the place of its '?', so that
+ * libmicrohttpd takes no arguments out of it, which cost it memory of the connection. */
 void head_show_query(char *target);
 
-/* head_line.c: may a request line begin with it? */
+/* Tells whether a request line may begin with this character (head_line.c). */
 bool head_may_begin(char c);
-/* One line, n bytes without its end, which begins at `at` of its head. NULL: it is good; else what is wrong, and
- * *ret_verdict. */
+/* Judges one line, n bytes without its end, which begins at `at` of its head. Returns NULL when it
+ * is good; else what is wrong, and *ret_verdict. */
 const char *head_request_line(struct head_known *k, char *head, size_t at, size_t n, enum head_verdict *ret_verdict);
 const char *head_field_line(struct head_known *k, const char *line, size_t n, enum head_verdict *ret_verdict);
-/* The same of a trailer: its syntax only. */
+/* Judges a line of a trailer: its syntax only. Returns NULL when it is good, else what is wrong. */
 const char *head_trailer_line(const char *line, size_t n);
-/* At the empty line: what only all lines together tell. */
+/* Judges, at the empty line, what only all lines together tell. Returns NULL when it is good, else
+ * what is wrong, and *ret_verdict. */
 const char *head_whole(struct head_known *k, enum head_verdict *ret_verdict);
-/* A chunk's size line. NULL: *ret_size. */
+/* Reads a chunk's size line into *ret_size. Returns NULL when it is good, else what is wrong. */
 const char *head_chunk_line(const char *line, size_t n, uint64_t *ret_size);
 /* Writes the canonical form of a good head of n bytes over it. Returns its length, which is not more. */
 size_t head_rewrite(const struct head_known *k, char *head, size_t n);

@@ -66,7 +66,7 @@ static bool is(char c, unsigned class)
     return (classes[(unsigned char)c] & class) != 0;
 }
 
-/* How many of the n characters from p on are of the class. */
+/* Counts how many of the n characters from p on are of the class, without a gap. */
 static size_t run(const char *p, size_t n, unsigned class)
 {
     size_t i = 0;
@@ -86,7 +86,7 @@ static bool equal(const char *p, size_t n, const char *word)
     return n == strlen(word) && !strncasecmp(p, word, n);
 }
 
-/* Every % is followed by two hexadecimal digits. */
+/* Tells whether every % is followed by two hexadecimal digits. */
 static bool escapes_whole(const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -98,7 +98,7 @@ static bool escapes_whole(const char *p, size_t n)
 
 /* ---- Host ------------------------------------------------------------------------------------------------------------ */
 
-/* The length of [IPv6 address] at p; 0: it is none. */
+/* Returns the length of [IPv6 address] at p; 0 when it is none. */
 static size_t literal_run(const char *p, size_t n)
 {
     const char *end = memchr(p, ']', n);
@@ -111,7 +111,7 @@ static size_t literal_run(const char *p, size_t n)
     return inet_pton(AF_INET6, text, &address) == 1 ? (size_t)(end - p) + 1 : 0;
 }
 
-/* A name, an IPv4 address, or [IPv6 address], and perhaps a port. */
+/* Tells whether it is a name, an IPv4 address, or [IPv6 address], and perhaps a port. */
 static bool host_good(const char *p, size_t n)
 {
     size_t i;
@@ -145,7 +145,8 @@ static const char *path_and_query(const char *p, size_t n)
     return escapes_whole(p, path) ? NULL : "A % in the path is not followed by two hexadecimal digits";
 }
 
-/* *ret_host: where the authority of an absolute target begins; returns its length. 0: the target is no such. */
+/* Finds the authority of an absolute target. *ret_host: where it begins. Returns its length; 0
+ * when the target is no such. */
 static size_t absolute_host(const char *p, size_t n, size_t *ret_host)
 {
     size_t at = n > 7 && !strncasecmp(p, "http://", 7) ? 7 : n > 8 && !strncasecmp(p, "https://", 8) ? 8 : 0;
@@ -172,7 +173,7 @@ static const char *target_line(struct head_known *k, const char *p, size_t n)
     return path_and_query(p + host + n_host, n - host - n_host);
 }
 
-/* NULL: version 1.x, whose minor is set. */
+/* Reads the version. Returns NULL for version 1.x, whose minor is set; else what is wrong. */
 static const char *version_part(struct head_known *k, char *p, size_t n, enum head_verdict *ret_verdict)
 {
     if (n != 8 || memcmp(p, "HTTP/", 5) != 0 || !is(p[5], DIGIT) || p[6] != '.' || !is(p[7], DIGIT))
@@ -220,7 +221,8 @@ const char *head_request_line(struct head_known *k, char *head, size_t at, size_
 
 /* ---- fields ---------------------------------------------------------------------------------------------------------- */
 
-/* The next member of a list. False: there is none any more. Empty members are passed over. */
+/* Takes the next member of a list. Returns false when there is none any more. Empty members are
+ * passed over. */
 static bool next_member(const char **p, size_t *n, const char **ret, size_t *ret_n)
 {
     size_t k = 0;
@@ -289,7 +291,7 @@ static void list_field(struct head_known *k, bool connection, const char *p, siz
     }
 }
 
-/* What the fields mean that say where a request ends and for whom it is. */
+/* Reads the fields that say where a request ends and for whom it is. */
 static const char *known_field(
     struct head_known *k, const char *name, size_t n_name, const char *p, size_t n, enum head_verdict *ret_verdict)
 {
@@ -391,7 +393,7 @@ const char *head_whole(struct head_known *k, enum head_verdict *ret_verdict)
 
 /* ---- chunks ---------------------------------------------------------------------------------------------------------- */
 
-/* A quoted string that begins at p. Returns its length, 0: it is broken. */
+/* Measures a quoted string that begins at p. Returns its length; 0 when it is broken. */
 static size_t quoted_run(const char *p, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -405,7 +407,7 @@ static size_t quoted_run(const char *p, size_t n)
     return 0;
 }
 
-/* ;name=value ... behind a chunk's size. */
+/* Judges ;name=value ... behind a chunk's size. */
 static bool extensions_good(const char *p, size_t n)
 {
     size_t i = 0, part;
@@ -470,7 +472,7 @@ static void keep_run(struct rewriting *w, const char *from, size_t n)
     w->out += n;
 }
 
-/* An absolute target becomes its path; of OPTIONS without a path, *. */
+/* Rewrites an absolute target as its path; of OPTIONS without a path, as *. */
 static void rewrite_target(const struct head_known *k, struct rewriting *w)
 {
     const char *target = w->p + k->target, *end = target + k->n_target;

@@ -21,7 +21,8 @@ enum {
 };
 _Static_assert(KEPT_LAST > HEAD_KEPT_MAX + 8 * 1024, "a head that is kept leaves room to read");
 
-/* Other threads look their own descriptors up here while the loop puts and takes those of clients. */
+/* Holds the taps by descriptor: other threads look their own descriptors up here while the loop
+ * puts and takes those of clients. */
 static _Atomic(_Atomic(struct head_tap *) *) pages[PAGES];
 
 __attribute__((visibility("default"))) ssize_t head_tap_recv(int fd, void *buf, size_t n, int flags) __asm__("recv");
@@ -83,7 +84,8 @@ bool head_tap_waits(const struct head_tap *tap)
 
 /* ---- reading --------------------------------------------------------------------------------------------------------- */
 
-/* From the client. Negative: as the function that libmicrohttpd calls would say it. */
+/* Reads from the client. A negative result is what the function that libmicrohttpd calls would
+ * say. */
 static ssize_t tap_read(struct head_tap *t, int fd, void *p, size_t n)
 {
     unsigned char seq[8];
@@ -156,7 +158,8 @@ static bool keep_rest(struct head_tap *t, const char *p, size_t n)
     return true;
 }
 
-/* Behind the end of what counts: read and dropped, so that the client can read its answer before a reset. p: n bytes of room. */
+/* Reads and drops what is behind the end of what counts, so that the client can read its answer
+ * before a reset. p: n bytes of room. */
 static ssize_t tap_drop(struct head_tap *t, int fd, char *p, size_t n)
 {
     ssize_t got = 1;
@@ -170,7 +173,8 @@ static ssize_t tap_drop(struct head_tap *t, int fd, char *p, size_t n)
     return got > 0 ? 0 : got;
 }
 
-/* There is no memory, so bytes are lost. Nothing that comes behind them counts: it could be read in another way. */
+/* Ends a connection for which there is no memory, so that bytes are lost. Nothing that comes
+ * behind them counts: it could be read in another way. */
 static ssize_t tap_lost(struct head_tap *t)
 {
     t->head.phase = HEAD_OVER;
@@ -212,8 +216,9 @@ static ssize_t tap_step(struct head_tap *t, int fd, struct tap_turn *turn)
     return got;
 }
 
-/* libmicrohttpd takes a call that does not fill its buffer as the sign that the socket is empty, and waits for the next edge of
- * epoll. So either the buffer is filled or the socket was read until it is empty. */
+/* Fills the buffer, or reads the socket until it is empty: libmicrohttpd takes a call that does
+ * not fill its buffer as the sign that the socket is empty, and waits for the next edge of
+ * epoll. */
 static ssize_t tap_fill(struct head_tap *t, int fd, char *p, size_t n)
 {
     struct tap_turn turn = {.p = p, .n = n};
@@ -285,7 +290,7 @@ static void check_peer(
     head_tap_off(fd, &check->tap);
 }
 
-/* A library of its own, one connection, one broken request: did it come by the tap? */
+/* Tells whether a broken request of one connection came by the tap, with a library of its own. */
 static bool reads_by_tap(void)
 {
     static const char broken[] = "GET / HTTP/1.1\n\n";

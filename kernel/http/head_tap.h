@@ -18,17 +18,19 @@ struct head_tap { /* of a connection */
     size_t dropped; /* bytes that came behind the end */
 };
 
-/* From here on what is read from fd goes through the tap, which must stay where it is until it is taken off. False: the descriptor's
- * number is too large or there is no memory; then the connection must not be served. */
+/* Leads what is read from fd through the tap from here on. The tap must stay where it is until it
+ * is taken off. Returns false when the descriptor's number is too large or there is no memory;
+ * then the connection must not be served. */
 bool head_tap_put(int fd, void *tls, struct head_tap *tap);
-/* Must come before fd is closed. */
+/* Takes the tap off. Must be called before fd is closed. */
 void head_tap_off(int fd, struct head_tap *tap);
-/* The refusal that request number n of the connection gets, or NULL. */
+/* Returns the refusal that request number n of the connection gets, or NULL. */
 const struct head_refusal *head_tap_refusal(const struct head_tap *tap, uint64_t request);
-/* True: bytes of a head came and its end did not. */
+/* Tells whether bytes of a head came and its end did not. */
 bool head_tap_waits(const struct head_tap *tap);
 
-/* True: libmicrohttpd reads through the tap. Else *ret_why says what is wrong and what to do. tls: also by gnutls_record_recv(). */
+/* Tells whether libmicrohttpd reads through the tap. Else *ret_why says what is wrong and what to
+ * do. tls: judges gnutls_record_recv() too. */
 bool head_tap_check(bool tls, const char **ret_why);
 
 #endif

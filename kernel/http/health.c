@@ -59,7 +59,7 @@ struct health *health_new(const struct engine *e, const char *database)
 
 /* ---- looking; on the side thread -------------------------------------------------------------------------------------- */
 
-/* Logged when it begins and when it ends. */
+/* Sets the state of a check. It is logged when trouble begins and when it ends. */
 static void set_check(struct health *h, enum check c, const char *text)
 {
     bool was, is = text[0] != 0;
@@ -74,7 +74,7 @@ static void set_check(struct health *h, enum check c, const char *text)
         log_info("ready.back", "%s: ok", check_names[c]);
 }
 
-/* What PostgreSQL says behind "FATAL:", without the address that libpq puts before it. */
+/* Writes what PostgreSQL says behind "FATAL:", without the address that libpq puts before it. */
 static void connect_trouble(const char *message, char out[TEXT])
 {
     const char *fatal = strstr(message, "FATAL:");
@@ -83,7 +83,8 @@ static void connect_trouble(const char *message, char out[TEXT])
     snprintf(out, TEXT, "the database takes no new connection: %.*s", (int)strcspn(says, "\n"), says);
 }
 
-/* Only when a connection of this worker could not be made: one that has all of its connections serves, also when there are no more. */
+/* Tries a new connection, only when a connection of this worker could not be made: one that has
+ * all of its connections serves, also when there are no more. */
 static void look_at_connections(struct health *h)
 {
     char text[TEXT] = "";
@@ -115,7 +116,7 @@ static const char grant_sql[] =
     " AND NOT (has_schema_privilege(r.oid, n.oid, 'USAGE') AND has_table_privilege(r.oid, c.oid, 'SELECT'))"
     " ORDER BY n.nspname, c.relname LIMIT 1";
 
-/* The first value that a statement answers, or nothing. False: it failed. */
+/* Reads the first value that a statement answers, or nothing. Returns false when it failed. */
 static bool ask_text(PGconn *pg, const char *sql, const char *arg, char out[TEXT])
 {
     PGresult *r = PQexecParams(pg, sql, arg ? 1 : 0, NULL, &arg, NULL, NULL, 0);
@@ -218,7 +219,8 @@ static bool is_down(const struct board_seat *seat, int64_t now)
     return since && (atomic_load(&seat->tries) || now - since > DOWN_US);
 }
 
-/* Why is for the operator: the admin listener and `wharf ps` tell it, the public one does not. */
+/* Writes that a seat is down. why: the reason, for the operator: the admin listener and `wharf ps`
+ * tell it, the public one does not. */
 static void say_down(struct buf *out, const struct board_seat *seat, int64_t now, bool why)
 {
     int64_t next = atomic_load(&seat->next_us);
@@ -291,7 +293,8 @@ static void judge(const struct engine *e, char wrong[CHECKS][TEXT], struct verdi
     judge_logs(e->board, v);
 }
 
-/* Of the job that is due for longest, as the job worker saw it last. */
+/* Returns the age of the job that is due for longest, as the job worker saw it last, in
+ * milliseconds. */
 static int64_t queue_age_ms(const struct board *b)
 {
     int64_t oldest = 0;

@@ -11,11 +11,12 @@
 
 struct health;
 
-/* database: what the worker's connections use. Lives as long as the process. */
+/* Makes the state of the readiness checks. database: what the worker's connections use. Lives as
+ * long as the process. */
 struct health *health_new(const struct engine *e, const char *database);
 /* Looks at what is due; pg is the side thread's connection, which is up. [side thread] */
 void health_look(struct health *h, PGconn *pg);
-/* GET /readyz, with ?verbose as JSON. */
+/* Answers GET /readyz, with ?verbose as JSON. */
 void run_readyz(struct wharf_req *req);
 
 #endif

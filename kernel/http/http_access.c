@@ -25,7 +25,7 @@ static bool not_logged(const struct wharf_req *req)
     return req->route && req->route->kind == ROUTE_KERNEL && req->route->silent;
 }
 
-/* Empty when it has none. */
+/* Writes the client's address; empty when it has none. */
 static const char *client_address(struct exchange *x, char text[IP_TEXT])
 {
     struct ip ip;
@@ -49,7 +49,7 @@ static bool kept(const struct exchange *x)
            !strcmp(req->method, "DELETE") || !strcmp(req->method, "PUT");
 }
 
-/* The beginning of a long text, whole characters. */
+/* Returns the beginning of a long text, whole characters. */
 static wharf_str beginning(wharf_str s)
 {
     size_t n = REQUEST_BODY_READ;
@@ -61,7 +61,7 @@ static wharf_str beginning(wharf_str s)
     return (wharf_str){s.p, n};
 }
 
-/* What is answered as JSON; of long answers the data only, which is their beginning. */
+/* Returns what is answered as JSON; of long answers the data only, which is their beginning. */
 static wharf_str answered_body(struct exchange *x, struct buf *b)
 {
     struct wharf_req *req = &x->req;

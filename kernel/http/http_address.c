@@ -29,8 +29,8 @@ bool networks_read(
     return true;
 }
 
-/* The last address of the list that is no trusted proxy: each proxy adds whom it saw, and what clients send themselves stands
- * before. */
+/* Finds the last address of the list that is no trusted proxy: each proxy adds whom it saw, and
+ * what clients send themselves stands before. */
 static void forwarded(const struct exchange *x, const char *list, struct ip *ip)
 {
     const char *end = list + strlen(list);

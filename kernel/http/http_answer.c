@@ -95,7 +95,7 @@ static bool is_added(const struct wharf_req *req, const char *name)
     return false;
 }
 
-/* The request's own identity, and what the answer may be kept for. */
+/* Adds the request's own identity, and what the answer may be kept for. */
 static void identity_headers(const struct wharf_req *req, struct MHD_Response *r, bool good_read)
 {
     add(r, "Request-Id", req->request_id);
@@ -164,7 +164,7 @@ static void body_over(void *arg)
     free(b);
 }
 
-/* The buffer is the answer's from here on. */
+/* Makes a response of the buffer, which is the answer's from here on. */
 static struct MHD_Response *raw_response(struct exchange *x, int status, struct buf *b)
 {
     struct body *body = malloc(sizeof(*body));
@@ -294,7 +294,7 @@ static void send_and_close_ours(struct peer *p, wharf_str text)
         shutdown(p->fd, SHUT_RDWR); /* also in the middle of a handshake */
 }
 
-/* OPTIONS is answered from the headers alone, and it is no problem. */
+/* Answers OPTIONS from the headers alone; it is no problem. */
 static void options_raw(struct exchange *x)
 {
     struct buf out;
@@ -316,7 +316,8 @@ static const char *phrase(int status)
     return text ? text : "Refused";
 }
 
-/* A whole answer, past libmicrohttpd; then the connection ends. req holds the problem; x says whom it is for. */
+/* Sends a whole answer, past libmicrohttpd; then the connection ends. req holds the problem; x
+ * says whom it is for. */
 static void refuse_raw(struct exchange *x, struct wharf_req *req)
 {
     int status = code_status(req->engine, req->problems[0].code);
@@ -355,7 +356,8 @@ static void refuse_raw(struct exchange *x, struct wharf_req *req)
     buf_done(&out);
 }
 
-/* A refusal while the body is still on its way: libmicrohttpd takes answers before or after a body, not inside it. */
+/* Answers a refusal while the body is still on its way: libmicrohttpd takes answers before or
+ * after a body, not inside it. */
 void answer_raw(struct exchange *x)
 {
     if (x->req.n_problems)
@@ -364,7 +366,8 @@ void answer_raw(struct exchange *x)
         options_raw(x);
 }
 
-/* A thread or a statement still has the request: only what never changes once it was handed over is read. */
+/* Answers 504 while a thread or a statement still has the request: it reads only what never
+ * changes once it was handed over. */
 void answer_late(struct exchange *x)
 {
     const struct wharf_req *req = &x->req;
@@ -384,7 +387,7 @@ void answer_late(struct exchange *x)
     arena_free(late.arena);
 }
 
-/* Headers that never end: there is no request to speak of yet. */
+/* Answers a peer whose headers never end: there is no request to speak of yet. */
 void answer_unsent(struct peer *p)
 {
     static const char body[] =

@@ -5,7 +5,7 @@
 #include "http/exchange.h"
 #include "util/str.h"
 
-/* The limit applies to the decompressed size. */
+/* Unpacks the body. The limit applies to the decompressed size. */
 static bool inflate_body(struct exchange *x, struct buf *out)
 {
     z_stream z = {.next_in = (unsigned char *)x->body.p, .avail_in = (unsigned)x->body.n};
@@ -56,7 +56,7 @@ static enum MHD_Result keep_line(void *cls, enum MHD_ValueKind kind, const char 
     return MHD_YES;
 }
 
-/* Copied: a handler may go on when its connection is gone. */
+/* Copies what the handler may need: it may go on when its connection is gone. */
 void keep_request(struct exchange *x)
 {
     int n = MHD_get_connection_values(x->connection, MHD_HEADER_KIND, NULL, NULL);
@@ -73,7 +73,7 @@ void keep_request(struct exchange *x)
     MHD_get_connection_values(x->connection, MHD_HEADER_KIND, keep_line, &x->req);
 }
 
-/* text lives as long as the request. */
+/* Parses the body. text lives as long as the request. */
 static bool parse_body(struct exchange *x, wharf_str text)
 {
     struct wharf_req *req = &x->req;

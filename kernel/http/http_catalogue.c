@@ -60,7 +60,7 @@ static void write_module(struct wharf_req *req, const struct plugin *p)
     jw_close(&req->w, '}');
 }
 
-/* Left out: what is known of it without running it. */
+/* Writes a module that is left out: what is known of it without running it. */
 static void write_absent(struct wharf_req *req, const struct absent *m)
 {
     const struct manifest *p = m->manifest;

@@ -157,7 +157,8 @@ static enum MHD_Result read_codings(void *cls, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
-/* RFC 9110 section 12.5.3: * stands for what is not named, and is not asked where gzip is; the one with the larger quality is sent. */
+/* Reads Accept-Encoding (RFC 9110 section 12.5.3): * stands for what is not named, and is not
+ * asked where gzip is; the one with the larger quality is sent. */
 static void read_accept_encoding(struct exchange *x)
 {
     struct codings c = {-1, -1, -1};
@@ -170,7 +171,8 @@ static void read_accept_encoding(struct exchange *x)
 
 /* ---- before the key ---- */
 
-/* OPTIONS * asks for the server as a whole (RFC 9110 section 9.3.7). */
+/* Tells whether the request is OPTIONS *, which asks for the server as a whole (RFC 9110 section
+ * 9.3.7). */
 static bool asks_whole_server(struct exchange *x)
 {
     if (x->req.path.n != 1 || x->req.path.p[0] != '*')
@@ -180,7 +182,8 @@ static bool asks_whole_server(struct exchange *x)
     return true;
 }
 
-/* The admin listener is plain HTTP, beside the operator's hooks and limits: it has the probes and the metrics, and nothing of the API. */
+/* Tells whether this listener serves the route. The admin listener is plain HTTP, beside the
+ * operator's hooks and limits: it has the probes and the metrics, and nothing of the API. */
 static bool served_here(const struct wharf_req *req)
 {
     return !req->engine->admin || (req->route->kind == ROUTE_KERNEL && req->route->silent);
@@ -215,7 +218,8 @@ static bool find_route(struct exchange *x, const char *method)
     return false;
 }
 
-/* A module that was left out of this generation (docs/plugin-abi.md section 11). */
+/* Tells whether the module of the route is not left out of this generation (docs/plugin-abi.md
+ * section 11); else adds a problem. */
 static bool in_service(struct exchange *x)
 {
     const struct absent *m = x->req.route->absent;
@@ -281,7 +285,8 @@ static bool address_good(struct exchange *x)
     return !who->n_networks;
 }
 
-/* The key is good, but only from some addresses. */
+/* Judges whether a good key may be used from the client's address: some keys are good from some
+ * addresses only. */
 bool address_allowed(struct exchange *x)
 {
     if (address_good(x))
@@ -299,7 +304,8 @@ void offer_missed(struct exchange *x)
     refuse_key(x, req->offer_refused);
 }
 
-/* The principal of the key; NULL: *ret_wait, it must be read first, or *ret_code says why there is none. */
+/* Finds the principal of the key. Returns NULL when it must be read first (*ret_wait), or
+ * *ret_code says why there is none. */
 static struct principal *find_principal(struct exchange *x, bool *ret_wait, const char **ret_code)
 {
     struct auth_headers h = {header(x, "SVC-API-KEY"), header(x, "X-API-KEY"), header(x, "Authorization")};
@@ -319,7 +325,7 @@ static struct principal *find_principal(struct exchange *x, bool *ret_wait, cons
     return *ret_code ? NULL : req->who;
 }
 
-/* The handler will say whether the key counts (offered_key() in exchange.h); until then it is put aside. */
+/* Puts the key aside: the handler will say whether it counts (offered_key() in exchange.h). */
 static bool offer(struct exchange *x, const char *code)
 {
     struct wharf_req *req = &x->req;
@@ -401,7 +407,7 @@ static bool json_media_type(const char *type)
     return charset_ok(type + n);
 }
 
-/* Of the others it is read and dropped. */
+/* Tells whether the route takes a body; of the others it is read and dropped. */
 bool takes_body(const struct exchange *x)
 {
     const struct route *r = x->req.route;
@@ -445,7 +451,8 @@ static bool takes_precondition(const struct exchange *x)
     return kind == ROUTE_UPDATE || kind == ROUTE_DELETE || kind == ROUTE_PLUGIN;
 }
 
-/* 1 to 255 printable ASCII characters; a structured-field string is unquoted. */
+/* Reads Idempotency-Key: 1 to 255 printable ASCII characters; a structured-field string is
+ * unquoted. */
 static bool read_idempotency_key(struct exchange *x)
 {
     const char *sent = header(x, "Idempotency-Key");

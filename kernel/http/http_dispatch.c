@@ -143,7 +143,8 @@ static void statement_done(struct lane_job *job, PGresult *result, const struct 
     plan_done(x);
 }
 
-/* With one statement nothing has to be kept: the result is read where it lies. */
+/* Answers a request with one statement: nothing has to be kept, the result is read where it
+ * lies. */
 static void only_statement_done(struct lane_job *job, PGresult *result, const struct db_error *error)
 {
     struct exchange *x = job->arg;

@@ -21,7 +21,7 @@ static void run_livez(struct wharf_req *req)
     raw(req, 200, "text/plain; charset=utf-8", WHARF_S("ok\n"));
 }
 
-/* On the admin listener only. */
+/* Answers the metrics, on the admin listener only. */
 static void run_metrics(struct wharf_req *req)
 {
     if (!req->engine->admin) {

@@ -5,11 +5,11 @@
 #include "resource/decl.h"
 
 void kernel_routes_add(struct wharf_decl *d);
-/* system.c: the test clock, where the server has one. */
+/* Adds the routes of the test clock, where the server has one (system.c). */
 void system_routes_add(struct wharf_decl *d);
-/* whoami.c: GET /v1/auth. */
+/* Adds GET /v1/auth (whoami.c). */
 void whoami_routes_add(struct wharf_decl *d);
-/* http_catalogue.c: modules, and announced changes of the API. */
+/* Adds the routes of modules and of announced changes of the API (http_catalogue.c). */
 void catalogue_routes_add(struct wharf_decl *d);
 /* Answers a list that is never paged: all n rows are on its first page. */
 void answer_whole_list(struct wharf_req *req, size_t n, const char *what);

@@ -61,7 +61,7 @@ static void add_of_route(struct exchange *x)
         add(x, LIMIT_BY_ENDPOINT, rate, 'e', arena_printf(req->arena, "%.*s %s", STR_ARG(owner), r->pattern));
 }
 
-/* The one with the fewest tokens; among empty ones the one that is empty longest. */
+/* Returns the charge with the fewest tokens; among empty ones the one that is empty longest. */
 static const struct charge *emptiest(const struct exchange *x)
 {
     const struct charge *least = NULL;
@@ -131,7 +131,7 @@ void limit_uncharge(struct exchange *x)
     }
 }
 
-/* Failed authentication, per address: the /64 of an IPv6 address is one. */
+/* Counts failed authentication per address: the /64 of an IPv6 address is one. */
 bool limit_failure(struct exchange *x)
 {
     const struct config *c = x->server->config;
@@ -148,7 +148,7 @@ bool limit_failure(struct exchange *x)
     return refuse(x, LIMIT_BY_IP, wait_us);
 }
 
-/* Decimal digits of n >= 0 before end; where they begin. */
+/* Writes the decimal digits of n >= 0 before `end`. Returns where they begin. */
 static char *digits(char *end, int64_t n)
 {
     do

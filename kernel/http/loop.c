@@ -240,7 +240,8 @@ static void turn_lanes(struct server *s)
     }
 }
 
-/* Requests whose handler took too long are answered; their thread finishes on its own. Slow senders are cut off. */
+/* Checks an exchange. Requests whose handler took too long are answered; their thread finishes on
+ * its own. Slow senders are cut off. */
 static void check_exchange(struct server *s, struct exchange *x)
 {
     int64_t idle = s->turn_us - x->body_idle_us;
@@ -264,7 +265,8 @@ static void check_exchange(struct server *s, struct exchange *x)
     }
 }
 
-/* Nothing of the connection is being answered. libmicrohttpd does not know of a head that is not complete. */
+/* Checks a peer of whose connection nothing is being answered. libmicrohttpd does not know of a
+ * head that is not complete. */
 static void check_peer_rests(struct server *s, struct peer *p)
 {
     int64_t limit = p->used ? (int64_t)KEEP_ALIVE_S * 1000000 : s->config->header_timeout_ms * 1000;
@@ -302,7 +304,7 @@ static void check_times(struct server *s)
     }
 }
 
-/* The supervisor owns the socket: its queue waits for the successor. */
+/* Stops accepting. The supervisor owns the socket: its queue waits for the successor. */
 static void stop_accepting(struct server *s)
 {
     MHD_socket listen_fd = MHD_quiesce_daemon(s->daemon);
@@ -311,7 +313,8 @@ static void stop_accepting(struct server *s)
     s->quiet = true;
 }
 
-/* A successor is there: it accepts. Else the server ends, and who has not heard of it yet is served for a while. */
+/* Begins to drain. When a successor is there, it accepts. Else the server ends, and who has not
+ * heard of it yet is served for a while. */
 static void begin_drain(struct server *s)
 {
     bool ends = atomic_load(&s->boot->board->stopping) != 0;
@@ -327,7 +330,8 @@ static void begin_drain(struct server *s)
         stream_hub_drain(s->streams);
 }
 
-/* A connection that was just used may have its next request on the way; that one is told to be the last. */
+/* Tells whether all is drained. A connection that was just used may have its next request on the
+ * way; that one is told to be the last. */
 static bool drained(struct server *s)
 {
     int64_t rested = s->turn_us - LINGER_US;

@@ -4,9 +4,10 @@
 
 #include "http/exchange.h"
 
-/* s: engine, config, boot, term_fd and access_fd are set. listen_fd is borrowed. False: nothing runs, and *ret_why says why. */
+/* Starts the server. In s, engine, config, boot, term_fd and access_fd are set. listen_fd is
+ * borrowed. Returns false when nothing runs; *ret_why says why. */
 bool server_start(struct server *s, int listen_fd, const char **ret_why);
-/* Until term_fd becomes readable and everything is answered, or the drain time is over. */
+/* Runs until term_fd becomes readable and everything is answered, or the drain time is over. */
 void server_run(struct server *s);
 void server_stop(struct server *s);
 

@@ -13,7 +13,8 @@ struct writer {
     struct jw w;
 };
 
-/* "/v1/locations/:location/layouts" to "/v1/locations/{location}/layouts"; "*path" too, which the description has no word for */
+/* Makes "/v1/locations/{location}/layouts" of "/v1/locations/:location/layouts"; "*path" too,
+ * which the description has no word for. */
 static wharf_str template_of(struct arena *a, const char *pattern)
 {
     char *out = arena_alloc(a, strlen(pattern) * 2 + 1);
@@ -106,7 +107,7 @@ static void list_parameters(struct writer *o, const struct definition *d)
         parameter(w, d->filters[i].name, "query", false, filter_help(d->filters[i].type), NULL);
 }
 
-/* Several fields may have one flag. */
+/* Tells whether this field is the first with its flag; several fields may have one flag. */
 static bool first_with_flag(const struct definition *d, size_t i)
 {
     for (size_t k = 0; k < i; k++) {
@@ -202,7 +203,7 @@ static void request_body(struct writer *o, const struct route *r)
     jw_close(w, '}');
 }
 
-/* A row of the short list. */
+/* Writes the schema of a row of the short list. */
 static void short_row(struct jw *w, const struct definition *d)
 {
     jw_open(w, NULL, '{');
@@ -273,7 +274,8 @@ static void success_status(struct writer *o, const struct route *r, int64_t stat
     jw_close(w, '}');
 }
 
-/* Routes of plugins name what they answer: "status", or "statuses" when there is more than one. */
+/* Writes the answers of success. Routes of plugins name what they answer: "status", or "statuses"
+ * when there is more than one. */
 static void success(struct writer *o, const struct route *r)
 {
     const struct wharf_json *statuses = json_get(r->definition, "statuses");
@@ -289,7 +291,7 @@ static void success(struct writer *o, const struct route *r)
         jw_raw(&o->w, "204", WHARF_S("{\"description\":\"Done, and nothing to tell\"}"));
 }
 
-/* What every operation may answer beside its success. */
+/* Writes what every operation may answer beside its success. */
 static void failure(struct jw *w)
 {
     static const char *const statuses[] = {"4XX", "default"};
@@ -301,7 +303,7 @@ static void failure(struct jw *w)
     }
 }
 
-/* Of routes that let somebody else answer. */
+/* Writes the answers of routes that let somebody else answer. */
 static void whatever(struct jw *w)
 {
     static const char *const statuses[] = {"2XX", "3XX", "5XX"};
@@ -390,7 +392,7 @@ static wharf_str operation_id(struct arena *a, const struct route *r)
     return s;
 }
 
-/* What the author wrote, and who may call it. */
+/* Writes what the author wrote, and who may call the route. */
 static void description(struct writer *o, const struct route *r, wharf_str title)
 {
     wharf_str text = json_text_or(r->definition, "description", "");
@@ -461,7 +463,8 @@ static bool serves(const struct plugin *p, const struct manifest_service *asked,
     return false;
 }
 
-/* Whether code of p runs in it: p's own route, a write of a resource that it has rules on, or a service that one of these asks. */
+/* Tells whether code of p runs in the route: p's own route, a write of a resource that it has
+ * rules on, or a service that one of these asks. */
 static bool takes_part(const struct route *r, const struct plugin *p)
 {
     const struct resource *res = r->resource;
@@ -478,8 +481,8 @@ static bool takes_part(const struct route *r, const struct plugin *p)
     return false;
 }
 
-/* Codes of modules that an operation may answer with, beside those of the platform, which any may (head()). Declared reads run no code of
- * modules. */
+/* Writes the codes of modules that an operation may answer with, beside those of the platform,
+ * which any may (head()). Declared reads run no code of modules. */
 static void x_errors(struct writer *o, const struct route *r)
 {
     const struct engine *e = o->e;

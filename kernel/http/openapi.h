@@ -6,7 +6,7 @@
 
 wharf_str openapi_build(const struct engine *e); /* in e->arena */
 
-/* The document with the paths of another engine's routes added, in that one's arena. */
+/* Returns the document with the paths of another engine's routes added, in that one's arena. */
 wharf_str openapi_with(const struct engine *more, wharf_str document);
 
 #endif

@@ -70,35 +70,39 @@ struct stream { /* what was asked for, and how far it is */
 };
 
 struct stream_hub *stream_hub_start(struct server *s);
-/* Events were processed, or the clock was moved: enum notifier_news. [any] */
+/* Tells the hub that events were processed, or the clock was moved: enum notifier_news. [any] */
 void stream_hub_news(void *hub, unsigned news);
-/* From the loop, once per turn: resumes connections that have something to send. */
+/* Resumes connections that have something to send. Called from the loop, once per turn. */
 void stream_hub_turn(struct stream_hub *h);
-/* All streams are told that the server closes, and end. */
+/* Tells all streams that the server closes, and ends them. */
 void stream_hub_drain(struct stream_hub *h);
 void stream_hub_stop(struct stream_hub *h);
 
-/* libmicrohttpd maps the memory of a connection and writes zeros to it; pages that hold nothing else are given back to the system. uri: of the
- * request whose connection it is. On the loop, for a connection that will wait. */
+/* Gives pages that hold nothing but zeros back to the system: libmicrohttpd maps the memory of a
+ * connection and writes zeros to it. uri: of the request whose connection it is. Called on the
+ * loop, for a connection that will wait. */
 void stream_give_back_zeros(const char *uri);
 
-/* Channels (channel_wait.c). On the loop: the request, whose handler parked it, waits from here on. */
+/* Parks a request (channel_wait.c), whose handler asked for it: it waits from here on. Called on
+ * the loop. */
 void stream_hub_park(struct stream_hub *h, struct exchange *x);
-/* On a worker thread: opens the channel's stream as the answer of the request; its first frame is in it. */
+/* Opens the channel's stream as the answer of the request; its first frame is in it. Called on a
+ * worker thread. */
 wharf_status channel_stream_open(
     struct wharf_req *req, wharf_str channel, wharf_str tag, int64_t after, wharf_str hello);
-/* The server ends: nothing is parked any more. [any] */
+/* Tells whether the server ends: nothing is parked any more. [any] */
 bool stream_hub_draining(struct stream_hub *h);
-/* What notifier_on_channels() tells. */
+/* Gets the names that notifier_on_channels() tells. */
 void stream_hub_channels(void *hub, const char *names);
 
-/* The route (wharf_events_api.stream). */
+/* Adds the route of the stream (wharf_events_api.stream). */
 void stream_declare(struct wharf_decl *d, const char *path, const char *scope, const char *tokens);
-/* On a worker thread: checks everything, and leaves the stream in req->stream. */
+/* Checks everything, and leaves the stream in req->stream. Called on a worker thread. */
 void stream_open(struct wharf_req *req);
-/* Does the request bring a token instead of a key? */
+/* Tells whether the request brings a token instead of a key. */
 bool stream_by_token(const struct wharf_req *req);
-/* From the loop: the answer, whose bytes come from the hub. A problem may be told instead (NULL). */
+/* Makes the answer, whose bytes come from the hub. A problem may be told instead (then returns
+ * NULL). Called from the loop. */
 struct MHD_Response *stream_response(struct exchange *x);
 void stream_forget(struct wharf_req *req); /* that was opened, and is not answered */
 void stream_free(struct stream *st);

@@ -36,8 +36,9 @@ static void unref(struct stream_hub *h, struct stream *st) /* with the lock held
     stream_free(st);
 }
 
-/* They read as zeros again. The request line stands at the mapping's beginning, so the URI tells where that is; on any other address nothing is
- * done. On the loop, so nobody writes there meanwhile. */
+/* Gives pages back, which read as zeros again. The request line stands at the mapping's beginning,
+ * so the URI tells where that is; on any other address nothing is done. It runs on the loop, so
+ * nobody writes there meanwhile. */
 void stream_give_back_zeros(const char *uri)
 {
     static const unsigned char zeros[4096];
@@ -90,7 +91,7 @@ static ssize_t read_stream(void *arg, uint64_t pos, char *to, size_t max)
     return over ? MHD_CONTENT_READER_END_OF_STREAM : 0;
 }
 
-/* The connection is over. */
+/* Lets go of a stream whose connection is over. */
 static void leave_stream(void *arg)
 {
     struct stream *st = arg;
@@ -273,7 +274,7 @@ static struct sql_arg number_arg(struct arena *a, int64_t n)
     return (struct sql_arg){s.p, s.n};
 }
 
-/* The next events behind `after`. NULL: the database is away. */
+/* Reads the next events behind `after`. Returns NULL when the database is away. */
 static PGresult *read_events(struct stream_hub *h, struct arena *a, wharf_str organization, int64_t after)
 {
     wharf_str sql = arena_printf(a,
@@ -306,7 +307,7 @@ static void hand_out(struct stream_hub *h, wharf_str organization, int64_t after
     pthread_mutex_unlock(&h->lock);
 }
 
-/* Some stream that wants more than it has, as a copy of its place. */
+/* Finds some stream that wants more than it has, as a copy of its place. */
 static bool next_place(struct stream_hub *h, struct arena *a, wharf_str *ret_organization, int64_t *ret_after)
 {
     bool found = false;
@@ -323,7 +324,7 @@ static bool next_place(struct stream_hub *h, struct arena *a, wharf_str *ret_org
     return found;
 }
 
-/* False: the database is away. */
+/* Feeds the streams. Returns false when the database is away. */
 static bool feed(struct stream_hub *h)
 {
     wharf_str organization = {"", 0};
@@ -350,7 +351,8 @@ static bool feed(struct stream_hub *h)
     return good;
 }
 
-/* Is the key still good? Its locations may have changed as well. NULL: can't be told now. */
+/* Reads whether the key is still good. Its locations may have changed as well. Returns NULL when
+ * that can't be told now. */
 static struct principal *look_up(struct stream_hub *h, const struct stream *st)
 {
     static const char digits[] = "0123456789abcdef";
@@ -389,7 +391,8 @@ static void check_key_of(struct stream_hub *h, struct stream *st)
     principal_unref(who);
 }
 
-/* Only the hub takes streams from the list, so a stream that was found stays. */
+/* Checks the keys that are due. Only the hub takes streams from the list, so a stream that was
+ * found stays. */
 static void check_keys(struct stream_hub *h)
 {
     int64_t now = clock_monotonic_us();

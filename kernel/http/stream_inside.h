@@ -19,18 +19,20 @@ struct stream_hub {
     bool news, stop, draining, resume; /* resume: a stream has its `wake` */
 };
 
-/* With the lock held: the loop is told that a connection has something to send; the stream ends with this frame. */
+/* Tells the loop that a connection has something to send (hub_wake), or ends the stream with this
+ * frame (hub_end). The caller holds the lock. */
 void hub_wake(struct stream_hub *h, struct stream *st);
 void hub_wake_loop(struct stream_hub *h);
 void hub_end(struct stream_hub *h, struct stream *st, const char *frame);
 
-/* One turn of the hub's thread: messages to streams and parked requests, and what ends by time. False: the database is away. */
+/* Runs one turn of the hub's thread: messages to streams and parked requests, and what ends by
+ * time. Returns false when the database is away. */
 bool channel_turn(struct stream_hub *h);
-/* From the loop: what is to run again goes to the threads. */
+/* Gives what is to run again to the threads. Called from the loop. */
 void channel_run_ready(struct stream_hub *h);
-/* All that are parked run again, for the last time. */
+/* Lets all that are parked run again, for the last time. */
 void channel_drain(struct stream_hub *h);
-/* Is anybody waiting? With the lock held. */
+/* Tells whether anybody is waiting. The caller holds the lock. */
 bool channel_any(const struct stream_hub *h);
 
 #endif

@@ -44,7 +44,7 @@ static struct sql_arg hex_arg(struct arena *a, const unsigned char *bytes, size_
     return (struct sql_arg){hex, 2 * n + 2};
 }
 
-/* The token is used up; whose key made it is asked. */
+/* Enters by a token, which is used up; whose key made it is asked. */
 static bool enter_by_token(struct wharf_req *req, wharf_str token, unsigned char ret_hash[KEY_HASH])
 {
     static const char sql[] =
@@ -108,7 +108,7 @@ static bool identify(struct wharf_req *req, unsigned char ret_hash[KEY_HASH])
 
 /* ---- what ---- */
 
-/* "a,b" to its parts, in the stream's memory. */
+/* Splits "a,b" into its parts, in the stream's memory. */
 static const wharf_str *split(struct arena *a, wharf_str list, size_t *ret_n)
 {
     wharf_str *parts;

@@ -35,7 +35,7 @@ static wharf_status read_clock(struct wharf_req *req, void *arg)
     return answer(req, clock_offset_s(), "Clock retrieved");
 }
 
-/* The workers of this machine share the offset; others hear of it. */
+/* Sets the offset of the clock: the workers of this machine share it; others hear of it. */
 static void shift(struct wharf_req *req, void *arg)
 {
     clock_set_offset(*(const int64_t *)arg);

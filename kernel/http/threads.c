@@ -47,7 +47,8 @@ static bool is_stranger(const struct plugin *p)
     return p && p->manifest && p->manifest->third_party;
 }
 
-/* The plugin whose code the request will run: its route's, or one with rules on the route's resource. */
+/* Returns the share of the plugin whose code the request will run: its route's, or one with rules
+ * on the route's resource. */
 static unsigned share_of(const struct exchange *x)
 {
     const struct route *r = x->stage == STAGE_RUN ? x->req.route
@@ -84,7 +85,8 @@ static void admit(struct threads *t, struct share *s, struct exchange *x)
     queue_add(t, x);
 }
 
-/* False: the plugin has as many waiting as all others may have. */
+/* Holds the request in its plugin's share. Returns false when the plugin has as many waiting as
+ * all others may have. */
 static bool hold(struct share *s, struct exchange *x)
 {
     if (s->held >= QUEUE_PER_THREAD)
@@ -97,7 +99,7 @@ static bool hold(struct share *s, struct exchange *x)
     return true;
 }
 
-/* A request of a share is done: others may go on, beginning with the plugin behind this one. */
+/* Ends a request of a share: others may go on, beginning with the plugin behind this one. */
 static void leave_share(struct threads *t, unsigned share)
 {
     size_t n = t->server->engine->n_plugins;

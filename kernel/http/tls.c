@@ -43,7 +43,8 @@ static bool read_file(const char *setting, const char *path, struct buf *to, str
     return n == 0 && !to->failed;
 }
 
-/* Only the certificate itself: those above it are the issuers' business, and clients have their own idea of them. */
+/* Checks that the certificate is valid now. Only the certificate itself: those above it are the
+ * issuers' business, and clients have their own idea of them. */
 static bool valid_now(
     const struct config *c, const gnutls_datum_t *pem, time_t now, struct arena *a, wharf_str *ret_error)
 {
@@ -89,7 +90,7 @@ static bool belong_together(const struct config *c, const gnutls_datum_t *certif
     return r >= 0;
 }
 
-/* Certificate, 0, key, 0. */
+/* Writes certificate, 0, key, 0 into a memfd, which it returns. */
 static int hand_over(const struct buf *certificate, const struct buf *key)
 {
     int fd = memfd_create("wharf-tls", MFD_CLOEXEC);

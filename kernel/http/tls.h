@@ -19,7 +19,8 @@ extern const char tls_priorities[]; /* GnuTLS priority string of the listener */
 /* Reads the files of tls.certificate and tls.key and checks that they belong together and are valid now. *ret_fd: a descriptor
  * for tls_receive(), or -1 when the settings ask for no TLS. False: *ret_error says what is wrong and with which file. */
 bool tls_open(const struct config *c, int *ret_fd, struct arena *a, wharf_str *ret_error);
-/* The pair behind a descriptor of tls_open(); fd -1: both NULL. False: it can't be read. Closes nothing. */
+/* Reads the pair behind a descriptor of tls_open(); fd -1: both are NULL. Returns false when it
+ * can't be read. Closes nothing. */
 bool tls_receive(int fd, struct tls_pair *ret);
 /* Wipes the key. */
 void tls_forget(struct tls_pair *p);

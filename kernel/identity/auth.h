@@ -28,7 +28,8 @@ struct areas {
         *resources; /* whose rows are read with which scope; set when all definitions are there */
     size_t n_resources;
 };
-/* Number of the area, added when new (only at start). -1 when the table is full. */
+/* Returns the number of the area, which is added when it is new (only at start). Returns -1 when
+ * the table is full. */
 int area_number(struct areas *a, const char *name);
 int area_find(const struct areas *a, wharf_str name);
 
@@ -57,25 +58,28 @@ struct principal { /* immutable once made; counted */
 void principal_ref(struct principal *p);
 void principal_unref(struct principal *p); /* NULL is accepted */
 bool principal_may_see(const struct principal *p, wharf_str location_id);
-/* May it read rows of this resource? A name that no definition has: only when it reads all that there are. */
+/* Tells whether the principal may read rows of this resource. For a name that no definition has:
+ * only when it reads all that there are. */
 bool principal_reads(const struct principal *p, wharf_str resource);
-/* After its levels or locations were changed: what it reads and reaches, in a (docs/spec/01-platform.md section 7 'records'). */
+/* Computes, in a, what the principal reads and reaches, after its levels or locations were changed
+ * (docs/spec/01-platform.md section 7 'records'). */
 void principal_settle(const struct areas *areas, struct principal *p, struct arena *a);
 
 /* The key text of a request: SVC-API-KEY, else X-API-KEY, else Authorization: Bearer. NULL members are absent. */
 struct auth_headers {
     const char *svc_api_key, *x_api_key, *authorization;
 };
-/* False and a code ("api_key.missing", "api_key.invalid") when no database read is needed to refuse. */
+/* Hashes the key of the request. Returns false and a code ("api_key.missing", "api_key.invalid")
+ * when no database read is needed to refuse. */
 bool auth_key_hash(
     const struct auth_headers *h, const char *pepper, unsigned char ret_hash[KEY_HASH], const char **ret_code);
 
 struct auth_cache;
 struct auth_cache *auth_cache_new(void);
 void auth_cache_free(struct auth_cache *c);
-/* A reference to the cached principal, or NULL when it must be read. [any] */
+/* Returns a reference to the cached principal, or NULL when it must be read. [any] */
 struct principal *auth_cache_get(struct auth_cache *c, const unsigned char hash[KEY_HASH], int64_t now_us);
-/* Raised by each auth_cache_clear(): ask before a principal is read. [any] */
+/* Returns a number that each auth_cache_clear() raises: ask before a principal is read. [any] */
 unsigned auth_cache_generation(struct auth_cache *c);
 /* Takes a reference. Keeps nothing when the cache was cleared since generation was asked for: what was read then may be older than the
  * change that cleared it. */
@@ -89,12 +93,14 @@ bool auth_used_take(struct auth_cache *c, struct buf *ret_organizations, struct 
 /* Takes that list and writes it with pg (used.c). [side thread] */
 void auth_used_write(struct auth_cache *c, PGconn *pg);
 
-/* The installation's own hand: all areas, all locations of one organization; actor sys. In the arena, not counted. */
+/* Makes the principal of the installation itself: all areas, all locations of one organization;
+ * actor sys. It is in the arena, not counted. */
 struct principal *principal_system(struct arena *a, wharf_str organization);
 /* The one statement that reads everything about a key; $1 = hash as hex ("\\x..."), $2 = now (ISO). */
 extern const char auth_lookup_sql[];
 extern const char auth_lookup_id_sql[]; /* the same; $1 = the live organization, $2 = the key's id */
-/* Principal from that statement's result; never NULL: an unknown key gives one with refusal "api_key.invalid". */
+/* Makes a principal from that statement's result. Never returns NULL: an unknown key gives one
+ * with refusal "api_key.invalid". */
 struct principal *auth_principal(const struct areas *areas, const PGresult *result, int64_t now_us);
 
 #endif

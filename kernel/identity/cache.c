@@ -58,7 +58,7 @@ void auth_cache_free(struct auth_cache *c)
     free(c);
 }
 
-/* SHA-256 is evenly spread: its first bytes are the place. */
+/* Returns the slot of a hash. SHA-256 is evenly spread: its first bytes are the place. */
 static struct slot *slot_of(struct auth_cache *c, const unsigned char hash[KEY_HASH])
 {
     return &c->slots[(hash[0] | (unsigned)hash[1] << 8) % SLOTS];

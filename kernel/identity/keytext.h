@@ -11,11 +11,12 @@
 
 enum { KEYTEXT_LEN = 46, KEYTEXT_HASH = 32 };
 
-/* A new key and its NUL. The caller shows it once and keeps only the hash. */
+/* Makes a new key and its NUL. The caller shows it once and keeps only the hash. */
 void keytext_new(bool test, char out[KEYTEXT_LEN + 1]);
-/* Has s the shape and the right check digits? Tells live from test. */
+/* Tells whether s has the shape and the right check digits of a key. *ret_test: it is a test key,
+ * not a live one. */
 bool keytext_check(wharf_str s, bool *ret_test);
-/* What is stored: SHA-256 of the text, or its HMAC-SHA-256 when there is a pepper. */
+/* Computes what is stored: SHA-256 of the text, or its HMAC-SHA-256 when there is a pepper. */
 void keytext_hash(wharf_str s, const char *pepper, unsigned char out[KEYTEXT_HASH]);
 
 #endif

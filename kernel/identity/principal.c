@@ -141,7 +141,7 @@ static struct set location_set(struct principal *p, const PGresult *r, bool all,
     return s;
 }
 
-/* Both are sorted in byte order. */
+/* Computes what is in both sets. Both are sorted in byte order. */
 static struct set meet(struct principal *p, struct set a, struct set b)
 {
     wharf_str *ids;
@@ -223,7 +223,8 @@ static void read_person(struct principal *p, const PGresult *r)
     p->access.n_locations = set.n;
 }
 
-/* What does not read as a network lets nobody in: the list is not empty for it. */
+/* Reads the networks of a key. What does not read as a network lets nobody in: the list is not
+ * empty for it. */
 static void read_networks(struct principal *p, const PGresult *r)
 {
     const struct wharf_json *list = json(p, r, C_NETWORKS);

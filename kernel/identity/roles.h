@@ -17,12 +17,13 @@ struct role_area {
 };
 
 const struct role_area *roles_areas(size_t *ret_count);
-/* owner, developer, admin or user? */
+/* Tells whether the role is owner, developer, admin or user. */
 bool role_is_builtin(const char *role);
-/* Owner and developer reach every location. */
+/* Tells whether the role reaches every location: owner and developer do. */
 bool role_has_all_locations(const char *role);
-/* What a built-in role may do in an area. Areas of plugins that are not in the catalogue: write for owner, developer and admin,
- * nothing for user. 0 for a role that is not built in. */
+/* Returns what a built-in role may do in an area. Areas of plugins that are not in the catalogue:
+ * write for owner, developer and admin, nothing for user. Returns 0 for a role that is not built
+ * in. */
 uint8_t role_level(const char *role, const char *area);
 
 #endif

@@ -25,15 +25,17 @@ enum sight principal_sight(const struct principal *p, const struct told_of *what
 /* Tells whether one of the array's ids is a location of the principal. The array "[]" is for everybody. The empty text is for those who reach all
  * locations. */
 bool seen_by_location(const struct access *who, wharf_str locations);
-/* Are all of the array's ids the principal's locations? The empty text stands for all that there are. */
+/* Tells whether all of the array's ids are locations of the principal. The empty text stands for
+ * all that there are. */
 bool seen_by_all_locations(const struct access *who, wharf_str locations);
-/* Is this id an element of the JSON array of ids? */
+/* Tells whether this id is an element of the JSON array of ids. */
 bool seen_among(wharf_str array, wharf_str id);
-/* The set that was recorded, else the one location as a set; empty: not known. In a. */
+/* Returns the set that was recorded, else the one location as a set; empty: not known. It is in
+ * a. */
 wharf_str seen_locations(struct arena *a, wharf_str location_id, wharf_str recorded);
-/* A JSON array of these texts. In a. */
+/* Returns a JSON array of these texts, in a. */
 wharf_str seen_many(struct arena *a, const wharf_str *ids, size_t n);
-/* A JSON array of one id, or "[]" for an empty one. In a. */
+/* Returns a JSON array of one id, or "[]" for an empty one, in a. */
 wharf_str seen_one(struct arena *a, wharf_str id);
 
 #endif

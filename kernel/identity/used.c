@@ -8,7 +8,8 @@
 
 enum { USED_TEXT = 1024 * 1024 };
 
-/* last_used_at, and last_seen_at of the key's device, at most once a minute for each key whatever the number of requests and processes. */
+/* Writes last_used_at, and last_seen_at of the key's device, at most once a minute for each key
+ * whatever the number of requests and processes. */
 void auth_used_write(struct auth_cache *c, PGconn *pg)
 {
     static const char sql[] =

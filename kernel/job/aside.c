@@ -26,7 +26,7 @@ struct aside {
     struct db_error error;
 };
 
-/* The result of a statement that was committed, or NULL. */
+/* Runs the statement. Returns its result when it was committed, else NULL. */
 static PGresult *run_committed(struct aside *a)
 {
     const struct db_statement statements[] = {
@@ -99,7 +99,7 @@ static wharf_str kept(char **to, const char *p, size_t n)
     return s;
 }
 
-/* All that was asked for in one block: the arguments, then the texts. */
+/* Keeps all that was asked for in one block: the arguments, then the texts. */
 static void keep(struct aside *a, const struct access *who, const char *sql, const struct sql_arg *args, size_t n_args)
 {
     wharf_str organizations[2] = {who->organization, who->live_organization};

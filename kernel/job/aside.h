@@ -17,10 +17,12 @@ struct waker;
 struct aside *aside_new(const struct db_conn *beside, struct waker *wake);
 /* Waits for a statement that runs; what it answered is gone. Or NULL. */
 void aside_free(struct aside *a);
-/* False while one runs, or was not taken. Everything is copied; who: whose rows the statement sees. */
+/* Asks for a statement to be run aside. Returns false while one runs, or while its result was not
+ * taken. Everything is copied. who: whose rows the statement sees. */
 bool aside_ask(
     struct aside *a, const struct access *who, const char *sql, const struct sql_arg *args, size_t n_args);
-/* True once for each statement, when it is over and committed or failed: the result (PQclear) or NULL and why. */
+/* Returns true once for each statement, when it is over and committed or failed: with the result
+ * (PQclear it), or with NULL and why. */
 bool aside_take(struct aside *a, PGresult **ret_result, struct db_error *ret_error);
 
 #endif

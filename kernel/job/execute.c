@@ -82,7 +82,8 @@ static wharf_status lost(struct wharf_req *req)
     return req_fail(req, "conflict", NULL, "the lease of %s is over: another worker has it", req->request_id);
 }
 
-/* Before a commit of a handler with transactions of its own: the row stays locked until then, so that nobody takes it over in between. */
+/* Checks the lease before a commit of a handler with transactions of its own: the row stays locked
+ * until then, so that nobody takes it over in between. */
 static wharf_status check_fence(struct wharf_req *req)
 {
     char numbers[2][24];
@@ -96,7 +97,7 @@ static wharf_status check_fence(struct wharf_req *req)
     return PQgetvalue(r, 0, 0)[0] == 't' ? WHARF_OK : lost(req);
 }
 
-/* Effect and mark are one. */
+/* Marks the job as completed in the transaction of its effect: effect and mark are one. */
 static wharf_status complete(struct wharf_req *req)
 {
     const struct leased *j = run_of(req)->leased;
@@ -118,7 +119,8 @@ static wharf_status complete(struct wharf_req *req)
 
 /* ---- the run ---- */
 
-/* What the handler may ask with param(): the job's key, its number, and how many runs failed before. */
+/* Adds what the handler may ask with param(): the job's key, its number, and how many runs failed
+ * before. */
 static void add_params(struct wharf_req *req, const struct leased *j)
 {
     struct query_pair *pairs = ARENA_ARRAY(req->arena, struct query_pair, 3);
@@ -130,7 +132,8 @@ static void add_params(struct wharf_req *req, const struct leased *j)
     req->n_pairs = 3;
 }
 
-/* Of a test organization's job: whose people and roles it reads. Organizations never change sides, so each is asked about once. */
+/* Returns the live organization of a job: of a test organization's job that is whose people and
+ * roles it reads. Organizations never change sides, so each is asked about once. */
 static wharf_str live_organization(struct executor *x, struct wharf_req *req, wharf_str organization)
 {
     static const char sql[] =
@@ -312,7 +315,8 @@ static struct leased *next_job(struct executor *x)
     return j;
 }
 
-/* True: somebody was at work for long, and nobody is any more, or it is a while since the heap was trimmed. */
+/* Hands a finished job over. Returns true when somebody was at work for long, and nobody is any
+ * more, or it is a while since the heap was trimmed. */
 static bool hand_over(struct executor *x, struct leased *j, int64_t began_us)
 {
     struct runner *r = x->runner;

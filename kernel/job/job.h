@@ -51,17 +51,20 @@ struct job_kind {
     unsigned owner; /* number of its plugin among those that are not shipped, from 1; 0: the server's own (job/job_share.c) */
 };
 
-/* False after problems were told, each naming the job and the member. text "" is {}. */
+/* Reads the policy of a job; text "" is {}. Returns false after problems were told, each naming
+ * the job and the member. */
 typedef void job_problem_fn(void *arg, wharf_str message);
 bool job_policy_read(
     struct arena *a, const char *job, wharf_str text, struct job_policy *ret, job_problem_fn *fn, void *arg);
-/* The wait before try number attempts + 1, attempts >= 1; random01 in [0, 1) draws the jitter. */
+/* Returns the wait before try number attempts + 1, attempts >= 1, in microseconds; random01 in [0,
+ * 1) draws the jitter. */
 int64_t job_backoff_us(const struct job_policy *p, int attempts, double random01);
 
-/* From declare(): name without the plugin's. The current plugin of d is the owner; NULL: the kernel. */
+/* Adds a job, from declare(). name: without the plugin's. The current plugin of d is the owner;
+ * NULL: the kernel. */
 void job_declare(struct wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str policy);
 /* The kernel's own jobs (kernel_jobs.c): declared before the plugins'. */
-/* Or NULL. */
+/* Finds a kind of job by its name. Returns NULL when there is none. */
 const struct job_kind *job_kind_find(const struct engine *e, wharf_str name);
 
 /* ---- asking for jobs ---- */
@@ -75,21 +78,26 @@ struct job_order { /* one job to be done */
 };
 enum { JOB_KEY_MAX = 200, JOB_ARGS_MAX = 256 * 1024 };
 
-/* In the request's transaction; without an open one it is a transaction of its own. Workers are told after the commit. Problems:
- * module.unavailable (no such job is loaded), internal (too large). */
+/* Adds a job in the request's transaction; without an open one it is a transaction of its own.
+ * Workers are told after the commit. Problems: module.unavailable (no such job is loaded),
+ * internal (too large). */
 wharf_status job_enqueue(struct wharf_req *req, const struct job_order *order);
-/* Many at once, one statement, in whatever transaction the connection is in. The caller wakes the workers after its commit. */
+/* Adds many jobs by one statement, in whatever transaction the connection is in. The caller wakes
+ * the workers after its commit. */
 enum db_status job_enqueue_many(const struct engine *e, struct db_conn *db, const struct job_order *orders, size_t n,
     int64_t now_us, struct db_error *ret_error);
 /* Tells all job workers, soon and at most once per 10 ms and process, that there is work (docs/decisions.md 8). [any] */
 void job_wake(const struct engine *e);
 
-/* Of a thread of a job worker, outside of transactions: its statements go by the connection that steps back, or by the usual one; both are the same
- * where the database is not the embedded one (docs/jobs.md 'Background'). Each is connected when it is first used. */
+/* Chooses the connection of a thread of a job worker, outside of transactions: its statements go
+ * by the connection that steps back, or by the usual one. Both are the same where the database is
+ * not the embedded one (docs/jobs.md 'Background'). Each is connected when it is first used. */
 void job_in_background(struct thread_ctx *ctx, bool in_background);
-/* Residents: waits for news, for one of the request's fetches, or that long; then the request's clock is read anew. [worker] */
+/* Waits, for residents, for news, for one of the request's fetches, or that long; then the
+ * request's clock is read anew. [worker] */
 void job_wait(struct wharf_req *req, int64_t wait_us);
-/* wharf_event_api.progress: of the job that runs this request; 0 for any other. */
+/* Notes the progress of the job that runs this request (wharf_event_api.progress). Returns 0 for
+ * any other request. */
 uint32_t job_progress(struct wharf_req *req, uint32_t done, uint32_t total);
 
 #endif

@@ -39,7 +39,7 @@ void runner_host(struct runner *r)
     snprintf(r->host, sizeof(r->host), "%s %s", boot_id, space);
 }
 
-/* "job_12 job_15" as a PostgreSQL array: {12,15} */
+/* Writes "job_12 job_15" as a PostgreSQL array: {12,15}. */
 static void put_ids(const char *jobs, struct buf *out)
 {
     bool first = true;
@@ -80,7 +80,8 @@ static bool bury(struct runner *r, const char *worker, const struct crash_report
     return result != NULL;
 }
 
-/* Row: id, pid, started_us, whether its lease was renewed within the last seconds. */
+/* Looks at one worker. The row has: id, pid, started_us, whether its lease was renewed within the
+ * last seconds. */
 static bool look_at(struct runner *r, const PGresult *result, int row)
 {
     pid_t pid = (pid_t)strtol(PQgetvalue(result, row, 1), NULL, 10);

@@ -83,7 +83,7 @@ size_t runner_busy(const struct runner *r)
     return n;
 }
 
-/* The last lease gave all that was asked for, and there is room again. */
+/* Tells whether the last lease gave all that was asked for, and there is room again. */
 static bool more_to_lease(const struct runner *r)
 {
     for (size_t i = 0; i < CREWS; i++) {
@@ -136,7 +136,8 @@ static void wait_for_turn(struct runner *r)
     }
 }
 
-/* The first that waits for a thread only, and not for one of its plugin's share; NULL: none does. */
+/* Returns the first job that waits for a thread only, and not for one of its plugin's share; NULL
+ * when none does. */
 static const struct leased *first_that_may_begin(const struct crew *crew)
 {
     const struct leased *j = crew->waiting.n ? crew->waiting.first : NULL;
@@ -146,8 +147,8 @@ static const struct leased *first_that_may_begin(const struct crew *crew)
     return j;
 }
 
-/* Leased ahead, and then the threads were slower than thought: others shall have them. What only its plugin's share holds back says nothing of the
- * threads. */
+/* Takes back jobs that were leased ahead when the threads were slower than thought: others shall
+ * have them. What only its plugin's share holds back says nothing of the threads. */
 static void take_stale(const struct runner *r, struct crew *crew, struct job_list *list, int64_t now)
 {
     const struct leased *next = first_that_may_begin(crew);
@@ -182,7 +183,8 @@ static void collect(struct runner *r, struct job_list *list, int64_t now)
 
 /* ---- doing it; without the lock ---- */
 
-/* What could not be settled is tried again: it stays on the list. A lease that is over leaves nothing to settle. */
+/* Settles the jobs of the list. What could not be settled is tried again: it stays on the list. A
+ * lease that is over leaves nothing to settle. */
 static bool settle(struct runner *r, struct job_list *list)
 {
     if (r->registered && list->n && !queue_settle(r, list) && r->registered)
@@ -340,7 +342,7 @@ static void start_executor(struct runner *r, struct crew *crew)
         abort();
 }
 
-/* One thread per job of theirs that runs: none where no module has such jobs. */
+/* Starts one thread per job of each crew that runs: none where no module has such jobs. */
 static void start_crews(struct runner *r)
 {
     r->crews[CREW_USUAL].n = (size_t)r->config->jobs_threads;

@@ -124,14 +124,17 @@ size_t runner_busy(const struct runner *r); /* threads at work, those of residen
 void list_add(struct job_list *l, struct leased *j);
 struct leased *list_take(struct job_list *l);
 
-/* queue.c: the dispatcher's statements. False: the database is away, or the worker's lease is over (registered is then false). */
+/* Registers the worker. queue.c has the dispatcher's statements. They return false when the
+ * database is away, or when the worker's lease is over (registered is then false). */
 bool queue_register(struct runner *r);
 bool queue_beat(struct runner *r); /* the lease */
 bool queue_watch(struct runner *r); /* progress and cancellations of what runs */
-/* free_threads: of a crew for long jobs; what an organization may have goes by it. */
+/* Leases up to `want` jobs. free_threads: of a crew for long jobs; what an organization may have
+ * goes by it. */
 bool queue_lease(struct runner *r, struct crew *crew, size_t want, size_t free_threads, struct job_list *ret);
 bool queue_settle(struct runner *r, const struct job_list *list);
-/* After the connection was lost: what the rows say is made what this worker holds, or the other way round. */
+/* Makes the rows and what this worker holds agree, after the connection was lost: in either
+ * direction. */
 bool queue_reconcile(struct runner *r);
 bool queue_fire(struct runner *r);
 bool queue_next(struct runner *r, int64_t *ret_wait_us); /* until something is due by time; a day when nothing is */
@@ -140,7 +143,8 @@ void queue_leave(struct runner *r); /* gives everything back: the end */
 void queue_arrays(struct runner *r);
 size_t job_long_threads(const struct config *c); /* of each job worker: jobs.long_threads */
 
-/* job_share.c: with the lock held, but for the first two */
+/* Numbers the owners of all kinds. All of job_share.c but the first two is called with the lock
+ * held. */
 void shares_number(struct runner *r); /* job_kind.owner of all kinds */
 void shares_plan(struct runner *r); /* after the crews have their number of threads */
 void share_add(struct crew *crew, struct leased *j); /* to those that wait */
@@ -150,24 +154,25 @@ struct leased *share_take(struct crew *crew);
 void share_end(struct crew *crew, const struct leased *j, int64_t took_us);
 bool share_is_full(const struct crew *crew, const struct leased *j); /* its plugin has all threads that it may have */
 size_t share_held_back(const struct runner *r, const struct crew *crew); /* jobs that wait for threads of their plugin's share */
-/* How many jobs of each plugin may be leased now, a PostgreSQL array by owner from 1 on; how many of all these plugins together. */
+/* Tells how many jobs of each plugin may be leased now, as a PostgreSQL array by owner from 1 on,
+ * and how many of all these plugins together. */
 void share_rooms(const struct runner *r, const struct crew *crew, struct buf *rooms, size_t *ret_all);
 
-/* job_crash.c */
+/* Finds out what host this is, for the runner (job_crash.c). */
 void runner_host(struct runner *r);
 bool queue_sweep(struct runner *r); /* dead workers and their crash reports */
 
-/* resident.c */
+/* Starts the resident jobs (resident.c). */
 void residents_start(struct runner *r);
 void residents_news(struct runner *r, unsigned news); /* enum notifier_news */
 void residents_join(struct runner *r); /* all have ended */
 
 /* execute.c */
-/* The thread's connections, and their end. */
+/* Makes and ends the thread's connections. */
 void thread_connect(const struct runner *r, struct thread_ctx *ctx);
 void thread_disconnect(struct thread_ctx *ctx);
 void *executor_main(void *executor);
-/* job_dispatch.c */
+/* Runs the dispatcher's thread (job_dispatch.c). */
 void *dispatcher_main(void *runner);
 
 #endif

@@ -128,7 +128,8 @@ size_t share_held_back(const struct runner *r, const struct crew *crew)
     return n;
 }
 
-/* Jobs that are leased before a thread is free for them: as many as run within AHEAD_US, and none while one that runs takes longer. */
+/* Returns how many jobs are leased before a thread is free for them: as many as run within
+ * AHEAD_US, and none while one that runs takes longer. */
 static size_t leased_ahead(const struct runner *r, const struct crew *crew, unsigned owner)
 {
     const struct share *s = &crew->shares[owner];

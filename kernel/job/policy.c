@@ -29,7 +29,7 @@ static void told(struct reading *r, const char *fmt, ...)
     r->good = false;
 }
 
-/* "90s" to microseconds; -1 when it is no duration. */
+/* Reads "90s" as microseconds. Returns -1 when it is no duration. */
 static int64_t duration(wharf_str s)
 {
     static const struct {
@@ -78,7 +78,7 @@ static bool read_bool(struct reading *r, const char *member, const struct wharf_
     return json_is(v, JSON_BOOL) && v->truth;
 }
 
-/* True: the second word. */
+/* Reads one of two words. Returns true for the second word. */
 static bool read_word(
     struct reading *r, const char *member, const struct wharf_json *v, const char *no, const char *yes)
 {
@@ -89,7 +89,7 @@ static bool read_word(
     return second;
 }
 
-/* "03:00" */
+/* Reads a time of day such as "03:00" as minutes. */
 static int read_minute(struct reading *r, const struct wharf_json *v)
 {
     const char *p = json_is(v, JSON_STRING) && v->text.n == 5 ? v->text.p : "x";
@@ -145,7 +145,7 @@ static void read_backoff(struct reading *r, const struct wharf_json *object)
         told(r, "\"backoff.max\" is shorter than \"backoff.first\"");
 }
 
-/* How often and how long. False: not one of these members. */
+/* Reads how often and how long. Returns false when it is not one of these members. */
 static bool read_limits(struct reading *r, const struct wharf_json *m)
 {
     struct job_policy *p = r->p;

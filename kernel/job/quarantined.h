@@ -6,10 +6,11 @@
 
 extern const char quarantined_job_policy[];
 
-/* The job "wharf.announce_quarantine", one per organization: writes its event plugin.quarantined. */
+/* Runs the job "wharf.announce_quarantine", one per organization: writes its event
+ * plugin.quarantined. */
 wharf_status quarantined_job(struct wharf_req *req, void *arg);
-/* At the start of a job worker: asks for those jobs, once per quarantine, machine and plugin. A database that is away is logged;
- * the next start asks again. */
+/* Asks for those jobs at the start of a job worker, once per quarantine, machine and plugin. A
+ * database that is away is logged; the next start asks again. */
 void quarantined_announce(const struct engine *e, const char *database);
 
 #endif

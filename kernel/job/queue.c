@@ -90,7 +90,7 @@ bool queue_register(struct runner *r)
     return r->registered;
 }
 
-/* The job and the number of its lease; whoever opens it closes it. */
+/* Opens an object with the job and the number of its lease; whoever opens it closes it. */
 static void open_held(struct jw *w, const struct leased *j)
 {
     jw_open(w, NULL, '{');
@@ -105,7 +105,7 @@ static void put_held(struct jw *w, const struct leased *j)
     jw_close(w, '}');
 }
 
-/* Progress of what runs, when it moved: [{"o","id","f","d","t"}]. */
+/* Writes the progress of what runs, when it moved: [{"o","id","f","d","t"}]. */
 static size_t put_progress(struct runner *r, struct buf *b)
 {
     size_t n = 0;
@@ -177,7 +177,7 @@ bool queue_beat(struct runner *r)
     return true;
 }
 
-/* How far each is, and which were cancelled meanwhile. */
+/* Writes how far each job is, and reads which were cancelled meanwhile. */
 bool queue_watch(struct runner *r)
 {
     struct sql_arg args[2] = {text(r->worker), {NULL, 0}};
@@ -208,8 +208,9 @@ size_t job_long_threads(const struct config *c)
 
 enum { A_QUEUES, A_PRIORITIES, A_LIMITS, A_CRASHES, A_OWNERS, ARRAYS };
 
-/* Threads for long jobs that one organization may have when so many are free: half of all, and no more than it leaves for others. So each that
- * comes finds some, however many were there before that fill all they get. */
+/* Returns how many threads for long jobs one organization may have when so many are free: half of
+ * all, and no more than it leaves for others. So each that comes finds some, however many were
+ * there before that fill all they get. */
 static int long_limit(const struct runner *r, size_t free_threads)
 {
     size_t half = job_long_threads(r->config) / 2, left = (free_threads + 1) / 2;
@@ -218,7 +219,8 @@ static int long_limit(const struct runner *r, size_t free_threads)
     return half ? (int)half : 1;
 }
 
-/* What the kinds of job say, of those that want says yes to; an array that nobody wants is NULL. most: of long ones that say nothing. */
+/* Writes what the kinds of job say, of those that are wanted; an array that nobody wants is NULL.
+ * most: of long ones that say nothing. */
 static void write_arrays(const struct runner *r, bool usual, bool others, int most, wharf_str *const to[ARRAYS])
 {
     const struct engine *e = r->engine;
@@ -295,7 +297,7 @@ static struct leased *read_leased(const struct runner *r, const PGresult *result
 
 /* ---- who holds what, after the connection was lost ---- */
 
-/* Everything that was leased and is not settled. */
+/* Writes everything that was leased and is not settled. */
 static void put_all_held(struct runner *r, struct buf *b)
 {
     struct jw w;
@@ -443,7 +445,7 @@ static bool comes_back(const struct leased *j)
     return j->outcome == OUT_RETRY || j->outcome == OUT_RELEASED;
 }
 
-/* Twice the same list is no harm: what was settled is not ours any more. */
+/* Settles jobs. The same list twice is no harm: what was settled is not ours any more. */
 bool queue_settle(struct runner *r, const struct job_list *list)
 {
     struct buf out[2];

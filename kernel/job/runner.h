@@ -13,9 +13,11 @@ struct runner;
 
 /* Starts jobs.threads executors and the dispatcher. They wait for the database when it is away. */
 struct runner *runner_start(struct engine *e, const struct config *config, const struct worker_boot *boot);
-/* There may be work, a job to cancel, or something for the residents: enum notifier_news of http/notifier.h. [any] */
+/* Tells the runner that there may be work, a job to cancel, or something for the residents: enum
+ * notifier_news of http/notifier.h. [any] */
 void runner_news(void *runner, unsigned news);
-/* Nothing new is begun; what was leased and not begun is given back, what runs is told to stop soon. [any] */
+/* Stops the runner: nothing new is begun; what was leased and not begun is given back, what runs
+ * is told to stop soon. [any] */
 void runner_drain(void *runner);
 /* Waits for what runs, until drain_timeout after runner_drain(); then gives back its leases. */
 void runner_stop(struct runner *r);

@@ -41,7 +41,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* [a-z][a-z0-9_]{min-1,max-1}; returns its length, 0 when there is none at p. */
+/* Measures a word [a-z][a-z0-9_]{min-1,max-1}. Returns its length, 0 when there is none at p. */
 static size_t word_at(const char *p, size_t n, size_t min, size_t max)
 {
     size_t i = 1;
@@ -53,7 +53,7 @@ static size_t word_at(const char *p, size_t n, size_t min, size_t max)
     return i >= min && i <= max ? i : 0;
 }
 
-/* word(.word)+, as in locations.directory */
+/* Tells whether it is word(.word)+, as in locations.directory. */
 static bool is_service_name(wharf_str s)
 {
     size_t at = 0, words = 0;
@@ -70,7 +70,7 @@ static bool is_service_name(wharf_str s)
     return words >= 2;
 }
 
-/* area, or area:verb */
+/* Tells whether it is area, or area:verb. */
 static bool is_scope(wharf_str s)
 {
     size_t n = word_at(s.p, s.n, 2, 32);
@@ -81,7 +81,7 @@ static bool is_scope(wharf_str s)
            word_at(s.p + n + 1, s.n - n - 1, 1, 32) == s.n - n - 1;
 }
 
-/* A number of at most 5 digits without leading zeros, up to the end or the stop character. */
+/* Reads a number of at most 5 digits without leading zeros, up to the end or the stop character. */
 static bool number_at(const char **p, const char *end, char stop, uint16_t *ret)
 {
     unsigned value = 0;
@@ -105,7 +105,7 @@ static bool parse_version2(wharf_str s, uint16_t *ret_major, uint16_t *ret_minor
     return number_at(&p, end, '.', ret_major) && number_at(&p, end, 0, ret_minor) && p == end;
 }
 
-/* 1.2.3, with the optional -pre and +build of semver. */
+/* Tells whether it is 1.2.3, with the optional -pre and +build of semver. */
 static bool is_semver(wharf_str s)
 {
     const char *p = s.p, *end = s.p + s.n;
@@ -312,7 +312,8 @@ const struct manifest *manifest_parse(struct arena *a, const char *file, wharf_s
     return read_members(&r) ? r.m : NULL;
 }
 
-/* NULL when the file may be loaded. The server runs its code: nobody else may have been able to write it. */
+/* Returns NULL when the file may be loaded, else why not. The server runs its code: nobody else
+ * may have been able to write it. */
 static const char *check_file(const struct stat *st)
 {
     if (!S_ISREG(st->st_mode))

@@ -39,7 +39,7 @@ struct manifest {
 bool manifest_note(const unsigned char *image, size_t size, wharf_str *ret_text, const char **ret_error);
 /* Parses and checks manifest text. NULL and a message (in a) naming file and key. */
 const struct manifest *manifest_parse(struct arena *a, const char *file, wharf_str text, wharf_str *ret_error);
-/* File to manifest: owner and mode checked, note read, text parsed. */
+/* Reads the manifest of a file: checks owner and mode, reads the note, parses the text. */
 const struct manifest *manifest_read(struct arena *a, const char *file, wharf_str *ret_error);
 
 #endif

@@ -30,7 +30,7 @@ static struct wharf_json *copy_of(struct check *c, const struct wharf_json *v, u
     return copy;
 }
 
-/* "fcm, webhook" */
+/* Makes a list of "fcm, webhook". */
 static const struct wharf_json *list_of(struct check *c, const struct wharf_json *v)
 {
     struct wharf_json *list = copy_of(c, v, JSON_ARRAY), **end = &list->child;
@@ -68,7 +68,8 @@ static const struct wharf_json *members_of(
     return object;
 }
 
-/* Recursion: tables hold tables; their depth is limited where the file is read. */
+/* Returns the value in the type that the schema wants. It calls itself for tables, which hold
+ * tables; their depth is limited where the file is read. */
 static const struct wharf_json *wanted(struct check *c, const struct wharf_json *v, const struct wharf_json *schema)
 {
     wharf_str type = json_text_or(schema, "type", "");
@@ -92,7 +93,7 @@ static const struct wharf_json *wanted(struct check *c, const struct wharf_json 
 
 /* ---- what is told ---- */
 
-/* The schema of the object that holds the setting at that path below the module's name. */
+/* Finds the schema of the object that holds the setting at that path below the module's name. */
 static const struct wharf_json *holder_of(struct check *c, wharf_str path, wharf_str *ret_name)
 {
     const struct wharf_json *schema = c->m->config;

@@ -6,7 +6,8 @@
 #include "plugin/manifest.h"
 #include "util/buf.h"
 
-/* One line per problem: where the setting was written, its name, the rule. A module without `config` in its manifest has no settings. */
+/* Checks the settings of a module and writes one line per problem: where the setting was written,
+ * its name, the rule. A module without `config` in its manifest has no settings. */
 void module_settings_check(
     const struct config *config, const struct manifest *m, struct arena *a, struct buf *problems);
 

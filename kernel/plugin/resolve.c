@@ -158,7 +158,7 @@ static void order(const struct manifest *const *all, size_t n, const struct mani
     }
 }
 
-/* Quarantined plugins and, transitively, those that need what only they provide. */
+/* Leaves out quarantined plugins and, transitively, those that need what only they provide. */
 static size_t leave_out(const struct manifest **all, size_t n, const char *quarantined)
 {
     bool again = true;
@@ -199,7 +199,7 @@ static void check_abi(const struct manifest *m, struct buf *problems)
             m->name, m->version, m->abi_major, m->abi_minor, WHARF_ABI_MAJOR, WHARF_ABI_MINOR, m->name);
 }
 
-/* What is linked into the program comes before files of the same name. */
+/* Reads one manifest. What is linked into the program comes before files of the same name. */
 static const struct manifest *read_one(
     const struct config *config, const char *name, struct arena *a, struct buf *problems)
 {
@@ -224,7 +224,8 @@ static const struct manifest *read_one(
     return m;
 }
 
-/* "/opt/x/dock_doors.so" is of the plugin dock_doors. */
+/* Tells whether a module is left out by its name: "/opt/x/dock_doors.so" is of the plugin
+ * dock_doors. */
 static bool left_out_by_name(const char *module, const char *quarantined)
 {
     const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;

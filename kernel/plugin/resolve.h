@@ -13,7 +13,8 @@
 const struct manifest *const *registry_resolve(
     const struct config *config, const char *quarantined, struct arena *a, size_t *ret_count, wharf_str *ret_problems);
 
-/* The configured modules that `quarantined` leaves out: those named, and those that need them. Runs no plugin code. */
+/* Returns the configured modules that `quarantined` leaves out: those named, and those that need
+ * them. Runs no plugin code. */
 const struct manifest *const *registry_left_out(
     const struct config *config, const char *quarantined, struct arena *a, size_t *ret_count);
 bool names_have(const char *list, const char *name); /* of a comma list */

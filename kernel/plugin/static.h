@@ -16,7 +16,7 @@ struct static_module {
 /* Ended by a row without a name. */
 extern const struct static_module static_modules[] __attribute__((weak));
 
-/* NULL when no module of this name is in the program. */
+/* Finds a module in the program by its name. Returns NULL when there is none. */
 const struct static_module *static_module_find(const char *name);
 
 #endif

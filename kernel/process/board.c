@@ -75,7 +75,8 @@ static bool same_route(const struct board_route *r, const char *method, const ch
            strncmp(r->route, route, sizeof(r->route) - 1) == 0;
 }
 
-/* The finished row of that route before index `end`, or NULL. Waits a moment for rows another process is writing. */
+/* Finds the finished row of that route before index `end`. Returns NULL when there is none. Waits
+ * a moment for rows another process is writing. */
 static struct board_route *find_route(struct board *b, size_t end, const char *method, const char *route)
 {
     for (size_t i = 0; i < end; i++) {
@@ -115,7 +116,8 @@ struct board_route *board_route(struct board *b, const char *method, const char 
     return first;
 }
 
-/* Few, and made by job workers only, one after the other. */
+/* Returns the row of a kind of job. They are few, and made by job workers only, one after the
+ * other. */
 struct board_job *board_job(struct board *b, const char *queue)
 {
     for (size_t i = 0; i < BOARD_JOBS; i++) {
@@ -225,7 +227,7 @@ static void head(struct buf *out, const char *name, const char *type, const char
     buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* labels: "" or "a=\"b\"," */
+/* Writes a histogram. labels: "" or "a=\"b\",". */
 static void histogram(
     struct buf *out, const char *name, const char *labels, const _Atomic uint64_t *buckets, uint64_t sum_us)
 {
@@ -336,7 +338,7 @@ static void process_metrics(const struct board *b, struct buf *out)
     buf_addf(out, "worker_restarts_total %llu\n", (unsigned long long)get(&b->restarts));
 }
 
-/* Of all workers that live; what a dead one counted is forgotten with it. */
+/* Sums up over all workers that live; what a dead one counted is forgotten with it. */
 static int64_t sum(const struct board *b, size_t offset)
 {
     int64_t n = 0;

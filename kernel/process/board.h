@@ -135,7 +135,7 @@ enum limit_reason {
 };
 extern const char *const limit_reasons[LIMIT_REASONS]; /* "key", "write", ... */
 
-/* A new board in a memfd; -1 and NULL on failure. */
+/* Makes a new board in a memfd. Returns NULL, and -1 in *ret_fd, on failure. */
 struct board *board_create(int *ret_fd);
 struct board *board_map(int fd);
 
@@ -144,19 +144,20 @@ void crumb_leave(struct crumb *c);
 
 /* Finds or makes the row of a route; the pointer is good for the life of the board. NULL when the table is full. */
 struct board_route *board_route(struct board *b, const char *method, const char *route, const char *module);
-/* The same of a kind of job. */
+/* Returns the row of a kind of job, in the same way. */
 struct board_job *board_job(struct board *b, const char *queue);
-/* The same of an operator's hook. */
+/* Returns the row of an operator's hook, in the same way. */
 struct board_hook *board_hook(struct board *b, const char *name);
 void board_hook_count(struct board_hook *h, bool good, int64_t us);
-/* A metric of hooks (lua_*) or modules: n is added to a counter, or observed. False: the table is full, or the name is one of the other kind. */
+/* Counts a metric of hooks (lua_*) or modules: n is added to a counter, or observed. Returns false
+ * when the table is full, or the name is one of the other kind. */
 bool board_series_add(struct board *b, bool observed, const char *name, const char *labels, double n);
-/* The time that so large a part of its calls took at most; 0: none yet. */
+/* Returns the time in microseconds that so large a part of its calls took at most; 0: none yet. */
 int64_t board_hook_us(const struct board_hook *h, double part);
 void board_count(struct board_route *r, int status, int64_t us);
 uint64_t board_route_count(const struct board_route *r); /* of all its requests */
 void board_db_observe(struct board *b, int64_t us);
-/* Prometheus text format (docs/spec/01-platform.md section 17 'Metrics'). */
+/* Writes the metrics in Prometheus text format (docs/spec/01-platform.md section 17 'Metrics'). */
 void board_metrics(const struct board *b, struct buf *out);
 
 #endif

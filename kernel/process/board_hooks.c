@@ -10,7 +10,8 @@ static const double series_bounds[BOARD_SERIES_BUCKETS - 1] = {0.001, 0.005, 0.0
 
 /* ---- adding ---- */
 
-/* A name is one metric: all of its series are counters, or all are histograms. */
+/* Finds or makes a series. A name is one metric: all of its series are counters, or all are
+ * histograms. */
 static struct board_series *find_series(struct board *b, bool observed, const char *name, const char *labels)
 {
     for (size_t i = 0; i < BOARD_SERIES; i++) {
@@ -115,7 +116,7 @@ static bool ready(const struct board_series *s)
     return atomic_load(&s->used) == ROW_READY;
 }
 
-/* All series of a metric stand together, below its head. */
+/* Writes a metric: all its series stand together, below its head. */
 static void write_metric(const struct board *b, size_t first, struct buf *out)
 {
     const struct board_series *s = &b->series[first];

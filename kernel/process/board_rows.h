@@ -11,7 +11,7 @@
 enum { ROW_FREE, ROW_BEING_WRITTEN, ROW_READY, ROW_DOUBLE };
 enum { WAITS = 2000 }; /* of 50 microseconds: for a row whose writer may have been put aside, or may have died */
 
-/* A row that somebody is writing at this moment is waited for. */
+/* Waits while somebody is writing the row at this moment. */
 static inline void board_wait_written(const _Atomic int *used)
 {
     for (int n = 0; atomic_load(used) == ROW_BEING_WRITTEN && n < WAITS; n++)

@@ -178,8 +178,9 @@ static void registers_of(const ucontext_t *u, uint64_t *pc, uint64_t *fp, uint64
 #endif
 }
 
-/* Frame pointers: each frame begins with the caller's frame pointer and the return address. A call through a bad pointer has no
- * frame yet: then the return address is on top of the stack. */
+/* Walks the frame pointers: each frame begins with the caller's frame pointer and the return
+ * address. A call through a bad pointer has no frame yet: then the return address is on top of the
+ * stack. */
 static void walk(const ucontext_t *u, struct frames *f)
 {
     uint64_t pc, fp, sp, frame[2];
@@ -217,8 +218,9 @@ static void put_frame(const char *mark, size_t number, uint64_t pc)
     put("\n");
 }
 
-/* The C library is built without frame pointers, so a chain that begins in abort() is lost at once. Words on the stack that
- * point into code are then shown as possible frames; old ones may be among them. */
+/* Scans the stack for words that point into code, which are shown as possible frames; old ones may
+ * be among them. The C library is built without frame pointers, so a chain that begins in abort()
+ * is lost at once. */
 static void scan(const ucontext_t *u, struct frames *possible)
 {
     uint64_t pc, fp, sp, word;
@@ -294,7 +296,7 @@ static void put_registers(const ucontext_t *u)
     put("\n");
 }
 
-/* how: "signal" or "exit code"; name: of the signal. */
+/* Writes the report. how: "signal" or "exit code"; name: of the signal. */
 static void report(
     const char *how, int number, const char *name, uint64_t address, const ucontext_t *u, const struct timespec *now)
 {
@@ -365,7 +367,8 @@ static void write_report(const char *how, int number, const char *name, uint64_t
     }
 }
 
-/* SA_RESETHAND is in force: raised again, the signal ends the process when the handler returns. */
+/* Handles a fatal signal. SA_RESETHAND is in force: raised again, the signal ends the process when
+ * the handler returns. */
 static void on_fatal(int sig, siginfo_t *info, void *context)
 {
     write_report("signal", sig, signal_name(sig), (uint64_t)(uintptr_t)info->si_addr, context);

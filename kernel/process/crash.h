@@ -12,14 +12,17 @@
 
 /* Installs the handlers of this process; reports go to dir/crash-<milliseconds>-<pid>.txt. Call once, before threads. */
 void crash_install(const char *dir);
-/* Code of this file belongs to this plugin. Call after dlopen, before threads. Both texts are copied. */
+/* Notes that code of this file belongs to this plugin. Must be called after dlopen, before
+ * threads. Both texts are copied. */
 void crash_add_plugin(const char *name, const char *file);
 /* Gives the calling thread its own signal stack and says which crumb tells what it is doing (NULL: none). Call at the start of
  * each thread, the main one included. */
 void crash_thread(struct crumb *c);
 
-/* The calling thread is about to end the process by that function of the C library. True: a plugin's code, or code that works for one, was
- * running; there is a report now, and the process shall end at once. False: it is the process's own end (exit_tap.c). */
+/* Reports that the calling thread is about to end the process by that function of the C library.
+ * Returns true when a plugin's code, or code that works for one, was running; there is a report
+ * now, and the process shall end at once. Returns false when it is the process's own end
+ * (exit_tap.c). */
 bool crash_by_exit(const char *call, int code);
 
 /* What a report says, read by the supervisor (crash_report.c). Texts are "" when the report does not say. */
@@ -28,8 +31,8 @@ struct crash_report {
     char jobs[1024]; /* "job_12 job_15": those to blame, as the supervisor judged */
     char file[512];
 };
-/* False when that process, started at since_us (CLOCK_MONOTONIC), left none in dir; an older one is of a process that had
- * the same number. */
+/* Reads the crash report of a process started at since_us (CLOCK_MONOTONIC). Returns false when it
+ * left none in dir; an older one is of a process that had the same number. */
 bool crash_read_report(const char *dir, pid_t pid, int64_t since_us, struct crash_report *ret);
 
 #endif

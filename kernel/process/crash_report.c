@@ -27,7 +27,8 @@ static void copy_line(const char *report, const char *key, char *to, size_t size
     snprintf(to, size, "%.*s", (int)(n < size ? n : size - 1), p);
 }
 
-/* A monotonic time of this boot as the wall clock's milliseconds, as report names have them. */
+/* Returns a monotonic time of this boot as the wall clock's milliseconds, as report names have
+ * them. */
 static long long wall_ms(int64_t monotonic_us)
 {
     struct timespec now;
@@ -36,7 +37,7 @@ static long long wall_ms(int64_t monotonic_us)
     return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000 - (clock_monotonic_us() - monotonic_us) / 1000;
 }
 
-/* dir/crash-<milliseconds>-<pid>.txt */
+/* Finds dir/crash-<milliseconds>-<pid>.txt. */
 static bool find(const char *dir, pid_t pid, long long since_ms, char *out, size_t size)
 {
     DIR *d = opendir(dir);

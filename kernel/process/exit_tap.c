@@ -23,7 +23,7 @@ static void __attribute__((noreturn)) end_now(int code)
         syscall(SYS_exit_group, code);
 }
 
-/* What the C library has under that name. */
+/* Calls what the C library has under that name. */
 static void __attribute__((noreturn)) end_as_usual(const char *call, int code)
 {
     void (*usual)(int) = (void (*)(int))dlsym(RTLD_NEXT, call);

@@ -5,7 +5,8 @@
 
 enum { PROBES = 16 };
 
-/* The owner's bucket. Full ones are as good as free: whoever had one finds it full again anyway. NULL: no place near. */
+/* Finds the owner's bucket. Full ones are as good as free: whoever had one finds it full again
+ * anyway. Returns NULL when there is no place near. */
 static struct limit_bucket *find_bucket(struct limits *l, uint64_t owner, int64_t now_us)
 {
     for (unsigned i = 0; i < PROBES; i++) {

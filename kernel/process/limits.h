@@ -37,16 +37,17 @@ struct limit_rate {
 /* Takes a token of the owner's bucket. Tokens left, or -1 when there was none; *ret_wait_us: until there is one, else until the
  * bucket is full. owner is a hash, not 0; one that is both kind and id. */
 int64_t limit_take(struct limits *l, uint64_t owner, const struct limit_rate *r, int64_t now_us, int64_t *ret_wait_us);
-/* The owner used so much, whatever is left: its bucket is full again that much later. */
+/* Takes cost_us from the owner's bucket, whatever is left: it is full again that much later. */
 void limit_spend(struct limits *l, uint64_t owner, int64_t cost_us, int64_t now_us);
-/* How long until it is full. */
+/* Returns how long it takes until the owner's bucket is full, in microseconds. */
 int64_t limit_spent(struct limits *l, uint64_t owner, int64_t now_us);
 /* Gives one back that was taken. */
 void limit_return(struct limits *l, uint64_t owner, const struct limit_rate *r);
-/* One more request of the owner in this worker, at most max over all workers. False: there are that many. */
+/* Counts one more request of the owner in this worker, at most `max` over all workers. Returns
+ * false when there are that many. */
 bool limit_enter(struct limits *l, uint64_t owner, unsigned slot, int64_t max);
 void limit_leave(struct limits *l, uint64_t owner, unsigned slot);
-/* A worker begins in this slot: what the one before it held is given back. */
+/* Gives back what the worker before held in this slot, in which a new one begins. */
 void limit_forget(struct limits *l, unsigned slot);
 
 #endif

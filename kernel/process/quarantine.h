@@ -21,7 +21,7 @@ struct quarantined {
 /* Fills at most QUARANTINE_MAX entries; a missing file has none, lines that are not understood are passed over. */
 size_t quarantine_read(const char *data, struct quarantined *ret);
 bool quarantine_write(const char *data, const struct quarantined *list, size_t n, struct arena *a, wharf_str *ret_error);
-/* "one,two", in a. */
+/* Returns the names as "one,two", in a. */
 const char *quarantine_names(const struct quarantined *list, size_t n, struct arena *a);
 
 #endif

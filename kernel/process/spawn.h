@@ -23,10 +23,10 @@ struct spawn {
     bool own_session; /* keep the terminal's signals away */
 };
 
-/* The child's pid, or -1 with errno. Also -1, with the child's errno, when the exec failed. Signal handlers and mask of the
- * child are the defaults. */
+/* Starts a process. Returns the child's pid, or -1 with errno; also -1, with the child's errno,
+ * when the exec failed. Signal handlers and mask of the child are the defaults. */
 pid_t spawn(const struct spawn *s);
-/* spawn, then wait for the end: the exit status as waitpid tells it, or -1. */
+/* Starts a process and waits for its end. Returns the exit status as waitpid tells it, or -1. */
 int spawn_wait(const struct spawn *s);
 
 #endif

@@ -66,7 +66,8 @@ static int give_one(const char *path, const struct stat *st, int type, struct FT
     return st->st_uid == 0 ? lchown(path, given_to->uid, given_to->gid) : 0;
 }
 
-/* A file or a folder with all in it, when it is there and still root's. What the user has already may lead anywhere, and is left alone. */
+/* Gives the user a file or a folder with all in it, when it is there and still root's. What the
+ * user has already may lead anywhere, and is left alone. */
 static bool give(const struct server_user *u, const char *path, struct arena *a, wharf_str *ret_error)
 {
     struct stat st;

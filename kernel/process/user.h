@@ -22,7 +22,8 @@ struct spawn;
 
 /* Lets the child become the user; nothing when drops is false. */
 void user_become(const struct server_user *u, struct spawn *child);
-/* The user of the settings. False with a message: there is none of that name, or this process is not root and another user. */
+/* Finds the user of the settings. Returns false with a message when there is none of that name, or
+ * when this process is not root and another user. */
 bool user_find(const struct config *config, struct server_user *ret, struct arena *a, wharf_str *ret_error);
 /* Makes the data folder writable for the user's group, and gives the user what workers write: files, crash reports, logs, the file of
  * master keys. To be called before any process of that user runs. Does nothing when drops is false. */

@@ -5,7 +5,7 @@
 
 enum { JSON_NUMBER_MAX = 1000 };
 
-/* {"key":value} or {"key":"value"} as a jsonb parameter. */
+/* Binds {"key":value} or {"key":"value"} as a jsonb parameter. */
 static void bind_object(struct sql *s, wharf_str key, wharf_str value, bool quoted)
 {
     struct buf text;
@@ -25,7 +25,7 @@ static void bind_object(struct sql *s, wharf_str key, wharf_str value, bool quot
     buf_done(&text);
 }
 
-/* ["value"] as a jsonb parameter. */
+/* Binds ["value"] as a jsonb parameter. */
 static void bind_element(struct sql *s, wharf_str value)
 {
     struct buf text;
@@ -58,8 +58,9 @@ static const char *value_type(const struct condition *c)
     return c->filter->field->store == STORE_INT && whole_numbers(c) ? "bigint" : "numeric";
 }
 
-/* Equal texts are the same bytes in every collation. What can be sorted by has its index in that of sorting already (list_sql.c), and needs no
- * second one to be found by. */
+/* Returns the collation to compare in. Equal texts are the same bytes in every collation. What can
+ * be sorted by has its index in that of sorting already (list_sql.c), and needs no second one to
+ * be found by. */
 static const char *collation(const struct condition *c)
 {
     return c->filter->field->sort && !c->filter->child ? " COLLATE \"C\"" : "";
@@ -203,7 +204,8 @@ static void emit_names(struct sql *s, const char *column, const struct condition
     }
 }
 
-/* Would a JSON number or boolean have this text? PostgreSQL writes numbers without exponent. */
+/* Tells whether a JSON number or boolean could have this text. PostgreSQL writes numbers without
+ * exponent. */
 static bool reads_as_scalar(wharf_str v)
 {
     size_t i = v.n && v.p[0] == '-', start = i;
@@ -226,7 +228,8 @@ static bool reads_as_scalar(wharf_str v)
     return i == v.n && i > start;
 }
 
-/* Containment serves the index. Equal numbers may be written differently ("1.0"), so their text is compared as well. */
+/* Writes equality of a metadata value. Containment serves the index. Equal numbers may be written
+ * differently ("1.0"), so their text is compared as well. */
 static void emit_metadata_equal(struct sql *s, const char *column, const struct condition *c)
 {
     wharf_str value = c->values[0];
@@ -252,7 +255,7 @@ static void emit_metadata_order(struct sql *s, const char *column, const struct 
     sql_bind(s, c->values[0]);
 }
 
-/* "/Aisle 1/Shelf A" as names are kept: "Aisle 1 / Shelf A". */
+/* Returns "/Aisle 1/Shelf A" as names are kept: "Aisle 1 / Shelf A". */
 static wharf_str joined_names(struct arena *a, wharf_str path)
 {
     char *out = arena_alloc(a, 3 * path.n + 1);

@@ -45,7 +45,7 @@ bool filter_nullness(wharf_str value, bool *ret_negated)
     return *ret_negated || str_eqz(value, "null");
 }
 
-/* One item: decoded in place of the arena copy, without its outer unescaped spaces. */
+/* Takes one item: decoded in place of the arena copy, without its outer unescaped spaces. */
 static wharf_str take_item(struct arena *a, const char *p, size_t n, bool escapes, bool *bang)
 {
     char *out;

@@ -68,8 +68,8 @@ struct filter_pair {
 /* Splits a decoded key after its base name. */
 enum key_form filter_key(wharf_str key, wharf_str *ret_inner);
 
-/* Each returns NULL and fills *c, or returns what the value must be: the end of a sentence that begins with the
- * parameter's name. */
+/* Parses a filter's value. Each function returns NULL and fills *c, or returns what the value must
+ * be: the end of a sentence that begins with the parameter's name. */
 const char *filter_parse(struct arena *a, const struct filter_pair *p, struct condition *c);
 const char *filter_compare(struct arena *a, const struct filter_pair *p, struct condition *c); /* date, number */
 const char *filter_set(struct arena *a, const struct filter_pair *p, struct condition *c); /* enum, id, flags */
@@ -83,10 +83,11 @@ const char *filter_metadata(struct arena *a, const struct filter_pair *p, struct
 /* An operator word of one of the families below. */
 enum op_family { OPS_COMPARE, OPS_SET, OPS_TEXT };
 bool filter_op(enum op_family family, wharf_str word, enum condition_kind *ret_kind, bool *ret_negated);
-/* "null" and "!null" as the whole value. False: neither. */
+/* Tells whether the whole value is "null" or "!null". */
 bool filter_nullness(wharf_str value, bool *ret_negated);
-/* The comma list, items trimmed of spaces; with escapes a '\' keeps the next ',', '!' or '\' as data. NULL: an empty
- * item, or more than FILTER_ITEMS. raw_ret marks where an item began with an unescaped '!' and may be NULL. */
+/* Splits the comma list, items trimmed of spaces; with `escapes` a '\' keeps the next ',', '!' or
+ * '\' as data. Returns NULL when an item is empty, or when there are more than FILTER_ITEMS.
+ * *ret_bang marks where an item began with an unescaped '!'; ret_bang may be NULL. */
 const wharf_str *filter_items(struct arena *a, wharf_str list, bool escapes, const bool **ret_bang, size_t *ret_n);
 
 /* Appends the condition as one SQL term that is never null where it is negated. Ids name rows that the principal sees; NULL: all. */
@@ -96,9 +97,9 @@ void search_where(struct sql *s, const struct definition *d, const struct list_q
 void search_score(struct sql *s, const struct definition *d, const struct list_query *q);
 void search_hits(struct sql *s, const struct definition *d, const struct list_query *q);
 
-/* Cursors: false when the text was not made by query_cursor for this fingerprint. */
+/* Reads a cursor. Returns false when the text was not made by query_cursor for this fingerprint. */
 bool cursor_read(struct arena *a, wharf_str text, const unsigned char *key, struct list_query *q);
-/* What cursors are bound to, hashed. pairs: the filter pairs as decoded. */
+/* Returns the hash of what cursors are bound to. pairs: the filter pairs as decoded. */
 wharf_str cursor_fingerprint(struct arena *a, const struct definition *d, const struct query_options *o,
     const struct list_query *q, const struct query_pair *const *pairs, size_t n_pairs);
 

@@ -6,7 +6,7 @@
 
 enum { NUMBER_FRACTION = 4 };
 
-/* [ "-" ] ( "0" | nz {digit} ) [ "." 1*4digit ] */
+/* Tells whether s has the form [ "-" ] ( "0" | nz {digit} ) [ "." 1*4digit ]. */
 static bool number_form(wharf_str s)
 {
     size_t i = 0, start, fraction;
@@ -78,7 +78,7 @@ static const char *read_values(struct arena *a, wharf_str list, bool dates, stru
     return problem;
 }
 
-/* "in:" takes many values, "eq:" and no operator take one. */
+/* Tells whether an operator takes one value: "in:" takes many, "eq:" and no operator take one. */
 static bool takes_one(wharf_str word)
 {
     return word.n == 0 || str_ends(word, "eq") || str_ends(word, "equals");

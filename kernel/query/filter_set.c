@@ -17,7 +17,8 @@ static bool known_member(const struct filter *f, wharf_str *member)
     return false;
 }
 
-/* Text ids have no shape of their own, so that an operator of another type could pass for one. */
+/* Tells whether the value begins with an operator of another type. Text ids have no shape of their
+ * own, so that one could pass for an id. */
 static bool foreign_operator(wharf_str value)
 {
     const char *colon = memchr(value.p, ':', value.n);
@@ -89,7 +90,7 @@ const char *filter_set(struct arena *a, const struct filter_pair *p, struct cond
     return read_members(a, list, c);
 }
 
-/* Dotted names: "shipment.created,parcel.*" or "!shipment.updated". */
+/* Parses dotted names: "shipment.created,parcel.*" or "!shipment.updated". */
 const char *filter_names(struct arena *a, const struct filter_pair *p, struct condition *c)
 {
     const wharf_str *values;

@@ -25,7 +25,7 @@ static void add(struct pairs *out, wharf_str key, struct buf *value, bool good)
     buf_clear(value);
 }
 
-/* Text of a scalar; arrays and objects have none. */
+/* Writes the text of a scalar; arrays and objects have none. */
 static bool scalar(const struct wharf_json *v, struct buf *out)
 {
     switch ((enum json_type)v->type) {
@@ -47,7 +47,7 @@ static bool scalar(const struct wharf_json *v, struct buf *out)
     return false;
 }
 
-/* Elements with commas between. Only lists with escapes can hold a comma in an element. */
+/* Writes elements with commas between. Only lists with escapes can hold a comma in an element. */
 static bool elements(const struct wharf_json *array, bool escapes, struct buf *out)
 {
     struct buf one;
@@ -80,7 +80,7 @@ static bool value_text(const struct filter *f, const struct wharf_json *v, struc
     return json_is(v, JSON_ARRAY) ? elements(v, escapes, out) : scalar(v, out);
 }
 
-/* {"gte": ..., "lt": ...}, or the keys of metadata. */
+/* Adds the pairs of {"gte": ..., "lt": ...}, or the keys of metadata. */
 static void add_object(struct pairs *out, const struct filter *f, const struct wharf_json *object, struct buf *value)
 {
     bool metadata = f && f->type == FILTER_METADATA;

@@ -18,7 +18,7 @@ static void bind_organization(struct sql *s, const struct definition *d, const s
         s->organization = sql_keep(s, organization_of(who, d));
 }
 
-/* ["id"] as jsonb: is the id in an array column? */
+/* Writes whether the id is in an array column, with ["id"] as jsonb. */
 static void contains(struct sql *s, const struct field *f, wharf_str id)
 {
     struct buf text;
@@ -54,7 +54,7 @@ static void bind_reach(struct sql *s, const struct access *who)
     sql_add(s, "::jsonb");
 }
 
-/* column: of the field, "t.location_id". */
+/* Writes the condition of the location. column: of the field, "t.location_id". */
 static void location_visible(struct sql *s, const struct field *f, const char *column, const struct access *who)
 {
     if (f->store == STORE_JSON) { /* all of them must be the principal's; NULL: all that there are */
@@ -108,7 +108,8 @@ static void people(struct sql *s, const struct definition *d, const struct acces
     sql_add(s, ")");
 }
 
-/* The row that this one belongs to is for the principal. Inside of the list of those rows t is one of them. */
+/* Writes that the row that this one belongs to is for the principal. Inside of the list of those
+ * rows t is one of them. */
 static void through(struct sql *s, const struct definition *d, const struct access *who)
 {
     const struct definition *of = d->audience.of;
@@ -124,8 +125,8 @@ static void through(struct sql *s, const struct definition *d, const struct acce
     sql_add(s, "))");
 }
 
-/* What is over is hidden from the moment on, whenever it will be deleted. The sub-select makes one value of it, which indexes and partitions
- * are chosen by. */
+/* Writes that a row is still kept. What is over is hidden from the moment on, whenever it will be
+ * deleted. The sub-select makes one value of it, which indexes and partitions are chosen by. */
 static void kept(struct sql *s, const struct definition *d, const struct access *who)
 {
     int days = d->retain == RETAIN_LOGS ? who->log_days : d->retain == RETAIN_REQUESTS ? who->request_log_days : 0;
@@ -284,7 +285,7 @@ static void after_cursor(struct sql *s, const struct list_query *q)
         sql_addf(s, " OR %s IS NULL)", order);
 }
 
-/* " FROM table t WHERE ...": the rows of the list, before paging. */
+/* Writes " FROM table t WHERE ...": the rows of the list, before paging. */
 static void from_where(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
     query_extra_fn *extra, void *arg)
 {
@@ -333,7 +334,8 @@ static void page_columns(struct sql *s, const struct definition *d, const struct
     search_hits(s, d, q);
 }
 
-/* The sizes that most pages have. Each makes a statement of its own on each connection, so they are few. */
+/* Tells whether the size is one that most pages have. Each makes a statement of its own on each
+ * connection, so they are few. */
 static bool usual(const struct definition *d, int64_t rows)
 {
     static const int16_t sizes[] = {10, 20, 25, 50, 100};
@@ -345,9 +347,11 @@ static bool usual(const struct definition *d, int64_t rows)
     return rows == d->list.limit || rows == d->list.max;
 }
 
-/* Of a limit that is a parameter PostgreSQL keeps no plan: it takes it for a tenth of the table, plans again for each value, and that takes longer than
- * reading the page. Where rows are chosen by nothing but their organization the limit is written out, and the plan is
- * made once; with other conditions the best plan depends on their values, and stays made for each. Returns whether it was written out. */
+/* Writes the limit. Returns whether it was written out. Of a limit that is a parameter PostgreSQL
+ * keeps no plan: it takes it for a tenth of the table, plans again for each value, and that takes
+ * longer than reading the page. Where rows are chosen by nothing but their organization the limit
+ * is written out, and the plan is made once; with other conditions the best plan depends on their
+ * values, and stays made for each. */
 static bool limit(struct sql *s, const struct definition *d, const struct list_query *q, bool one_plan)
 {
     if (one_plan && q->page == 1 && usual(d, q->limit)) {
@@ -363,8 +367,8 @@ static bool limit(struct sql *s, const struct definition *d, const struct list_q
     return false;
 }
 
-/* Relevance is computed once per matching row, in an inner select that carries nothing else; of a word that is everywhere not for all rows,
- * which would take seconds. */
+/* Writes a page by relevance. It is computed once per matching row, in an inner select that
+ * carries nothing else; of a word that is everywhere not for all rows, which would take seconds. */
 static void relevance_page(struct sql *s, const struct definition *d, const struct list_query *q,
     const struct access *who, query_extra_fn *extra, void *arg)
 {

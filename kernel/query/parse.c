@@ -70,7 +70,7 @@ static bool problem(struct parse *p, wharf_str param, const char *text)
     return problem_code(p, "param.invalid", param, text);
 }
 
-/* [1-9][0-9]*, saturating. */
+/* Reads [1-9][0-9]*, saturating. */
 bool query_whole(wharf_str s, int64_t *ret)
 {
     int64_t v = 0;
@@ -150,7 +150,7 @@ static bool read_search(struct parse *p, wharf_str value)
     return true;
 }
 
-/* A field that this view can show. */
+/* Finds a field that this view can show. */
 static const struct field *shown_field(const struct parse *p, wharf_str name)
 {
     uint32_t in = p->view ? IN_RETRIEVE : IN_LIST;
@@ -242,7 +242,8 @@ static bool read_control(struct parse *p, enum control c, const struct query_pai
     return read_words(p, c, value);
 }
 
-/* include_<x> of a link whose module is not there. */
+/* Tells whether the pair is include_<x> of a link whose module is not there; tells the problem
+ * then. */
 static bool left_out(struct parse *p, const struct query_pair *pair)
 {
     for (size_t i = 0; i < p->d->n_links; i++) {
@@ -255,7 +256,8 @@ static bool left_out(struct parse *p, const struct query_pair *pair)
     return false;
 }
 
-/* include_<x> of this resource's fields and of other modules. False: not one of them. */
+/* Reads include_<x> of this resource's fields and of other modules. Returns false when it is not
+ * one of them. */
 static bool read_include(struct parse *p, const struct query_pair *pair)
 {
     bool truth = false, good = query_truth(pair->value, &truth), known = false;
@@ -281,7 +283,7 @@ static bool read_include(struct parse *p, const struct query_pair *pair)
     return known || left_out(p, pair);
 }
 
-/* A repeat without operator joins the list that is already there. */
+/* Joins a repeat without operator to the list that is already there. */
 static const char *join(struct parse *p, struct condition *old, const struct condition *more)
 {
     wharf_str *values;
@@ -302,7 +304,7 @@ static const char *join(struct parse *p, struct condition *old, const struct con
     return NULL;
 }
 
-/* Is the filter assumed, and the value the word that lifts it? */
+/* Tells whether the filter is assumed, and the value is the word that lifts it. */
 static bool lifts_assumed(const struct parse *p, const struct filter *f, const struct query_pair *pair)
 {
     for (size_t i = 0; i < p->d->n_assumed; i++) {
@@ -348,7 +350,7 @@ static bool mentioned(const struct parse *p, const struct filter *f)
     return false;
 }
 
-/* list.assume: filters that hold when the request names neither them nor a search. */
+/* Adds the filters of list.assume, which hold when the request names neither them nor a search. */
 static void assume_filters(struct parse *p)
 {
     for (size_t i = 0; !p->q->n_terms && i < p->d->n_assumed; i++) {
@@ -372,7 +374,8 @@ static bool among(const char *const *names, wharf_str name)
     return false;
 }
 
-/* Of dates only an operator that is none; their values are told by name. */
+/* Tells whether a problem is told without a name. Of dates that is only an operator that is none;
+ * their values are told by name. */
 static bool is_unnamed(const struct parse *p, const struct filter *f, const struct query_pair *pair)
 {
     enum condition_kind kind;
@@ -386,7 +389,8 @@ static bool is_unnamed(const struct parse *p, const struct filter *f, const stru
     return filter_key(pair->key, &inner) != KEY_PLAIN && !filter_op(OPS_COMPARE, inner, &kind, &negated);
 }
 
-/* The named ones in their order, then "" once for the others; what is in neither list only when there are none of these. */
+/* Tells the named problems in their order, then "" once for the others; what is in neither list
+ * only when there are none of these. */
 static void tell_in_order(struct parse *p)
 {
     bool unnamed = false, any = false;
@@ -490,7 +494,8 @@ static void settle_place(struct parse *p)
         problem_code(p, "cursor.invalid", WHARF_S("cursor"), "is not one of this list: begin again with cursor=start");
 }
 
-/* Locations that a condition names: values of one, or items of a set. */
+/* Collects the locations that a condition names: values of one, or items of a set. Returns how
+ * many. */
 static size_t named_locations(const struct condition *c, wharf_str *ids)
 {
     size_t n = 0;

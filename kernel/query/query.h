@@ -21,14 +21,15 @@ struct query_pair {
  * look at the answer. */
 bool query_split(
     struct arena *a, wharf_str raw, const struct query_pair **ret_pairs, size_t *ret_count, wharf_str *ret_bad);
-/* The filters of a JSON body (batch `filters`, export `options`) as pairs, after 01 section 11.3 'JSON bodies'.
- * Pairs whose JSON has no meaning as a filter are marked broken. */
+/* Reads the filters of a JSON body (batch `filters`, export `options`) as pairs, after 01 section
+ * 11.3 'JSON bodies'. Pairs whose JSON has no meaning as a filter are marked broken. */
 void query_from_json(struct arena *a, const struct definition *d, const struct wharf_json *object,
     const struct query_pair **ret_pairs, size_t *ret_count);
-/* "created_at" of "created_at[gte]", "metadata" of "metadata.color". */
+/* Returns "created_at" of "created_at[gte]", "metadata" of "metadata.color". */
 wharf_str query_base(wharf_str key);
 
-/* Problems found in parameters: code is "param.invalid", "pagination.too_deep" or "cursor.invalid". */
+/* Tells a problem found in parameters: code is "param.invalid", "pagination.too_deep" or
+ * "cursor.invalid". */
 typedef void query_problem_fn(void *arg, const char *code, wharf_str param, wharf_str message);
 
 struct access { /* whose rows */
@@ -112,15 +113,18 @@ struct query_options {
 };
 enum { QUERY_KEY = 32 };
 
-/* NULL when there was a problem (all told). parent rows: the caller adds that condition itself. */
+/* Parses the parameters of a list. Returns NULL when there was a problem (all are told). The
+ * caller itself adds the condition for rows of a parent. */
 const struct list_query *query_parse(struct arena *a, const struct definition *d, const struct query_pair *pairs,
     size_t n_pairs, const struct query_options *options, query_problem_fn *fn, void *arg);
-/* The same for one row: `fields` and include parameters only, all others are unknown. */
+/* Parses the parameters of one row: `fields` and include parameters only, all others are unknown.
+ * Returns NULL when there was a problem. */
 const struct view_query *query_parse_view(struct arena *a, const struct definition *d, const struct query_pair *pairs,
     size_t n_pairs, const struct query_options *options, query_problem_fn *fn, void *arg);
-/* A whole number from 1. */
+/* Reads a whole number from 1. Returns false when the text is none. */
 bool query_whole(wharf_str value, int64_t *ret);
-/* true 1 yes / false 0 no, in any case. False: something else. */
+/* Reads true, 1, yes or false, 0, no, in any case. Returns false when the text is something
+ * else. */
 bool query_truth(wharf_str value, bool *ret_truth);
 
 /* A value bound to $n, in PostgreSQL text format. p NULL: SQL null. */
@@ -146,7 +150,8 @@ void sql_bind_null(struct sql *s);
 /* Binds without writing: the number of the parameter, for texts that name it more than once. */
 size_t sql_keep(struct sql *s, wharf_str value);
 /* An array literal of texts as one parameter, cast by the caller ("::text[]"). */
-/* The same of texts of which some are null (p NULL). */
+/* Binds an array of texts of which some are null (p NULL); sql_bind_array() binds one without
+ * nulls. */
 void sql_bind_cells(struct sql *s, const struct sql_arg *values, size_t n);
 void sql_bind_array(struct sql *s, const wharf_str *values, size_t n);
 
@@ -154,7 +159,8 @@ void sql_bind_array(struct sql *s, const wharf_str *values, size_t n);
  * Location access as 01 section 7 'list': rows without location are visible, a location is its own; one allowed location becomes "= $n",
  * and there is no OR over a required column, so that an index walk can serve the order. locations_too false: for
  * rows addressed by id, whose location answers 403. */
-/* Whose rows of this resource the principal sees (docs/decisions.md 10). */
+/* Returns the organization whose rows of this resource the principal sees (docs/decisions.md
+ * 10). */
 wharf_str organization_of(const struct access *who, const struct definition *d);
 void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too);
 
@@ -174,27 +180,30 @@ void query_recorded(struct sql *s, const struct recorded_sql *r, const struct ac
 
 /* Appends conditions of the caller's (" AND ..."; alias t): parent row, restrict_rows. */
 typedef void query_extra_fn(struct sql *s, void *arg);
-/* The page: SELECT of q->columns, late look-up when page > 1, limit + 1 rows, order with id as the
- * tie-breaker, nulls last. With q->hits two columns follow: the relevance score (0..1) and
- * the matches, a JSON array of {"field","value"}. extra may be NULL. Returns whether one plan is good for all values. */
+/* Writes the statement of the page: SELECT of q->columns, late look-up when page > 1, limit + 1
+ * rows, order with id as the tie-breaker, nulls last. With q->hits two columns follow: the
+ * relevance score (0..1) and the matches, a JSON array of {"field","value"}. extra may be NULL.
+ * Returns whether one plan is good for all values. */
 bool query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
     query_extra_fn *extra, void *arg);
-/* One row of one column: the count; capped at QUERY_COUNT_CAP + 1 for TOTAL_ESTIMATED (then the caller asks for the
- * estimate). */
+/* Writes the statement of the count, one row of one column; capped at QUERY_COUNT_CAP + 1 for
+ * TOTAL_ESTIMATED (then the caller asks for the estimate). */
 void query_count_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
     query_extra_fn *extra, void *arg);
 enum { QUERY_COUNT_CAP = 10000, QUERY_RANKED_MAX = 10000 /* rows of a search whose relevance is looked at */ };
-/* EXPLAIN (FORMAT JSON) of the same; query_estimate reads the planner's row count from its answer (-1: not
- * understood). */
+/* Writes EXPLAIN (FORMAT JSON) of the same; query_estimate reads the planner's row count from its
+ * answer (-1: not understood). */
 void query_estimate_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
     query_extra_fn *extra, void *arg);
 int64_t query_estimate(struct arena *a, wharf_str plan);
-/* Conditions of one query: each filter, of texts, ids, enumerated words or arrays of them, has the value. NULL: one of them is no such filter, or NULL. */
+/* Returns the conditions of one query: each filter, of texts, ids, enumerated words or arrays of
+ * them, has the value. Returns NULL when one of them is no such filter, or NULL. */
 const struct condition *query_equal(
     struct arena *a, const struct filter *const *filters, const wharf_str *values, size_t n);
-/* "SELECT t.col, ..." in the order of definition.columns, no FROM. */
+/* Writes "SELECT t.col, ..." in the order of definition.columns, no FROM. */
 void query_columns(struct sql *s, const struct definition *d);
-/* The signed cursor after a row: value = text of the sort column as PostgreSQL wrote it (p NULL: null). */
+/* Makes the signed cursor after a row: value = text of the sort column as PostgreSQL wrote it (p
+ * NULL: null). */
 wharf_str query_cursor(
     struct arena *a, const struct list_query *q, struct sql_arg value, wharf_str id, const unsigned char *key);
 

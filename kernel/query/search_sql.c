@@ -21,7 +21,7 @@ struct search {
     size_t n_terms;
 };
 
-/* The folding function's name is part of the indexes' expressions. */
+/* Begins a search. The folding function's name is part of the indexes' expressions. */
 static struct search search_begin(struct sql *s, const struct definition *d, const struct list_query *q)
 {
     struct search search = {.s = s,
@@ -49,7 +49,7 @@ static struct search search_begin(struct sql *s, const struct definition *d, con
     return search;
 }
 
-/* The child set a search column belongs to, or NULL for one of the row itself. */
+/* Returns the child set that a search column belongs to, or NULL for one of the row itself. */
 static const struct field *owner(const struct definition *d, const struct field *f)
 {
     for (size_t i = 0; i < d->n_fields; i++) {
@@ -70,8 +70,8 @@ static void column_matches(const struct search *x, const char *alias, const stru
         sql_addf(x->s, " OR %s(%s.%s) %%> %s($%zu::text)", x->fold, alias, f->column, x->fold, t->text);
 }
 
-/* Does the term match the row? by_id: the ids of rows with matching children are gathered first, so that indexes on
- * both sides serve; else each row looks at its own children. */
+/* Writes whether the term matches the row. by_id: the ids of rows with matching children are
+ * gathered first, so that indexes on both sides serve; else each row looks at its own children. */
 static void term_matches(const struct search *x, const struct term *t, bool by_id)
 {
     struct sql *s = x->s;
@@ -109,7 +109,8 @@ static void bind_found(struct sql *s, const struct list_query *q)
     sql_add(s, "::text[]");
 }
 
-/* An object by id: looking into it is a binary search, into an array a walk for each row. */
+/* Writes the score of found rows from an object by id: looking into it is a binary search, into an
+ * array a walk for each row. */
 static void found_score(struct sql *s, const struct list_query *q)
 {
     struct buf b;
@@ -184,7 +185,8 @@ void search_score(struct sql *s, const struct definition *d, const struct list_q
     sql_addf(s, ")) / %zu)::numeric, 4)", x.n_terms + 1);
 }
 
-/* Where a row is told to contain a term: its columns, or members of an object ("sender.name"). */
+/* Writes where a row is told to contain a term: its columns, or members of an object
+ * ("sender.name"). */
 static void told_value(struct sql *s, const struct hit_place *told)
 {
     sql_addf(s, told->member ? "(t.%s ->> '%s')" : "t.%s", told->field->column, told->member);

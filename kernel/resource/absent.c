@@ -35,7 +35,8 @@ static void add_route(struct wharf_decl *d, const struct absent *m, wharf_str te
         .absent = m};
 }
 
-/* Scopes of keys and of hooks' routes are the same, whether or not the module is there. */
+/* Adds the areas of an absent module: scopes of keys and of hooks' routes are the same, whether or
+ * not it is there. */
 static void know_areas(struct engine *e, const struct absent *m)
 {
     for (const struct wharf_json *a = m->areas ? m->areas->child : NULL; a; a = a->next)

@@ -20,7 +20,8 @@ struct absent {
 
 /* Adds the known routes of what the comma list leaves out, and fills engine->absent. */
 void absent_add(struct wharf_decl *d, const struct config *config, const char *quarantined);
-/* The module that is left out and has a resource of that name; when there is none, one whose resources nobody noted. NULL: neither. */
+/* Finds the module that is left out and has a resource of that name; when there is none, one whose
+ * resources nobody noted. Returns NULL when there is neither. */
 const struct absent *absent_owner(const struct engine *e, const char *resource);
 /* Notes the routes, areas and resources of the loaded modules. A folder that can't be written is logged, and no more. */
 void absent_remember(const struct engine *e, const char *data);

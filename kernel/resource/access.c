@@ -44,7 +44,7 @@ static bool refuse_locations(struct wharf_req *req, wharf_str set)
     return false;
 }
 
-/* Are all areas that were needed among those that the principal reads? */
+/* Tells whether all areas that were needed are among those that the principal reads. */
 static bool reads_areas(const struct wharf_req *req, wharf_str areas)
 {
     struct json_error e;
@@ -74,7 +74,7 @@ static bool refuse_scope(struct wharf_req *req, wharf_str resource)
     return false;
 }
 
-/* A record of another row: seen as that row is. */
+/* Judges a record of another row: it is seen as that row is. */
 static bool check_recorded(struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
 {
     struct told_of what = {.resource = record_text(rec, d->recorded.resource),
@@ -189,7 +189,7 @@ bool check_request_reach(struct wharf_req *req, wharf_str reach, wharf_str areas
 
 /* ---- what other rows say ---- */
 
-/* The row, also a deleted one; NULL and true: there is none. */
+/* Reads the row, also a deleted one. *ret is NULL and it returns true when there is none. */
 static bool read_any(struct wharf_req *req, const struct resource *res, wharf_str id, struct wharf_rec **ret)
 {
     PGresult *r;
@@ -214,7 +214,8 @@ static bool read_any(struct wharf_req *req, const struct resource *res, wharf_st
     return r != NULL;
 }
 
-/* The row whose rule counts as well, or instead of this row's own: the one with the audience, else a parent. */
+/* Finds the row whose rule counts as well, or instead of this row's own: the one with the
+ * audience, else a parent. */
 static const struct resource *other_row(
     const struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec, wharf_str *ret_id)
 {
@@ -256,7 +257,8 @@ bool check_access_of(struct wharf_req *req, const struct resource *res, wharf_st
     return read_any(req, res, id, &rec) && (!rec || check_access(req, res, rec));
 }
 
-/* A station's jobs may be at another location than the station: its audience alone counts for them. */
+/* Judges the audience alone. A station's jobs may be at another location than the station: its
+ * audience alone counts for them. */
 static bool check_audience_of(struct wharf_req *req, const struct resource *of, wharf_str id)
 {
     struct wharf_rec *rec;

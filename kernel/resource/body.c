@@ -52,7 +52,8 @@ void body_tell(struct checker *c, wharf_str path, const char *rule, const char *
 
 enum settled { SETTLED, AS_ABSENT, AS_VALUE };
 
-/* The column's empty value: null, or for columns that can't be null the empty array or object. */
+/* Sets the column's empty value: null, or for columns that can't be null the empty array or
+ * object. */
 static void clear(struct checker *c, const struct field *f, struct value *ret)
 {
     static const struct wharf_json nothing[] = {{.type = JSON_ARRAY}, {.type = JSON_OBJECT}};
@@ -103,7 +104,7 @@ static enum settled settle(
     return SETTLED;
 }
 
-/* Only what is sent as a text can be an empty text. */
+/* Tells whether v is an empty text: only what is sent as a text can be one. */
 static bool is_empty(const struct field *f, const struct wharf_json *v)
 {
     wharf_str s = v->text;
@@ -116,7 +117,7 @@ static bool is_empty(const struct field *f, const struct wharf_json *v)
 
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
-/* AS_ABSENT: the value is to be treated as if it had not been sent. */
+/* Checks a sent value. Returns AS_ABSENT when it is to be treated as if it had not been sent. */
 static enum settled check_sent(
     struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
 {

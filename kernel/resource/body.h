@@ -32,23 +32,26 @@ struct value {
 
 enum body_flag { BODY_STRICT = 1 }; /* unknown and never-writable fields are problems ("unknown") */
 
-/* op: OP_CREATE or OP_UPDATE. values: d->n_fields, zeroed. True when there was no problem. Fields that may be written on create only
- * are delivered on update too: the caller compares and answers "immutable". A sent "id" is delivered for definitions with id_pattern
- * (checked by it). */
+/* Checks a whole body. op: OP_CREATE or OP_UPDATE. values: d->n_fields, zeroed. Returns true when
+ * there was no problem. Fields that may be written on create only are delivered on update too: the
+ * caller compares and answers "immutable". A sent "id" is delivered for definitions with
+ * id_pattern (checked by it). */
 bool body_check(struct arena *a, const struct definition *d, uint32_t op, const struct wharf_json *body, uint32_t flags,
     struct value *values, schema_problem_fn *fn, void *arg);
-/* One value of one field by the same rules; for values set by rules in Lua or C. */
+/* Checks one value of one field by the same rules. For values set by rules in Lua or C. */
 bool body_check_field(struct arena *a, const struct field *f, uint32_t op, const struct wharf_json *v, wharf_str path,
     uint32_t flags, struct value *ret, schema_problem_fn *fn, void *arg);
 
-/* The whole new text of a patched value: stored ("" or NULL p for none) with the patch applied. Metadata is checked for its number of
- * keys: a problem is told at path. */
+/* Computes the whole new text of a patched value: stored ("" or NULL p for none) with the patch
+ * applied. Metadata is checked for its number of keys: a problem is told at path. */
 bool value_merge(struct arena *a, const struct field *f, wharf_str stored, const struct value *patch, wharf_str path,
     struct value *ret, schema_problem_fn *fn, void *arg);
-/* The array that a set input makes of the stored one (compact JSON text of an array). Order: stored first, then added. */
+/* Returns the array that a set input makes of the stored one (compact JSON text of an array).
+ * Order: stored first, then added. */
 wharf_str value_apply_set(struct arena *a, wharf_str stored, const struct value *input);
-/* The same into v->text; the array that comes out is checked by the field's own limits (maxItems): false and a problem at
- * path when it breaks them. v->json keeps the input. */
+/* Computes the same into v->text. The array that comes out is checked by the field's own limits
+ * (maxItems): returns false and tells a problem at path when it breaks them. v->json keeps the
+ * input. */
 bool value_settle_set(struct arena *a, const struct field *f, wharf_str stored, wharf_str path, struct value *v,
     schema_problem_fn *fn, void *arg);
 

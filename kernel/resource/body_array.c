@@ -48,7 +48,7 @@ static struct entries sorted(struct arena *a, const struct wharf_json *list)
     return e;
 }
 
-/* The first equal element, or NULL. */
+/* Returns the first equal element, or NULL. */
 static const struct entry *find(const struct entries *e, wharf_str text)
 {
     struct entry key = {text, 0};
@@ -56,7 +56,8 @@ static const struct entry *find(const struct entries *e, wharf_str text)
     return e->n ? bsearch(&key, e->items, e->n, sizeof(*e->items), by_text_only) : NULL;
 }
 
-/* at_list: what is repeated is told at the list's path, not at its own. */
+/* Tells whether all elements differ. at_list: what is repeated is told at the list's path, not at
+ * its own. */
 static bool all_unique(struct checker *c, const struct wharf_json *list, wharf_str path, bool at_list)
 {
     struct entries e = sorted(c->arena, list);
@@ -77,8 +78,8 @@ static bool all_unique(struct checker *c, const struct wharf_json *list, wharf_s
     return c->problems == before;
 }
 
-/* Every element a clean text of at least one character. Trims and folds as the field says: returns the list to go on
- * with. */
+/* Checks that every element is a clean text of at least one character. Trims and folds as the
+ * field says. Returns the list to go on with. */
 static const struct wharf_json *clean_list(
     struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path)
 {
@@ -125,7 +126,8 @@ static bool list_length_ok(struct checker *c, const struct schema *s, const stru
     return false;
 }
 
-/* One list, checked for itself: the complete array, so that its schema counts; the same as {"set": …}; or what is put in or taken out. */
+/* Checks one list for itself: the complete array, so that its schema counts; the same as {"set":
+ * …}; or what is put in or taken out. */
 static const struct wharf_json *checked_list(
     struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, enum list_kind kind)
 {
@@ -153,7 +155,7 @@ static struct wharf_json *member(struct arena *a, const char *key, const struct 
     return m;
 }
 
-/* {"set": list} for what replaces the stored array; on create the array itself. */
+/* Sets {"set": list} for what replaces the stored array; on create the array itself. */
 static void replace(struct checker *c, const struct field *f, const struct wharf_json *list, struct value *ret)
 {
     struct wharf_json *set;

@@ -38,7 +38,8 @@ static bool same_name(const struct value *a, const struct value *b)
     return a->present && b->present && !a->null && !b->null && a->text.p && b->text.p && str_eq(a->text, b->text);
 }
 
-/* Names and ids may stand once each. Arrays of child rows are short: count_ok bounded them. */
+/* Checks that names and ids stand once each. Arrays of child rows are short: count_ok bounded
+ * them. */
 static void check_unique(struct checker *c, const struct field *f, const struct value *list, wharf_str path)
 {
     const struct field *unique = f->children->unique;

@@ -91,7 +91,8 @@ static void append(struct arena *a, struct wharf_json *object, struct wharf_json
     object->count++;
 }
 
-/* Stored members first, in their order, then new ones. Objects are merged into objects; depth is that of JSON texts. */
+/* Merges: stored members first, in their order, then new ones. Objects are merged into objects;
+ * depth is that of JSON texts. */
 static struct wharf_json *merge(
     struct arena *a, const struct field *f, const struct wharf_json *old, const struct wharf_json *patch)
 {

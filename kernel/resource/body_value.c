@@ -33,7 +33,8 @@ bool body_by_schema(
 
 /* ---- what texts and numbers may hold ----------------------------------------------------------------------------- */
 
-/* Unicode's category Cc but TAB, LF, CR. C1 controls are two bytes, C2 80 to C2 9F. */
+/* Tells whether s has a character of Unicode's category Cc but TAB, LF, CR. C1 controls are two
+ * bytes, C2 80 to C2 9F. */
 static bool has_control(wharf_str s)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -70,7 +71,8 @@ bool body_clean_text(struct checker *c, wharf_str text, bool nul, wharf_str path
     return tell_unclean(c, unclean_text(text, nul), path);
 }
 
-/* The number without exponent; "0" for what is nearer to 0 than any double. False: too many digits. */
+/* Writes the number without exponent; "0" for what is nearer to 0 than any double. Returns false
+ * when it has too many digits. */
 static bool plain_number(wharf_str number, struct buf *out)
 {
     size_t before = out->n;
@@ -95,7 +97,8 @@ static bool number_fits(wharf_str number)
     return fits;
 }
 
-/* Paths are built for what is told only: a value may have as many parts as a body has bytes. */
+/* Checks that v is clean. Paths are built for what is told only: a value may have as many parts as
+ * a body has bytes. */
 static bool clean_at(struct checker *c, const struct wharf_json *v, wharf_str base, const struct place *at)
 {
     enum unclean why = CLEAN;

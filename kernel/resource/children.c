@@ -68,7 +68,7 @@ static bool read_live(struct children *c)
     return true;
 }
 
-/* The live row, not yet taken, that an item names by this field. An id must be one. */
+/* Finds the live row, not yet taken, that an item names by this field. An id must be one. */
 static struct live_row *find_by(struct children *c, const struct child_item *item, const struct field *f)
 {
     bool by_id = f->column && !strcmp(f->column, "id");
@@ -90,7 +90,8 @@ static struct live_row *find_by(struct children *c, const struct child_item *ite
     return NULL;
 }
 
-/* All items by their ids first, so that no name takes a row that another item means. */
+/* Matches items and rows: all items by their ids first, so that no name takes a row that another
+ * item means. */
 static void match_items(struct children *c, const struct value *v, struct live_row **rows)
 {
     for (size_t m = 0; m < c->set->n_match; m++) {
@@ -208,7 +209,7 @@ static wharf_status remove_row(struct children *c, wharf_str id)
     return req_query_sql(c->req, &s) ? WHARF_OK : req_failed(c->req);
 }
 
-/* Rows whose unique value changes stand aside under their id, so that values may be swapped. */
+/* Parks rows whose unique value changes under their id, so that values may be swapped. */
 static wharf_status park_changing(struct children *c, const struct value *v, struct live_row **rows)
 {
     const struct field *f = c->set->unique;

@@ -62,7 +62,7 @@ static bool finish_create(
     return true;
 }
 
-/* Number of arguments; 0 when a problem was told. */
+/* Fills the arguments. Returns their number; 0 when a problem was told. */
 static size_t fill_args(
     struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec, struct sql_arg *args)
 {

@@ -26,7 +26,8 @@ static void insert_row(struct buf *b, const struct definition *d, const char *pa
     }
 }
 
-/* The rows that the new one refers to are there. A look by LIMIT is never turned into a walk over the whole table. */
+/* Writes that the rows that the new one refers to are there. A look by LIMIT is never turned into
+ * a walk over the whole table. */
 static size_t references_there(struct buf *b, const struct resource *res, const char *param)
 {
     const struct definition *d = res->def;

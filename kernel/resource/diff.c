@@ -33,7 +33,7 @@ static wharf_str json_text(struct arena *a, const struct wharf_json *v)
     return s;
 }
 
-/* Bytes of the first VALUE_MAX code points. */
+/* Returns how many bytes the first VALUE_MAX code points have. */
 static size_t beginning(wharf_str text)
 {
     size_t n = 0, points = 0;
@@ -108,7 +108,7 @@ static const struct wharf_json *row_with_id(const struct wharf_json *array, whar
     return NULL;
 }
 
-/* A dot inside a key is written \. (01 section 1 'Field path grammar'). */
+/* Joins a path and a key. A dot inside a key is written \. (01 section 1 'Field path grammar'). */
 static wharf_str join(struct arena *a, wharf_str path, wharf_str key)
 {
     char *p = arena_alloc(a, path.n + 2 * key.n + 2);

@@ -67,7 +67,7 @@ static void embed_expression(struct buf *b, const struct field *f, const struct 
         f->embed_from->column, to->def->soft_delete ? " AND e.deleted_at IS NULL" : "");
 }
 
-/* The rows that an array of ids names, in its order. */
+/* Writes the expression that shows the rows that an array of ids names, in its order. */
 static void show_expression(struct buf *b, const struct field *f, const struct resource *to)
 {
     const char *location = to->def->location && to->def->location->column ? to->def->location->column
@@ -92,7 +92,7 @@ static void show_expression(struct buf *b, const struct field *f, const struct r
         f->column, to->def->table, to->def->soft_delete ? " AND x.deleted_at IS NULL" : "");
 }
 
-/* Columns that lists show when they are asked to: they may be large. */
+/* Tells whether lists show the column only when they are asked to: it may be large. */
 static bool only_on_demand(const struct definition *d, int column)
 {
     for (size_t i = 0; i < d->n_fields; i++) {
@@ -247,7 +247,7 @@ static bool only_columns(const struct definition *d)
     return true;
 }
 
-/* Does the expression call a function of a schema? It may look at any table. */
+/* Tells whether the expression calls a function of a schema, which may look at any table. */
 static bool calls_ours(const char *sql)
 {
     for (const char *at = strchr(sql, '('); at; at = strchr(at + 1, '(')) {
@@ -261,7 +261,7 @@ static bool calls_ours(const char *sql)
     return false;
 }
 
-/* Places in a table name no row where it has partitions. */
+/* Tells whether a row is self-contained. Places in a table name no row where it has partitions. */
 static bool self_contained(const struct definition *d)
 {
     for (size_t i = 0; i < d->n_columns; i++) {
@@ -358,7 +358,7 @@ static bool link_codes(struct engine *e, struct buf *problems)
     return ok;
 }
 
-/* Which scope reads rows of which resource: principals that are made from here on know it. */
+/* Notes which scope reads rows of which resource: principals that are made from here on know it. */
 static void link_areas(struct engine *e)
 {
     struct area_resource *list = ARENA_ARRAY(e->arena, struct area_resource, e->n_resources + 1);

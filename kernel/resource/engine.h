@@ -170,7 +170,7 @@ struct engine {
     unsigned char cursor_key[32];
 };
 
-/* Does a route of the plugin need a scope of this area? */
+/* Tells whether a route of the plugin needs a scope of this area. */
 bool engine_owns_area(const struct engine *e, const struct plugin *p, int area);
 const struct resource *engine_resource(const struct engine *e, const char *name); /* or NULL */
 const struct resource *engine_locations(const struct engine *e); /* whose rows are locations; NULL: no loaded module has them */
@@ -181,12 +181,12 @@ enum route_result engine_route(const struct engine *e, const char *method, wharf
     const struct route **ret_route, wharf_str params[4], wharf_str *ret_allow);
 
 bool route_tree_build(struct engine *e, struct buf *problems);
-/* The statements of plain creates (create_sql.c). */
+/* Returns the statements of plain creates (create_sql.c). */
 const char *create_statement(const struct engine *e, const struct resource *res);
 const char *create_many_statement(const struct engine *e, const struct resource *res);
-/* PostgreSQL's type of a field's column, for casts. */
+/* Returns PostgreSQL's type of a field's column, for casts. */
 const char *store_type(const struct field *f);
-/* Does an insert write this field's column (not a system column, not computed)? */
+/* Tells whether an insert writes this field's column (not a system column, not computed). */
 bool field_written(const struct field *f);
 
 /* Builds the tree, the SQL of every resource, the sorted codes. Problems are collected in problems (one per line). */

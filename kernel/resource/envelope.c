@@ -8,7 +8,8 @@ enum { ENDPOINT_MAX = 512 };
 static const char *const title_of_status[] = {"Bad request", "Unauthorized", "", "Forbidden", "Not found",
     "Method not allowed", "Not acceptable", "", "Request timeout", "Conflict"};
 
-/* A request keeps at most PROBLEMS_MAX problems, so this is bounded. */
+/* Tells whether an earlier problem has the same path. A request keeps at most PROBLEMS_MAX
+ * problems, so this is bounded. */
 static bool is_repeated_path(const struct wharf_req *req, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -17,7 +18,8 @@ static bool is_repeated_path(const struct wharf_req *req, size_t i)
     return false;
 }
 
-/* A request is refused for one reason, with everything that belongs to it: only the first problem's code counts. */
+/* Writes the errors. A request is refused for one reason, with everything that belongs to it: only
+ * the first problem's code counts. */
 void envelope_errors(struct jw *w, const struct wharf_req *req)
 {
     jw_open(w, "errors", '[');
@@ -75,7 +77,7 @@ void envelope_write(struct buf *out, const struct wharf_req *req, int status)
     jw_close(&w, '}');
 }
 
-/* Where in a program it lies, for editors. */
+/* Writes where in a program a problem lies, for editors. */
 static void write_place(struct jw *w, const struct problem *p)
 {
     static const char *const members[] = {"file", "line", "message", "snippet"};

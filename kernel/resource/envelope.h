@@ -10,7 +10,7 @@
 void envelope_write(struct buf *out, const struct wharf_req *req, int status);
 /* Writes the member "errors": each path of the problems that have the first problem's code, once. */
 void envelope_errors(struct jw *w, const struct wharf_req *req);
-/* RFC 9457; the request has at least one problem. */
+/* Writes the problem document (RFC 9457); the request has at least one problem. */
 void problem_details_write(struct buf *out, const struct wharf_req *req, int status);
 
 #endif

@@ -4,7 +4,7 @@
 #include "resource/access.h"
 #include "util/str.h"
 
-/* The next segment of a path, without its slash. */
+/* Takes the next segment of a path, without its slash. */
 static wharf_str guard_segment(const char **p)
 {
     const char *start = **p == '/' ? *p + 1 : *p;
@@ -38,8 +38,9 @@ static int id_param_of(const struct resource *res, const char *pattern)
     return is_param(b) ? params : -1;
 }
 
-/* What the definition says of parameters that no resource's path explains: {"run": "workflow_run", "number": "none",
- * "location": "location?"}, with ? for a resource of a module that may be left out. */
+/* Reads what the definition says of parameters that no resource's path explains: {"run":
+ * "workflow_run", "number": "none", "location": "location?"}, with ? for a resource of a module
+ * that may be left out. */
 static bool declared_param(const struct engine *e, struct route *r, size_t i, struct buf *problems)
 {
     wharf_str name = json_text_or(json_get(r->definition, "params"), r->param_names[i], "");

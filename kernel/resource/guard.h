@@ -10,7 +10,8 @@
 
 /* Fills the guards of a plugin's route. False: a problem was told. */
 bool guard_link(const struct engine *e, struct route *r, struct buf *problems);
-/* May the caller see the rows that the path names? Rows that are not there are the handler's to tell of. False: problems. [worker] */
+/* Judges whether the caller may see the rows that the path names. Rows that are not there are the
+ * handler's to tell of. Returns false after problems. [worker] */
 bool guard_rows(struct wharf_req *req);
 
 #endif

@@ -147,7 +147,8 @@ static void mark(
     }
 }
 
-/* Every parameter appears in the text whatever the flags, so that its number and type are always known. */
+/* Mentions every parameter in the text whatever the flags, so that its number and type are always
+ * known. */
 static void mention_unused(struct buf *out, size_t first, bool log, bool event)
 {
     const char *names[HISTORY_PARAMS] = {NULL};
@@ -165,7 +166,8 @@ static void mention_unused(struct buf *out, size_t first, bool log, bool event)
         buf_addc(out, ')');
 }
 
-/* Log lines and events as WITH queries; what waits in the outbox into waits. Returns its columns. */
+/* Writes log lines and events as WITH queries; what waits in the outbox goes into waits. Returns
+ * how many columns that has. */
 static size_t history_parts(
     struct buf *out, size_t first, bool log, bool event, const struct source *source, struct slot *waits)
 {
@@ -233,7 +235,8 @@ static struct sql_arg new_id(struct wharf_req *req, const char *prefix)
     return (struct sql_arg){p, n};
 }
 
-/* Read with a request's key; a job has none, and its organization is asked when the first event comes. */
+/* Returns for how many days events are kept: read with a request's key; a job has none, and its
+ * organization is asked when the first event comes. */
 static int event_days(struct wharf_req *req)
 {
     static const char sql[] = "SELECT substring(settings #>> '{events,expire_after}' FROM 'days_([0-9]+)')"
@@ -251,7 +254,8 @@ static int event_days(struct wharf_req *req)
     return who && who->event_days ? who->event_days : DEFAULT_DAYS;
 }
 
-/* What is left of data that is too large (docs/spec/07-events-and-webhooks.md section 1 'data_truncated'). */
+/* Returns what is left of data that is too large (docs/spec/07-events-and-webhooks.md section 1
+ * 'data_truncated'). */
 static wharf_str reduced(struct wharf_req *req, const struct change *c)
 {
     wharf_str s;
@@ -348,7 +352,7 @@ static void note(struct wharf_req *req, const struct change *c, const struct sql
     req->emitted = *bucket = n;
 }
 
-/* Of a field that was changed twice the oldest value counts. */
+/* Merges previous values: of a field that was changed twice the oldest value counts. */
 static wharf_str older(struct wharf_req *req, wharf_str first, wharf_str second)
 {
     struct json_error e;
@@ -378,7 +382,7 @@ static wharf_str older(struct wharf_req *req, wharf_str first, wharf_str second)
     return s;
 }
 
-/* The event that is there already takes the row as it is now. */
+/* Merges the change into the event that is there already, which takes the row as it is now. */
 static bool merge(struct wharf_req *req, const struct change *c, struct event_note *n, const struct sql_arg *args)
 {
     static const char sql[] =
@@ -496,7 +500,7 @@ static void insert_many(
     sql_add(s, ")");
 }
 
-/* As history_sql: lines, events, and what waits for the processor. */
+/* Writes lines, events, and what waits for the processor, as history_sql does. */
 static void many_sql(
     struct sql *s, struct wharf_req *req, const struct sql_arg *args, size_t rows, bool log, bool event)
 {
@@ -519,7 +523,8 @@ static void many_sql(
     insert_many(s, "wharf.outbox", waits, n, args, rows);
 }
 
-/* COPY takes half of the time that the statement of a set takes, and a few round trips more. */
+/* Writes rows by COPY, which takes half of the time that the statement of a set takes, and a few
+ * round trips more. */
 static bool copy_rows(struct wharf_req *req, const char *table, const struct slot *slots, size_t n,
     const struct sql_arg *args, size_t rows)
 {

@@ -34,18 +34,19 @@ struct change {
  * first; r must be a preceding WITH query that yields one row when the change took place. Ends with RETURNING 1 of the last
  * insert; with neither log nor event it is "SELECT 1 FROM r". */
 void history_sql(struct buf *out, size_t first, bool log, bool event);
-/* The same for many changes: the parameters are the columns p1, p2, ... (texts) of a preceding WITH query u that has a row for each
- * change. Appends WITH queries only. */
+/* Writes the same for many changes: the parameters are the columns p1, p2, ... (texts) of a
+ * preceding WITH query u that has a row for each change. Appends WITH queries only. */
 void history_many_sql(struct buf *out, size_t first, bool log, bool event);
 /* Fills HISTORY_PARAMS arguments; texts live in the request. */
 void history_args(struct wharf_req *req, const struct change *c, struct sql_arg *args);
 /* Writes both rows as a statement of its own in the request's transaction. One event per type, row and transaction: a second one is merged
  * into the first (docs/spec/07-events-and-webhooks.md section 2.7). */
 wharf_status history_write(struct wharf_req *req, const struct change *c);
-/* The same; the id of the event, also of one that was there before. */
+/* Writes the same, and returns the id of the event, also of one that was there before. */
 wharf_status history_write_event(struct wharf_req *req, const struct change *c, wharf_str *ret_event_id);
 
-/* The same for many rows of one resource, of which one thing happened to all: one statement for those that nothing merges with. */
+/* Writes the same for many rows of one resource, when one thing happened to all: one statement for
+ * those that nothing merges with. */
 wharf_status history_write_many(struct wharf_req *req, const struct change *changes, size_t n);
 
 #endif

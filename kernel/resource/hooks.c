@@ -24,7 +24,8 @@ void thread_begins(struct wharf_req *req, const char *plugin, const char *what)
     crumb_enter(t->crumb, plugin, what, req->request_id, req->deadline_us);
 }
 
-/* What was going on before goes on: it may crash or hang from here on as well. */
+/* Ends what the thread did of its own: what was going on before goes on, and may crash or hang
+ * from here on as well. */
 void thread_ends(struct wharf_req *req)
 {
     struct thread_ctx *t = req->thread;
@@ -69,7 +70,7 @@ wharf_status plugin_unexplained(struct wharf_req *req, const struct plugin *plug
     return req_fail(req, "internal", NULL, NULL);
 }
 
-/* A hook that fails without having told why is a bug of the plugin. */
+/* Returns a hook's status. One that fails without having told why is a bug of the plugin. */
 static wharf_status explained(struct wharf_req *req, const struct plugin *plugin, const char *what, wharf_status s)
 {
     if (s != WHARF_OK && !req->n_problems)
@@ -276,7 +277,8 @@ PGresult *retrieve_row(struct wharf_req *req, const struct resource *res, wharf_
     return r;
 }
 
-/* The parent of a nested collection: 404 when it is not there, 403 when its location is outside the caller's. */
+/* Checks the parent of a nested collection: 404 when it is not there, 403 when its location is
+ * outside the caller's. */
 static bool check_parent(struct wharf_req *req, const struct resource *parent, wharf_str id)
 {
     struct wharf_rec *rec;

@@ -18,16 +18,18 @@ struct wharf_where {
 
 /* Runs the restrict_rows hooks, adds the parent's id; checks that the parent row is there and accessible. False: problems. */
 bool narrow_rows_of(struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret);
-/* The same for the request's own route: the parent's id is its first path parameter. */
+/* Narrows rows in the same way for the request's own route: the parent's id is its first path
+ * parameter. */
 bool narrow_rows(struct wharf_req *req, const struct resource *res, struct narrowing *ret);
 void narrow_sql(struct sql *s, const struct narrowing *n);
 void narrow_extra(struct sql *s, void *narrowing); /* a query_extra_fn */
-/* wharf_res_api.narrow */
+/* Narrows by one field (wharf_res_api.narrow). */
 void where_narrow(struct wharf_where *where, wharf_field f, const char *op, wharf_val v);
 
-/* The row as its columns_full, if it is there, whoever may see it. NULL after a problem was added. */
+/* Reads the row as its columns_full, if it is there, whoever may see it. Returns NULL after a
+ * problem was added. */
 PGresult *retrieve_row(struct wharf_req *req, const struct resource *res, wharf_str id);
-/* The same; NULL and *ret_error, no problem added. */
+/* Reads the same row. Returns NULL and *ret_error on failure, and adds no problem. */
 PGresult *retrieve_row_or(struct wharf_req *req, const struct resource *res, wharf_str id, struct db_error *ret_error);
 
 enum hook_stage { HOOK_NORMALIZE, HOOK_CHECK, HOOK_WRITTEN };
@@ -46,9 +48,10 @@ struct write_side {
     void *context;
     struct write_scratch *scratch; /* of each kind that asked for some */
 };
-/* The context of rec's write when it is of that kind, else NULL. */
+/* Returns the context of rec's write when it is of that kind, else NULL. */
 void *side_context(const struct wharf_rec *rec, const void *kind);
-/* Memory of that kind for rec's write, zeroed when it is asked for first; NULL: rec belongs to no write. */
+/* Returns memory of that kind for rec's write, zeroed when it is asked for first. Returns NULL
+ * when rec belongs to no write. */
 void *side_scratch(const struct wharf_rec *rec, const void *kind, size_t size);
 
 /* Returns the body as the normalize hooks leave it; rec (res, id, side) is what they are called with. */
@@ -62,7 +65,8 @@ wharf_status ruled_values_judge(struct wharf_req *req, const struct plugin *plug
 wharf_status plugin_unexplained(struct wharf_req *req, const struct plugin *plugin, const char *what, wharf_status s);
 
 /* Around any plugin code. */
-/* The thread does something of its own from here on, up to thread_ends(): what the supervisor is told of it. Texts live as long. */
+/* Notes that the thread does something of its own from here on, up to thread_ends(): the
+ * supervisor is told of it. Texts live as long. */
 void thread_begins(struct wharf_req *req, const char *plugin, const char *what);
 void thread_ends(struct wharf_req *req);
 const struct plugin *plugin_enter(struct wharf_req *req, const struct plugin *p, const char *what);
@@ -71,16 +75,16 @@ void plugin_leave(struct wharf_req *req, const struct plugin *before);
 /* A list with search: when the owner has a search rule, its hits are what matches. False: problems. */
 enum { SEARCH_HITS_MAX = 1000 };
 bool search_found(struct wharf_req *req, const struct resource *res, struct list_query *q);
-/* wharf_res_api.hit */
+/* Adds a hit (wharf_res_api.hit). */
 void hits_add(struct wharf_hits *hits, wharf_str id, double score, const struct wharf_json *members);
 
-/* A JSON writer into memory of its own, for plugins: computed fields, embeds. */
+/* Makes a JSON writer into memory of its own, for plugins: computed fields, embeds. */
 struct wharf_out *out_new(struct arena *a);
 wharf_str out_text(const struct wharf_out *out); /* "" when nothing was written */
 struct wharf_out *out_of_request(struct wharf_req *req);
 
 
-/* Call thread_start() and thread_stop() of all plugins, on a thread that runs their code. */
+/* Calls thread_start() or thread_stop() of all plugins, on a thread that runs their code. */
 void thread_plugins_start(const struct engine *e, struct thread_ctx *ctx);
 void thread_plugins_stop(const struct engine *e, struct thread_ctx *ctx);
 

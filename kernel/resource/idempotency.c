@@ -45,7 +45,7 @@ static struct sql_arg moment(struct wharf_req *req, int64_t us)
 
 /* ---- answering again ---- */
 
-/* The answer was too large to keep: the row as it is now. */
+/* Renders the row as it is now, when the answer was too large to keep. */
 static void render_row(struct wharf_req *req, const char *resource, wharf_str id, int status)
 {
     const struct resource *res = engine_resource(req->engine, resource);
@@ -117,7 +117,8 @@ static void replay(struct wharf_req *req, const PGresult *r)
     atomic_fetch_add_explicit(&req->engine->board->idempotent_replays, 1, memory_order_relaxed);
 }
 
-/* True: the key is free, and ours until the transaction ends. Else the answer or the problem is on the request. */
+/* Claims the key. Returns true when it is free, and ours until the transaction ends. Else the
+ * answer or the problem is on the request. */
 static bool claim(struct wharf_req *req, const char *mark)
 {
     static const char lock_sql[] = "SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 8))";
@@ -153,7 +154,7 @@ static bool shown_once(const struct wharf_req *req, wharf_str field)
     return false;
 }
 
-/* The body without what was shown this once. */
+/* Returns the body without what was shown this once. */
 static wharf_str without_secrets(struct wharf_req *req, wharf_str body)
 {
     struct json_error e;
@@ -216,7 +217,7 @@ static bool remember(struct wharf_req *req, const char *mark)
 
 /* ---- the whole ---- */
 
-/* One try. True: it may be tried again. */
+/* Makes one try. Returns true when it may be tried again. */
 static bool attempt(struct wharf_req *req, void (*run)(struct wharf_req *req), const char *mark)
 {
     if (req_begin(req) != WHARF_OK)

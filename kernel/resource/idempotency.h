@@ -10,7 +10,7 @@
 
 enum { IDEMPOTENCY_KEY_MAX = 255 };
 
-/* 1 to 255 printable ASCII characters. */
+/* Tells whether the key has 1 to 255 printable ASCII characters. */
 bool idempotency_key_good(wharf_str key);
 
 /* Runs `run` in a transaction around whatever it does, or answers from what is recorded. Problems or answer in req. */

@@ -47,10 +47,11 @@ struct request_observer {
 /* Adds an observer of writes behind those that are there, at start. */
 void observer_add(struct engine *e, const struct write_observer *o);
 
-/* Return whether any observer wants a write of this kind; whether each one that does may judge beside it, and one does. [any thread] */
+/* Tells whether any observer wants a write of this kind (write_observed); whether each one that
+ * does may judge beside it, and one does (write_observed_beside). [any thread] */
 bool write_observed(const struct wharf_req *req, const struct resource *res, uint32_t op);
 bool write_observed_beside(const struct wharf_req *req, const struct resource *res, uint32_t op);
-/* Call the observers that want w, in order, until one fails. */
+/* Calls the observers that want w, in order, until one fails. */
 wharf_status observers_ahead(struct wharf_req *req, struct write *w);
 wharf_status observers_before(struct wharf_req *req, struct write *w, bool *ret_changed);
 wharf_status observers_after(struct wharf_req *req, const struct write *w);
@@ -59,7 +60,8 @@ wharf_status observers_after(struct wharf_req *req, const struct write *w);
 enum route_result request_find_route(struct wharf_req *req, wharf_str *ret_allow);
 /* Returns whether the route of a request is an observer's own. */
 bool request_is_observers(const struct wharf_req *req);
-/* Return whether something runs before the route, and before the answer. [event loop] */
+/* Tells whether something runs before the route (asks_request), and before the answer
+ * (asks_response). [event loop] */
 bool request_asks_request(struct wharf_req *req);
 bool request_asks_response(struct wharf_req *req);
 /* Gives back what observers hold for a request that ends. */

@@ -50,7 +50,7 @@ const char *filter_help(enum filter_type t)
     return filter_types[t].help;
 }
 
-/* A field that is going away (http/deprecation.h). */
+/* Marks a field that is going away (http/deprecation.h). */
 static void mark_deprecated(struct jw *w, const struct wharf_json *property)
 {
     if (json_get(json_get(property, "x-wharf"), "deprecated") && !json_get(property, "deprecated"))
@@ -89,7 +89,8 @@ static void type_or_null(struct jw *w, const char *key, const char *type, const 
     jw_close(w, '}');
 }
 
-/* A member that is null where nothing is set: its schema, with null among its types and values. */
+/* Writes a member that is null where nothing is set: its schema, with null among its types and
+ * values. */
 static void member_or_null(struct jw *w, const struct wharf_json *p)
 {
     jw_open(w, p->key.p, '{');
@@ -112,7 +113,8 @@ static void member_or_null(struct jw *w, const struct wharf_json *p)
     jw_close(w, '}');
 }
 
-/* What nested objects hold after being written out complete: every member, null where nothing is set. */
+/* Writes what nested objects hold after being written out complete: every member, null where
+ * nothing is set. */
 static void nested_as_read(struct jw *w, const char *key, const struct wharf_json *schema)
 {
     const struct wharf_json *properties = json_get(schema, "properties");
@@ -264,7 +266,7 @@ void schema_event_properties(struct jw *w, const struct resource *res)
         jw_raw(w, "deleted_at", WHARF_S("{\"type\":[\"string\",\"null\"]}"));
 }
 
-/* Objects are written out complete: what is not set is the default, or null. */
+/* Writes an example of an object, complete: what is not set is the default, or null. */
 static void example_object(struct jw *w, const char *key, const struct wharf_json *schema)
 {
     const struct wharf_json *properties = json_get(schema, "properties");
@@ -281,7 +283,7 @@ static void example_object(struct jw *w, const char *key, const struct wharf_jso
     jw_close(w, '}');
 }
 
-/* As few items as the schema takes. */
+/* Writes an example of an array with as few items as the schema takes. */
 static void example_array(struct jw *w, const char *key, const struct wharf_json *schema)
 {
     const struct wharf_json *items = json_get(schema, "items"), *values = json_get(items, "enum"),
@@ -298,7 +300,8 @@ static void example_array(struct jw *w, const char *key, const struct wharf_json
     jw_close(w, ']');
 }
 
-/* What the schema itself says: an example, the first member of an enumeration, the default. */
+/* Returns what the schema itself says: an example, the first member of an enumeration, the
+ * default. */
 static const struct wharf_json *example_told(const struct wharf_json *schema)
 {
     const struct wharf_json *examples = json_get(schema, "examples"), *values = json_get(schema, "enum");
@@ -310,7 +313,8 @@ static const struct wharf_json *example_told(const struct wharf_json *schema)
                                             : json_get(schema, "default");
 }
 
-/* A text that the schema's simple rules accept; words where they ask for a form are the definition's own examples. */
+/* Writes a text that the schema's simple rules accept; words where they ask for a form are the
+ * definition's own examples. */
 static void example_value(struct jw *w, struct arena *a, const struct field *f)
 {
     const struct wharf_json *told = example_told(f->json);
@@ -372,7 +376,8 @@ static void set_input(struct jw *w, const struct field *f)
     jw_close(w, '}');
 }
 
-/* A default is told in words: generators of clients take the keyword for "always there", in what is sent as well. */
+/* Tells a default in words: generators of clients take the keyword for "always there", in what is
+ * sent as well. */
 static void default_in_words(
     struct jw *w, struct arena *a, const struct wharf_json *schema, const struct wharf_json *value)
 {

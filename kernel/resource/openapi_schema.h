@@ -4,13 +4,14 @@
 
 #include "resource/engine.h"
 
-/* "print_station" to "PrintStation" */
+/* Makes "PrintStation" of "print_station". */
 wharf_str schema_name(struct arena *a, const struct definition *d);
-/* A JSON Schema without the x-wharf annotations. */
+/* Writes a JSON Schema without the x-wharf annotations. */
 void schema_copy(struct jw *w, const char *key, const struct wharf_json *schema);
 const char *filter_type_name(enum filter_type t);
 const char *filter_help(enum filter_type t);
-/* What the data of the resource's events holds: schemas of the members, and the members of a row that could be. */
+/* Writes what the data of the resource's events holds: schemas of the members, and the members of
+ * a row that could be. */
 void schema_event_properties(struct jw *w, const struct resource *res);
 void schema_event_example(struct jw *w, struct arena *a, const struct resource *res);
 void openapi_components(struct jw *w, const struct engine *e);

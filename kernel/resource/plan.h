@@ -30,7 +30,7 @@ struct plan {
     struct wharf_rec *rec; /* create: the row as it will be */
 };
 
-/* Can this request's plan run on the event loop? */
+/* Tells whether this request's plan can run on the event loop. */
 bool plan_on_loop(const struct wharf_req *req);
 /* For list, retrieve and plain create. PROBLEMS: on the request. THREADS: only a worker thread can tell. */
 enum plan_result { PLAN_READY, PLAN_PROBLEMS, PLAN_THREADS };
@@ -38,18 +38,19 @@ enum plan_result plan_build(struct wharf_req *req, struct plan *plan);
 /* Runs the whole request on a worker thread: plan, or transaction. Problems or answer in req. */
 void request_run(struct wharf_req *req);
 
-/* Parts used by the files of this folder. */
+/* Builds the plan of one kind of request; used by the files of this folder. */
 bool plan_list(struct wharf_req *req, struct plan *plan);
 bool plan_retrieve(struct wharf_req *req, struct plan *plan);
 enum plan_result plan_create(struct wharf_req *req, struct plan *plan);
-/* The id of the row that the request names; "" on collections. */
+/* Returns the id of the row that the request names; "" on collections. */
 wharf_str addressed_id(const struct wharf_req *req);
 /* Answers with the row. */
 void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view *view, int status, const char *what);
 void answer_created(struct wharf_req *req, struct wharf_rec *rec, const struct view *view);
-/* Does its key have the write scope of the resource? */
+/* Tells whether the request's key has the write scope of the resource. */
 bool req_may_write(const struct wharf_req *req, const struct resource *res);
-/* fields=, include_* of a retrieve, and unknown parameters under strict handling. False: problems. */
+/* Reads fields=, include_* of a retrieve, and unknown parameters under strict handling. Returns
+ * false after problems. */
 bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, struct view *view);
 /* Fills the computed cells of a page by the owner's hook. */
 wharf_status compute_fields(struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n,

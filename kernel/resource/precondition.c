@@ -26,7 +26,7 @@ enum tag_kind tag_next(const char **at, wharf_str *ret_tag)
     return TAG_ONE;
 }
 
-/* "v3-..." */
+/* Tells whether a tag such as "v3-..." has this version. */
 static bool has_version(wharf_str tag, int64_t version)
 {
     char text[24];

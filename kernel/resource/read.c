@@ -103,7 +103,7 @@ static bool has_audience(const struct wharf_req *req, const struct definition *d
            (d->audience.through && (req->who->access.user_id.n || !req->who->access.all_locations));
 }
 
-/* created_at of the row, as its id says it. */
+/* Writes created_at of the row, as its id says it. */
 static void id_moment(struct sql *s, wharf_str id)
 {
     sql_add(s, " AND t.created_at = ");
@@ -170,7 +170,8 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
 
 /* ---- list ---- */
 
-/* More rows than are counted: the planner's guess, never below what is known. */
+/* Estimates how many rows there are, when they are more than are counted: the planner's guess,
+ * never below what is known. */
 static int64_t estimated_total(struct wharf_req *req, const struct list_query *q)
 {
     const struct resource *res = req->route->resource;
@@ -237,7 +238,7 @@ static wharf_str next_cursor(struct wharf_req *req, const struct list_query *q, 
     return query_cursor(req->arena, q, value, record_id(last), req->engine->cursor_key);
 }
 
-/* What the plugin's search said of the row. */
+/* Writes what the plugin's search said of the row. */
 static void encode_found(struct wharf_req *req, const struct list_query *q, wharf_str id)
 {
     for (size_t i = 0; i < q->n_found; i++) {
@@ -259,7 +260,8 @@ static void encode_hit(struct wharf_req *req, PGresult *rows, int row)
     jw_close(&req->w, '}');
 }
 
-/* A list that takes similar words looks for them only when nothing contains the terms: what is asked for most costs nothing more. */
+/* Tells whether similar words may be looked for. A list that takes them looks for them only when
+ * nothing contains the terms: what is asked for most costs nothing more. */
 static bool may_be_similar(const struct wharf_req *req, const struct list_query *q, const PGresult *rows)
 {
     return req->route->resource->def->list.similar && q->n_terms && !q->ranked && !q->similar && !q->cursor_id.n &&
@@ -280,7 +282,7 @@ static PGresult *query_list(
     return req_query_sql(req, &s);
 }
 
-/* The page of similar rows instead of the empty one. False: problems. */
+/* Takes the page of similar rows instead of the empty one. Returns false after problems. */
 static bool take_similar(struct wharf_req *req, const struct list_query *q, bool count, PGresult *ret_results[])
 {
     struct list_query similar = *q, first = *q;
@@ -309,8 +311,8 @@ static int by_score(const void *a, const void *b)
     return (x->score < y->score) - (x->score > y->score);
 }
 
-/* The page needs the best of what was found: each row is looked for by itself, and these are a tenth of them. Ties stay whole; scores are compared
- * with four digits. */
+/* Keeps the best of what was found, which the page needs: each row is looked for by itself, and
+ * these are a tenth of them. Ties stay whole; scores are compared with four digits. */
 static void lead(struct list_query *q)
 {
     enum { MORE = 10 }; /* some may be gone or not for the caller */
@@ -328,7 +330,8 @@ static void lead(struct list_query *q)
     q->n_found = n;
 }
 
-/* The best were not enough for the page. False: problems. */
+/* Takes all that was found, when the best were not enough for the page. Returns false after
+ * problems. */
 static bool take_all_found(struct wharf_req *req, const struct list_query **q, PGresult **ret_rows)
 {
     struct list_query *all = ARENA_NEW(req->arena, struct list_query);
@@ -343,7 +346,7 @@ static bool take_all_found(struct wharf_req *req, const struct list_query **q, P
     return *ret_rows != NULL;
 }
 
-/* What the first question left open is asked now. False: problems. */
+/* Asks now what the first question left open. Returns false after problems. */
 static bool take_more(struct wharf_req *req, const struct list_query **q, bool count, PGresult *ret_results[])
 {
     const struct list_query *asked = *q;
@@ -449,7 +452,8 @@ static bool wants_short(const struct wharf_req *req, const struct definition *d)
     return d->list.n_cache && req_param(req, "cache", &value) && query_truth(value, &yes) && yes;
 }
 
-/* Every accessible row with few columns and no paging, for clients that keep a copy. PostgreSQL writes the JSON values. */
+/* Plans the short list: every accessible row with few columns and no paging, for clients that keep
+ * a copy. PostgreSQL writes the JSON values. */
 static void plan_short(struct wharf_req *req, struct plan *plan, struct list_query *q, struct narrowing *narrow)
 {
     const struct definition *d = req->route->resource->def;

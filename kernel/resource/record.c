@@ -16,7 +16,7 @@ static struct cell cell_of_result(const PGresult *r, int row, int column)
     return (struct cell){PQgetvalue(r, row, column), n};
 }
 
-/* What was sealed is opened; what does not open is null, and the row says so. */
+/* Opens what was sealed; what does not open is null, and the row says so. */
 static void open_secrets(struct wharf_rec *rec)
 {
     const struct definition *d = rec->res->def;
@@ -81,7 +81,8 @@ static bool cell_time(const struct cell *c, int64_t *ret_us)
     return c->n > 10 && c->p[10] == ' ' ? time_parse_pg(s, ret_us) : time_parse_iso(s, false, ret_us);
 }
 
-/* "2024-01-02 03:04:05.6+00" to "2024-01-02T03:04:05.600Z" without going through an instant: what PostgreSQL wrote is well-formed. */
+/* Makes "2024-01-02T03:04:05.600Z" of "2024-01-02 03:04:05.6+00" without going through an instant:
+ * what PostgreSQL wrote is well-formed. */
 static bool restamp(const struct cell *c, char out[ISO_MS_LEN + 1])
 {
     size_t digits = 0;
@@ -145,7 +146,8 @@ static void encode_decimal(struct jw *w, const struct cell *c)
     jw_raw(w, NULL, (wharf_str){c->p, n});
 }
 
-/* Objects are written complete, in the order of their schema; members beyond it only where the schema allows any. */
+/* Writes objects complete, in the order of their schema; members beyond it only where the schema
+ * allows any. */
 static void encode_json(struct jw *w, const char *key, const struct wharf_json *schema, const struct wharf_json *v)
 {
     const struct wharf_json *properties = json_get(schema, "properties");
@@ -242,7 +244,8 @@ static bool reaches(const struct access *who, wharf_str location)
     return false;
 }
 
-/* at: the location of the embedded row, null, or the set of its locations. */
+/* Tells whether an embedded row is visible. at: the location of the embedded row, null, or the set
+ * of its locations. */
 static bool embed_visible(const struct wharf_json *at, const struct access *who)
 {
     const struct wharf_json *one = json_is(at, JSON_ARRAY) ? at->child : json_is(at, JSON_STRING) ? at : NULL;
@@ -278,7 +281,7 @@ static void encode_embed(
     jw_close(w, '}');
 }
 
-/* jsonb prints a space after ',' and ':': responses are compact. */
+/* Writes JSON compactly, as responses are: jsonb prints a space after ',' and ':'. */
 static void encode_compact(struct jw *w, struct arena *a, const struct cell *c)
 {
     char *p;
@@ -303,7 +306,7 @@ static void encode_compact(struct jw *w, struct arena *a, const struct cell *c)
     jw_raw(w, NULL, (wharf_str){p, n});
 }
 
-/* The rows that an array of ids names, those outside the principal's locations left out. */
+/* Writes the rows that an array of ids names, those outside the principal's locations left out. */
 static void encode_shown(
     struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
 {
@@ -400,7 +403,7 @@ bool record_shows(const struct field *f, const struct view *view)
     return f->in & view->in;
 }
 
-/* Are all rows of the resource the principal's to see, wherever they are? */
+/* Tells whether all rows of the resource are the principal's to see, wherever they are. */
 static bool sees_all(const struct access *who, const char *resource)
 {
     return !who || (who->all_locations && query_reads(who, str_z(resource)));

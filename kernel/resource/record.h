@@ -38,7 +38,7 @@ struct view {
 };
 enum { VIEW_ALL = 0x80 };
 
-/* Row i of a result whose columns are the resource's select list. */
+/* Makes a record of row i of a result whose columns are the resource's select list. */
 struct wharf_rec *record_from_result(struct arena *a, const struct resource *res, const PGresult *r, int row);
 static inline struct cell *record_cell(const struct wharf_rec *rec, const struct field *f)
 {
@@ -48,27 +48,28 @@ static inline struct cell *record_cell(const struct wharf_rec *rec, const struct
 }
 wharf_str record_id(const struct wharf_rec *rec);
 int64_t record_version(const struct wharf_rec *rec);
-/* Text of a cell, "" when null. */
+/* Returns the text of a cell, "" when it is null. */
 wharf_str record_text(const struct wharf_rec *rec, const struct field *f);
 
-/* Is the field a member of the row in this view? */
+/* Tells whether the field is a member of the row in this view. */
 bool record_shows(const struct field *f, const struct view *view);
-/* The row as a JSON object at the writer's place. a: for parsing nested values. */
+/* Writes the row as a JSON object at the writer's place. a: for parsing nested values. */
 void record_encode(
     struct jw *w, const char *key, struct arena *a, const struct wharf_rec *rec, const struct view *view);
-/* Its members only, inside an object that the caller opened. */
+/* Writes the row's members only, inside an object that the caller opened. */
 void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, const struct view *view);
-/* The same with ISO dates and nothing left out of the view, as text. */
+/* Returns the row as JSON text with ISO dates and nothing left out of the view. */
 wharf_str record_json(struct arena *a, const struct wharf_rec *rec, const struct view *view);
-/* A moment as the request wants it (docs/spec/01-platform.md section 4.1). */
+/* Writes a moment as the request wants it (docs/spec/01-platform.md section 4.1). */
 void write_time(struct jw *w, const char *key, int64_t us, enum datetime_format format);
-/* A value for a plugin: false when it is null or absent. */
+/* Makes a value for a plugin. Returns false when it is null or absent. */
 bool cell_value(struct arena *a, const struct field *f, const struct cell *cell, wharf_val *ret);
-/* The text of a secret column as it is stored, or of any other as it is. False: this machine has no master key. */
+/* Makes the text of a secret column as it is stored; any other stays as it is. Returns false when
+ * this machine has no master key. */
 bool cell_seal(struct arena *a, const struct definition *d, const struct field *f, wharf_str id, struct cell *cell);
-/* Does the request's value differ from what the row has? */
+/* Tells whether the request's value differs from what the row has. */
 bool cell_differs(struct arena *a, const struct field *f, const struct cell *cell, const struct value *value);
-/* PostgreSQL's text of a value given by a plugin. */
+/* Makes PostgreSQL's text of a value given by a plugin. */
 void value_from_plugin(struct arena *a, const struct field *f, const wharf_val *v, struct value *ret);
 
 #endif

@@ -11,7 +11,7 @@ static wharf_status unknown(struct wharf_req *req, const struct resource *to, wh
         arena_printf(req->arena, "There is no %s %.*s", to->title_lower, STR_ARG(id)));
 }
 
-/* Ids of rows that are not there, as a set: one query for all ids of one field. */
+/* Reads the ids of rows that are not there, as a set: one query for all ids of one field. */
 static PGresult *missing_ids(struct wharf_req *req, const struct resource *to, const wharf_str *ids, size_t n)
 {
     struct sql s;
@@ -73,7 +73,7 @@ static size_t count_of(const struct wharf_json *v)
     return json_is(v, JSON_ARRAY) ? v->count : 0;
 }
 
-/* The ids that a sent value names; those that are only removed need not exist any more. */
+/* Collects the ids that a sent value names; those that are only removed need not exist any more. */
 static void collect(struct arena *a, const struct field *f, const struct value *v, struct named *list)
 {
     const struct wharf_json *sent = v->sent ? v->sent : v->json, *add = json_get(sent, "add");
@@ -120,7 +120,8 @@ static void refuse_one(struct arena *a, struct named *refused, wharf_str id, wha
     name_one(refused, id, path);
 }
 
-/* Of a row's set of locations only those that the principal reaches are put in or taken out (spec 01 section 7 'multi'). */
+/* Refuses changes of a row's set of locations: only those that the principal reaches are put in or
+ * taken out (spec 01 section 7 'multi'). */
 static void moved(struct wharf_req *req, const struct write *w, struct named *refused)
 {
     const struct field *f = w->res->def->location;
@@ -143,7 +144,8 @@ static bool named_before(struct wharf_req *req, const struct write *w, const str
     return f->store == STORE_ARRAY ? among(ids_of(req->arena, before), id) : str_eq(before, id);
 }
 
-/* Rows that the caller does not see are named by nobody for it: a link would tell of them (spec 01 section 7). */
+/* Refuses links to rows that the caller does not see: a link would tell of them (spec 01 section
+ * 7). */
 static bool refuse_unseen(struct wharf_req *req, const struct write *const *writes, size_t n, const struct field *f,
     const struct named *lists, struct named *refused)
 {
@@ -191,7 +193,7 @@ static void judge_field(struct wharf_req *req, const struct write *w, const stru
     }
 }
 
-/* One field of all rows: what they name is looked up together. */
+/* Checks one field of all rows: what they name is looked up together. */
 static bool check_field(struct wharf_req *req, const struct write *const *writes, struct set_row *const *rows, size_t n,
     const struct field *f, struct named *refused)
 {
@@ -235,7 +237,8 @@ static wharf_status tell_refused(struct wharf_req *req, const struct named *refu
     return refused->n ? WHARF_DENIED : WHARF_OK;
 }
 
-/* rows: of the set that the writes are, or NULL. refused: empty lists, one for each. False: the database could not be asked. */
+/* Checks all references. rows: of the set that the writes are, or NULL. refused: empty lists, one
+ * for each. Returns false when the database could not be asked. */
 static bool check_all(struct wharf_req *req, const struct write *const *writes, struct set_row *const *rows, size_t n,
     struct named *refused)
 {

@@ -139,7 +139,8 @@ bool req_memory_ok(struct wharf_req *req)
     return false;
 }
 
-/* Where the texts and rows are that outlive whoever set them. A new one of these fields belongs here. */
+/* Lists where the texts and rows are that outlive whoever set them. A new one of these fields
+ * belongs here. */
 static void list_kept(const struct wharf_req *req, const void *of[REQ_KEPT])
 {
     const void *const all[REQ_KEPT] = {req->message.p, req->pagination.p, req->location_header.p, req->raw_type,
@@ -174,7 +175,8 @@ void req_scope_end(struct wharf_req *req, const struct req_scope *s)
     arena_rewind(req->arena, s->mark);
 }
 
-/* Names whose statement it was: the plugin whose code runs, else the one whose route and resource the request is for. */
+/* Logs a failed statement and names whose it was: the plugin whose code runs, else the one whose
+ * route and resource the request is for. */
 static void log_database_failed(const struct wharf_req *req, const struct db_error *e)
 {
     const struct route *route = req->route;
@@ -312,7 +314,7 @@ static void run_ending(struct wharf_req *req, struct ending *e)
         req_rollback(req);
 }
 
-/* The transaction is over. Problems of the request stay what they are. */
+/* Runs the endings after the transaction. Problems of the request stay what they are. */
 static void run_endings(struct wharf_req *req)
 {
     struct problem *problems = req->problems;
@@ -371,8 +373,8 @@ size_t event_bucket(wharf_str resource_id)
     return h & (EVENT_BUCKETS - 1);
 }
 
-/* The savepoints deeper than now are over: their events, and what waits for the commit, belong to this one or were never. Those of the
- * deepest are the newest. */
+/* Settles the savepoints deeper than now, which are over: their events, and what waits for the
+ * commit, belong to this one or were never. Those of the deepest are the newest. */
 static void settle_notes(struct wharf_req *req, bool keep)
 {
     for (size_t i = req->n_committed; i && req->committed[i - 1].depth > req->tx_depth; i--) {
@@ -391,7 +393,7 @@ static void settle_notes(struct wharf_req *req, bool keep)
     }
 }
 
-/* The transaction is over: nothing of it needs to be remembered. */
+/* Forgets everything of a transaction that is over. */
 static void forget_transaction(struct wharf_req *req)
 {
     req->n_committed = req->cap_committed = 0;

@@ -196,7 +196,8 @@ struct wharf_req {
 wharf_status req_fail(struct wharf_req *req, const char *code, const char *path, const char *fmt, ...)
     WHARF_PRINTF(4, 5);
 wharf_status req_problem(struct wharf_req *req, const char *code, wharf_str path, const char *rule, wharf_str text);
-/* The kind of the problem that was told first; WHARF_UNAVAILABLE: none was told, what was asked for just did not work. */
+/* Returns the kind of the problem that was told first; WHARF_UNAVAILABLE when none was told and
+ * what was asked for just did not work. */
 wharf_status req_failed(const struct wharf_req *req);
 void req_clear_problems(struct wharf_req *req);
 /* Fails with request.too_large and returns false when the request's memory is over its budget. What runs as a job is not judged. */
@@ -217,58 +218,67 @@ void req_scope_end(struct wharf_req *req, const struct req_scope *s);
  * (docs/spec/01-platform.md section 3.1 'conflict'). */
 enum { RACE_TRIES = 4 };
 bool req_lost_a_race(const struct wharf_req *req);
-/* Database failure to problem (docs/spec/01-platform.md section 3.1): overloaded, conflict, internal (logged). */
+/* Adds a problem for a database failure (docs/spec/01-platform.md section 3.1): overloaded,
+ * conflict, internal (logged). */
 wharf_status req_database_problem(struct wharf_req *req, const struct db_error *e);
 /* Opens "data": what is written to req->w until the answer is its content. */
 void req_respond(struct wharf_req *req, int status, wharf_str message);
 bool req_param(const struct wharf_req *req, const char *name, wharf_str *ret);
 
-/* HTTP status of a code; 500 for an unknown one. */
+/* Returns the HTTP status of a code; 500 for an unknown one. */
 int code_status(const struct engine *e, const char *code);
 wharf_status status_kind(int http_status);
 
-/* Memory of the open transaction: freed when it is over, not when a scope of the request ends. */
+/* Returns the memory of the open transaction: freed when it is over, not when a scope of the
+ * request ends. */
 struct arena *req_tx_memory(struct wharf_req *req);
 /* The bucket of events of a row, in req->emitted_of. */
 enum { EVENT_BUCKETS = 1024 };
 size_t event_bucket(wharf_str resource_id);
 
 /* ---- transactions of worker threads ---- */
-/* Nested: a savepoint. It goes to the database with the first statement inside, which tells when there is none; WHARF_OK, always. */
+/* Begins a transaction; a nested one is a savepoint. It goes to the database with the first
+ * statement inside, which tells when the database is away; always returns WHARF_OK. */
 wharf_status req_begin(struct wharf_req *req);
 wharf_status req_commit(struct wharf_req *req);
 /* Tells other processes (enum notifier_news of db/notifier.h): after the outermost commit, at once without a transaction. */
 void req_tell(struct wharf_req *req, unsigned news);
-/* In a job whose work is one transaction: makes sure that it is open. Nothing else. */
+/* Makes sure that the transaction is open in a job whose work is one transaction. Does nothing
+ * else. */
 void req_join(struct wharf_req *req);
 void req_rollback(struct wharf_req *req);
-/* fn runs once the outermost transaction was committed; never when it is rolled back. */
+/* Runs fn once the outermost transaction was committed; never when it is rolled back. */
 void req_after_commit(struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg);
-/* fn, of the plugin that runs now, in a transaction of its own once the open one is over, however it ended. arg is a copy of text (a
- * const char *). Its problems are nobody's. */
+/* Runs fn, of the plugin that runs now, in a transaction of its own once the open one is over,
+ * however it ended. arg is a copy of text (a const char *). Its problems are told to nobody. */
 void req_at_end(struct wharf_req *req, wharf_handler *fn, wharf_str text);
-/* What was to be done so is not. */
+/* Forgets what was to be done so. */
 void req_forget_endings(struct wharf_req *req);
-/* NULL after a problem was added. The result is cleared with the arena. */
+/* Runs a statement. Returns NULL after a problem was added. The result is cleared with the
+ * arena. */
 PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args);
 PGresult *req_query_sql(struct wharf_req *req, struct sql *s);
-/* The same, but what failed is left to the caller: NULL and *ret_error, no problem added. */
+/* Runs the same, but what failed is left to the caller: returns NULL and *ret_error, and adds no
+ * problem. */
 PGresult *req_try(
     struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error);
 PGresult *req_try_sql(struct wharf_req *req, struct sql *s, struct db_error *ret_error);
-/* Inside a transaction it goes with the next statement or the commit, which fails when it fails (db_ahead). Outside: at once; false after a
- * problem was added. */
+/* Sends a statement with the next one or with the commit, which fails when it fails (db_ahead),
+ * inside a transaction. Outside of one: runs it at once; returns false after a problem was
+ * added. */
 bool req_ahead(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args);
-/* COPY ... FROM STDIN with the rows (db/copy.h). False after a problem was added. */
+/* Runs COPY ... FROM STDIN with the rows (db/copy.h). Returns false after a problem was added. */
 bool req_copy(struct wharf_req *req, const char *sql, struct buf *rows);
-/* The same, but what failed is left to the caller: false and *ret_error. */
+/* Runs the same, but what failed is left to the caller: returns false and *ret_error. */
 bool req_try_copy(struct wharf_req *req, const char *sql, struct buf *rows, struct db_error *ret_error);
-/* Before plugin SQL: a transaction, the role and the organization (docs/decisions.md 11). Engine statements undo it by themselves. */
+/* Prepares plugin SQL: a transaction, the role and the organization (docs/decisions.md 11). Engine
+ * statements undo it by themselves. */
 void req_plugin_role(struct wharf_req *req);
 extern const char plugin_role_sql[]; /* that, as a statement: the organization, and the live one */
-/* The principal was changed: plugin SQL that comes next asks for its organization anew. */
+/* Notes that the principal was changed: plugin SQL that comes next asks for its organization
+ * anew. */
 void req_leave_organization(struct wharf_req *req);
-/* db_start and db_finish (db/conn.h). */
+/* Calls db_start and db_finish (db/conn.h) for the request. */
 bool req_start_sql(struct wharf_req *req, struct sql *s);
 PGresult *req_finish_sql(struct wharf_req *req, struct db_error *ret_error);
 

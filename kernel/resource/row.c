@@ -47,7 +47,7 @@ bool row_bind(struct wharf_req *req, struct sql *s, const struct write *w, const
     return sealed;
 }
 
-/* What waits for it: hooks get ready while PostgreSQL looks for the row and its lock. */
+/* Asks for the row; hooks get ready while PostgreSQL looks for the row and its lock. */
 static PGresult *ask_for_row(struct wharf_req *req, struct write *w, struct sql *s)
 {
     bool started = write_observed(req, w->res, w->op) && req_start_sql(req, s);

@@ -7,13 +7,16 @@
 
 #include "resource/write.h"
 
-/* The row of an update or a delete, locked. NULL after a problem was added. */
+/* Reads and locks the row of an update or a delete. Returns NULL after a problem was added. */
 struct wharf_rec *row_lock(struct wharf_req *req, struct write *w);
-/* The statement that makes, changes or removes the row; with a speculation (speculation.h) observers judge meanwhile. */
+/* Runs the statement that makes, changes or removes the row; with a speculation (speculation.h)
+ * observers judge meanwhile. */
 wharf_status row_write(struct wharf_req *req, struct write *w, struct sql *sql);
-/* The same for a row that is read again next: it may go with that, which then says what refused it. */
+/* Runs the same for a row that is read again next: it may go with that read, which then says what
+ * refused it. */
 wharf_status row_change(struct wharf_req *req, struct write *w, struct sql *sql);
-/* As it stands after the write, whoever may see it. NULL after a problem was added. */
+/* Reads the row as it stands after the write, whoever may see it. Returns NULL after a problem was
+ * added. */
 struct wharf_rec *row_read_again(struct wharf_req *req, struct write *w);
 /* Binds what the write puts into the field's column. False: it could not be sealed. */
 bool row_bind(struct wharf_req *req, struct sql *s, const struct write *w, const struct field *f);

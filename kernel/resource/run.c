@@ -35,7 +35,7 @@ enum plan_result plan_build(struct wharf_req *req, struct plan *plan)
     return plan_retrieve(req, plan) ? PLAN_READY : PLAN_PROBLEMS;
 }
 
-/* A read's plan on this thread's connection. */
+/* Runs a read's plan on this thread's connection. */
 static void run_plan(struct wharf_req *req)
 {
     struct plan plan;
@@ -123,7 +123,7 @@ static void handler_once(struct wharf_req *req, const wharf_route *r, bool tx)
         req_commit(req);
 }
 
-/* A plugin's own route: in a transaction unless it says otherwise. */
+/* Runs a plugin's own route: in a transaction unless it says otherwise. */
 static void run_handler(struct wharf_req *req)
 {
     const wharf_route *r = req->route->declared;

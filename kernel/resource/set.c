@@ -9,7 +9,7 @@ enum { SILENT_US = 5000000 };
 
 /* ---- whose problem it is ---- */
 
-/* What no row is to blame for: it would have failed any other as well. */
+/* Tells whether no row is to blame for a code: it would have failed any other as well. */
 static bool is_everybodys(const struct wharf_req *req, const char *code)
 {
     return code_status(req->engine, code) >= 500 || !strcmp(code, "conflict");
@@ -86,7 +86,7 @@ static void judge_ruled(struct wharf_req *req, struct write_set *set, const stru
     set_sift(req, set);
 }
 
-/* The rules of one stage for the live rows. Old and new rows as the op has them. */
+/* Runs the rules of one stage for the live rows. Old and new rows are as the op has them. */
 static wharf_status set_hooks(struct wharf_req *req, struct write_set *set, enum hook_stage stage)
 {
     for (size_t i = 0; i < set->res->n_hooks; i++) {
@@ -177,7 +177,7 @@ static void new_rows(struct wharf_req *req, struct write_set *set)
     }
 }
 
-/* With WHARF_MANY_ALL one refused row is enough. */
+/* Tells whether the set is refused: with WHARF_MANY_ALL one refused row is enough. */
 static bool refused(const struct write_set *set)
 {
     return (set->flags & WHARF_MANY_ALL) && set->n_failed;
@@ -237,7 +237,8 @@ static wharf_status delete_set(struct wharf_req *req, struct write_set *set)
 
 /* ---- looking only ---- */
 
-/* Hooks that compute for long say nothing to PostgreSQL, which ends the transactions of who is silent. */
+/* Says something to PostgreSQL, which ends the transactions of who is silent: hooks that compute
+ * for long say nothing. */
 static void say_something(struct wharf_req *req, int64_t *last_us)
 {
     if (clock_monotonic_us() - *last_us < SILENT_US)
@@ -246,7 +247,8 @@ static void say_something(struct wharf_req *req, int64_t *last_us)
     *last_us = clock_monotonic_us();
 }
 
-/* The rules before the write, for all rows or, where one of them has no form for sets or can't judge these, row by row. */
+/* Runs the rules before the write, for all rows or, where one of them has no form for sets or
+ * can't judge these, row by row. */
 static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
 {
     bool singly = write_observed(req, set->res, set->op);
@@ -336,7 +338,7 @@ static wharf_status each_row(struct wharf_req *req, struct write_set *set)
     return WHARF_OK;
 }
 
-/* As it was before anything was tried. */
+/* Restores the set as it was before anything was tried. */
 static void start_over(struct write_set *set, const struct write *start)
 {
     set->n_failed = set->n_live = 0;

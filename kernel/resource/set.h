@@ -40,32 +40,38 @@ struct write_set {
  * with WHARF_MANY_ALL either all or none were written. Else nothing was, and problems are on the request. */
 wharf_status write_set(struct wharf_req *req, struct write_set *set);
 
-/* What a write would be refused for before it writes: bodies, the rows they mean, references, locations, rules. Problems stand with the rows, nothing
- * of what the rules did stays. */
+/* Checks what a write would be refused for before it writes: bodies, the rows they mean,
+ * references, locations, rules. Problems stand with the rows; nothing of what the rules did
+ * stays. */
 wharf_status check_set(struct wharf_req *req, struct write_set *set);
 
-/* Is one of the problems told no row's: would it have failed any other as well? */
+/* Tells whether one of the problems belongs to no row: whether it would have failed any other as
+ * well. */
 bool set_everybodys(const struct wharf_req *req);
-/* Problems told so far are the current row's; those from now on are row's (NULL: nobody's). */
+/* Gives the problems told so far to the current row; those from now on are row's (NULL:
+ * nobody's). */
 void set_at(struct wharf_req *req, struct set_row *row);
-/* The rows that are left, after the problems told so far were given to theirs. */
+/* Keeps the rows that are left, after the problems told so far were given to theirs. */
 void set_sift(struct wharf_req *req, struct write_set *set);
 
-/* The references of the live rows (references.c): one look for all ids of a field. */
+/* Checks the references of the live rows (references.c): one look for all ids of a field. */
 wharf_status references_check_set(struct wharf_req *req, struct write_set *set);
 
-/* set_rows.c: the statements. Conflicts with a unique rule are the row's problem; other failures are the request's. What was inserted stands in
- * new_rec as it is in the database. */
+/* Runs the statements of a set (set_rows.c). Conflicts with a unique rule are the row's problem;
+ * other failures are the request's. What was inserted stands in new_rec as it is in the
+ * database. */
 wharf_status set_insert(struct wharf_req *req, struct write_set *set);
 wharf_status set_delete(struct wharf_req *req, struct write_set *set);
-/* new_rec of the live rows again, if hooks or triggers may have changed what it shows since it was read. */
+/* Reads new_rec of the live rows again, if hooks or triggers may have changed what it shows since
+ * it was read. */
 wharf_status set_refresh(struct wharf_req *req, struct write_set *set);
-/* The live rows as they stand, into new_rec; or those to be deleted, locked, into old_rec: who is not there is told not_found. set_find: the
- * same without a lock. */
+/* Reads the live rows as they stand, into new_rec. set_lock() reads those to be deleted, locked,
+ * into old_rec: a row that is not there is told not_found. set_find() does the same without a
+ * lock. */
 wharf_status set_read(struct wharf_req *req, struct write_set *set);
 wharf_status set_lock(struct wharf_req *req, struct write_set *set);
 wharf_status set_find(struct wharf_req *req, struct write_set *set);
-/* Change-log lines and events of the live rows. */
+/* Writes change-log lines and events of the live rows. */
 wharf_status set_history(struct wharf_req *req, struct write_set *set);
 
 #endif

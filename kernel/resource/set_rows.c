@@ -35,7 +35,8 @@ static struct set_row *row_of(struct set_row *const *sorted, size_t n, wharf_str
     return found ? *found : NULL;
 }
 
-/* The rows of an id one after the other: a check may meet a row more than once. */
+/* Returns the first of the rows of an id, one after the other: a check may meet a row more than
+ * once. */
 static struct set_row **first_of(struct set_row **sorted, size_t n, wharf_str id)
 {
     struct set_row key = {.w = {.id = id}}, *at = &key;
@@ -106,7 +107,7 @@ wharf_status set_read(struct wharf_req *req, struct write_set *set)
     return WHARF_OK;
 }
 
-/* Are the rows where they were read, so that nobody has written them since? */
+/* Tells whether the rows are where they were read, so that nobody has written them since. */
 static bool all_in_place(struct wharf_req *req, const struct write_set *set)
 {
     wharf_str *places = ARENA_ARRAY(req->arena, wharf_str, set->n_live + 1);
@@ -164,7 +165,7 @@ static void written_columns(struct buf *b, const struct definition *d)
     buf_addc(b, ')');
 }
 
-/* Where sealing fails no row is written. */
+/* Writes the cells of a row. Where sealing fails no row is written. */
 static bool row_cells(struct wharf_req *req, const struct write *w, struct buf *rows)
 {
     const struct definition *d = w->res->def;
@@ -183,7 +184,8 @@ static bool row_cells(struct wharf_req *req, const struct write *w, struct buf *
     return true;
 }
 
-/* COPY costs a third less than the statement does. It can't look out for unique rules, and tells nothing of what it wrote. */
+/* Writes rows by COPY, which costs a third less than the statement does. It can't look out for
+ * unique rules, and tells nothing of what it wrote. */
 static bool copy_rows(struct wharf_req *req, const struct write_set *set, struct db_error *ret_error)
 {
     const struct definition *d = set->res->def;
@@ -212,7 +214,8 @@ static bool copy_rows(struct wharf_req *req, const struct write_set *set, struct
     return good;
 }
 
-/* One array per column, the rows' values in their order. False: a secret could not be sealed. */
+/* Binds one array per column, the rows' values in their order. Returns false when a secret could
+ * not be sealed. */
 static bool bind_column(struct wharf_req *req, struct sql *s, const struct write_set *set, const struct field *f)
 {
     struct sql_arg *cells = ARENA_ARRAY(req->arena, struct sql_arg, set->n_live);
@@ -257,7 +260,7 @@ static bool insert_statement(struct wharf_req *req, const struct write_set *set,
     return true;
 }
 
-/* What met a unique rule is tried again alone: the database says which rule. */
+/* Inserts alone what met a unique rule: the database says which rule. */
 static wharf_status insert_alone(struct wharf_req *req, struct set_row *row)
 {
     wharf_status s;
@@ -295,7 +298,8 @@ static bool insert_all(
     return false;
 }
 
-/* Into new_rec; looking out for unique rules, which takes a sixth of the time, only when one was met. */
+/* Inserts into new_rec; looks out for unique rules, which takes a sixth of the time, only when one
+ * was met. */
 static wharf_status insert_rows(struct wharf_req *req, struct write_set *set, struct set_row *const *sorted)
 {
     struct db_error e = {.status = DB_FAILED, .message = "the statement could not be built"};
@@ -347,7 +351,7 @@ wharf_status set_insert(struct wharf_req *req, struct write_set *set)
 
 /* ---- delete ---- */
 
-/* Ordered by id, so that two that lock the same rows don't wait for each other. */
+/* Finds rows, ordered by id, so that two that lock the same rows don't wait for each other. */
 static PGresult *find_rows(struct wharf_req *req, const struct write_set *set, struct set_row *const *sorted, bool lock)
 {
     const struct definition *d = set->res->def;
@@ -409,7 +413,8 @@ wharf_status set_lock(struct wharf_req *req, struct write_set *set)
     return set->singly ? WHARF_CONFLICT : s;
 }
 
-/* Events show the row as its retrieve does: computed fields too. */
+/* Computes the fields that events show: they show the row as its retrieve does, computed fields
+ * too. */
 static bool compute_for_events(struct wharf_req *req, const struct write_set *set)
 {
     struct wharf_rec **recs = ARENA_ARRAY(req->arena, struct wharf_rec *, set->n_live + 1);

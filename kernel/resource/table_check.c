@@ -44,7 +44,7 @@ static int table_row(const struct tables *t, const char *table, const char *colu
     return -1;
 }
 
-/* The types that a store is read from and written to. */
+/* Returns the types that a store is read from and written to. */
 static const char *types_of_store(enum store store)
 {
     switch (store) {

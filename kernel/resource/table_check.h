@@ -7,7 +7,8 @@
 #include "resource/engine.h"
 #include "util/buf.h"
 
-/* After migrations, before workers start. False: problems were added, one per line, each with the plugin's name and the remedy. */
+/* Compares the tables with the definitions, after migrations, before workers start. Returns false
+ * after problems were added, one per line, each with the plugin's name and the remedy. */
 bool tables_check(PGconn *conn, const struct engine *e, struct buf *problems);
 
 #endif

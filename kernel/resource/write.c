@@ -25,8 +25,8 @@ wharf_str absent_text(const struct field *f)
     return (wharf_str){NULL, 0};
 }
 
-/* The rules behind a create or an update, then the row with what they made of it: read once more when one of them asked the database for
- * anything, since that may have been a write. */
+/* Runs the rules behind a create or an update, then reads the row with what they made of it: once
+ * more when one of them asked the database for anything, since that may have been a write. */
 static wharf_status run_written(struct wharf_req *req, struct write *w, uint32_t op)
 {
     wharf_status s;
@@ -46,7 +46,7 @@ static wharf_status run_written(struct wharf_req *req, struct write *w, uint32_t
     return w->new_rec ? WHARF_OK : req_failed(req);
 }
 
-/* If-Match, with the row locked: nobody changes it between the comparison and the write. */
+/* Checks If-Match with the row locked: nobody changes it between the comparison and the write. */
 static bool precondition(struct wharf_req *req, const struct write *w)
 {
     if (!w->if_match.n || version_listed(w->if_match, record_version(w->old_rec)))
@@ -57,7 +57,8 @@ static bool precondition(struct wharf_req *req, const struct write *w)
 
 /* ---- history ---- */
 
-/* Events show the row as its retrieve does: computed fields too. */
+/* Computes the fields that the event shows: it shows the row as its retrieve does, computed fields
+ * too. */
 static bool compute_for_event(struct wharf_req *req, const struct resource *res, struct wharf_rec *rec)
 {
     struct view view = {.in = IN_RETRIEVE};
@@ -72,7 +73,7 @@ static wharf_str with_deleted_at(struct wharf_req *req, wharf_str data)
     return arena_printf(req->arena, "%.*s,\"deleted_at\":\"%s\"}", (int)data.n - 1, data.p, now.p);
 }
 
-/* Do only fields differ whose change is told otherwise? */
+/* Tells whether only fields differ whose change is told otherwise. */
 static bool only_quiet(const struct wharf_rec *old_rec, const struct wharf_rec *new_rec)
 {
     const struct definition *d = old_rec->res->def;
@@ -241,7 +242,8 @@ wharf_status write_new_id(struct wharf_req *req, struct write *w)
     return WHARF_OK;
 }
 
-/* What a rule set for the answer of create alone ("in": ["created"]) is in no table: it goes over to the row as it was read. */
+/* Shows what a rule set for the answer of create alone ("in": ["created"]) and is in no table: it
+ * goes over to the row as it was read. */
 static void show_created(struct wharf_req *req, const struct write *w)
 {
     const struct definition *d = w->res->def;
@@ -292,7 +294,8 @@ static wharf_status run_create(struct wharf_req *req, struct write *w)
 
 /* ---- update ---- */
 
-/* Sent values that name create-only fields must equal what is stored; patches and set inputs become whole values. */
+/* Settles sent values: those that name create-only fields must equal what is stored; patches and
+ * set inputs become whole values. */
 wharf_status write_settle(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
@@ -454,7 +457,8 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
 
 /* ---- the pipeline ---- */
 
-/* "disable_webhooks" is said about the change, it is no field of the row. */
+/* Takes "disable_webhooks", which is said about the change and is no field of the row, out of the
+ * body. */
 static void take_disable_webhooks(struct wharf_req *req, struct write *w)
 {
     const struct wharf_json *m = w->res->def->disable_webhooks ? json_get(w->body, "disable_webhooks") : NULL;
@@ -493,7 +497,8 @@ static bool kept(const struct definition *d, const struct field *f)
     return f->ref != NULL;
 }
 
-/* The body was read as that of a create: what a create would not have written is what an empty field holds. */
+/* Fills defaults. The body was read as that of a create: what a create would not have written is
+ * what an empty field holds. */
 static void fill_defaults(struct write *w)
 {
     const struct definition *d = w->res->def;

@@ -29,28 +29,33 @@ struct write {
     bool speculative, judged;
 };
 
-/* Steps 3 to 12. Problems are on the request when it is not WHARF_OK. */
+/* Runs steps 3 to 12. Problems are on the request when it is not WHARF_OK. */
 wharf_status write_run(struct wharf_req *req, struct write *w);
-/* Begin, write_run, commit, tried again after a serialization failure. */
+/* Runs begin, write_run and commit, and tries again after a serialization failure. */
 wharf_status write_transaction(struct wharf_req *req, struct write *w);
 
 /* Parts of the pipeline, also of a write of many (set.h). */
-/* side.c: makes what the hooks of this run share; then puts it on a record (or NULL), which it returns. */
+/* Makes what the hooks of this run share (side.c); write_rec() puts it on a record (or NULL),
+ * which it returns. */
 void write_side_begin(struct wharf_req *req, struct write *w);
 struct wharf_rec *write_rec(const struct write *w, struct wharf_rec *rec);
 enum { RECURSION_MAX = 8 };
 wharf_status write_live_refused(struct wharf_req *req, const struct resource *res);
-/* Normalize hooks and the schema: fills w->values. With w->replace every field that may be updated has one, whether the body says it or not;
- * links to other rows, and the fields that "batch": {"keep"} of the definition names, only when it does. */
+/* Runs normalize hooks and the schema: fills w->values. With w->replace every field that may be
+ * updated has one, whether the body says it or not; links to other rows, and the fields that
+ * "batch": {"keep"} of the definition names, only when it does. */
 wharf_status write_check_body(struct wharf_req *req, struct write *w);
-/* The schema alone, again: w->body was changed by a hook. */
+/* Runs the schema alone, again: w->body was changed by a hook. */
 wharf_status write_values(struct wharf_req *req, struct write *w);
-/* Operators' before hooks (services/lua/operator/operator.h), and what has to be looked at again when they changed the body. */
+/* Runs operators' before hooks (services/lua/operator/operator.h), and looks again at what must be
+ * looked at when they changed the body. */
 wharf_status write_observe(struct wharf_req *req, struct write *w);
 wharf_status write_new_id(struct wharf_req *req, struct write *w);
-/* With old_rec read: create-only fields are as they were, patches and set inputs become whole values. */
+/* Settles the values when old_rec was read: create-only fields are as they were, patches and set
+ * inputs become whole values. */
 wharf_status write_settle(struct wharf_req *req, struct write *w);
-/* What the insert writes into the field's column (row.c). False: it could not be sealed. */
+/* Computes what the insert writes into the field's column (row.c). Returns false when it could not
+ * be sealed. */
 bool write_cell(struct wharf_req *req, const struct write *w, const struct field *f, struct sql_arg *ret);
 wharf_status write_insert(struct wharf_req *req, struct write *w);
 /* What the write leaves in change log and events; computed fields of the row are filled in already. */
@@ -58,25 +63,30 @@ struct change;
 bool write_change(
     struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous, struct change *ret);
 
-/* Children rows (children.c): brings the live rows of w's row in line with the sent list. ret_changed: anything was written. */
+/* Brings the live children rows of w's row in line with the sent list (children.c). ret_changed:
+ * anything was written. */
 wharf_status children_write(struct wharf_req *req, const struct write *w, const struct field *f, bool *ret_changed);
 wharf_status children_delete(struct wharf_req *req, const struct write *w, const struct field *f);
-/* References of the sent values exist, and locations among them are accessible (references.c). */
+/* Checks that references of the sent values exist, and that locations among them are accessible
+ * (references.c). */
 wharf_status references_check(struct wharf_req *req, const struct write *w);
-/* Differences of two rows (diff.c): [{field, old, new}] and {field: old}. False: none. */
+/* Finds the differences of two rows (diff.c): [{field, old, new}] and {field: old}. Returns false
+ * when there are none. */
 bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec, const struct wharf_rec *new_rec,
     wharf_str *ret_changes, wharf_str *ret_previous);
-/* The violated unique rule as a problem (row.c). */
+/* Adds the violated unique rule as a problem (row.c). */
 wharf_status unique_problem(struct wharf_req *req, const struct definition *d, const struct db_error *e);
-/* Has the list of entity tags one with this version, or *? Only the version part counts (01 section 8.2). */
+/* Tells whether the list of entity tags has one with this version, or *. Only the version part
+ * counts (01 section 8.2). */
 bool version_listed(wharf_str tags, int64_t version);
-/* If-Match of a plugin's own route: compared once, with the row that the path names last, when it is locked or written first.
- * False: precondition.failed is told. */
+/* Compares If-Match of a plugin's own route once, with the row that the path names last, when it
+ * is locked or written first. Returns false after precondition.failed was told. */
 bool route_precondition(struct wharf_req *req, const struct wharf_rec *rec);
 enum tag_kind { TAG_END, TAG_ANY /* "*", without quotes */, TAG_ONE };
-/* The next of an If-Match or If-None-Match list; of one tag what stands between its quotes, weak or not. */
+/* Takes the next tag of an If-Match or If-None-Match list. *ret_tag: what stands between its
+ * quotes, weak or not. */
 enum tag_kind tag_next(const char **at, wharf_str *ret_tag);
-/* The default cell of a written column that nobody sent. */
+/* Returns the default cell of a written column that nobody sent. */
 wharf_str absent_text(const struct field *f);
 void body_problem(void *req, wharf_str path, const char *rule, wharf_str message); /* a schema_problem_fn */
 

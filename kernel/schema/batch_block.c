@@ -24,7 +24,7 @@ static bool says(const struct wharf_json *list, wharf_str action)
     return false;
 }
 
-/* An array of actions, all of them among those of `of` (or NULL). */
+/* Checks an array of actions, all of them among those of `of` (or NULL). */
 static void check_actions(
     struct compile *c, const struct wharf_json *list, const struct wharf_json *of, const struct place *at)
 {
@@ -40,7 +40,7 @@ static void check_actions(
     }
 }
 
-/* {"email": "email"}: key to the filter that finds rows by it. */
+/* Checks {"email": "email"}: a key to the filter that finds rows by it. */
 static void check_match(struct compile *c, const struct wharf_json *match, const struct place *at)
 {
     if (match && !json_is(match, JSON_OBJECT))
@@ -54,7 +54,7 @@ static void check_match(struct compile *c, const struct wharf_json *match, const
     }
 }
 
-/* "email|phone", "name+resource" */
+/* Checks "email|phone", "name+resource". */
 static void check_keys(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     size_t n;
@@ -95,7 +95,8 @@ static void check_group(struct compile *c, const struct wharf_json *x, const str
     opt_need(c, group, &at, "into");
 }
 
-/* {"groups": {"of": "group", "where": {"resource": "contact"}}, "group_contacts.children": {"by": "resource"}} */
+/* Checks {"groups": {"of": "group", "where": {"resource": "contact"}}, "group_contacts.children":
+ * {"by": "resource"}}. */
 static void check_names(struct compile *c, const struct wharf_json *x, const struct place *up)
 {
     static const char *const keys[] = {"of", "by", "where", NULL};

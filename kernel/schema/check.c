@@ -18,7 +18,8 @@ static bool check(
 
 /* ---- work ---------------------------------------------------------------------------------------------------------- */
 
-/* False: there is no more; the value counts as refused, and nothing is told. */
+/* Spends steps of the work that is allowed. Returns false when there is no more; the value counts
+ * as refused, and nothing is told. */
 static bool spend(const struct check *c, uint64_t steps)
 {
     if (!c->left)
@@ -32,7 +33,7 @@ static bool spend_match(const struct check *c, const struct pattern *p, wharf_st
     return !c->left || spend(c, 1 + text.n / 2 + pattern_size(p) * (text.n + 1) / 4);
 }
 
-/* What looking at the value itself takes, without its parts. */
+/* Returns what looking at the value itself takes, without its parts. */
 static uint64_t work_of(const struct schema *s, const struct wharf_json *v)
 {
     uint64_t steps = 1 + (s->members ? s->members->count : 0);
@@ -244,7 +245,8 @@ static bool list_knows(const struct schema_list *list, wharf_str key)
     return false;
 }
 
-/* Is the member named anywhere in what applies to this object? For strict handling. */
+/* Tells whether the member is named anywhere in what applies to this object. For strict
+ * handling. */
 static bool knows(const struct schema *s, wharf_str key)
 {
     const struct schema *parts[] = {s->ref, s->if_schema, s->then_schema, s->else_schema};
@@ -292,7 +294,7 @@ static bool check_properties(
     return ok;
 }
 
-/* patternProperties, additionalProperties, propertyNames and unknown members. */
+/* Checks patternProperties, additionalProperties, propertyNames and unknown members. */
 static bool check_member(
     struct check *c, const struct schema *s, const struct wharf_json *m, const struct place *at, bool strict)
 {
@@ -366,7 +368,7 @@ static void count_problem(void *arg, wharf_str path, const char *rule, wharf_str
         t->at_place = true;
 }
 
-/* How far v is from s: 0 fits; otherwise larger is farther. */
+/* Measures how far v is from s: 0 fits; otherwise larger is farther. */
 static size_t distance(struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     struct arena_mark mark = arena_mark(c->arena);
@@ -392,7 +394,7 @@ static bool fits(struct check *c, const struct schema *s, const struct wharf_jso
     return check(&quiet, s, v, at, false);
 }
 
-/* None fits: tells the problems of the nearest, when one is nearer than all others. */
+/* Tells, when none fits, the problems of the nearest, if one is nearer than all others. */
 static bool say_none(
     struct check *c, const struct schema_list *list, const struct wharf_json *v, const struct place *at)
 {
@@ -455,7 +457,7 @@ static bool check_combined(struct check *c, const struct schema *s, const struct
     return ok;
 }
 
-/* whole: v is looked at for the first time, not again through a combination. */
+/* Checks v. whole: v is looked at for the first time, not again through a combination. */
 static bool check(
     struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at, bool whole)
 {

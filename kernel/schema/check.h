@@ -19,16 +19,16 @@ struct check {
 };
 
 bool say(struct check *c, const struct place *at, const char *rule, const char *format);
-/* The second %s is limit. */
+/* Tells a broken limit. The second %s of format is limit. */
 bool say_limit(struct check *c, const struct place *at, const char *rule, const char *format, wharf_str limit);
-/* "name must have at most 191 characters" */
+/* Tells a broken count: "name must have at most 191 characters". */
 bool say_count(
     struct check *c, const struct place *at, const char *rule, const char *which, int64_t n, const char *what);
 bool say_type(struct check *c, const struct place *at, const struct schema *s);
 bool say_members(struct check *c, const struct place *at, const struct wharf_json *members);
 bool say_constant(struct check *c, const struct place *at, const struct wharf_json *constant);
 bool say_repeats(struct check *c, const struct place *at, const struct place *first);
-/* None of several forms fits. */
+/* Tells that none of several forms fits. */
 bool say_kinds(struct check *c, const struct place *at, const struct schema_list *forms);
 
 #endif

@@ -12,33 +12,34 @@ struct field_list {
     size_t n;
 };
 
-/* The properties of a resource, or of the items of a children field (child), in order. required: names needed on create. */
+/* Compiles the properties of a resource, or of the items of a children field (child), in order.
+ * The schema's `required` has the names needed on create. */
 struct field_list fields_compile(
     struct compile *c, const struct wharf_json *schema, const struct place *at, bool child);
-/* What a children field says of its rows (field_children.c). */
+/* Reads what a children field says of its rows (field_children.c). */
 void field_children(struct compile *c, struct field *f, const struct wharf_json *x, const struct place *at);
-/* f->default_value must be a value that the field takes. */
+/* Checks that f->default_value is a value that the field takes. */
 void field_default(struct compile *c, const struct field *f, const struct place *at);
-/* The filter that fits a field's store; FILTER_NONE when there is none. */
+/* Returns the filter that fits a field's store; FILTER_NONE when there is none. */
 enum filter_type field_filter_type(const struct field *f);
 const struct field *fields_find(const struct field *fields, size_t n, const char *name); /* or NULL */
 
-/* The member names a field of the resource: it, or NULL and a problem. */
+/* Finds the field of the resource that the member names. Returns NULL after a problem. */
 const struct field *opt_field(
     struct compile *c, const struct wharf_json *object, const struct place *at, const char *key);
 const struct field *find_field(struct compile *c, const struct place *at, const char *name);
 
-/* "batch": how items of batches become rows (batch_block.c). */
+/* Reads "batch": how items of batches become rows (batch_block.c). */
 void batch_compile(struct compile *c, const struct wharf_json *x, const struct place *at);
 
-/* Columns, and the hidden fields of system columns that no property shows (columns.c). */
+/* Compiles columns, and the hidden fields of system columns that no property shows (columns.c). */
 void columns_compile(struct compile *c, struct field *fields);
-/* Field of a system column: the property or the hidden one. */
+/* Returns the field of a system column: the property or the hidden one. */
 const struct field *system_field(struct compile *c, enum system_column column);
-/* Index of a system column's name, or -1. */
+/* Returns the index of a system column's name, or -1. */
 int system_column(const char *name);
 
-/* list: limits, order, search, filters (lists.c). */
+/* Reads `list`: limits, order, search, filters (lists.c). */
 void list_compile(struct compile *c, const struct wharf_json *x, const struct place *at);
 
 #endif

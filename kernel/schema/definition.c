@@ -17,7 +17,8 @@ static const char *const CODE_SHAPE = "^[a-z0-9_]+([.:][a-z0-9_]+)*$";
 
 /* ---- where it lives: path, table, ids ---------------------------------------------------------------------------- */
 
-/* "/v1/locations/:location/layouts": words and parameters. Every parameter must be the parent's. */
+/* Checks "/v1/locations/:location/layouts": words and parameters. Every parameter must be the
+ * parent's. */
 static void check_path(struct compile *c, const char *path, const struct place *at)
 {
     static const char *const shape = "^/v[01](/[a-z][a-z0-9-]*|/:[a-z][a-z0-9_]*)+$";
@@ -190,7 +191,7 @@ static const struct field *recorded_field(
     return f;
 }
 
-/* The rows tell of rows of others; who may see those was recorded with them. */
+/* Reads `recorded`: the rows tell of rows of others; who may see those was recorded with them. */
 static void read_recorded(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {"locations", "audience", "resource", "areas", "reach", NULL};
@@ -286,7 +287,8 @@ static void read_uniques(struct compile *c, const struct wharf_json *x, const st
     c->d->n_uniques = n;
 }
 
-/* Plugins of others keep to their own part of the names (docs/spec/07-events-and-webhooks.md section 3). */
+/* Returns the name of a default event. Plugins of others keep to their own part of the names
+ * (docs/spec/07-events-and-webhooks.md section 3). */
 static const char *default_event(struct compile *c, const char *what)
 {
     const char *plugin = c->d->plugin;
@@ -360,7 +362,7 @@ static void read_events(struct compile *c, const struct wharf_json *x, const str
     read_quiet(c, events, &e_at);
 }
 
-/* Names of the one row whose id is the organization's. */
+/* Reads the names of the one row whose id is the organization's. */
 static void read_own(struct compile *c, const struct wharf_json *x, const struct place *up)
 {
     static const char *const keys[] = {"word", "path", NULL};
@@ -375,7 +377,7 @@ static void read_own(struct compile *c, const struct wharf_json *x, const struct
     check_path(c, c->d->own_path, &at);
 }
 
-/* Rows that lie below each other: found by the filters of type tree. */
+/* Reads `tree`: rows that lie below each other, found by the filters of type tree. */
 static void read_tree(struct compile *c, const struct wharf_json *x, const struct place *up)
 {
     static const char *const keys[] = {"parent", "names", NULL};

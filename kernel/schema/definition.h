@@ -269,7 +269,7 @@ struct definition {
 /* Compiles text. NULL when there are problems; each is told through fn (path = place in the definition). */
 const struct definition *definition_compile(
     struct arena *a, const char *plugin, wharf_str text, schema_problem_fn *fn, void *arg);
-/* FNV-1a 64 over the compact form of the text: the same in wharf-gen and in the server. */
+/* Returns FNV-1a 64 over the compact form of the text: the same in wharf-gen and in the server. */
 uint64_t definition_hash(wharf_str text);
 const struct field *definition_field(const struct definition *d, const char *name); /* or NULL */
 const struct filter *definition_filter(const struct definition *d, wharf_str name); /* or NULL */

@@ -41,7 +41,8 @@ static void plain_members(struct compile *c, const struct wharf_json *schemas, c
     }
 }
 
-/* Definitions have no combinations and no $ref: each place has one kind of value, from which the rest is derived. */
+/* Checks that a definition has no combinations and no $ref: each place has one kind of value, from
+ * which the rest is derived. */
 static void plain(struct compile *c, const struct wharf_json *schema, const struct place *at)
 {
     static const char *const not_here[] = {"oneOf", "anyOf", "allOf", "not", "if", "then", "else", "$ref", "$defs"};
@@ -76,7 +77,7 @@ static void tell_nested(void *arg, wharf_str path, const char *rule, wharf_str m
     n->c->fn(n->c->arg, arena_printf(n->c->arena, "%s%s", place_pointer(n->c->arena, n->at).p, path.p), rule, message);
 }
 
-/* The array schema with nothing but its items, or without them. */
+/* Returns the array schema with nothing but its items, or without them. */
 static const struct wharf_json *part_of(struct compile *c, const struct wharf_json *json, bool items)
 {
     struct wharf_json *copy = ARENA_NEW(c->arena, struct wharf_json), **tail = &copy->child;
@@ -94,7 +95,8 @@ static const struct wharf_json *part_of(struct compile *c, const struct wharf_js
     return copy;
 }
 
-/* The rows of children are checked one by one: their schema is left out of the array's. */
+/* Reads the schema. The rows of children are checked one by one: their schema is left out of the
+ * array's. */
 static void read_schema(struct compile *c, struct field *f, const struct property *p)
 {
     const struct wharf_json *json = f->kind == FIELD_CHILDREN ? part_of(c, p->json, false) : p->json;
@@ -158,7 +160,7 @@ static void store_by_type(struct compile *c, struct field *f, const struct prope
             c, &p->at, "type", "one type, with or without null, decides the column; several need \"store\": \"json\"");
 }
 
-/* "dec(15,4)" */
+/* Reads "dec(15,4)". */
 static bool read_decimal(struct field *f, const char *text)
 {
     unsigned numbers[2] = {0, 0}, n = 0;
@@ -216,7 +218,8 @@ static void store_by_word(struct compile *c, struct field *f, const struct prope
         "children, input");
 }
 
-/* PostgreSQL has columns of its own in every table, and the engine names some while it reads. */
+/* Checks the name of a column: PostgreSQL has columns of its own in every table, and the engine
+ * names some while it reads. */
 static void check_column_name(struct compile *c, const struct field *f, const struct property *p)
 {
     static const char *const taken[] = {"cmax", "cmin", "ctid", "tableoid", "xmax", "xmin"};
@@ -228,7 +231,8 @@ static void check_column_name(struct compile *c, const struct field *f, const st
         opt_member_problem(c, &p->x_at, "column", "names that begin with wharf_ are the server's");
 }
 
-/* The engine knows these columns by their names; none of them is a word that SQL reserves. */
+/* Tells whether it is a system column. The engine knows these columns by their names; none of them
+ * is a word that SQL reserves. */
 static bool is_system_column(const char *name)
 {
     return system_column(name) >= 0 || !strcmp(name, "organization_id");
@@ -313,7 +317,7 @@ static enum blank_rule read_blank(struct compile *c, const struct field *f, cons
     return (enum blank_rule)word;
 }
 
-/* A switch that only some stores have. */
+/* Reads a switch that only some stores have. */
 static bool read_switch(struct compile *c, const struct property *p, const char *key, bool allowed, const char *who)
 {
     bool on = opt_bool(c, p->x, &p->x_at, key, false);
@@ -384,7 +388,7 @@ static void read_in(struct compile *c, struct field *f, const struct property *p
         opt_member_problem(c, &p->x_at, "in", "only the first 64 properties may have a flag");
 }
 
-/* Texts of the enum, without null. None when a member is no text. */
+/* Reads the texts of the enum, without null. There are none when a member is no text. */
 static void read_members(struct compile *c, struct field *f, const struct wharf_json *json)
 {
     const struct wharf_json *list = json_get(f->store == STORE_ARRAY ? json_get(json, "items") : json, "enum");
@@ -430,7 +434,7 @@ enum filter_type field_filter_type(const struct field *f)
     return FILTER_NONE;
 }
 
-/* true, false, or "id" for a text that holds an id. */
+/* Reads `filter`: true, false, or "id" for a text that holds an id. */
 static void read_filter(struct compile *c, struct field *f, const struct property *p, int column, bool always)
 {
     const struct wharf_json *v = json_get(p->x, "filter");

@@ -29,7 +29,7 @@ static bool is_hex(char c)
     return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
-/* n digits at p, or -1. The text has at least n bytes there. */
+/* Reads n digits at p. Returns -1 when they are none. The text has at least n bytes there. */
 static int digits(const char *p, int n)
 {
     int v = 0;
@@ -54,7 +54,7 @@ static bool match_date(wharf_str s)
     return year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= time_days_in_month(year, month);
 }
 
-/* "Z" or "+hh:mm"; minutes east of UTC. */
+/* Reads "Z" or "+hh:mm"; *ret_east: minutes east of UTC. */
 static bool read_zone(const char *p, size_t n, int *ret_east)
 {
     int hour, minute;
@@ -102,8 +102,8 @@ static bool match_date_time(wharf_str s)
            match_time((wharf_str){s.p + 11, s.n - 11});
 }
 
-/* Number and unit pairs in the order of units; each at most once. Returns how many, SIZE_MAX when the text is not
- * such. */
+/* Reads number and unit pairs in the order of units; each at most once. Returns how many, SIZE_MAX
+ * when the text is not such. */
 static size_t duration_parts(const char **p, const char *end, const char *units)
 {
     size_t count = 0;
@@ -219,7 +219,7 @@ static bool match_local_part(const char *p, size_t n)
     return true;
 }
 
-/* "[127.0.0.1]" or "[IPv6:::1]". */
+/* Matches "[127.0.0.1]" or "[IPv6:::1]". */
 static bool match_address_literal(const char *p, size_t n)
 {
     char address[64];

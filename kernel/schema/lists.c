@@ -55,7 +55,7 @@ static void read_order(struct compile *c, const struct wharf_json *x, const stru
 
 /* ---- search ------------------------------------------------------------------------------------------------------ */
 
-/* "name" or "children.name" */
+/* Finds the field of "name" or "children.name". */
 static const struct field *search_field(struct compile *c, const char *name, const struct place *at)
 {
     const char *dot = strchr(name, '.');
@@ -72,7 +72,8 @@ static const struct field *search_field(struct compile *c, const char *name, con
     return f;
 }
 
-/* "name", "sender.name", or "metadata=metadata_text": the second column under the first name. */
+/* Reads "name", "sender.name", or "metadata=metadata_text": the second column under the first
+ * name. */
 static void read_told(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     struct place t_at = place_key(at, WHARF_S("search_told"));
@@ -152,7 +153,7 @@ static void system_filters(struct compile *c, struct filters *all)
     }
 }
 
-/* The names of an object of booleans, for flags. */
+/* Reads the names of an object of booleans, for flags. */
 static void read_flags(struct compile *c, struct filter *f, const struct place *at)
 {
     const struct wharf_json *properties = json_get(f->field->json, "properties");
@@ -177,7 +178,7 @@ static enum filter_type named_type(const struct field *f, bool child)
     return child && type == FILTER_BOOL ? FILTER_MANY_BOOL : type;
 }
 
-/* The columns after the first that an id filter looks at. */
+/* Reads the columns after the first that an id filter looks at. */
 static void read_others(struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
 {
     struct place o_at = place_key(at, WHARF_S("or"));
@@ -195,7 +196,7 @@ static void read_others(struct compile *c, struct filter *f, const struct wharf_
     }
 }
 
-/* What only some types have: trees, lenient arrays, booleans of a row with two columns. */
+/* Reads what only some types have: trees, lenient arrays, booleans of a row with two columns. */
 static void read_extras(struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
 {
     if (f->type == FILTER_TREE && (f->child || !f->field->ref || f->field->store != STORE_TEXT))
@@ -319,7 +320,7 @@ static void read_assume(struct compile *c, const struct wharf_json *x, const str
     d->assumed = list;
 }
 
-/* The columns of the short list. */
+/* Reads the columns of the short list. */
 static void read_cache(struct compile *c, const struct wharf_json *x, const struct place *up)
 {
     const struct wharf_json *names = json_get(x, "cache");
@@ -344,7 +345,7 @@ static void read_cache(struct compile *c, const struct wharf_json *x, const stru
     }
 }
 
-/* How the problems of a list's parameters are told: see docs/definitions.md. */
+/* Reads how the problems of a list's parameters are told: see docs/definitions.md. */
 static void read_errors(struct compile *c, const struct wharf_json *x, const struct place *up)
 {
     static const char *const keys[] = {"named", "unnamed", NULL};

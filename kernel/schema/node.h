@@ -71,19 +71,21 @@ static inline struct place place_index(const struct place *up, size_t index)
 {
     return (struct place){.up = up, .index = index, .is_index = true};
 }
-/* "base.printers.0.a\.b" (docs/spec/01-platform.md section 1 'Field path grammar'). */
+/* Returns a place as "base.printers.0.a\.b" (docs/spec/01-platform.md section 1 'Field path
+ * grammar'). */
 wharf_str place_path(struct arena *a, wharf_str base, const struct place *at);
-/* "/properties/a~1b" (RFC 6901). */
+/* Returns a place as "/properties/a~1b" (RFC 6901). */
 wharf_str place_pointer(struct arena *a, const struct place *at);
 
 const struct format *format_find(wharf_str name); /* or NULL */
 bool format_match(const struct format *f, wharf_str text);
 const char *format_article(const struct format *f); /* "an e-mail address": ends the sentence "x must be ..." */
 
-/* "#", "#/$defs/name": the place of the document, or NULL. */
+/* Finds the place of the document that "#" or "#/$defs/name" names. Returns NULL when there is
+ * none. */
 const struct wharf_json *schema_resolve(const struct wharf_json *root, wharf_str ref);
 
-/* The property's rule among those with a schema, or NULL. */
+/* Finds the property's rule among those with a schema. Returns NULL when there is none. */
 const struct schema *schema_property(const struct schema *s, wharf_str key);
 
 #endif

@@ -76,7 +76,7 @@ static void emit_char(struct compiler *c, uint32_t cp)
 
 /* ---- structure --------------------------------------------------------------------------------------------------- */
 
-/* Behind '('. */
+/* Parses what stands behind '('. */
 static void parse_group(struct compiler *c)
 {
     if (c->s.p < c->s.end && *c->s.p == '?') {
@@ -122,7 +122,7 @@ static void parse_escape(struct compiler *c)
     emit_char(c, source_escape(&c->s, false));
 }
 
-/* ^ $ \b \B: true when there was one. */
+/* Parses ^ $ \b \B. Returns true when there was one. */
 static bool parse_assertion(struct compiler *c)
 {
     if (*c->s.p == '^' || *c->s.p == '$') {
@@ -190,7 +190,8 @@ static bool read_count(struct compiler *c, unsigned *ret)
     return c->s.p > from;
 }
 
-/* *, +, ?, {n}, {n,}, {n,m} and the lazy forms, which match the same texts. False: none. high UINT_MAX: no end. */
+/* Parses *, +, ?, {n}, {n,}, {n,m} and the lazy forms, which match the same texts. Returns false
+ * when there is none. high UINT_MAX: no end. */
 static bool parse_quantifier(struct compiler *c, unsigned *ret_low, unsigned *ret_high)
 {
     if (c->s.p == c->s.end || !*c->s.p || !strchr("*+?{", *c->s.p))
@@ -232,7 +233,7 @@ static void emit_split(struct compiler *c, int to, int or_to)
     i->or_to = or_to;
 }
 
-/* The part since `from` low to high times. */
+/* Repeats the part since `from` low to high times. */
 static void repeat(struct compiler *c, size_t from, unsigned low, unsigned high)
 {
     size_t n = c->size - from;
@@ -273,7 +274,8 @@ static void parse_sequence(struct compiler *c)
     }
 }
 
-/* a|b|c becomes: split, a, jump, split, b, jump, c. Each jump but the last leads to the next jump. */
+/* Parses a choice: a|b|c becomes: split, a, jump, split, b, jump, c. Each jump but the last leads
+ * to the next jump. */
 static void parse_choice(struct compiler *c)
 {
     size_t from = c->size, last = SIZE_MAX;

@@ -62,7 +62,7 @@ void ranges_settle(struct source *s, struct ranges *set, bool negate)
         add_range(s, set, next, 0x10FFFF);
 }
 
-/* \d \D \w \W \s \S: adds the set. False: the letter is none of them. */
+/* Adds the set of \d \D \w \W \s \S. Returns false when the letter is none of them. */
 bool ranges_named(struct source *s, struct ranges *set, char letter)
 {
     const struct range *list;
@@ -120,7 +120,7 @@ static bool hex_digits(struct source *s, size_t n, uint32_t *ret)
     return true;
 }
 
-/* After \u: four digits, a pair of such escapes, or {digits}. */
+/* Reads what stands after \u: four digits, a pair of such escapes, or {digits}. */
 static uint32_t unicode_escape(struct source *s)
 {
     uint32_t cp = 0, low;
@@ -149,7 +149,7 @@ static uint32_t unicode_escape(struct source *s)
     return cp;
 }
 
-/* A letter behind a backslash that stands for one character. */
+/* Reads a letter behind a backslash that stands for one character. */
 static uint32_t letter_escape(struct source *s, char letter)
 {
     uint32_t cp = 0;
@@ -191,7 +191,7 @@ static uint32_t letter_escape(struct source *s, char letter)
     }
 }
 
-/* The character behind a backslash; classes (\d ...) were handled before. */
+/* Reads the character behind a backslash; classes (\d ...) were handled before. */
 uint32_t source_escape(struct source *s, bool in_class)
 {
     char letter;
@@ -222,7 +222,7 @@ uint32_t source_char(struct source *s)
     return cp;
 }
 
-/* One member of a class: a named set (returns false) or a character. */
+/* Reads one member of a class: a named set (returns false) or a character. */
 static bool class_char(struct source *s, struct ranges *set, uint32_t *ret_cp)
 {
     if (*s->p != '\\') {

@@ -42,13 +42,13 @@ struct source {
 
 void source_fail(struct source *s, const char *message);
 uint32_t source_char(struct source *s);
-/* The character behind a backslash; \d and its like were handled before. */
+/* Reads the character behind a backslash; \d and its like were handled before. */
 uint32_t source_escape(struct source *s, bool in_class);
-/* \d \D \w \W \s \S: adds the set. False: the letter is none of them. */
+/* Adds the set of \d \D \w \W \s \S. Returns false when the letter is none of them. */
 bool ranges_named(struct source *s, struct ranges *set, char letter);
 /* Sorts and joins; then the complement if wanted. */
 void ranges_settle(struct source *s, struct ranges *set, bool negate);
-/* Behind '[': the whole class, settled. */
+/* Reads the whole class behind '[', settled. */
 void ranges_class(struct source *s, struct ranges *set);
 void ranges_dot(struct source *s, struct ranges *set);
 

@@ -11,7 +11,8 @@ static int hex_value(char c)
     return -1;
 }
 
-/* One step of a pointer in a URI fragment: %41 and ~0 ~1 undone. False: broken. */
+/* Unescapes one step of a pointer in a URI fragment: %41 and ~0 ~1 undone. Returns false when it
+ * is broken. */
 static bool unescape_step(const char *p, const char *end, struct buf *out)
 {
     buf_clear(out);

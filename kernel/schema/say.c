@@ -27,7 +27,8 @@ static bool tell(struct check *c, wharf_str path, const char *rule, struct buf *
     return false;
 }
 
-/* The format with the place for its first %s and limit for its second. No user text is ever a format. */
+/* Fills the format with the place for its first %s and limit for its second. No user text is ever
+ * a format. */
 static void fill(struct buf *out, const char *format, wharf_str path, wharf_str limit)
 {
     wharf_str values[2] = {path.n ? path : WHARF_S("the value"), limit};
@@ -109,7 +110,7 @@ bool say_type(struct check *c, const struct place *at, const struct schema *s)
     return say_limit(c, at, "type", "%s must be %s", words_of(c->arena, s->types));
 }
 
-/* A value as a person reads it: strings without quotes. */
+/* Writes a value as a person reads it: strings without quotes. */
 static void add_plain(struct buf *out, const struct wharf_json *v)
 {
     struct jw w;

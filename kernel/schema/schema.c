@@ -315,7 +315,8 @@ static void key_matching(struct compiler *c, struct schema *s, const struct whar
     s->matching = list;
 }
 
-/* properties, required and dependentRequired are one list, so that problems come in the order of the fields. */
+/* Finds or adds a property. properties, required and dependentRequired are one list, so that
+ * problems come in the order of the fields. */
 static struct schema_property *property_add(struct schema *s, wharf_str key)
 {
     struct schema_property *list = (struct schema_property *)s->properties;
@@ -341,7 +342,7 @@ static void read_properties(struct compiler *c, struct schema *s, const struct w
     }
 }
 
-/* An array of different strings. */
+/* Tells whether v is an array of different strings. */
 static bool is_names(struct compiler *c, const struct wharf_json *v, const struct place *at)
 {
     bool ok = json_is(v, JSON_ARRAY);
@@ -560,7 +561,8 @@ static unsigned height_of_list(const struct schema_list *list, unsigned depth)
     return height;
 }
 
-/* How many schemas apply one inside the other to the same value; TOO_HIGH also when they lead back to themselves. */
+/* Counts how many schemas apply one inside the other to the same value; TOO_HIGH also when they
+ * lead back to themselves. */
 static unsigned height_of(struct schema *s, unsigned depth)
 {
     const struct schema *one[] = {s ? s->ref : NULL, s ? s->not_schema : NULL, s ? s->if_schema : NULL,

@@ -23,10 +23,12 @@ typedef void schema_problem_fn(void *arg, wharf_str path, const char *rule, whar
 /* rule is one of required, type, enum, max_length, min_length, min, max, format, unique, unknown, immutable, reference
  * (docs/spec/01-platform.md section 1 'Problem details'). */
 
-/* NULL when the schema is not of the subset; each reason is told through fn with the JSON pointer of the place. */
+/* Compiles a schema. Returns NULL when the schema is not of the subset; each reason is told
+ * through fn with the JSON pointer of the place. */
 const struct schema *schema_compile(struct arena *a, const struct wharf_json *json, schema_problem_fn *fn, void *arg);
 
-/* The same of one place of a document: $ref is looked up in document, paths of problems begin at json. */
+/* Compiles one place of a document: $ref is looked up in document, paths of problems begin at
+ * json. */
 const struct schema *schema_compile_part(struct arena *a, const struct wharf_json *document,
     const struct wharf_json *json, schema_problem_fn *fn, void *arg);
 
@@ -39,11 +41,13 @@ enum schema_flag {
      * be null, which removes it, and nothing is required. */
     SCHEMA_PATCH = 2,
 };
-/* True when v is valid; every problem is told. base is put before the paths. a serves for path texts. */
+/* Tells whether v is valid; every problem is told. base is put before the paths. a serves for path
+ * texts. */
 bool schema_validate(const struct schema *s, const struct wharf_json *v, wharf_str base, uint32_t flags,
     struct arena *a, schema_problem_fn *fn, void *arg);
-/* The same for schemas that nobody vouches for. *left is the work that it may be, in steps of some ten nanoseconds, and what is left of it: 0 when it
- * was too much; the value counts as refused then. fn may set it to 0 when it has heard enough. */
+/* Judges the same for schemas that nobody vouches for. *left is the work that it may be, in steps
+ * of some ten nanoseconds, and what is left of it: 0 when it was too much; the value counts as
+ * refused then. fn may set it to 0 when it has heard enough. */
 bool schema_validate_within(const struct schema *s, const struct wharf_json *v, wharf_str base, int64_t *left,
     struct arena *a, schema_problem_fn *fn, void *arg);
 
@@ -52,7 +56,7 @@ bool schema_validate_within(const struct schema *s, const struct wharf_json *v, 
 struct pattern;
 const struct pattern *pattern_compile(struct arena *a, wharf_str source, const char **ret_error);
 bool pattern_match(const struct pattern *p, wharf_str text);
-/* A match takes at most this many steps for each character. */
+/* Returns the most steps that a match takes for each character. */
 size_t pattern_size(const struct pattern *p);
 
 #endif

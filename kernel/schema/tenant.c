@@ -3,7 +3,8 @@
 
 #include "util/str.h"
 
-/* Members that are called pattern, and what is in patternProperties: never less than there are patterns. */
+/* Counts members that are called pattern, and what is in patternProperties: never less than there
+ * are patterns. */
 static size_t patterns(const struct wharf_json *v)
 {
     size_t n = 0;

@@ -11,7 +11,7 @@ enum {
 };
 #define TENANT_SCHEMA_WORK "this takes too long to be compared with the schema: send less, or make the schema simpler"
 
-/* As schema_compile(). */
+/* Compiles a schema of a tenant, as schema_compile() does. */
 const struct schema *tenant_schema(struct arena *a, const struct wharf_json *json, schema_problem_fn *fn, void *arg);
 
 #endif

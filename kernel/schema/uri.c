@@ -16,7 +16,7 @@ static bool is_hex(char c)
     return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
 }
 
-/* Are all characters unreserved, sub-delims, one of extra, or percent-encoded? */
+/* Tells whether all characters are unreserved, sub-delims, one of extra, or percent-encoded. */
 static bool all_of(const char *p, const char *end, const char *extra)
 {
     for (; p < end; p++) {
@@ -29,7 +29,7 @@ static bool all_of(const char *p, const char *end, const char *extra)
     return true;
 }
 
-/* What stands between [ and ]. */
+/* Judges what stands between [ and ]. */
 static bool ip_literal(const char *p, const char *end)
 {
     char text[64];
@@ -53,7 +53,7 @@ static bool ip_literal(const char *p, const char *end)
     return strlen(text) == n && inet_pton(AF_INET6, text, &out) == 1;
 }
 
-/* [ userinfo "@" ] host [ ":" port ] */
+/* Judges [ userinfo "@" ] host [ ":" port ]. */
 static bool authority(const char *p, const char *end)
 {
     const char *at = memchr(p, '@', (size_t)(end - p)), *host_end;
@@ -93,7 +93,7 @@ static const char *find(const char *p, const char *end, const char *any)
     return p;
 }
 
-/* Behind the scheme: [ "//" authority ] path [ "?" query ] [ "#" fragment ] */
+/* Judges what stands behind the scheme: [ "//" authority ] path [ "?" query ] [ "#" fragment ]. */
 static bool hier_part(const char *p, const char *end)
 {
     const char *stop;
@@ -117,7 +117,7 @@ static bool hier_part(const char *p, const char *end)
     return p == end || all_of(p + 1, end, ":@/?");
 }
 
-/* Length of "scheme:", 0 when there is none. */
+/* Returns the length of "scheme:", 0 when there is none. */
 static size_t scheme(wharf_str s)
 {
     size_t i = 0;

@@ -103,7 +103,7 @@ static int hex_digit(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-/* The number that n hex digits at p are, -1: they are none. */
+/* Returns the number that n hex digits at p are; -1 when they are none. */
 static int hex_number(const char *p, size_t left, size_t n)
 {
     int number = 0;
@@ -118,7 +118,7 @@ static int hex_number(const char *p, size_t left, size_t n)
     return number;
 }
 
-/* The bytes of a code point of the basic plane. */
+/* Writes the bytes of a code point of the basic plane. Returns how many. */
 static size_t utf8_of(int cp, char out[3])
 {
     if (cp < 0x80) {
@@ -136,7 +136,8 @@ static size_t utf8_of(int cp, char out[3])
     return 3;
 }
 
-/* What one character of a text stands for: itself, or, escaped, %XX, \uXXXX, \n. Answers how much of the text it takes. */
+/* Reads what one character of a text stands for: itself, or, escaped, %XX, \uXXXX, \n. Returns how
+ * much of the text it takes. */
 static size_t one_character(const char *p, size_t left, bool escaped, char out[3], size_t *ret_n)
 {
     static const char letters[] = "nrtbf/\"\\", meant[] = "\n\r\t\b\f/\"\\";
@@ -165,8 +166,9 @@ static size_t one_character(const char *p, size_t left, bool escaped, char out[3
     return 2;
 }
 
-/* Does the value stand at p, in letters of any case and each character as it is or escaped? Answers how much of the text it is, 0: it does not.
- * cut: the text went on; its end counts when it is the beginning of the value. */
+/* Tells whether the value stands at p, in letters of any case and each character as it is or
+ * escaped. Returns how much of the text it is; 0 when it does not. cut: the text went on; its end
+ * counts when it is the beginning of the value. */
 static size_t stands_at(wharf_str value, const char *p, size_t left, bool cut)
 {
     size_t i = 0, k = 0;
@@ -269,7 +271,8 @@ static const struct hide_one *found_at(
     return NULL;
 }
 
-/* Of a beginning that is too short to be told from other text nothing is said: the text is cut there. */
+/* Hides the secrets. Of a beginning that is too short to be told from other text nothing is said:
+ * the text is cut there. */
 wharf_str hide_text(struct arena *a, const struct hide_list *list, wharf_str text, bool cut)
 {
     size_t done = 0, k = 0;

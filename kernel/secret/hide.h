@@ -10,10 +10,11 @@
 
 struct hide_list;
 
-/* names and values stay the caller's and must live as long as the list, which is in a. */
+/* Makes a list of secrets to hide. names and values stay the caller's and must live as long as the
+ * list, which is in a. */
 const struct hide_list *hide_prepare(struct arena *a, const wharf_str *names, const wharf_str *values, size_t n);
-/* The text without them; the same text when none stands in it. cut: it went on, and what stands at its end may be the beginning of one.
- * list NULL: there are none. */
+/* Returns the text without those secrets; the same text when none stands in it. cut: the text went
+ * on, and what stands at its end may be the beginning of one. list NULL: there are none. */
 wharf_str hide_text(struct arena *a, const struct hide_list *list, wharf_str text, bool cut);
 
 #endif

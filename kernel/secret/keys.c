@@ -39,7 +39,7 @@ static const char *file_of(const struct config *config, struct arena *a)
     return arena_printf(a, "%s/master.key", config->data).p;
 }
 
-/* False: not 32 bytes in base64, or one key too many. */
+/* Adds a key. Returns false when it is not 32 bytes in base64, or one key too many. */
 static bool add_key(const char *text, size_t n)
 {
     struct master_key *k = &ring->keys[ring->n];
@@ -73,7 +73,7 @@ static bool add_lines(const char *text, size_t n)
     return true;
 }
 
-/* Bytes read, 0 when there is no such file, -1 with an error told. */
+/* Reads the file. Returns the bytes read, 0 when there is no such file, -1 with an error told. */
 static ssize_t read_file(const char *file, char out[FILE_MAX], struct arena *a, wharf_str *ret_error)
 {
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -133,7 +133,7 @@ bool secret_load(const struct config *config, struct arena *a, wharf_str *ret_er
     return good;
 }
 
-/* A new key in front of what the file has, put in its place as a whole. */
+/* Writes a new key in front of what the file has, put in its place as a whole. */
 static bool write_file(const char *file, const char *rest, size_t n, struct arena *a, wharf_str *ret_error)
 {
     const char *fresh = arena_printf(a, "%s.%d", file, (int)getpid()).p;

@@ -14,7 +14,7 @@ struct ring {
     size_t n;
 };
 
-/* NULL: no key was loaded, or they were disabled. */
+/* Returns the keys, or NULL when no key was loaded, or they were disabled. */
 const struct ring *ring_get(void);
 
 #endif

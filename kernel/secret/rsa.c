@@ -6,7 +6,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
-/* Keys with a passphrase are refused; without this, OpenSSL would ask for it at the terminal. */
+/* Refuses keys with a passphrase; without this, OpenSSL would ask for it at the terminal. */
 static int no_passphrase(char *buf, int size, int for_writing, void *arg)
 {
     (void)buf, (void)size, (void)for_writing, (void)arg;

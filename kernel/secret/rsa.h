@@ -6,8 +6,8 @@
 
 enum { RSA_BITS_MIN = 2048 };
 
-/* RSASSA-PKCS1-v1_5 with SHA-256 of text. pem: a private key without a passphrase, PKCS #8 or PKCS #1. False: it is none, or shorter than
- * RSA_BITS_MIN. */
+/* Signs text by RSASSA-PKCS1-v1_5 with SHA-256. pem: a private key without a passphrase, PKCS #8
+ * or PKCS #1. Returns false when it is none, or shorter than RSA_BITS_MIN. */
 bool rsa_sha256(struct arena *a, wharf_str pem, wharf_str text, wharf_str *ret_signature);
 
 #endif

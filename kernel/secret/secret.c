@@ -13,7 +13,7 @@ enum {
 };
 _Static_assert(SECRET_KEY_BYTES == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "master keys are keys of the cipher");
 
-/* Table, column and id with a NUL behind each: no two places read the same. */
+/* Returns table, column and id with a NUL behind each: no two places read the same. */
 static wharf_str place_text(struct arena *a, const struct secret_place *at)
 {
     return arena_printf(a, "%s%c%s%c%.*s%c", at->table, 0, at->column, 0, STR_ARG(at->id), 0);

@@ -24,16 +24,18 @@ struct secret_place {
 bool secret_load(const struct config *config, struct arena *a, wharf_str *ret_error);
 /* Makes master_key_file with a new key when neither the setting nor the file is there. False as above. */
 bool secret_ensure_file(const struct config *config, struct arena *a, wharf_str *ret_error);
-/* A new key as text, made the first line of the file: the others stay. False as above. */
+/* Makes a new key as text the first line of the file: the others stay. Returns false as above. */
 bool secret_rotate_file(const struct config *config, struct arena *a, wharf_str *ret_error);
-/* Ids of the keys, the one that seals first; "" behind the last. */
+/* Returns the id of the i-th key, the one that seals first; "" behind the last. */
 const char *secret_key_id(size_t i);
-/* From now on nothing is sealed or opened: this machine's keys are not those of the database. */
+/* Disables the keys: from now on nothing is sealed or opened, because this machine's keys are not
+ * those of the database. */
 void secret_disable(void);
 
-/* [any] The sealed text, in a. False: no key. */
+/* Seals a text; the sealed text is in a. Returns false when there is no key. [any] */
 bool secret_seal(struct arena *a, const struct secret_place *at, wharf_str plain, wharf_str *ret);
-/* [any] False: no such key, another place, or not a sealed text. */
+/* Opens a sealed text. Returns false when there is no such key, the place is another, or it is not
+ * a sealed text. [any] */
 bool secret_open(struct arena *a, const struct secret_place *at, wharf_str sealed, wharf_str *ret);
 
 #endif

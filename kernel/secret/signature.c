@@ -96,7 +96,7 @@ bool signature_secret_valid(wharf_str secret)
 
 /* ---- signatures ---- */
 
-/* "v1," and the signature, with a NUL. False: the secret is not valid. */
+/* Writes "v1," and the signature, with a NUL. Returns false when the secret is not valid. */
 static bool entry(wharf_str secret, wharf_str id, wharf_str timestamp, wharf_str body, char out[SIGNATURE_ENTRY + 1])
 {
     const wharf_str parts[] = {id, WHARF_S("."), timestamp, WHARF_S("."), body};

@@ -16,16 +16,18 @@ enum {
     SIGNATURE_TOLERANCE_S = 300,
 };
 
-/* A new secret of 32 random bytes. */
+/* Makes a new secret of 32 random bytes. */
 void signature_secret(char out[SIGNATURE_SECRET_TEXT]);
 bool signature_secret_valid(wharf_str secret);
 void signature_hmac(const void *key, size_t key_bytes, wharf_str data, unsigned char out[32]);
-/* The header's value with an entry for each secret, and its NUL. Returns its length; 0: a secret is not valid, or room is too small. */
+/* Writes the header's value with an entry for each secret, and its NUL. Returns its length; 0 when
+ * a secret is not valid, or room is too small. */
 size_t signature_make(
     const wharf_str *secrets, size_t n, wharf_str id, int64_t timestamp_s, wharf_str body, char *out, size_t room);
 
 enum signature_verdict { SIGNATURE_GOOD, SIGNATURE_WRONG, SIGNATURE_LATE, SIGNATURE_MALFORMED };
-/* timestamp: as in the header, decimal seconds. tolerance_s 0: any moment. Compared in constant time; entries of other versions are passed over. */
+/* Checks a signature. timestamp: as in the header, decimal seconds. tolerance_s 0: any moment.
+ * Compares in constant time; entries of other versions are passed over. */
 enum signature_verdict signature_check(wharf_str secret, wharf_str id, wharf_str timestamp, wharf_str header,
     wharf_str body, int64_t now_s, int64_t tolerance_s);
 

@@ -20,7 +20,8 @@
 
 enum { HANG_POINTS = 2, HANG_WINDOWS = 10 };
 
-/* Of two at work either may have been it: then only the plugin is told, when it is the same. */
+/* Reads who was at work. Of two at work either may have been it: then only the plugin is told,
+ * when it is the same. */
 static void read_crumbs(const struct supervisor *s, const struct proc *p, struct crash_report *c)
 {
     const struct board_worker *w = &s->board->workers[p - s->procs];
@@ -60,7 +61,8 @@ static bool was_killed_for_memory(const struct proc *p, int status)
     return p->over_memory || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && greed_was_killed(p));
 }
 
-/* A worker that was near its limit was refused memory, most likely, and whoever asked next crashed: code of the server says nothing then. */
+/* Tells whether the worker ran out of memory. One that was near its limit was refused memory, most
+ * likely, and whoever asked next crashed: code of the server says nothing then. */
 static bool ran_out_of_memory(const struct supervisor *s, const struct proc *p, const struct crash_report *c)
 {
     int64_t used = atomic_load(&s->board->workers[p - s->procs].memory), limit = s->config->memory_limit;
@@ -96,7 +98,7 @@ static bool is_job(const char *request)
     return strncmp(request, "job_", 4) == 0;
 }
 
-/* The one that is known to have done it, else all that were running: "job_12 job_15". */
+/* Writes the job that is known to have done it, else all that were running: "job_12 job_15". */
 static void guilty_jobs(const struct supervisor *s, const struct proc *p, const struct crash_report *c, struct buf *out)
 {
     const struct board_worker *w = &s->board->workers[p - s->procs];
@@ -113,8 +115,9 @@ static void guilty_jobs(const struct supervisor *s, const struct proc *p, const 
     }
 }
 
-/* Job workers have the database: the next one reads in the report whom to hold to account (job/job_crash.c). One that ended without a
- * report, but not by SIGKILL, gets a short one. */
+/* Notes the jobs in the report. Job workers have the database: the next one reads there whom to
+ * hold to account (job/job_crash.c). One that ended without a report, but not by SIGKILL, gets a
+ * short one. */
 static void note_jobs(const struct supervisor *s, const struct proc *p, int status, const struct crash_report *c)
 {
     char file[600];
@@ -153,7 +156,7 @@ static bool is_quarantined(const struct supervisor *s, const char *plugin)
     return false;
 }
 
-/* Workers to come, /metrics and the next start shall know. */
+/* Publishes the quarantine: workers to come, /metrics and the next start shall know. */
 static void publish(struct supervisor *s)
 {
     struct arena *a = arena_new(0);
@@ -194,7 +197,8 @@ bool quarantine_release(struct supervisor *s, const char *plugin)
     return false;
 }
 
-/* Is it one of the configured modules (and not the kernel), and of the kind the settings allow to leave out? */
+/* Tells whether it is one of the configured modules (and not the kernel), and of the kind the
+ * settings allow to leave out. */
 static bool may_quarantine(const struct supervisor *s, const char *plugin)
 {
     bool known = false;
@@ -211,8 +215,9 @@ static bool may_quarantine(const struct supervisor *s, const char *plugin)
     return strcmp(s->config->quarantine, "all") == 0 || !module_is_shipped(plugin);
 }
 
-/* Points of a plugin within its time. A hang counts as much as two crashes and is remembered for ten times as long: it is noticed only when a
- * handler's whole time is over, and holds a thread all the while. */
+/* Counts the points of a plugin within its time. A hang counts as much as two crashes and is
+ * remembered for ten times as long: it is noticed only when a handler's whole time is over, and
+ * holds a thread all the while. */
 static size_t count_points(struct supervisor *s, const char *plugin, bool hang, int64_t now)
 {
     size_t slot = s->n_crashes++ % CRASHES_KEPT, points = 0;
@@ -248,7 +253,7 @@ static void quarantine(struct supervisor *s, const char *plugin, size_t crashes)
     reload_begin(s, false);
 }
 
-/* One more crash or hang of a plugin. */
+/* Counts one more crash or hang of a plugin. */
 static void charge(struct supervisor *s, const char *plugin, bool hang)
 {
     struct generation now;

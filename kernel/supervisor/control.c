@@ -45,7 +45,8 @@ static void put_doing(const struct board_worker *w, int64_t now, struct buf *out
     }
 }
 
-/* Places that nobody serves: "web 1 is down for 12 s (3 starts failed): why; tried again in 4 s". */
+/* Writes the places that nobody serves: "web 1 is down for 12 s (3 starts failed): why; tried
+ * again in 4 s". */
 static void put_down(const struct supervisor *s, int64_t now, struct buf *out)
 {
     for (size_t i = 0; i < s->n_seats; i++) {

@@ -64,7 +64,8 @@ int datadir_lock(const char *dir, struct arena *a, wharf_str *ret_error)
     return -1;
 }
 
-/* Through /proc/self/fd, so that the length of the folder's path does not matter. */
+/* Makes the address through /proc/self/fd, so that the length of the folder's path does not
+ * matter. */
 static bool control_address(int dir_fd, struct sockaddr_un *at)
 {
     memset(at, 0, sizeof(*at));

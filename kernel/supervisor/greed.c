@@ -19,7 +19,7 @@ enum {
     LATELY_S = 10,
 };
 
-/* Pages that a thread touched first, since it began; 0: there is no such thread. */
+/* Counts the pages that a thread touched first, since it began; 0: there is no such thread. */
 static uint64_t faults_of(const struct proc *p, int thread)
 {
     char path[64], text[512];
@@ -40,7 +40,7 @@ static uint64_t faults_of(const struct proc *p, int thread)
     return faults;
 }
 
-/* Of the machine, containers among it. */
+/* Counts the processes that the machine ended for lack of memory, containers among it. */
 static uint64_t oom_kills(void)
 {
     char line[128];

@@ -87,7 +87,8 @@ static int open_one(const union address *at, int option)
     return -1;
 }
 
-/* Once without SO_REUSEPORT: another server of this user on the same port would else share it silently. */
+/* Opens the address once without SO_REUSEPORT: another server of this user on the same port would
+ * else share it silently. */
 static bool probe(union address *at, unsigned *ret_port)
 {
     int fd = open_one(at, 0);

@@ -20,7 +20,7 @@ const char *proc_name(const struct proc *p, char out[24])
     return seat_name(p->seat, out);
 }
 
-/* Decimal text of a number, in the arena. */
+/* Returns the decimal text of a number, in the arena. */
 static const char *text_of(struct arena *a, uint64_t n)
 {
     return arena_printf(a, "%llu", (unsigned long long)n).p;
@@ -88,7 +88,8 @@ static void publish(struct supervisor *s, const struct proc *p)
     atomic_store(&w->state, p->state);
 }
 
-/* Only after the slot is ours alone: the child must find it empty. */
+/* Launches the process. Must be called only after the slot is ours alone: the child must find it
+ * empty. */
 static pid_t launch(struct supervisor *s, struct proc *p, const struct generation *g, int control_fd)
 {
     struct arena *a = arena_new(0);

@@ -42,7 +42,8 @@ void generation_quarantine(const struct supervisor *s, struct generation *g)
     arena_free(a);
 }
 
-/* The settings as the files hold them now. False: *ret_error says what is wrong with them. */
+/* Reads the settings as the files hold them now. Returns false when they are wrong; *ret_error
+ * says what. */
 static bool read_anew(struct supervisor *s, struct generation *g, struct arena *err, wharf_str *ret_error)
 {
     const struct supervisor_start *start = s->start;
@@ -64,7 +65,8 @@ static bool read_anew(struct supervisor *s, struct generation *g, struct arena *
     return true;
 }
 
-/* The settings that serve, whatever the files hold: a plugin that crashes is left out also when nobody could reload. */
+/* Keeps the settings that serve, whatever the files hold: a plugin that crashes is left out also
+ * when nobody could reload. */
 static bool keep_settings(struct supervisor *s, struct generation *g, struct arena *err, wharf_str *ret_error)
 {
     const struct supervisor_start *start = s->start;
@@ -121,7 +123,8 @@ static void advance(struct supervisor *s)
     finish(s, !s->reload.reason[0], text);
 }
 
-/* Whatever becomes of the settings: who renamed the files waits for them to be let go, by old workers too. */
+/* Renews the logs whatever becomes of the settings: who renamed the files waits for them to be let
+ * go, by old workers too. */
 static void renew_logs(struct supervisor *s)
 {
     struct arena *a = arena_new(0);
@@ -180,7 +183,8 @@ bool reload_begin(struct supervisor *s, bool reads)
     return true;
 }
 
-/* The first new worker is ready: from here on all are started with what it was started with. */
+/* Takes the new generation over when its first worker is ready: from here on all are started with
+ * what it was started with. */
 static void take_over(struct supervisor *s)
 {
     generation_end(s, &s->serving);

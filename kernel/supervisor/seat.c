@@ -128,7 +128,8 @@ static bool others_serve(const struct supervisor *s, const struct seat *seat)
     return false;
 }
 
-/* Who connected a moment ago may wait for the next worker; nobody waits for long. */
+/* Stops listening on the socket of a seat that is down. Who connected a moment ago may wait for
+ * the next worker; nobody waits for long. */
 static void stop_listening(const struct supervisor *s, struct seat *seat, int64_t now)
 {
     int64_t moment = seat->tries || others_serve(s, seat) ? MOMENT_US : LONG_MOMENT_US;

@@ -126,32 +126,34 @@ struct supervisor {
 };
 
 /* proc.c */
-/* A worker of that generation. NULL: could not be started, was logged. */
+/* Starts a worker of that generation. Returns NULL when it could not be started, which was
+ * logged. */
 struct proc *proc_start(struct supervisor *s, struct seat *seat, const struct generation *g);
 void proc_ask_to_end(struct supervisor *s, struct proc *p);
 /* Reads what it says. 1 when it just became ready, 0 else. */
 int proc_listen(struct supervisor *s, struct proc *p);
-/* Its reason from "failed: reason", or a text made from the exit status. */
+/* Writes its reason from "failed: reason", or a text made from the exit status. */
 void proc_reason(const struct proc *p, int status, char out[REASON_MAX]);
 const char *proc_name(const struct proc *p, char out[24]); /* "web 0" */
 void proc_free(struct supervisor *s, struct proc *p);
-/* greed.c */
+/* Looks at who takes much memory in a process (greed.c). */
 void greed_look(struct supervisor *s, struct proc *p, int64_t used, int64_t now);
-/* The system's own end of those who have too much memory met a process since the last look. */
+/* Tells whether the system's own end of those who have too much memory met a process since the
+ * last look. */
 bool greed_was_killed(const struct proc *p);
-/* The thread that took much lately, or 0: nobody was seen. */
+/* Returns the thread that took much lately, or 0 when nobody was seen. */
 int greed_thread(const struct proc *p, int64_t now);
 
-/* watch.c: replaces workers that hang or grow, ends those that were given time enough. */
+/* Replaces workers that hang or grow, and ends those that were given time enough (watch.c). */
 void proc_watch(struct supervisor *s, int64_t now);
 
-/* seat.c */
+/* Writes the name of a seat (seat.c). */
 const char *seat_name(const struct seat *seat, char out[24]); /* "web 0" */
 bool seat_serves(const struct seat *seat);
 void seat_start(struct supervisor *s, struct seat *seat);
-/* Its worker is ready: the socket listens, and everybody may know. */
+/* Notes that the seat's worker is ready: the socket listens, and everybody may know. */
 void seat_up(struct supervisor *s, struct seat *seat);
-/* Its worker ended unasked; the next start is planned. */
+/* Notes that the seat's worker ended unasked, and plans the next start. */
 void seat_down(struct supervisor *s, struct seat *seat, const struct proc *p, int status);
 /* Starts what is due, and closes sockets that nobody takes connections from. */
 void seats_watch(struct supervisor *s, int64_t now);
@@ -160,32 +162,36 @@ bool seat_replace(struct supervisor *s, struct seat *seat);
 void seat_replaced(struct supervisor *s, struct seat *seat); /* the successor is ready */
 void seat_not_replaced(struct supervisor *s, struct seat *seat, const char *reason); /* it ended instead */
 
-/* blame.c */
+/* Finds out whom to blame for a crash (blame.c). */
 void blame_crash(struct supervisor *s, const struct proc *p, int status);
-/* A thread of p hangs in a plugin, as p says. */
+/* Blames the plugin in which a thread of p hangs, as p says. */
 void blame_hang(struct supervisor *s, const struct proc *p);
 bool quarantine_release(struct supervisor *s, const char *plugin);
 void quarantine_load(struct supervisor *s); /* at start */
 
 /* reload.c */
-/* reads: the settings anew; else a generation with those that serve and the quarantine of now. False when it can't even begin. */
+/* Begins a reload. reads: the settings are read anew; else it begins a generation with those that
+ * serve and the quarantine of now. Returns false when it can't even begin. */
 bool reload_begin(struct supervisor *s, bool reads);
 void generation_quarantine(const struct supervisor *s, struct generation *g); /* as it is now */
 void reload_ready(struct supervisor *s, struct proc *p);
 void reload_died(struct supervisor *s, struct proc *p, int status);
 
-/* control.c */
+/* Handles clients of the control socket (control.c). */
 void control_accept(struct supervisor *s);
 void control_read(struct supervisor *s, struct client *c);
 void control_reload_done(struct supervisor *s, bool good, const char *text);
 void control_stop(struct supervisor *s);
 
 /* supervisor.c */
-/* How long to wait before a process is started again, in us; delay is the last such wait. At once the first time; then 0.1 s, doubled
- * up to 30 s, as long as each end comes within 5 s of the start. A process that somebody killed was not the cause: when it served it
- * waits no longer than 0.1 s, before that 0.4 s at most (memory that it asked for may have been the reason, but clients wait). */
+/* Returns how long to wait before a process is started again, in us; delay is the last such wait.
+ * At once the first time; then 0.1 s, doubled up to 30 s, as long as each end comes within 5 s of
+ * the start. A process that somebody killed was not the cause: when it served it waits no longer
+ * than 0.1 s, before that 0.4 s at most (memory that it asked for may have been the reason, but
+ * clients wait). */
 int64_t restart_delay(int64_t delay, int64_t started, int64_t now, bool killed, bool served);
-/* The same after a start that failed: 0.1 s, doubled up to 30 s, however long it took to fail. */
+/* Returns the wait after a start that failed: 0.1 s, doubled up to 30 s, however long it took to
+ * fail. */
 int64_t retry_delay(int64_t delay);
 void supervisor_stop(struct supervisor *s);
 

@@ -89,7 +89,7 @@ static bool was_killed(int status)
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
-/* Before the whole was ready once: the operator is there, and is told. */
+/* Refuses to start, before the whole was ready once: the operator is there, and is told. */
 static void refuse_start(struct supervisor *s, const struct proc *p, int status)
 {
     char name[24], reason[REASON_MAX];
@@ -102,7 +102,8 @@ static void refuse_start(struct supervisor *s, const struct proc *p, int status)
     supervisor_stop(s);
 }
 
-/* It said that it can't start. One that served and ends with the same code (a hook may call os.exit) crashed. */
+/* Tells whether the process said that it can't start. One that served and ends with the same code
+ * (a hook may call os.exit) crashed. */
 static bool refused(const struct proc *p, int status)
 {
     return p->state == BOARD_STARTING && WIFEXITED(status) && WEXITSTATUS(status) == WORKER_REFUSED;
@@ -138,7 +139,7 @@ static bool ended_well(int status)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* By itself: not because it was asked to, or was slow to do so. */
+/* Tells whether the process ended by itself: not because it was asked to, or was slow to do so. */
 static bool ended_badly(int status)
 {
     return !ended_well(status) && !was_killed(status) && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);

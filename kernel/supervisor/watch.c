@@ -27,7 +27,7 @@ enum {
 
 /* ---- hangs ----------------------------------------------------------------------------------------------------------- */
 
-/* SIGABRT to the thread that hangs, so that the report shows where; else to the process. */
+/* Sends SIGABRT to the thread that hangs, so that the report shows where; else to the process. */
 static void abort_now(struct proc *p, int64_t now)
 {
     p->abort_at_us = 0;
@@ -46,7 +46,8 @@ static void abort_silent_one(struct supervisor *s, struct proc *p, int64_t now, 
     abort_now(p, now);
 }
 
-/* What the main thread has run and waited for a processor; zeros where the system does not tell. */
+/* Reads how long the main thread has run and waited for a processor; zeros where the system does
+ * not tell. */
 static void processor_time(const struct proc *p, int64_t *ret_ran_ns, int64_t *ret_waited_ns)
 {
     char path[64], text[96] = "";
@@ -64,7 +65,8 @@ static void processor_time(const struct proc *p, int64_t *ret_ran_ns, int64_t *r
     *ret_waited_ns = waited;
 }
 
-/* A loop that never ends, a call that never returns, or a machine that is too busy: the three look alike but for this. */
+/* Aborts a silent process and says why: a loop that never ends, a call that never returns, or a
+ * machine that is too busy look alike but for this. */
 static void abort_silent(struct supervisor *s, struct proc *p, int64_t now)
 {
     char why[160];
@@ -105,7 +107,8 @@ static bool is_late(const struct crumb *c, int64_t now)
 
 /* ---- memory ---------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of its own that are in memory: not those of files and of what it shares with others. */
+/* Returns how many bytes of its own are in memory: not those of files and of what it shares with
+ * others. */
 static int64_t own_memory(const struct proc *p)
 {
     char path[64], text[96] = "";

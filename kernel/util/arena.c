@@ -77,7 +77,8 @@ static void run_releases(struct arena *a, const struct release *until)
     }
 }
 
-/* What was registered inside of marks first: it may use what ends with the arena. */
+/* Runs all releases, what was registered inside of marks first: it may use what ends with the
+ * arena. */
 static void run_all_releases(struct arena *a)
 {
     run_releases(a, NULL);

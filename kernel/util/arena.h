@@ -23,24 +23,26 @@ struct arena_mark {
     void *releases;
 };
 
-/* budget in bytes; 0 means none. Never NULL. */
+/* Makes an arena. budget in bytes; 0 means none. Never returns NULL. */
 struct arena *arena_new(size_t budget);
-/* For what stays small and lives long: the first block has room for this many bytes. No budget. */
+/* Makes an arena for what stays small and lives long: the first block has room for this many
+ * bytes. It has no budget. */
 struct arena *arena_small(size_t bytes);
 /* Runs the release functions, frees everything. NULL is accepted. */
 void arena_free(struct arena *a);
-/* As arena_free, but keeps the first block for the next user. */
+/* Frees everything as arena_free does, but keeps the first block for the next user. */
 void arena_reset(struct arena *a);
 
-/* Zeroed, 16-byte aligned, never NULL. */
+/* Allocates memory: zeroed, 16-byte aligned, never NULL. */
 void *arena_alloc(struct arena *a, size_t bytes);
-/* Memory that the budget does not count, freed like the rest: for what has a limit of its own, as bodies have. Not zeroed. */
+/* Allocates memory that the budget does not count, freed like the rest: for what has a limit of
+ * its own, as bodies have. It is not zeroed. */
 void *arena_alloc_apart(struct arena *a, size_t bytes);
 void *arena_alloc_array(struct arena *a, size_t count, size_t size); /* checks the product for overflow */
 #define ARENA_NEW(a, type)      ((type *)arena_alloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, type, n) ((type *)arena_alloc_array((a), (n), sizeof(type)))
 
-/* NUL-terminated copy. */
+/* Makes a NUL-terminated copy in the arena. */
 wharf_str arena_dup(struct arena *a, const char *p, size_t n);
 wharf_str arena_dup_str(struct arena *a, wharf_str s);
 wharf_str arena_dupz(struct arena *a, const char *z);
@@ -51,11 +53,12 @@ void arena_on_release(struct arena *a, void (*fn)(void *arg), void *arg);
 /* Calls fn when the arena is reset or freed, also when this was registered inside of a mark: for what outlives the piece of work that made
  * it. arg is not allocated in the arena. */
 void arena_on_end(struct arena *a, void (*fn)(void *arg), void *arg);
-/* What was allocated (and registered) after the mark goes at arena_rewind. */
+/* Sets a mark: what is allocated (and registered) after it goes at arena_rewind. */
 struct arena_mark arena_mark(const struct arena *a);
 void arena_rewind(struct arena *a, struct arena_mark mark);
 
-/* For who will wait: whole pages of the last block that nothing was allocated in are given back to the system. */
+/* Gives whole pages of the last block that nothing was allocated in back to the system. For
+ * requests that will wait. */
 void arena_trim(struct arena *a);
 
 /* Tells whether the arena holds more than its budget now. */

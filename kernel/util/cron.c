@@ -30,7 +30,7 @@ static const struct {
 } short_forms[] = {{"@hourly", "0 * * * *"}, {"@daily", "0 0 * * *"}, {"@weekly", "0 0 * * 0"},
     {"@monthly", "0 0 1 * *"}, {"@yearly", "0 0 1 1 *"}};
 
-/* A number of up to three digits, or -1; *p behind it. */
+/* Reads a number of up to three digits; *p stands behind it. Returns -1 when there is none. */
 static int number(const char **p, const char *end)
 {
     int v = -1;
@@ -60,7 +60,7 @@ static int value(const struct field *f, const char **p, const char *end)
     return -1;
 }
 
-/* One part of a list: `*`, 5, 1-5, each but the second with a step. */
+/* Reads one part of a list: `*`, 5, 1-5, each but the second with a step. */
 static bool part(const struct field *f, const char **p, const char *end, uint64_t *bits, const char **ret_problem)
 {
     int first, last, step = 1;
@@ -168,7 +168,7 @@ static bool day_matches(const struct cron *c, const struct civil *d)
     return c->any_day || c->any_weekday ? day && weekday : day || weekday;
 }
 
-/* The first minute of the day from `from` on, or -1. */
+/* Returns the first minute of the day from `from` on, or -1. */
 static int minute_of_day(const struct cron *c, int from)
 {
     for (int hour = from / 60; hour < 24; hour++) {
@@ -182,7 +182,7 @@ static int minute_of_day(const struct cron *c, int from)
     return -1;
 }
 
-/* The first local time from `from` on, which is the begin of a minute; INT64_MAX: none. */
+/* Returns the first local time from `from` on, which is the begin of a minute; INT64_MAX: none. */
 static int64_t next_local(const struct cron *c, int64_t from)
 {
     int64_t in_day = (from % DAY + DAY) % DAY, day = from - in_day;

@@ -21,13 +21,17 @@ struct cron {
     bool any_day, any_weekday; /* the field begins with a star */
 };
 
-/* False: *ret_problem tells why, a sentence without a point at its end. Schedules that are never due are refused too. */
+/* Parses a schedule. Returns false when it is wrong; *ret_problem tells why, a sentence without a
+ * point at its end. Schedules that are never due are refused too. */
 bool cron_parse(wharf_str text, struct cron *ret_cron, const char **ret_problem);
-/* NULL: there is such a schedule, and such a zone ("" and "UTC" too); else why not, a sentence without a point at its end. Not pure: reads the zone's file. */
+/* Returns NULL when there is such a schedule, and such a zone ("" and "UTC" too); else why not, a
+ * sentence without a point at its end. It is not pure: it reads the zone's file. */
 const char *cron_problem(wharf_str text, wharf_str zone);
-/* The first moment after `after` at which it is due, in seconds since 1970. zone: bytes of a zone's file (util/zone.h); none: UTC. */
+/* Returns the first moment after `after` at which it is due, in seconds since 1970. zone: bytes of
+ * a zone's file (util/zone.h); none: UTC. */
 int64_t cron_next(const struct cron *c, const void *zone, size_t n, int64_t after);
-/* The last moment up to `at` at which it was due; INT64_MIN: it was not in the 40 years before. */
+/* Returns the last moment up to `at` at which it was due; INT64_MIN when it was not in the 40
+ * years before. */
 int64_t cron_last(const struct cron *c, const void *zone, size_t n, int64_t at);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { DIGEST_BYTES = 32 };
 
-/* Of the parts, one behind the other. Aborts when libcrypto has no memory. */
+/* Computes the SHA-256 of the parts, one behind the other. Aborts when libcrypto has no memory. */
 void digest_sha256(const wharf_str *parts, size_t n, unsigned char ret[DIGEST_BYTES]);
 
 #endif

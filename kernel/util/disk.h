@@ -18,9 +18,10 @@ struct disk_counts { /* of all processes of a server: on its board */
     _Atomic int error[DISK_PLACES]; /* errno of the last one */
 };
 
-/* What this process loses is counted there from here on. Before threads start. */
+/* Sets where the process counts what it loses from here on. Must be called before threads start. */
 void disk_share(struct disk_counts *counts);
-/* n writes of that place were lost. True once a minute: the caller may tell. [any] */
+/* Counts n lost writes of that place. Returns true once a minute: then the caller may tell.
+ * [any] */
 bool disk_lost(enum disk_place place, uint64_t n, int error);
 
 #endif

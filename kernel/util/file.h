@@ -6,7 +6,8 @@
 
 /* Writes a file whole or not at all: beside it, then renamed. Of several processes the last one wins. */
 bool file_replace(const char *file, wharf_str text, unsigned mode, struct arena *a, wharf_str *ret_error);
-/* Its bytes in a, at most `limit`; p NULL when there is no such file or it is larger. */
+/* Reads a file's bytes into a, at most `limit`. p is NULL when there is no such file or it is
+ * larger. */
 wharf_str file_read(const char *file, size_t limit, struct arena *a);
 
 #endif

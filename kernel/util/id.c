@@ -103,7 +103,8 @@ void base62_u128(unsigned __int128 value, char *out, size_t width)
     }
 }
 
-/* The last 80 bits of an id: random, and of those that a thread makes one after the other of one millisecond each stands some random way behind the one before. */
+/* Makes the last 80 bits of an id: random, and of those that a thread makes one after the other of
+ * one millisecond each stands some random way behind the one before. */
 static unsigned __int128 tail_of(uint64_t ms)
 {
     static _Thread_local struct {
@@ -139,7 +140,7 @@ size_t id_new(const char *prefix, int64_t now_us, char out[ID_MAX])
     return n + 1 + ID_BODY;
 }
 
-/* The digit's value, or -1. */
+/* Returns the digit's value, or -1. */
 static int base62_digit(char c)
 {
     if (c >= '0' && c <= '9')

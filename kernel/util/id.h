@@ -16,15 +16,15 @@ enum { ID_BODY = 22, ID_MAX = 48 }; /* longest prefix + '_' + body + NUL fits ID
 
 /* Writes prefix_body and NUL to out (ID_MAX bytes); returns its length. [any] */
 size_t id_new(const char *prefix, int64_t now_us, char out[ID_MAX]);
-/* Is s prefix + '_' + 22 base 62 characters? */
+/* Tells whether s is prefix + '_' + 22 base 62 characters. */
 bool id_shape(wharf_str s, const char *prefix);
-/* The millisecond time in an id of any prefix, or -1 when it has not that shape. */
+/* Returns the millisecond time in an id of any prefix, or -1 when it has not that shape. */
 int64_t id_time_ms(wharf_str s);
-/* n random base 62 characters and NUL. [any] */
+/* Writes n random base 62 characters and NUL. [any] */
 void random_base62(char *out, size_t n);
 void random_bytes(void *out, size_t n);
 void uuid_v4(char out[37]);
-/* Value in base 62, ASCII order, zero-padded to width, written to out (no NUL). */
+/* Writes the value in base 62, ASCII order, zero-padded to width, to out (no NUL). */
 void base62_u128(unsigned __int128 value, char *out, size_t width);
 
 #endif

@@ -39,15 +39,16 @@ struct json_error {
     bool no_memory; /* the arena's budget ran out: the text has too many values */
 };
 
-/* NULL and *ret_error when the text is refused. Takes about text.n bytes and 64 per value of the arena; when the arena's
- * budget runs out on the way the text is refused too ("too many values", no_memory). */
+/* Parses a text. Returns NULL and *ret_error when the text is refused. Takes about text.n bytes
+ * and 64 per value of the arena; when the arena's budget runs out on the way the text is refused
+ * too ("too many values", no_memory). */
 const struct wharf_json *json_parse(struct arena *a, wharf_str text, struct json_error *ret_error);
 
 const struct wharf_json *json_get(
     const struct wharf_json *object, const char *key); /* or NULL; also when not an object */
 const struct wharf_json *json_get_n(const struct wharf_json *object, wharf_str key);
 const struct wharf_json *json_at(const struct wharf_json *array, size_t i); /* or NULL; of an object: its i-th member */
-/* v may be NULL. */
+/* Tells whether v has this type; v may be NULL. */
 static inline bool json_is(const struct wharf_json *v, uint32_t type)
 {
     return v && v->type == type;
@@ -58,29 +59,33 @@ struct json_index {
 };
 struct json_index json_index(struct arena *a, const struct wharf_json *object);
 const struct wharf_json *json_index_get(const struct json_index *index, wharf_str key);
-/* Text of a string member, or fallback when absent or of another type. */
+/* Returns the text of a string member, or fallback when it is absent or of another type. */
 wharf_str json_text_or(const struct wharf_json *object, const char *key, const char *fallback);
 bool json_bool_or(const struct wharf_json *object, const char *key, bool fallback);
 int64_t json_int_or(const struct wharf_json *object, const char *key, int64_t fallback);
-/* Exact conversions of a number: false when it is not a number, not whole ("1.0" and "1e2" are whole), or out of range. */
+/* Converts a number exactly. Returns false when v is not a number, not whole ("1.0" and "1e2" are
+ * whole), or out of range. */
 bool json_int(const struct wharf_json *v, int64_t *ret_i);
-/* value = *ret_scaled / 10^scale; false when digits beyond the scale are not zero, or out of range. */
+/* Converts a number exactly: value = *ret_scaled / 10^scale. Returns false when digits beyond the
+ * scale are not zero, or it is out of range. */
 bool json_decimal(const struct wharf_json *v, uint32_t scale, int64_t *ret_scaled);
-/* Is it a number without a fraction, of any size? */
+/* Tells whether v is a number without a fraction, of any size. */
 bool json_whole(const struct wharf_json *v);
-/* Is a an exact multiple of b (b not 0, at most 18 significant digits)? Texts of RFC 8259. */
+/* Tells whether a is an exact multiple of b (b not 0, at most 18 significant digits). Both are
+ * texts of RFC 8259. */
 bool json_number_multiple(wharf_str a, wharf_str b);
-/* Significant digits: 0 of zero, 3 of "0.0120". */
+/* Counts the significant digits: 0 of zero, 3 of "0.0120". */
 size_t json_number_digits(wharf_str number);
 double json_double(const struct wharf_json *v);
-/* Deep equality: numbers by exact value (1 equals 1.0), objects without regard to order. */
+/* Compares deeply: numbers by exact value (1 equals 1.0), objects without regard to order. */
 bool json_equal(const struct wharf_json *a, const struct wharf_json *b);
-/* Equal values have equal hashes; seed is 16 random bytes when the values come from outside. */
+/* Returns a hash; equal values have equal hashes. seed is 16 random bytes when the values come
+ * from outside. */
 uint64_t json_hash(const struct wharf_json *v, const unsigned char seed[16]);
-/* Canonical text of an exact number: no exponent, no leading '+', no trailing zeros after the point ("-1", "2.5").
- * False when it has more than max_digits digits. */
+/* Writes the canonical text of an exact number: no exponent, no leading '+', no trailing zeros
+ * after the point ("-1", "2.5"). Returns false when it has more than max_digits digits. */
 bool json_number_canonical(wharf_str number, size_t max_digits, struct buf *out);
-/* Order of two numbers (texts of RFC 8259) by exact value: <0, 0, >0. */
+/* Compares two numbers (texts of RFC 8259) by exact value. Returns <0, 0 or >0. */
 int json_number_compare(wharf_str a, wharf_str b);
 
 /* ---- writing: compact, UTF-8 raw, only what RFC 8259 demands is escaped -------------------------------------------- */
@@ -103,7 +108,7 @@ void jw_bool(struct jw *w, const char *key, bool v);
 void jw_null(struct jw *w, const char *key);
 void jw_raw(struct jw *w, const char *key, wharf_str json); /* json must be one complete value */
 void jw_value(struct jw *w, const char *key, const struct wharf_json *v); /* numbers as written in the source */
-/* The string with its quotes, escaped, no comma logic. */
+/* Writes the string with its quotes, escaped, no comma logic. */
 void json_quote(struct buf *out, wharf_str s);
 
 #endif

@@ -147,7 +147,8 @@ static uint64_t times_mod(uint64_t x, uint64_t y, uint64_t modulus)
     return (uint64_t)((unsigned __int128)x * y % modulus);
 }
 
-/* With x = p * 10^i and y = q * 10^j, p and q without trailing zeros: when i < j, p would have to end in zero. */
+/* Tells whether a is a multiple of b. With x = p * 10^i and y = q * 10^j, p and q without trailing
+ * zeros: when i < j, p would have to end in zero. */
 bool json_number_multiple(wharf_str a, wharf_str b)
 {
     struct number x = number_of(a), y = number_of(b);

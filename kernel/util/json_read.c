@@ -68,8 +68,9 @@ static void skip_space(struct reader *r)
 
 /* ---- strings ----------------------------------------------------------------------------------------------------- */
 
-/* Bytes before the first that is a quote, a backslash, a control or not ASCII. Eight at a time: in each word the
- * lowest marked byte is a true hit (a borrow can only mark bytes above one). */
+/* Counts the bytes before the first that is a quote, a backslash, a control or not ASCII. Eight at
+ * a time: in each word the lowest marked byte is a true hit (a borrow can only mark bytes above
+ * one). */
 static size_t plain_run(const char *p, size_t n)
 {
     const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
@@ -119,7 +120,7 @@ static bool read_hex4(struct reader *r, uint32_t *ret_unit)
     return true;
 }
 
-/* After "\u". A pair of surrogates is one character; a lone one is refused. */
+/* Reads what stands after "\u". A pair of surrogates is one character; a lone one is refused. */
 static bool read_unicode_escape(struct reader *r, char **to, bool *nul)
 {
     uint32_t unit, low;
@@ -181,7 +182,7 @@ static bool read_wide(struct reader *r, char **to)
     return true;
 }
 
-/* r->p stands behind the opening quote. */
+/* Reads a string; r->p stands behind the opening quote. */
 static bool read_string(struct reader *r, wharf_str *ret, bool *ret_nul)
 {
     char *to = r->pool, *first = to;
@@ -227,13 +228,13 @@ static size_t skip_digits(struct reader *r)
     return (size_t)(r->p - from);
 }
 
-/* Is c the next byte? */
+/* Tells whether c is the next byte. */
 static bool at(const struct reader *r, char c)
 {
     return r->p < r->end && *r->p == c;
 }
 
-/* Whole part; returns how many digits it has, 0 when it is refused. */
+/* Reads the whole part of a number. Returns how many digits it has, 0 when it is refused. */
 static size_t read_whole(struct reader *r)
 {
     size_t n;
@@ -300,7 +301,8 @@ static bool key_taken(const struct wharf_json *first, const struct wharf_json *m
     return false;
 }
 
-/* For objects of many keys: open addressing over a keyed hash, so that nobody can make the keys collide. */
+/* Tells whether the keys of an object of many keys differ: open addressing over a keyed hash, so
+ * that nobody can make the keys collide. */
 static bool keys_unique(struct reader *r, const struct wharf_json *object)
 {
     struct arena_mark mark = arena_mark(r->arena);
@@ -343,7 +345,8 @@ static bool read_key(struct reader *r, struct wharf_json *ret_key)
     return true;
 }
 
-/* True when the container goes on, false when it ended or failed (r->error). */
+/* Goes to the next item. Returns true when the container goes on, false when it ended or failed
+ * (r->error). */
 static bool next_item(struct reader *r, char closing)
 {
     skip_space(r);

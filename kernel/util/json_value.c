@@ -133,7 +133,7 @@ static bool big_objects_equal(const struct wharf_json *a, const struct wharf_jso
     return equal;
 }
 
-/* The same keys in the same order, the usual case, costs one pass. */
+/* Compares objects. The same keys in the same order, the usual case, cost one pass. */
 static bool objects_equal(const struct wharf_json *a, const struct wharf_json *b)
 {
     const struct wharf_json *hint = b->child;

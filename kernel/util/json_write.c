@@ -72,7 +72,7 @@ void json_quote(struct buf *out, wharf_str s)
     buf_addc(out, '"');
 }
 
-/* Comma, key and colon in one go: the hot path of every response. */
+/* Writes comma, key and colon in one go: the hot path of every response. */
 static void before(struct jw *w, const char *key)
 {
     uint64_t bit = 1ull << (w->depth & 63);

@@ -99,7 +99,8 @@ void log_write(uint32_t level, const char *plugin, const char *request_id, const
     va_end(ap);
 }
 
-/* The wall clock, not the kernel clock: a log line tells when it was written, also under a shifted test clock. */
+/* Writes the time of the wall clock, not of the kernel clock: a log line tells when it was
+ * written, also under a shifted test clock. */
 static void wall_time(char out[ISO_MS_LEN + 1])
 {
     struct timespec now;
@@ -108,7 +109,8 @@ static void wall_time(char out[ISO_MS_LEN + 1])
     time_format_iso((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000, out);
 }
 
-/* One write(2) per line: lines of several processes on one pipe or file stay whole. False: some of it is not there (errno). */
+/* Writes one line by one write(2): lines of several processes on one pipe or file stay whole.
+ * Returns false when some of it is not there (errno). */
 static bool put_bytes(int fd, const char *p, size_t n)
 {
     while (n) {
@@ -126,7 +128,8 @@ static bool put_bytes(int fd, const char *p, size_t n)
     return true;
 }
 
-/* A full disk loses lines, not requests. They are counted; standard error is told now and then, and the log when it takes lines again. */
+/* Writes a line. A full disk loses lines, not requests. They are counted; standard error is told
+ * now and then, and the log when it takes lines again. */
 static void put_line(const struct buf *line)
 {
     char text[200];
@@ -151,7 +154,8 @@ static void put_line(const struct buf *line)
     }
 }
 
-/* The line must stay UTF-8: vsnprintf may have cut inside a character, and paths may hold any bytes. */
+/* Makes the line UTF-8 again: vsnprintf may have cut inside a character, and paths may hold any
+ * bytes. */
 static wharf_str as_utf8(char *text, size_t n)
 {
     size_t cut = n > 3 ? n - 3 : 0;

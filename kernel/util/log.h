@@ -7,15 +7,17 @@
 
 #include "wharf/plugin.h"
 
-/* fd is borrowed. program: "supervisor", "web 0", "job 0". */
+/* Starts the log. fd is borrowed. program: "supervisor", "web 0", "job 0". */
 void log_init(int fd, uint32_t level, const char *program);
-/* log_init on a file, made when missing ("-": standard error); called again it follows a file that was renamed away. False
- * and errno when it can't be opened; then nothing has changed. */
+/* Starts the log on a file, which is made when missing ("-": standard error); called again it
+ * follows a file that was renamed away. Returns false and errno when it can't be opened; then
+ * nothing has changed. */
 bool log_open(const char *file, uint32_t level, const char *program);
-/* The same file anew, after somebody renamed it: what other threads write at this moment goes to one or the other, whole. A log that is
- * no file of its own stays as it is. False: it can't be opened (errno); the old one is used on. [any] */
+/* Opens the same file anew, after somebody renamed it: what other threads write at this moment
+ * goes to one or the other, whole. A log that is no file of its own stays as it is. Returns false
+ * when it can't be opened (errno); the old one is used on. [any] */
 bool log_reopen(const char *file);
-/* For other logs: opens the file to append to it, in place of *fd. */
+/* Opens the file to append to it, in place of fd. For other logs. */
 bool log_file_renew(const char *file, int fd);
 void log_set_level(uint32_t level);
 uint32_t log_level(void);

@@ -15,12 +15,13 @@ struct network {
     unsigned bits; /* of the 128 that count */
 };
 
-/* "192.0.2.1" or "2001:db8::1", n bytes. False: neither. */
+/* Reads "192.0.2.1" or "2001:db8::1", n bytes. Returns false when the text is neither. */
 bool ip_parse(const char *text, unsigned n, struct ip *ret);
-/* "192.0.2.0/24", "2001:db8::/32", or an address alone. False: neither, or a length beyond the family's. */
+/* Reads "192.0.2.0/24", "2001:db8::/32", or an address alone. Returns false when the text is none
+ * of them, or the length is beyond the family's. */
 bool network_parse(const char *text, struct network *ret);
 bool network_has(const struct network *n, const struct ip *ip);
-/* False for a family that is not IP. */
+/* Takes the IP address out of a. Returns false for a family that is not IP. */
 bool ip_of(const struct sockaddr *a, struct ip *ret);
 bool ip_is_v4(const struct ip *ip);
 enum { IP_TEXT = 46 };

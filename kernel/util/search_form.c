@@ -61,7 +61,7 @@ static void add_point(struct buf *b, utf8proc_int32_t c, const char *keep)
     }
 }
 
-/* Most names are ASCII: nothing to decompose. */
+/* Tells whether s is ASCII, as most names are: nothing to decompose. */
 static bool ascii(wharf_str s)
 {
     for (size_t i = 0; i < s.n; i++) {

@@ -8,8 +8,8 @@
 
 #include "util/arena.h"
 
-/* Words separated by one space, "" for nothing. keep: ASCII characters that become words of their own (",#/"), or "". Bytes that are not
- * UTF-8 end a word. */
+/* Returns the words of s separated by one space, "" for nothing. keep: ASCII characters that
+ * become words of their own (",#/"), or "". Bytes that are not UTF-8 end a word. */
 wharf_str search_form(struct arena *a, wharf_str s, const char *keep);
 
 #endif

@@ -6,7 +6,8 @@
 
 enum { WORD_MAX = 64 };
 
-/* Eight bytes at a time. Those of 0x80 and more are never looked for, so each test masks them out. */
+/* Measures the plain run eight bytes at a time. Those of 0x80 and more are never looked for, so
+ * each test masks them out. */
 size_t str_plain_run(const char *p, size_t n, char other)
 {
     const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
@@ -34,7 +35,8 @@ size_t str_plain_run(const char *p, size_t n, char other)
     return i;
 }
 
-/* Bounds of the second byte decide overlong forms, surrogates and the end at U+10FFFF (Unicode 15, table 3-7). */
+/* Reads one code point. Bounds of the second byte decide overlong forms, surrogates and the end at
+ * U+10FFFF (Unicode 15, table 3-7). */
 size_t utf8_step(const char *text, size_t n, uint32_t *ret_cp)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -98,7 +100,7 @@ size_t utf8_put(uint32_t cp, char out[4])
     return 4;
 }
 
-/* Length of the ASCII prefix, rounded down to words of eight. */
+/* Returns the length of the ASCII prefix, rounded down to words of eight. */
 static size_t ascii_words(const char *p, size_t n)
 {
     size_t i = 0;

@@ -31,7 +31,7 @@ static inline bool str_ends(wharf_str a, const char *suffix)
 
     return a.n >= n && memcmp(a.p + a.n - n, suffix, n) == 0;
 }
-/* By bytes: less than, equal to or more than 0. */
+/* Compares by bytes. Returns less than, equal to or more than 0. */
 static inline int str_order(wharf_str a, wharf_str b)
 {
     int order = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
@@ -52,20 +52,24 @@ size_t str_plain_run(const char *p, size_t n, char other);
 size_t utf8_step(const char *p, size_t n, uint32_t *ret_cp);
 /* Encodes cp (a scalar value) and returns its bytes. */
 size_t utf8_put(uint32_t cp, char out[4]);
-/* Is [p, p+n) well-formed UTF-8 (no surrogates, no overlong forms, at most U+10FFFF)? U+0000 is well-formed. */
+/* Tells whether [p, p+n) is well-formed UTF-8 (no surrogates, no overlong forms, at most
+ * U+10FFFF). U+0000 is well-formed. */
 bool utf8_valid(const char *p, size_t n);
-/* Code points of well-formed text. */
+/* Counts the code points of well-formed text. */
 size_t utf8_length(const char *p, size_t n);
-/* The text without its outer white space (Unicode White_Space); a view, which need not be NUL-terminated at its end. */
+/* Returns the text without its outer white space (Unicode White_Space); a view, which need not be
+ * NUL-terminated at its end. */
 wharf_str utf8_trim(wharf_str s);
 /* Lower-case copy, code point by code point (Unicode's simple mapping), in the arena. */
 struct arena;
 wharf_str utf8_lower(struct arena *a, wharf_str s);
-/* s with `by` wherever `what` stands, from the left; what stands in its place is not looked at again. s itself where it stands nowhere, or is empty. */
+/* Returns s with `by` wherever `what` stands, from the left; what stands in its place is not
+ * looked at again. Returns s itself when `what` stands nowhere, or is empty. */
 wharf_str str_replaced(struct arena *a, wharf_str s, wharf_str what, wharf_str by);
-/* With so many bytes of `what`, all but its last ones, s ends: it may have been cut inside of it. 0: with none. */
+/* Tells with how many bytes of the beginning of `what` (never all of them) s ends: it may have
+ * been cut inside of it. 0: with none. */
 size_t str_begun(wharf_str s, wharf_str what);
-/* Levenshtein distance, capped at 64-byte words; for "did you mean". */
+/* Returns the Levenshtein distance, capped at 64-byte words; for "did you mean". */
 unsigned str_distance(const char *a, const char *b);
 /* The nearest of the words that are tried, when one is near: up to a third of its letters differ, three at most. */
 struct str_near {

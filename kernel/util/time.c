@@ -9,7 +9,8 @@ static const int64_t SECOND = 1000000, DAY = 86400;
 static const int64_t FIRST_US = -62135596800 * 1000000; /* 0001-01-01T00:00:00Z */
 static const int64_t LAST_US = 253402300800 * 1000000 - 1; /* 9999-12-31T23:59:59.999999Z */
 
-/* Days since 1970-01-01 of a Gregorian date: Howard Hinnant's days_from_civil, years of 400-year eras from March. */
+/* Returns the days since 1970-01-01 of a Gregorian date: Howard Hinnant's days_from_civil, years
+ * of 400-year eras from March. */
 static int64_t days_of(int year, int month, int day)
 {
     int y = month <= 2 ? year - 1 : year;
@@ -43,7 +44,7 @@ int time_days_in_month(int year, int month)
     return month == 2 && leap ? 29 : days[month - 1];
 }
 
-/* n digits at p, or -1. */
+/* Reads n digits at p. Returns -1 when they are none. */
 static int digits(const char *p, int n)
 {
     int v = 0;
@@ -56,7 +57,8 @@ static int digits(const char *p, int n)
     return v;
 }
 
-/* "YYYY-MM-DD?hh:mm:ss", 19 bytes; the byte between is the caller's to check. 60 seconds are let through. */
+/* Reads "YYYY-MM-DD?hh:mm:ss", 19 bytes; the byte between is the caller's to check. 60 seconds are
+ * let through. */
 static bool read_stamp(const char *p, int64_t *ret_s, int *ret_second)
 {
     int year = digits(p, 4), month = digits(p + 5, 2), day = digits(p + 8, 2);
@@ -73,7 +75,7 @@ static bool read_stamp(const char *p, int64_t *ret_s, int *ret_second)
     return true;
 }
 
-/* "Z" or "+hh:mm", the whole rest of the text; seconds east of UTC. */
+/* Reads "Z" or "+hh:mm", the whole rest of the text; *ret_east: seconds east of UTC. */
 static bool read_offset(const char *p, size_t n, bool space_is_plus, int64_t *ret_east)
 {
     int hour, minute;

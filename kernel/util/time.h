@@ -15,28 +15,31 @@
 
 enum { ISO_MS_LEN = 24 /* "2024-01-02T03:04:05.678Z" */, HTTP_DATE_LEN = 29 /* "Sun, 06 Nov 1994 08:49:37 GMT" */ };
 
-/* The date value grammar of 01 section 11.2, complete: epoch seconds (1-11 digits), milliseconds (12-14 digits), RFC 3339
- * with seconds, none or three fraction digits and an offset ("-00:00" = UTC; ' ' instead of '+' when space_is_plus, for
- * query strings; 23:59:60 UTC is the next second). False: anything else, e.g. a date only. */
+/* Reads the date value grammar of 01 section 11.2, complete: epoch seconds (1-11 digits),
+ * milliseconds (12-14 digits), RFC 3339 with seconds, none or three fraction digits and an offset
+ * ("-00:00" = UTC; ' ' instead of '+' when space_is_plus, for query strings; 23:59:60 UTC is the
+ * next second). Returns false for anything else, e.g. a date only. */
 bool time_parse(wharf_str s, bool space_is_plus, int64_t *ret_us);
-/* Only the RFC 3339 part of the grammar. */
+/* Reads only the RFC 3339 part of the grammar. */
 bool time_parse_iso(wharf_str s, bool space_is_plus, int64_t *ret_us);
 /* Writes ISO_MS_LEN bytes and a NUL; milliseconds are cut, not rounded. Years 0001-9999. */
 void time_format_iso(int64_t us, char out[ISO_MS_LEN + 1]);
-/* The same, living in the arena. */
+/* Returns the same text, which lives in the arena. */
 wharf_str time_iso(struct arena *a, int64_t us);
-/* RFC 9110 section 5.6.7 (fixed length, GMT): HTTP_DATE_LEN bytes and a NUL. */
+/* Writes the form of RFC 9110 section 5.6.7 (fixed length, GMT): HTTP_DATE_LEN bytes and a NUL. */
 void time_format_http(int64_t us, char out[HTTP_DATE_LEN + 1]);
-/* PostgreSQL's text of timestamptz with DateStyle ISO and TimeZone UTC ("2024-01-02 03:04:05.6+00"). */
+/* Reads PostgreSQL's text of timestamptz with DateStyle ISO and TimeZone UTC ("2024-01-02
+ * 03:04:05.6+00"). */
 bool time_parse_pg(wharf_str s, int64_t *ret_us);
-/* Days of a month, 1-12, of a Gregorian year. */
+/* Returns the days of a month, 1-12, of a Gregorian year. */
 int time_days_in_month(int year, int month);
 
 int64_t clock_monotonic_us(void); /* [any] */
 int64_t clock_now_us(void); /* [any] kernel clock */
 /* Sets the kernel clock: database_us was the database's clock now, offset_s the test offset. [any] */
 void clock_sync(int64_t database_us, int64_t offset_s);
-/* The test offset in seconds; the processes of a machine share it once they share its place (before threads start). [any] */
+/* Returns the test offset in seconds; the processes of a machine share it once they share its
+ * place (before threads start). [any] */
 int64_t clock_offset_s(void);
 void clock_set_offset(int64_t offset_s);
 void clock_share_offset(_Atomic int64_t *place);

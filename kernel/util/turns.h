@@ -16,16 +16,20 @@
 
 enum { TURNS_USUAL = 0, TURNS_SHORT_US = 100, STEP_BACK_NICE = 10 };
 
-/* For a thread, 0: the calling one; what it starts later inherits it. Niceness stays. Async-signal-safe, leaves errno alone. */
+/* Sets the length of turns of a thread, 0: the calling one; what it starts later inherits it.
+ * Niceness stays. It is async-signal-safe and leaves errno alone. */
 void turns_set(pid_t thread, unsigned us);
 
-/* Does this kernel listen to the length of turns? Asks for another one for the calling thread, and for the usual one again. */
+/* Tells whether this operating system's kernel listens to the length of turns. Asks for another
+ * one for the calling thread, and for the usual one again. */
 bool turns_are_heard(void);
 
-/* The process gets the caller's niceness and nice. Its session is to follow by *ret_session; -1: sessions are no groups here. Closed by
- * turns_session_nice(), or the caller. False with errno: not allowed, or no such process. */
+/* Gives the process the caller's niceness plus `nice`. Its session is to follow by *ret_session;
+ * -1: sessions are no groups here. turns_session_nice() or the caller closes it. Returns false
+ * with errno when it is not allowed, or there is no such process. */
 bool turns_step_back(pid_t process, int nice, int *ret_session);
-/* False: not yet, to be asked again later. Else *session is closed, and -1. */
+/* Sets the niceness of the session. Returns false when it is to be asked again later. Else
+ * *session is closed, and -1. */
 bool turns_session_nice(int *session, int nice);
 
 #endif

@@ -108,7 +108,7 @@ static const char *footer_name(const char *p, char *name)
     return p + n;
 }
 
-/* [+-]hh[:mm[:ss]] */
+/* Reads [+-]hh[:mm[:ss]]. */
 static const char *footer_time(const char *p, int64_t *ret_s)
 {
     int sign = *p == '-' ? -1 : 1;
@@ -191,7 +191,7 @@ static bool leap(int64_t year)
     return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
-/* Local seconds of the change in this year. */
+/* Returns the local seconds of the change in this year. */
 static int64_t rule_local(const struct rule *r, int64_t year)
 {
     int64_t days;
@@ -245,7 +245,7 @@ static int64_t i64(const unsigned char *p)
     return (int64_t)((uint64_t)u32(p) << 32 | u32(p + 4));
 }
 
-/* Bytes of the data block behind a head, with times of so many bytes. */
+/* Returns the bytes of the data block behind a head, with times of so many bytes. */
 static uint64_t block_size(const unsigned char *head, unsigned width)
 {
     return (uint64_t)u32(head + 32) * (width + 1) + (uint64_t)u32(head + 36) * 6 + u32(head + 40) +

@@ -16,7 +16,8 @@ struct civil {
 };
 
 struct civil civil_of(int64_t s);
-/* Members may be out of range: month 14 is February of the next year. */
+/* Computes the seconds of a civil time. Members may be out of range: month 14 is February of the
+ * next year. */
 int64_t civil_seconds(const struct civil *c);
 int64_t civil_days(int64_t year, int month, int day); /* since 1970-01-01; month 1-12 */
 
@@ -25,15 +26,16 @@ struct zone_offset {
     char name[8]; /* "CEST" */
 };
 
-/* A name of the system's database: letters, digits, + - _ and / in the middle, no dots. "UTC" too. */
+/* Tells whether the name can be one of the system's database: letters, digits, + - _ and / in the
+ * middle, no dots. "UTC" too. */
 bool zone_name_good(const char *name);
 /* Reads the file of a zone of the system's database: its bytes, 0 when there is none or it is larger than size. Not pure. */
 size_t zone_read(const char *name, char *bytes, size_t size);
 enum { ZONE_BYTES_MAX = 64 << 10 };
-/* False when the bytes are no TZif file. */
+/* Finds the offset that holds at s. Returns false when the bytes are no TZif file. */
 bool zone_at(const void *bytes, size_t n, int64_t s, struct zone_offset *ret_offset);
-/* The moment at which a clock there shows local (civil_seconds of what it shows). Shown twice: the first. Never shown
- * (skipped): the moment of the change, and *ret_skipped. */
+/* Finds the moment at which a clock there shows local (civil_seconds of what it shows). Shown
+ * twice: the first. Never shown (skipped): the moment of the change, and *ret_skipped. */
 bool zone_moment(const void *bytes, size_t n, int64_t local, int64_t *ret_s, bool *ret_skipped);
 
 #endif

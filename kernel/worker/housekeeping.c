@@ -28,7 +28,8 @@ static void keep_partitions(struct housekeeping *h, PGconn *pg, int64_t now_us)
     PQclear(r);
 }
 
-/* Keys of requests are kept for a day; what is older counts as forgotten already. */
+/* Deletes old keys of requests: they are kept for a day; what is older counts as forgotten
+ * already. */
 static void forget_idempotency_keys(struct housekeeping *h, PGconn *pg, int64_t now_us)
 {
     PGresult *r;

@@ -35,7 +35,8 @@ static wharf_status tidy(struct wharf_req *req, void *arg)
     return r ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
-/* Keys that ended 30 days ago, test mails as old, and organizations that were deleted then, with all their rows (docs/spec/01-platform.md sections 5 and 12). */
+/* Purges keys that ended 30 days ago, test mails as old, and organizations that were deleted then,
+ * with all their rows (docs/spec/01-platform.md sections 5 and 12). */
 static wharf_status purge(struct wharf_req *req, void *arg)
 {
     PGresult *r;

@@ -44,7 +44,8 @@ static int not_ready(const struct worker_boot *boot, wharf_str why)
     return WORKER_REFUSED;
 }
 
-/* The database is away or went away: no fault of the settings, so the supervisor shall start the next one. */
+/* Tells that the database is away or went away: no fault of the settings, so the supervisor shall
+ * start the next one. */
 static int no_database(const struct worker_boot *boot)
 {
     dprintf(boot->control_fd, "failed: the database can't be reached\n");
@@ -52,7 +53,7 @@ static int no_database(const struct worker_boot *boot)
     return EXIT_TRY_AGAIN;
 }
 
-/* A worker that starts while the database recovers from a crash waits for it. */
+/* Waits for the database: a worker that starts while it recovers from a crash waits for it. */
 static bool database_answers(const char *database)
 {
     int64_t until = clock_monotonic_us() + DATABASE_WAIT_US;
@@ -79,7 +80,8 @@ static int term_descriptor(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* *ret_lost: the database went away meanwhile, which says nothing of its schema, also when it is back by now. */
+/* Tells whether the schema is current. *ret_lost: the database went away meanwhile, which says
+ * nothing of its schema, also when it is back by now. */
 static bool schema_current(
     struct engine *e, struct registry *r, const char *database, bool *ret_lost, wharf_str *ret_error)
 {
@@ -100,7 +102,8 @@ static bool schema_current(
     return ok;
 }
 
-/* Secrets of the installation are made by the first process that looks for them. */
+/* Reads the key of cursors. Secrets of the installation are made by the first process that looks
+ * for them. */
 static bool read_cursor_key(struct engine *e, const char *database)
 {
     unsigned char fresh[32];
@@ -128,8 +131,9 @@ static bool read_cursor_key(struct engine *e, const char *database)
     return ok;
 }
 
-/* All machines of one database seal with keys that the others have: the first key of one must be among those of the next. A machine
- * that lacks it can read nothing and would write what nobody else reads. */
+/* Checks the master key. All machines of one database seal with keys that the others have: the
+ * first key of one must be among those of the next. A machine that lacks it can read nothing and
+ * would write what nobody else reads. */
 static bool check_master_key(const char *database)
 {
     const char *values[1] = {secret_key_id(0)};
@@ -234,8 +238,9 @@ static void observe_statement(void *board, int64_t us)
     board_db_observe(board, us);
 }
 
-/* Behind the supervisor, which looks once a second: memory of its own beyond what it has now is refused past the limit. Called when
- * all threads are there: their stacks are no part of it. Only the soft limit, so that cells may set theirs. */
+/* Sets a hard limit of memory behind the supervisor, which looks once a second: memory of its own
+ * beyond what it has now is refused past the limit. Called when all threads are there: their
+ * stacks are no part of it. Sets only the soft limit, so that cells may set theirs. */
 static void memory_limit_hard(int64_t limit)
 {
     struct rlimit r;

@@ -112,7 +112,7 @@ wharf_status answer_batch(struct batch *b, uint32_t status, const char *message)
 
 /* ---- GET /v1/batches/:batch/items ---- */
 
-/* The next word of a filter's "error,skipped". False: there is none. */
+/* Takes the next word of a filter's "error,skipped". Returns false when there is none. */
 static bool next_word(wharf_str *rest, wharf_str *ret)
 {
     const char *comma = rest->n ? memchr(rest->p, ',', rest->n) : NULL;
@@ -124,7 +124,8 @@ static bool next_word(wharf_str *rest, wharf_str *ret)
     return true;
 }
 
-/* Letters of the states that a filter names. False: one of them is no state. */
+/* Finds the letters of the states that a filter names. Returns false when one of them is no
+ * state. */
 static bool letters_of(wharf_str states, char *out)
 {
     static const struct {
@@ -148,7 +149,8 @@ static bool letters_of(wharf_str states, char *out)
     return true;
 }
 
-/* Are they all phases? An unknown code can't be told from one of a module that is away. */
+/* Tells whether all words are phases. An unknown code can't be told from one of a module that is
+ * away. */
 static bool are_phases(wharf_str words)
 {
     wharf_str word;

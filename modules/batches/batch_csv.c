@@ -38,7 +38,8 @@ wharf_status text_end(struct batch *b, struct text *t, const char *name, const c
         W->req->now_us(b->req) + batches_limits.keep_days * 86400LL * 1000000, ret_id);
 }
 
-/* A spreadsheet would take it for a formula. A sign before nothing but a number or phone does no harm. */
+/* Tells whether a spreadsheet would take s for a formula. A sign before nothing but a number or
+ * phone does no harm. */
 static bool is_formula(wharf_str s)
 {
     if (!s.n || !strchr("=@\t\r+-", *s.p))
@@ -99,7 +100,7 @@ static void add_column(struct columns *c, wharf_str path)
     c->used += path.n + 1;
 }
 
-/* Objects become columns of their members, everything else is one cell. */
+/* Adds columns: objects become columns of their members, everything else is one cell. */
 void columns_of(struct batch *b, struct columns *c, const wharf_json *object, wharf_str base)
 {
     for (const wharf_json *m = W->json->at(object, 0); m; m = W->json->next(m)) {
@@ -113,7 +114,8 @@ void columns_of(struct batch *b, struct columns *c, const wharf_json *object, wh
     }
 }
 
-/* Keys may have dots of their own ("a.b" of metadata), so that the path alone does not say where one ends: the first member that fits has it. */
+/* Finds the member at a path. Keys may have dots of their own ("a.b" of metadata), so that the
+ * path alone does not say where one ends: the first member that fits has it. */
 static const wharf_json *member_at(const wharf_json *object, wharf_str path)
 {
     if (W->json->type(object) != WHARF_J_OBJECT)
@@ -144,7 +146,7 @@ static bool plain_list(const wharf_json *v)
     return W->json->count(v) > 0;
 }
 
-/* As a file would have it: lists with ';', null as \N, what is deeper as JSON. */
+/* Returns a value as a file would have it: lists with ';', null as \N, what is deeper as JSON. */
 static wharf_str cell_text(struct batch *b, const wharf_json *v)
 {
     wharf_str text = WHARF_S("");

@@ -1,7 +1,8 @@
 /* batch_definition.c - what the definition of a resource says of its batches (docs/definitions.md 'Batches'). */
 #include "batches.h"
 
-/* Resources of the specification whose modules may be missing; others take part by their definitions alone. */
+/* Tells whether the name is of a resource of the specification whose module may be missing; others
+ * take part by their definitions alone. */
 static bool known_name(wharf_str name)
 {
     static const char *const names[] = {"contact", "group", "shipment", "tracker", "shipping_label_inference", "parcel",

@@ -36,7 +36,7 @@ wharf_status upload_keep_bytes(struct batch *b)
     return s == WHARF_OK ? remember(b, id) : s;
 }
 
-/* From one descriptor into the store, piece by piece. */
+/* Copies from one descriptor into the store, piece by piece. */
 static wharf_status keep_file(struct batch *b, int fd)
 {
     wharf_blob_writer *w;
@@ -124,7 +124,7 @@ wharf_status upload_await(struct batch *b)
 
 /* ---- data URLs ---- */
 
-/* What the URL says is kept with the options of the request, which win. */
+/* Keeps what the URL says with the options of the request, which win. */
 static wharf_status url_options(struct batch *b, wharf_str charset)
 {
     bool told = b->file_options && W->json->get(b->file_options, "encoding");

@@ -73,7 +73,8 @@ static wharf_status end(struct batch *b, const char *status, wharf_str reason)
     return s;
 }
 
-/* The worker ends: the next one goes on, and the chunk that did not begin is no suspect. */
+/* Gives the batch back because the worker ends: the next one goes on, and the chunk that did not
+ * begin is no suspect. */
 static wharf_status give_back(struct batch *b)
 {
     b->tries = 0;
@@ -87,7 +88,8 @@ static wharf_status give_back(struct batch *b)
     return W->err->fail(b->req, "overloaded", NULL, "the worker ends");
 }
 
-/* What the key may now, and whether it may at all: a scope that it lost is as good as a key that is gone. */
+/* Finds out what the key may now, and whether it may at all: a scope that it lost is as good as a
+ * key that is gone. */
 wharf_status batch_act(struct batch *b, bool *ret_revoked)
 {
     wharf_str refused = WHARF_S("");
@@ -108,7 +110,7 @@ wharf_status batch_act(struct batch *b, bool *ret_revoked)
 
 typedef wharf_status source_fn(struct batch *b);
 
-/* A phase that is one step: what it wrote is kept with the note that it is over. */
+/* Runs a phase that is one step: what it wrote is kept with the note that it is over. */
 static wharf_status whole_phase(struct batch *b, enum phase_name name, source_fn *fn)
 {
     wharf_status s;
@@ -218,7 +220,7 @@ wharf_status batch_enqueue(struct batch *b)
 
 /* ---- uploads ---- */
 
-/* The bytes of an awaited file have come: the batch waits for a worker now. */
+/* Notes that the bytes of an awaited file have come: the batch waits for a worker now. */
 wharf_status batches_uploaded(wharf_req *req, void *arg)
 {
     static const char sql[] =
@@ -262,8 +264,9 @@ static wharf_status expire_uploads(wharf_req *req)
     return s;
 }
 
-/* A batch that is open and was not touched for so long has no job any more: its tries were used up while its module was away, or somebody cancelled
- * it. Is the job there all the same, the new one finds nothing to do behind it. */
+/* Takes up a batch that is open and was not touched for so long. It has no job any more: its tries
+ * were used up while its module was away, or somebody cancelled it. If the job is there all the
+ * same, the new one finds nothing to do behind it. */
 static wharf_status take_up(wharf_req *req)
 {
     static const char sql[] =
@@ -285,7 +288,7 @@ static wharf_status take_up(wharf_req *req)
     return s;
 }
 
-/* What somebody brought has no end of its own. */
+/* Removes what somebody brought, which has no end of its own. */
 static wharf_status forget_uploads(wharf_req *req)
 {
     static const char sql[] = "SELECT source_file FROM batches.batch WHERE organization_id = $1::text AND kept"
@@ -302,7 +305,8 @@ static wharf_status forget_uploads(wharf_req *req)
     return s;
 }
 
-/* Items go first, the batch itself later. Files that were made end by themselves. */
+/* Deletes old batches: items go first, the batch itself later. Files that were made end by
+ * themselves. */
 static wharf_status forget(wharf_req *req)
 {
     static const char *const sqls[] = {

@@ -126,7 +126,7 @@ static bool is_id(const struct link *l, wharf_str s)
 
 /* ---- one name ---- */
 
-/* Records of a target by one filter, or by two: each has what the field says of all. */
+/* Asks for records of a target by one filter, or by two: each has what the field says of all. */
 static wharf_status ask(struct naming *n, const struct target *t, const char *const *looks, const wharf_str *values,
     size_t n_looks, struct known *ret)
 {
@@ -152,7 +152,7 @@ static wharf_status ask(struct naming *n, const struct target *t, const char *co
     return s;
 }
 
-/* "name:::email": the record has both. */
+/* Asks for a record by a value; of "name:::email" the record has both. */
 static wharf_status ask_target(struct naming *n, const struct target *t, wharf_str value, struct known *ret)
 {
     static const char *const both[2] = {"name", "email"};
@@ -208,7 +208,7 @@ static wharf_status put_one(struct naming *n, wharf_out *out, wharf_str value)
     return s;
 }
 
-/* A name, a list of them, or {set}, {add} and {remove} of lists. */
+/* Writes a name, a list of them, or {set}, {add} and {remove} of lists. */
 static wharf_status put_value(struct naming *n, wharf_out *out, const wharf_json *value)
 {
     uint32_t type = W->json->type(value);
@@ -253,7 +253,7 @@ static bool needs_names(const wharf_json *value, const struct link *l)
 
 /* ---- an item ---- */
 
-/* The object with one member made anew. */
+/* Writes the object with one member made anew. */
 static wharf_status put_object(
     struct naming *n, const wharf_json *object, wharf_str member, wharf_str inner, const wharf_json **ret)
 {
@@ -280,7 +280,7 @@ static wharf_status put_object(
     return s == WHARF_OK ? W->json->result(n->b->req, out, ret) : s;
 }
 
-/* The target that the row chooses; all of them when it does not say. */
+/* Chooses the target that the row names; all of them when it does not say. */
 static void choose(struct naming *n, const wharf_json *item)
 {
     wharf_str by = n->link->by.n ? json_text(item, n->link->by.p) : WHARF_S("");

@@ -234,7 +234,8 @@ wharf_val stats_json(struct batch *b, const struct counts *c)
     return val_text(W->json->result_text(out));
 }
 
-/* The first tenth is reading, the next two are looking, the rest is writing; 100 is the end's alone. */
+/* Computes the progress: the first tenth is reading, the next two are looking, the rest is
+ * writing; 100 is the end's alone. */
 static int64_t progress_of(const struct batch *b, const struct counts *c)
 {
     int64_t all = c->total - c->not_parsed - c->ignored, done = done_of(c) + c->not_done + c->not_valid;
@@ -277,8 +278,9 @@ static wharf_status note(struct batch *b, const char *status, wharf_str reason, 
     return s;
 }
 
-/* Who adds to a GIN index puts off the work, until somebody meets a list that is too long and does it for all: 100 ms. Batches find it too long
- * before others do. */
+/* Begins a transaction of a batch. Who adds to a GIN index puts off the work, until somebody
+ * meets a list that is too long and does it for all: 100 ms. Batches find it too long before
+ * others do. */
 wharf_status begin_briefly(wharf_req *req, bool durable)
 {
     static const char

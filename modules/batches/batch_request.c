@@ -83,7 +83,7 @@ static wharf_status check_filters(struct batch *b)
     return batches_kernel->resolve(b->req, b->resource.p, b->filters, 0, &ids, &n);
 }
 
-/* Fields that columns are said to fill are fields, down to their last member. */
+/* Checks that fields that columns are said to fill are fields, down to their last member. */
 static wharf_status check_mapping(struct batch *b)
 {
     for (const wharf_json *m = b->mapping ? W->json->at(b->mapping, 0) : NULL; m; m = W->json->next(m)) {
@@ -238,7 +238,7 @@ static wharf_status keep_source(struct batch *b, wharf_str url, const wharf_json
     return s == WHARF_OK && b->bytes.n && later ? upload_keep_bytes(b) : s;
 }
 
-/* Whatever happens from here on happens with the answer or not at all. */
+/* Takes the batch in. Whatever happens from here on happens with the answer or not at all. */
 static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_rest)
 {
     wharf_str url = b->source_url;

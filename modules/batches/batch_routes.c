@@ -1,7 +1,8 @@
 /* batch_routes.c - stopping a batch, and trying again what failed (spec 10 sections 1 and 12). */
 #include "batches.h"
 
-/* Whoever may not see the batch has none. It may be of a module that is not there. */
+/* Reads the batch that the path names. Whoever may not see the batch has none. It may be of a
+ * module that is not there. */
 static wharf_status addressed(wharf_req *req, struct batch *b)
 {
     wharf_str id = WHARF_S("");

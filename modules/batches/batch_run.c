@@ -9,7 +9,7 @@ enum { CONFLICT_TRIES = 5, SECOND_US = 1000000, NOTE_US = SECOND_US / 2 };
 
 /* ---- one chunk ---- */
 
-/* Others wait for us and we for them: a moment later that is over. */
+/* Pauses a moment: others wait for us and we for them, and a moment later that is over. */
 static void pause_a_moment(struct batch *b)
 {
     const wharf_rows *rows;
@@ -26,8 +26,9 @@ int stage_after(enum phase_name phase)
     return phase == VALIDATING ? 1 : 2;
 }
 
-/* What the row shows is written by the one who leads the batch, twice a second, and is on the disk then with everything that was committed
- * before. Everybody looks each time whether the batch is still his. */
+/* Tells whether a note is due. What the row shows is written by the one who leads the batch, twice
+ * a second, and is on the disk then with everything that was committed before. Everybody looks
+ * each time whether the batch is still his. */
 static bool is_note_due(const struct batch *b)
 {
     return !b->helper && !b->in_request && monotonic_us() - b->noted_us > NOTE_US;
@@ -40,8 +41,9 @@ static wharf_status look_or_note(struct batch *b, bool due)
     return b->in_request ? WHARF_OK : due ? batch_note(b) : batch_look(b);
 }
 
-/* Effects and states of a chunk, or of one item of it, in one transaction or savepoint; and the chunk to be taken next, unless NULL. One
- * that somebody else has done is left as it is. */
+/* Runs one step: effects and states of a chunk, or of one item of it, in one transaction or
+ * savepoint; and takes the chunk to be taken next, unless NULL. One that somebody else has done is
+ * left as it is. */
 static wharf_status step(struct batch *b, int number, enum phase_name phase, int only, struct taken *next)
 {
     struct chunk c;
@@ -162,7 +164,7 @@ static wharf_status next_number(struct batch *b, int stage, int *number, bool *r
     return s;
 }
 
-/* The chunks of a phase one after the other. *ret_rest: the time is up before the last. */
+/* Runs the chunks of a phase one after the other. *ret_rest: the time is up before the last. */
 static wharf_status walk_in_request(struct batch *b, enum phase_name phase, bool *ret_rest)
 {
     int number = -1;
@@ -189,7 +191,8 @@ static wharf_status walk_in_request(struct batch *b, enum phase_name phase, bool
     return s;
 }
 
-/* How many items there may be is known when they were taken in, and when they were validated. */
+/* Checks how many items a request may have. Their number is known when they were taken in, and
+ * when they were validated. */
 static wharf_status fits_request(struct batch *b, enum phase_name before, bool *ret_rest)
 {
     struct counts c;
@@ -225,7 +228,7 @@ static wharf_status phases_in_request(struct batch *b, bool *ret_rest)
     return s;
 }
 
-/* A file that is large for a request is parsed in the background. */
+/* Tells whether a file is large for a request: then it is parsed in the background. */
 static wharf_status is_large(struct batch *b, bool *ret_large)
 {
     wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info), .size = (int64_t)b->bytes.n};

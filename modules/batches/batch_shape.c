@@ -28,7 +28,7 @@ static void read_id(const struct batch *b, const wharf_json *item, struct shaped
         wrong(ret, "validation.failed", WHARF_S("id"), WHARF_S("id must not be empty"));
 }
 
-/* Those without an id that name their record by match_by. */
+/* Matches the items without an id that name their record by match_by. */
 static wharf_status match_items(struct batch *b, const wharf_json *const *items, size_t n, struct shaped *ret)
 {
     const wharf_json *filters = block_member(b->block, "match_by");
@@ -76,7 +76,7 @@ static bool is_object(const wharf_json *v)
     return v && W->json->type(v) == WHARF_J_OBJECT;
 }
 
-/* The only values that are merged by key: the item's keys win. */
+/* Writes metadata, the only values that are merged by key: the item's keys win. */
 static void put_metadata(wharf_out *out, const wharf_json *own, const wharf_json *defaults)
 {
     W->json->open(out, "metadata", '{');
@@ -85,7 +85,8 @@ static void put_metadata(wharf_out *out, const wharf_json *own, const wharf_json
     W->json->close(out);
 }
 
-/* The field that location_id of the batch fills: of creates that say no location themselves. */
+/* Returns the field that location_id of the batch fills: of creates that say no location
+ * themselves. */
 static const char *default_place(const struct batch *b, const wharf_json *item, const struct shaped *it)
 {
     const char *place = b->location_id.n && !it->id.n ? location_field(b->definition) : NULL;
@@ -178,7 +179,7 @@ static bool repeated(const wharf_json *list)
     return false;
 }
 
-/* {"set": ids} or {"add": ids} (spec 10 section 5). */
+/* Checks {"set": ids} or {"add": ids} (spec 10 section 5). */
 static void check_set(struct batch *b, const wharf_json *value, const char *path)
 {
     const wharf_json *set = is_object(value) ? W->json->get(value, "set") : NULL;
@@ -192,7 +193,8 @@ static void check_set(struct batch *b, const wharf_json *value, const char *path
         W->err->add(b->req, "batch.duplicate_ids", path, NULL);
 }
 
-/* Which of its problems are about what properties says: its members' own, and locations out of reach. */
+/* Tells those of its problems that are about what properties says: its members' own, and locations
+ * out of reach. */
 static void tell(struct batch *b, const wharf_many *many)
 {
     wharf_str code, path, message;

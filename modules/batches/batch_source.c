@@ -53,7 +53,8 @@ void filling_open(struct batch *b, struct filling *f)
         f->scope = W->mem->scope_begin(b->req);
 }
 
-/* In the background some chunks are committed together: they show, and the worker is seen to live. */
+/* Closes a filling. In the background some chunks are committed together: they show, and the
+ * worker is seen to live. */
 wharf_status filling_close(struct batch *b, struct filling *f)
 {
     wharf_status s = f->scope ? intake_flush(f->in) : WHARF_OK;
@@ -78,7 +79,8 @@ static void digest_value(struct batch *b, wharf_digest *d, wharf_val v)
     W->mem->scope_end(b->req, scope);
 }
 
-/* As JSON without white space. What is large goes by its members, so that no copy of it is made. */
+/* Adds a value to the digest as JSON without white space. What is large goes by its members, so
+ * that no copy of it is made. */
 static void digest_json(struct batch *b, wharf_digest *d, const wharf_json *v)
 {
     bool object = W->json->type(v) == WHARF_J_OBJECT;
@@ -224,7 +226,8 @@ static bool failed(char state)
     return state == 'a' || state == 'v' || state == 'e' || state == 's';
 }
 
-/* What the reader found wrong with a row stays wrong: the bad cells are not in the item. Names may stand for something by now. */
+/* Reads what the reader found wrong with rows, which stays wrong: the bad cells are not in the
+ * item. Names may stand for something by now. */
 static wharf_status parsed_wrongly(struct batch *b, const struct chunk *c, const wharf_rows **ret)
 {
     static const char sql[] = "SELECT index, code, line #>> '{errors,0,path}', line ->> 'message' FROM batches.line "
@@ -249,7 +252,8 @@ static void take_over(const wharf_rows *wrong, int64_t index, struct rows *rows,
     }
 }
 
-/* Names stand for ids in files only: also in those of the batch that was tried again first. */
+/* Tells whether the batch began as a file: names stand for ids in files only, also in those of the
+ * batch that was tried again first. */
 static wharf_status began_as_file(struct batch *b, bool *ret)
 {
     static const char sql[] =
@@ -383,7 +387,7 @@ wharf_status source_parse(struct batch *b)
     return s;
 }
 
-/* One statement sees one moment. */
+/* Resolves the filters: one statement sees one moment. */
 wharf_status source_resolve(struct batch *b)
 {
     const wharf_str none = WHARF_S("");

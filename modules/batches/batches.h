@@ -132,7 +132,8 @@ wharf_val json_null_or(const wharf_json *v);
 /* Loads definition and block; a problem when the resource is no batch resource, or its module is missing. */
 wharf_status resource_find(
     wharf_req *req, wharf_str resource, const wharf_json **ret_definition, const wharf_json **ret_block);
-/* Does a list of actions of the block have it? The short form is a list of actions itself. */
+/* Tells whether a list of actions of the block has this action. The short form is a list of
+ * actions itself. */
 bool block_has(const wharf_json *block, const char *list, wharf_str action);
 const wharf_json *block_member(const wharf_json *block /* or NULL */, const char *key); /* or NULL; of the short form too */
 const wharf_json *definition_x(const wharf_json *definition);
@@ -147,19 +148,24 @@ wharf_status batch_queue(struct batch *b, int64_t most); /* only so many wait in
 
 /* ---- batch_record.c: the row of a batch ---- */
 wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b);
-/* Without what the resource's definition says, so also where its module is not there: enough to end a batch that has done nothing. */
+/* Loads the row without what the resource's definition says, so also where its module is not
+ * there: enough to end a batch that has done nothing. */
 wharf_status batch_load_row(wharf_req *req, wharf_str id, struct batch *b);
 wharf_status batch_counts(const struct batch *b, struct counts *ret);
-/* A transaction of the work. In the background it ends by itself, with its locks, when its worker sleeps in the middle of it. Not durable: its
- * commit does not wait for the disk. What a crash of the database takes back of it, effects and marks, is done again. */
+/* Begins a transaction of the work. In the background it ends by itself, with its locks, when its
+ * worker sleeps in the middle of it. Not durable: its commit does not wait for the disk. What a
+ * crash of the database takes back of it, effects and marks, is done again. */
 wharf_status begin_briefly(wharf_req *req, bool durable);
-/* The same, or within a request one of the usual kind. */
+/* Begins the same, or within a request a transaction of the usual kind. */
 wharf_status batch_begin(struct batch *b, bool durable);
-/* Phases, stats and progress as they are now. Fails with conflict when another has taken the batch over. */
+/* Notes phases, stats and progress as they are now. Fails with `conflict` when another has taken
+ * the batch over. */
 wharf_status batch_note(struct batch *b);
-/* Is it still being worked on under this lease? Fails with conflict when it is not; sees whether it was cancelled. */
+/* Tells whether the batch is still being worked on under this lease; fails with `conflict` when
+ * not. Sees whether it was cancelled. */
 wharf_status batch_look(struct batch *b);
-/* The end: status, reason (or ""), the rest of the items skipped when it ends early, the event. */
+/* Ends the batch: status, reason (or ""), the rest of the items skipped when it ends early, the
+ * event. */
 wharf_status batch_end(struct batch *b, const char *status, wharf_str reason);
 void phase_begin(struct batch *b, enum phase_name name);
 void phase_end(struct batch *b, enum phase_name name, enum phase_status status);
@@ -178,10 +184,10 @@ struct chunk {
     wharf_out *problems; /* open array of lines to be written */
     size_t n_problems;
 };
-/* The number-th chunk of at most size items; *ret_found false: there is none. */
+/* Loads the number-th chunk of at most size items; *ret_found false: there is none. */
 wharf_status chunk_load(struct batch *b, int number, bool lock, struct chunk *c, bool *ret_found);
 wharf_status chunk_save(struct batch *b, struct chunk *c);
-/* The index-th item of the chunk is over with a problem. many: all problems of a row of it. */
+/* Ends the i-th item of the chunk with a problem. many: all problems of a row of it. */
 void chunk_problem(struct batch *b, struct chunk *c, int i, char state, enum phase_name phase, wharf_str code,
     wharf_str path, wharf_str rule, wharf_str message);
 void repeat_problem(struct batch *b, struct chunk *c, int i, int64_t of);
@@ -190,11 +196,13 @@ void chunk_problems(
     struct batch *b, struct chunk *c, int i, char state, enum phase_name phase, const wharf_many *many, size_t row);
 
 /* ---- intake.c: items become chunks ---- */
-/* A key as it is compared: "fold", "phone", "code" of the definition; else as it is, without outer white space. */
+/* Returns a key as it is compared: "fold", "phone", "code" of the definition; else as it is,
+ * without outer white space. */
 wharf_str intake_compared(struct batch *b, wharf_str country, wharf_str field, wharf_str value);
 struct intake;
 struct intake *intake_begin(struct batch *b);
-/* item NULL: a row that could not be read, whose problem is code, path and message. */
+/* Adds an item. item NULL: a row that could not be read, whose problem is code, path and
+ * message. */
 wharf_status intake_add(
     struct intake *in, const wharf_json *item, int64_t line, wharf_str code, wharf_str path, wharf_str message);
 size_t intake_count(const struct intake *in);
@@ -209,7 +217,8 @@ void intake_free(struct intake *in);
 struct keys;
 struct keys *keys_new(void);
 void keys_free(struct keys *k);
-/* Is it the first item with this key? Else the index of the first; -1: it is. -2: out of memory. kind: keys of different kinds never meet. */
+/* Tells whether it is the first item with this key. Returns -1 when it is; else the index of the
+ * first; -2 when there is no memory. kind: keys of different kinds never meet. */
 int64_t keys_meet(struct keys *k, int kind, wharf_str key, uint32_t index);
 
 /* ---- batch_shape.c: an item as the write it asks for ---- */
@@ -219,42 +228,48 @@ struct shaped {
     const char *code; /* NULL, or why it is no item: with path and message */
     wharf_str path, message;
 };
-/* Items of a chunk, together: keys are looked up with few questions. */
+/* Shapes the items of a chunk together: keys are looked up with few questions. */
 wharf_status shape_items(struct batch *b, const wharf_json *const *items, size_t n, struct shaped *ret);
-/* properties of a request, once. */
+/* Checks `properties` of a request, once. */
 wharf_status shape_check_properties(struct batch *b);
 
 /* ---- items.c: phases over chunks ---- */
 wharf_status validate_chunk(struct batch *b, struct chunk *c);
-/* only: one item of it; -1: all that are pending. */
+/* Processes the pending items of the chunk. only: one item of it; -1: all that are pending. */
 wharf_status process_chunk(struct batch *b, struct chunk *c, int only);
 
 /* ---- batch_run.c ---- */
-/* The phases that run where it is called, from the first that is not over. *ret_rest: it is to be gone on with in the background. */
+/* Runs the phases that run where it is called, from the first that is not over. *ret_rest: it is
+ * to be gone on with in the background. */
 wharf_status run_in_request(struct batch *b, bool *ret_rest);
 
 struct taken { /* a chunk that is to be run; number -1: there is none */
     int number, tries;
 };
-/* The stage a chunk has when the phase is over for it. */
+/* Returns the stage a chunk has when the phase is over for it. */
 int stage_after(enum phase_name phase);
-/* One chunk, in a transaction; only: one item of it, or -1. A race that was lost is run again some times. next, or NULL: takes the next one. */
+/* Runs one chunk, in a transaction; only: one item of it, or -1. Runs it again some times when a
+ * race was lost. next, or NULL: takes the next one. */
 wharf_status run_chunk(struct batch *b, int number, enum phase_name phase, int only, struct taken *next);
-/* One that crashed its worker, or always loses its race: each item in a transaction, so that the one to blame is alone. */
+/* Runs a chunk that crashed its worker, or always loses its race: each item in a transaction, so
+ * that the one to blame is alone. */
 wharf_status run_one_by_one(struct batch *b, int number);
 
 /* ---- walk.c ---- */
 int64_t monotonic_us(void);
-/* The first chunk behind `after` that has not reached the stage and that nobody has. */
+/* Takes the first chunk behind `after` that has not reached the stage and that nobody has. */
 wharf_status chunk_take(struct batch *b, int stage, int after, struct taken *ret);
-/* All chunks of a phase, in the background. *ret_rest: some are left, for a reason that b tells. */
+/* Runs all chunks of a phase, in the background. *ret_rest: some are left, for a reason that b
+ * tells. */
 wharf_status walk(struct batch *b, enum phase_name phase, bool *ret_rest);
 wharf_handler batches_help; /* arguments {"batch": id, "lease": number, "phase": word, "nth": number, "away_us": number} */
 
 /* ---- spare.c ---- */
-/* How many processors had nothing to do since the look *since, which becomes that of now, beyond what is left to clients; false: nobody tells. */
+/* Computes how many processors had nothing to do since the look *since, which becomes that of now,
+ * beyond what is left to clients. Returns false when nobody tells. */
 bool processors_spare(wharf_req *req, struct look *since, double *ret_spare);
-/* After a chunk that took so long, with nothing held: a rest of half of it while clients ask. */
+/* Rests after a chunk that took worked_us, with nothing held: half of that time, while clients
+ * ask. */
 void give_way(struct batch *b, int64_t worked_us);
 
 /* ---- batch_job.c ---- */
@@ -262,11 +277,12 @@ wharf_handler batches_run; /* arguments {"batch": id} */
 wharf_handler batches_uploaded; /* arguments {"file": id}: what an upload link was for is there */
 wharf_handler batches_sweep;
 wharf_status batch_enqueue(struct batch *b);
-/* What the key may now; *ret_revoked: it is no longer good. */
+/* Finds out what the key may now; *ret_revoked: it is no longer good. */
 wharf_status batch_act(struct batch *b, bool *ret_revoked);
 
 /* ---- batch_source.c: where items come from ---- */
-/* Wrong as a whole: a problem of the request, or the reason of a batch in the background. */
+/* Tells that the source is wrong as a whole: a problem of the request, or the reason of a batch in
+ * the background. */
 wharf_status source_wrong(struct batch *b, const char *code, const char *path, wharf_str message);
 /* Items of the chunk that is filled: everything that is made for them goes when it is written. */
 struct filling {
@@ -304,7 +320,8 @@ wharf_status names_resolve(
 
 /* ---- groups.c: rows of a file that are one item together ---- */
 wharf_status groups_take(struct batch *b, struct filling *f, wharf_import *file, uint32_t *ret_event);
-/* The other way: the rows that a file would have for an item; of a resource without groups the item itself. */
+/* Goes the other way: returns the rows that a file would have for an item; of a resource without
+ * groups the item itself. */
 wharf_status groups_rows(struct batch *b, const wharf_json *item, const wharf_json ***ret_rows, size_t *ret_n);
 
 /* ---- batch_routes.c ---- */
@@ -338,11 +355,13 @@ wharf_status files_make(struct batch *b);
 
 /* ---- links.c: links to them ---- */
 extern const char *const FILE_KINDS[FILE_KIND_COUNT];
-/* May the caller have what the batch of this key holds? Items are of any location that the key reaches, whatever location the batch itself has: so only
- * with that key, or one of all locations. */
+/* Judges whether the caller may have what the batch of this key holds. Items are of any location
+ * that the key reaches, whatever location the batch itself has: so only with that key, or one of
+ * all locations. */
 wharf_status check_reach(wharf_req *req, wharf_str key_id);
-/* May the caller know what became of its items? What they are is records: with the scope to read them, and with that reach. WHARF_NOT_FOUND,
- * without a problem: the module of the resource is gone. */
+/* Judges whether the caller may know what became of the batch's items. What they are is records:
+ * with the scope to read them, and with that reach. Returns WHARF_NOT_FOUND, without a problem,
+ * when the module of the resource is gone. */
 wharf_status check_reader(wharf_req *req, const wharf_rec *rec);
 extern const wharf_hooks batches_hooks;
 

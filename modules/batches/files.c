@@ -9,7 +9,8 @@ struct files {
 
 /* ---- walking the items ---- */
 
-/* Called for each chunk in its order, with what was wrong with its items: rows of (index, phase, code, line). */
+/* Gets each chunk in its order, with what was wrong with its items: rows of (index, phase, code,
+ * line). */
 typedef wharf_status chunk_fn(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg);
 
 static wharf_status each_chunk(struct batch *b, bool failed_only, chunk_fn *fn, void *arg)
@@ -171,7 +172,7 @@ static void repeat_cells(struct table *t, int64_t index)
     }
 }
 
-/* A line for each row that the item stands for, with what was wrong with all of it. */
+/* Writes a line for each row that the item stands for, with what was wrong with all of it. */
 static wharf_status item_errors(struct batch *b, struct chunk *c, const wharf_rows *lines, size_t r, struct table *t)
 {
     int i = (int)row_int(lines, r, 0) - c->first;
@@ -201,7 +202,7 @@ static wharf_status errors_csv(struct batch *b, struct chunk *c, const wharf_row
     return s == WHARF_OK ? t->text.status : s;
 }
 
-/* The file again, for its cells as they were: rows of tables that are one item each. */
+/* Reads the file again, for its cells as they were: rows of tables that are one item each. */
 static wharf_status reread(struct batch *b, struct table *t)
 {
     wharf_str header, path;
@@ -289,7 +290,8 @@ static wharf_status show_some(struct batch *b, struct list *l, const struct chun
 
 /* ---- results of items that stand for several records ---- */
 
-/* {"location_id": ..., "layouts": [...]}: what there is now; of a delete what the item named. */
+/* Writes the members of {"location_id": ..., "layouts": [...]}: what there is now; of a delete
+ * what the item named. */
 static wharf_status put_members(struct batch *b, wharf_out *out, const struct chunk *c, int i, wharf_str into)
 {
     const wharf_json *named = W->json->get(item_at(c, i), into.p);
@@ -444,7 +446,8 @@ static wharf_status make_upload_json(struct batch *b, struct files *f)
     return s == WHARF_OK ? text_end(b, &l->text, "upload.json", "application/json", &f->ids[UPLOAD_JSON]) : s;
 }
 
-/* The bytes as they came for the format that they are; the other one is made of the items. */
+/* Makes the uploads: the bytes as they came for the format that they are; the other one is made of
+ * the items. */
 static wharf_status make_uploads(struct batch *b, struct files *f)
 {
     static const char sql[] =

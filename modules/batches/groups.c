@@ -37,7 +37,7 @@ static struct group *new_group(struct batch *b, struct groups *g, int64_t line)
     return &g->all[g->n++];
 }
 
-/* NULL: there is no memory for one more. */
+/* Finds or adds a group. Returns NULL when there is no memory for one more. */
 static struct group *group_of(struct batch *b, struct groups *g, wharf_str by, int64_t line)
 {
     int64_t at = keys_meet(g->known, 0, by, (uint32_t)g->n);
@@ -54,7 +54,8 @@ static struct group *group_of(struct batch *b, struct groups *g, wharf_str by, i
     return to;
 }
 
-/* A group is written whole or not at all, so the first bad row of it is what is wrong with it. */
+/* Takes the first bad row of a group as what is wrong with it: a group is written whole or not at
+ * all. */
 static void take_row_error(struct batch *b, const struct groups *g, struct group *to, const struct rows *rows, size_t i)
 {
     wharf_str path = rows->paths[i];
@@ -68,7 +69,7 @@ static void take_row_error(struct batch *b, const struct groups *g, struct group
     to->message = W->mem->format(b->req, "Row %lld: %s", (long long)rows->lines[i], rows->messages[i].p);
 }
 
-/* An item that the file has as such; what is no object is told when it is taken in. */
+/* Adds an item that the file has as such; what is no object is told when it is taken in. */
 static void add_whole(struct batch *b, struct groups *g, const struct rows *rows, size_t i)
 {
     struct group *to = new_group(b, g, rows->lines[i]);
@@ -102,7 +103,8 @@ static wharf_status add_row(struct batch *b, struct groups *g, const struct rows
     return WHARF_OK;
 }
 
-/* What names stand for is looked up first: rows belong together by the record, however each of them names it. */
+/* Adds rows. What names stand for is looked up first: rows belong together by the record, however
+ * each of them names it. */
 static wharf_status add_rows(struct batch *b, struct groups *g, struct rows *rows, bool json)
 {
     wharf_status s = names_resolve(b, rows->items, rows->n, rows->codes, rows->paths, rows->messages);

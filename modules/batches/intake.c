@@ -103,7 +103,7 @@ static wharf_str compared(struct intake *in, wharf_str field, wharf_str value)
     return intake_compared(in->b, in->country, field, value);
 }
 
-/* The item's value of "name+resource": "" when one of them is missing or empty. */
+/* Returns the item's value of "name+resource": "" when one of them is missing or empty. */
 static wharf_str joined(struct intake *in, const wharf_json *item, wharf_str fields)
 {
     wharf_str key = WHARF_S("");
@@ -143,7 +143,8 @@ static wharf_status meet(struct intake *in, int kind, wharf_str key)
     return WHARF_OK;
 }
 
-/* "email|phone": the first of them that the item has. Kinds differ by declared key and by alternative. */
+/* Looks for a twin by "email|phone": the first of them that the item has. Kinds differ by declared
+ * key and by alternative. */
 static wharf_status meet_declared(struct intake *in, const wharf_json *item, int kind, wharf_str text)
 {
     for (int part = 0; text.n; part++) {
@@ -269,7 +270,7 @@ size_t json_weight(const wharf_json *v)
     return n;
 }
 
-/* A bare id stands for {"id": ...} where that is all there is to say. */
+/* Makes {"id": ...} of a bare id, which stands for it where that is all there is to say. */
 static wharf_status as_object(struct batch *b, const wharf_json *item, const wharf_json **ret)
 {
     wharf_out *out;
@@ -353,7 +354,7 @@ static wharf_status tell_repeats(struct intake *in, struct chunk *c)
     return W->db->exec(b->req, sql, args, 4, NULL) == WHARF_OK ? lines_save(b, c) : WHARF_UNAVAILABLE;
 }
 
-/* Chunks are walked as they were written: by the indexes they began with. */
+/* Walks over chunks as they were written: by the indexes they began with. */
 static wharf_status walk_chunks(struct intake *in)
 {
     static const char sql[] =

@@ -40,7 +40,7 @@ static wharf_status shape_pending(struct batch *b, struct chunk *c, int only, en
     return s;
 }
 
-/* The refused ones are over, the others stay. */
+/* Takes the refused items out: they are over, the others stay. */
 static void take_refused(struct batch *b, struct chunk *c, struct work *w, const wharf_many *many)
 {
     size_t left = 0;
@@ -57,7 +57,7 @@ static void take_refused(struct batch *b, struct chunk *c, struct work *w, const
     w->n = left;
 }
 
-/* What only the write itself would have told, without the write. */
+/* Finds what only the write itself would have told, without the write. */
 static wharf_status try_out(struct batch *b, struct chunk *c, struct work *w)
 {
     const wharf_many *many;

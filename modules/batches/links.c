@@ -54,8 +54,9 @@ wharf_status check_reader(wharf_req *req, const wharf_rec *rec)
     return check_access(req, rec, "read");
 }
 
-/* What is brought there is written with the rights of the key that made the batch: so only who could write it may bring it. Nobody asks for
- * this link: to others there is none. */
+/* Writes the upload link. What is brought there is written with the rights of the key that made
+ * the batch: so only who could write it may bring it. Nobody asks for this link: to others there
+ * is none. */
 static wharf_status put_upload_link(wharf_req *req, wharf_out *out, const wharf_rec *rec)
 {
     bool awaited = is(field_text(rec, BATCH_STATUS), "requested");

@@ -53,7 +53,7 @@ wharf_status chunk_take(struct batch *b, int stage, int after, struct taken *ret
     return take(b, sql, stage, after, ret);
 }
 
-/* Whatever is left, whoever has it: the suspects last. */
+/* Takes whatever is left, whoever has it: the suspects last. */
 static wharf_status take_rest(struct batch *b, int stage, int after, struct taken *ret)
 {
     static const char sql[] =
@@ -67,7 +67,7 @@ static wharf_status take_rest(struct batch *b, int stage, int after, struct take
 
 typedef wharf_status take_fn(struct batch *b, int stage, int after, struct taken *ret);
 
-/* In a transaction of its own. */
+/* Takes a chunk in a transaction of its own. */
 static wharf_status take_alone(struct batch *b, take_fn *fn, enum phase_name phase, int after, struct taken *ret)
 {
     wharf_status s = batch_begin(b, false);
@@ -102,7 +102,7 @@ static wharf_status leave(struct batch *b, const struct taken *t, int tries)
 
 /* ---- chunk after chunk ---- */
 
-/* Is there a reason to leave off before the next chunk? */
+/* Tells whether there is a reason to leave off before the next chunk. */
 static bool interrupted(struct batch *b)
 {
     b->stopping = W->event->progress(b->req, ++b->steps, 0) != 0;
@@ -117,14 +117,16 @@ static bool interrupted(struct batch *b)
 
 /* ---- helpers: when they go ---- */
 
-/* The first one stays, and comes back at once, where no client asks: the batch and it fill two processors by themselves, and whatever else runs has its
+/* Tells whether the helper gives way to all. The first one stays, and comes back at once, where no
+ * client asks: the batch and it fill two processors by themselves, and whatever else runs has its
  * share of them. */
 static bool gives_way_to_all(const struct help *h)
 {
     return h->nth || h->look.clients_ask;
 }
 
-/* Helpers use what nobody else does: when the processors had next to nothing left for some time, they go; the first one last, after the others made room. */
+/* Tells whether it is crowded. Helpers use what nobody else does: when the processors had next to
+ * nothing left for some time, they go; the first one last, after the others made room. */
 static bool is_crowded(struct batch *b)
 {
     double spare;
@@ -135,7 +137,8 @@ static bool is_crowded(struct batch *b)
     return b->help.crowded_looks >= (b->help.nth ? LOOKS : PATIENT_LOOKS);
 }
 
-/* And they come when one more has a processor to itself. A look takes a moment in which nothing is held. */
+/* Tells whether there is room: helpers come when one more has a processor to itself. A look takes
+ * a moment in which nothing is held. */
 static bool has_room(struct batch *b)
 {
     const struct timespec moment = {0, LOOK_US * 500L};
@@ -150,7 +153,8 @@ static bool has_room(struct batch *b)
 
 /* ---- a chunk that was taken ---- */
 
-/* One that always loses its race is left for the end, when the others are no longer at work. */
+/* Runs a taken chunk. One that always loses its race is left for the end, when the others are no
+ * longer at work. */
 static wharf_status run_taken(struct batch *b, enum phase_name phase, struct taken *t)
 {
     struct taken next = {.number = -1};
@@ -182,7 +186,8 @@ static wharf_status run_rest(struct batch *b, enum phase_name phase, struct take
 
 typedef wharf_status run_fn(struct batch *b, enum phase_name phase, struct taken *t);
 
-/* until_us: a helper's turn. *ret_rest: there is more to do, for a reason that b tells, or because the turn is over. */
+/* Runs chunks. until_us: a helper's turn. *ret_rest: there is more to do, for a reason that b
+ * tells, or because the turn is over. */
 static wharf_status chunks(
     struct batch *b, enum phase_name phase, take_fn *first, run_fn *run, int64_t until_us, bool *ret_rest)
 {
@@ -205,7 +210,7 @@ static wharf_status chunks(
 
 /* ---- helpers: how they come ---- */
 
-/* The nth helper comes at once, or after having been away for so long. */
+/* Asks for help: the nth helper comes at once, or after having been away for so long. */
 static wharf_status ask_for_help(struct batch *b, enum phase_name phase, int64_t nth, int64_t away_us)
 {
     wharf_out *out = W->json->writer(b->req);
@@ -225,7 +230,8 @@ static wharf_status ask_for_help(struct batch *b, enum phase_name phase, int64_t
     return W->event->enqueue(b->req, "help", WHARF_S(""), args, away_us ? W->req->now_us(b->req) + away_us : 0);
 }
 
-/* Where no item minds the order, and there is enough to do. What is only tried out is worth no memory and locks of others. */
+/* Asks for helpers where no item minds the order, and there is enough to do. What is only tried
+ * out is worth no memory and locks of others. */
 static wharf_status helpers_for(struct batch *b, enum phase_name phase)
 {
     static const char sql[] = "SELECT count(*) FROM (SELECT FROM batches.chunk WHERE organization_id = $2::text"
@@ -285,7 +291,7 @@ static int64_t number(const wharf_json *object, const char *key)
     return n;
 }
 
-/* Is the batch still where it was when help was asked for? */
+/* Begins to help, if the batch is still where it was when help was asked for. */
 static wharf_status help_begin(
     wharf_req *req, const wharf_json *args, struct batch *b, enum phase_name *ret, bool *ret_on)
 {
@@ -302,8 +308,8 @@ static wharf_status help_begin(
     return s;
 }
 
-/* Somebody else's turn; one of us comes again, after a while when there was no room, each time a longer one: coming and going costs others
- * something too. */
+/* Ends a helper's turn for somebody else's; one of us comes again, after a while when there was no
+ * room, each time a longer one: coming and going costs others something too. */
 static wharf_status help_again(struct batch *b, enum phase_name phase)
 {
     int64_t longer = b->help.away_us ? 2 * b->help.away_us : AWAY_US;
@@ -317,7 +323,7 @@ static wharf_status help_again(struct batch *b, enum phase_name phase)
     return s;
 }
 
-/* It looks first, and one that was sent away before closer. */
+/* Helps. It looks first, and one that was sent away before looks closer. */
 static wharf_status help(struct batch *b, enum phase_name phase, bool *ret_rest)
 {
     b->asked_us = monotonic_us();

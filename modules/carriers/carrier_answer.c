@@ -52,7 +52,7 @@ static bool slice_of(struct slice s, wharf_str core, wharf_str *ret)
     return true;
 }
 
-/* A name; '?' in its code stands for any character. */
+/* Finds a name; '?' in its code stands for any character. */
 static bool name_of(const struct names *names, wharf_str code, wharf_str *ret)
 {
     for (size_t i = 0; names && i < names->n; i++) {

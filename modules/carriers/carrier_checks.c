@@ -34,7 +34,7 @@ static bool digits(const char *s, size_t n)
     return true;
 }
 
-/* Letters count by their code; no splitting of products. */
+/* Computes mod10: letters count by their code; no splitting of products. */
 static char mod10(const struct check *c, const char *s, size_t n)
 {
     int sum = 0;

@@ -14,11 +14,12 @@ struct check {
     size_t n_params;
 };
 
-/* "mod10", "luhn", ...; CHECK_NONE: there is no such one. */
+/* Finds a check by its name ("mod10", "luhn", ...). Returns CHECK_NONE when there is none. */
 enum check_name check_find(const char *name, size_t n);
-/* Are there as many params as the check and a serial of this length need? */
+/* Tells whether there are as many params as the check and a serial of this length need. */
 bool check_fits(const struct check *c, size_t serial);
-/* The check character of a serial; 0: it has characters or a length that the check is not made for. */
+/* Returns the check character of a serial; 0 when it has characters or a length that the check is
+ * not made for. */
 char check_character(const struct check *c, const char *serial, size_t n);
 
 #endif

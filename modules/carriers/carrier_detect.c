@@ -6,7 +6,8 @@ enum { ROUTING_PREFIX = 3, INTERNAL_GROUP = 7, UTF8_LONGEST = 4 };
 
 /* ---- normalization ---- */
 
-/* Length of the white space at p, 0: none. Unicode's White_Space, zero width space and the byte order mark. */
+/* Returns the length of the white space at p, 0: none. It is Unicode's White_Space, zero width
+ * space and the byte order mark. */
 static size_t white(const char *p, size_t n)
 {
     static const char *const wide[] = {"\xc2\x85", "\xc2\xa0", "\xe1\x9a\x80", "\xe2\x80\xa8", "\xe2\x80\xa9",
@@ -232,7 +233,7 @@ static bool suppressed(const struct detected *all, const struct format *f)
     return false;
 }
 
-/* Without the suppressed ones, by confidence, then as in the table. */
+/* Orders the candidates without the suppressed ones, by confidence, then as in the table. */
 static void order(struct detected *d)
 {
     struct candidate kept[CANDIDATES_MAX];

@@ -84,7 +84,7 @@ static wharf_status provider(wharf_req *req, wharf_str id, const wharf_json **re
     return W->json->result(req, out, ret);
 }
 
-/* Formats that carry another number inside are followed by that one. */
+/* Makes the URL of tracking. Formats that carry another number inside are followed by that one. */
 static wharf_status tracking_url(wharf_req *req, wharf_str provider_id, wharf_str number, wharf_str *ret)
 {
     struct detected *d = W->mem->alloc(req, sizeof(*d));

@@ -32,7 +32,7 @@ static void join(struct positions *s, const struct positions *more)
         s->w[i] |= more->w[i];
 }
 
-/* Behind every place of `from` may come any of `to`. */
+/* Links places: behind every place of `from` may come any of `to`. */
 static void link_places(struct reader *r, const struct positions *from, const struct positions *to)
 {
     for (uint32_t i = 0; i < r->n; i++) {
@@ -174,7 +174,7 @@ static bool read_number(struct reader *r, uint32_t *ret)
     return r->p > start;
 }
 
-/* "{n}", "{n,}" and "{n,m}" behind the brace; endless: no most. */
+/* Reads "{n}", "{n,}" and "{n,m}" behind the brace; endless: no most. */
 static bool read_bounds(struct reader *r, uint32_t *ret_least, uint32_t *ret_most, bool *ret_endless)
 {
     if (!read_number(r, ret_least))
@@ -209,7 +209,7 @@ static bool read_repeat(struct reader *r, uint32_t *ret_least, uint32_t *ret_mos
     return true;
 }
 
-/* The atom at `from` once more, with places of its own. */
+/* Copies the atom at `from` once more, with places of its own. */
 static bool copy_atom(struct reader *r, const char *from, struct part *ret)
 {
     const char *back = r->p;
@@ -312,7 +312,7 @@ bool shape_compile(const char *text, size_t n, shape_alloc *alloc, void *arg, st
 
 /* ---- matching ---- */
 
-/* The places of `at` that take c; false: none. */
+/* Finds the places of `at` that take c. Returns false when there is none. */
 static bool step(const struct shape *s, const struct positions *at, unsigned char c, struct positions *ret)
 {
     uint64_t any = 0;

@@ -27,7 +27,8 @@ struct shape {
 
 typedef void *shape_alloc(void *arg, size_t bytes); /* zeroed memory that lives as long as the shape; never NULL */
 
-/* False: *ret_why says what is wrong, in words for who wrote the pattern. text: n bytes, at most PATTERN_TEXT. */
+/* Compiles a pattern: n bytes of text, at most PATTERN_TEXT. Returns false when it is wrong;
+ * *ret_why says what, in words for who wrote the pattern. */
 bool shape_compile(const char *text, size_t n, shape_alloc *alloc, void *arg, struct shape *ret, const char **ret_why);
 bool shape_match(const struct shape *shape, const char *subject, size_t n);
 

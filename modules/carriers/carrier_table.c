@@ -47,7 +47,7 @@ static wharf_str keep(struct reading *r, wharf_str s)
     return (wharf_str){copy, s.n};
 }
 
-/* A text; absent or null: empty. */
+/* Reads a text; absent or null: empty. */
 static bool read_text(struct reading *r, const wharf_json *object, const char *base, const char *key, wharf_str *ret)
 {
     const wharf_json *v = W->json->get(object, key);
@@ -83,7 +83,7 @@ static bool read_slice(struct reading *r, const wharf_json *object, const char *
            read_int(r, W->json->get(object, "to"), member_path(r, base, "to"), &ret->to);
 }
 
-/* [from, to]; absent: *ret_there is false. */
+/* Reads [from, to]; absent: *ret_there is false. */
 static bool read_pair(
     struct reading *r, const wharf_json *object, const char *base, const char *key, bool *ret_there, struct slice *ret)
 {

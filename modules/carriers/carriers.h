@@ -102,7 +102,7 @@ void *memory_alloc(void *memory, size_t bytes);
  * what is wrong and *ret_path where ("formats.3.pattern"). */
 bool table_read(struct memory *m, const wharf_json *json, const struct table *below, struct table *ret,
     const char **ret_path, const char **ret_problem);
-/* The same of settings.providers.custom: an array of providers with their formats inside. */
+/* Reads the same of settings.providers.custom: an array of providers with their formats inside. */
 bool table_read_custom(struct memory *m, const wharf_json *custom, const struct table *below, struct table *ret,
     const char **ret_path, const char **ret_problem);
 const struct provider *table_provider(const struct table *t, wharf_str id);
@@ -111,7 +111,7 @@ wharf_str table_fallback(const struct table *t);
 
 extern struct table carriers_table; /* built in, and the operator's file; read at start */
 extern wharf_str carriers_prefix; /* of internal numbers */
-/* The table with the organization's own providers on top. */
+/* Returns the table with the organization's own providers on top. */
 wharf_status table_of(wharf_req *req, const struct table **ret);
 
 /* ---- detection (carrier_detect.c) ---- */
@@ -144,7 +144,8 @@ struct detected {
     enum reason reason;
 };
 
-/* allowed: ids of providers that are considered, or NULL. Pure: no request, no allocation. */
+/* Detects what a number is. allowed: ids of providers that are considered, or NULL. It is pure: no
+ * request, no allocation. */
 void detect_number(
     const struct table *t, wharf_str number, const wharf_str *allowed, size_t n_allowed, struct detected *ret);
 bool detect_is_internal(const char *text, size_t n, wharf_str *ret_code);

@@ -126,7 +126,8 @@ static void compare_name(
     found(c, BY_NAME, s.score, text);
 }
 
-/* A label without a name, or with one that is nearly nobody's, may name the contact as its business. */
+/* Compares with the contact's business: a label without a name, or with one that is nearly
+ * nobody's, may name the contact so. */
 static void compare_business_name(
     const struct label *l, wharf_str text, struct channels *c, struct best_name *best, struct name *room)
 {
@@ -214,7 +215,7 @@ static bool has_digit(wharf_str w)
     return false;
 }
 
-/* Next word of a search form; false: there is none. */
+/* Takes the next word of a search form. Returns false when there is none. */
 static bool next_word(wharf_str *rest, wharf_str *ret)
 {
     const char *space = memchr(rest->p, ' ', rest->n);
@@ -242,7 +243,7 @@ struct place {
     struct name street;
 };
 
-/* House numbers stand first or last. */
+/* Reads the place of an address. House numbers stand first or last. */
 static void read_place(wharf_req *req, const wharf_json *address, struct place *ret)
 {
     wharf_str rest = form(req, part(address, "line1")), country = part(address, "country_code"), street = rest, word,

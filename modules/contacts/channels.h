@@ -70,14 +70,14 @@ extern const struct marker_kind {
     int points;
 } marker_kinds[MARKERS];
 
-/* The last digits of a text, up to room - 1 of them, as a string; how many. */
+/* Writes the last digits of a text, up to room - 1 of them, as a string. Returns how many. */
 size_t last_digits(wharf_str s, char *out, size_t room);
 bool equal_folded(wharf_str a, wharf_str b);
 void label_compare(const struct label *label, const struct party *contact, struct channels *ret);
-/* Rounded to four decimals. v3: with the name that keeps its titles. */
+/* Returns the relevance, rounded to four decimals. v3: with the name that keeps its titles. */
 double label_relevance(const struct channels *c, bool v3);
 int label_points(const struct channels *c);
-/* The unit that the second line of an address names, in search form; "": none. */
+/* Returns the unit that the second line of an address names, in search form; "": none. */
 wharf_str unit_of(wharf_req *req, wharf_str line2);
 
 #endif

@@ -37,7 +37,7 @@ static void split(wharf_str text, struct words *ret)
     }
 }
 
-/* How many words that are no marks. */
+/* Counts the words that are no marks. */
 static size_t real(const wharf_str *w, size_t n)
 {
     size_t count = 0;
@@ -58,7 +58,7 @@ static void cut(struct words *s, size_t at, size_t n)
 static const char *const leading[][2] = {
     {"deliver", "to"}, {"ship", "to"}, {"attn", NULL}, {"attention", NULL}, {"att", NULL}, {"to", NULL}};
 
-/* Words of "c/o", "care of" at a place; 0: none. */
+/* Counts the words of "c/o", "care of" at a place; 0: none. */
 static size_t care_of(const struct words *s, size_t i)
 {
     if (i + 2 < s->n && is(s->w[i], "c") && is(s->w[i + 1], "/") && is(s->w[i + 2], "o"))
@@ -146,7 +146,7 @@ static size_t found_at(const struct words *s, size_t i, const struct words *phra
     return phrase->n;
 }
 
-/* Of the phrases that begin here the longest. */
+/* Returns the length of the longest of the phrases that begin here. */
 static size_t longest(const struct words *s, size_t i, const wharf_str *ignore, size_t n_ignore)
 {
     struct words phrase;
@@ -269,7 +269,7 @@ static void name_from(const wharf_str *w, size_t n, struct name *ret)
     }
 }
 
-/* Legal forms go, unless nothing else is there. */
+/* Makes the name of a business. Legal forms go, unless nothing else is there. */
 static void business_of(const wharf_str *w, size_t n, struct name *ret)
 {
     wharf_str kept[WORDS_MAX];

@@ -128,7 +128,8 @@ static wharf_status bad(const struct wish *w, const char *member, const char *me
     return W->err->add(w->req, "validation.failed", at, "%s %s", at, message);
 }
 
-/* A list of the input: ids, each once, of groups of this kind. whole: the input is the list. */
+/* Reads a list of the input: ids, each once, of groups of this kind. whole: the input is the
+ * list. */
 static wharf_status read_list(const struct wish *w, const wharf_json *list, const char *name, struct ids *ret)
 {
     static const char sql[] = "SELECT 1 FROM contacts.contact_group WHERE organization_id = $1::text AND id = $2::text"

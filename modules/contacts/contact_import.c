@@ -64,7 +64,8 @@ static wharf_status row_body(struct reading *r, wharf_import *in, bool group, co
     return W->json->result(r->req, out, ret);
 }
 
-/* The column that a field's path stands for: "metadata.color", "groups.0", "name". */
+/* Tells whether the column is what a field's path stands for: "metadata.color", "groups.0",
+ * "name". */
 static bool is_about(const struct column *c, wharf_str path)
 {
     static const char *const fields[USES] = {[USE_NAME] = "name",
@@ -83,7 +84,7 @@ static bool is_about(const struct column *c, wharf_str path)
     return fields[c->use] && strlen(fields[c->use]) == n && !memcmp(path.p, fields[c->use], n);
 }
 
-/* What the rules of contacts refuse is an issue of the row like any other. */
+/* Notes what the rules of contacts refuse: it is an issue of the row like any other. */
 static void late_issue(struct reading *r, const wharf_many *many, size_t i, size_t row)
 {
     bool bad[COLUMNS_MAX] = {false};
@@ -261,7 +262,7 @@ static void answer(const struct writing *w, size_t deleted)
     W->json->close(out);
 }
 
-/* csv_url and overwrite, and nothing else. */
+/* Reads csv_url and overwrite, and nothing else. */
 static wharf_status read_request(wharf_req *req, const wharf_json *body, wharf_str *ret_url, bool *ret_overwrite)
 {
     const wharf_json *overwrite = W->json->get(body, "overwrite");
@@ -280,7 +281,7 @@ static wharf_status read_request(wharf_req *req, const wharf_json *body, wharf_s
     return W->err->current(req);
 }
 
-/* Without a row that stands in the end nothing was deleted either. */
+/* Replaces all contacts. Without a row that stands in the end nothing was deleted either. */
 static wharf_status replace_all(struct writing *w, bool overwrite, size_t *ret_deleted)
 {
     wharf_req *req = w->r->req;
@@ -348,7 +349,7 @@ static bool is_group(const wharf_json *body)
     return type && W->json->text(type, &s) && wharf_same(s, WHARF_S("group"));
 }
 
-/* {"type": "group"} of older clients: a group of contacts. */
+/* Makes a group of contacts of {"type": "group"} of older clients. */
 static wharf_status as_group(wharf_req *req, const wharf_json *body, const wharf_json **ret)
 {
     wharf_out *out = W->json->writer(req);

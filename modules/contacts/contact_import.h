@@ -66,18 +66,19 @@ struct reading {
     size_t n_issues;
 };
 
-/* import_file.c. Problems of the file are told as the request's. */
+/* Opens the file of an import (import_file.c). Problems of the file are told as the request's. */
 wharf_status contact_file_open(struct reading *r, wharf_str url);
 wharf_import *file_rows(struct reading *r);
-/* Columns, groups, and what is wrong with which row. */
+/* Judges the file: columns, groups, and what is wrong with which row. */
 wharf_status file_judge(struct reading *r);
 void file_close(struct reading *r);
 void file_issue(struct reading *r, size_t row, const bool bad[COLUMNS_MAX]);
-/* What the row says for a use; "" when there is no such column. */
+/* Returns what the row says for a use; "" when there is no such column. */
 wharf_str file_cell(const struct reading *r, wharf_import *in, enum use use);
 wharf_str file_name(const struct reading *r, wharf_import *in);
 bool file_group_row(const struct reading *r, wharf_import *in); /* the row makes a group */
-/* Ids of a cell "Crew; Drivers"; false: one of them is nobody's, or several's. out may be NULL. */
+/* Writes the ids of a cell "Crew; Drivers". Returns false when one of the names is nobody's, or
+ * several's. out may be NULL. */
 bool file_groups(const struct reading *r, wharf_str cell, wharf_out *out);
 
 #endif

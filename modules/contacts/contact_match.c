@@ -296,7 +296,7 @@ static bool known_size(wharf_str organization, int64_t now_us, int64_t *ret)
     return known;
 }
 
-/* In the place of the same book, or of the one counted longest ago. */
+/* Keeps the size of a book, in the place of the same book, or of the one counted longest ago. */
 static void keep_size(wharf_str organization, int64_t now_us, int64_t contacts)
 {
     struct book *at = &books[0];
@@ -335,7 +335,8 @@ static wharf_status book_size(wharf_req *req, int64_t *ret)
     return status;
 }
 
-/* Rare words of the label count more: section 9.5. Asked for when the order depends on it, since it counts the book. */
+/* Ranks by rare words of the label, which count more: section 9.5. Asked for when the order
+ * depends on it, since it counts the book. */
 static wharf_status rank(struct search *s)
 {
     static const char sql[] =
@@ -467,7 +468,7 @@ struct decision {
     size_t reach; /* the threshold */
 };
 
-/* section 9.6. The candidates stand by relevance. */
+/* Decides after section 9.6. The candidates stand by relevance. */
 static struct decision decide(const struct search *s)
 {
     int threshold = (int)s->asked->threshold, tolerance = (int)s->asked->tolerance;

@@ -116,7 +116,7 @@ static struct slot *slot_of(const char *p, size_t n)
     return &slots[h];
 }
 
-/* The words of a list, one after the other; NULL at the end. */
+/* Takes the words of a list, one after the other; NULL at the end. */
 static struct word *next_word(const char **at)
 {
     const char *p = *at + strspn(*at, " ");

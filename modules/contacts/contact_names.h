@@ -28,13 +28,14 @@ struct word {
     uint16_t nicks[NICK_GROUPS]; /* groups of forms of one name */
 };
 
-/* Before the first word_of(); once per process. */
+/* Loads the lists of names. Must be called before the first word_of(), once per process. */
 void names_load(void);
-/* What is known of a word; never NULL. */
+/* Returns what is known of a word; never NULL. */
 const struct word *word_of(const char *p, size_t n);
-/* The forms of the word's names, one after the other: *at is 0 at first; false: there are no more. */
+/* Returns the forms of the word's names, one after the other: *at is 0 at first; false: there are
+ * no more. */
 bool word_form(const struct word *w, size_t *at, const char **ret_p, size_t *ret_n);
-/* Are they forms of one name (bill, william)? */
+/* Tells whether both words are forms of one name (bill, william). */
 bool word_nicknames(const struct word *a, const struct word *b);
 
 #endif

@@ -15,7 +15,7 @@ static wharf_str member_text(const wharf_rec *rec, const char *name)
     return s;
 }
 
-/* first_name and last_name, when no name is sent. */
+/* Takes first_name and last_name, when no name is sent. */
 static void take_names(wharf_req *req, wharf_rec *rec)
 {
     wharf_str first = member_text(rec, "first_name"), last = member_text(rec, "last_name");
@@ -28,7 +28,7 @@ static void take_names(wharf_req *req, wharf_rec *rec)
     W->res->drop(rec, "last_name");
 }
 
-/* Contacts are people: groups have a resource of their own. */
+/* Takes the type. Contacts are people: groups have a resource of their own. */
 static void take_type(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *type = W->res->member(rec, "type");
@@ -92,7 +92,7 @@ static wharf_status put_address(
     return s;
 }
 
-/* alternate_addresses with their line2 beside them, and secondary_address. */
+/* Takes alternate_addresses with their line2 beside them, and secondary_address. */
 static wharf_status take_alternates(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *sent = W->res->member(rec, "alternate_addresses"),
@@ -123,7 +123,7 @@ static wharf_status take_alternates(wharf_req *req, wharf_rec *rec)
     return s;
 }
 
-/* nickname is the first of the other names. */
+/* Takes nickname as the first of the other names. */
 static wharf_status take_nickname(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *nickname = W->res->member(rec, "nickname"), *names = W->res->member(rec, "alternate_names"),
@@ -229,7 +229,8 @@ static wharf_status check_emails(wharf_req *req, wharf_rec *rec, struct channel 
     return W->err->current(req) == WHARF_OK ? unique(req, c, "contact.duplicate_email") : W->err->current(req);
 }
 
-/* country: what the organization's directory tells, or NULL: it is asked now. */
+/* Makes the form of a phone number. country: what the organization's directory tells, or NULL: it
+ * is asked now. */
 static wharf_status phone_form(
     wharf_req *req, const wharf_str *country, wharf_str sent, const char *path, wharf_str *ret)
 {
@@ -306,7 +307,7 @@ static void no_group_for(wharf_req *req, wharf_str id)
         req, "validation.failed", "groups", "%.*s is a group of locations, or has 10000 children", (int)id.n, id.p);
 }
 
-/* Groups of locations have other children. */
+/* Checks the groups. Groups of locations have other children. */
 static wharf_status check_groups(wharf_req *req, const wharf_rec *rec)
 {
     static const char sql[] =
@@ -329,7 +330,8 @@ static wharf_status check_groups(wharf_req *req, const wharf_rec *rec)
     return s == WHARF_OK ? W->err->current(req) : s;
 }
 
-/* The same for new contacts: the groups that some of them name, refused ones with how many join them. */
+/* Checks the same for new contacts: the groups that some of them name, refused ones with how many
+ * join them. */
 static wharf_status check_groups_many(wharf_req *req, wharf_rec *const *recs, const bool *good, size_t n)
 {
     static const char sql[] =
@@ -425,7 +427,7 @@ static void names_of(wharf_req *req, const wharf_rec *rec, struct text *t)
     }
 }
 
-/* The contact's own data, and what is derived from it; not its groups. */
+/* Checks the contact's own data, and what is derived from it; not its groups. */
 static wharf_status check_data(wharf_req *req, const wharf_str *country, wharf_rec *new_rec)
 {
     struct channel emails, phones, ids, hashes, addresses;

@@ -29,7 +29,7 @@ static void index_names(wharf_req *req, struct words *list, const wharf_rec *rec
 
 /* ---- one ---- */
 
-/* The words of its names, when these are others now. */
+/* Updates the words of the contact's names in the index, when these are others now. */
 static wharf_status reindex(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     struct cleaned *room = W->mem->alloc(req, sizeof(*room));

@@ -35,7 +35,7 @@ wharf_status group_children(wharf_req *req, void *arg); /* GET /v1/groups/:id/ch
 wharf_status contacts_create(wharf_req *req, void *arg); /* POST /v1/contacts: one, or a file of them (contact_import.c) */
 wharf_status contact_search(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits); /* search.c */
 
-/* contact_written.c */
+/* Brings about what follows from a written contact (contact_written.c). */
 wharf_status contact_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec);
 wharf_status contact_written_many(
     wharf_req *req, uint32_t op, const wharf_rec *const *old_recs, const wharf_rec *const *new_recs, size_t n);
@@ -49,32 +49,35 @@ struct ids {
     wharf_str *p;
     size_t n;
 };
-/* list may be NULL or no array: none. room: that many more are going to be added. */
+/* Reads the ids of a list. list may be NULL or no array: none. room: that many more are going to
+ * be added. */
 struct ids ids_of(wharf_req *req, const wharf_json *list, size_t room);
 bool ids_have(const struct ids *list, wharf_str id);
-/* What is in a and not in b. */
+/* Returns the ids that are in a and not in b. */
 struct ids ids_without(wharf_req *req, const struct ids *a, const struct ids *b);
-/* As PostgreSQL reads text[]. */
+/* Returns the ids as PostgreSQL reads text[]. */
 wharf_val ids_array(wharf_req *req, const struct ids *list);
 wharf_status ids_json(wharf_req *req, const struct ids *list, const wharf_json **ret);
 
-/* addresses.c: an address as it is sent, as its value object; and those that written contacts were sent. */
+/* Makes the value object of an address as it is sent (addresses.c); contacts_remember() keeps
+ * those that written contacts were sent. */
 wharf_status contact_address(
     wharf_req *req, const wharf_json *input, wharf_str line2, const char *path, const wharf_json **ret);
-/* What was merged into other addresses lost the members that are null. */
+/* Restores the members that are null, which an address lost when it was merged into others. */
 wharf_status contact_complete_addresses(wharf_req *req, wharf_rec *rec);
 wharf_status contacts_remember(wharf_req *req, const wharf_rec *const *recs, size_t n);
 wharf_status contacts_thread(wharf_plugin *self, void **ret_state); /* thread_start */
 
-/* membership.c: the other side of what one side says, in its transaction. */
+/* Writes the other side of what one side says, in its transaction (membership.c). */
 wharf_status contact_joined(wharf_req *req, wharf_str contact, const struct ids *added, const struct ids *removed);
-/* New contacts join groups, deleted ones leave theirs: contacts[i] that of groups[i]. */
+/* Lets new contacts join groups (gain), and deleted ones leave theirs (lose): contacts[i] that of
+ * groups[i]. */
 wharf_status groups_gain(wharf_req *req, const struct ids *groups, const struct ids *contacts);
 wharf_status groups_lose(wharf_req *req, const struct ids *groups, const struct ids *contacts);
 wharf_status group_took(wharf_req *req, wharf_str group, const struct ids *added, const struct ids *removed);
 wharf_status group_ended(wharf_req *req, wharf_str group);
 
-/* The text of a field as it is or will be; false: null. */
+/* Reads the text of a field as it is or will be. Returns false when it is null. */
 static inline bool get_text(const wharf_rec *rec, wharf_field f, wharf_str *ret)
 {
     wharf_val v;

@@ -42,7 +42,7 @@ static void each_once(wharf_req *req, const struct ids *ids, const char *path)
     }
 }
 
-/* Texts, each once. path names the list in the request. */
+/* Checks that a list has texts, each once. path names the list in the request. */
 static void check_list(wharf_req *req, const wharf_json *list, const char *path)
 {
     struct ids ids = ids_of(req, list, 0);
@@ -57,7 +57,7 @@ static void check_list(wharf_req *req, const wharf_json *list, const char *path)
         each_once(req, &ids, path);
 }
 
-/* What the request says of a list: inside group_contacts or beside it. */
+/* Returns what the request says of a list: inside group_contacts or beside it. */
 static const wharf_json *sent_list(const wharf_rec *rec, size_t which)
 {
     const wharf_json *whole = W->res->member(rec, "group_contacts");
@@ -121,7 +121,7 @@ static wharf_status primary_in_both(wharf_req *req, const wharf_json *sent)
     return in_both(req, &more, &less, "primary_add");
 }
 
-/* Replaced, then added to, then taken from. */
+/* Settles a list: replaced, then added to, then taken from. */
 static struct ids settle(
     wharf_req *req, const struct ids *before, const wharf_json *sent, size_t whole, size_t add, size_t take)
 {
@@ -281,7 +281,8 @@ static wharf_status group_written(wharf_req *req, uint32_t op, const wharf_rec *
 
 /* ---- items of batches ---- */
 
-/* The group of this name and kind, "" when there is none, or when the item's external_id is another group's. */
+/* Finds the group of this name and kind, "" when there is none, or when the item's external_id is
+ * another group's. */
 static wharf_status known_by_name(
     wharf_req *req, wharf_str name, wharf_str kind, const wharf_json *item, wharf_str *ret_id)
 {
@@ -304,7 +305,7 @@ static wharf_status known_by_name(
     return s;
 }
 
-/* A merge without id is for the group of its name and kind, when there is one. */
+/* Turns a merge without id into one for the group of its name and kind, when there is one. */
 static wharf_status group_batch_item(wharf_req *req, const char *action, const wharf_json *item)
 {
     const wharf_json *id = W->json->get(item, "id"), *name = W->json->get(item, "name"),

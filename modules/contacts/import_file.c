@@ -23,7 +23,7 @@ static wharf_status too_large(wharf_req *req)
         "A file has at most 25,000 rows and 25 MB; send larger ones to POST /v1/batches");
 }
 
-/* {"file": {"encoding": ...}} when the data URL has a charset. */
+/* Makes {"file": {"encoding": ...}} when the data URL has a charset. */
 static wharf_status read_options(struct reading *r, wharf_str type)
 {
     wharf_str charset = contacts_forms->type_param(r->req, type, "charset");
@@ -66,13 +66,13 @@ wharf_import *file_rows(struct reading *r)
     return contacts_files->open(r->req, "contact", r->fd, r->bytes, r->options);
 }
 
-/* JSON has no columns: batches take it. */
+/* Tells whether the file is JSON, which has no columns: batches take it. */
 static bool is_json(wharf_import *in)
 {
     return wharf_same(contacts_files->info(in, "format"), WHARF_S("json"));
 }
 
-/* What is wrong with the file as a whole. */
+/* Tells what is wrong with the file as a whole. */
 static wharf_status file_problem(struct reading *r, wharf_import *in)
 {
     wharf_str code, message;
@@ -86,7 +86,7 @@ static wharf_status file_problem(struct reading *r, wharf_import *in)
 
 /* ---- columns ---- */
 
-/* Letters and digits only, in lower case. */
+/* Writes letters and digits only, in lower case. Returns how many. */
 static size_t bare(wharf_str s, char *out, size_t room)
 {
     size_t n = 0;
@@ -201,7 +201,7 @@ static wharf_status read_groups(struct reading *r)
     return WHARF_OK;
 }
 
-/* By its id, or by a name that no other has. */
+/* Finds a group by its id, or by a name that no other has. */
 static const struct group_name *find_group(const struct reading *r, wharf_str text)
 {
     const struct group_name key = {text, lowered(r->req, text)}, *last = r->by_name + r->n_groups, *g;
@@ -255,7 +255,7 @@ struct room {
     _Alignas(ALIGN) char bytes[ROOM];
 };
 
-/* n: a few KiB at most. NULL: out of memory, which is told. */
+/* Allocates n bytes, a few KiB at most. Returns NULL when there is no memory, which is told. */
 static void *keep_bytes(struct reading *r, size_t n)
 {
     char *p;
@@ -292,7 +292,8 @@ void file_close(struct reading *r)
     r->fd = -1;
 }
 
-/* True: it was there before. An e-mail or phone that is good is short. The hash is keyed: who sends the file can not make them meet. */
+/* Returns true when the text was there before. An e-mail or phone that is good is short. The hash
+ * is keyed: who sends the file can not make them meet. */
 static bool met_before(struct reading *r, struct seen *seen, wharf_str s)
 {
     for (size_t i = contacts_forms->hash(s) & (seen->cap - 1);; i = (i + 1) & (seen->cap - 1)) {
@@ -348,7 +349,7 @@ bool file_group_row(const struct reading *r, wharf_import *in)
     return type_is(file_cell(r, in, USE_TYPE), "group");
 }
 
-/* Columns whose cell is bad, in their order; of a missing name both of its halves. */
+/* Judges which columns have a bad cell, in their order; of a missing name both of its halves. */
 static void judge(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
 {
     wharf_str name = file_name(r, in), phone;

@@ -104,7 +104,7 @@ static wharf_str hashes_array(struct hashes *list)
     return (wharf_str){list->p, list->n + 1};
 }
 
-/* Of the word itself, without each letter, and without each two. */
+/* Adds the hashes of the word itself, without each letter, and without each two. */
 static void hash_deletions(struct hashes *list, const uint32_t *points, size_t n, size_t two_from)
 {
     uint32_t left[TOKEN_POINTS], fewer[TOKEN_POINTS];
@@ -129,7 +129,8 @@ struct indexed {
     double weight;
 };
 
-/* A word that a contact has several times counts what it counts most. */
+/* Tells whether the word was there before. A word that a contact has several times counts what it
+ * counts most. */
 static bool had_before(struct words *list, const struct indexed *word)
 {
     for (size_t i = list->n; i > 0 && list->p[i - 1].contact.p == word->contact.p; i--) {
@@ -176,7 +177,8 @@ static void sort_distinct(struct ids *words)
     words->n = n;
 }
 
-/* What of these words the book has never seen. Orders them. Others may learn the same at the same moment: nobody waits (`twin` in migrations/0001_contacts.sql). */
+/* Learns what of these words the book has never seen. Orders them. Others may learn the same at
+ * the same moment: nobody waits (`twin` in migrations/0001_contacts.sql). */
 static wharf_status learn(wharf_req *req, struct ids *words)
 {
     static const char new_sql[] =
@@ -214,7 +216,7 @@ static wharf_status learn(wharf_req *req, struct ids *words)
     return WHARF_OK;
 }
 
-/* Columns of the list: contacts, words, weights. */
+/* Makes the columns of the list: contacts, words, weights. */
 static void as_arrays(wharf_req *req, const struct words *list, struct ids ret[3])
 {
     for (size_t k = 0; k < 3; k++)
@@ -280,7 +282,7 @@ static void add_guess(struct guess *g, size_t query, wharf_str token, double wei
     W->json->close(g->out);
 }
 
-/* What a word of the book may stand for. */
+/* Guesses what a word of the book may stand for. */
 static void guess_word(struct guess *g, const struct name *name, wharf_str word)
 {
     uint32_t points[TOKEN_POINTS];
@@ -297,7 +299,7 @@ static void guess_word(struct guess *g, const struct name *name, wharf_str word)
     }
 }
 
-/* Words that share a deletion with one of the name's, or begin with it. */
+/* Guesses words that share a deletion with one of the name's, or begin with it. */
 static wharf_status guess_mistyped(wharf_req *req, const struct name *name, struct guess *g)
 {
     static const char sql[] = "SELECT contacts.words_sharing($2::integer[])"

@@ -15,13 +15,16 @@ struct words {
     struct indexed *p;
     size_t n, cap;
 };
-/* All names of a contact one after another, with the same text for its id, which must live as long as the list. The words are the request's. */
+/* Adds all names of a contact one after another, with the same text for its id, which must live as
+ * long as the list. The words are the request's. */
 void words_add(wharf_req *req, struct words *list, wharf_str contact, const struct name *name);
-/* They are their contacts' words from now on. again: some of these contacts had words before. */
+/* Stores the words as their contacts' from now on. again: some of these contacts had words
+ * before. */
 wharf_status index_add(wharf_req *req, const struct words *list, bool again);
-/* They are no longer. */
+/* Removes the words from the index. */
 void index_remove(wharf_req *req, const struct words *list);
-/* The contacts (CANDIDATES_MAX at most) that share most of the name's words, as written, mistyped, shortened or by another form of them. */
+/* Finds the contacts (CANDIDATES_MAX at most) that share most of the name's words, as written,
+ * mistyped, shortened or by another form of them. */
 wharf_status index_find(wharf_req *req, const struct name *name, struct ids *ret);
 
 #endif

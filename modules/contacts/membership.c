@@ -51,7 +51,7 @@ wharf_status ids_json(wharf_req *req, const struct ids *list, const wharf_json *
     return W->json->result(req, out, ret);
 }
 
-/* {"a","b"}: ids have nothing to escape, but what a client sent may. */
+/* Makes {"a","b"}: ids have nothing to escape, but what a client sent may. */
 wharf_val ids_array(wharf_req *req, const struct ids *list)
 {
     size_t room = 3, n = 0;

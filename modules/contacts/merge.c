@@ -50,7 +50,7 @@ struct values {
     size_t n;
 };
 
-/* The text itself, or the id of an address. */
+/* Reads the text itself, or the id of an address. */
 static bool text_of(const wharf_json *v, wharf_str *ret)
 {
     if (v && W->json->type(v) == WHARF_J_OBJECT)
@@ -90,7 +90,7 @@ static bool same_folded(wharf_str a, wharf_str b)
     return a.n == b.n;
 }
 
-/* Ids of addresses are told apart by their letters' case too. */
+/* Tells whether the value is there. Ids of addresses are told apart by their letters' case too. */
 static bool has_value(const struct kind *k, const struct values *v, wharf_str value)
 {
     for (size_t i = 0; i < v->n; i++) {
@@ -109,7 +109,8 @@ static bool has_slot(const struct values *v, wharf_str slot)
     return false;
 }
 
-/* The slot that it had if that is free, else the first free one; false: none is. */
+/* Finds the slot that it had if that is free, else the first free one. Returns false when none
+ * is. */
 static bool free_slot(const struct kind *k, const struct values *own, wharf_str had, wharf_str *ret)
 {
     if (had.n && !has_slot(own, had)) {
@@ -124,7 +125,8 @@ static bool free_slot(const struct kind *k, const struct values *own, wharf_str 
     return false;
 }
 
-/* What the others have of a kind and the contact has not: into its free places, as members of an update. */
+/* Writes what the others have of a kind and the contact has not into its free places, as members
+ * of an update. */
 static void put_kind(
     wharf_req *req, wharf_out *out, const struct kind *k, const wharf_rec *to, const wharf_rec *const *from, size_t n)
 {
@@ -177,7 +179,8 @@ static void put_added(wharf_req *req, wharf_out *out, wharf_field f, const char 
     W->json->close(out);
 }
 
-/* Who belongs to the whole organization does not become one of some locations by taking in one that is. */
+/* Writes the locations. Who belongs to the whole organization does not become one of some
+ * locations by taking in one that is. */
 static void put_locations(wharf_req *req, wharf_out *out, const wharf_rec *to, const wharf_rec *const *from, size_t n)
 {
     struct ids own = ids_of(req, get_json(to, CONTACT_LOCATIONS), 0);

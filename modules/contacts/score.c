@@ -121,7 +121,7 @@ static bool truncated(const struct token *a, const struct token *b)
            memcmp(a->points, b->points, a->n_points * sizeof(*a->points)) == 0;
 }
 
-/* a: of the label. family: is it the last of several? */
+/* Computes how alike two tokens are. a: of the label. family: it is the last of several. */
 static struct likeness alike(
     const struct token *a, const struct token *b, bool family_a, bool family_b, enum fuzziness f)
 {
@@ -221,7 +221,8 @@ struct pairing {
     bool used[TOKENS_MAX]; /* by token of the contact */
 };
 
-/* Of two pairs that are equally alike: same role, then the place. */
+/* Tells which of two pairs is better. Of those that are equally alike: same role, then the
+ * place. */
 static bool better(const struct name *a, const struct name *b, struct likeness l, size_t i, size_t k,
     struct likeness best, size_t best_i, size_t best_k)
 {
@@ -232,7 +233,7 @@ static bool better(const struct name *a, const struct name *b, struct likeness l
     return same != same_best && same;
 }
 
-/* One to one, the most alike first. */
+/* Assigns one to one, the most alike first. */
 static void assign(const struct name *a, const struct name *b, bool people, enum fuzziness f, struct pairing *p)
 {
     struct likeness all[TOKENS_MAX][TOKENS_MAX];

@@ -34,9 +34,9 @@ struct cleaned {
 enum clean_flag {
     CLEAN_KEEP_TITLES = 1 /* without steps 5 and 6: the transitional score of older clients */
 };
-/* ignore: phrases in search form that are removed everywhere. */
+/* Cleans a name. ignore: phrases in search form that are removed everywhere. */
 void name_clean(wharf_str search_form, const wharf_str *ignore, size_t n_ignore, unsigned flags, struct cleaned *ret);
-/* A business: its words without legal forms. */
+/* Cleans the name of a business: its words without legal forms. */
 void business_clean(wharf_str search_form, struct name *ret);
 
 enum fuzziness { FUZZY_AUTO, FUZZY_NONE }; /* "AUTO:4,9", "0" */
@@ -59,17 +59,18 @@ struct name_score {
     double matched[TOKENS_MAX]; /* by token of the label: similarity of its partner, 0: none */
 };
 
-/* section 9.4, channel name. */
+/* Compares names after section 9.4, channel name. */
 void name_compare(const struct name *label, const struct name *contact, enum fuzziness f, struct name_score *ret);
-/* What the i-th word counts in its name. */
+/* Returns what the i-th word counts in its name. */
 double name_weight(const struct name *name, size_t i);
-/* The formula of businesses and streets: every word 1, generic ones 0.4. */
+/* Compares by the formula of businesses and streets: every word counts 1, generic ones 0.4. */
 double business_compare(const struct name *a, const struct name *b, enum fuzziness f);
-/* How many edits may be between a searched token of that many code points and its partner. */
+/* Returns how many edits may be between a searched token of that many code points and its
+ * partner. */
 int edits_allowed(size_t points, enum fuzziness f);
-/* Optimal string alignment distance. */
+/* Computes the optimal string alignment distance. */
 int edit_distance(const uint32_t *a, size_t n, const uint32_t *b, size_t m);
-/* Half up to four decimals, as all scores are shown. */
+/* Rounds half up to four decimals, as all scores are shown. */
 double score_round(double score);
 
 #endif

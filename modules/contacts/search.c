@@ -66,7 +66,7 @@ static wharf_status add_found(wharf_req *req, const char *sql, const wharf_val *
     return s;
 }
 
-/* Rows whose texts contain all of these words, up to so many. */
+/* Finds rows whose texts contain all of these words, up to so many. */
 static wharf_status containing(wharf_req *req, const struct ids *words, struct ids *all)
 {
     static const char sql[] = "SELECT contacts.containing($1::text[], $2::integer)";
@@ -75,7 +75,8 @@ static wharf_status containing(wharf_req *req, const struct ids *words, struct i
     return add_found(req, sql, args, 2, all);
 }
 
-/* Of two letters: names first, for which there are words to look at. Only what few names have is looked for in all texts. */
+/* Finds rows that contain two letters: names first, for which there are words to look at. Only
+ * what few names have is looked for in all texts. */
 static wharf_status containing_short(wharf_req *req, wharf_str *pattern, struct ids *all)
 {
     static const char sql[] = "SELECT contacts.named($1::text, $2::integer)";
@@ -87,7 +88,7 @@ static wharf_status containing_short(wharf_req *req, wharf_str *pattern, struct 
     return s == WHARF_OK && all->n - before < CONTAINING_MAX ? containing(req, &one, all) : s;
 }
 
-/* A title that was taken off the name. */
+/* Tells whether the word is a title that was taken off the name. */
 static bool is_title(const struct asked *a, wharf_str word)
 {
     const struct name *name = &a->label.name;
@@ -99,7 +100,8 @@ static bool is_title(const struct asked *a, wharf_str word)
     return name->n && word_of(word.p, word.n)->kinds & (WORD_TITLE | WORD_SUFFIX);
 }
 
-/* The words to look for. Beside names a title is no reason to look through the book, unless all words are asked for. */
+/* Collects the words to look for. Beside names a title is no reason to look through the book,
+ * unless all words are asked for. */
 static size_t reasons(wharf_req *req, const struct asked *a, wharf_str *patterns, size_t *ret_longest)
 {
     size_t n = 0;
@@ -114,9 +116,10 @@ static size_t reasons(wharf_req *req, const struct asked *a, wharf_str *patterns
     return n;
 }
 
-/* Rows whose texts contain one of the words, or all: up to so many of each word. Beside longer words the short ones are no reason of their own: they
- * stand in every tenth name, and only a walk through all of the book would find those of a rare one. all: begins with who is meant; when these are as
- * many as there may be, one word of several is no reason either. */
+/* Finds rows whose texts contain one of the words, or all: up to so many of each word. Beside
+ * longer words the short ones are no reason of their own: they stand in every tenth name, and only
+ * a walk through all of the book would find those of a rare one. all: begins with who is meant;
+ * when these are as many as there may be, one word of several is no reason either. */
 static wharf_status find_containing(wharf_req *req, const struct asked *a, struct ids *all)
 {
     enum { PERCENT_SIGNS = 2 };

@@ -3,7 +3,7 @@
 #include "containers.h"
 #include "containers.gen.h"
 
-/* A container that takes shipments, at the place that was said. */
+/* Opens a container that takes shipments, at the place that was said. */
 static wharf_status open_container(wharf_req *req, wharf_str id, wharf_str location)
 {
     const wharf_rec *rec;
@@ -23,7 +23,7 @@ static wharf_status open_container(wharf_req *req, wharf_str id, wharf_str locat
     return WHARF_OK;
 }
 
-/* The item without what is said of the container. */
+/* Makes the item without what is said of the container. */
 static wharf_status plain_item(wharf_req *req, const wharf_json *item, const wharf_json **ret)
 {
     wharf_out *out = W->json->writer(req);

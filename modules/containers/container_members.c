@@ -25,7 +25,7 @@ static size_t read_ids(wharf_req *req, const wharf_json *list, wharf_str **ret)
     return n;
 }
 
-/* What is wrong with a shipment that is to be put in; *ret_in: it is in already. */
+/* Checks a shipment that is to be put in and tells what is wrong; *ret_in: it is in already. */
 static wharf_status check_added(wharf_req *req, wharf_str container, wharf_str id, size_t i, bool *ret_in)
 {
     static const char sql[] = "SELECT container_id, status FROM shipments.shipment"
@@ -55,7 +55,8 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(((const wharf_str *)a)->p, ((const wharf_str *)b)->p);
 }
 
-/* Who puts the same shipments into containers waits here; the shipments' own rows are locked when they are written, after their trackers. */
+/* Locks the shipments. Who puts the same shipments into containers waits here; the shipments' own
+ * rows are locked when they are written, after their trackers. */
 static wharf_status lock_all(wharf_req *req, const wharf_str *ids, size_t n)
 {
     wharf_str *sorted = W->mem->alloc(req, (n + 1) * sizeof(*sorted));

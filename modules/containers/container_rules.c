@@ -30,7 +30,7 @@ static bool has(const wharf_json *object, const char *key)
     return object && W->json->type(object) == WHARF_J_OBJECT && !json_is_null(W->json->get(object, key));
 }
 
-/* The update with the status and the comment that stood beside it. */
+/* Joins the update with the status and the comment that stood beside it. */
 static wharf_status join_update(
     wharf_req *req, wharf_rec *rec, const wharf_json *update, const wharf_json *status, const wharf_json *comment)
 {
@@ -219,7 +219,7 @@ static wharf_status put_in(wharf_req *req, const struct plan *p, const wharf_rec
     return s;
 }
 
-/* The container's update, or only its new place, for all that are inside. */
+/* Copies the container's update, or only its new place, to all that are inside. */
 static wharf_status copy(wharf_req *req, const struct plan *p, const wharf_rec *rec)
 {
     const wharf_shipment_write w = {.head = WHARF_HEAD(wharf_shipment_write),

@@ -23,7 +23,7 @@ static wharf_status insert_line(
     return W->db->exec(req, sql, args, sizeof(args) / sizeof(args[0]), NULL);
 }
 
-/* The newest line: when it was. 0: there is none. */
+/* Reads when the newest line was. 0: there is none. */
 static wharf_status newest(wharf_req *req, wharf_str id, int64_t *ret_us)
 {
     static const char sql[] = "SELECT occurred_at FROM containers.tracking_update WHERE organization_id = $2::text"
@@ -58,7 +58,7 @@ static wharf_status set_status(wharf_req *req, wharf_rec *rec, wharf_str from, w
     return WHARF_OK;
 }
 
-/* The update's place becomes the container's. */
+/* Sets the update's place as the container's. */
 static wharf_status set_place(wharf_req *req, wharf_rec *rec, wharf_tracking_update *u)
 {
     wharf_str before = field_text(rec, CONTAINER_LOCATION_ID);
@@ -99,7 +99,7 @@ static wharf_status apply_update(
     return s;
 }
 
-/* A position alone leaves a point in the history at most every 30 seconds. */
+/* Applies a position alone, which leaves a point in the history at most every 30 seconds. */
 static wharf_status apply_position(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     const wharf_json *at = field_json(rec, CONTAINER_COORDINATES);

@@ -30,7 +30,7 @@ struct members {
     size_t n_added, n_removed;
 };
 wharf_status containers_members_check(wharf_req *req, uint32_t op, wharf_rec *rec, bool completed, struct members *ret);
-/* The shipments inside, in the order in which trackers are locked. */
+/* Reads the shipments inside, in the order in which trackers are locked. */
 wharf_status containers_inside(wharf_req *req, wharf_str id, wharf_str **ret_ids, size_t *ret_n);
 /* Writes one shipment: status and comment may be empty. */
 wharf_status containers_write_shipment(

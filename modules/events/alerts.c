@@ -21,7 +21,8 @@ static bool starts(wharf_str s, const char *with)
     return s.n >= strlen(with) && !memcmp(s.p, with, strlen(with));
 }
 
-/* An automatic deletion is no system event, and still told to administrators (section 9 'Invalid URLs'). */
+/* Tells whether a webhook was deleted automatically: that is no system event, and still told to
+ * administrators (section 9 'Invalid URLs'). */
 static bool lost_webhook(wharf_req *req, const wharf_event *e)
 {
     const wharf_json *body, *data;
@@ -34,7 +35,8 @@ static bool lost_webhook(wharf_req *req, const wharf_event *e)
            W->json->text(W->json->get(data, "deletion_reason"), &reason) && events_same(reason, WHARF_S("invalid_url"));
 }
 
-/* Who is told beside subscribers: administrators of webhooks' health and of workflows that were disabled, and of failing integrations the users who asked for it. */
+/* Finds who is told beside subscribers: administrators of webhooks' health and of workflows that
+ * were disabled, and of failing integrations the users who asked for it. */
 static wharf_status others(wharf_req *req, wharf_str type, bool lost, const wharf_str **ret_emails, size_t *ret_n)
 {
     *ret_n = 0;
@@ -64,7 +66,7 @@ static wharf_status put_alert(wharf_req *req, wharf_out *out, const wharf_event 
     return s;
 }
 
-/* Rows for everybody who is to be told; the lines that have no job yet. */
+/* Writes rows for everybody who is to be told, and reads the lines that have no job yet. */
 static wharf_status note_alerts(wharf_req *req, const wharf_json *list, const wharf_rows **ret_lines)
 {
     static const char sql[] =
@@ -155,7 +157,7 @@ static wharf_str argument(wharf_req *req, const char *name)
     return s;
 }
 
-/* Is it still wanted? ret_subscriber: its id, or "" of a user. */
+/* Tells whether the line is still wanted. ret_subscriber: its id, or "" of a user. */
 static wharf_status still_wanted(wharf_req *req, const struct line *l, bool *ret_wanted, wharf_str *ret_subscriber)
 {
     static const char subscriber_sql[] =
@@ -195,7 +197,7 @@ static wharf_status unsubscribe_url(wharf_req *req, const struct line *l, wharf_
     return s;
 }
 
-/* The times of what is told, one per line; the newest fifty. */
+/* Returns the times of what is told, one per line; the newest fifty. */
 static wharf_str times_text(wharf_req *req, const wharf_rows *rows)
 {
     wharf_str s = WHARF_S("");
@@ -236,7 +238,8 @@ static wharf_status send_mail(wharf_req *req, const struct line *l, wharf_str su
     return events_mail->send(req, &m, "email");
 }
 
-/* From here on a new alert asks for a mail of its own; what waits now goes with this one. */
+/* Takes what waits now, which goes with this mail; from here on a new alert asks for a mail of its
+ * own. */
 static wharf_status take_waiting(wharf_req *req, const struct line *l, const wharf_rows **ret_rows)
 {
     static const char line_sql[] =
@@ -261,7 +264,7 @@ static wharf_status ids_json(wharf_req *req, const wharf_rows *rows, const wharf
     return W->json->result(req, out, ret);
 }
 
-/* mailed false: nobody wants it any more. */
+/* Marks the alerts. mailed false: nobody wants it any more. */
 static wharf_status mark(wharf_req *req, const struct line *l, const wharf_rows *rows, bool mailed)
 {
     static const char alerts_sql[] =
@@ -278,7 +281,8 @@ static wharf_status mark(wharf_req *req, const struct line *l, const wharf_rows 
     return s == WHARF_OK && mailed ? W->db->exec(req, line_sql, line, 4, NULL) : s;
 }
 
-/* With transactions of its own: none is open while the mail server is talked to, since the step waits for these rows. */
+/* Sends the mail, with transactions of its own: none is open while the mail server is talked to,
+ * since the step waits for these rows. */
 wharf_status alerts_send(wharf_req *req, void *arg)
 {
     struct line l = {argument(req, "address"), argument(req, "resource"), argument(req, "type")};

@@ -148,7 +148,8 @@ wharf_str events_column(const wharf_rows *rows, size_t row, size_t column)
     return events_host->db->value(rows, row, column, WHARF_V_TEXT, &v) ? v.u.s : WHARF_S("");
 }
 
-/* Pages for people: a look shows a button, only the button does something, since mail programs look at links by themselves. */
+/* Declares pages for people: a look shows a button, only the button does something, since mail
+ * programs look at links by themselves. */
 static void declare_links(wharf_decl *d, const wharf_decl_api *api)
 {
     static const char doc[] =

@@ -39,10 +39,12 @@ extern const wharf_hooks subscriber_hooks;
 
 /* verify.c: pages behind links; the job that sends the mail with the first of them. Arguments {"subscriber": id} */
 wharf_handler verify_page, verify_done, unsubscribe_page, unsubscribe_done, verify_send;
-/* alerts.c: the step; the job of one line of alerts ({"address", "resource", "type"}); what is over is forgotten */
+/* Runs the step of alerts (alerts.c). alerts_send is the job of one line of alerts ({"address",
+ * "resource", "type"}); subscribers_tidy forgets what is over. */
 wharf_status alerts_step(wharf_req *req, const wharf_event *const *list, size_t n, uint8_t *outcomes, void *arg);
 wharf_handler alerts_send, subscribers_tidy;
-/* The mail server refused the subscriber's address for good (true), or took a mail for it. */
+/* Notes that the mail server refused the subscriber's address for good (true), or took a mail for
+ * it. */
 wharf_status subscriber_answered(wharf_req *req, wharf_str id, bool refused);
 
 static inline wharf_val events_text(wharf_str s)
@@ -61,7 +63,7 @@ static inline wharf_val events_now(const wharf_req *req)
 {
     return (wharf_val){.type = WHARF_V_TIME_US, .u.i = events_host->req->now_us(req)};
 }
-/* A text column; empty when it is null. */
+/* Returns a text column; empty when it is null. */
 wharf_str events_column(const wharf_rows *rows, size_t row, size_t column);
 static inline bool events_same(wharf_str a, wharf_str b)
 {

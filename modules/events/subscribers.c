@@ -58,7 +58,7 @@ static bool system_types(const wharf_json *list)
     return true;
 }
 
-/* Repeated types are one. */
+/* Sets the types; repeated types are one. */
 static wharf_status set_types(wharf_req *req, wharf_rec *rec, const wharf_json *list)
 {
     wharf_out *out = W->json->writer(req);
@@ -83,7 +83,7 @@ static wharf_status set_types(wharf_req *req, wharf_rec *rec, const wharf_json *
     return s;
 }
 
-/* The part behind the @ has no case. */
+/* Makes the part behind the @ lower-case: it has no case. */
 static void lower_domain(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *sent = W->res->member(rec, "email");
@@ -162,7 +162,7 @@ static void expect_verification(wharf_req *req, wharf_rec *rec)
     W->res->set(rec, EVENT_SUBSCRIBER_VERIFICATION_EXPIRES_AT, later(req, VERIFY_HOURS * 3600));
 }
 
-/* What the body asks to be done, not what the row is. */
+/* Clears what the body asks to be done, which is not what the row is. */
 static void never_kept(wharf_rec *rec)
 {
     W->res->set(rec, EVENT_SUBSCRIBER_APPROVE, events_truth(false));
@@ -274,7 +274,7 @@ static wharf_status ask_for_mail(wharf_req *req, wharf_str id)
     return s == WHARF_OK ? W->event->enqueue(req, "verify", id, args, 0) : s;
 }
 
-/* Who gets alerts is everybody's matter who owns. */
+/* Tells all owners: who gets alerts is the matter of everybody who owns. */
 static wharf_status tell_owners(wharf_req *req, const wharf_rec *rec)
 {
     const wharf_str *ids, *emails;

@@ -9,7 +9,8 @@
 
 /* ---- the mail ---- */
 
-/* The address and a new token; the address is empty when nobody has to be asked any more. */
+/* Prepares the address and a new token; the address is empty when nobody has to be asked any
+ * more. */
 static wharf_status prepare(wharf_req *req, wharf_str id, wharf_str *ret_address, wharf_str *ret_token)
 {
     static const char sql[] = "SELECT email FROM events.subscriber WHERE id = $1 AND deleted_at IS NULL AND status = "
@@ -55,7 +56,8 @@ static wharf_status send_link(wharf_req *req, wharf_str address, wharf_str token
     return events_mail->send(req, &m, "email");
 }
 
-/* The token is committed before the mail goes out: who opens the link at once finds it. */
+/* Sends the link. The token is committed before the mail goes out: who opens the link at once
+ * finds it. */
 wharf_status verify_send(wharf_req *req, void *arg)
 {
     const wharf_json *body;
@@ -79,7 +81,8 @@ wharf_status verify_send(wharf_req *req, void *arg)
 
 /* ---- the pages ---- */
 
-/* The thing that the link stands for; subscriber.token_invalid when there is none. */
+/* Finds the thing that the link stands for; fails with subscriber.token_invalid when there is
+ * none. */
 static wharf_status enter(wharf_req *req, const char *kind, wharf_str *ret_id)
 {
     wharf_str token = WHARF_S("");
@@ -152,7 +155,7 @@ wharf_status unsubscribe_page(wharf_req *req, void *arg)
     return s;
 }
 
-/* id: a subscriber, or "@" and the address of an administrator who is none. */
+/* Unsubscribes. id: a subscriber, or "@" and the address of an administrator who is none. */
 wharf_status unsubscribe_done(wharf_req *req, void *arg)
 {
     static const char mute_sql[] =

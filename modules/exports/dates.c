@@ -25,7 +25,7 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* The length of quoted text with its quotes; '' is a quote. 0: it does not end. */
+/* Returns the length of quoted text with its quotes; '' is a quote. 0: it does not end. */
 static size_t quoted_length(wharf_str f, size_t at)
 {
     for (size_t i = at + 1; i < f.n; i++) {
@@ -106,7 +106,7 @@ static int put_token(char *out, size_t room, const struct moment *m, char token,
     }
 }
 
-/* '' is a quote, in quoted text as well. */
+/* Writes quoted text; '' is a quote, in quoted text as well. */
 static size_t put_quoted(char *out, wharf_str q)
 {
     size_t n = 0;
@@ -169,7 +169,7 @@ static void read_moment(wharf_str text, int64_t offset_s, struct moment *m)
               m->month >= 1 && m->month <= 12;
 }
 
-/* The clock on the wall of the zone at each moment. */
+/* Reads the clock on the wall of the zone at each moment. */
 static wharf_status in_zone(
     wharf_req *req, wharf_str zone, const struct date_cell *cells, size_t n, struct moment *moments)
 {

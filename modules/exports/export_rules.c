@@ -80,7 +80,7 @@ static wharf_status check_csv(wharf_req *req, const wharf_json *o, const wharf_s
     return check_columns(req, columns && W->json->type(columns) == WHARF_J_OBJECT ? columns : NULL, names, n);
 }
 
-/* In the order in which they were sent. */
+/* Keeps the columns in the order in which they were sent. */
 static void keep_columns(wharf_req *req, wharf_rec *rec, const wharf_json *csv)
 {
     const wharf_json *columns = csv ? W->json->get(csv, "columns") : NULL, *list;
@@ -152,7 +152,8 @@ static bool asked(const wharf_req *req, const char *flag)
     return W->req->param(req, flag, &v) && (is(v, "true") || is(v, "1") || is(v, "yes"));
 }
 
-/* The files hold what the creator saw. Others get them when they may see all of it themselves. */
+/* Judges whether the caller may have the files. They hold what the creator saw. Others get them
+ * when they may see all of it themselves. */
 static bool may_have(wharf_req *req, const wharf_rec *rec)
 {
     const wharf_caller *caller = exports_keys->caller(req);
@@ -222,7 +223,8 @@ static wharf_status answer(wharf_req *req, wharf_str id, bool canceled)
     return s;
 }
 
-/* What is not over is canceled and stays to be seen; what is over goes, with its files. */
+/* Deletes an export. What is not over is canceled and stays to be seen; what is over goes, with
+ * its files. */
 wharf_status exports_delete(wharf_req *req, void *arg)
 {
     static const char cancel_sql[] =

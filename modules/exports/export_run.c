@@ -73,7 +73,8 @@ static wharf_status load(struct run *r, bool *ret_there)
     return s;
 }
 
-/* How far it is, twice a second; learns whether it was canceled. Reading is the first half of the way when a CSV is made. */
+/* Notes how far it is, twice a second; learns whether it was canceled. Reading is the first half
+ * of the way when a CSV is made. */
 static wharf_status note(struct run *r, bool now)
 {
     static const char sql[] =
@@ -189,7 +190,8 @@ static wharf_str option(const struct run *r, const char *name, const char *fallb
     return v && W->json->text(v, &s) ? s : z(fallback);
 }
 
-/* The columns that were chosen, in the order of the choice; else all members but the kind of the row, which is the same everywhere. */
+/* Chooses the columns: those that were chosen, in the order of the choice; else all members but
+ * the kind of the row, which is the same everywhere. */
 static void choose(struct run *r, const wharf_str *names, size_t n, struct table_options *o)
 {
     size_t most = r->columns ? W->json->count(r->columns) : n;
@@ -266,7 +268,7 @@ static wharf_status read_line(struct run *r, struct reader *in, wharf_str *ret)
     }
 }
 
-/* Up to PART rows, parsed. */
+/* Reads up to PART rows, parsed. */
 static wharf_status read_rows(struct run *r, struct reader *in, const wharf_json **rows, size_t *ret_n)
 {
     wharf_status s = WHARF_OK;
@@ -286,7 +288,7 @@ static wharf_status read_rows(struct run *r, struct reader *in, const wharf_json
     return s;
 }
 
-/* Begun outside of memory scopes, which would end them. */
+/* Begins a file. Must be called outside of memory scopes, which would end them. */
 static wharf_status begin_file(struct run *r, struct file *f, wharf_str header)
 {
     wharf_status s = put(r, f, WHARF_S(CSV_MARK));
@@ -382,7 +384,7 @@ static wharf_status end_sql(struct run *r, const char *state, const wharf_val *e
     return s;
 }
 
-/* Files, row and event in one transaction. Canceled meanwhile: nothing of it. */
+/* Ends the run: files, row and event in one transaction. Canceled meanwhile: nothing of it. */
 static wharf_status end(struct run *r, const char *state, wharf_val error)
 {
     bool done = false, good = !strcmp(state, "completed");
@@ -425,7 +427,8 @@ static wharf_status fail(struct run *r, const char *code, const char *message)
 
 /* ---- the job ---- */
 
-/* Why it can't be: the creator may not any more, or the list is too long. NULL: it can. Problems of the database are on the request. */
+/* Begins the walk, or tells why it can't be: the creator may not any more, or the list is too
+ * long. *ret_code NULL: it can. Problems of the database are on the request. */
 static wharf_status begin_walk(struct run *r, wharf_walk **ret_walk, const char **ret_code, const char **ret_message)
 {
     wharf_str refused = WHARF_S(""), area;

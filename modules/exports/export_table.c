@@ -51,7 +51,8 @@ static const wharf_json *below(const wharf_json *schema, wharf_str name, bool ar
     return properties ? W->json->get(properties, name.p) : NULL;
 }
 
-/* Keyed: names are keys of metadata, and who sends those can not make them meet. */
+/* Returns the slot of a name. The hash is keyed: names are keys of metadata, and who sends those
+ * can not make them meet. */
 static size_t slot_of(const struct node *parent, wharf_str name)
 {
     uint64_t h = exports_text->hash(name) ^ (uint64_t)(uintptr_t)parent * 0x9E3779B97F4A7C15u;
@@ -68,7 +69,8 @@ static struct node *find_node(const struct table *t, const struct node *parent, 
     return k;
 }
 
-/* Where a new child stands: elements of arrays in their order, members in that in which they came. */
+/* Finds where a new child stands: elements of arrays in their order, members in that in which they
+ * came. */
 static struct node **place_of(struct node *parent, long index)
 {
     struct node **at = &parent->child;
@@ -99,7 +101,8 @@ static struct node *add_node(struct table *t, struct node *parent, wharf_str nam
     return k;
 }
 
-/* What the list shows has a column also when no row has a value there; what has columns below it has one only for values of its own. */
+/* Tells whether a node has a column. What the list shows has one also when no row has a value
+ * there; what has columns below it has one only for values of its own. */
 static bool has_column(const struct table *t, const struct node *k)
 {
     return k->leaf || (k->parent == &t->root && !k->child);
@@ -114,7 +117,7 @@ static void number_columns(struct table *t, struct node *parent)
     }
 }
 
-/* Has it nothing below it that could have columns of its own? */
+/* Tells whether the value has nothing below it that could have columns of its own. */
 static bool is_whole(const wharf_json *v, int depth)
 {
     uint32_t type = W->json->type(v);
@@ -122,7 +125,7 @@ static bool is_whole(const wharf_json *v, int depth)
     return (type != WHARF_J_OBJECT && type != WHARF_J_ARRAY) || depth > DEPTH_MOST;
 }
 
-/* Does it say anything: is there any value in it but null? */
+/* Tells whether the value says anything: whether there is any value in it but null. */
 static bool says_something(const wharf_json *v, int depth)
 {
     if (is_whole(v, depth))
@@ -142,7 +145,8 @@ static void learn_value(struct table *t, struct node *node)
     node->leaf = true;
 }
 
-/* The node of a member or element m, made when there is room for it. NULL: there is none. */
+/* Returns the node of a member or element m, made when there is room for it; NULL when there is
+ * none. */
 static struct node *learn_name(
     struct table *t, struct node *parent, wharf_str name, long index, const wharf_json *m, int depth)
 {
@@ -291,7 +295,8 @@ static void put_cell(wharf_req *req, const struct node *k, const wharf_json *v, 
         c->dates[c->n_dates++] = (struct date_cell){&c->text[k->column]};
 }
 
-/* What has no node has no column: an error when it is anything but null. */
+/* Spreads a value over its columns. What has no node has no column: an error when it is anything
+ * but null. */
 static void spread(
     wharf_req *req, const struct table *t, const struct node *k, const wharf_json *v, struct cells *c, int depth)
 {

@@ -30,7 +30,8 @@ extern int64_t exports_rows_most; /* rows of one export: setting exports.rows */
 /* export_rules.c */
 extern const wharf_hooks export_hooks;
 wharf_handler exports_delete;
-/* The area of the resource's scope; "" and a problem when there is no such resource here. */
+/* Returns the area of the resource's scope; "" and a problem when there is no such resource
+ * here. */
 wharf_str area_of(wharf_req *req, wharf_str resource);
 
 /* export_run.c */
@@ -44,9 +45,10 @@ struct date_style {
 struct date_cell { /* a moment that becomes text */
     wharf_str *text;
 };
-/* Does the format consist of the tokens y M d H h m s S a, quoted text and what is no letter? */
+/* Tells whether the format consists of the tokens y M d H h m s S a, quoted text and what is no
+ * letter. */
 bool date_format_good(wharf_str format);
-/* Time zones of the IANA list, as the database knows them. */
+/* Tells whether a time zone is of the IANA list, as the database knows it. */
 wharf_status date_zone_known(wharf_req *req, wharf_str zone, bool *ret_known);
 /* Rewrites moments in ISO 8601 (UTC). What is no moment stays. */
 wharf_status dates_render(wharf_req *req, const struct date_style *style, const struct date_cell *cells, size_t n);
@@ -62,16 +64,18 @@ struct table_options {
 };
 struct table *table_new(const struct table_options *options);
 void table_free(struct table *t);
-/* Flattened tables: the columns that this row needs. To be told of all rows before the first is written. */
+/* Learns the columns that this row needs, for flattened tables. Must be called for all rows before
+ * the first is written. */
 void table_learn(struct table *t, const wharf_json *row);
-/* The header, which settles the columns, or rows, as lines of CSV; text in the request's memory. */
+/* Returns the header, which settles the columns, as a line of CSV; table_rows() does so for rows.
+ * Texts are in the request's memory. */
 wharf_str table_header(wharf_req *req, struct table *t);
 enum row_kind {
     ROW_GOOD,
     ROW_SANITIZED /* a cell looks like a formula; the text has it defused */,
     ROW_ERROR /* more columns than a table has */
 };
-/* n rows at once: kinds[i] and lines[i]. */
+/* Makes the lines of n rows at once: kinds[i] and lines[i]. */
 wharf_status table_rows(wharf_req *req, const struct table *t, const wharf_json *const *rows, size_t n,
     enum row_kind *kinds, wharf_str *lines);
 #define CSV_MARK "\xEF\xBB\xBF" /* spreadsheets know UTF-8 by it */

@@ -24,7 +24,7 @@ struct arrival { /* one request */
 
 /* ---- what is noted ---- */
 
-/* Headers whose values are secrets by their nature. */
+/* Tells whether the header is one whose value is a secret by its nature. */
 static bool masked(const struct arrival *a, wharf_str name)
 {
     static const char *const names[] = {"authorization", "proxy-authorization", "cookie", "svc-api-key"};
@@ -97,7 +97,7 @@ static wharf_status error_json(wharf_req *req, const char *problem, const wharf_
     return W->json->result(req, out, ret);
 }
 
-/* Kept as long as events are. */
+/* Computes when it expires: it is kept as long as events are. */
 static wharf_status expires(wharf_req *req, int64_t *ret_us)
 {
     const wharf_json *v;
@@ -144,7 +144,7 @@ static wharf_status note(wharf_req *req, const struct arrival *a, bool with_body
     return W->db->exec(req, sql, args, 11, NULL);
 }
 
-/* The integration shows how its last request went. */
+/* Notes on the integration how its last request went. */
 static wharf_status note_state(wharf_req *req, wharf_str integration_id, bool failing)
 {
     static const char sql[] = "UPDATE integrations.integration SET failing = $3::boolean WHERE organization_id = "
@@ -191,7 +191,8 @@ static wharf_status judge(wharf_req *req, struct arrival *a, int64_t at_us)
     return s;
 }
 
-/* Whoever knows no secret should not fill the disk. */
+/* Tells whether there is room for a refused request: whoever knows no secret should not fill the
+ * disk. */
 static wharf_status room_for_refused(wharf_req *req, const struct arrival *a, bool *ret)
 {
     static const char sql[] =
@@ -206,7 +207,8 @@ static wharf_status room_for_refused(wharf_req *req, const struct arrival *a, bo
     return s;
 }
 
-/* The id of the request that came with this webhook-id within a day; "" : this is the first. */
+/* Finds the id of the request that came with this webhook-id within a day; "": this is the
+ * first. */
 static wharf_status seen_before(wharf_req *req, const struct arrival *a, wharf_str *ret_id)
 {
     static const char sql[] =
@@ -244,7 +246,7 @@ static wharf_status refuse(wharf_req *req, const struct arrival *a)
     return s == WHARF_OK ? note_failure(req, a->id) : s;
 }
 
-/* *ret_before: the request that this one repeats, or empty. */
+/* Takes a request. *ret_before: the request that this one repeats, or empty. */
 static wharf_status take(wharf_req *req, struct arrival *a, wharf_str *ret_before)
 {
     wharf_status s = find(req, a);

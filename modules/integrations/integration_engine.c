@@ -127,7 +127,8 @@ static double random_of(const char *id)
     return (double)wharf_hash32(WHARF_HASH32_START, id, strlen(id)) / 4294967296.0;
 }
 
-/* Refusals that another try would not change are final; waiting is what servers that are busy or away are given. */
+/* Tells whether another try is worth it. Refusals that one would not change are final; waiting is
+ * what servers that are busy or away are given. */
 static bool worth_another_try(const wharf_json *response)
 {
     int64_t status = 0;
@@ -165,7 +166,8 @@ static void finish(wharf_req *req, struct engine *g, wharf_fetch *f)
 
 /* ---- sending ---- */
 
-/* The value of a header with each {{key}} replaced by the secret of that key. False: there is no such secret. */
+/* Fills in the value of a header: each {{key}} is replaced by the secret of that key. Returns
+ * false when there is no such secret. */
 static bool fill_in(wharf_req *req, wharf_str integration_id, wharf_str value, wharf_str *ret)
 {
     wharf_str done = WHARF_S(""), secret;
@@ -203,7 +205,8 @@ static void add_line(wharf_req *req, struct lines *l, wharf_str name, wharf_str 
     W->json->put(l->shown, W->mem->dup(req, name.p, name.n).p, val_text(secret ? WHARF_S("***") : value));
 }
 
-/* NULL: good; else why the request can't be made. */
+/* Adds the integration's own headers. Returns NULL when they are good; else why the request can't
+ * be made. */
 static const char *add_own(wharf_req *req, struct lines *l, const struct work *w)
 {
     const wharf_json *headers;
@@ -276,7 +279,7 @@ static void start(wharf_req *req, struct engine *g, const struct work *w, const 
     free(x);
 }
 
-/* What was claimed of one organization. */
+/* Starts what was claimed of one organization. */
 static wharf_status start_all(wharf_req *req, struct engine *g, const struct work *list, size_t n)
 {
     wharf_str *ids = W->mem->alloc(req, n * sizeof(*ids));
@@ -391,7 +394,8 @@ static wharf_status tell(wharf_req *req, const struct failure *f)
     return s;
 }
 
-/* Outside of memory scopes: it acts for organizations, one after the other. */
+/* Tells of all failures. Must be called outside of memory scopes: it acts for organizations, one
+ * after the other. */
 static void tell_all(wharf_req *req, struct engine *g)
 {
     struct failure *f;
@@ -408,7 +412,8 @@ static void tell_all(wharf_req *req, struct engine *g)
 
 /* ---- the loop ---- */
 
-/* Whatever goes wrong with the database is tried again after a while: what could not be noted is made again when its lease is over. */
+/* Runs one round. Whatever goes wrong with the database is tried again after a while: what could
+ * not be noted is made again when its lease is over. */
 static void round_of(wharf_req *req, struct engine *g)
 {
     wharf_scope *scope = W->mem->scope_begin(req);

@@ -14,7 +14,7 @@ static wharf_status need(wharf_req *req, const wharf_rec *rec, wharf_field f, co
     return W->err->add(req, "validation.failed", path, "An %s integration needs %s", direction, path);
 }
 
-/* What belongs to the other direction. */
+/* Refuses what belongs to the other direction. */
 static void refuse(wharf_req *req, const wharf_rec *rec, wharf_field f, const char *path, const char *direction)
 {
     wharf_val v;
@@ -78,7 +78,8 @@ static wharf_status check_headers(wharf_req *req, const wharf_rec *old_rec, whar
     return s;
 }
 
-/* A key that chooses what is sent, or where to, gives the integration its own rights: else it would read with those of another key. */
+/* Sets the owner. A key that chooses what is sent, or where to, gives the integration its own
+ * rights: else it would read with those of another key. */
 static wharf_status take_owner(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_val key;
@@ -178,7 +179,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     return s == WHARF_OK && op == WHARF_CREATE ? check_limit(req) : s;
 }
 
-/* The id is found in a path before it is known whose it is. */
+/* Registers the id of an incoming integration: it is found in a path before it is known whose it
+ * is. */
 static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     const wharf_rec *rec = new_rec ? new_rec : old_rec;

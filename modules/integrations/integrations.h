@@ -41,7 +41,8 @@ extern const wharf_hooks integration_hooks;
 
 /* ---- integration_secrets.c ---- */
 wharf_handler secret_put, secret_remove;
-/* The value of a key; empty: the integration has none of that key, or it does not open on this machine. In a transaction. */
+/* Reads the value of a key; empty when the integration has none of that key, or it does not open
+ * on this machine. In a transaction. */
 wharf_status secret_value(wharf_req *req, wharf_str integration_id, wharf_str key, wharf_str *ret_value);
 
 /* ---- proof.c: who sent a request? ---- */
@@ -50,12 +51,12 @@ struct proof { /* what a sender offers */
     wharf_str authorization; /* the header, or the one that auth.header names */
     wharf_str id, timestamp, signature; /* webhook-* */
 };
-/* From the headers of the request. */
+/* Reads the proof from the headers of the request. */
 void proof_of(wharf_req *req, const wharf_json *auth, struct proof *ret);
-/* As a text to be sealed, and back. */
+/* Makes of a proof a text to be sealed (proof_text), and reads it back (proof_parse). */
 wharf_str proof_text(wharf_req *req, const struct proof *p);
 wharf_status proof_parse(wharf_req *req, wharf_str text, struct proof *ret);
-/* NULL: good; else what is wrong. at_s: when the request came. */
+/* Judges a proof. Returns NULL when it is good; else what is wrong. at_s: when the request came. */
 const char *proof_problem(
     wharf_req *req, const wharf_json *auth, wharf_str secret, const struct proof *p, wharf_str body, int64_t at_s);
 
@@ -64,7 +65,8 @@ wharf_handler incoming_take, incoming_retry, outgoing_retry, outgoing_run;
 wharf_status outgoing_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
 
 /* ---- notices.c ---- */
-/* An error of this kind was noted in integrations.failure; told when there are as many as the settings allow. In its transaction. */
+/* Tells of errors of this kind when there are as many as the settings allow, after one was noted
+ * in integrations.failure. In its transaction. */
 wharf_status notice_error(wharf_req *req, const char *kind, wharf_str id);
 wharf_handler retention_run;
 

@@ -13,7 +13,7 @@ struct limit {
     int64_t failures, interval_us;
 };
 
-/* settings.integration_notifications.<kind>; failures 0: off. */
+/* Reads settings.integration_notifications.<kind>; failures 0: off. */
 static wharf_status read_limit(wharf_req *req, const char *kind, struct limit *ret)
 {
     const wharf_json *v;
@@ -50,7 +50,8 @@ static wharf_status emit(wharf_req *req, const char *kind, wharf_str id, int64_t
     return s == WHARF_OK ? W->event->emit(req, W->mem->format(req, "%s.error", kind).p, kind, id, extra) : s;
 }
 
-/* The count begins anew with each notice, and for one interval there is no other. The lock makes errors that come at once one after the other. */
+/* Tells of errors. The count begins anew with each notice, and for one interval there is no other.
+ * The lock makes errors that come at once one after the other. */
 wharf_status notice_error(wharf_req *req, const char *kind, wharf_str id)
 {
     static const char sql[] =

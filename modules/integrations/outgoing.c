@@ -7,7 +7,7 @@
 
 /* ---- the step ---- */
 
-/* *ret_readers: by row, whose rights it has. */
+/* Reads the integrations that want events. *ret_readers: by row, whose rights it has. */
 static wharf_status read_wanting(wharf_req *req, const wharf_rows **ret, const wharf_event_reader ***ret_readers)
 {
     static const char sql[] = "SELECT id, events, location_ids, filter, owner_key FROM integrations.integration WHERE "
@@ -24,7 +24,7 @@ static wharf_status read_wanting(wharf_req *req, const wharf_rows **ret, const w
     return s == WHARF_OK ? int_events->readers(req, keys, n, *ret_readers) : s;
 }
 
-/* Rows that are there already are left alone: the step may be made again. */
+/* Adds rows. Those that are there already are left alone: the step may be made again. */
 static wharf_status add(wharf_req *req, wharf_out *rows)
 {
     static const char sql[] =

@@ -54,7 +54,8 @@ const struct state *state_find(wharf_str country_code, wharf_str s)
     return NULL;
 }
 
-/* a: letter, 9: digit, ' ': at most one space; anything else itself. */
+/* Tells whether s has the form. a: letter, 9: digit, ' ': at most one space; anything else
+ * itself. */
 static bool fits(const char *form, wharf_str s)
 {
     size_t i = 0;
@@ -71,7 +72,7 @@ static bool fits(const char *form, wharf_str s)
     return i == s.n;
 }
 
-/* An outward code of letters and digits and the inward code "9aa". */
+/* Tells whether s is an outward code of letters and digits and the inward code "9aa". */
 static bool fits_gb(wharf_str s)
 {
     static const char *const forms[] = {"a9 9aa", "a99 9aa", "aa9 9aa", "aa99 9aa", "a9a 9aa", "aa9a 9aa"};
@@ -103,7 +104,8 @@ bool postal_fits(wharf_str country_code, wharf_str s)
     return digit;
 }
 
-/* "<state> <postal>", "<postal>" or "<postal> <city>"; the longest postal code wins. False: none of them. */
+/* Takes "<state> <postal>", "<postal>" or "<postal> <city>"; the longest postal code wins. Returns
+ * false when it is none of them. */
 static bool take_postal(wharf_str part, struct address *a)
 {
     if (postal_fits(a->country_code, part)) {

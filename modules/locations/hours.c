@@ -54,7 +54,8 @@ bool hours_date(wharf_str s)
     return month >= 1 && month <= 12 && day >= 1 && day <= lengths[month - 1] + (month == 2 && leap);
 }
 
-/* From open to close; a close that is not later lies on the next day, which makes two pieces. */
+/* Makes the pieces of a day from open to close; a close that is not later lies on the next day,
+ * which makes two pieces. */
 static void pieces(struct day *d)
 {
     d->n_ranges = 0;
@@ -77,7 +78,7 @@ static bool is_pieces(const struct day *d)
     return plain.n_ranges == d->n_ranges && memcmp(plain.ranges, d->ranges, d->n_ranges * sizeof(*d->ranges)) == 0;
 }
 
-/* True when the member is there and a time. */
+/* Reads a time. Returns true when the member is there and a time. */
 static bool read_time(wharf_req *req, const wharf_json *object, const char *key, const char *path, int *ret)
 {
     const wharf_json *m = object ? W->json->get(object, key) : NULL;

@@ -57,7 +57,7 @@ static wharf_status parent_missing(wharf_req *req)
     return W->err->fail(req, "layout.parent_not_found", "path", NULL);
 }
 
-/* The parent's place; cycles and too many brothers are told. */
+/* Reads the parent's place; cycles and too many brothers are told. */
 static wharf_status read_parent(wharf_req *req, struct place *p, bool moves)
 {
     static const char sql[] =
@@ -89,7 +89,7 @@ static wharf_status read_parent(wharf_req *req, struct place *p, bool moves)
     return WHARF_OK;
 }
 
-/* How many levels lie below a layout. */
+/* Finds how many levels lie below a layout. */
 static wharf_status height_of(wharf_req *req, wharf_str id, int64_t *ret_height)
 {
     static const char sql[] = LAYOUTS_BELOW(
@@ -183,7 +183,8 @@ static wharf_status check_write(
     return WHARF_OK;
 }
 
-/* Where the contents of a removed layout go must be a layout of the same location that stays. */
+/* Checks where the contents of a removed layout go: it must be a layout of the same location that
+ * stays. */
 static wharf_status check_move_to(wharf_req *req, const wharf_rec *old_rec)
 {
     static const char sql[] = LAYOUTS_BELOW(
@@ -231,7 +232,7 @@ static wharf_status layout_check(wharf_req *req, uint32_t op, const wharf_rec *o
 
 /* ---- written ---- */
 
-/* What lies below follows a new name or place; it has not changed by itself. */
+/* Carries a new name or place down to what lies below; that has not changed by itself. */
 static wharf_status carry_down(wharf_req *req, wharf_str id)
 {
     static const char sql[] =
@@ -248,7 +249,7 @@ static wharf_status carry_down(wharf_req *req, wharf_str id)
     return query_about(req, sql, id, NULL);
 }
 
-/* A removed layout takes what lies below with it; one event names all of it. */
+/* Removes what lies below a removed layout with it; one event names all of it. */
 static wharf_status remove_subtree(wharf_req *req, wharf_str id)
 {
     static const char sql[] = LAYOUTS_BELOW(

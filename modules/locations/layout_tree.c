@@ -14,7 +14,7 @@ static int by_key(const void *a, const void *b)
     return order ? order : (x.n > y.n) - (x.n < y.n);
 }
 
-/* Members in the order of their keys, whatever order they were sent or stored in. */
+/* Writes members in the order of their keys, whatever order they were sent or stored in. */
 static void put_sorted(wharf_req *req, wharf_out *out, const wharf_json *object)
 {
     size_t n = object ? W->json->count(object) : 0, k = 0;

@@ -61,7 +61,8 @@ bool layouts_set_aside(wharf_req *req)
     return W->err->current(req) == WHARF_OK;
 }
 
-/* What is told by now does not keep the others from being judged, unless it is nobody's in particular. */
+/* Goes on when problems were told: they do not keep the others from being judged, unless they are
+ * nobody's in particular. */
 static wharf_status go_on(struct upsert *u)
 {
     bool aside = u->item ? layouts_set_aside(u->req) : locations_many->aside(u->req, &u->held);
@@ -91,7 +92,7 @@ static void sort_ids(struct upsert *u)
     qsort(u->named, u->n_named, sizeof(*u->named), by_id);
 }
 
-/* The first item with this id, or n. */
+/* Returns the first item with this id, or n. */
 static size_t first_with(const struct upsert *u, wharf_str id)
 {
     const struct named wanted = {id, 0};
@@ -115,7 +116,7 @@ static void read_item(struct upsert *u, size_t i, const wharf_json *item)
     u->parents[i] = W->json->get(item, "path") ? member_text(item, "path") : member_text(item, "parent_id");
 }
 
-/* Which of them are the parents of others, once all ids are known. */
+/* Finds which of them are the parents of others, once all ids are known. */
 static void find_parents(struct upsert *u)
 {
     sort_ids(u);
@@ -176,7 +177,7 @@ static wharf_status read_body(struct upsert *u, const wharf_json *body)
     return WHARF_OK;
 }
 
-/* Which sent ids are layouts already; ids of removed ones are free again. */
+/* Finds which sent ids are layouts already; ids of removed ones are free again. */
 static wharf_status find_known(struct upsert *u)
 {
     static const char sql[] = "SELECT location_id FROM locations.layout"
@@ -207,13 +208,14 @@ static wharf_status find_known(struct upsert *u)
     return go_on(u);
 }
 
-/* Is the item's parent in the array, and not written yet? */
+/* Tells whether the item's parent is in the array, and not written yet. */
 static bool must_wait(const struct upsert *u, size_t i)
 {
     return u->parent_at[i] < u->n && !u->done[u->parent_at[i]];
 }
 
-/* Its parent is in the array, and was refused: that it is not there is not the item's fault. */
+/* Tells whether the item's parent is in the array, and was refused: that it is not there is not
+ * the item's fault. */
 static bool is_orphan(const struct upsert *u, size_t i)
 {
     size_t p = u->parent_at[i];
@@ -221,7 +223,8 @@ static bool is_orphan(const struct upsert *u, size_t i)
     return p < u->n && u->wrong[p] && !u->known[p];
 }
 
-/* A parent_path may name layouts that later items make: it waits until its names are found. */
+/* Tells whether the names of a parent_path are found. It may name layouts that later items make:
+ * the item waits until then. */
 static wharf_status names_found(struct upsert *u, size_t i, bool *ret_found)
 {
     wharf_str names = member_text(u->items[i], "parent_path"), id;
@@ -238,7 +241,8 @@ static bool is_left_out(const struct upsert *u, size_t i, wharf_str key, bool or
            (orphan && (same(key, WHARF_S("path")) || same(key, WHARF_S("parent_id"))));
 }
 
-/* The item as a body of its own: with the location, and without what the address says already. Orphans are judged as roots: nothing of them stays. */
+/* Makes the item as a body of its own: with the location, and without what the address says
+ * already. Orphans are judged as roots: nothing of them stays. */
 static wharf_status item_body(struct upsert *u, size_t i, const wharf_json **ret_body)
 {
     wharf_out *out = W->json->writer(u->req);
@@ -272,7 +276,7 @@ static wharf_status write_item(struct upsert *u, size_t i)
     return s == WHARF_OK ? s : go_on(u);
 }
 
-/* Those that are left wait for each other, or for names that nobody makes. */
+/* Tells those that are left that they wait for each other, or for names that nobody makes. */
 static wharf_status tell_stuck(struct upsert *u)
 {
     bool *cycle = W->mem->alloc(u->req, u->n * sizeof(*cycle));
@@ -357,7 +361,7 @@ static wharf_status judge_all(struct upsert *u)
     return s == WHARF_OK ? write_all(u) : s;
 }
 
-/* Everything behind reading the body. */
+/* Saves: does everything behind reading the body. */
 static wharf_status save(struct upsert *u)
 {
     wharf_status s = judge_all(u), told = u->item ? WHARF_OK : locations_many->told(u->req, u->held);

@@ -6,28 +6,33 @@
 
 enum { DEPTH_MAX = 10, CHILDREN_MAX = 1000, BATCH_MAX = 400 };
 
-/* Hex SHA-256 of what a client set of a layout; position as a number, metadata as its object (or NULL). */
+/* Returns the hex SHA-256 of what a client set of a layout; position as a number, metadata as its
+ * object (or NULL). */
 wharf_str layout_checksum(wharf_req *req, wharf_str id, wharf_str name, wharf_str code, wharf_str path,
     int64_t position, const wharf_json *metadata);
-/* "lay_" and what follows "loc_". */
+/* Returns "lay_" and what follows "loc_". */
 wharf_str layout_default_id(wharf_req *req, wharf_str location_id);
-/* 403 layout.locked when the location or the organization says so. */
+/* Fails with 403 layout.locked when the location or the organization says so. */
 wharf_status layout_unlocked(wharf_req *req, wharf_str location_id);
-/* The layout at a path of names ("/" is none: ret_id empty). ret_found false: there is none, or more than one. */
+/* Finds the layout at a path of names ("/" is none: ret_id empty). ret_found false: there is none,
+ * or more than one. */
 wharf_status layout_by_names(
     wharf_req *req, wharf_str location_id, wharf_str names, bool *ret_found, wharf_str *ret_id);
-/* With a new location: its default layout. */
+/* Makes the default layout of a new location. */
 wharf_status layout_make_default(wharf_req *req, wharf_str location_id);
 
-/* The array as POST of it writes it, without an answer (layout_upsert.c). */
+/* Writes the array as POST of it does, without an answer (layout_upsert.c). */
 wharf_status layouts_merge(wharf_req *req, wharf_str location_id, const wharf_json *layouts);
 extern const wharf_locations_layouts_api layouts_service;
-/* The same as the item of a batch: one layout that is wrong does not keep the others from being judged. Each is told; the item is refused then. */
+/* Writes the same as the item of a batch: one layout that is wrong does not keep the others from
+ * being judged. Each problem is told; the item is refused then. */
 wharf_status layouts_merge_item(wharf_req *req, wharf_str location_id, const wharf_json *layouts);
-/* In the hook batch_item: problems told so far are the item's from now on, which is refused for them, and the request has none. False: something
- * is wrong that is nobody's in particular; it stays on the request. */
+/* Makes the problems told so far the item's from now on, which is refused for them, and the
+ * request has none. For the hook batch_item. Returns false when something is wrong that is
+ * nobody's in particular; it stays on the request. */
 bool layouts_set_aside(wharf_req *req);
-/* {location_id, layouts} of a batch (docs/spec/10-batches.md section 8.2): places.c. */
+/* Runs an item {location_id, layouts} of a batch (docs/spec/10-batches.md section 8.2):
+ * places.c. */
 wharf_status layouts_batch_item(wharf_req *req, const char *action, const wharf_json *item);
 
 #endif

@@ -3,7 +3,8 @@
 
 enum { HASHED = 4096, ID_CHARS = 22 };
 
-/* Lower case, one space between words, no outer space, a separator behind: what must be equal for two addresses to be one. */
+/* Writes the normal form: lower case, one space between words, no outer space, a separator behind:
+ * what must be equal for two addresses to be one. */
 static size_t put_normal(char *out, size_t k, wharf_str s)
 {
     bool space = false, any = false;
@@ -38,7 +39,8 @@ static wharf_str normal_of(wharf_req *req, const struct address *a, bool line2)
     return (wharf_str){normal, k};
 }
 
-/* "addr_" and the first 128 bits in base 62. Keyed: who knows an address does not know from its id whether the organization has it. */
+/* Makes "addr_" and the first 128 bits in base 62. Keyed: who knows an address does not know from
+ * its id whether the organization has it. */
 static wharf_str id_of(wharf_req *req, const struct address *a)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -200,7 +202,8 @@ static wharf_status known_address(wharf_req *req, wharf_str id, const char *path
     return WHARF_OK;
 }
 
-/* known: the organization's country; empty: it is asked when it is needed. */
+/* Takes an address as text. known: the organization's country; empty: it is asked when it is
+ * needed. */
 static wharf_status take_text(wharf_req *req, wharf_str s, wharf_str known, const char *path, struct address *ret)
 {
     if (blank(s))
@@ -238,7 +241,8 @@ static wharf_status take_object(
     return WHARF_OK;
 }
 
-/* In one order, so that two that remember the same addresses don't wait for each other. */
+/* Remembers addresses in one order, so that two that remember the same addresses don't wait for
+ * each other. */
 wharf_status address_remember(wharf_req *req, const wharf_str *addresses, size_t n)
 {
     static const char sql[] =
@@ -290,7 +294,8 @@ wharf_status address_take(
     return s == WHARF_OK ? address_remember(req, ret_json, 1) : s;
 }
 
-/* A caller of some locations reads the addresses of those; what other rows have they show themselves. */
+/* Judges whether the caller may see the address. A caller of some locations reads the addresses of
+ * those; what other rows have they show themselves. */
 static wharf_status address_seen(wharf_req *req, wharf_str id)
 {
     static const char sql[] =

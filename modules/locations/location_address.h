@@ -23,18 +23,19 @@ struct address { /* empty: null */
     wharf_str line1, line2, city, state, postal_code, country_code;
 };
 
-/* By name, ISO-2 or ISO-3 code, in any case; NULL: none. */
+/* Finds a country by name, ISO-2 or ISO-3 code, in any case. Returns NULL when there is none. */
 const struct country *country_find(wharf_str text);
 const struct state *state_find(wharf_str country_code, wharf_str text);
 bool postal_fits(wharf_str country_code, wharf_str text);
-/* One string, split on commas after the rules of spec 02 section 1; never fails. country: the organization's. */
+/* Splits one string on commas after the rules of spec 02 section 1; never fails. country: the
+ * organization's. */
 void read_address(wharf_req *req, wharf_str text, wharf_str country, struct address *ret);
-/* The value object as JSON text. */
+/* Makes the value object as JSON text. */
 wharf_status address_json(wharf_req *req, const struct address *a, wharf_str *ret_json);
-/* The parts of a value object as it was stored or sent. */
+/* Reads the parts of a value object as it was stored or sent. */
 void address_parts(const wharf_json *object, struct address *ret);
 
-/* plugin-api/wharf/ext/locations.h: address, address_in, remember. */
+/* Implements address, address_in and remember of plugin-api/wharf/ext/locations.h. */
 wharf_status address_take(
     wharf_req *req, const wharf_json *input, wharf_str line2, const char *path, wharf_str *ret_json);
 wharf_status address_in(

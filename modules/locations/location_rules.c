@@ -43,7 +43,7 @@ static wharf_status location_normalize(wharf_req *req, uint32_t op, wharf_rec *n
 
 /* ---- check ---- */
 
-/* line 2 by itself: the stored address with it. */
+/* Settles the address. Line 2 by itself: the stored address with it. */
 static wharf_status settle_address(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_json *value, *formatted;
@@ -95,7 +95,7 @@ static wharf_status settle_phone(wharf_req *req, wharf_rec *rec)
     return WHARF_OK;
 }
 
-/* An IANA zone is a compiled file of that name. */
+/* Tells whether an IANA zone is known: it is a compiled file of that name. */
 static bool zone_known(wharf_str name)
 {
     char path[ZONE_NAME + 32], magic[4];
@@ -186,7 +186,7 @@ static wharf_status settle_hours(wharf_req *req, uint32_t op, const wharf_rec *o
     return WHARF_OK;
 }
 
-/* Groups know their locations: what the request says of them is the groups' to keep. */
+/* Joins groups. They know their locations: what the request says of them is the groups' to keep. */
 static wharf_status join_groups(wharf_req *req, const wharf_rec *rec, bool *ret_changed)
 {
     const wharf_json *input = W->res->input(rec, LOCATION_GROUPS);
@@ -317,7 +317,7 @@ static wharf_status only_these(wharf_req *req, wharf_where *where, const wharf_s
     return s;
 }
 
-/* The locations that a user or device reaches, and those of a group. */
+/* Narrows to the locations that a user or device reaches, and those of a group. */
 static wharf_status location_restrict(wharf_req *req, wharf_where *where)
 {
     const wharf_str *ids;

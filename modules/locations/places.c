@@ -8,7 +8,7 @@ static wharf_status mismatch(wharf_req *req, const char *path)
     return W->err->fail(req, "layout.location_mismatch", path, NULL);
 }
 
-/* The location of a live layout; empty: there is none. */
+/* Finds the location of a live layout; empty: there is none. */
 static wharf_status location_of(wharf_req *req, wharf_str layout_id, wharf_str *ret)
 {
     static const char sql[] = "SELECT location_id FROM locations.layout"
@@ -176,7 +176,7 @@ struct listed {
     bool good;
 };
 
-/* What is wrong with the i-th of them, before any is gone. */
+/* Judges what is wrong with the i-th of them, before any is gone. */
 static wharf_status judge_listed(
     wharf_req *req, wharf_str location_id, const wharf_json *layout, struct listed *all, size_t i)
 {
@@ -205,7 +205,8 @@ static wharf_status judge_listed(
     return WHARF_OK;
 }
 
-/* One that is gone by now went with its parent, which stood before it in the array. */
+/* Removes a layout if it is there. One that is gone by now went with its parent, which stood
+ * before it in the array. */
 static wharf_status remove_if_there(wharf_req *req, wharf_str id, size_t i)
 {
     wharf_str its;
@@ -253,7 +254,8 @@ static wharf_status remove_listed(wharf_req *req, wharf_str location_id, const w
     return remove_those(req, location_id, layouts, false);
 }
 
-/* Layouts that the array does not name, nearest to the root first; those below one that was removed are gone with it. */
+/* Removes the layouts that the array does not name, nearest to the root first; those below one
+ * that was removed are gone with it. */
 static wharf_status remove_others(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
 {
     static const char sql[] =
@@ -273,7 +275,7 @@ static wharf_status remove_others(wharf_req *req, wharf_str location_id, const w
     return s;
 }
 
-/* Kept layouts leave their old parents first, so that no parent takes them along. */
+/* Detaches kept layouts from their old parents first, so that no parent takes them along. */
 static wharf_status detach_kept(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
 {
     static const char sql[] =
@@ -285,7 +287,8 @@ static wharf_status detach_kept(wharf_req *req, wharf_str location_id, const wha
     return W->db->exec(req, sql, args, 3, NULL);
 }
 
-/* item: of a batch, an object that has the array; else NULL. Paths of problems are those of what was sent. */
+/* Overwrites the layouts. item: of a batch, an object that has the array; else NULL. Paths of
+ * problems are those of what was sent. */
 static wharf_status overwrite_by(
     wharf_req *req, wharf_str location_id, const wharf_json *layouts, const wharf_json *item)
 {
@@ -318,7 +321,8 @@ static wharf_status known_location(wharf_req *req, wharf_str id)
     return W->res->fetch(req, "location", id, 0, &rec); /* with access to it */
 }
 
-/* Siblings may share a name, but of two new ones in one item nobody could tell which was meant twice. */
+/* Checks for repeats. Siblings may share a name, but of two new ones in one item nobody could tell
+ * which was meant twice. */
 static wharf_status check_repeats(wharf_req *req, const wharf_json *layouts)
 {
     size_t i = 0;
@@ -338,7 +342,7 @@ static wharf_status check_repeats(wharf_req *req, const wharf_json *layouts)
     return layouts_set_aside(req) ? WHARF_OK : W->err->current(req);
 }
 
-/* What was set aside refuses the item whatever is said of it here. */
+/* Runs an item of a batch. What was set aside refuses the item whatever is said of it here. */
 wharf_status layouts_batch_item(wharf_req *req, const char *action, const wharf_json *item)
 {
     wharf_str location = json_text(item, "location_id");

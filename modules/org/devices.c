@@ -2,7 +2,8 @@
 #include "org.gen.h"
 #include "org.h"
 
-/* Does the request that makes a device want a key of it? Said by normalize, done by written. */
+/* Returns where it is kept whether the request that makes a device wants a key of it: normalize
+ * says it, written does it. */
 static bool *issue_key(const wharf_rec *rec)
 {
     static const char kind[] = "org.issue_key";
@@ -33,7 +34,7 @@ static bool has(const wharf_json *array, wharf_str id)
     return false;
 }
 
-/* A device reaches the place where it stands. */
+/* Adds the place where the device stands to those that it reaches. */
 static wharf_status add_own_location(wharf_req *req, wharf_rec *rec, wharf_str location)
 {
     const wharf_json *ids = field_json(rec, DEVICE_LOCATIONS), *whole;
@@ -89,7 +90,7 @@ static wharf_status device_check(wharf_req *req, uint32_t op, const wharf_rec *o
     return s;
 }
 
-/* The device's own scopes, as far as its maker has them. */
+/* Makes a key with the device's own scopes, as far as its maker has them. */
 static wharf_status make_key(wharf_req *req, const wharf_rec *device, wharf_str *ret_text)
 {
     const wharf_json *own = field_json(device, DEVICE_SCOPES), *granted, *body;

@@ -3,7 +3,8 @@
 
 enum { EMAIL_LOCAL = 64, PHONE_MIN = 7, PHONE_MAX = 15 };
 
-/* Exactly one '@', something before it, a dot in what follows, no white space. */
+/* Tells whether s has exactly one '@', something before it, a dot in what follows, no white
+ * space. */
 bool email_form(wharf_str s)
 {
     const char *at = memchr(s.p, '@', s.n);
@@ -16,7 +17,8 @@ bool email_form(wharf_str s)
     return !memchr(domain.p, '@', domain.n) && !memchr(s.p, ' ', s.n) && !memchr(s.p, '\t', s.n);
 }
 
-/* Digits of a phone, with '+' in front where the country is known. False: something that is no phone. */
+/* Makes the digits of a phone, with '+' in front where the country is known. Returns false for
+ * something that is no phone. */
 bool phone_form_in(wharf_req *req, wharf_str country, wharf_str s, wharf_str *ret)
 {
     char *out = org_host->mem->alloc(req, s.n + 1);

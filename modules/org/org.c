@@ -61,7 +61,8 @@ static const char member_doc[] =
     "\"location\": \"row\", \"params\": {\"location\": \"location?\", \"user\": \"user\"}, \"response\": "
     "{\"type\": \"object\", \"required\": [\"object\", \"id\"]}}";
 
-/* Without a module that has locations they answer module.unavailable. */
+/* Declares the routes of members. Without a module that has locations they answer
+ * module.unavailable. */
 static void declare_members(wharf_decl *d, const wharf_decl_api *api)
 {
     const struct {

@@ -27,7 +27,8 @@ wharf_status keys_show(wharf_req *req, wharf_out *out, const char *key, const wh
 wharf_status keys_revoke_all(wharf_req *req, bool of_device, wharf_str principal_id);
 wharf_status keys_rotate(wharf_req *req, void *arg); /* POST /v1/api-keys/:id/rotate */
 wharf_status keys_revoke(wharf_req *req, void *arg); /* DELETE /v1/api-keys/:id */
-/* 409 code when the organization has its number of rows; sql counts them ($1 organization, $2 now). Writers wait for each other. */
+/* Fails with 409 code when the organization has its number of rows; sql counts them ($1
+ * organization, $2 now). Writers wait for each other. */
 wharf_status limit_rows(wharf_req *req, const char *space, const char *count_sql, int64_t max, const char *code);
 
 /* ---- organization.c ---- */
@@ -50,38 +51,44 @@ struct scopes {
     size_t n;
 };
 struct scopes scopes_none(wharf_req *req);
-/* Of a stored object; areas that are not known here any more are left out. stored may be NULL. */
+/* Reads the scopes of a stored object; areas that are not known here any more are left out. stored
+ * may be NULL. */
 struct scopes scopes_of(wharf_req *req, const wharf_json *stored);
-/* An object of 0, 1, 2, "read", "write", null changes s, an array of area:read|write replaces it. What it is not: problems
- * (validation.failed) at path. */
+/* Reads scopes: an object of 0, 1, 2, "read", "write", null changes s, an array of area:read|write
+ * replaces it. Anything else gives problems (validation.failed) at path. */
 wharf_status scopes_read(wharf_req *req, const wharf_json *input, const char *path, struct scopes *s);
-/* {"area": level, ...} */
+/* Makes {"area": level, ...}. */
 wharf_status scopes_json(wharf_req *req, const struct scopes *s, const wharf_json **ret);
-/* 403 scope_access with every scope of s above what the caller has and above what is granted already (or NULL). */
+/* Fails with 403 scope_access with every scope of s above what the caller has and above what is
+ * granted already (or NULL). */
 wharf_status scopes_allowed(wharf_req *req, const struct scopes *s, const struct scopes *already);
-/* Of a role, built in or not; false: there is no such role. */
+/* Reads the scopes of a role, built in or not. *ret_found false: there is no such role. */
 wharf_status scopes_of_role(wharf_req *req, wharf_str role, bool *ret_found, struct scopes *ret);
 void scopes_meet(struct scopes *s, const struct scopes *with);
-/* What the caller has. */
+/* Returns the scopes that the caller has. */
 struct scopes scopes_of_caller(wharf_req *req);
 /* Puts ["area:write", ...]. */
 void scopes_list(wharf_out *out, const char *key, const struct scopes *s, wharf_req *req);
-/* The object of the field that a request sent, as a whole: checks, refuses, and sets it. Null and absent: nothing. */
+/* Settles the object of the field that a request sent, as a whole: checks, refuses, and sets it.
+ * Null and absent: does nothing. */
 wharf_status scopes_settle(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, wharf_field f, bool trusted);
 
 /* ---- locations ---- */
 
-/* 403 location_access with those of ids (not in already, a JSON array or NULL) that the caller does not reach. */
+/* Fails with 403 location_access with those of ids (not in already, a JSON array or NULL) that the
+ * caller does not reach. */
 wharf_status locations_allowed(wharf_req *req, const wharf_json *ids, const wharf_json *already);
-/* 403 when the caller does not reach every location: nobody grants all of them who has not all. */
+/* Fails with 403 when the caller does not reach every location: nobody grants all of them who has
+ * not all. */
 wharf_status all_locations_allowed(wharf_req *req, bool test);
 
 /* ---- reach.c: 403 location_access when somebody's access is more than the caller's ---- */
 
-/* all: of every location; else of these. */
+/* Judges whether the caller may grant this reach. all: of every location; else of these. */
 wharf_status reach_allowed(wharf_req *req, bool all, const wharf_json *ids);
 wharf_status reach_of_role(wharf_req *req, wharf_str role, bool *ret_everywhere);
-/* A user who is changed (new_rec NULL: deleted). Users change themselves; a location's users are changed by who reaches it. */
+/* Judges who may change a user (new_rec NULL: deleted). Users change themselves; a location's
+ * users are changed by who reaches it. */
 wharf_status reach_user(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec);
 wharf_status reach_device(wharf_req *req, const wharf_rec *rec);
 wharf_status reach_key(wharf_req *req, const wharf_rec *key);
@@ -94,7 +101,7 @@ static inline bool get_truth(const wharf_rec *rec, wharf_field f, bool fallback)
 
     return W->res->get(rec, f, &v) ? v.u.i != 0 : fallback;
 }
-/* Owners, and the server itself. */
+/* Tells whether the caller acts as an owner: owners, and the server itself, do. */
 static inline bool acts_as_owner(wharf_req *req)
 {
     const wharf_caller *who = keys->caller(req);
@@ -102,7 +109,7 @@ static inline bool acts_as_owner(wharf_req *req)
     return same(who->role, WHARF_S("owner")) || !who->key_id.n;
 }
 
-/* forms.c: the service's email and phone */
+/* Judges the form of email and phone for the service (forms.c). */
 bool email_form(wharf_str s);
 bool phone_form(wharf_req *req, wharf_str s, wharf_str *ret);
 bool phone_form_in(wharf_req *req, wharf_str country, wharf_str s, wharf_str *ret); /* of that country: asks nothing */

@@ -36,7 +36,8 @@ static wharf_status users(wharf_req *req, const wharf_str *ids, size_t n, wharf_
     return WHARF_OK;
 }
 
-/* A location made with a test key is none of the live ones that users and devices have. */
+/* Grants a location. One made with a test key is none of the live ones that users and devices
+ * have. */
 static wharf_status grant(wharf_req *req, wharf_str principal_id, wharf_str location_id)
 {
     static const char user_sql[] =
@@ -61,7 +62,8 @@ static wharf_status grant(wharf_req *req, wharf_str principal_id, wharf_str loca
     return s;
 }
 
-/* Of a location made with a test key only test keys know, and these are rows of the live organization too. */
+/* Revokes a location. Of one made with a test key only test keys know, and these are rows of the
+ * live organization too. */
 static wharf_status revoke(wharf_req *req, wharf_str location_id)
 {
 #define HOLDERS(type)                                                                                                  \
@@ -85,7 +87,7 @@ static wharf_status revoke(wharf_req *req, wharf_str location_id)
     return s;
 }
 
-/* One value of the organization's row, as text; false when it is null. */
+/* Reads one value of the organization's row, as text; *ret_found false when it is null. */
 static wharf_status organization_value(
     wharf_req *req, const char *sql, const char *path, bool *ret_found, wharf_str *ret_text)
 {
@@ -162,7 +164,7 @@ static wharf_status setting_json(wharf_req *req, const char *path, const wharf_j
     return s;
 }
 
-/* The texts of a column. */
+/* Returns the texts of a column. */
 static const wharf_str *column_texts(wharf_req *req, const wharf_rows *rows, size_t column, size_t *ret_n)
 {
     wharf_str *list;

@@ -105,8 +105,8 @@ static wharf_status unknown_locations(wharf_req *req, const wharf_json *ids, boo
     return s == WHARF_OK ? org_host->err->current(req) : s;
 }
 
-/* A key of a limited caller reaches what the caller reaches; a test key's locations are those of the test data, of which a limited live
- * key has none. */
+/* Checks the locations of a key. A key of a limited caller reaches what the caller reaches; a test
+ * key's locations are those of the test data, of which a limited live key has none. */
 static wharf_status check_locations(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, bool test)
 {
     const wharf_json *ids = field_json(new_rec, API_KEY_LOCATION_IDS),
@@ -195,7 +195,8 @@ static void check_networks(wharf_req *req, bool creating, const wharf_rec *new_r
 
 /* ---- making ---- */
 
-/* A key acts with the role of its user: an owner's is made by an owner. */
+/* Checks whom the key acts for. It acts with the role of its user: an owner's is made by an
+ * owner. */
 static wharf_status check_principal(wharf_req *req, const wharf_rec *rec)
 {
     static const char sql[] = "SELECT role FROM wharf.user WHERE organization_id = $1::text AND id = $2::text";
@@ -285,7 +286,7 @@ wharf_status keys_make(
     return org_host->res->write(req, &w);
 }
 
-/* An update without a field of its own: what the hooks make of the call. */
+/* Updates a key without a field of its own: what the hooks make of the call. */
 static wharf_status update_by_call(wharf_req *req, wharf_str id, struct key_call *call)
 {
     wharf_write w = {.head = WHARF_HEAD(wharf_write),
@@ -347,7 +348,7 @@ static wharf_status key_written(wharf_req *req, uint32_t op, const wharf_rec *ol
     return WHARF_OK;
 }
 
-/* limit_to_location: all locations, or that one. */
+/* Reads limit_to_location: all locations, or that one. */
 static wharf_status key_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     const wharf_json *limit = org_host->res->member(new_rec, "limit_to_location"), *list;
@@ -374,7 +375,7 @@ static wharf_status key_normalize(wharf_req *req, uint32_t op, wharf_rec *new_re
     return WHARF_OK;
 }
 
-/* Test keys know of test keys only: none gets at live data by changing or rotating a live one. */
+/* Narrows test keys to test keys: none gets at live data by changing or rotating a live one. */
 static wharf_status key_restrict(wharf_req *req, wharf_where *where)
 {
     if (keys->caller(req)->test_mode)
@@ -461,7 +462,8 @@ wharf_status keys_revoke_all(wharf_req *req, bool of_device, wharf_str principal
 
 /* ---- rotation ---- */
 
-/* The new key's end: as long a life as the old one was given, within what the organization allows now. 0: none. */
+/* Computes the new key's end: as long a life as the old one was given, within what the
+ * organization allows now. 0: none. */
 static wharf_status new_expiry(wharf_req *req, const wharf_rec *old, int64_t *ret_us)
 {
     int64_t now = org_host->req->now_us(req);
@@ -506,7 +508,8 @@ static wharf_status body_of_successor(wharf_req *req, const wharf_rec *old, cons
     return org_host->json->result(req, out, ret);
 }
 
-/* Whoever gets the text of a key must have been able to make it. A key that rotates itself gains nothing. */
+/* Judges who may rotate a key. Whoever gets the text of a key must have been able to make it. A
+ * key that rotates itself gains nothing. */
 static wharf_status may_rotate(wharf_req *req, const wharf_rec *old)
 {
     struct scopes grants = scopes_of(req, field_json(old, API_KEY_SCOPES));

@@ -18,7 +18,7 @@ static bool among(const struct ids *list, wharf_str id)
     return false;
 }
 
-/* An id or an array of ids, each once. */
+/* Reads an id or an array of ids, each once. */
 static struct ids read_ids(wharf_req *req, const wharf_json *v)
 {
     struct ids list = {org_host->mem->alloc(req, (USERS_AT_ONCE + 1) * sizeof(wharf_str)), 0};
@@ -36,7 +36,7 @@ static struct ids read_ids(wharf_req *req, const wharf_json *v)
     return list;
 }
 
-/* Problems with those of the list that are no users. */
+/* Adds problems for those of the list that are no users. */
 static wharf_status check_known(wharf_req *req, const struct ids *list, const char *path, bool array)
 {
     uint32_t *flags = org_host->mem->alloc(req, (list->n + 1) * sizeof(*flags));
@@ -50,7 +50,7 @@ static wharf_status check_known(wharf_req *req, const struct ids *list, const ch
     return s == WHARF_OK ? org_host->err->current(req) : s;
 }
 
-/* Through the resource, so that the user's change log and event say it. */
+/* Changes the user through the resource, so that the user's change log and event say it. */
 static wharf_status change(wharf_req *req, wharf_str user, wharf_str location, const char *verb)
 {
     wharf_out *out = org_host->json->writer(req);
@@ -74,7 +74,8 @@ static wharf_status add_user(wharf_req *req, wharf_str user, wharf_str location)
     return change(req, user, location, "add");
 }
 
-/* Owners and developers reach every location; whoever reaches all of them is not taken away from one. */
+/* Removes the user from the location. Owners and developers reach every location; whoever reaches
+ * all of them is not taken away from one. */
 static wharf_status remove_user(wharf_req *req, wharf_str user, wharf_str location)
 {
     const wharf_rec *rec;
@@ -89,7 +90,7 @@ static wharf_status remove_user(wharf_req *req, wharf_str user, wharf_str locati
     return change(req, user, location, "remove");
 }
 
-/* Who is there by name, for `overwrite`. */
+/* Reads who is there by name, for `overwrite`. */
 static wharf_status present(wharf_req *req, wharf_str location, struct ids *ret)
 {
     static const char sql[] =

@@ -9,7 +9,8 @@ static bool built_in(wharf_req *req, wharf_str id)
     return keys->role_level(req, id, WHARF_S("items"), &level);
 }
 
-/* Users that have it, or an organization that gives it to new ones. */
+/* Checks that the role is not used: by users that have it, or an organization that gives it to new
+ * ones. */
 static wharf_status check_unused(wharf_req *req, wharf_str id)
 {
     static const char sql[] =
@@ -26,7 +27,7 @@ static wharf_status check_unused(wharf_req *req, wharf_str id)
     return s;
 }
 
-/* Ids are ours: the pattern of the definition is for the built-in ones. */
+/* Drops a sent id: ids are ours; the pattern of the definition is for the built-in ones. */
 static wharf_status role_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     org_host->res->drop(new_rec, "id");

@@ -9,7 +9,7 @@ enum { FIRST_KEY_MINUTES = 15 };
 
 /* ---- the row ---- */
 
-/* The role of new users is one that there is. */
+/* Checks that the role of new users is one that there is. */
 static wharf_status check_default_role(wharf_req *req, const wharf_rec *rec)
 {
     const wharf_json *sent = org_host->res->sent(rec, ORGANIZATION_SETTINGS)
@@ -35,7 +35,8 @@ static wharf_status check_default_role(wharf_req *req, const wharf_rec *rec)
 
 /* ---- settings.events.charged ---- */
 
-/* More than 30 days are charged: said by expire_after, never by who sends it (docs/spec/07-events-and-webhooks.md section 1 'Retention'). */
+/* Copies the settings of events. More than 30 days are charged: said by expire_after, never by who
+ * sends it (docs/spec/07-events-and-webhooks.md section 1 'Retention'). */
 static void copy_events(wharf_out *out, const wharf_json *events)
 {
     const wharf_json_api *j = org_host->json;
@@ -90,7 +91,7 @@ static wharf_status organization_check(wharf_req *req, uint32_t op, const wharf_
     return op == WHARF_DELETE ? WHARF_OK : check_default_role(req, new_rec);
 }
 
-/* What keys carry of the settings is read again with them. */
+/* Notes the change: what keys carry of the settings is read again with them. */
 static wharf_status organization_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
@@ -152,7 +153,7 @@ static wharf_status make_owner(wharf_req *req, struct making *m)
     return s;
 }
 
-/* Where there is no module with locations there is no base location. */
+/* Makes the base location. Where there is no module with locations there is none. */
 static wharf_status make_location(wharf_req *req, struct making *m)
 {
     wharf_out *body = org_host->json->writer(req);
@@ -171,7 +172,7 @@ static wharf_status make_location(wharf_req *req, struct making *m)
     return s;
 }
 
-/* A key of all scopes for the first minutes; whoever wants to keep it changes its end. */
+/* Makes a key of all scopes for the first minutes; whoever wants to keep it changes its end. */
 static wharf_status make_key(wharf_req *req, struct making *m)
 {
     wharf_out *body = org_host->json->writer(req);

@@ -11,7 +11,7 @@ wharf_status reach_allowed(wharf_req *req, bool all, const wharf_json *ids)
     return all ? all_locations_allowed(req, false) : locations_allowed(req, ids, NULL);
 }
 
-/* Does the role, built in or not, lift the limits of its users? */
+/* Tells whether the role, built in or not, lifts the limits of its users. */
 wharf_status reach_of_role(wharf_req *req, wharf_str role, bool *ret_everywhere)
 {
     static const char sql[] = "SELECT 1 FROM wharf.role WHERE organization_id = $1::text AND id = $2::text AND NOT "
@@ -53,7 +53,7 @@ static bool holds(const wharf_json *list, wharf_str id)
     return false;
 }
 
-/* Those of one list that the other has not must be the caller's. */
+/* Checks that those of one list that the other has not are the caller's. */
 static wharf_status difference_allowed(wharf_req *req, const wharf_json *list, const wharf_json *other)
 {
     wharf_str id;
@@ -67,7 +67,8 @@ static wharf_status difference_allowed(wharf_req *req, const wharf_json *list, c
     return s;
 }
 
-/* Whoever looks after a location says who reaches it, whatever else these reach. */
+/* Tells whether only locations change: whoever looks after a location says who reaches it,
+ * whatever else these reach. */
 static bool only_locations(const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const wharf_field others[] = {USER_NAME, USER_EMAIL, USER_ROLE, USER_PHONE, USER_PROFILE_ID, USER_STATUS,
@@ -101,7 +102,8 @@ wharf_status reach_device(wharf_req *req, const wharf_rec *rec)
     return reach_allowed(req, get_truth(rec, DEVICE_ALLOW_ALL_LOCATIONS, true), field_json(rec, DEVICE_LOCATIONS));
 }
 
-/* What the key itself says; of all locations, what its user or device reaches. */
+/* Judges what a key reaches: what the key itself says; of all locations, what its user or device
+ * reaches. */
 wharf_status reach_key(wharf_req *req, const wharf_rec *key)
 {
     const wharf_caller *who = keys->caller(req);

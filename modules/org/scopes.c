@@ -62,7 +62,7 @@ static void tell_unknown(wharf_req *req, const char *path, wharf_str area)
         req, "validation.failed", path, "There is no area %.*s; GET /v1/auth lists what there is", (int)area.n, area.p);
 }
 
-/* 0, 1, 2, "read", "write" or null; -1: something else. */
+/* Reads 0, 1, 2, "read", "write" or null. Returns -1 for something else. */
 static int level_sent(const wharf_json *v)
 {
     wharf_str word;

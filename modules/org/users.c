@@ -9,7 +9,7 @@ static bool everywhere(wharf_str role)
 
 /* ---- input ---- */
 
-/* role_id is another name of role. */
+/* Takes role_id, which is another name of role. */
 static wharf_status take_role(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *id = org_host->res->member(rec, "role_id"), *role = org_host->res->member(rec, "role");
@@ -25,7 +25,7 @@ static wharf_status take_role(wharf_req *req, wharf_rec *rec)
     return WHARF_OK;
 }
 
-/* fcm_token takes the place of all tokens. */
+/* Takes fcm_token, which takes the place of all tokens. */
 static wharf_status take_token(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *token = org_host->res->member(rec, "fcm_token"), *list;
@@ -88,7 +88,8 @@ static wharf_status default_role(wharf_req *req, wharf_str *ret)
     return s;
 }
 
-/* A role that is given: it exists, an owner's by an owner, and nobody gives what he has not. */
+/* Checks a role that is given: it exists, an owner's by an owner, and nobody gives what he has
+ * not. */
 static wharf_status check_role(wharf_req *req, wharf_str role)
 {
     struct scopes scopes;
@@ -108,7 +109,8 @@ static wharf_status check_role(wharf_req *req, wharf_str role)
     return s == WHARF_OK && everywhere_too ? reach_allowed(req, true, NULL) : s;
 }
 
-/* An owner is removed by an owner, and never the last one that is active. Those who try it at once wait for each other. */
+/* Checks that an owner may be removed: by an owner, and never the last one that is active. Those
+ * who try it at once wait for each other. */
 static wharf_status check_owner_leaves(wharf_req *req, const wharf_rec *old_rec)
 {
     static const char sql[] = "SELECT count(*) FROM wharf.user WHERE organization_id = $1::text AND role = 'owner'"
@@ -183,7 +185,7 @@ static wharf_status check_new(wharf_req *req, wharf_rec *rec)
     return limit_rows(req, "org.users", count_sql, USERS_MAX, "user.too_many");
 }
 
-/* Whose address is new has not shown that it is theirs. */
+/* Marks the address as not verified: whose address is new has not shown that it is theirs. */
 static wharf_status unverified(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *v;

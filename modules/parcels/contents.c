@@ -23,7 +23,7 @@ static wharf_status bad(wharf_req *req, size_t i, const char *member, const char
     return W->err->add(req, "validation.failed", path, "%s %s", path, message);
 }
 
-/* What was sent, else what is stored. */
+/* Returns what was sent, else what is stored. */
 static const wharf_json *either(const wharf_json *sent, const wharf_json *stored, const char *key, const char *legacy)
 {
     const wharf_json *v = sent ? W->json->get(sent, key) : NULL;

@@ -14,7 +14,8 @@ extern bool parcels_items; /* the module items is there */
 
 extern const wharf_hooks parcels_hooks, parcels_location_hooks, parcels_layout_hooks, parcels_shipment_hooks;
 
-/* contents.c: the whole list after a request: stored lines with what was sent merged in; problems at contents.2.item_id ... */
+/* Makes the whole list after a request: stored lines with what was sent merged in; problems at
+ * contents.2.item_id ... (contents.c). */
 wharf_status parcels_contents(wharf_req *req, const wharf_json *stored, const wharf_json *sent,
     const wharf_json **ret_contents, const wharf_json **ret_item_ids);
 

@@ -8,7 +8,8 @@ static const char *at(wharf_req *req, const char *party, const char *member)
     return W->mem->format(req, "%s.%s", party, member).p;
 }
 
-/* The address as the organization's others are kept; without the module locations as it was sent. */
+/* Takes the address as the organization's others are kept; without the module locations as it was
+ * sent. */
 static wharf_status take_address(
     wharf_req *req, const wharf_json *input, wharf_str line2, const char *name, const wharf_json **ret)
 {
@@ -37,7 +38,7 @@ static wharf_status take_address(
     return W->json->result(req, out, ret);
 }
 
-/* What the party itself says; else what its contact says. */
+/* Returns what the party itself says; else what its contact says. */
 static const wharf_json *said(const wharf_json *party, const wharf_json *contact, const char *key)
 {
     const wharf_json *v = party ? W->json->get(party, key) : NULL;
@@ -68,7 +69,8 @@ static void read_contact_id(wharf_req *req, const wharf_json *party, const char 
             at(req, name, "contact_id"));
 }
 
-/* party: NULL when only the contact's id was sent. Who is unknown is refused as a reference. */
+/* Makes a party. party: NULL when only the contact's id was sent. Who is unknown is refused as a
+ * reference. */
 static wharf_status party_of(
     wharf_req *req, const char *name, wharf_str id, const wharf_json *party, const wharf_json **ret)
 {

@@ -49,7 +49,7 @@ static wharf_status too_many(struct history *h, const char *path)
                : s;
 }
 
-/* Section 2, the table of transitions. */
+/* Judges a change of status after section 2, the table of transitions. */
 static wharf_status allowed(struct history *h, wharf_str to, const char *path)
 {
     const char *at = W->mem->format(h->req, "%sstatus", path).p;
@@ -227,7 +227,7 @@ wharf_status shipments_history_page(
     return W->db->query(req, newest ? backward : forward, args, 4, ret);
 }
 
-/* One query for a page: the newest lines of each, oldest first. */
+/* Shows the history by one query for a page: the newest lines of each, oldest first. */
 wharf_status shipments_show_history(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
 {
     static const char sql[] =

@@ -4,7 +4,7 @@
 
 /* ---- POST /v1/shipments ---- */
 
-/* An uncompleted shipment of the number and its provider. */
+/* Finds an uncompleted shipment of the number and its provider. */
 static wharf_status known_number(wharf_req *req, wharf_str number, wharf_str provider, wharf_str *ret_id)
 {
     static const char sql[] =
@@ -89,7 +89,8 @@ static bool has(const wharf_json *item, const char *key)
     return !json_is_null(W->json->get(item, key));
 }
 
-/* A new one is made as POST makes it: an uncompleted shipment of the number stays the only one. */
+/* Makes a new shipment as POST makes it: an uncompleted shipment of the number stays the only
+ * one. */
 wharf_status shipments_batch_item(wharf_req *req, const char *action, const wharf_json *item)
 {
     const wharf_rec *rec = NULL;

@@ -58,7 +58,7 @@ static wharf_status settle_provider(wharf_req *req, uint32_t op, const wharf_rec
     return WHARF_OK;
 }
 
-/* Overall weight: the parcels' together. */
+/* Sets the overall weight: the parcels' together. */
 static void settle_weight(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *parcels = field_json(rec, SHIPMENT_PARCELS);
@@ -78,7 +78,7 @@ static void settle_weight(wharf_req *req, wharf_rec *rec)
 
 enum { CUSTOMS_BYTES = 64 * 1024, TIMEOUT_LEAST = 500, TIMEOUT_MOST = 20000 };
 
-/* What is kept as it was sent has a size; what is read of options has a form. */
+/* Checks that what is kept as it was sent has a size, and what is read of options has a form. */
 static wharf_status check_kept(wharf_req *req, const wharf_rec *rec)
 {
     const wharf_json *customs = field_json(rec, SHIPMENT_CUSTOMS), *options = field_json(rec, SHIPMENT_OPTIONS),
@@ -206,7 +206,7 @@ static wharf_status check_number(wharf_req *req, const struct history *h, const 
         W->res->changed(old_rec, h->rec, SHIPMENT_TRACKING_NUMBER) ? "tracking_number" : "provider_id", NULL);
 }
 
-/* A quote that is given a number is one no longer. */
+/* Ends a quote that is given a number: it is one no longer. */
 static wharf_status number_of_quote(struct history *h)
 {
     if (!is(h->status, "rates_generated") || !field_text(h->rec, SHIPMENT_TRACKING_NUMBER).n)
@@ -296,7 +296,7 @@ static wharf_status log_status(struct history *h, const wharf_rec *old_rec)
     return s == WHARF_OK ? shipments_logs->add(h->req, &line) : s;
 }
 
-/* Orders of an update that are no update of tracking: a number, a purchase, a refund. */
+/* Takes orders of an update that are no update of tracking: a number, a purchase, a refund. */
 static wharf_status take_orders(struct history *h, const wharf_rec *old_rec)
 {
     wharf_str rate_id = field_text(h->rec, SHIPMENT_RATE_ID);

@@ -51,7 +51,8 @@ static bool digits(const char **p, size_t n, int64_t *ret)
     return true;
 }
 
-/* Days since 1970 of a day of the Gregorian calendar; false: there is no such day. */
+/* Computes the days since 1970 of a day of the Gregorian calendar. Returns false when there is no
+ * such day. */
 static bool day_number(int64_t y, int64_t m, int64_t d, int64_t *ret)
 {
     static const int64_t lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -92,7 +93,7 @@ static bool read_day(const char **p, int64_t *ret_day)
            day_number(y, m, d, ret_day);
 }
 
-/* Milliseconds of the day. */
+/* Reads a time as milliseconds of the day. */
 static bool read_time(const char **p, int64_t *ret_ms)
 {
     int64_t h, m, s, ms = 0;
@@ -108,7 +109,8 @@ static bool read_time(const char **p, int64_t *ret_ms)
     return h < 24 && m < 60 && s < 60;
 }
 
-/* docs/spec/01-platform.md section 11.2: RFC 3339 with seconds, or seconds or milliseconds since 1970. */
+/* Reads a moment (docs/spec/01-platform.md section 11.2): RFC 3339 with seconds, or seconds or
+ * milliseconds since 1970. */
 static bool read_moment(wharf_str s, int64_t *ret_us)
 {
     int64_t day, ms, zone;
@@ -199,7 +201,8 @@ static void read_coordinates(wharf_req *req, const wharf_json *input, const char
         u->coordinates = v;
 }
 
-/* Often only a city and a state: no rule of addresses is asked. */
+/* Reads the address of an update: often only a city and a state, so no rule of addresses is
+ * asked. */
 static void read_address(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
 {
     const wharf_json *v = W->json->get(input, "address");
@@ -305,7 +308,7 @@ static int by_time(const void *a, const void *b)
     return (x->occurred_us > y->occurred_us) - (x->occurred_us < y->occurred_us);
 }
 
-/* Few and nearly in order: equal times stay as they were sent. */
+/* Sorts updates, which are few and nearly in order: equal times stay as they were sent. */
 static void sort(wharf_tracking_update *list, size_t n)
 {
     for (size_t i = 1; i < n; i++) {

@@ -66,29 +66,32 @@ struct history { /* of a shipment while it is written */
 };
 wharf_status shipments_history_open(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec, struct history *ret);
-/* One update by the rules 1 to 4 and 6 of section 4; what the row gets is set on it. path: in front of problems. */
+/* Applies one update by the rules 1 to 4 and 6 of section 4; what the row gets is set on it. path:
+ * in front of problems. */
 wharf_status shipments_apply(struct history *h, const wharf_tracking_update *u, const char *path);
-/* A status of our own making: no rule asks whether it is allowed. */
+/* Enters a status of our own making: no rule asks whether it is allowed. */
 wharf_status shipments_enter(struct history *h, const char *status, const char *comment);
 wharf_status shipments_history(wharf_req *req, const wharf_str *ids, size_t n, size_t limit, const wharf_json **ret);
-/* Lines skip to skip + limit, oldest or newest first; one value per row. */
+/* Reads lines skip to skip + limit, oldest or newest first; shipments_show_history() writes one
+ * value per row. */
 wharf_status shipments_history_page(
     wharf_req *req, wharf_str id, bool newest, int64_t skip, int64_t limit, const wharf_rows **ret);
 wharf_status shipments_show_history(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
 
 /* ---- parties.c: sender and recipient ---- */
-/* Contacts became one: a wharf_contacts_move_fn. */
+/* Follows contacts that became one: a wharf_contacts_move_fn. */
 wharf_status shipments_contacts_merged(wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
 wharf_status shipments_take_parties(wharf_req *req, wharf_rec *rec);
-/* What follows from sender, recipient and numbers: ids of addresses, the text that is searched. */
+/* Sets what follows from sender, recipient and numbers: ids of addresses, the text that is
+ * searched. */
 void shipments_settle_parties(wharf_req *req, wharf_rec *rec);
-/* What a quote needs of both: problems at recipient.address ... */
+/* Checks what a quote needs of both: problems at recipient.address ... */
 void shipments_check_parties(wharf_req *req, const wharf_rec *rec);
 
 /* ---- rates.c ---- */
 wharf_status shipments_quote(wharf_req *req, wharf_rec *rec);
 wharf_status shipments_purchase(struct history *h, const wharf_rec *old_rec, wharf_str rate_id);
-/* options of a quote that is bought at once; empty: none. */
+/* Reads the rate that the options of a quote buy at once; empty: none. */
 wharf_status shipments_wanted_rate(wharf_req *req, const wharf_rec *rec, wharf_str *ret_rate);
 wharf_status shipments_settle_refund(struct history *h, const wharf_rec *old_rec);
 

@@ -15,7 +15,7 @@ static const struct {
     {"EEEEEEE", {"package_lost"}}, {"FFFFFFF", {"package_damaged", "delivered"}},
     {"GGGGGGG", {"attempted", "delivered"}}, {"HHHHHHH", {"delayed"}}, {"IIIIIII", {"canceled"}}};
 
-/* The status of a step; NULL: the way is over. */
+/* Returns the status of a step; NULL: the way is over. */
 static const char *step_status(wharf_str code, size_t step)
 {
     size_t n = sizeof(way) / sizeof(way[0]);

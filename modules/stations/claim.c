@@ -59,7 +59,8 @@ static wharf_status read_claim(wharf_req *req, struct claim *c)
     return WHARF_OK;
 }
 
-/* Whoever takes the station over ends the session under the same lock: after that nothing is handed to the old one. */
+/* Computes the room of a station. Whoever takes the station over ends the session under the same
+ * lock: after that nothing is handed to the old one. */
 static wharf_status room_of(wharf_req *req, const struct claim *c, int64_t *ret)
 {
     static const char sql[] =
@@ -92,7 +93,8 @@ static wharf_val printer_array(wharf_req *req, const wharf_json *list)
 
 /* ---- taking ---- */
 
-/* Still to be had? Somebody may have canceled it in between; who holds the row decides. */
+/* Locks a job that is still to be had. Somebody may have canceled it in between; who holds the row
+ * decides. */
 static wharf_status lock_queued(wharf_req *req, wharf_str id, int64_t *ret_attempt, bool *ret_there)
 {
     static const char sql[] = "SELECT attempt FROM stations.print_job WHERE organization_id = $2::text AND id = "
@@ -155,7 +157,7 @@ static wharf_status take_all(wharf_req *req, const struct claim *c, wharf_str *i
 
 /* ---- the answer ---- */
 
-/* The job as it is retrieved, and what only its station needs. */
+/* Writes the job as it is retrieved, and what only its station needs. */
 static wharf_status put_job(wharf_req *req, wharf_out *out, wharf_str id)
 {
     wharf_out *own = W->json->writer(req);
@@ -203,7 +205,7 @@ static wharf_status answer(wharf_req *req, const wharf_str *ids, size_t n)
     return s;
 }
 
-/* A claim shows that the station is there, at most every few seconds. */
+/* Notes that the station is there, as a claim shows, at most every few seconds. */
 static wharf_status seen(wharf_req *req, const struct claim *c)
 {
     static const char sql[] = "UPDATE stations.print_station SET last_seen_at = $3::timestamptz, managed = true WHERE "
@@ -250,7 +252,8 @@ wharf_status job_claim(wharf_req *req, void *arg)
 
 /* ---- giving back ---- */
 
-/* Its printer or station went while it was processed: nobody would ever claim it (rule 4). */
+/* Aborts a job whose printer or station went while it was processed: nobody would ever claim it
+ * (rule 4). */
 static wharf_status abort_homeless(wharf_req *req, wharf_str id, const char *code)
 {
     const struct job_set sets[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("aborted"))},
@@ -293,7 +296,7 @@ wharf_status job_give_back(wharf_req *req, wharf_str id, const char *reason)
     return s == WHARF_OK && gone ? abort_homeless(req, id, gone) : s;
 }
 
-/* Of this station and attempt, and not submitted? */
+/* Tells whether the job is of this station and attempt, and not submitted. */
 static wharf_status is_held(wharf_req *req, const struct claim *c, const wharf_json *job, bool *ret)
 {
     static const char sql[] = "SELECT 1 FROM stations.print_job WHERE organization_id = $2::text AND id = $1::text AND "

@@ -37,7 +37,7 @@ static void put_member(wharf_out *out, const char *key, const wharf_json *overri
         W->json->put(out, key, override ? val_json(override) : otherwise);
 }
 
-/* The old configuration with the members that are sent. */
+/* Writes the old configuration with the members that are sent. */
 static void put_configuration(wharf_out *out, const wharf_json *old, const wharf_json *sent)
 {
     W->json->open(out, "configuration", '{');
@@ -57,7 +57,7 @@ static wharf_val text_or_null(const wharf_rec *rec, wharf_field f)
     return val_text_or_null(field_text(rec, f));
 }
 
-/* Named as it was, unless it was routed or the body names another. */
+/* Makes the body of a reprint: named as it was, unless it was routed or the body names another. */
 static wharf_status reprint_body(
     wharf_req *req, const wharf_rec *old_rec, const wharf_json *sent, const wharf_json **ret)
 {
@@ -150,7 +150,7 @@ static const wharf_json *find_printer(const wharf_json *printers, wharf_str id)
     return NULL;
 }
 
-/* Text that fits on the smallest label. */
+/* Makes a text that fits on the smallest label. */
 static wharf_status test_body(
     wharf_req *req, wharf_str station, const wharf_json *printer, wharf_str size, const wharf_json **ret)
 {

@@ -23,7 +23,7 @@ wharf_status job_write(wharf_req *req, wharf_str id, const struct job_set *sets,
     return s == WHARF_OK ? W->res->write(req, &w) : s;
 }
 
-/* How long the bytes are kept is known once the job is over. */
+/* Settles how long the bytes are kept, which is known once the job is over. */
 static wharf_status settle_document(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_json *document = field_json(new_rec, PRINT_JOB_DOCUMENT), *v;
@@ -64,7 +64,7 @@ static wharf_status job_check(wharf_req *req, uint32_t op, const wharf_rec *old_
     return s == WHARF_OK ? settle_document(req, old_rec, new_rec) : s;
 }
 
-/* Nobody prints it any more: the bytes go with the row. */
+/* Erases the bytes with the row: nobody prints it any more. */
 static wharf_status erase(wharf_req *req, const wharf_rec *rec)
 {
     static const wharf_field files[] = {PRINT_JOB_SOURCE_FILE, PRINT_JOB_PREPARED_FILE};

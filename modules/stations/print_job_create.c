@@ -56,7 +56,7 @@ static int64_t wish_int(const struct plan *p, const char *key, int64_t fallback)
     return v && W->json->integer(v, &i) ? i : fallback;
 }
 
-/* A number with four decimals kept. */
+/* Returns a number with four decimals kept. */
 static double number(const wharf_json *v, double fallback)
 {
     int64_t scaled;
@@ -69,7 +69,7 @@ static double scaling(const struct plan *p)
     return number(p->wish ? W->json->get(p->wish, "scaling") : NULL, 1);
 }
 
-/* "1-3,5,9-" */
+/* Reads ranges such as "1-3,5,9-". */
 static wharf_status read_ranges(wharf_req *req, struct plan *p)
 {
     wharf_str text = wish_text(p, "page_ranges");
@@ -148,7 +148,7 @@ static wharf_status check_custom(wharf_req *req, const wharf_rec *job, struct pl
     return W->err->current(req);
 }
 
-/* The station's location is the job's. */
+/* Sets the station's location as the job's. */
 static wharf_status settle_location(wharf_req *req, wharf_rec *job)
 {
     wharf_str station = field_text(job, PRINT_JOB_PRINT_STATION_ID), location = field_text(job, PRINT_JOB_LOCATION_ID);
@@ -175,7 +175,7 @@ static wharf_status settle_location(wharf_req *req, wharf_rec *job)
     return s;
 }
 
-/* The named printer is a live one of the station; of the list only it stays. */
+/* Finds the named printer, a live one of the station; of the list only it stays. */
 static wharf_status name_printer(wharf_req *req, const wharf_rec *job, struct plan *p)
 {
     wharf_str name = field_text(job, PRINT_JOB_PRINTER_NAME), id = field_text(job, PRINT_JOB_PRINTER_ID);
@@ -207,7 +207,8 @@ static bool some_printer_has(const struct plan *p, const struct paper *size)
     return false;
 }
 
-/* The nearest size with these sides; of equals the first, but one that some printer has before one that none has. */
+/* Returns the nearest size with these sides; of equals the first, but one that some printer has
+ * before one that none has. */
 static const struct paper *nearest(const struct plan *p, double width, double height)
 {
     const struct paper *best = NULL;
@@ -342,8 +343,9 @@ static wharf_status check_room(wharf_req *req, const wharf_rec *job, const struc
     return s == WHARF_OK && n >= QUEUE_MAX ? queue_full(req) : s;
 }
 
-/* Jobs that others are making meanwhile were not counted. So when little room is left, those of a station are counted and made one after the
- * other; before, there is more room than jobs can be on their way. */
+/* Holds room for a job. Jobs that others are making meanwhile were not counted. So when little
+ * room is left, those of a station are counted and made one after the other; before, there is more
+ * room than jobs can be on their way. */
 static wharf_status hold_room(wharf_req *req, wharf_str station)
 {
     int64_t n;
@@ -498,7 +500,7 @@ static wharf_status set_routing(wharf_req *req, wharf_rec *job, const struct pla
     return set_json(req, job, PRINT_JOB_ROUTING, out);
 }
 
-/* Any printer of the model will do. */
+/* Tells whether any printer of the model will do. */
 static bool in_pool(const struct plan *p)
 {
     return p->printer->pooled && !p->named;
@@ -525,7 +527,7 @@ static void set_rest(wharf_req *req, wharf_rec *job, const struct plan *p)
             val_text(W->mem->format(req, "Job %s", id.p + (id.n > NAME_TAIL ? id.n - NAME_TAIL : 0))));
 }
 
-/* As every job begins. */
+/* Sets what every job begins with. */
 static wharf_status set_beginning(wharf_req *req, wharf_rec *job)
 {
     const struct reprint *again = job_reprint(job);
@@ -556,7 +558,8 @@ static wharf_status set_files(wharf_req *req, wharf_rec *job, struct plan *p, wh
     return s;
 }
 
-/* Two that are made at once must spread: whoever counts waits until the one before is committed. Locked late, when nothing slow is left. */
+/* Chooses the printer in turn. Two jobs that are made at once must spread: whoever counts waits
+ * until the one before is committed. Locked late, when nothing slow is left. */
 static wharf_status choose_in_turn(wharf_req *req, const wharf_rec *job, struct plan *p)
 {
     wharf_str location = field_text(job, PRINT_JOB_LOCATION_ID), station = field_text(job, PRINT_JOB_PRINT_STATION_ID);

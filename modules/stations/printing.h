@@ -37,7 +37,8 @@ extern const wharf_config_api *print_config;
 extern wharf_plugin *print_self;
 extern const wharf_str *print_sizes; /* the table of paper sizes as JSON */
 
-/* A setting of the configuration's table stations in seconds or hours; plugin.json says what it may be. */
+/* Returns a setting of the configuration's table stations in seconds or hours; plugin.json says
+ * what it may be. */
 int64_t print_setting(const char *name, int64_t fallback);
 
 /* ---- sizes.c: the table of section 4 ---- */
@@ -64,10 +65,10 @@ struct document {
     wharf_render *render; /* NULL: raw */
     wharf_render_info info;
 };
-/* The one source of the body; problems are told. */
+/* Takes the one source of the body; problems are told. */
 wharf_status document_take(wharf_req *req, const wharf_rec *job, struct document *ret);
 wharf_str document_language(wharf_str content_type); /* of a raw document; empty: none that is known */
-/* The bytes of another job's source. */
+/* Reads the bytes of another job's source. */
 wharf_status document_again(wharf_req *req, wharf_str file, bool raw, wharf_str content_type, struct document *ret);
 
 /* ---- routing.c: which printer ---- */
@@ -89,13 +90,16 @@ struct wish { /* what a job asks of a printer */
     bool color, double_sided;
     bool *landscape_by_twin; /* set when only the twin of the size is there */
 };
-/* Live printers of the stations at the location that the actor sees, of one station when it is named. */
+/* Loads the live printers of the stations at the location that the actor sees, of one station when
+ * it is named. */
 wharf_status printers_load(
     wharf_req *req, wharf_str actor, wharf_str location, wharf_str station, struct printers *ret);
 bool printer_has(const struct printer_at *p, wharf_str size);
-/* Why it can't ("configuration.paper_size" ...), at most four; 0: it can. */
+/* Tells why a printer can't print it ("configuration.paper_size" ...): at most four fields.
+ * Returns 0 when it can. */
 size_t printer_lacks(const struct printer_at *p, const struct wish *w, const char *ret_fields[4]);
-/* The best of those that can; NULL: none. ret_n: how many can. ret_reason: why this one. */
+/* Chooses the best of the printers that can; NULL: none. ret_n: how many can. ret_reason: why this
+ * one. */
 const struct printer_at *printer_choose(
     const struct printers *all, const struct wish *w, size_t *ret_n, const char **ret_reason);
 bool printer_reachable(const struct printer_at *p);
@@ -129,7 +133,7 @@ wharf_status job_write(wharf_req *req, wharf_str id, const struct job_set *sets,
 wharf_status job_update_check(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec);
 bool job_status_final(wharf_str status);
 bool job_stage_submitted(wharf_str stage); /* from submitting on */
-/* History and events of a change. */
+/* Writes history and events of a change. */
 wharf_status job_tell(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec);
 
 /* ---- sessions.c, claim.c: section 9 ---- */
@@ -140,11 +144,12 @@ struct station_row {
     bool managed, draining, pooling;
     int64_t max_inflight;
 };
-/* Locked (for_update) or not; problem not_found, location_access. */
+/* Reads a station, locked (for_update) or not. Problems: not_found, location_access. */
 wharf_status station_read(wharf_req *req, wharf_str id, bool for_update, struct station_row *ret);
-/* May the caller speak for the station (section 8.2)? */
+/* Tells whether the caller may speak for the station (section 8.2). */
 bool station_is_caller(wharf_req *req, const struct station_row *s);
-/* The station that the path names, for its own calls: 403 scope_access for others, 409 when the session is not the open one. */
+/* Reads the station that the path names, for its own calls: 403 scope_access for others, 409 when
+ * the session is not the open one. */
 wharf_status station_enter(wharf_req *req, wharf_str session_id, struct station_row *ret);
 wharf_status session_open(wharf_req *req, void *arg);
 wharf_status session_close(wharf_req *req, void *arg);
@@ -154,15 +159,17 @@ wharf_status job_claim(wharf_req *req, void *arg);
 wharf_status job_release(wharf_req *req, void *arg);
 /* Gives a job back that no byte of was sent to a device: queued again, or failed when its attempts are used up. */
 wharf_status job_give_back(wharf_req *req, wharf_str id, const char *reason);
-/* The station of a job that is being processed stays as it is until the transaction ends. */
+/* Holds the station of a job that is being processed: it stays as it is until the transaction
+ * ends. */
 wharf_status station_hold_of(wharf_req *req, wharf_str job);
-/* Online again by its own word, unless a client drains it. */
+/* Sets the station online again by its own word, unless a client drains it. */
 wharf_status station_comes_online(wharf_req *req, wharf_str id);
-/* A signal to the station: "print_job.available" ... job: or empty. */
+/* Sends a signal to the station: "print_job.available" ... job: may be empty. */
 wharf_status station_signal(wharf_req *req, wharf_str station_id, const char *type, wharf_str job);
-/* The station is deleted: nobody is connected to it any more. */
+/* Ends the sessions of a station that is deleted: nobody is connected to it any more. */
 wharf_status station_end_sessions(wharf_req *req, wharf_str station_id);
-/* online or offline, as the server found; cause: session, heartbeat_missed. Nothing when it is so already. */
+/* Sets the status online or offline, as the server found; cause: session, heartbeat_missed. Does
+ * nothing when it is so already. */
 wharf_status station_set_status(wharf_req *req, wharf_str id, const char *status, const char *cause);
 bool station_status_cause(const wharf_rec *rec, const char **ret_cause); /* of its write; false: a client's */
 
@@ -180,7 +187,7 @@ bool push_has(wharf_str driver); /* configured: fcm, pushy, webhook */
 wharf_str push_first(void); /* the driver of stations that name none */
 /* Queues a push of the signal where the station is to have one. */
 wharf_status push_signal(wharf_req *req, wharf_str station_id, const char *type, wharf_str job, int64_t seq);
-/* The field push_deliveries of print jobs. */
+/* Computes the field push_deliveries of print jobs. */
 wharf_status push_compute(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
 wharf_status push_run(wharf_req *req, void *arg); /* the resident that sends */
 

@@ -79,7 +79,8 @@ wharf_str push_first(void)
 
 /* ---- the queue ---- */
 
-/* Whoever has a session hears of the signal by the stream; pushed is only what nobody acts on. */
+/* Queues a push. Whoever has a session hears of the signal by the stream; pushed is only what
+ * nobody acts on. */
 wharf_status push_signal(wharf_req *req, wharf_str station_id, const char *type, wharf_str job, int64_t seq)
 {
     static const char sql[] =

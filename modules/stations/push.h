@@ -13,7 +13,7 @@ extern const wharf_crypto_api *print_crypto;
 
 /* ---- push.c ---- */
 
-/* A text of the table stations.push ("fcm.endpoint"). */
+/* Returns a text of the table stations.push ("fcm.endpoint"). */
 wharf_str push_setting(const char *name, const char *fallback);
 
 /* ---- push_token.c ---- */
@@ -23,7 +23,7 @@ struct push_token { /* of FCM, kept until shortly before its end */
     int64_t until_us;
     char *request; /* not NULL: an exchange runs */
 };
-/* What is wrong with the service account's file; NULL: nothing. */
+/* Tells what is wrong with the service account's file; NULL: nothing. */
 const char *push_account_problem(wharf_req *req);
 /* Starts asking for a token, by a fetch whose tag is t. False: the file can't be used. */
 bool push_token_ask(wharf_req *req, struct push_token *t);
@@ -48,7 +48,7 @@ struct push_outcome {
     const char *error; /* NULL: none */
     int64_t later_ms; /* what the service asks to wait; 0: nothing */
 };
-/* bearer: of FCM. Sets p->body. */
+/* Sends a push; bearer: of FCM. Sets p->body. */
 wharf_status push_send(wharf_req *req, struct push *p, const struct push_token *t, wharf_fetch **ret_fetch);
 struct push_outcome push_judge(wharf_req *req, const struct push *p, const wharf_fetch *f);
 

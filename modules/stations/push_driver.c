@@ -12,7 +12,7 @@ enum { CONNECT_MS = 5000, TOTAL_MS = 15000, ANSWER_MAX = 65536, HOST_TRANSFERS =
 
 /* ---- what is sent ---- */
 
-/* The payload of section 9.1. FCM takes texts only. */
+/* Writes the payload of section 9.1. FCM takes texts only. */
 static void put_payload(wharf_req *req, wharf_out *out, const struct push *p, bool texts)
 {
     W->json->put(out, "type", val_text(z(p->type)));
@@ -73,7 +73,8 @@ static bool is_driver(const struct push *p, const char *name)
     return !strcmp(p->driver, name);
 }
 
-/* Letters that need no escape in a query; keys of services have no others. */
+/* Escapes a text for a query but for letters that need no escape; keys of services have no
+ * others. */
 static wharf_str in_query(wharf_req *req, wharf_str text)
 {
     char *out = W->mem->alloc(req, 3 * text.n + 1), *to = out;
@@ -132,7 +133,7 @@ wharf_status push_send(wharf_req *req, struct push *p, const struct push_token *
 
 /* ---- what the answer means ---- */
 
-/* A word of the service such as UNREGISTERED: nothing else of what it says is kept. */
+/* Returns a word of the service such as UNREGISTERED: nothing else of what it says is kept. */
 static const char *word(wharf_req *req, wharf_str text)
 {
     bool plain = text.n && text.n <= 40 && strspn(text.p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == text.n;
@@ -140,7 +141,7 @@ static const char *word(wharf_req *req, wharf_str text)
     return plain ? W->mem->format(req, "%s", text.p).p : NULL;
 }
 
-/* error.details[]: the code of FCM, and the fields that are wrong. */
+/* Reads error.details[]: the code of FCM, and the fields that are wrong. */
 static wharf_str fcm_code(const wharf_json *error, bool *ret_about_token)
 {
     const wharf_json *details = error ? W->json->get(error, "details") : NULL, *fields;
@@ -168,7 +169,8 @@ static bool fcm_dead(wharf_req *req, const wharf_json *answer, uint32_t status, 
            (status == 400 && is(code, "INVALID_ARGUMENT") && about_token);
 }
 
-/* Codes that are about who shall get it; NO_RECIPIENTS is what Pushy says of a token it does not know. */
+/* Tells whether the code is about who shall get it; NO_RECIPIENTS is what Pushy says of a token it
+ * does not know. */
 static bool pushy_dead(wharf_req *req, const wharf_json *answer, uint32_t status, const char **ret_word)
 {
     wharf_str code = json_text(answer, "code");
@@ -177,7 +179,7 @@ static bool pushy_dead(wharf_req *req, const wharf_json *answer, uint32_t status
     return status == 400 && (is(code, "NO_RECIPIENTS") || strstr(code.p, "TOKEN"));
 }
 
-/* Retry-After: seconds or a date. */
+/* Reads Retry-After: seconds or a date. Returns milliseconds. */
 static int64_t asked_to_wait(wharf_req *req, const wharf_fetch *f)
 {
     wharf_str text = print_fetch->header(req, f, "retry-after");

@@ -37,7 +37,7 @@ static void push_free(struct push *p)
 
 /* ---- what became of it ---- */
 
-/* 1, 2, 4 ... 60 s, between the half and the whole of it. */
+/* Returns the wait: 1, 2, 4 ... 60 s, between the half and the whole of it, in milliseconds. */
 static int64_t wait_of(const struct push *p)
 {
     int64_t whole = p->attempts > 6 ? LAST_WAIT_MS : FIRST_WAIT_MS << (p->attempts - 1);
@@ -71,7 +71,8 @@ static wharf_status note_again(wharf_req *req, const struct push *p, const struc
     return W->db->exec(req, sql, args, 5, NULL);
 }
 
-/* The device token is as good as the station's last push; one that was changed meanwhile is not judged by the old one. */
+/* Notes that the device token is as good as the station's last push; one that was changed
+ * meanwhile is not judged by the old one. */
 static wharf_status note_good(wharf_req *req, const struct push *p)
 {
     static const char sql[] =
@@ -205,7 +206,8 @@ static void dispatch(wharf_req *req, struct pusher *g, struct push *p)
     ask_for_token(req, g);
 }
 
-/* A token that is refused is changed once; a push that the new one does not help either is refused like any other. */
+/* Ends a push. A token that is refused is changed once; a push that the new one does not help
+ * either is refused like any other. */
 static void finish(wharf_req *req, struct pusher *g, wharf_fetch *f)
 {
     struct push *p = print_fetch->tag(f);

@@ -54,7 +54,7 @@ static const char *read_account(wharf_req *req, struct account *ret)
                : "names a file without client_email, private_key or project_id";
 }
 
-/* In the letters of RFC 4648 section 5, without padding. */
+/* Encodes in the letters of RFC 4648 section 5, without padding. */
 static wharf_str base64url(wharf_req *req, wharf_str bytes)
 {
     wharf_str plain = print_crypto->base64(req, bytes);
@@ -136,7 +136,7 @@ bool push_token_ask(wharf_req *req, struct push_token *t)
     return false;
 }
 
-/* A code of OAuth such as invalid_grant; nothing else of the answer is kept. */
+/* Returns a code of OAuth such as invalid_grant; nothing else of the answer is kept. */
 static const char *error_word(wharf_req *req, const wharf_json *answer, const wharf_fetch *f)
 {
     wharf_str word = json_text(answer, "error");

@@ -6,7 +6,8 @@ static bool row_flag(const wharf_rows *rows, size_t r, size_t c)
     return row_bool(rows, r, c);
 }
 
-/* Visible: the station is for all users, for this one, or the caller's own (spec 04 section 5 'Access'). Keys without a user see all. */
+/* Loads the visible printers: the station is for all users, for this one, or the caller's own
+ * (spec 04 section 5 'Access'). Keys without a user see all. */
 wharf_status printers_load(wharf_req *req, wharf_str actor, wharf_str location, wharf_str station, struct printers *ret)
 {
     static const char sql[] =
@@ -123,7 +124,7 @@ static int64_t distance(const struct printer_at *p)
     return !is(p->station_status, "online") + (is(p->status, "offline") || is(p->status, "error"));
 }
 
-/* Negative: a before b. ret_reason: what decided. */
+/* Compares two printers. Negative: a before b. ret_reason: what decided. */
 static int compare(const struct printer_at *a, const struct printer_at *b, const char **ret_reason)
 {
     const struct {

@@ -158,7 +158,7 @@ struct report {
     const wharf_json *reasons, *uri;
 };
 
-/* The user-info part of a URI is a secret that nobody asked for. */
+/* Removes the user-info part of a URI, which is a secret that nobody asked for. */
 static wharf_str plain_uri(wharf_req *req, wharf_str uri)
 {
     const char *slashes = strstr(uri.p, "://"), *at, *end;
@@ -171,7 +171,8 @@ static wharf_str plain_uri(wharf_req *req, wharf_str uri)
     return at > slashes + 3 ? W->mem->format(req, "%.*s%s", (int)(slashes + 3 - uri.p), uri.p, at) : uri;
 }
 
-/* IPP keywords under the names of section 3; what has none is `other` and stands in full in state_detail. */
+/* Returns the name of section 3 for an IPP keyword; what has none is `other` and stands in full in
+ * state_detail. */
 static const char *reason_name(wharf_str keyword)
 {
     static const char *const known[] = {"media-empty", "media-low", "media-jam", "cover-open", "marker-supply-empty",
@@ -234,7 +235,7 @@ static wharf_status tell_printer(wharf_req *req, wharf_str station, const wharf_
                          : s;
 }
 
-/* Status changes are told at most once per printer and ten seconds. */
+/* Tells status changes, at most once per printer and ten seconds. */
 static wharf_status tell_printers(wharf_req *req, wharf_str station, const wharf_rows *changed)
 {
     wharf_status s = WHARF_OK;
@@ -284,7 +285,8 @@ static wharf_status report_printer(wharf_req *req, wharf_str station, const stru
     return s == WHARF_OK ? tell_printers(req, station, rows) : s;
 }
 
-/* A printer that three reports in a row did not name is offline: a cable that flaps must not drop it. */
+/* Counts reports that did not name a printer. One that three reports in a row did not name is
+ * offline: a cable that flaps must not drop it. */
 static wharf_status miss_printers(wharf_req *req, wharf_str station, const wharf_json *list)
 {
     static const char sql[] =
@@ -335,7 +337,7 @@ static wharf_status report_printers(wharf_req *req, wharf_str station, const wha
 
 /* ---- sessions ---- */
 
-/* Jobs of a session that ends which nobody submitted yet are for the next one. */
+/* Gives back jobs of a session that ends which nobody submitted yet: they are for the next one. */
 static wharf_status give_back_all(wharf_req *req, wharf_str session, const char *reason)
 {
     static const char sql[] = "SELECT id FROM stations.print_job WHERE organization_id = $2::text AND held_by = "
@@ -396,7 +398,7 @@ wharf_status station_comes_online(wharf_req *req, wharf_str id)
     return s == WHARF_OK && W->db->count(rows) ? station_set_status(req, id, "online", "session") : s;
 }
 
-/* Seen now, and from here on its status is the server's. */
+/* Notes that the station was seen now; from here on its status is the server's. */
 static wharf_status touch(wharf_req *req, const struct station_row *st, const wharf_json *agent)
 {
     static const char sql[] = "WITH s AS (UPDATE stations.print_station SET last_seen_at = $3::timestamptz, managed = "

@@ -46,7 +46,8 @@ static wharf_str sent_text(const struct update *u, wharf_field f)
     return W->res->sent(u->new_rec, f) ? field_text(u->new_rec, f) : WHARF_S("");
 }
 
-/* When the station has a session, its reports name it and the attempt that they are about. */
+/* Checks the session of a report: when the station has a session, its reports name it and the
+ * attempt that they are about. */
 static wharf_status check_session(wharf_req *req, const struct update *u)
 {
     int64_t n = W->res->sent(u->new_rec, PRINT_JOB_ATTEMPT) ? field_int(u->new_rec, PRINT_JOB_ATTEMPT) : -1;
@@ -75,7 +76,7 @@ static wharf_status check_reason(wharf_req *req, const struct update *u)
     return W->err->fail(req, "validation.failed", "reason", "reason says in 3 to 1023 characters why the job failed");
 }
 
-/* The job is over, or as good as. */
+/* Settles a job that is over, or as good as. */
 static void settle_end(wharf_req *req, const struct update *u)
 {
     wharf_val now = val_time(W->req->now_us(req));
@@ -93,7 +94,7 @@ static void settle_end(wharf_req *req, const struct update *u)
     }
 }
 
-/* Rule 2 by a status update. */
+/* Takes the job by a status update (rule 2). */
 static wharf_status take(wharf_req *req, const struct update *u)
 {
     int64_t now = W->req->now_us(req);
@@ -131,7 +132,7 @@ static wharf_status from_queued(wharf_req *req, const struct update *u)
     return s;
 }
 
-/* A wish to cancel while it is printed: the station answers with what became of it. */
+/* Notes a wish to cancel while it is printed: the station answers with what became of it. */
 static wharf_status ask_to_cancel(wharf_req *req, const struct update *u)
 {
     wharf_str id = W->res->id(u->old_rec);
@@ -174,7 +175,7 @@ static wharf_status from_processing(wharf_req *req, const struct update *u)
     return WHARF_OK;
 }
 
-/* Rules 14 and 15: the station tells late, or somebody looked. */
+/* Applies rules 14 and 15: the station tells late, or somebody looked. */
 static wharf_status from_doubt(wharf_req *req, const struct update *u)
 {
     int64_t ended = field_int(u->old_rec, PRINT_JOB_ENDED_AT);
@@ -214,7 +215,8 @@ static wharf_status change_status(wharf_req *req, const struct update *u)
     return no_transition(req, u);
 }
 
-/* The same state again: in processing the station may tell how far it is; of others nothing changes. */
+/* Handles the same state again: in processing the station may tell how far it is; of others
+ * nothing changes. */
 static wharf_status same_status(wharf_req *req, const struct update *u)
 {
     static const wharf_field told[] = {PRINT_JOB_STAGE, PRINT_JOB_PROGRESS, PRINT_JOB_PRINTER_STATE_REASONS,
@@ -251,7 +253,7 @@ static wharf_status no_such_printer(wharf_req *req, wharf_str name)
     return W->err->fail(req, "validation.failed", "printer_name", "The print station has no printer %s", name.p);
 }
 
-/* What the job asks of a printer. */
+/* Returns what the job asks of a printer. */
 static struct wish wish_of(const struct update *u, const struct papers *papers)
 {
     const wharf_json *configuration = field_json(u->old_rec, PRINT_JOB_CONFIGURATION),
@@ -268,7 +270,7 @@ static struct wish wish_of(const struct update *u, const struct papers *papers)
                         json_truth(W->json->get(configuration, "double_sided"))};
 }
 
-/* Somebody put it there: it is never rerouted. */
+/* Moves the job to a printer. Somebody put it there: it is never rerouted. */
 static wharf_status move_to(wharf_req *req, const struct update *u, const struct printer_at *p)
 {
     static const char moved[] = "{\"automatic\": false, \"candidates\": 1, \"reason\": \"moved\"}";

@@ -6,7 +6,7 @@
 
 enum { STATIONS_MAX = 5000 }; /* of an organization */
 
-/* Elements of an array field as it is, or will be. */
+/* Counts the elements of an array field as it is, or will be. */
 static size_t count_of(const wharf_rec *rec, wharf_field f)
 {
     wharf_val v;
@@ -53,7 +53,8 @@ static wharf_status check_location(wharf_req *req, uint32_t op, const wharf_rec 
     return WHARF_OK;
 }
 
-/* Users that are added must be there (the kernel looked), enabled, and reach the station's location. */
+/* Checks that users that are added are there (the kernel looked), enabled, and reach the station's
+ * location. */
 static wharf_status check_users(wharf_req *req, const wharf_rec *new_rec, const wharf_json *input)
 {
     bool object = input && W->json->type(input) == WHARF_J_OBJECT;
@@ -125,7 +126,7 @@ static wharf_status check_room(wharf_req *req)
     return W->err->fail(req, "station.too_many", NULL, NULL);
 }
 
-/* Both clashes at once; two writes at the same moment meet in the unique indexes. */
+/* Checks both names at once; two writes at the same moment meet in the unique indexes. */
 static wharf_status check_names(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] =
@@ -159,7 +160,7 @@ static wharf_status check_names(wharf_req *req, const wharf_rec *old_rec, const 
     return W->err->current(req);
 }
 
-/* The first session claims device_id; a request can only take it away. */
+/* Checks device_id: the first session claims it; a request can only take it away. */
 static wharf_status check_device(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_val v;
@@ -183,7 +184,7 @@ static wharf_str member_text(const wharf_json *object, const char *key, const ch
     return s;
 }
 
-/* A driver that is not configured would push nothing, and nobody would know. */
+/* Checks the driver: one that is not configured would push nothing, and nobody would know. */
 static wharf_status check_driver(wharf_req *req, const wharf_rec *rec, wharf_str before)
 {
     const wharf_json *sent = W->res->sent(rec, PRINT_STATION_PUSH) ? W->res->input(rec, PRINT_STATION_PUSH) : NULL;
@@ -195,7 +196,8 @@ static wharf_status check_driver(wharf_req *req, const wharf_rec *rec, wharf_str
         "This server does not push by %s; send stream, or ask its operator to set stations.push", driver.p);
 }
 
-/* Of push only the driver is the client's; the rest is what deliveries met with, and begins anew with another device_token. */
+/* Settles push. Only the driver is the client's; the rest is what deliveries met with, and begins
+ * anew with another device_token. */
 static wharf_status settle_push(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_json *old_push = old_rec ? field_json(old_rec, PRINT_STATION_PUSH) : NULL, *whole, *last;
@@ -221,8 +223,8 @@ static wharf_status settle_push(wharf_req *req, const wharf_rec *old_rec, wharf_
     return s;
 }
 
-/* Of a managed station the status is the server's: a client that says offline drains it, also when it is offline already, and online ends
- * that (section 9.4). */
+/* Settles draining. Of a managed station the status is the server's: a client that says offline
+ * drains it, also when it is offline already, and online ends that (section 9.4). */
 static void settle_drain(const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     if (!old_rec) {
@@ -256,7 +258,7 @@ static wharf_status station_check(wharf_req *req, uint32_t op, const wharf_rec *
 
 /* ---- written ---- */
 
-/* Every job that the statement finds ($1 the station, $2 the organization) is written so. */
+/* Writes every job that the statement finds ($1 the station, $2 the organization) in this way. */
 static wharf_status write_jobs(
     wharf_req *req, const char *sql, wharf_str station, const struct job_set *sets, size_t n, const char *signal)
 {
@@ -283,7 +285,8 @@ static wharf_status abort_jobs(wharf_req *req, const char *sql, wharf_str statio
     return write_jobs(req, sql, station, sets, sizeof(sets) / sizeof(sets[0]), NULL);
 }
 
-/* Jobs that wait for a printer which is gone will never be printed; those being printed run on. A pool that has no member left is gone too. */
+/* Aborts jobs that wait for a printer which is gone: they will never be printed; those being
+ * printed run on. A pool that has no member left is gone too. */
 static wharf_status abort_jobs_of_removed_printers(wharf_req *req, wharf_str station)
 {
     static const char sql[] = "SELECT j.id FROM stations.print_job j WHERE j.organization_id = $2::text AND "
@@ -393,7 +396,7 @@ static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec 
     return op == WHARF_DELETE ? stations_locations->in_use(req, W->res->id(old_rec), "print_stations", sql) : WHARF_OK;
 }
 
-/* A deleted user leaves the lists of those who may print. */
+/* Removes a deleted user from the lists of those who may print. */
 static wharf_status user_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] = "UPDATE stations.print_station SET allowed_users = allowed_users - $2::text,"

@@ -17,7 +17,8 @@ static wharf_status bad(wharf_req *req, const char *path, const char *reason)
 
 /* ---- base64 ---- */
 
-/* 0 to 63, 64: padding, 65: white space, 66: anything else. Both alphabets. */
+/* Returns the value of a digit: 0 to 63, 64: padding, 65: white space, 66: anything else. Takes
+ * both alphabets. */
 static unsigned digit(char c)
 {
     if (c >= 'A' && c <= 'Z')
@@ -66,7 +67,7 @@ static wharf_status write_base64(wharf_req *req, wharf_str text, wharf_blob_writ
     return s == WHARF_OK && n ? print_blob->write(req, w, out, n) : s;
 }
 
-/* The text of a data URI that is no base64. */
+/* Writes the text of a data URI that is no base64. */
 static wharf_status write_escaped(wharf_req *req, wharf_str text, wharf_blob_writer *w)
 {
     unsigned char *out = W->mem->alloc(req, text.n + 1);
@@ -95,7 +96,7 @@ static wharf_status write_escaped(wharf_req *req, wharf_str text, wharf_blob_wri
 
 /* ---- URL ---- */
 
-/* All of a descriptor, from `at` on. */
+/* Writes all of a descriptor, from `at` on. */
 static wharf_status write_file(wharf_req *req, int fd, int64_t at, int64_t length, wharf_blob_writer *w)
 {
     unsigned char *buffer = W->mem->alloc(req, CHUNK);
@@ -163,7 +164,7 @@ static wharf_status write_data_uri(wharf_req *req, wharf_str data, wharf_blob_wr
     return write_escaped(req, rest, w);
 }
 
-/* "word:" in front: a URL of some scheme. Base64 has no colon. */
+/* Tells whether "word:" stands in front: a URL of some scheme. Base64 has no colon. */
 static bool has_scheme(wharf_str s)
 {
     for (size_t i = 0; i < s.n && i < 20; i++) {
@@ -209,7 +210,8 @@ static wharf_str type_of_language(wharf_str language)
     return WHARF_S("application/octet-stream");
 }
 
-/* By how the document begins. White space in front counts for none but EPL's line feed. */
+/* Finds the language by how the document begins. White space in front counts for none but EPL's
+ * line feed. */
 static wharf_str language_of(const char *look, size_t n, wharf_str content_type)
 {
     static const struct {

@@ -44,7 +44,7 @@ static wharf_status end_lease(wharf_req *req, wharf_str id)
     return s == WHARF_OK && W->db->count(rows) ? job_give_back(req, id, "its lease ran out") : s;
 }
 
-/* Paper may exist: never retried by itself. */
+/* Ends a job that is not reported. Paper may exist: it is never retried by itself. */
 static wharf_status end_silence(wharf_req *req, wharf_str id)
 {
     static const char sql[] =
@@ -77,7 +77,7 @@ static wharf_status set_offline(wharf_req *req, wharf_str id)
     return s == WHARF_OK && W->db->count(rows) ? station_set_status(req, id, "offline", "heartbeat_missed") : s;
 }
 
-/* The bytes of what was over long enough ago are erased. */
+/* Erases the bytes of what was over long enough ago. */
 static wharf_status erase_bytes(wharf_req *req, wharf_str id)
 {
     static const char sql[] =
@@ -121,7 +121,8 @@ static wharf_status write_route(wharf_req *req, wharf_str id, const struct print
     return s == WHARF_OK ? job_write(req, id, sets, sizeof(sets) / sizeof(sets[0])) : s;
 }
 
-/* To the best printer that answers, among those that whoever made the job may use; without one the job stays where it is. */
+/* Reroutes a job to the best printer that answers, among those that whoever made the job may use;
+ * without one the job stays where it is. */
 static wharf_status reroute(wharf_req *req, wharf_str id)
 {
     static const char sql[] = "SELECT location_id, paper_size, configuration, COALESCE(created_by, ''), "
@@ -189,7 +190,8 @@ static void settle_one(wharf_req *req, const struct finding *f)
     W->err->clear(req);
 }
 
-/* grace: whoever was silent while nobody listened has time to be heard again. */
+/* Looks for what is due. grace: whoever was silent while nobody listened has time to be heard
+ * again. */
 static size_t look(wharf_req *req, bool grace)
 {
     static const char sql[] =
@@ -221,7 +223,7 @@ static size_t look(wharf_req *req, bool grace)
     return settled;
 }
 
-/* Not at each look: where there is no better printer nothing changes. */
+/* Looks for stranded jobs, not at each look: where there is no better printer nothing changes. */
 static void look_for_stranded(wharf_req *req)
 {
     static const char sql[] = "SELECT organization_id, id FROM stations.stranded($1::timestamptz, make_interval(secs "
@@ -252,7 +254,7 @@ static void forget(wharf_req *req)
         W->err->clear(req);
 }
 
-/* The kernel clock may be set back. */
+/* Tells whether it is due. The kernel clock may be set back. */
 static bool due(int64_t now, int64_t next, int64_t every_s)
 {
     return now >= next || next - now > every_s * SECOND_US;

@@ -134,7 +134,7 @@ wharf_status attachments_remove(wharf_req *req, wharf_str request_id)
 
 /* ---- showing ------------------------------------------------------------------------------------------------------ */
 
-/* A file whose upload was never made is gone after its time. */
+/* Finds the state of an attachment. A file whose upload was never made is gone after its time. */
 static wharf_status state_of(wharf_req *req, wharf_str file, const char **ret_state)
 {
     wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info)};

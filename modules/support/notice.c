@@ -15,7 +15,8 @@ struct mail_text {
     wharf_str links;
 };
 
-/* *ret_last: asked for by the request itself, which is the end of waiting; else by a file that has come. */
+/* Finds the request. *ret_last: asked for by the request itself, which is the end of waiting; else
+ * by a file that has come. */
 static wharf_status find_request(wharf_req *req, wharf_str *ret_id, bool *ret_last)
 {
     static const char sql[] = "SELECT request_id FROM support.attachment WHERE file_id = $1::text";
@@ -36,7 +37,8 @@ static wharf_status find_request(wharf_req *req, wharf_str *ret_id, bool *ret_la
     return s;
 }
 
-/* Locked, so that two runs do not both send. *ret_due: it is still to be sent. */
+/* Reads the request, locked, so that two runs do not both send. *ret_due: it is still to be
+ * sent. */
 static wharf_status read_request(wharf_req *req, struct mail_text *m, bool *ret_due)
 {
     static const char sql[] = "SELECT subject, message, email, category, priority, request_id FROM support.request"
@@ -97,7 +99,7 @@ static wharf_status collect(wharf_req *req, struct mail_text *m, bool links, boo
     return s;
 }
 
-/* The list of addresses in support.email_to. */
+/* Reads the list of addresses in support.email_to. Returns how many. */
 static size_t recipients(wharf_req *req, wharf_str list, wharf_str *to, size_t most)
 {
     size_t n = 0;
@@ -141,7 +143,7 @@ static wharf_status mark_sent(wharf_req *req, wharf_str id)
         req, "UPDATE support.request SET mailed_at = $2::timestamptz WHERE id = $1::text", args, 2, NULL);
 }
 
-/* The text with its links, if it is time. */
+/* Prepares the text with its links, if it is time. */
 static wharf_status prepare(wharf_req *req, struct mail_text *m, bool *ret_due)
 {
     bool last, missing = false;
@@ -161,7 +163,7 @@ static wharf_status prepare(wharf_req *req, struct mail_text *m, bool *ret_due)
     return end_with(req, s);
 }
 
-/* With the request locked: of two runs that prepared it one sends. */
+/* Sends the mail with the request locked: of two runs that prepared it one sends. */
 static wharf_status send_once(wharf_req *req, struct mail_text *m, wharf_str list)
 {
     bool due;

@@ -29,15 +29,16 @@ static inline wharf_val support_text(wharf_str s)
 {
     return (wharf_val){.type = WHARF_V_TEXT, .u.s = s};
 }
-/* A text column; empty when it is null. */
+/* Returns a text column; empty when it is null. */
 wharf_str support_column(const wharf_rows *rows, size_t row, size_t column);
-/* Moments go to SQL as microseconds. */
+/* Returns now for SQL, to which moments go as microseconds. */
 wharf_val support_now(wharf_req *req);
 
 /* attachments.c */
-/* Announced files become rows and upload links. list: {name, mime_type, size}, checked; message_id may be empty. */
+/* Makes rows and upload links of announced files. list: {name, mime_type, size}, checked;
+ * message_id may be empty. */
 wharf_status attachments_add(wharf_req *req, wharf_str request_id, wharf_str message_id, const wharf_json *list);
-/* All of the request's as shown, one value per attachment. */
+/* Writes all attachments of the request as shown, one value per attachment. */
 wharf_status attachments_show(wharf_req *req, wharf_str request_id, wharf_out *out);
 wharf_status attachments_revoke(wharf_req *req, wharf_str request_id);
 wharf_status attachments_remove(wharf_req *req, wharf_str request_id);

@@ -23,7 +23,7 @@ static bool is(wharf_str s, const char *z)
 
 /* ---- normalize: attachments and the default of email --------------------------------------------------------------- */
 
-/* Of the user who asks; empty when there is none. */
+/* Reads the address of the user who asks; empty when there is none. */
 static wharf_status own_email(wharf_req *req, wharf_str *ret)
 {
     wharf_str actor = W->req->actor(req);
@@ -85,7 +85,8 @@ static bool follows(wharf_str from, wharf_str to)
     return false;
 }
 
-/* A message makes the request open again, unless the same body says what it shall be. */
+/* Checks the status. A message makes the request open again, unless the same body says what it
+ * shall be. */
 static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     bool message = W->res->sent(new_rec, SUPPORT_REQUEST_MESSAGE),
@@ -129,7 +130,8 @@ static wharf_status add_message(
     return W->db->exec(req, sql, args, 8, NULL);
 }
 
-/* The message and the attachments of this body become rows; what carried them here is not kept in the request's own. */
+/* Makes rows of the message and the attachments of this body; what carried them here is not kept
+ * in the request's own. */
 static wharf_status take_parts(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec, bool revoked)
 {
     const wharf_json *list = W->res->input(new_rec, SUPPORT_REQUEST_ANNOUNCED);
@@ -160,7 +162,7 @@ static wharf_status take_parts(wharf_req *req, uint32_t op, const wharf_rec *old
     return s;
 }
 
-/* revoke_links is an order, not a value. *ret_done: links were ended. */
+/* Checks revoke_links, which is an order, not a value. *ret_done: links were ended. */
 static wharf_status check_revoke(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, bool *ret_done)
 {
     wharf_val revoke = {0};
@@ -195,7 +197,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 
 /* ---- written -------------------------------------------------------------------------------------------------------- */
 
-/* Now, when there is nothing to wait for; the arrival of a file asks again, and this is the end of waiting. */
+/* Asks for the notice: now, when there is nothing to wait for; else the arrival of a file asks
+ * again, and this is the end of waiting. */
 static wharf_status ask_for_notice(wharf_req *req, const wharf_rec *new_rec)
 {
     wharf_str id = W->res->id(new_rec);

@@ -109,7 +109,7 @@ static wharf_status touched(struct work *w, wharf_str id)
 
 /* ---- adding ---- */
 
-/* The other tracker had only this leg: it goes, what it knew comes along. */
+/* Merges the other tracker, which had only this leg: it goes, what it knew comes along. */
 static wharf_status merge(struct work *w, wharf_str other)
 {
     static const char sql[] = "SELECT metadata, merged_ids || to_jsonb(id) FROM trackers.tracker"
@@ -238,7 +238,8 @@ static wharf_status no_id_twice(wharf_req *req, const wharf_json *input)
     return WHARF_OK;
 }
 
-/* The leg that was said to be current is gone: from now on the legs tell (rule 4). */
+/* Removes the pin when the leg that was said to be current is gone: from now on the legs tell
+ * (rule 4). */
 static void settle_pin(struct work *w)
 {
     wharf_str pinned = field_text(w->rec, TRACKER_PINNED_SHIPMENT_ID);

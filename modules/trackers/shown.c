@@ -5,14 +5,14 @@
 
 /* ---- legs ---- */
 
-/* Legs that the caller may not see are left out, here and in what is told of them: those whose location it does not reach, and all without
- * shipments:read. */
+/* Tells whether the caller reads legs. Those that it may not see are left out, here and in what is
+ * told of them: those whose location it does not reach, and all without shipments:read. */
 static bool reads_legs(wharf_req *req)
 {
     return trackers_keys->level(req, WHARF_S("shipments")) >= WHARF_LEVEL_READ;
 }
 
-/* $2: all locations, $3: the reached ones, $5: any at all. */
+/* Writes the legs. $2: all locations, $3: the reached ones, $5: any at all. */
 static wharf_status put_legs(wharf_req *req, const wharf_str *ids, size_t n, wharf_out *const *outs)
 {
     static const char sql[] =

@@ -84,7 +84,7 @@ static wharf_status read_order(wharf_req *req, const wharf_json *body, struct or
 
 /* ---- what is there already ---- */
 
-/* The open leg of the number: its tracker, or none (*ret_leg alone). */
+/* Finds the open leg of the number: its tracker, or none (*ret_leg alone). */
 static wharf_status find_leg(const struct order *o, wharf_str *ret_leg, wharf_str *ret_tracker)
 {
     static const char sql[] =
@@ -180,7 +180,7 @@ static wharf_status create(wharf_req *req, const wharf_json *body, const wharf_r
 
 const wharf_trackers_ops_api trackers_ops = {WHARF_HEAD(wharf_trackers_ops_api), create};
 
-/* A new one of a batch is made as POST makes it. */
+/* Makes a new tracker of a batch as POST makes it. */
 wharf_status trackers_batch_item(wharf_req *req, const char *action, const wharf_json *item)
 {
     const wharf_rec *rec = NULL;

@@ -88,7 +88,7 @@ static wharf_status pin(wharf_req *req, wharf_rec *rec, const struct chain *c)
     return W->err->fail(req, "tracker.not_in_chain", "current_shipment_id", NULL);
 }
 
-/* The provider and the update go to the current leg. */
+/* Writes the provider and the update to the current leg. */
 static wharf_status write_current(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec, const struct chain *c)
 {
     const struct leg *current = trackers_current(c, field_text(rec, TRACKER_PINNED_SHIPMENT_ID));
@@ -128,7 +128,7 @@ static wharf_status write_log(wharf_req *req, wharf_rec *rec)
     return trackers_logs->add(req, &line);
 }
 
-/* A leg that went away gets a tracker of its own. */
+/* Gives a leg that went away a tracker of its own. */
 static wharf_status part(wharf_req *req, const struct chaining *chaining)
 {
     wharf_status s = WHARF_OK;
@@ -140,7 +140,7 @@ static wharf_status part(wharf_req *req, const struct chaining *chaining)
     return s;
 }
 
-/* The downstream update of another current leg. */
+/* Tells that another leg is current: the update goes downstream. */
 static wharf_status tell_current(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     wharf_str before = field_text(old_rec, TRACKER_CURRENT_SHIPMENT_ID),
@@ -153,7 +153,7 @@ static wharf_status tell_current(wharf_req *req, const wharf_rec *old_rec, wharf
     return s == WHARF_OK ? W->event->emit(req, "shipment.updated", "shipment", after, NULL) : s;
 }
 
-/* How many legs are before the last one that was added. */
+/* Counts the legs before the last one that was added. */
 static size_t before_added(const struct chain *c, const struct chaining *chaining)
 {
     for (size_t i = c->n; i-- > 0;) {
@@ -313,7 +313,7 @@ static wharf_status leg_normalize(wharf_req *req, uint32_t op, wharf_rec *new_re
     return s == WHARF_OK && leg.tracker.n ? W->db->lock(req, "tracker", leg.tracker) : s;
 }
 
-/* The tracker looks at its legs anew; without any it is over. */
+/* Lets the tracker look at its legs anew; without any it is over. */
 static wharf_status refresh(wharf_req *req, wharf_str tracker)
 {
     const wharf_json *body;

@@ -40,11 +40,13 @@ struct chain {
     size_t n;
 };
 wharf_status trackers_load(wharf_req *req, wharf_str tracker_id, struct chain *ret);
-/* The leg that is current: pinned if it is one, else the last that has started, else the first. NULL: no legs. */
+/* Returns the leg that is current: the pinned one if it is one, else the last that has started,
+ * else the first. Returns NULL when there are no legs. */
 const struct leg *trackers_current(const struct chain *c, wharf_str pinned);
-/* Earlier legs that are over because of later ones get their last update. added: behind how many of them a leg was put. *ret_any: one got it. */
+/* Closes earlier legs that are over because of later ones: they get their last update. added:
+ * behind how many of them a leg was put. *ret_any: one got it. */
 wharf_status trackers_auto_close(wharf_req *req, const struct chain *c, wharf_str option, size_t added, bool *ret_any);
-/* What the tracker shows of its legs is set on its row. */
+/* Sets on the tracker's row what it shows of its legs. */
 wharf_status trackers_derive(wharf_req *req, wharf_rec *rec, const struct chain *c);
 
 /* ---- chaining.c: {add, remove} ---- */
@@ -56,20 +58,24 @@ struct chaining {
     wharf_str gone[LEGS_MAX]; /* legs that get trackers of their own */
     size_t n_gone;
 };
-/* The trackers of everything that the input names, and this one, locked in the order of their ids. */
+/* Locks the trackers of everything that the input names, and this one, in the order of their
+ * ids. */
 wharf_status trackers_lock(wharf_req *req, wharf_str tracker_id, const wharf_json *chaining);
 wharf_status trackers_chain(wharf_req *req, wharf_rec *rec, const wharf_json *input, struct chaining *ret);
 
 /* ---- tracker_rules.c ---- */
 
-/* Of which tracker the legs are written by this module itself: what they tell is looked at when all is done. */
+/* Tells whether this module itself writes legs of the tracker now: what they tell is looked at
+ * when all is done. */
 bool trackers_busy(wharf_req *req, wharf_str tracker_id);
-/* A tracker around a shipment. options: fields of the tracker, or NULL; candidates: of a guessed provider, or NULL. */
+/* Makes a tracker around a shipment. options: fields of the tracker, or NULL; candidates: of a
+ * guessed provider, or NULL. */
 wharf_status trackers_around(wharf_req *req, wharf_str shipment_id, const wharf_json *options,
     const wharf_json *candidates, const wharf_rec **ret_rec);
 
 /* ---- shown.c ---- */
-/* The ids of all legs of a tracker; with_trackers: of whatever its log has to tell, so itself too and the trackers merged into it. */
+/* Reads the ids of all legs of a tracker; with_trackers: of whatever its log has to tell, so
+ * itself too and the trackers merged into it. */
 wharf_status trackers_told_of(
     wharf_req *req, wharf_str tracker_id, bool with_trackers, wharf_str *ids, size_t most, size_t *ret_n);
 wharf_status trackers_compute(
@@ -78,10 +84,11 @@ wharf_status trackers_restrict(wharf_req *req, wharf_where *where);
 
 /* ---- tracker_routes.c ---- */
 wharf_handler trackers_post, trackers_logs_get;
-/* The options of the tracker that is made around a shipment which POST /v1/trackers creates; NULL outside of it. */
+/* Returns the options of the tracker that is made around a shipment which POST /v1/trackers
+ * creates; NULL outside of it. */
 const wharf_json *trackers_options(wharf_req *req, const wharf_json **ret_candidates);
 
-/* Contacts became one: a wharf_contacts_move_fn (chain.c). */
+/* Follows contacts that became one: a wharf_contacts_move_fn (chain.c). */
 wharf_status trackers_contacts_merged(wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
 
 #endif

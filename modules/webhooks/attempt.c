@@ -122,7 +122,8 @@ static void tell_outcome(struct result *r, wharf_str outcome)
     r->refused = is(outcome, "no_such_name") || !strcmp(r->error, "blocked_address");
 }
 
-/* A character that was cut in the middle does not make the text something else. */
+/* Returns the text in whole characters: one that was cut in the middle does not make the text
+ * something else. */
 static wharf_str whole_characters(wharf_str s)
 {
     size_t n = s.n;
@@ -160,7 +161,8 @@ static wharf_str printable(wharf_req *req, wharf_str s)
     return (wharf_str){out, s.n};
 }
 
-/* The answer's headers as an object, in lower case; of several lines of one name the values by comma. */
+/* Keeps the answer's headers as an object, in lower case; of several lines of one name the values
+ * by comma. */
 static wharf_str keep_headers(wharf_req *req, wharf_str head)
 {
     struct {

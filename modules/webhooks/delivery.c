@@ -156,7 +156,8 @@ wharf_status delivery_drop(wharf_req *req, wharf_str webhook_id, const char *rea
     return s;
 }
 
-/* From suspended: the hour begins anew, slowly. From disabled: all figures do. */
+/* Notes a change of status. From suspended: the hour begins anew, slowly. From disabled: all
+ * figures do. */
 wharf_status delivery_status_changed(wharf_req *req, wharf_str webhook_id, wharf_str from, wharf_str to)
 {
     static const char enabled_sql[] =

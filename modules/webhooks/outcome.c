@@ -19,7 +19,7 @@ static double random_of(const struct job *j)
     return (double)wharf_hash32(WHARF_HASH32_START, j->attempt.p, j->attempt.n) / 4294967296.0;
 }
 
-/* The delivery's final state, or NULL and the wait until the next attempt. */
+/* Returns the delivery's final state, or NULL and the wait until the next attempt. */
 static const char *final_state(const struct job *j, const struct result *r, int64_t *ret_wait_ms)
 {
     if (r->outcome == OUT_SUCCESS)
@@ -66,7 +66,7 @@ static void put_outcome(wharf_out *out, const struct job *j, const struct result
     }
 }
 
-/* Objects go as texts: the database reads them once. */
+/* Writes the answer. Objects go as texts: the database reads them once. */
 static void put_answer(wharf_out *out, const struct result *r)
 {
     if (!r->headers.n)

@@ -8,7 +8,7 @@ enum { STATES_MAX = 5, RECOVER_MOST = 1000000, CHUNK = 500, DAYS_DEFAULT = 30 };
 
 /* ---- resend ---- */
 
-/* Those that got it when it was processed and are still there. */
+/* Reads the webhooks that got the event when it was processed and are still there. */
 static wharf_status initial_webhooks(wharf_req *req, wharf_str event_id, const wharf_json **ret)
 {
     static const char sql[] = "SELECT DISTINCT d.webhook_id FROM webhooks.delivery d JOIN webhooks.webhook w ON "
@@ -144,7 +144,7 @@ static wharf_status wanting_of(wharf_req *req, wharf_str id, struct wanting *ret
     return hooks_events->readers(req, &key, 1, &ret->reader);
 }
 
-/* Had the webhook a delivery of the event ever? missed ones had not. */
+/* Tells whether the webhook ever had a delivery of the event. Missed ones had not. */
 static wharf_status had_delivery(wharf_req *req, const struct recovery *r, wharf_str event_id, bool *ret)
 {
     static const char sql[] = "SELECT 1 FROM webhooks.delivery WHERE organization_id = $1::text AND event_id || '' = "
@@ -157,7 +157,8 @@ static wharf_status had_delivery(wharf_req *req, const struct recovery *r, wharf
     return s;
 }
 
-/* Of the events after a sequence those that were missed; rows NULL: only counted. *after: where to go on; 0: that was all. */
+/* Takes those that were missed of the events after a sequence; rows NULL: only counts them.
+ * *after: where to go on; 0: that was all. */
 static wharf_status missed_chunk(
     wharf_req *req, const struct recovery *r, const struct wanting *w, wharf_out *rows, int64_t *after, int64_t *count)
 {
@@ -369,7 +370,7 @@ static wharf_status read_job(wharf_req *req, struct recovery *r)
     return WHARF_OK;
 }
 
-/* The next events whose deliveries ended in one of the states. */
+/* Takes the next events whose deliveries ended in one of the states. */
 static wharf_status ended_chunk(
     wharf_req *req, const struct recovery *r, const struct wanting *w, wharf_out *rows, int64_t *after, int64_t *count)
 {
@@ -403,7 +404,8 @@ static wharf_status ended_chunk(
 typedef wharf_status chunk_fn(
     wharf_req *req, const struct recovery *r, const struct wanting *w, wharf_out *rows, int64_t *after, int64_t *count);
 
-/* In transactions of their own, oldest first; run again after a crash it adds nothing twice: (event, webhook, run) is unique. */
+/* Brings the events, in transactions of their own, oldest first; run again after a crash it adds
+ * nothing twice: (event, webhook, run) is unique. */
 static wharf_status bring(wharf_req *req, const struct recovery *r, const struct wanting *w, chunk_fn *chunk)
 {
     int64_t after = 0;

@@ -124,7 +124,8 @@ static bool gmt(struct scan *s)
     return s->end - s->p == 4 && memcmp(s->p, " GMT", 4) == 0;
 }
 
-/* RFC 9110 section 5.6.7: a year of two digits more than 50 years ahead is of the century before. */
+/* Returns the full year (RFC 9110 section 5.6.7): a year of two digits more than 50 years ahead is
+ * of the century before. */
 static int64_t full_year(int64_t two, int64_t now_us)
 {
     int64_t now_year = 1970 + now_us / 1000000 / 31556952, year = now_year / 100 * 100 + two;
@@ -132,7 +133,7 @@ static int64_t full_year(int64_t two, int64_t now_us)
     return year > now_year + 50 ? year - 100 : year;
 }
 
-/* "Nov  6 08:49:37 1994", behind the name of the day */
+/* Reads "Nov  6 08:49:37 1994", behind the name of the day. */
 static bool asctime_date(struct scan s, struct moment *m)
 {
     if (!month_name(&s, &m->month) || !letter(&s, ' '))
@@ -142,14 +143,14 @@ static bool asctime_date(struct scan s, struct moment *m)
     return time_of_day(&s, m) && letter(&s, ' ') && number(&s, 4, &m->year) && s.p == s.end;
 }
 
-/* "06 Nov 1994 08:49:37 GMT" */
+/* Reads "06 Nov 1994 08:49:37 GMT". */
 static bool fixed_date(struct scan s, struct moment *m)
 {
     return number(&s, 2, &m->day) && letter(&s, ' ') && month_name(&s, &m->month) && letter(&s, ' ') &&
            number(&s, 4, &m->year) && letter(&s, ' ') && time_of_day(&s, m) && gmt(&s);
 }
 
-/* "06-Nov-94 08:49:37 GMT" */
+/* Reads "06-Nov-94 08:49:37 GMT". */
 static bool old_date(struct scan s, int64_t now_us, struct moment *m)
 {
     if (!number(&s, 2, &m->day) || !letter(&s, '-') || !month_name(&s, &m->month) || !letter(&s, '-') ||
@@ -159,7 +160,8 @@ static bool old_date(struct scan s, int64_t now_us, struct moment *m)
     return letter(&s, ' ') && time_of_day(&s, m) && gmt(&s);
 }
 
-/* "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994" */
+/* Reads "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37
+ * 1994". */
 static bool http_date(wharf_str text, int64_t now_us, struct moment *m)
 {
     const char *comma = memchr(text.p, ',', text.n);
@@ -170,7 +172,7 @@ static bool http_date(wharf_str text, int64_t now_us, struct moment *m)
     return letter(&s, ' ') && (fixed_date(s, m) || old_date(s, now_us, m));
 }
 
-/* Microseconds; what is finer is cut off. */
+/* Reads a fraction as microseconds; what is finer is cut off. */
 static bool fraction(struct scan *s, int64_t *ret)
 {
     int64_t unit = 100000;
@@ -228,7 +230,7 @@ bool reply_date(wharf_str text, int64_t now_us, bool iso, int64_t *ret_us)
 
 /* ---- values ---- */
 
-/* Non-negative decimal, as thousandths; what is finer is rounded up. */
+/* Reads a non-negative decimal, as thousandths; what is finer is rounded up. */
 static bool decimal_ms(wharf_str s, int64_t *ret_ms)
 {
     int64_t whole = 0, part = 0, unit = 100;
@@ -263,7 +265,8 @@ static bool date_ms(wharf_str s, int64_t now_us, bool iso, int64_t *ret_ms)
     return true;
 }
 
-/* A number of a -Reset header: seconds from now, a moment in seconds, or one in milliseconds, by its size. */
+/* Reads a number of a -Reset header: seconds from now, a moment in seconds, or one in
+ * milliseconds, by its size. */
 static int64_t reset_ms(int64_t thousandths, int64_t now_us)
 {
     if (thousandths < BILLION * 1000LL)

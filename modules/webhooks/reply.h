@@ -9,16 +9,18 @@
 
 enum { REPLY_PAUSE_MIN_MS = 1000, REPLY_PAUSE_MAX_MS = 24 * 3600 * 1000, REPLY_LATER_MAX_MS = 3600 * 1000 };
 
-/* The pause that a 429 asks for: the first usable of Retry-After, RateLimit-Reset, X-RateLimit-Reset, RateLimit-Reset-After,
- * X-RateLimit-Reset-After, of several lines the longest; 1 s to 24 h. False: none is usable. */
+/* Reads the pause that a 429 asks for: the first usable of Retry-After, RateLimit-Reset,
+ * X-RateLimit-Reset, RateLimit-Reset-After, X-RateLimit-Reset-After, of several lines the longest;
+ * 1 s to 24 h. Returns false when none is usable. */
 bool reply_pause(wharf_str head, int64_t now_us, int64_t *ret_ms);
-/* Retry-After of a 502, 503 or 504, at most an hour. */
+/* Reads Retry-After of a 502, 503 or 504, at most an hour. */
 bool reply_later(wharf_str head, int64_t now_us, int64_t *ret_ms);
-/* webhook-delivery: abort-message, disable. */
+/* Reads the header webhook-delivery: abort-message, disable. */
 void reply_directives(wharf_str head, bool *ret_abort, bool *ret_disable);
-/* The next header line from *at on (0 at first; the status line is passed over). False: there are no more. */
+/* Reads the next header line from *at on (0 at first; the status line is passed over). Returns
+ * false when there are no more. */
 bool reply_line(wharf_str head, size_t *at, wharf_str *ret_name, wharf_str *ret_value);
-/* The three forms of HTTP dates, and ISO 8601 with Z or an offset. */
+/* Reads the three forms of HTTP dates, and ISO 8601 with Z or an offset. */
 bool reply_date(wharf_str s, int64_t now_us, bool iso, int64_t *ret_us);
 
 #endif

@@ -60,7 +60,8 @@ static bool target_from(wharf_req *req, const struct endpoint *e, wharf_str orga
     return secrets_read(req, e->secrets, W->req->now_us(req), &ret->secrets) == WHARF_OK && ret->secrets.n;
 }
 
-/* This machine can't sign (docs/secrets.md): no retry is used up, and for a while others are left to it. */
+/* Gives a delivery back that this machine can't sign (docs/secrets.md): no retry is used up, and
+ * for a while others are left to it. */
 static void give_back(wharf_req *req, struct engine *g, struct job *j)
 {
     static const struct result locked = {.outcome = OUT_FAILURE,

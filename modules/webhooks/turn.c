@@ -73,7 +73,7 @@ static wharf_str new_ids(wharf_req *req, size_t n)
     return W->json->result_text(ids);
 }
 
-/* All that was told is to be told again, before what was over since. */
+/* Keeps all that was told, to tell it again, before what was over since. */
 static void turn_failed(wharf_req *req, struct engine *g)
 {
     struct job **last = &g->told;
@@ -179,7 +179,7 @@ static void settled(wharf_req *req, struct engine *g, const wharf_rows *rows)
     }
 }
 
-/* What was claimed, and when to ask again. */
+/* Notes what was claimed, and when to ask again. */
 static void claimed(wharf_req *req, struct engine *g, const wharf_rows *rows)
 {
     size_t n = 0;
@@ -197,7 +197,7 @@ static void claimed(wharf_req *req, struct engine *g, const wharf_rows *rows)
     g->unsent = n;
 }
 
-/* What can't be sent comes back when its lease is over. */
+/* Sends what was claimed. What can't be sent comes back when its lease is over. */
 static void send_claimed(wharf_req *req, struct engine *g, const wharf_rows *rows)
 {
     if (g->unsent && endpoints_learn(req, &g->endpoints, rows) != WHARF_OK) {

@@ -33,7 +33,7 @@ static wharf_status unique_texts(wharf_req *req, const wharf_json *list, const w
     return finish(req, out, ret);
 }
 
-/* All patterns are looked at, so that all missing scopes are told. */
+/* Checks the scopes. All patterns are looked at, so that all missing scopes are told. */
 static wharf_status scopes_check(wharf_req *req, const wharf_json *patterns)
 {
     wharf_str pattern;
@@ -169,7 +169,7 @@ static const wharf_json *named(const wharf_json *headers, wharf_str name)
     return NULL;
 }
 
-/* One pair into both objects: with its value to be sealed, and with *** to be shown. */
+/* Takes one pair into both objects: with its value to be sealed, and with *** to be shown. */
 static void take_header(
     wharf_req *req, const wharf_json *m, const wharf_json *old, const char *at, wharf_out *sealed, wharf_out *shown)
 {

@@ -46,7 +46,8 @@ static wharf_status care_by_time(wharf_req *req, struct engine *g)
     return s;
 }
 
-/* Outside of memory scopes: it acts for organizations, one after the other. */
+/* Gives care. Must be called outside of memory scopes: it acts for organizations, one after the
+ * other. */
 static void give_care(wharf_req *req, struct engine *g)
 {
     struct care *c;
@@ -106,7 +107,8 @@ static void wait_for_more(wharf_req *req, struct engine *g)
     hooks_events->wait(req, us < WAIT_US ? (us + 999) / 1000 : WAIT_US / 1000);
 }
 
-/* Requests that run are given some time to end; what does not is sent again by whoever comes next. */
+/* Winds up: requests that run are given some time to end; what does not is sent again by whoever
+ * comes next. */
 static void wind_up(wharf_req *req, struct engine *g)
 {
     static const char sql[] = "SELECT webhooks.interrupt($1::text)";

@@ -70,7 +70,7 @@ struct engine {
 void *engine_need(void *p); /* memory that there is, or the process ends */
 /* Copies texts into one block. */
 char *engine_keep(wharf_str *const *texts, size_t n);
-/* One function of the module's schema in a transaction of its own. */
+/* Calls one function of the module's schema in a transaction of its own. */
 wharf_status engine_call(wharf_req *req, const char *sql, const wharf_val *args, size_t n, const wharf_rows **ret_rows);
 
 void engine_ask_for_care(struct engine *g, wharf_str organization, wharf_str webhook, wharf_str what);

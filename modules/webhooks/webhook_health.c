@@ -63,7 +63,8 @@ static wharf_status make_change(wharf_req *req, const struct change *c, wharf_st
     return s;
 }
 
-/* By time: through the resource, so that it is logged and told of as any change. */
+/* Enables a webhook by time: through the resource, so that it is logged and told of as any
+ * change. */
 static wharf_status enable(wharf_req *req, wharf_str id)
 {
     struct call call = {.doing = DOING_ENABLE};
@@ -87,7 +88,8 @@ static wharf_status do_care(wharf_req *req, wharf_str id, wharf_str care)
     return is(care, "enable") ? enable(req, id) : end(req, id);
 }
 
-/* All stored URLs once, at the start of the engine: the rules, or the operator's exceptions, may have changed. */
+/* Checks all stored URLs once, at the start of the engine: the rules, or the operator's
+ * exceptions, may have changed. */
 static wharf_status check_urls(wharf_req *req)
 {
     static const char sql[] = "SELECT organization_id, webhook_id, url FROM webhooks.all_urls($1::text, $2::text)";

@@ -28,7 +28,7 @@ bool match_location(const wharf_json_api *json, const wharf_json *locations, wha
     return false;
 }
 
-/* Ids have no characters that JSON escapes. */
+/* Tells whether the array holds the id. Ids have no characters that JSON escapes. */
 static bool holds_id(wharf_str array, wharf_str id)
 {
     for (size_t i = 1; i + id.n + 1 <= array.n; i++) {
@@ -141,7 +141,8 @@ static bool ordered(const wharf_json_api *json, const wharf_json *v, wharf_str o
     return is(op, "gt") ? order > 0 : is(op, "gte") ? order >= 0 : is(op, "lt") ? order < 0 : order <= 0;
 }
 
-/* previous_attributes has the fields of data; the path may say "data." or not. */
+/* Tells whether the field changed. previous_attributes has the fields of data; the path may say
+ * "data." or not. */
 static bool changed(const wharf_json_api *json, const wharf_json *body, wharf_str path)
 {
     const wharf_json *previous = json->get(body, "previous_attributes");

@@ -9,13 +9,15 @@
 
 enum { FILTER_MAX = 10, FILTER_PATH_MAX = 200 };
 
-/* locations: array of ids, or NULL for all; an event without location is met by all only. */
+/* Tells whether the location is one of these. locations: array of ids, or NULL for all; an event
+ * without location is met by all only. */
 bool match_location(const wharf_json_api *json, const wharf_json *locations, wharf_str location_id);
-/* The same for an event, whose row may have several. */
+/* Tells the same for an event, whose row may have several. */
 bool match_places(const wharf_json_api *json, const wharf_json *locations, const wharf_event *e);
-/* conditions: array of {path, op, value}, or NULL for none. body: the event's body. */
+/* Tells whether the event meets all conditions. conditions: array of {path, op, value}, or NULL
+ * for none. body: the event's body. */
 bool match_filter(const wharf_json_api *json, const wharf_json *conditions, const wharf_json *body);
-/* What is wrong with a condition as a client sent it; NULL: nothing. */
+/* Tells what is wrong with a condition as a client sent it; NULL: nothing. */
 const char *match_condition_problem(const wharf_json_api *json, const wharf_json *condition);
 
 #endif

@@ -12,7 +12,7 @@ enum { SUSPEND_MAX_DAYS = 7 };
 
 const char hooks_call_kind[] = "webhooks.call";
 
-/* What this module's own write is to do; false for writes of others. */
+/* Tells whether this module's own write is to do this; false for writes of others. */
 static bool doing(const wharf_rec *rec, int what)
 {
     const struct call *call = W->res->context(rec, hooks_call_kind);
@@ -33,7 +33,7 @@ wharf_status webhook_write_by_call(wharf_req *req, uint32_t op, wharf_str id, st
     return s == WHARF_OK ? W->res->write(req, &w) : s;
 }
 
-/* The secret that a create sends; empty: none. From normalize to check. */
+/* Returns the secret that a create sends; empty: none. It goes from normalize to check. */
 static wharf_str *given_secret(const wharf_rec *rec)
 {
     static const char kind[] = "webhooks.given_secret";
@@ -71,7 +71,7 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 
 /* ---- fields, see webhook_checks.c ---- */
 
-/* The value as it is kept. */
+/* Sets the field to the value as it is kept. */
 static wharf_status keep_list(wharf_rec *rec, wharf_field f, wharf_status s, const wharf_json *list)
 {
     if (s == WHARF_OK && list)
@@ -138,7 +138,8 @@ static wharf_status suspend(wharf_req *req, wharf_rec *rec)
     return WHARF_OK;
 }
 
-/* An update of a disabled webhook is the wish to have it back: unless the receiver takes the test, it stays disabled. */
+/* Tests a disabled webhook that is updated: that is the wish to have it back. Unless the receiver
+ * takes the test, it stays disabled. */
 static wharf_status revive(wharf_req *req, wharf_rec *rec, bool must)
 {
     bool good = false;
@@ -149,7 +150,7 @@ static wharf_status revive(wharf_req *req, wharf_rec *rec, bool must)
     return s;
 }
 
-/* enable_at belongs to a suspension. */
+/* Checks enable_at, which belongs to a suspension. */
 static wharf_status check_enable_at(wharf_req *req, const wharf_rec *rec, wharf_str status)
 {
     wharf_val at;
@@ -229,7 +230,8 @@ static wharf_status make_secret(wharf_req *req, wharf_rec *new_rec)
     return WHARF_OK;
 }
 
-/* A key that chooses what is sent, or where to, gives the webhook its own rights: else it would read with those of another key. */
+/* Sets the owner. A key that chooses what is sent, or where to, gives the webhook its own rights:
+ * else it would read with those of another key. */
 static wharf_status take_over(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_val key;
@@ -311,7 +313,7 @@ static wharf_status make_runtime(wharf_req *req, wharf_str id)
     return W->db->exec(req, sql, args, 2, NULL);
 }
 
-/* The event says why; so it is not the definition's. */
+/* Tells that the webhook is deleted. The event says why; so it is not the definition's. */
 static wharf_status deleted(wharf_req *req, const wharf_rec *old_rec, wharf_str id)
 {
     const char *reason = doing(old_rec, DOING_END) ? "{\"deletion_reason\": \"invalid_url\"}"

@@ -4,8 +4,9 @@
 
 #include "wharf/plugin.h"
 
-/* The wait after the end of the failed attempt that was retry number `retries` (0: the first one), lengthened or shortened by up to a tenth:
- * random is 0 up to 1. False: that was the last one. An unknown mode is "balanced". */
+/* Computes the wait after the end of the failed attempt that was retry number `retries` (0: the
+ * first one), lengthened or shortened by up to a tenth: random is 0 up to 1. Returns false when
+ * that was the last one. An unknown mode is "balanced". */
 bool schedule_wait(wharf_str mode, uint32_t retries, double random, int64_t *ret_ms);
 
 #endif

@@ -91,7 +91,7 @@ static void show(wharf_out *out, const struct secrets *s)
     W->json->close(out);
 }
 
-/* Shown to who may write; that it was shown is in the change log. */
+/* Notes in the change log that the secret was shown. It is shown to who may write. */
 static wharf_status note_access(wharf_req *req, wharf_str id)
 {
     const wharf_log_line line = {.head = WHARF_HEAD(wharf_log_line),

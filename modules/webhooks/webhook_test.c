@@ -25,7 +25,7 @@ static const char *actor_type(wharf_str actor)
                                                         : "api_key";
 }
 
-/* A body as an event has it; it is not stored and has no sequence. */
+/* Makes a body as an event has it; it is not stored and has no sequence. */
 static wharf_str test_body(wharf_req *req, const struct target *t, const struct message *m, const wharf_json *example)
 {
     wharf_out *out = W->json->writer(req);
@@ -160,7 +160,7 @@ wharf_status last_test_of(wharf_req *req, const struct result *r, const wharf_js
     return finish(req, out, ret);
 }
 
-/* Not a change of the webhook: no version, no event. */
+/* Keeps the last test, which is not a change of the webhook: no version, no event. */
 static wharf_status keep_last_test(wharf_req *req, wharf_str id, const struct result *r)
 {
     static const char sql[] =

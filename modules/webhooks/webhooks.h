@@ -75,17 +75,17 @@ static inline bool same(wharf_str a, wharf_str b)
 {
     return a.n == b.n && !memcmp(a.p, b.p, a.n);
 }
-/* A field of a record; the fallback when it is null. */
+/* Returns a field of a record; the fallback when it is null. */
 wharf_str get_text(const wharf_rec *rec, wharf_field f);
 const wharf_json *get_json(const wharf_rec *rec, wharf_field f); /* or NULL */
 int64_t get_integer(const wharf_rec *rec, wharf_field f, int64_t fallback);
-/* A column of a row; empty or the fallback when it is null. */
+/* Returns a column of a row; empty or the fallback when it is null. */
 wharf_str row_text(const wharf_rows *rows, size_t row, size_t column);
 int64_t row_integer(const wharf_rows *rows, size_t row, size_t column, int64_t fallback);
-/* A value made by a writer. */
+/* Takes the value made by a writer. */
 wharf_status finish(wharf_req *req, wharf_out *out, const wharf_json **ret);
 
-/* settings.<group>.<name> of the organization, or NULL. */
+/* Returns settings.<group>.<name> of the organization, or NULL. */
 const wharf_json *organization_setting(wharf_req *req, const char *group, const char *name);
 
 /* ---- webhook_secrets.c: the secrets that sign, newest first ---- */
@@ -96,9 +96,10 @@ struct secrets {
     wharf_str secret[SECRETS_MAX];
     int64_t expires_us[SECRETS_MAX]; /* of the first: 0 */
 };
-/* From the column as text; those that are over are left out. */
+/* Reads the secrets from the column as text; those that are over are left out. */
 wharf_status secrets_read(wharf_req *req, wharf_str column, int64_t now_us, struct secrets *ret);
-/* A new one in front; those before it end at expires_us at the latest. Problem: webhook.too_many_secrets. */
+/* Puts a new secret in front; those before it end at expires_us at the latest. Problem:
+ * webhook.too_many_secrets. */
 wharf_status secrets_push(wharf_req *req, struct secrets *s, wharf_str secret, int64_t expires_us, int64_t now_us);
 wharf_str secrets_write(wharf_req *req, const struct secrets *s);
 
@@ -135,24 +136,25 @@ struct result {
 /* Starts it. *ret_request: {url, headers} as shown, custom values masked. body must live until the fetch is done. */
 wharf_status attempt_start(wharf_req *req, const struct target *t, const struct message *m, void *tag,
     wharf_fetch **ret_fetch, wharf_str *ret_request);
-/* What became of it. Texts are the request's memory. */
+/* Judges what became of an attempt. Texts are the request's memory. */
 void attempt_judge(wharf_req *req, const wharf_fetch *f, struct result *ret);
-/* From the row; the fields that rules are about to write count. */
+/* Reads a target from the row; the fields that rules are about to write count. */
 wharf_status target_of(wharf_req *req, const wharf_rec *rec, struct target *ret);
-/* One test event to t, waited for; *ret_attempt: the attempt as the API shows it. example: data of an event of `type`, or NULL. */
+/* Sends one test event to t and waits for the end; *ret_attempt: the attempt as the API shows it.
+ * example: data of an event of `type`, or NULL. */
 wharf_status attempt_test(wharf_req *req, const struct target *t, wharf_str type, const wharf_json *example,
     struct result *ret, const wharf_json **ret_attempt);
-/* last_test of a webhook. */
+/* Makes `last_test` of a webhook. */
 wharf_status last_test_of(wharf_req *req, const struct result *r, const wharf_json **ret);
 
-/* `response` and `error` of an attempt, in an object that is open. */
+/* Writes `response` and `error` of an attempt, in an object that is open. */
 void put_response(wharf_req *req, wharf_out *out, const struct result *r);
 void put_error(wharf_out *out, const struct result *r);
 
 /* ---- webhook_checks.c: as the service webhooks.rules has them ---- */
 
 extern const wharf_webhooks_rules_api webhooks_rules;
-/* As `owner` of the service. */
+/* Checks as `owner` of the service does. */
 wharf_status owner_check(wharf_req *req, const wharf_json *patterns, wharf_val *ret_key);
 wharf_status events_check(wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list);
 wharf_status locations_check(wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list);
@@ -163,9 +165,9 @@ wharf_status headers_check(wharf_req *req, const wharf_json *given, wharf_str be
 
 /* ---- values.c: URLs ---- */
 
-/* The static rules; adds the problem. */
+/* Checks the static rules of URLs; adds the problem. */
 wharf_status url_check(wharf_req *req, wharf_str url, const char *path);
-/* Its host, without port. */
+/* Returns the URL's host, without port. */
 wharf_str url_host(wharf_str url);
 
 /* ---- routes ---- */
@@ -185,14 +187,15 @@ wharf_status webhook_write_by_call(wharf_req *req, uint32_t op, wharf_str id, st
 
 /* ---- delivery.c: making and ending deliveries ---- */
 
-/* The step webhooks_list: which webhooks want these events. */
+/* Runs the step webhooks_list: finds which webhooks want these events. */
 wharf_status delivery_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
-/* The engine looks at the webhook: it was made, or changed. */
+/* Lets the engine look at the webhook: it was made, or changed. */
 wharf_status delivery_poke(wharf_req *req, wharf_str webhook_id);
 wharf_status delivery_status_changed(wharf_req *req, wharf_str webhook_id, wharf_str from, wharf_str to);
-/* All waiting deliveries are dropped. *ret_n: how many, or NULL. */
+/* Drops all waiting deliveries. *ret_n: how many; ret_n may be NULL. */
 wharf_status delivery_drop(wharf_req *req, wharf_str webhook_id, const char *reason, int64_t *ret_n);
-/* One more row for webhooks.add(). trigger: automatic, manual, recovery; at_us: its created_at, the same whenever it is made again. */
+/* Writes one more row for webhooks.add(). trigger: automatic, manual, recovery; at_us: its
+ * created_at, the same whenever it is made again. */
 void delivery_row(wharf_req *req, wharf_out *rows, const wharf_event *e, wharf_str webhook_id, const char *trigger,
     wharf_str run_id, int64_t at_us, bool supersede, wharf_str *ret_id);
 wharf_status delivery_add(wharf_req *req, wharf_out *rows, int64_t *ret_added);
@@ -203,17 +206,19 @@ struct wanting { /* what a webhook wants to hear of */
     const wharf_event_reader *reader; /* whose rights it has; NULL: the caller looks at them */
     bool supersede;
 };
-/* The filter is asked of the body, which is parsed when it comes to that. */
+/* Judges whether the webhook wants the event. The filter is asked of the body, which is parsed
+ * when it comes to that. */
 wharf_status delivery_wanted(wharf_req *req, const struct wanting *w, const wharf_event *e, bool *ret_wanted);
-/* Does a subscription to these patterns take the type? */
+/* Tells whether a subscription to these patterns takes the type. */
 bool wants_type(const wharf_json *patterns, wharf_str type);
 
 /* ---- webhook_engine.c, webhook_health.c ---- */
 
 wharf_handler engine_run; /* resident: sends what is due */
 wharf_handler webhooks_retention, webhooks_recover_job; /* jobs */
-/* What the figures (or a receiver, or time) ask for: "suspend", "disable", "degrade", "recover", "enable", "invalid_url",
- * "receiver_request". Between transactions; does its own for that organization. */
+/* Carries out what the figures (or a receiver, or time) ask for: "suspend", "disable", "degrade",
+ * "recover", "enable", "invalid_url", "receiver_request". Must be called between transactions;
+ * does its own for that organization. */
 wharf_status health_care(wharf_req *req, wharf_str organization, wharf_str webhook_id, wharf_str care);
 
 #endif

@@ -6,7 +6,7 @@
 
 enum { EXPIRE_AT_ONCE = 1000 };
 
-/* The workflow and the run of the path, when the caller may see both. */
+/* Finds the workflow and the run of the path, when the caller may see both. */
 static wharf_status find(wharf_req *req, wharf_str *ret_id, const wharf_rec **ret_workflow, const wharf_rec **ret_run)
 {
     wharf_str id = {"", 0};
@@ -72,7 +72,7 @@ static wharf_status check_again(wharf_req *req, const wharf_rec *workflow, const
     return WHARF_OK;
 }
 
-/* What the run got, where that is not what is shown of it; else NULL. */
+/* Reads what the run got, where that is not what is shown of it; else NULL. */
 static wharf_status given_to(wharf_req *req, wharf_str id, const wharf_json **ret)
 {
     static const char sql[] = "SELECT given FROM workflows.run WHERE id = $1::text AND organization_id = $2::text";

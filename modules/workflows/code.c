@@ -5,7 +5,7 @@
 #include "workflows.h"
 #include "workflows.gen.h"
 
-/* What else says how published code runs, as versions keep it. */
+/* Returns what else says how published code runs, as versions keep it. */
 static const wharf_json *options_of(wharf_req *req, const wharf_rec *rec)
 {
     wharf_out *out = W->json->writer(req);
@@ -119,7 +119,7 @@ void spec_files(wharf_req *req, const struct code *c, wharf_lua_spec *spec)
     spec->files = files;
 }
 
-/* The name as a folder of files has it. */
+/* Returns the name as a folder of files has it. */
 static wharf_str slug(wharf_req *req, wharf_str name)
 {
     char *out = W->mem->alloc(req, name.n + 2);
@@ -171,7 +171,7 @@ static uint32_t nothing_outside(wharf_req *req, void *arg, wharf_str op, const w
         req, WHARF_LUA_MISTAKE, "op.unknown", "this is not available while the main file is loaded", ret_text);
 }
 
-/* Whatever a budget is called, here the file can't be loaded. */
+/* Returns the code of a failed try: whatever a budget is called, here the file can't be loaded. */
 static const char *code_of_try(const wharf_lua_outcome *o)
 {
     if (o->end == WHARF_LUA_COMPILE)

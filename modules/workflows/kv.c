@@ -75,7 +75,8 @@ static wharf_val member_int(const struct ask *k, const char *name)
     return v && W->json->integer(v, &i) ? val_int(i) : val_null();
 }
 
-/* The statement with the first four and up to three more. False: the database is away. */
+/* Runs the statement with the first four and up to three more. Returns false when the database is
+ * away. */
 static bool ask(struct ask *k, const char *sql, wharf_str key, size_t n_more, wharf_val a, wharf_val b, wharf_val c)
 {
     const wharf_val args[] = {val_text(W->req->organization(k->req)), val_text(k->run->code->workflow_id),
@@ -143,7 +144,8 @@ static uint32_t list(struct ask *k)
     return WHARF_LUA_GIVEN;
 }
 
-/* Would the store hold more than it may with this value? Two runs at once may pass by one value. */
+/* Tells whether the store would hold more than it may with this value. Two runs at once may pass
+ * by one value. */
 static bool full(struct ask *k, wharf_str key, const char *name, bool *ret_away)
 {
     wharf_out *out = W->json->writer(k->req);
@@ -153,7 +155,7 @@ static bool full(struct ask *k, wharf_str key, const char *name, bool *ret_away)
     return !*ret_away && row_int(k->rows, 0, 0) + (int64_t)(key.n + W->json->result_text(out).n) > STORE_MAX;
 }
 
-/* What is written fits: a problem is told else. */
+/* Tells whether what is written fits; else a problem is told. */
 static bool fits(struct ask *k, wharf_str key, const char *name, uint32_t *ret_how)
 {
     bool is_away;
@@ -169,7 +171,8 @@ static bool fits(struct ask *k, wharf_str key, const char *name, uint32_t *ret_h
     return false;
 }
 
-/* In milliseconds; null: the value stays. A problem is told else. */
+/* Reads the time to live in milliseconds; null: the value stays. Returns false after a problem was
+ * told. */
 static bool ttl_of(const struct ask *k, wharf_val *ret_ttl, uint32_t *ret_how)
 {
     const wharf_json *v = W->json->get(k->args, "ttl");
@@ -201,7 +204,7 @@ static uint32_t set(struct ask *k, wharf_str key)
     return give(k, "done", val_bool(W->db->count(k->rows) > 0));
 }
 
-/* Nothing was added: why not? */
+/* Tells why nothing was added. */
 static uint32_t not_added(struct ask *k, wharf_str key)
 {
     if (!ask(k, whole_sql, key, 0, val_null(), val_null(), val_null()))

@@ -51,7 +51,8 @@ uint32_t http_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_
     return answer;
 }
 
-/* Whoever cancels the run need not wait for the end of what it waits for. */
+/* Tells whether the run is stopped: whoever cancels it need not wait for the end of what it waits
+ * for. */
 static bool stopped(wharf_req *req, struct asked *a)
 {
     a->stopped = a->stopped || (a->stop && a->stop(req, a));

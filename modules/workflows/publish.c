@@ -66,7 +66,8 @@ static void need_scopes(struct needed *needed, const wharf_json *scopes)
     }
 }
 
-/* The publisher must hold every scope itself, since runs act with them, and those of what its triggers are told. All that are missing are told at once. */
+/* Checks that the publisher holds every scope itself, since runs act with them, and those of what
+ * its triggers are told. All that are missing are told at once. */
 static wharf_status check_held(wharf_req *req, const struct code *c)
 {
     struct needed needed = {.other = WHARF_S("")};
@@ -107,7 +108,7 @@ static wharf_status insert_version(wharf_req *req, const struct code *c, int64_t
     return W->db->exec(req, sql, args, sizeof(args) / sizeof(args[0]), NULL);
 }
 
-/* The last VERSIONS_KEPT stay. */
+/* Drops old versions; the last VERSIONS_KEPT stay. */
 static wharf_status drop_old(wharf_req *req, wharf_str workflow_id, int64_t number)
 {
     static const char sql[] = "DELETE FROM workflows.version WHERE organization_id = $1::text AND workflow_id = "
@@ -118,7 +119,8 @@ static wharf_status drop_old(wharf_req *req, wharf_str workflow_id, int64_t numb
     return number > VERSIONS_KEPT ? W->db->exec(req, sql, args, 3, NULL) : WHARF_OK;
 }
 
-/* The draft goes along when it is what is published; a version that comes back leaves it alone. */
+/* Makes a version current. The draft goes along when it is what is published; a version that comes
+ * back leaves it alone. */
 static wharf_status make_current(wharf_req *req, const struct code *c, int64_t number, int64_t revision)
 {
     static const char sql[] =
@@ -147,7 +149,7 @@ static wharf_status last_number(wharf_req *req, wharf_str workflow_id, int64_t *
     return s;
 }
 
-/* A run publishes with a key that may reach more locations than the run does. */
+/* Checks the reach: a run publishes with a key that may reach more locations than the run does. */
 static wharf_status check_reach(wharf_req *req, const wharf_rec *rec)
 {
     const wharf_json *list = field_json(rec, WORKFLOW_ALLOWED_LOCATIONS);
@@ -166,7 +168,7 @@ static wharf_status check_reach(wharf_req *req, const wharf_rec *rec)
     return s;
 }
 
-/* In a transaction: what was tried is what is published, or nothing is. */
+/* Stores the version, in a transaction: what was tried is what is published, or nothing is. */
 static wharf_status store(wharf_req *req, const struct code *c, int64_t revision, const wharf_json *body)
 {
     const wharf_rec *rec;
@@ -208,7 +210,7 @@ static wharf_status stored(wharf_req *req, const struct code *c, int64_t revisio
     return s;
 }
 
-/* The draft, or the version that the body names. */
+/* Reads the draft, or the version that the body names. */
 static wharf_status what_to_publish(wharf_req *req, const wharf_json *body, struct code *c, int64_t *ret_revision)
 {
     const wharf_json *wanted = W->json->get(body, "version");

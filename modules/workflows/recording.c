@@ -63,7 +63,8 @@ static bool masked(wharf_str name)
 
 static void put(wharf_req *req, struct asked *a, wharf_out *out, const char *key, const wharf_json *v, bool http);
 
-/* As text under "text", when it is one; else as it is, unless a secret is in its bytes. */
+/* Writes a body as text under "text", when it is one; else as it is, unless a secret is in its
+ * bytes. */
 static void put_body(wharf_req *req, struct asked *a, wharf_out *out, wharf_str base64)
 {
     wharf_str bytes = bytes_of_base64(req, base64), hidden = bytes.p ? secrets_hide(req, a->secrets, bytes) : bytes;
@@ -167,7 +168,8 @@ void recording_add(
 
 /* ---- when it is over ---- */
 
-/* What came from outside of the code and is not in the recording: the clock of a process that was killed. */
+/* Tells whether the recording is complete. What came from outside of the code and is not in it:
+ * the clock of a process that was killed. */
 static bool complete(const struct run *r)
 {
     const wharf_lua_outcome *o = &r->outcome;

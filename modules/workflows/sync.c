@@ -20,7 +20,7 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(((const wharf_str *)a)->p, ((const wharf_str *)b)->p);
 }
 
-/* A line of the view: an order of places says nothing. */
+/* Returns a line of the view: an order of places says nothing. */
 static wharf_str places_text(wharf_req *req, const wharf_json *list)
 {
     size_t n = list ? W->json->count(list) : 0, k = 0;
@@ -36,13 +36,15 @@ static wharf_str places_text(wharf_req *req, const wharf_json *list)
     return text;
 }
 
-/* What is asked for and what the caller reaches: rights that change leave no trace in the workflows, so the token carries them. */
+/* Computes the view of what is asked for and what the caller reaches: rights that change leave no
+ * trace in the workflows, so the token carries them. */
 static unsigned long long view_of(wharf_req *req, const struct asked_for *a)
 {
     return run_seed(W->mem->format(req, "%s\n%s", places_text(req, a->reach).p, places_text(req, a->places).p));
 }
 
-/* "w2-CHANGE-DAY-VIEW", of drafts "d2-…", which is a list of its own. Which day: tokens are good for a month. */
+/* Reads "w2-CHANGE-DAY-VIEW", of drafts "d2-…", which is a list of its own. Which day: tokens are
+ * good for a month. */
 static wharf_status read_token(wharf_req *req, wharf_str text, struct asked_for *a)
 {
     long long change = -1, day = -1;

@@ -21,7 +21,7 @@ static uint32_t nothing_outside(wharf_req *req, void *arg, wharf_str op, const w
     return refuse_op(req, WHARF_LUA_ENDED, "op.unknown", "tests ask for nothing outside", ret_text);
 }
 
-/* "hello/main_test.lua:12: counts parcels: got 1, expected 2" */
+/* Adds "hello/main_test.lua:12: counts parcels: got 1, expected 2". */
 static void add_failure(wharf_req *req, const struct code *c, const wharf_json *error, wharf_str name)
 {
     const wharf_lua_outcome o = {.message = json_text(error, "message"), .error = error};

@@ -17,7 +17,8 @@ uint32_t refuse_op(wharf_req *req, uint32_t how, const char *code, const char *m
     return how;
 }
 
-/* What the engine cut ends anywhere, maybe inside of a secret: that is looked for while it is known. */
+/* Writes what was said. What the engine cut ends anywhere, maybe inside of a secret: that is
+ * looked for while it is known. */
 static void put_said(wharf_req *req, struct asked *a, const wharf_json *said)
 {
     const wharf_json *fields = W->json->get(said, "fields"), *cut = fields ? W->json->get(fields, "truncated") : NULL;
@@ -37,7 +38,8 @@ static void put_said(wharf_req *req, struct asked *a, const wharf_json *said)
     W->json->close(a->logs);
 }
 
-/* The engine bounds lines and bytes, as they are before they are JSON; a process that somebody took over does not. */
+/* Takes a log line. The engine bounds lines and bytes, as they are before they are JSON; a process
+ * that somebody took over does not. */
 static uint32_t log_line(wharf_req *req, struct asked *a, const wharf_json *args)
 {
     static const char full[] =
@@ -78,7 +80,7 @@ static uint32_t api(wharf_req *req, struct asked *a, wharf_str op, const wharf_j
     return flow_lua->call(req, a->actor, op, args, key, ret_text);
 }
 
-/* Events and mail: the workflow's, about itself unless it says otherwise. */
+/* Sends events and mail: the workflow's, about itself unless it says otherwise. */
 static uint32_t tell(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
     bool mail = is(op, "mail.send");

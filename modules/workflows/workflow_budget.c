@@ -83,7 +83,7 @@ void budgets_start(void)
     }
 }
 
-/* The most that any run may have. */
+/* Returns the most that any run may have. */
 static int64_t most_of(size_t member)
 {
     int64_t most = 0;

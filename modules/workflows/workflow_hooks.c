@@ -61,7 +61,7 @@ struct hooks { /* of an organization */
     size_t n;
 };
 
-/* The first trigger of the workflow for such a change, as for events; NULL: none. */
+/* Finds the first trigger of the workflow for such a change, as for events; NULL: none. */
 static const wharf_json *wanted(const wharf_json *triggers, const wharf_lua_change *c, const char *phase)
 {
     for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t; t = W->json->next(t)) {
@@ -81,7 +81,7 @@ static bool has_before(const wharf_json *triggers)
     return false;
 }
 
-/* All that hooks of writes of the organization need, but for secrets. */
+/* Reads all that hooks of writes of the organization need, but for secrets. */
 static wharf_status read_hooks(wharf_req *req, void **ret)
 {
     static const char sql[] =
@@ -196,7 +196,7 @@ static wharf_str trigger_text(wharf_req *req, const wharf_json *t)
 
 /* ---- before ---- */
 
-/* In a transaction of its own, behind that of the write. */
+/* Notes how a hook ended, in a transaction of its own, behind that of the write. */
 static wharf_status note(wharf_req *req, void *arg)
 {
     static const char sql[] = "SELECT workflow_id, streak, tell, run_id FROM workflows.note_hook($1::text, $2::json)";
@@ -268,7 +268,8 @@ static void keep_record(wharf_req *req, const struct run *r)
     flow_lua->at_end(req, note, W->json->result_text(out));
 }
 
-/* The text is the author's, and nothing else: who may write a rule may say what it says. */
+/* Tells the rejection. The text is the author's, and nothing else: who may write a rule may say
+ * what it says. */
 static wharf_status rejected(wharf_req *req, const wharf_lua_outcome *o)
 {
     const char *custom = W->mem->format(req, "custom.%s", o->code.p).p;
@@ -304,7 +305,7 @@ static wharf_status run_hook(wharf_req *req, const struct hook *h, struct run *r
     return WHARF_OK;
 }
 
-/* How long a write was held, or would have been without what PostgreSQL did meanwhile. */
+/* Counts how long a write was held, or would have been without what PostgreSQL did meanwhile. */
 static void count_held(wharf_req *req, const wharf_lua_outcome *o, const struct timespec *since)
 {
     struct timespec now;

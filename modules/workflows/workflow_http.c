@@ -19,7 +19,7 @@ static bool among(const char *const *words, wharf_str word)
     return false;
 }
 
-/* The next segment; false: there is none. A leading slash says nothing. */
+/* Takes the next segment. Returns false when there is none. A leading slash says nothing. */
 static bool next_segment(wharf_str *rest, wharf_str *ret)
 {
     const char *end;
@@ -50,7 +50,8 @@ wharf_status http_check(wharf_req *req, const wharf_json *t, const char *path)
 
 /* ---- its URL ---- */
 
-/* In the transaction that publishes or removes: the workflow is found by its id without a key, or not any more. */
+/* Registers or forgets the workflow in the transaction that publishes or removes: it is found by
+ * its id without a key, or not any more. */
 wharf_status http_name(wharf_req *req, wharf_str workflow_id, bool there)
 {
     wharf_status s = flow_tokens->revoke(req, "http", workflow_id);
@@ -75,7 +76,7 @@ static int hex(char c)
                                   : -1;
 }
 
-/* False: it is not what a URL may hold. */
+/* Decodes a text of a URL. Returns false when it is not what a URL may hold. */
 static bool decode(wharf_req *req, wharf_str s, wharf_str *ret)
 {
     char *out = W->mem->alloc(req, s.n + 1);
@@ -96,7 +97,8 @@ static bool decode(wharf_req *req, wharf_str s, wharf_str *ret)
     return flow_text->is_text(*ret);
 }
 
-/* Bits of the segments, the first one highest: 1 where a word stands and no capture; -1: it is not its path. */
+/* Returns the bits of the segments, the first one highest: 1 where a word stands and no capture;
+ * -1: it is not its path. */
 static int64_t fit(wharf_req *req, wharf_str pattern, wharf_str path)
 {
     int64_t rank = 0;
@@ -128,7 +130,7 @@ static void find_trigger(wharf_req *req, struct ask *a)
     }
 }
 
-/* HEAD is asked for what GET answers. */
+/* Tells whether the trigger takes the method. HEAD is asked for what GET answers. */
 static bool takes_method(wharf_req *req, const wharf_json *t, wharf_str method, wharf_str *ret_allow)
 {
     const wharf_json *list = W->json->get(t, "methods");
@@ -173,7 +175,7 @@ static wharf_status check_signature(wharf_req *req, struct ask *a)
     return W->err->fail(req, "workflow.signature", NULL, NULL);
 }
 
-/* A key must be one that sees the workflow. */
+/* Checks the key, which must be one that sees the workflow. */
 static wharf_status check_key(wharf_req *req, const struct ask *a)
 {
     const wharf_rec *rec;
@@ -226,7 +228,8 @@ static bool query_pair(wharf_req *req, size_t i, wharf_str *ret_name, wharf_str 
     return flow_http->query_at(req, i, ret_name, ret_value);
 }
 
-/* An object of names; of a name that comes several times an array (of headers: the lines, with commas between them). */
+/* Writes an object of names; of a name that comes several times an array (of headers: the lines,
+ * with commas between them). */
 static void put_pairs(wharf_req *req, wharf_out *out, const char *key, pair_fn *pair, bool headers)
 {
     wharf_str name, value, other, more;
@@ -329,7 +332,8 @@ static wharf_str trigger_text(wharf_req *req, const struct ask *a)
 
 /* ---- what comes back ---- */
 
-/* Headers that are the server's own, that bind the connection, or that reach beyond this answer. */
+/* Tells whether a header is refused: those that are the server's own, that bind the connection, or
+ * that reach beyond this answer. */
 static bool refused_header(wharf_str name)
 {
     static const char *const names[] = {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization",
@@ -351,7 +355,7 @@ static bool plain_value(wharf_str s)
     return true;
 }
 
-/* NULL: it may be sent. */
+/* Judges a header. Returns NULL when it may be sent, else what is wrong. */
 static const char *header_problem(wharf_req *req, const wharf_json *h)
 {
     wharf_str name = lower(req, W->json->key(h)), value;
@@ -363,7 +367,8 @@ static const char *header_problem(wharf_req *req, const wharf_json *h)
     return refused_header(name) && !is(name, "content-type") ? "is not for workflows to set" : NULL;
 }
 
-/* A table with a status, and nothing but headers and a body beside it, is an answer; any other one is the data of an envelope. */
+/* Tells whether the result is an answer: a table with a status, and nothing but headers and a body
+ * beside it; any other one is the data of an envelope. */
 static bool is_answer(const wharf_json *v)
 {
     int64_t status;
@@ -379,7 +384,7 @@ static bool is_answer(const wharf_json *v)
     return true;
 }
 
-/* "": nothing is wrong with it. */
+/* Tells what is wrong with an answer; "": nothing. */
 static wharf_str answer_fault(wharf_req *req, const wharf_json *v)
 {
     const wharf_json *headers = W->json->get(v, "headers"), *base64 = W->json->get(v, "body_base64");

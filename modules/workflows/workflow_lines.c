@@ -1,7 +1,7 @@
 /* workflow_lines.c - what runs say by wharf.log, as comments in the change log (section 7): found by the id of the run and by that of its workflow. */
 #include "workflows.h"
 
-/* "warn: flow/main.lua:3: message {"fields": 1}" */
+/* Returns the text of a line: "warn: flow/main.lua:3: message {"fields": 1}". */
 static wharf_str text_of(wharf_req *req, const struct run *r, const wharf_json *line)
 {
     const wharf_lua_outcome place = {.message = json_text(line, "message"), .error = line};

@@ -149,7 +149,8 @@ static wharf_status load(
     return s;
 }
 
-/* A run that somebody asked for reaches what both reach; nothing at all is said by a location that there is none of. */
+/* Narrows the reach of a run that somebody asked for to what both reach; nothing at all is said by
+ * a location that there is none of. */
 static wharf_status narrow(wharf_req *req, struct run *r, const wharf_json *reach)
 {
     const wharf_json *own = r->code.locations;
@@ -199,7 +200,7 @@ struct work { /* what one claim brought */
     uint32_t depth; /* the greatest of failed runs */
 };
 
-/* Asked for while a run takes long: nobody waits behind it. */
+/* Releases the rest, which is asked for while a run takes long: nobody waits behind it. */
 static void release_rest(wharf_req *req, struct work *w)
 {
     static const char sql[] = "SELECT workflows.release($1::text, $2::text, $3::json)";
@@ -239,7 +240,7 @@ static bool stop(wharf_req *req, void *arg)
     return a->canceled || lost;
 }
 
-/* The wait before the next attempt; -1: there is none. */
+/* Returns the wait before the next attempt; -1: there is none. */
 static int64_t retry_wait(const struct run *r, int64_t retries)
 {
     static const int64_t waits_s[] = {10, 60, 300};
@@ -281,7 +282,7 @@ static void put_attempt(wharf_req *req, wharf_out *out, const struct run *r, int
     W->json->close(out);
 }
 
-/* JSON texts go as texts into the array and are read as such there. */
+/* Parses a JSON text: such texts go as texts into the array and are read as such there. */
 static const wharf_json *parsed(wharf_req *req, wharf_val text)
 {
     const wharf_json *v = NULL;
@@ -326,7 +327,7 @@ static void note_wait(struct work *w, int64_t wait_ms)
         w->waits_ms[w->n_waits++] = wait_ms;
 }
 
-/* How it ended, and what that means. */
+/* Judges how the run ended, and what that means. */
 static void judge(wharf_req *req, struct work *w, struct run *r, int64_t retries)
 {
     const char *status = run_status(&r->outcome),
@@ -356,7 +357,7 @@ static void fail(struct run *r, const char *message)
         .field = WHARF_S("")};
 }
 
-/* Anybody may have asked for it: less is done for them. */
+/* Returns the class of a trigger: when anybody may have asked for it, less is done for them. */
 static const struct budget *class_of(const wharf_json *trigger)
 {
     return is(json_text(trigger, "auth"), "none") ? &public_budget : &queued_budget;
@@ -409,7 +410,7 @@ static wharf_status do_run(wharf_req *req, struct work *w, struct loaded *l, siz
     return WHARF_OK;
 }
 
-/* Of those that were claimed behind a slow run. */
+/* Releases a run of those that were claimed behind a slow run. */
 static void release(struct work *w)
 {
     W->json->put(w->ends, "s", val_text(WHARF_S("released")));
@@ -447,8 +448,8 @@ static wharf_status do_runs(wharf_req *req, struct work *w)
 
 /* ---- the job ---- */
 
-/* Jobs for those that wait, at moments of the database's clock, read behind settle(): a job that comes before what it is for finds nothing, and
- * nobody else comes until the sweep. */
+/* Asks for jobs for those that wait, at moments of the database's clock, read behind settle(): a
+ * job that comes before what it is for finds nothing, and nobody else comes until the sweep. */
 static wharf_status ask_for_waiting(wharf_req *req, const struct work *w)
 {
     static const char sql[] = "SELECT workflows.clock_us()";
@@ -491,7 +492,8 @@ static wharf_status settle(wharf_req *req, struct work *w)
     return s;
 }
 
-/* As many as are over in half the time after which the rest is given back; never more than twice as many as before. */
+/* Computes the next claim: as many as are over in half the time after which the rest is given
+ * back; never more than twice as many as before. */
 static int64_t next_claim(int64_t most, size_t n, int64_t took_us)
 {
     int64_t fit = took_us > 0 ? (int64_t)n * (claim_us / 2) / took_us : CLAIM_MOST,
@@ -500,7 +502,8 @@ static int64_t next_claim(int64_t most, size_t n, int64_t took_us)
     return next < 1 ? 1 : next < CLAIM_MOST ? next : CLAIM_MOST;
 }
 
-/* Up to *most runs, which is what fits the next time afterwards; *ret_n 0: nothing is due, or others are at it. */
+/* Works on up to *most runs; *most is afterwards what fits the next time. *ret_n 0: nothing is
+ * due, or others are at it. */
 static wharf_status work_once(wharf_req *req, wharf_str worker, int64_t *most, uint32_t *done, size_t *ret_n)
 {
     static const char sql[] =
@@ -559,7 +562,8 @@ wharf_status queue_work(wharf_req *req, void *arg)
     return s == WHARF_OK && n ? ask_for_jobs(req, 1, 0) : s;
 }
 
-/* Whatever was not asked for, because a server ended in between, is asked for within a minute. */
+/* Sweeps: whatever was not asked for, because a server ended in between, is asked for within a
+ * minute. */
 wharf_status run_queue_sweep(wharf_req *req, void *arg)
 {
     static const char *const sqls[] = {"SELECT * FROM workflows.sweep()", "SELECT * FROM workflows.late_schedules()"},

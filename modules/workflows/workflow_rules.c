@@ -6,7 +6,7 @@
 
 /* ---- files ---- */
 
-/* [a-z0-9_]+(\.[a-z0-9_]+)* */
+/* Tells whether s is [a-z0-9_]+(\.[a-z0-9_]+)*. */
 static bool file_name(wharf_str s)
 {
     bool dot = true;
@@ -154,7 +154,7 @@ static wharf_status count_revision(wharf_req *req, const wharf_rec *old_rec, wha
     return WHARF_OK;
 }
 
-/* For all locations only by who reaches all. */
+/* Checks that a workflow is made for all locations only by who reaches all. */
 static wharf_status check_everywhere(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     const wharf_json *list = field_json(new_rec, WORKFLOW_ALLOWED_LOCATIONS);
@@ -177,7 +177,7 @@ static wharf_status check_settings(wharf_req *req, const wharf_json *settings)
     return WHARF_OK;
 }
 
-/* Names of hosts, the first label of which may be a star. */
+/* Checks names of hosts, the first label of which may be a star. */
 static wharf_status check_hosts(wharf_req *req, const wharf_json *hosts)
 {
     size_t i = 0;
@@ -197,7 +197,8 @@ static wharf_status check_hosts(wharf_req *req, const wharf_json *hosts)
     return WHARF_OK;
 }
 
-/* They are counted: of a row that stays as it is nothing would be written, and they were taken back. */
+/* Stores new secrets and counts them: of a row that stays as it is nothing would be written, and
+ * they were taken back. */
 static wharf_status secrets_new(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     const wharf_json *input = W->res->input(rec, WORKFLOW_SECRETS);
@@ -250,7 +251,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     return s;
 }
 
-/* What its hooks are called, where they run and whether they have secrets, which is kept with them. */
+/* Tells whether what is kept with its hooks changed: what they are called, where they run and
+ * whether they have secrets. */
 static bool shown_changed(const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     return old_rec && new_rec &&
@@ -259,7 +261,7 @@ static bool shown_changed(const wharf_rec *old_rec, const wharf_rec *new_rec)
                W->res->changed(old_rec, new_rec, WORKFLOW_SECRETS_CHANGES));
 }
 
-/* Its before hooks are counted anew, and it is due from now on. */
+/* Enables it again: its before hooks are counted anew, and it is due from now on. */
 static wharf_status enabled_again(wharf_req *req, wharf_str workflow_id)
 {
     static const char sql[] = "UPDATE workflows.workflow SET hook_failures = 0, hook_failing_at = NULL WHERE "
@@ -269,7 +271,7 @@ static wharf_status enabled_again(wharf_req *req, wharf_str workflow_id)
     return s == WHARF_OK ? schedule_begin(req, workflow_id) : s;
 }
 
-/* What only it used. Runs that go on use its store to their end. */
+/* Removes what only the workflow used. Runs that go on use its store to their end. */
 static wharf_status gone(wharf_req *req, wharf_str workflow_id)
 {
     static const char secrets_sql[] =
@@ -283,7 +285,7 @@ static wharf_status gone(wharf_req *req, wharf_str workflow_id)
     return s == WHARF_OK ? query_about(req, secrets_sql, workflow_id, NULL) : s;
 }
 
-/* What waits of a workflow that is no more, or not to run. */
+/* Drops what waits of a workflow that is no more, or not to run. */
 static wharf_status changed_or_gone(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char *const sqls[] = {"SELECT workflows.drop_waiting($2::text, $1::text, 'skipped')",

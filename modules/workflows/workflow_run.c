@@ -22,7 +22,8 @@ wharf_status run_check_location(wharf_req *req, const struct run *r, bool caller
     return callers ? W->req->need_location(req, r->location_id) : WHARF_OK;
 }
 
-/* A draft's scopes were checked by nobody: it has of them what the request that runs it has, which may be another run's. */
+/* Narrows a draft's scopes, which nobody checked: it has of them what the request that runs it
+ * has, which may be another run's. */
 static wharf_status held_scopes(wharf_req *req, const wharf_json **scopes)
 {
     wharf_out *out = W->json->writer(req);
@@ -46,7 +47,7 @@ static wharf_status held_scopes(wharf_req *req, const wharf_json **scopes)
     return W->json->result(req, out, scopes);
 }
 
-/* The version that is wanted, with whose rights it runs. */
+/* Finds the version that is wanted, with whose rights it runs. */
 static wharf_status find_code(wharf_req *req, const wharf_json *body, struct run *r)
 {
     bool draft = is(json_text(body, "version"), "draft"), found = true;
@@ -138,13 +139,14 @@ static wharf_str context(wharf_req *req, const struct run *r)
     return W->json->result_text(out);
 }
 
-/* The same id gives the same seed; 53 bits, so that every reader of JSON sees the same number. */
+/* Computes the seed: the same id gives the same seed; 53 bits, so that every reader of JSON sees
+ * the same number. */
 uint64_t run_seed(wharf_str id)
 {
     return wharf_hash64(WHARF_HASH64_START, id.p, id.n) >> 11;
 }
 
-/* Whatever is kept or told of the run. */
+/* Hides secrets in whatever is kept or told of the run. */
 static void hide(wharf_req *req, struct run *r)
 {
     const struct secret *list = r->asked.secrets;
@@ -162,7 +164,7 @@ static void hide(wharf_req *req, struct run *r)
     W->json->put(r->asked.logs, NULL, val_json(secrets_hide_json(req, list, logs)));
 }
 
-/* What a number stands for never changes; drafts do. */
+/* Returns the share of the code. What a number stands for never changes; drafts do. */
 static wharf_str share_of(wharf_req *req, const struct code *c)
 {
     return c->version ? W->mem->format(req, "%s %lld", c->workflow_id.p, (long long)c->version) : WHARF_S("");
@@ -230,7 +232,7 @@ wharf_status run_execute(wharf_req *req, struct run *r)
 
 /* ---- the manual trigger, while its caller waits ---- */
 
-/* What the handler gets, and what is kept of it to be given to it again. */
+/* Reads what the handler gets, and what is kept of it to be given to it again. */
 static wharf_status read_input(wharf_req *req, const wharf_json *body, struct run *r, const wharf_json **ret)
 {
     wharf_out *out = W->json->writer(req);
@@ -340,7 +342,7 @@ wharf_status run_record(wharf_req *req, struct run *r, const char *type, const w
 
 /* ---- the answer ---- */
 
-/* Where it went wrong is for those who may read the source. */
+/* Tells the problem. Where it went wrong is for those who may read the source. */
 wharf_status run_problem(wharf_req *req, const struct run *r)
 {
     const wharf_lua_outcome *o = &r->outcome;
@@ -360,7 +362,8 @@ wharf_status run_problem(wharf_req *req, const struct run *r)
     return W->err->current(req);
 }
 
-/* What a run got and gave, said and was when it failed is for who may write workflows; who asked for it gets its input and output. */
+/* Shows a run to who asked for it: its input and output. What a run got and gave, said and was
+ * when it failed is for who may write workflows. */
 static wharf_status show_own(wharf_req *req, const wharf_rec *rec, wharf_out *out)
 {
     static const struct {

@@ -89,7 +89,7 @@ static wharf_str tick_of(wharf_req *req, const struct due *d)
     return W->json->result_text(out);
 }
 
-/* Is a run of this trigger not over yet? */
+/* Tells whether a run of this trigger is not over yet. */
 static wharf_status overlaps(wharf_req *req, const struct due *d, bool *ret)
 {
     static const char sql[] =
@@ -130,8 +130,8 @@ static wharf_status start_run(wharf_req *req, const struct due *d)
     return queue_commit(req, rows, 1);
 }
 
-/* Of a time that was missed because nothing ran the latest one counts, when the trigger wants it. One that is ahead is not started: the clock
- * was set back. */
+/* Fires a schedule. Of a time that was missed because nothing ran the latest one counts, when the
+ * trigger wants it. One that is ahead is not started: the clock was set back. */
 static wharf_status fire(wharf_req *req, struct due *d)
 {
     static const char sql[] = "UPDATE workflows.schedule SET next_at = $4::timestamptz, reckoned_at = $5::timestamptz "

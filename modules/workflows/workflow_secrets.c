@@ -130,7 +130,7 @@ wharf_status secrets_show(wharf_req *req, const wharf_rec *const *recs, size_t n
 
 /* ---- given to runs ---- */
 
-/* How all of them are known again in texts; kept with the first. */
+/* Prepares how all of them are known again in texts; that is kept with the first. */
 static void prepare_hiding(wharf_req *req, struct secret *list)
 {
     wharf_str names[SECRETS_MAX], values[SECRETS_MAX];
@@ -220,7 +220,8 @@ wharf_str secrets_hide_room(wharf_req *req, const struct secret *list, wharf_str
     return hide(req, list, text, text.n + 4 >= room);
 }
 
-/* A secret of digits may have been made a number; others with the same digits among theirs are not meant. */
+/* Hides a number: a secret of digits may have been made one; others with the same digits among
+ * theirs are not meant. */
 static bool put_number(wharf_req *req, const struct secret *list, wharf_out *out, const char *key, const wharf_json *v)
 {
     char digits[24];

@@ -105,7 +105,8 @@ wharf_status trigger_check(wharf_req *req, const wharf_json *triggers, const wha
 
 /* ---- who may be told of events ---- */
 
-/* Of all types that the pattern takes now. Those of workflows (custom.*) are of no resource, and not in the list. */
+/* Adds the needs of all types that the pattern takes now. Those of workflows (custom.*) are of no
+ * resource, and not in the list. */
 static void events_need_of(wharf_str pattern, struct needed *needed)
 {
     wharf_event_type type = {.head = WHARF_HEAD(wharf_event_type)};
@@ -181,7 +182,7 @@ static wharf_status read_listeners(wharf_req *req, struct listener **ret, size_t
     return s;
 }
 
-/* A workflow for some locations takes nothing that has none. */
+/* Tells whether the workflow takes it: one for some locations takes nothing that has none. */
 bool trigger_reaches(const wharf_json *locations, wharf_str location_id)
 {
     wharf_str id;
@@ -195,7 +196,7 @@ bool trigger_reaches(const wharf_json *locations, wharf_str location_id)
     return false;
 }
 
-/* The first trigger of the workflow that takes the event; *ret NULL: none does. */
+/* Finds the first trigger of the workflow that takes the event; *ret NULL: none does. */
 static wharf_status wanted(wharf_req *req, const struct listener *l, const wharf_event *e, const wharf_json **ret)
 {
     bool own = is(e->actor_type, "workflow") && same(e->actor_id, l->id), takes = false;

@@ -216,7 +216,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         api->route(d, &routes[i]);
 }
 
-/* A number of the configuration's table, which its schema has looked at. */
+/* Returns a number of the configuration's table, which its schema has looked at. */
 static int64_t setting(const char *name, int64_t otherwise)
 {
     wharf_str text;

@@ -78,7 +78,7 @@ extern struct budget before_budget, sync_budget, public_budget,
 void budgets_start(void);
 /* Tells what a workflow's own budget asks for that no run may have. wanted may be NULL. */
 wharf_status budget_wanted(wharf_req *req, const wharf_json *wanted);
-/* Of that class, less what the workflow does without. */
+/* Returns the budget of that class, less what the workflow does without. */
 struct budget budget_of(const struct budget *most, const struct code *c);
 
 /* workflow_rules.c */
@@ -87,20 +87,21 @@ extern const wharf_hooks workflow_hooks;
 wharf_status code_check(wharf_req *req, const struct code *c);
 
 /* code.c */
-/* The workflow of the path, visible to the caller; its draft as code. */
+/* Reads the workflow of the path, visible to the caller, and its draft as code. */
 wharf_status draft_read(wharf_req *req, const wharf_rec **ret_rec, struct code *ret_code);
-/* A version of it; number 0: the current one. *ret_found false: there is none. */
+/* Reads a version of the workflow; number 0: the current one. *ret_found false: there is none. */
 wharf_status version_read(wharf_req *req, const wharf_rec *rec, int64_t number, struct code *ret_code, bool *ret_found);
-/* The same by its id, whoever asks, and whether it is enabled; number 0: the current one of a workflow that is not deleted. */
+/* Reads the same by its id, whoever asks, and whether it is enabled; number 0: the current one of
+ * a workflow that is not deleted. */
 wharf_status code_load(
     wharf_req *req, wharf_str workflow_id, int64_t number, struct code *ret_code, bool *ret_enabled, bool *ret_found);
-/* Files of the spec: main and the others. */
+/* Sets the files of the spec: main and the others. */
 void spec_files(wharf_req *req, const struct code *c, wharf_lua_spec *spec);
 /* Compiles, loads, looks for the handlers. Problems are those of publishing (section 4). */
 wharf_status code_try(wharf_req *req, const struct code *c);
 /* Tells what went wrong with the files, by this code. */
 wharf_status code_problem(wharf_req *req, const struct code *c, const wharf_lua_outcome *o, const char *code);
-/* "my-flow/main.lua:3: message" of an outcome's error; without a place only the message. */
+/* Returns "my-flow/main.lua:3: message" of an outcome's error; without a place only the message. */
 wharf_str place_of(wharf_req *req, const struct code *c, const wharf_lua_outcome *o);
 
 /* publish.c */
@@ -108,7 +109,8 @@ struct needed; /* scopes that a version asks of who publishes it */
 void need_area(struct needed *needed, wharf_str area, uint32_t level /* WHARF_LEVEL_* */);
 wharf_handler check_route, publish_route, discard_route, versions_route, version_route;
 
-/* tests.c: those that come with the code, unless the body says otherwise. Problems are workflow.tests_failed, one for each case. */
+/* Runs the tests that come with the code, unless the body says otherwise (tests.c). Problems are
+ * workflow.tests_failed, one for each case. */
 wharf_status tests_pass(wharf_req *req, const struct code *c, const wharf_json *body);
 
 /* workflow_asked.c: what a run asks for */
@@ -134,31 +136,36 @@ struct asked {
 };
 wharf_lua_answer_fn asked_answer;
 
-/* outside.c */
+/* Returns the clock of runs in microseconds (outside.c); the others answer ops that need something
+ * outside of the run. */
 int64_t run_clock_us(void);
 uint32_t http_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text);
 uint32_t sleep_answer(wharf_req *req, struct asked *a, const wharf_json *args, wharf_str *ret_text);
 uint32_t lock_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text);
-/* The run is over: nobody waits for the end of a lock that it did not give back. */
+/* Ends the locks of a run that is over: nobody waits for the end of a lock that it did not give
+ * back. */
 void locks_end(wharf_req *req, const struct asked *a);
 
 /* workflow_secrets.c */
 wharf_handler secret_set_route, secret_delete_route;
 bool secret_key_good(wharf_str key);
-/* `secrets` of a body, {KEY: value}, or NULL: checked, or set. */
+/* Checks (check) or sets `secrets` of a body, {KEY: value}, or NULL. */
 wharf_status secrets_of_body(wharf_req *req, wharf_str workflow_id, const wharf_json *input, bool check);
-/* `secrets` of workflows, as they are shown: [{key, updated_at, updated_by}]. */
+/* Writes `secrets` of workflows, as they are shown: [{key, updated_at, updated_by}]. */
 wharf_status secrets_show(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
-/* The value; empty: there is none. */
+/* Returns the value of a secret; empty when there is none. */
 wharf_str secret_of(const struct secret *list, wharf_str key);
-/* All of the workflow, opened. */
+/* Loads all secrets of the workflow, opened. */
 wharf_status secrets_load(wharf_req *req, wharf_str workflow_id, struct secret **ret);
 uint32_t secret_answer(wharf_req *req, const struct asked *a, const wharf_json *args, wharf_str *ret_text);
-/* The text, or all texts of a value, with [secret:KEY] for each of them, also in base64, hex, percent-encoded and as JSON has it. v may be NULL. */
+/* Returns the text, or all texts of a value, with [secret:KEY] for each secret, also in base64,
+ * hex, percent-encoded and as JSON has it. v may be NULL. */
 wharf_str secrets_hide(wharf_req *req, const struct secret *list, wharf_str text);
-/* Of a text that was cut: the beginning of one at its end too. Its end may be " …". */
+/* Hides secrets in a text that was cut: the beginning of one at its end too. Its end may be "
+ * …". */
 wharf_str secrets_hide_cut(wharf_req *req, const struct secret *list, wharf_str text);
-/* Of a text that was cut when it did not fit there: WHARF_LUA_MESSAGE_MAX, WHARF_LUA_WORD_MAX. */
+/* Hides secrets in a text that was cut when it did not fit there: WHARF_LUA_MESSAGE_MAX,
+ * WHARF_LUA_WORD_MAX. */
 wharf_str secrets_hide_room(wharf_req *req, const struct secret *list, wharf_str text, size_t room);
 const wharf_json *secrets_hide_json(wharf_req *req, const struct secret *list, const wharf_json *v);
 
@@ -180,59 +187,65 @@ struct run {
     bool replayable;
 };
 uint64_t run_seed(wharf_str id);
-/* The rights of its calls of the API, of the publisher as it is now; callers: those of the request's caller as well. NULL: the publisher is gone. */
+/* Makes the rights of a run's calls of the API, those of the publisher as it is now; callers:
+ * those of the request's caller as well. NULL: the publisher is gone. */
 wharf_status run_actor(wharf_req *req, const struct code *c, bool callers, wharf_lua_actor **ret_actor);
 wharf_status run_execute(wharf_req *req, struct run *r);
-/* May it be for its location? callers: the request's caller must reach it too. */
+/* Judges whether the run may be for its location. callers: the request's caller must reach it
+ * too. */
 wharf_status run_check_location(wharf_req *req, const struct run *r, bool callers);
-/* A run with this id comes soon: its process makes the state for it meanwhile. */
+/* Tells that a run with this id comes soon: its process makes the state for it meanwhile. */
 void run_ahead(wharf_req *req, const struct code *c, const struct budget *most, wharf_str id);
-/* While somebody waits: gives it an id if it has none, and executes it. Problem: overloaded. */
+/* Executes a run while somebody waits: gives it an id if it has none. Problem: overloaded. */
 wharf_status run_begin(wharf_req *req, struct run *r);
-/* Its row, and what it counts for, in a transaction of its own. input may be NULL. */
+/* Writes the run's row, and what it counts for, in a transaction of its own. input may be NULL. */
 wharf_status run_record(wharf_req *req, struct run *r, const char *type, const wharf_json *input);
-/* What is told to who waits for a run that did not succeed. */
+/* Tells who waits for a run that did not succeed what went wrong. */
 wharf_status run_problem(wharf_req *req, const struct run *r);
-/* The run of r's trigger and input is queued, in a transaction of its own; reach: see struct queued. */
+/* Queues the run of r's trigger and input, in a transaction of its own; reach: see struct
+ * queued. */
 wharf_status run_queue(
     wharf_req *req, const struct run *r, const char *type, const wharf_json *reach, wharf_str *ret_id);
-/* The locations of the request's caller for struct queued; NULL: all. */
+/* Returns the locations of the request's caller for struct queued; NULL: all. */
 const wharf_json *run_reach(wharf_req *req);
 wharf_handler run_route, run_show_route;
 
-/* workflow_record.c: what is kept of it */
+/* Returns the status of a run as it is kept (workflow_record.c). */
 const char *run_status(const wharf_lua_outcome *o);
 const char *run_code(const wharf_lua_outcome *o); /* of the problem: the answer's */
-/* How a run ends for which nobody's rights are left. */
+/* Ends a run for which nobody's rights are left. */
 void run_unpublished(struct run *r);
 wharf_val run_usage(wharf_req *req, const struct run *r);
 wharf_val run_error(wharf_req *req, const struct run *r); /* as JSON text, or null */
 /* Takes secrets out of what is kept of a run's input and of its trigger. Answers {value, trigger} as they were; NULL: nothing was taken out. */
 const wharf_json *run_given(
     wharf_req *req, const struct secret *secrets, const wharf_json **input, const wharf_json **trigger);
-/* {name: v} as JSON text; null when it is larger than RECORD_MAX. */
+/* Returns {name: v} as JSON text; null when it is larger than RECORD_MAX. */
 wharf_val run_recorded(wharf_req *req, const char *name, wharf_val v, bool *ret_truncated);
-/* Rows of workflows.tally and workflows.settle, in the transaction that asked for them: failures are told, who fails too often is disabled. */
+/* Reads rows of workflows.tally and workflows.settle, in the transaction that asked for them:
+ * failures are told, and a workflow that fails too often is disabled. */
 wharf_status run_failures(wharf_req *req, const wharf_rows *rows, uint32_t depth);
 
-/* recording.c: what it asked for and got (record.io) */
+/* Tells whether what the run asked for and got is to be recorded (record.io, recording.c). */
 bool recording_wanted(const struct code *c);
 void recording_add(
     wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, uint32_t how, wharf_str answer);
-/* The run is over: its recording is what it is now. */
+/* Ends the recording of a run that is over: it is what it is now. */
 void recording_end(wharf_req *req, struct run *r);
-/* As an entry of recordings_keep(), into an array. */
+/* Writes the recording as an entry of recordings_keep(), into an array. */
 void recording_put(wharf_req *req, const struct run *r, wharf_out *out);
-/* In a transaction, behind the rows of the runs; given: JSON array of such entries. */
+/* Keeps recordings, in a transaction, behind the rows of the runs; given: JSON array of such
+ * entries. */
 wharf_status recordings_keep(wharf_req *req, wharf_str given);
 wharf_handler recording_route;
-/* NULL: it is no base64 with its padding. */
+/* Decodes base64. p is NULL when it is no base64 with its padding. */
 wharf_str bytes_of_base64(wharf_req *req, wharf_str s);
 
 /* workflow_lines.c: log lines of runs in the change log */
-/* Those of the run into an open array, for run_lines_keep(); *n counts them. */
+/* Writes the log lines of the run into an open array, for run_lines_keep(); *n counts them. */
 void run_lines_put(wharf_req *req, const struct run *r, wharf_out *out, size_t *n);
-/* In a transaction; given: JSON array of what run_lines_put() wrote, of one workflow. */
+/* Keeps log lines, in a transaction; given: JSON array of what run_lines_put() wrote, of one
+ * workflow. */
 wharf_status run_lines_keep(wharf_req *req, wharf_str given);
 
 /* workflow_queue.c: runs that wait, and the job that does them */
@@ -247,54 +260,59 @@ struct queued {
 };
 /* Takes secrets out of input and trigger; the run gets them as they are. */
 wharf_status run_queue_hide(wharf_req *req, struct queued *q, const struct secret *secrets);
-/* An open array of them, for queue_commit(). ret_id may be NULL. */
+/* Writes a queued run into an open array of them, for queue_commit(). ret_id may be NULL. */
 void run_queue_put(wharf_req *req, wharf_out *rows, const struct queued *q, wharf_str *ret_id);
-/* In the request's transaction: closes the array, adds its n runs, and asks for the job. */
+/* Closes the array, adds its n runs, and asks for the job, in the request's transaction. */
 wharf_status queue_commit(wharf_req *req, wharf_out *rows, size_t n);
 wharf_handler queue_work, run_queue_sweep;
-/* The key of the concurrency rule for a resource; empty: none. */
+/* Returns the key of the concurrency rule for a resource; empty: none. */
 wharf_str queue_order_key(wharf_req *req, const wharf_json *options, wharf_str resource_type, wharf_str resource_id);
 
 /* again.c */
 wharf_handler run_cancel_route, run_again_route, runs_expire;
 
 /* workflow_schedule.c */
-/* In the request's transaction: what is due of the workflow from now on, of these triggers; nothing; of its published version. */
+/* Sets what is due of the workflow from now on, in the request's transaction: schedule_set() of
+ * these triggers, schedule_clear() nothing, schedule_begin() of its published version. */
 wharf_status schedule_set(wharf_req *req, wharf_str workflow_id, const wharf_json *triggers);
 wharf_status schedule_clear(wharf_req *req, wharf_str workflow_id);
 wharf_status schedule_begin(wharf_req *req, wharf_str workflow_id);
 wharf_handler schedule_due;
 
-/* workflow_http.c */
+/* Checks a trigger of type http (workflow_http.c). */
 wharf_status http_check(wharf_req *req, const wharf_json *t, const char *path);
 wharf_status http_name(wharf_req *req, wharf_str workflow_id, bool there);
 wharf_handler http_route; /* with the method */
 
-/* workflow_hooks.c */
+/* Checks a trigger of type hook (workflow_hooks.c). */
 wharf_status hook_check(wharf_req *req, const wharf_json *t, const char *path);
-/* Who publishes before hooks may write such resources itself, who publishes after hooks may read them. */
+/* Adds what a publisher of hooks needs: for before hooks the right to write such resources, for
+ * after hooks the right to read them. */
 void hooks_need(const wharf_json *triggers, struct needed *needed);
-/* In a transaction, after anything that makes a published workflow run or not: the server is told for which writes it has hooks. */
+/* Tells the server for which writes the workflow has hooks, in a transaction, after anything that
+ * makes a published workflow run or not. */
 wharf_status hooks_tell(wharf_req *req, wharf_str workflow_id);
 extern const wharf_lua_hooks flow_hooks;
 
 /* sync.c */
 wharf_handler sync_route;
 
-/* workflow_triggers.c */
+/* Checks one trigger (workflow_triggers.c). */
 wharf_status trigger_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, size_t i);
 bool trigger_enabled(const wharf_json *t);
 bool trigger_has(const wharf_json *triggers, const char *type); /* an enabled one */
-/* What the enabled manual trigger's schema, if it has one, refuses of the input is told: paths begin with "input". */
+/* Tells what the enabled manual trigger's schema, if it has one, refuses of the input: paths begin
+ * with "input". */
 wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wharf_str input);
-/* A workflow for some locations takes nothing that has none. */
+/* Tells whether the workflow takes what is at this location. A workflow for some locations takes
+ * nothing that has none. */
 bool trigger_reaches(const wharf_json *locations, wharf_str location_id);
 const char *trigger_handler(wharf_str type);
-/* Who is told of changes of rows may read them. */
+/* Adds what a publisher needs to be told of changes of rows: the right to read them. */
 void events_need(const wharf_json *triggers, struct needed *needed);
 wharf_status event_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
 
-/* kv.c: the ops kv.* */
+/* Answers the ops kv.* (kv.c). */
 uint32_t kv_answer(wharf_req *req, const struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text);
 
 /* GET and DELETE of …/kv and …/kv/:key */

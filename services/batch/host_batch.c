@@ -111,7 +111,8 @@ static wharf_status run_item_hook(
     return s != WHARF_OK && !req->n_problems ? plugin_unexplained(req, h->plugin, "batch_item", s) : s;
 }
 
-/* Those of other plugins first: what they refuse or take is not the owner's any more. */
+/* Runs the hooks of an item, those of other plugins first: what they refuse or take is not the
+ * owner's any more. */
 static void run_item_hooks(wharf_req *req, const struct resource *res, const char *action, const wharf_json *body)
 {
     req->item.operation = NULL;
@@ -123,7 +124,7 @@ static void run_item_hooks(wharf_req *req, const struct resource *res, const cha
     }
 }
 
-/* A body that a hook sees; of a delete its id. */
+/* Returns a body that a hook sees; of a delete its id. */
 static const wharf_json *hook_body(wharf_req *req, const struct write *w)
 {
     struct wharf_json *object, *id;
@@ -137,7 +138,8 @@ static const wharf_json *hook_body(wharf_req *req, const struct write *w)
     return object;
 }
 
-/* One item by hooks; *ret_left: none of them wrote it. In a savepoint, so that a refused one leaves nothing. */
+/* Writes one item by hooks; *ret_left: none of them wrote it. In a savepoint, so that a refused
+ * one leaves nothing. */
 static wharf_status item_by_hooks(wharf_req *req, struct write_set *one, const char *action, bool *ret_left)
 {
     struct set_row *row = one->rows;
@@ -176,7 +178,8 @@ static wharf_status write_alone(wharf_req *req, struct write_set *one, const cha
     return s == WHARF_OK && left ? write_set(req, one) : s;
 }
 
-/* Neighbours that are written the same way go together; several updates one after the other are written so anyway. */
+/* Writes the items. Neighbours that are written the same way go together; several updates one
+ * after the other are written so anyway. */
 static wharf_status write_items(wharf_req *req, struct wharf_many *m, const char *action)
 {
     bool hooks = has_hook(m->set.res);
@@ -197,7 +200,8 @@ static wharf_status write_items(wharf_req *req, struct wharf_many *m, const char
     return WHARF_OK;
 }
 
-/* What hooks refuse is known when they have run: they run, and nothing of it stays. */
+/* Tries the items. What hooks refuse is known when they have run: they run, and nothing of it
+ * stays. */
 static wharf_status try_items(wharf_req *req, struct wharf_many *m, const char *action)
 {
     wharf_status s;
@@ -291,7 +295,7 @@ static void filter_problem(void *arg, const char *code, wharf_str param, wharf_s
     req_problem(req, code, arena_printf(req->arena, "filters.%.*s", STR_ARG(param)), NULL, message);
 }
 
-/* Parameters of a list that say nothing about which rows. */
+/* Tells whether a parameter of a list says nothing about which rows. */
 static bool says_how(const struct definition *d, wharf_str key)
 {
     static const char *const words[] = {"page", "limit", "cursor", "order_by", "direction", "fields", "cache"};
@@ -386,7 +390,8 @@ static wharf_status b_below(
     return read_ids(req, res, &q, &narrow, ret_ids, ret_n);
 }
 
-/* The first row of a query without limits of its own; one more is looked for, to know whether it is the only one. */
+/* Finds the first row of a query without limits of its own; looks for one more, to know whether it
+ * is the only one. */
 static wharf_status find_row(wharf_req *req, const struct resource *res, const struct condition *conditions, size_t n,
     wharf_str *ret_id, bool *ret_several)
 {

@@ -34,30 +34,37 @@ struct blob_id {
 struct blob_store *blob_open(const struct config *config, struct net_client *net, struct arena *err, wharf_str *ret_problem);
 void blob_close(struct blob_store *s);
 
-/* Bytes come in pieces of any size; from one thread at a time. max in bytes, 0: none. */
+/* Begins to put an object. Bytes come in pieces of any size; from one thread at a time. max in
+ * bytes, 0: none. */
 enum blob_status blob_put_begin(struct blob_store *s, uint64_t max, struct blob_put **ret_put);
 enum blob_status blob_put_write(struct blob_put *p, const void *bytes, size_t n);
-/* All bytes have come: their hash is known, nothing can be seen yet. */
+/* Computes the hash when all bytes have come; nothing can be seen yet. */
 enum blob_status blob_put_hash(struct blob_put *p, struct blob_id *ret_id);
-/* After blob_put_hash(). The object is there for good when this answers BLOB_OK; p is gone in any case. */
+/* Places the object, after blob_put_hash(). It is there for good when this returns BLOB_OK; p is
+ * gone in any case. */
 enum blob_status blob_put_finish(struct blob_put *p);
 void blob_put_abort(struct blob_put *p); /* NULL is accepted */
-/* A descriptor on what was written so far (borrowed), for looking into it before it is finished. */
+/* Returns a descriptor on what was written so far (borrowed), for looking into it before it is
+ * finished. */
 int blob_put_file(const struct blob_put *p);
 
-/* Bytes [offset, offset+length) of the object; the caller closes *ret_fd and finds them from *ret_at on. The range must lie inside. */
+/* Opens bytes [offset, offset+length) of the object; the caller closes *ret_fd and finds them from
+ * *ret_at on. The range must lie inside. */
 enum blob_status blob_get(struct blob_store *s, const char *hash, uint64_t offset, uint64_t length, int *ret_fd, uint64_t *ret_at);
 enum blob_status blob_size(struct blob_store *s, const char *hash, uint64_t *ret_size);
 /* Reads all of it and compares: BLOB_OK or BLOB_DAMAGED. */
 enum blob_status blob_verify(struct blob_store *s, const char *hash);
 enum blob_status blob_erase(struct blob_store *s, const char *hash); /* BLOB_OK too when it was not there */
-/* All objects last placed more than age_s seconds ago, in no order. fn answers false to end the walk. */
+/* Walks over all objects last placed more than age_s seconds ago, in no order. fn returns false to
+ * end the walk. */
 typedef bool blob_walk_fn(void *arg, const char *hash);
 enum blob_status blob_walk(struct blob_store *s, int64_t age_s, blob_walk_fn *fn, void *arg);
-/* Temporary files that a killed process left behind, older than age_s. Returns how many were removed. */
+/* Removes temporary files that a killed process left behind, older than age_s. Returns how many
+ * were removed. */
 unsigned blob_sweep(struct blob_store *s, int64_t age_s);
 
-/* Can a file be written now? 0, or an errno: ENOENT when the folder is gone. Of an S3-compatible server only its temporary folder. */
+/* Tells whether a file can be written now. Returns 0, or an errno: ENOENT when the folder is gone.
+ * Of an S3-compatible server it looks at the temporary folder only. */
 int blob_probe(const struct blob_store *s);
 bool blob_hash_shape(const char *hash); /* 64 lower-case hex digits */
 

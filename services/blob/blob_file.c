@@ -89,7 +89,8 @@ static struct sql_arg arg(wharf_str s)
     return (struct sql_arg){s.p, s.n};
 }
 
-/* Held until the transaction ends: nobody erases an object of this hash before the row that names it can be seen. */
+/* Locks the hash until the transaction ends: nobody erases an object of this hash before the row
+ * that names it can be seen. */
 static wharf_status lock_hash(struct wharf_req *req, const char *hash)
 {
     const struct sql_arg args[1] = {{hash, BLOB_HASH}};
@@ -99,7 +100,7 @@ static wharf_status lock_hash(struct wharf_req *req, const char *hash)
                : WHARF_UNAVAILABLE;
 }
 
-/* In the request's transaction, or one of its own. place: the object is placed under the lock. */
+/* Places the object under the lock, in the request's transaction, or one of its own. */
 static wharf_status place_locked(struct wharf_req *req, struct blob_put *p, struct blob_id *id)
 {
     enum blob_status status = blob_put_hash(p, id);
@@ -225,7 +226,7 @@ wharf_status file_remove(struct wharf_req *req, wharf_str id)
     return strcmp(PQcmdTuples(r), "1") == 0 ? WHARF_OK : WHARF_NOT_FOUND;
 }
 
-/* A module that is not loaded here does not keep its file from coming. */
+/* Tells the job. A module that is not loaded here does not keep its file from coming. */
 static wharf_status tell_job(struct wharf_req *req, const struct file_row *row, const char *job)
 {
     struct job_order order = {.job = arena_dupz(req->arena, job).p,
@@ -337,7 +338,7 @@ static bool refuse(struct wharf_req *req, const char *code)
     return false;
 }
 
-/* Digits only, so that one expiry has one text. */
+/* Reads an expiry: digits only, so that one expiry has one text. */
 static bool read_expiry(wharf_str s, int64_t *ret)
 {
     int64_t v = 0;
@@ -353,7 +354,8 @@ static bool read_expiry(wharf_str s, int64_t *ret)
     return true;
 }
 
-/* An unknown file has no name to sign: its signature is compared too, with an empty one, and is never good. */
+/* Checks a link. An unknown file has no name to sign: its signature is compared too, with an empty
+ * one, and is never good. */
 bool file_link_check(struct wharf_req *req, PGresult *looked_up, const char *op, struct file_row *ret_row)
 {
     wharf_str id = req->params[0], given_op, sig, exp;

@@ -19,22 +19,26 @@ struct file_row {
     int64_t expires_us, stored_us; /* 0: none */
 };
 
-/* A file with these bytes. p is gone in any case. expires_us 0: for ever. Problems: storage.unavailable. */
+/* Stores a file with these bytes. p is gone in any case. expires_us 0: for ever. Problems:
+ * storage.unavailable. */
 wharf_status file_store(struct wharf_req *req, struct blob_put *p, wharf_str name, wharf_str type, int64_t expires_us,
     struct file_row *ret_row);
-/* A file whose bytes somebody will bring; want_size and max_size -1: any. */
+/* Makes a file whose bytes somebody will bring; want_size and max_size -1: any. */
 wharf_status file_await(struct wharf_req *req, wharf_str name, wharf_str type, int64_t want_size, int64_t max_size,
     int64_t expires_us, struct file_row *ret_row);
-/* The request's organization's file, alive; problem not_found. */
+/* Finds a file of the request's organization, alive; problem not_found. */
 wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret_row);
-/* Its bytes die with the next collection. WHARF_NOT_FOUND without a problem when there is none. */
+/* Removes a file; its bytes die with the next collection. Returns WHARF_NOT_FOUND without a
+ * problem when there is none. */
 wharf_status file_remove(struct wharf_req *req, wharf_str id);
-/* Which job is told of the arrival ("support.mail"). */
+/* Sets which job is told of the arrival ("support.mail"). */
 wharf_status file_announce(struct wharf_req *req, wharf_str id, wharf_str job);
-/* The bytes of an upload have come: once. Problems: conflict, storage.unavailable, not_found. p is gone in any case. */
+/* Takes the bytes of an upload that have come: once. Problems: conflict, storage.unavailable,
+ * not_found. p is gone in any case. */
 wharf_status file_arrived(struct wharf_req *req, const struct file_row *row, struct blob_put *p, struct blob_id *ret_id);
 
-/* "{base_url}/v1/files/file_...?op=get&exp=...&sig=..." good for seconds. op: "get" or "put". */
+/* Makes "{base_url}/v1/files/file_...?op=get&exp=...&sig=...", good for `seconds`. op: "get" or
+ * "put". */
 wharf_status file_link(struct wharf_req *req, const struct file_row *row, const char *op, int64_t seconds, wharf_str *ret_url);
 /* Of a link: whose it is, and whether the signature is good (codes signature.invalid, signature.expired, not_found). Runs on the event
  * loop: the look-up is the caller's; sql takes the id. */
@@ -44,7 +48,7 @@ void file_sign(const char *key, const char *op, wharf_str id, int64_t expires_s,
 
 /* Opens [offset, offset+length); problems storage.unavailable, not_found. */
 wharf_status file_open(struct wharf_req *req, const struct file_row *row, uint64_t offset, uint64_t length, int *ret_fd, uint64_t *ret_at);
-/* Code and Retry-After of a failed store. */
+/* Adds the code and Retry-After of a failed store. */
 wharf_status file_problem(struct wharf_req *req, enum blob_status status);
 
 /* Erases expired rows, objects that no row names and were placed more than grace_s ago, and temporary files that nobody writes any more.
@@ -52,11 +56,12 @@ wharf_status file_problem(struct wharf_req *req, enum blob_status status);
 struct file_collected {
     unsigned rows, objects, temporary;
 };
-/* How statements run: one with a parameter (value NULL: none); the number of rows, -1 when it failed. */
+/* Runs a statement with a parameter (value NULL: none). Returns the number of rows, -1 when it
+ * failed. */
 typedef int64_t file_rows_fn(void *arg, const char *sql, const char *value);
 bool file_collect(file_rows_fn *rows, void *arg, struct blob_store *store, int64_t now_us, int64_t grace_s, struct file_collected *ret);
 
-/* The kernel's job that does it each hour (kernel/worker/kernel_part.c). */
+/* Runs the kernel's job that collects each hour (kernel/worker/kernel_part.c). */
 wharf_status file_collect_job(struct wharf_req *req, void *arg);
 extern const char file_collect_policy[];
 

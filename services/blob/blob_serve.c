@@ -11,7 +11,7 @@
 
 /* ---- ranges ---- */
 
-/* Digits, no sign, no overflow. False: none. */
+/* Reads digits, no sign, no overflow. Returns false when there are none. */
 static bool digits(const char **p, uint64_t *ret)
 {
     uint64_t v = 0;
@@ -106,7 +106,8 @@ static bool shown_inline(wharf_str type)
     return str_starts(type, "text/plain;");
 }
 
-/* The name twice: in ASCII with '_' for what is not, and as it is. Path parts are dropped. */
+/* Writes the name twice: in ASCII with '_' for what is not, and as it is. Path parts are
+ * dropped. */
 wharf_str content_disposition(struct arena *a, wharf_str name, bool inline_shown)
 {
     static const char hex[] = "0123456789ABCDEF";
@@ -149,7 +150,7 @@ wharf_str content_disposition(struct arena *a, wharf_str name, bool inline_shown
 
 /* ---- conditions ---- */
 
-/* If-None-Match: a list of tags, weak ones too, or '*'. */
+/* Tells whether If-None-Match lists the tag: a list of tags, weak ones too, or '*'. */
 static bool listed(const char *header, wharf_str etag)
 {
     for (const char *p = header; p && *p;) {
@@ -173,7 +174,7 @@ static void close_served(void *arg)
         close(s->fd);
 }
 
-/* "sha-256=:base64:" of a hash in hexadecimal digits. */
+/* Makes "sha-256=:base64:" of a hash in hexadecimal digits. */
 static wharf_str digest_of(struct arena *a, wharf_str hex)
 {
     unsigned char hash[crypto_hash_sha256_BYTES];

@@ -9,14 +9,16 @@
 #include "http/served.h"
 
 enum range_kind { RANGE_ALL, RANGE_PART, RANGE_NONE };
-/* One range of RFC 9110; several, other units and what is malformed mean the whole. RANGE_NONE: outside of it. range may be NULL. */
+/* Reads one range of RFC 9110; several, other units and what is malformed mean the whole.
+ * RANGE_NONE: outside of it. range may be NULL. */
 enum range_kind range_read(const char *range, uint64_t size, uint64_t *ret_first, uint64_t *ret_length);
 
 /* Sets req->served. cache: value of Cache-Control; attachment: never shown in the browser. Problems as file_open(). */
 wharf_status file_serve(struct wharf_req *req, const struct file_row *row, wharf_str cache, bool attachment);
-/* The type that is said: active content (html, svg, xml, scripts, programs) is application/octet-stream. */
+/* Returns the type that is said: active content (html, svg, xml, scripts, programs) is
+ * application/octet-stream. */
 wharf_str served_type(struct arena *a, wharf_str type, bool *ret_active);
-/* RFC 6266. */
+/* Makes the header Content-Disposition (RFC 6266). */
 wharf_str content_disposition(struct arena *a, wharf_str name, bool inline_shown);
 
 #endif

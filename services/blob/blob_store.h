@@ -38,7 +38,7 @@ struct blob_put {
 extern const struct blob_driver blob_dir, blob_s3;
 
 enum blob_status blob_errno(int error, const char *what); /* logs what is not a matter of room */
-/* A file without a name beside the temporary ones. */
+/* Opens a file without a name beside the temporary ones. */
 int blob_nameless(const struct blob_store *s);
 bool blob_s3_setup(struct blob_store *s, struct arena *err, wharf_str *ret_problem);
 

@@ -22,7 +22,8 @@ struct collecting {
 
 static const char named_sql[] = "SELECT 1 FROM wharf.file WHERE hash = $1 LIMIT 1";
 
-/* Exclusive lock first, then the look: a row of somebody who held the lock is committed and seen, or was given up. */
+/* Erases an object. The exclusive lock comes first, then the look: a row of somebody who held the
+ * lock is committed and seen, or was given up. */
 static bool erase_locked(struct collecting *c, const char *hash)
 {
     int64_t named;

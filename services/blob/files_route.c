@@ -129,7 +129,8 @@ static bool upload_take(struct exchange *x, const char *data, size_t n)
     return false;
 }
 
-/* The bytes are here; on a worker thread. The link is looked at again: much may have happened meanwhile. */
+/* Takes the bytes, which are here; on a worker thread. The link is looked at again: much may have
+ * happened meanwhile. */
 static wharf_status put_file(struct wharf_req *req, void *arg)
 {
     struct blob_put *p = req->put;

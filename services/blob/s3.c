@@ -117,7 +117,7 @@ static struct net_transfer *run(struct blob_store *s, const struct call *call)
     return t;
 }
 
-/* What an answer means; t is freed unless keep takes it. */
+/* Tells what an answer means; t is freed unless keep takes it. */
 static enum blob_status end(struct net_transfer *t, const char *what, struct net_transfer **ret_keep)
 {
     enum blob_status status = BLOB_OK;
@@ -177,7 +177,7 @@ static enum blob_status put_whole(struct blob_put *p)
     return end(run(p->store, &c), "an object was not stored", NULL);
 }
 
-/* The text between <tag> and </tag>, from *at on, which then stands behind it. */
+/* Finds the text between <tag> and </tag>, from *at on, which then stands behind it. */
 static bool element(const char **at, const char *tag, char *out, size_t size)
 {
     char open[40], close[40];
@@ -200,7 +200,7 @@ static bool element(const char **at, const char *tag, char *out, size_t size)
     return true;
 }
 
-/* Upload ids and continuation tokens are theirs: everything but letters and digits is escaped. */
+/* Escapes everything but letters and digits: upload ids and continuation tokens are theirs. */
 static void escape(const char *from, char *out, size_t size)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -389,7 +389,7 @@ static enum blob_status s3_erase(struct blob_store *s, const char *hash)
 
 /* ---- walk ---- */
 
-/* One page of the list. False: fn wants no more. */
+/* Walks over one page of the list. Returns false when fn wants no more. */
 static bool walk_page(const char *page, int64_t before_us, blob_walk_fn *fn, void *arg)
 {
     char key[200], modified[40];

@@ -23,7 +23,7 @@ static void add(struct list *l, wharf_str path, enum import_type type, enum impo
     l->fields[l->n++] = (struct import_field){path.p, type, element};
 }
 
-/* The type of a schema without "null"; "" when it names none. */
+/* Returns the type of a schema without "null"; "" when it names none. */
 static wharf_str type_of(const struct wharf_json *schema)
 {
     const struct wharf_json *t = json_get(schema, "type");
@@ -92,7 +92,7 @@ static bool has_path(const struct list *l, wharf_str path)
     return false;
 }
 
-/* What normalize hooks make fields of: "sender.name", "group_contacts.children[]". */
+/* Adds what normalize hooks make fields of: "sender.name", "group_contacts.children[]". */
 static void add_columns(struct list *l, const struct definition *d)
 {
     const struct wharf_json *columns = json_get(json_get(json_get(d->json, "x-wharf"), "batch"), "columns");

@@ -52,7 +52,8 @@ static bool same_key(struct import *in, wharf_str key, const char *known)
     return str_eq(key, import_header_key(in->row, str_z(known)));
 }
 
-/* Does the key have the form of a field's path: '#' stands for a number from 0 to 9, a last '*' for the rest? */
+/* Tells whether the key has the form of a field's path: '#' stands for a number from 0 to 9, a
+ * last '*' for the rest. */
 static bool has_form(wharf_str key, wharf_str form)
 {
     size_t k = 0;
@@ -68,7 +69,8 @@ static bool has_form(wharf_str key, wharf_str form)
     return k == key.n;
 }
 
-/* The field's path with what the header has in place of '#' and '*'. A key of metadata keeps its letters. */
+/* Returns the field's path with what the header has in place of '#' and '*'. A key of metadata
+ * keeps its letters. */
 static wharf_str filled_path(struct import *in, const char *form, wharf_str key, wharf_str header)
 {
     struct buf b;

@@ -61,7 +61,7 @@ static bool read_file(struct wharf_import *h, struct arena *a, const struct whar
     return true;
 }
 
-/* {header: field} before those of the resource: they win. */
+/* Reads {header: field} and puts it before those of the resource: they win. */
 static void read_aliases(struct arena *a, const struct wharf_json *more, const char *resource, struct import_options *o)
 {
     size_t n_own, n = 0;
@@ -143,7 +143,8 @@ static uint64_t i_row(const wharf_import *h)
     return h->row.row;
 }
 
-/* A record of a file may be what no request could say: keys that are the same once they are normalized, more values than a request has memory for. */
+/* Parses a record. It may be what no request could say: keys that are the same once they are
+ * normalized, more values than a request has memory for. */
 static wharf_status i_object(wharf_req *req, wharf_import *h, const wharf_json **ret_object)
 {
     struct json_error e = {.message = "the file is not open"};

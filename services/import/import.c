@@ -74,7 +74,7 @@ static bool is_empty(const struct import *in)
     return true;
 }
 
-/* The first row that has something, or the one that was told. */
+/* Finds the headers: the first row that has something, or the one that was told. */
 static bool find_headers(struct import *in)
 {
     int got;
@@ -124,7 +124,7 @@ static void close_fd(void *arg)
     close(*(int *)arg);
 }
 
-/* A cell takes files only. */
+/* Writes the memory to a file: a cell takes files only. */
 static bool memory_to_file(struct import *in)
 {
     int *fd = ARENA_NEW(in->arena, int);

@@ -94,16 +94,18 @@ struct import_row {
 
 enum import_event { IMPORT_ROW, IMPORT_END, IMPORT_FAILED };
 
-/* fd >= 0: a regular file, borrowed until import_close; else the memory at p, n bytes, borrowed too. Strings of the options are
- * copied. Never NULL; what is wrong (also with headers) is told by import_problem, at once or later. */
+/* Opens an import. fd >= 0: a regular file, borrowed until import_close; else the memory at p, n
+ * bytes, borrowed too. Strings of the options are copied. Never returns NULL; what is wrong (also
+ * with headers) is told by import_problem, at once or later. */
 struct import *import_open(int fd, const char *p, size_t n, const struct import_options *options);
 void import_close(struct import *in); /* NULL is accepted */
-/* NULL while nothing is wrong. */
+/* Returns the problem; NULL while nothing is wrong. */
 const struct import_problem *import_problem(const struct import *in);
-/* Everything of the row is good until the next call. */
+/* Reads the next row. Everything of the row is good until the next call. */
 enum import_event import_next(struct import *in, struct import_row *ret_row);
 
-/* The object of the row that came last, as the resource pipeline takes it; good until the next call. Cells with an error are absent. */
+/* Returns the object of the row that came last, as the resource pipeline takes it; good until the
+ * next call. Cells with an error are absent. */
 wharf_str import_json(struct import *in, const struct import_row *row);
 
 enum import_format import_format(const struct import *in);
@@ -113,14 +115,17 @@ wharf_str import_sheet(const struct import *in); /* name of the sheet, XLSX */
 const struct import_column *import_columns(const struct import *in, size_t *ret_n);
 const struct import_warning *import_warnings(const struct import *in, size_t *ret_n);
 
-/* The fields that files may fill, from a definition: writable ones and id; objects with properties by their members, children and
- * arrays of objects by index 0 to 9, metadata by any key. */
+/* Returns the fields that files may fill, from a definition: writable ones and id; objects with
+ * properties by their members, children and arrays of objects by index 0 to 9, metadata by any
+ * key. */
 const struct import_field *import_fields(struct arena *a, const struct definition *d, size_t *ret_n);
-/* Which of them a path is of: '#' of a field stands for a number from 0 to 9, a last '*' for the rest. -1: of none. */
+/* Finds the field that a path is of: '#' of a field stands for a number from 0 to 9, a last '*'
+ * for the rest. Returns -1 when there is none. */
 int import_field_at(const struct import_field *fields, size_t n, wharf_str path);
-/* Aliases of section 9.1 for a resource; none for others. */
+/* Returns the aliases of section 9.1 for a resource; none for others. */
 const struct import_alias *import_aliases(const char *resource, size_t *ret_n);
-/* A header as it is compared: trimmed, BOM and no-break spaces gone, lower-case, ' ', '_' and '-' one blank. */
+/* Returns a header as it is compared: trimmed, BOM and no-break spaces gone, lower-case, ' ', '_'
+ * and '-' one blank. */
 wharf_str import_header_key(struct arena *a, wharf_str header);
 
 #endif

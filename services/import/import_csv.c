@@ -37,7 +37,7 @@ static uint64_t marks_of(const char *p, char delimiter)
     return marks;
 }
 #else
-/* One bit per byte of x that equals c. */
+/* Returns one bit per byte of x that equals c. */
 static uint64_t equal_bytes(uint64_t x, char c)
 {
     const uint64_t ones = 0x0101010101010101u, low7 = 0x7F7F7F7F7F7F7F7Fu;
@@ -69,7 +69,7 @@ static void look_from(struct csv *c, size_t at)
     c->marks = at < c->n ? marks_of(c->p + at, c->delimiter) : 0;
 }
 
-/* The next mark and over it; c->n: there is none in the buffer. */
+/* Returns the next mark and goes over it; c->n: there is none in the buffer. */
 static inline size_t next_mark(struct csv *c)
 {
     size_t found;
@@ -86,7 +86,8 @@ static inline size_t next_mark(struct csv *c)
 
 /* ---- the buffer ---- */
 
-/* What was read is dropped, more is read behind the rest. False: nothing more came (ended), or a problem. */
+/* Drops what was read and reads more behind the rest. Returns false when nothing more came
+ * (ended), or after a problem. */
 static bool more(struct csv *c, struct import_problem *problem)
 {
     size_t got = 0, before;
@@ -123,7 +124,7 @@ static bool is_blank(char ch, char delimiter)
     return (ch == ' ' || ch == '\t') && ch != delimiter;
 }
 
-/* From the opening quote at *from to the mark that ends the cell. */
+/* Reads from the opening quote at *from to the mark that ends the cell. */
 static enum outcome quoted_cell(
     struct csv *c, size_t from, struct csv_cell *cell, uint64_t *lines, size_t *ret_end, struct import_problem *problem)
 {
@@ -179,7 +180,8 @@ static enum outcome plain_cell(struct csv *c, size_t from, struct csv_cell *cell
     return end == c->n && !c->ended ? SHORT : DONE;
 }
 
-/* One of two quotes stays. Only when the whole record is there: what was changed can't be read again. */
+/* Removes one of two quotes. Only when the whole record is there: what was changed can't be read
+ * again. */
 static void undouble(struct csv_cell *cell)
 {
     char *to = memchr(cell->p, '"', cell->n), *from = to, *end = cell->p + cell->n;
@@ -210,7 +212,7 @@ static bool within_limits(const struct csv *c, size_t from, size_t to, struct im
     return true;
 }
 
-/* The record at c->at. With DONE *ret_next is behind its line end. */
+/* Reads the record at c->at. With DONE *ret_next is behind its line end. */
 static enum outcome record(struct csv *c, size_t *ret_next, uint64_t *ret_lines, struct import_problem *problem)
 {
     size_t from = c->at, end = from;
@@ -298,7 +300,8 @@ static bool is_line_end(char ch)
     return ch == '\n' || ch == '\r';
 }
 
-/* How often the delimiter stands in each of the first records, outside quotes. A line without anything is no record. */
+/* Counts how often the delimiter stands in each of the first records, outside quotes. A line
+ * without anything is no record. */
 static unsigned count_delimiters(const struct csv *c, char delimiter, size_t counts[SAMPLE_RECORDS])
 {
     unsigned n = 0;
@@ -327,7 +330,8 @@ static unsigned count_delimiters(const struct csv *c, char delimiter, size_t cou
     return n < SAMPLE_RECORDS ? n + any : n;
 }
 
-/* In how many of the first records this delimiter occurs equally often (the most frequent such number, at least 1). */
+/* Counts the first records in which this delimiter occurs equally often (the most frequent such
+ * number, at least 1). */
 static unsigned votes(const struct csv *c, char delimiter, unsigned *ret_records, bool *ret_in_first)
 {
     size_t counts[SAMPLE_RECORDS];
@@ -369,7 +373,7 @@ static char find_delimiter(const struct csv *c)
     return most ? most : any;
 }
 
-/* A first line "sep=X" names the delimiter and is no record. */
+/* Reads a first line "sep=X", which names the delimiter and is no record. */
 static bool told_by_first_line(struct csv *c)
 {
     size_t at = c->at;

@@ -25,10 +25,11 @@ struct csv {
     uint64_t record_line; /* of the last record */
 };
 
-/* text is borrowed. delimiter 0: found, by a first line sep=X or by the first records. */
+/* Opens a CSV text, which is borrowed. delimiter 0: found, by a first line sep=X or by the first
+ * records. */
 bool csv_open(struct csv *c, struct text *text, char delimiter, struct import_problem *problem);
 void csv_close(struct csv *c);
-/* 1: a record that is not blank, in cells; 0: the end; -1: problem. */
+/* Reads the next record that is not blank. Returns 1: it is in cells; 0: the end; -1: problem. */
 int csv_next(struct csv *c, struct import_problem *problem);
 
 #endif

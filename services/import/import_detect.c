@@ -6,7 +6,8 @@
 
 enum { HEAD = 4096, BLOCK = 64 << 10 };
 
-/* Legacy compound files: an encrypted workbook has a stream of this name, an old one has not. */
+/* Tells whether a legacy compound file is encrypted: an encrypted workbook has a stream of this
+ * name, an old one has not. */
 static bool has_encrypted_package(const struct bytes *b)
 {
     static const char name[] = "E\0n\0c\0r\0y\0p\0t\0e\0d\0P\0a\0c\0k\0a\0g\0e";
@@ -50,7 +51,8 @@ static const char *known_binary(const char *head, size_t n)
     return NULL;
 }
 
-/* A byte that no text file has, or n. A form feed and the old end-of-file mark are harmless. */
+/* Finds a byte that no text file has; n when there is none. A form feed and the old end-of-file
+ * mark are harmless. */
 static size_t control_byte(const char *head, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -62,7 +64,7 @@ static size_t control_byte(const char *head, size_t n)
     return n;
 }
 
-/* Is it UTF-16? A mark wins over what is declared, as in text_open. */
+/* Tells whether the text is UTF-16. A mark wins over what is declared, as in text_open. */
 static bool is_wide(const char *head, size_t n, const char *declared)
 {
     if (begins(head, n, "\xFF\xFE", 2) || begins(head, n, "\xFE\xFF", 2))
@@ -78,7 +80,7 @@ static size_t mark_size(const char *head, size_t n)
     return begins(head, n, "\xFF\xFE", 2) || begins(head, n, "\xFE\xFF", 2) ? 2 : 0;
 }
 
-/* The first character that is not blank, or 0. In UTF-16 letters and NULs alternate. */
+/* Returns the first character that is not blank, or 0. In UTF-16 letters and NULs alternate. */
 static char first_letter(const char *head, size_t n, bool wide)
 {
     size_t at = mark_size(head, n);

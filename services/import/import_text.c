@@ -205,7 +205,8 @@ static uint32_t unit_at(const struct text *t, const unsigned char *p)
     return t->encoding == TEXT_UTF16LE ? (uint32_t)(p[0] | p[1] << 8) : (uint32_t)(p[1] | p[0] << 8);
 }
 
-/* One character at p (n bytes of the file are there): its bytes, 0 when it is cut off, -1 when it is none. */
+/* Reads one character at p (n bytes of the file are there). Returns its bytes, 0 when it is cut
+ * off, -1 when it is none. */
 static int step_utf16(const struct text *t, const unsigned char *p, size_t n, uint32_t *ret_cp)
 {
     uint32_t low;

@@ -14,7 +14,8 @@ struct bytes {
     uint64_t size;
 };
 
-/* At most room bytes from offset on; 0 at the end, or when the file can't be read. */
+/* Reads at most `room` bytes from offset on. Returns 0 at the end, or when the file can't be
+ * read. */
 size_t bytes_read(const struct bytes *b, uint64_t offset, char *to, size_t room);
 
 enum text_encoding { TEXT_UTF8, TEXT_UTF16LE, TEXT_UTF16BE, TEXT_WINDOWS_1252, TEXT_ISO_8859_1, TEXT_ISO_8859_15 };
@@ -31,15 +32,16 @@ const char *text_encoding_name(enum text_encoding e);
  * UTF-8 is checked to its end here, so that no row of a broken file is seen. declared: name in any case, "" or NULL: none. */
 bool text_open(struct text *t, struct bytes bytes, const char *declared, bool only_utf8, struct import_problem *problem);
 enum { TEXT_ROOM = 64 };
-/* The next bytes of UTF-8, at most room, which is at least TEXT_ROOM. 0 at the end; false: problem. */
+/* Reads the next bytes of UTF-8, at most `room`, which is at least TEXT_ROOM. *ret_n is 0 at the
+ * end. Returns false after a problem. */
 bool text_read(struct text *t, char *to, size_t room, size_t *ret_n, struct import_problem *problem);
 
-/* Index of the first byte that is not part of well-formed UTF-8, or n. With more = true a character cut off by the end is fine,
- * and *ret_whole tells where it begins. */
+/* Returns the index of the first byte that is not part of well-formed UTF-8, or n. With more =
+ * true a character cut off by the end is fine, and *ret_whole tells where it begins. */
 size_t text_check(const char *p, size_t n, bool more, size_t *ret_whole);
-/* Is it certainly in normal form C? (All below U+0300 is.) */
+/* Tells whether the text is certainly in normal form C. (All below U+0300 is.) */
 bool text_surely_nfc(const char *p, size_t n);
-/* s in normal form C, in the arena when it had to be changed. */
+/* Returns s in normal form C, in the arena when it had to be changed. */
 wharf_str text_nfc(struct arena *a, wharf_str s);
 
 #endif

@@ -45,7 +45,8 @@ static bool more(struct json_rows *j, struct import_problem *problem)
     return j->n > before;
 }
 
-/* Over white space; *ret_newline: a line end was among it. The next character, 0 at the end or with a problem. */
+/* Skips white space; *ret_newline: a line end was among it. Returns the next character, 0 at the
+ * end or after a problem. */
 static char skip(struct json_rows *j, bool *ret_newline, struct import_problem *problem)
 {
     *ret_newline = false;
@@ -111,7 +112,7 @@ static bool scan_object(struct json_rows *j, struct scan *s, struct import_probl
     return false;
 }
 
-/* The object at j->at, which is a '{'. */
+/* Takes the object at j->at, which is a '{'. */
 static int take_object(
     struct json_rows *j, struct arena *a, wharf_str *ret_object, uint64_t *ret_line, struct import_problem *problem)
 {

@@ -34,7 +34,7 @@ static size_t digits(const char *p)
     return strspn(p, "0123456789");
 }
 
-/* A decimal number as JSON writes it: "+007.50" is 7.50, ".5" is 0.5. */
+/* Makes a decimal number as JSON writes it: "+007.50" is 7.50, ".5" is 0.5. */
 static bool as_number(struct arena *a, wharf_str s, wharf_str *ret)
 {
     const char *p = s.p, *whole, *fraction = "", *exponent = "";
@@ -114,8 +114,9 @@ static bool is_deeper(const struct wharf_json *v, int levels)
     return false;
 }
 
-/* A cell that is JSON, when it is: only objects and arrays, in cells that may hold them. Deeper ones than any resource takes stay texts: what is
- * around a cell, here and where the row is kept, must not make it deeper than JSON may be. */
+/* Writes a cell that is JSON, when it is: only objects and arrays, in cells that may hold them.
+ * Deeper ones than any resource takes stay texts: what is around a cell, here and where the row is
+ * kept, must not make it deeper than JSON may be. */
 static bool put_json(struct import *in, struct jw *w, wharf_str s)
 {
     struct json_error e;
@@ -165,7 +166,7 @@ static bool is_there(const struct import *in, const struct import_node *n)
     return false;
 }
 
-/* Depth is that of the header's paths, which are bounded by the definition. */
+/* Writes a node. Depth is that of the header's paths, which are bounded by the definition. */
 static void put_node(struct import *in, struct jw *w, const struct import_node *n)
 {
     if (n->column >= 0) {

@@ -61,10 +61,11 @@ struct import {
     struct buf out;
 };
 
-/* declared: the encoding that somebody told, "" or NULL: none. IMPORT_AUTO: problem. */
+/* Detects the format. declared: the encoding that somebody told, "" or NULL: none. Returns
+ * IMPORT_AUTO after a problem. */
 enum import_format detect_format(const struct bytes *b, const char *declared, struct import_problem *problem);
 
-/* The next record into in->cells: 1, 0 at the end, -1 problem. */
+/* Reads the next record into in->cells. Returns 1, 0 at the end, -1 after a problem. */
 int csv_row(struct import *in);
 int sheet_row(struct import *in);
 bool sheet_open(struct import *in);
@@ -72,16 +73,17 @@ void sheet_close(struct import *in);
 
 bool json_rows_open(struct json_rows *j, struct text *text, struct import_problem *problem);
 void json_rows_close(struct json_rows *j);
-/* The next object as it stands in the file, checked; good until the next call. 1, 0, -1. */
+/* Reads the next object as it stands in the file, checked; good until the next call. Returns 1, 0
+ * at the end, -1 after a problem. */
 int json_rows_next(
     struct json_rows *j, struct arena *a, wharf_str *ret_object, uint64_t *ret_line, struct import_problem *problem);
 
-/* in->cells is the header row. False: problem. */
+/* Reads the header row, which is in in->cells. Returns false after a problem. */
 bool headers_read(struct import *in);
 void import_warn(struct import *in, const char *code, wharf_str message);
 wharf_str cell_clean(struct arena *a, wharf_str raw);
 
-/* in->cells as an object, in in->out. */
+/* Writes in->cells as an object, in in->out. */
 wharf_str object_write(struct import *in);
 
 #endif

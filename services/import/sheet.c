@@ -28,7 +28,7 @@ static bool broken(struct import *in)
         &in->problem, "file.xlsx_invalid", 0, 0, 0, "the spreadsheet can't be read; save it again as XLSX or CSV");
 }
 
-/* The codes that a sheet cell may give. */
+/* Returns the code, if it is one that a sheet cell may give; else NULL. */
 static const char *known_code(const char *text, size_t n)
 {
     static const char *const known[] = {
@@ -71,7 +71,7 @@ static void run_failed(struct import *in, const struct cell_result *result)
     }
 }
 
-/* The next block into in->sheet.block. 1, 0, -1. */
+/* Reads the next block into in->sheet.block. Returns 1, 0 at the end, -1 after a problem. */
 static int next_block(struct import *in)
 {
     struct sheet_rows *s = &in->sheet;
@@ -128,7 +128,7 @@ static bool take(struct sheet_rows *s, void *to, size_t n)
     return true;
 }
 
-/* Cells between those that came are empty; the one that came may not come again. */
+/* Takes a cell. Cells between those that came are empty; the one that came may not come again. */
 static bool take_cell(struct import *in)
 {
     struct sheet_rows *s = &in->sheet;

@@ -26,7 +26,8 @@ static wharf_str body_text(struct arena *a, const struct wharf_json *v)
     return text;
 }
 
-/* The row as the write would leave it: the old one with what the body says. Children are as they were sent, without ids. */
+/* Returns the row as the write would leave it: the old one with what the body says. Children are
+ * as they were sent, without ids. */
 wharf_str write_row_to_be(struct wharf_req *req, const struct write *w)
 {
     const struct definition *d = w->res->def;

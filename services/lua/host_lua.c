@@ -40,7 +40,7 @@ static void release(void *arg)
     principal_unref(arg);
 }
 
-/* The publisher as it is now; NULL: not any more. */
+/* Reads the publisher as it is now; NULL: not any more. */
 static wharf_status read_publisher(wharf_req *req, wharf_str key_id, const struct principal **ret)
 {
     const struct access *who = &req->who->access;

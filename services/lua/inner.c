@@ -62,7 +62,7 @@ static wharf_str query_text(struct wharf_req *req, wharf_str in_path, const stru
     return text;
 }
 
-/* As HTTP would have brought it: what an Idempotency-Key is remembered with. */
+/* Returns the body as HTTP would have brought it: what an Idempotency-Key is remembered with. */
 static wharf_str body_text(struct wharf_req *req, const struct wharf_json *body)
 {
     struct buf b;
@@ -190,7 +190,8 @@ static void run_alone(struct wharf_req *req, const struct inner_call *call)
     request_run(req);
 }
 
-/* A read in the outer one's transaction, behind a savepoint: a statement that fails takes nothing else along. */
+/* Runs a read in the outer one's transaction, behind a savepoint: a statement that fails takes
+ * nothing else along. */
 static void run_inside(struct wharf_req *req, struct wharf_req *outer)
 {
     struct db_error e;

@@ -18,10 +18,13 @@ struct inner_call {
     struct principal *who;
 };
 
-/* The key that the author names in an op api.*, as over HTTP; p NULL: none. False: it can't be one, and the op is a mistake: ret_mistake. */
+/* Reads the key that the author names in an op api.*, as over HTTP; p NULL: none. Returns false
+ * when it can't be one; then the op is a mistake: ret_mistake. */
 bool inner_key(const struct wharf_json *args, wharf_str *ret_key, wharf_str *ret_mistake);
 
-/* True: 2xx, the text is {status, message, data, pagination}. False: {code, message, status, errors}. The text lives in outer's arena. */
+/* Runs a request inside of `outer`. Returns true for 2xx: the text is {status, message, data,
+ * pagination}. Returns false else: {code, message, status, errors}. The text lives in outer's
+ * arena. */
 bool inner_request(struct wharf_req *outer, const struct inner_call *call, wharf_str *ret_text);
 
 #endif

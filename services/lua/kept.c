@@ -73,7 +73,7 @@ static void empty(struct kept **slot)
     *slot = NULL;
 }
 
-/* Others may have it too, but for what was made of rows that are not committed. */
+/* Puts it where others may have it too, but for what was made of rows that are not committed. */
 static void put(const struct wharf_req *req, struct kept *k)
 {
     struct kept **slot = slot_of(k->organization);

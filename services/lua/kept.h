@@ -9,8 +9,10 @@
 
 typedef wharf_status lua_make(struct wharf_req *req, void **ret);
 
-/* What make answers for the request's organization, or answered for another request. All that make allocates in the request's arena lives as long as
- * it is kept, and as long as this request (its scope, where one is open); what make leaves must not point into the arena of before, nor be changed. */
+/* Returns what `make` answers for the request's organization, or answered for another request. All
+ * that make allocates in the request's arena lives as long as it is kept, and as long as this
+ * request (its scope, where one is open); what make leaves must not point into the arena of
+ * before, nor be changed. */
 wharf_status lua_kept(struct wharf_req *req, lua_make *make, const void **ret);
 
 #endif

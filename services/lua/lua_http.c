@@ -85,7 +85,8 @@ static const char *read_request(
     return wrong ? wrong : read_body(a, json_get(args, "body"), r) ? NULL : "the body is larger than 8 MiB";
 }
 
-/* The host of a URL in lower case, without its port; empty: the client will say what is wrong with the URL. */
+/* Writes the host of a URL in lower case, without its port; empty: the client will say what is
+ * wrong with the URL. */
 static void host_of(wharf_str url, char host[HOST_MAX + 1])
 {
     const char *p = strstr(url.p, "://");
@@ -110,7 +111,7 @@ static bool host_matches(const char *host, wharf_str pattern)
     return n > rest.n && strncasecmp(host + n - rest.n, rest.p, rest.n) == 0;
 }
 
-/* What can be said before anything is sent; NULL: nothing. */
+/* Refuses what can be refused before anything is sent. Returns NULL when there is nothing. */
 static const char *refusal(struct wharf_req *req, const struct lua_http *limits, wharf_str url, const char **ret_why)
 {
     char host[HOST_MAX + 1], own[HOST_MAX + 1];
@@ -163,7 +164,8 @@ static const char *code_of(enum net_outcome o)
     return "http.failed";
 }
 
-/* Names in lower case; of a name that comes twice the values are joined, as RFC 9110 allows. */
+/* Writes headers with names in lower case; of a name that comes twice the values are joined, as
+ * RFC 9110 allows. */
 static void write_headers(struct arena *a, struct jw *w, wharf_str head)
 {
     wharf_str names[HEADERS_MAX], values[HEADERS_MAX];
@@ -206,7 +208,7 @@ static void write_answer(struct arena *a, struct jw *w, const char *key, struct 
     jw_close(w, '}');
 }
 
-/* Not of the request's budget: it is bounded here. */
+/* Copies a text outside of the request's budget: it is bounded here. */
 static wharf_str apart(struct arena *a, wharf_str s)
 {
     char *p = arena_alloc_apart(a, s.n + 1);

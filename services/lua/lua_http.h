@@ -14,7 +14,7 @@ struct lua_http {
     const struct wharf_json *hosts; /* names that may be asked, "api.example.com" or "*.example.com"; NULL or no array: any */
 };
 
-/* The text lives in the request's arena. */
+/* Answers the op http. The text lives in the request's arena. */
 enum sandbox_answer lua_http(
     struct wharf_req *req, struct lua_http *limits, bool all, const struct wharf_json *args, wharf_str *ret_text);
 

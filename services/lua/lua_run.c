@@ -100,7 +100,8 @@ static void answer_zone(struct cell_run *run, wharf_str name)
     cell_run_answer(run, n == 0, (wharf_str){bytes, n});
 }
 
-/* One question; the memory of its answer is gone when it was sent. What it waits for in the database ends when the run's time is over. */
+/* Answers one question; the memory of its answer is gone when it was sent. What it waits for in
+ * the database ends when the run's time is over. */
 static void answer(
     struct wharf_req *req, const wharf_lua_spec *spec, struct cell_run *run, wharf_str said, int64_t until_us)
 {
@@ -141,7 +142,8 @@ static void answer(
     req_scope_end(req, &scope);
 }
 
-/* A run may say as much as it has time for: the memory of each line is gone when it was heard. */
+/* Takes a log line. A run may say as much as it has time for: the memory of each line is gone when
+ * it was heard. */
 static void log_line(struct wharf_req *req, const wharf_lua_spec *spec, wharf_str said)
 {
     struct req_scope scope = req_scope_begin(req);
@@ -213,7 +215,8 @@ static void ended(struct wharf_req *req, const struct cell_result *r, wharf_str 
     over(o, WHARF_LUA_DIED, "workflow.failed", "the process that ran it ended unexpectedly");
 }
 
-/* The next event; with a stop function not before that was asked. False: it says that the run is over. */
+/* Waits for the next event; with a stop function not before that was asked. Returns false when it
+ * says that the run is over. */
 static bool next(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_run *run, int64_t *stop_us,
     enum cell_event *ret_event, wharf_str *ret_said)
 {
@@ -240,7 +243,8 @@ static bool next(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_
     return true;
 }
 
-/* Whose process it may be: the organization, so that nothing that a plugin says mixes two, and the text of the plugin. */
+/* Returns whose process it may be: the organization, so that nothing that a plugin says mixes two,
+ * and the text of the plugin. */
 static wharf_str owner_of(struct wharf_req *req, const wharf_lua_spec *spec)
 {
     if (!WHARF_HAS(wharf_lua_spec, spec, share.n) || spec->share.n > SHARE_MAX)
@@ -248,7 +252,8 @@ static wharf_str owner_of(struct wharf_req *req, const wharf_lua_spec *spec)
     return arena_printf(req->arena, "%.*s %.*s", STR_ARG(req->who->organization), STR_ARG(spec->share));
 }
 
-/* A process is kept only after a run that ended as authors' code does, soon, and with little memory. */
+/* Tells whether a run was orderly: a process is kept only after a run that ended as authors' code
+ * does, soon, and with little memory. */
 static bool was_orderly(const wharf_lua_outcome *o, int64_t took_us)
 {
     return o->end != WHARF_LUA_OVER && o->end != WHARF_LUA_COMPILE && o->end != WHARF_LUA_DIED && took_us < SHORT_US &&
@@ -310,7 +315,8 @@ static struct party {
 } parties[ORGANIZATIONS];
 static pthread_mutex_t parties_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Its own, else the one that was not asked for the longest; NULL: all have runs. With the lock. */
+/* Finds the organization's own party, else the one that was not asked for the longest; NULL: all
+ * have runs. The caller holds the lock. */
 static struct party *party_of(wharf_str id, int64_t now)
 {
     struct party *oldest = NULL;
@@ -332,7 +338,7 @@ static struct party *party_of(wharf_str id, int64_t now)
     return oldest;
 }
 
-/* With the lock. */
+/* Tells whether others wait. The caller holds the lock. */
 static bool others_wait(const struct party *own, int64_t now)
 {
     for (size_t i = 0; i < ORGANIZATIONS; i++) {
@@ -342,7 +348,8 @@ static bool others_wait(const struct party *own, int64_t now)
     return false;
 }
 
-/* One more of its runs; not when it has half of them, and others found no room in the last seconds: what runs can't be taken from it. */
+/* Counts one more run of the organization; not when it has half of them, and others found no room
+ * in the last seconds: what runs can't be taken from it. */
 static bool party_enter(wharf_str id, int most)
 {
     int64_t now = clock_monotonic_us();
@@ -373,7 +380,8 @@ static void party_leave(wharf_str id, bool missed)
     pthread_mutex_unlock(&parties_lock);
 }
 
-/* Of those that keep a worker thread there are at most so many; runs inside of a run or of a write are part of what is at it already. */
+/* Runs it for a caller. Of those that keep a worker thread there are at most so many; runs inside
+ * of a run or of a write are part of what is at it already. */
 static void run_for_caller(
     struct wharf_req *req, struct cell_pool *pool, const wharf_lua_spec *spec, wharf_lua_outcome *o, int most)
 {
@@ -393,7 +401,8 @@ static void run_for_caller(
         party_leave(req->who->organization, o->end == WHARF_LUA_NO_CELL);
 }
 
-/* Jobs ask before they claim runs; a write is not refused because its organization computed too much elsewhere. */
+/* Tells whether the organization has its share left. Jobs ask before they claim runs; a write is
+ * not refused because its organization computed too much elsewhere. */
 static bool has_share(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *o)
 {
     int64_t wait = spec->handler.n && !req->job && !req->tx_depth ? share_wait_us(req) : 0;

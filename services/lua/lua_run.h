@@ -7,9 +7,11 @@
 #include "resource/request.h"
 #include "wharf/service/lua.h"
 
-/* False: there is no program wharf-cell-lua. Else the outcome is filled, with what it points to in the request's arena. */
+/* Runs Lua in a cell. Returns false when there is no program wharf-cell-lua. Else the outcome is
+ * filled, with what it points to in the request's arena. */
 bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *o);
-/* A run with this memory, seed and share comes soon: a process that waits for such gets its state ready. */
+/* Tells that a run with this memory, seed and share comes soon: a process that waits for such gets
+ * its state ready. */
 void lua_ahead(struct wharf_req *req, const wharf_lua_spec *spec);
 
 #endif

@@ -21,7 +21,7 @@ static int64_t setting(const struct config *c, const char *name, int64_t otherwi
     return json_int_or(json_get(c->module_settings, "workflows"), name, otherwise);
 }
 
-/* That this process may use. */
+/* Counts the cores that this process may use. */
 static unsigned cores(void)
 {
     cpu_set_t set;
@@ -39,7 +39,7 @@ void share_cells(const struct config *c, unsigned *ret_min, unsigned *ret_max)
         *ret_max = *ret_min;
 }
 
-/* Microseconds of the processor in a minute; 0: any. */
+/* Returns the microseconds of the processor in a minute; 0: any. */
 static int64_t share_us(const struct wharf_req *req)
 {
     return req->engine->board ? setting(req->engine->config, "cpu_share", CPU_SHARE_S) * cores() * 1000000 : 0;

@@ -7,11 +7,12 @@
 #include "resource/request.h"
 
 struct config;
-/* workflows.cells and workflows.cells_max: processes that a worker keeps ready, and has at most. */
+/* Reads workflows.cells and workflows.cells_max: processes that a worker keeps ready, and has at
+ * most. */
 void share_cells(const struct config *c, unsigned *ret_min, unsigned *ret_max);
-/* A run of the request's organization took so much of the processor. */
+/* Counts how much of the processor a run of the request's organization took. */
 void share_spend(struct wharf_req *req, int64_t cpu_us);
-/* How long until its runs may go on; 0: now. */
+/* Returns how long it takes until the organization's runs may go on; 0: now. */
 int64_t share_wait_us(struct wharf_req *req);
 
 #endif

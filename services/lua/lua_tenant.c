@@ -6,7 +6,7 @@
 #include "util/str.h"
 #include "wharf/service/lua.h"
 
-/* Is "resource:action" one of the words? */
+/* Tells whether "resource:action" is one of the words. */
 static bool listed(wharf_str words, const char *resource, const char *action)
 {
     size_t n = strlen(resource), k = strlen(action);
@@ -43,7 +43,7 @@ static void describe(struct wharf_req *req, const struct write *w, wharf_str loc
         .ahead = w->hooks_ahead};
 }
 
-/* Its own problem, or that something is wrong. */
+/* Returns the status with its own problem, or one that says that something is wrong. */
 static wharf_status told(struct wharf_req *req, wharf_status s)
 {
     return s != WHARF_OK && !req->n_problems ? req_fail(req, "internal", NULL, NULL) : s;
@@ -65,7 +65,7 @@ wharf_status tenant_ahead(struct wharf_req *req, struct write *w)
     return told(req, s);
 }
 
-/* One hook; a changed body is checked by the schema at once. */
+/* Runs one hook; a changed body is checked by the schema at once. */
 static wharf_status run_one(struct wharf_req *req, struct write *w, void *list, size_t i, bool *ret_changed)
 {
     const struct wharf_json *input = NULL;

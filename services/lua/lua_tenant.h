@@ -6,11 +6,14 @@
 
 #include "resource/observe.h"
 
-/* May a write of this kind have hooks? Asks nothing; where it is not known (principals that no key stands for) it may. [any] */
+/* Tells whether a write of this kind may have hooks. Asks nothing; where it is not known
+ * (principals that no key stands for) it may. [any] */
 bool tenant_wants(const struct wharf_req *req, const struct resource *res, uint32_t op);
-/* Before the row of an update or a delete is read: what its before hooks need is made ready while PostgreSQL looks for it. */
+/* Makes ready what the before hooks of an update or a delete need, while PostgreSQL looks for the
+ * row. Must be called before the row is read. */
 wharf_status tenant_ahead(struct wharf_req *req, struct write *w);
-/* The before hooks, one after the other, each with what the one before made of the body. ret_changed: they changed w->body. */
+/* Runs the before hooks, one after the other, each with what the one before made of the body.
+ * ret_changed: they changed w->body. */
 wharf_status tenant_before(struct wharf_req *req, struct write *w, bool *ret_changed);
 wharf_status tenant_after(struct wharf_req *req, const struct write *w);
 

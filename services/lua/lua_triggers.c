@@ -19,7 +19,7 @@ static bool among(const char *const *words, wharf_str word)
     return false;
 }
 
-/* A member that is there must be one of the words. */
+/* Tells whether a member that is there is one of the words. */
 static bool fits(const struct wharf_json *t, const char *name, const char *const *words)
 {
     const struct wharf_json *v = json_get(t, name);
@@ -44,7 +44,7 @@ static const struct {
     {"http", ", path, methods, auth, mode and secret_key", {"path", "methods", "auth", "mode", "secret_key"}},
     {"hook", ", resource, action and phase", {"resource", "action", "phase"}}};
 
-/* Members that all have. */
+/* Tells whether it is a member that all have. */
 static bool common(const struct wharf_json *m)
 {
     return str_eqz(m->key, "type") || (str_eqz(m->key, "name") && json_is(m, JSON_STRING) && m->text.n <= NAME_BYTES) ||
@@ -74,7 +74,7 @@ static bool good_members(struct arena *a, const struct wharf_json *t, struct tri
 
 /* ---- http ---- */
 
-/* The next segment; false: there is none. */
+/* Takes the next segment. Returns false when there is none. */
 static bool next_segment(wharf_str *rest, wharf_str *ret)
 {
     const char *end = rest->n ? memchr(rest->p, '/', rest->n) : NULL;
@@ -86,7 +86,7 @@ static bool next_segment(wharf_str *rest, wharf_str *ret)
     return true;
 }
 
-/* A leading slash says nothing. */
+/* Returns the path; a leading slash says nothing. */
 static wharf_str path_of(const struct wharf_json *t)
 {
     wharf_str path = json_text_or(t, "path", "");
@@ -126,7 +126,7 @@ static bool good_path(wharf_str path)
     return true;
 }
 
-/* Do the same requests go to both? */
+/* Tells whether the same requests go to both paths. */
 static bool same_path(wharf_str a, wharf_str b)
 {
     wharf_str x, y;

@@ -10,7 +10,8 @@ struct trigger_fault {
     wharf_str value; /* the text that is wrong; empty: it is none, or is not there */
 };
 
-/* t: one of triggers. Of types other than http and schedule nothing but members that they do not have is told, and of http nothing about secrets. */
+/* Judges t, one of triggers. Of types other than http and schedule nothing but members that they
+ * do not have is told, and of http nothing about secrets. */
 bool trigger_good(
     struct arena *a, const struct wharf_json *triggers, const struct wharf_json *t, struct trigger_fault *ret_fault);
 

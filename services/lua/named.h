@@ -4,10 +4,10 @@
 
 #include "resource/engine.h"
 
-/* The resource, when its module declares it hookable; or NULL. */
+/* Finds the resource, when its module declares it hookable; else returns NULL. */
 const struct resource *named_hookable(const struct engine *e, wharf_str name);
 bool named_action(wharf_str action);
-/* Names near the wrong one, or NULL. */
+/* Returns a name near the wrong one, or NULL. */
 const char *named_near_resource(const struct engine *e, const char *wrong); /* only hookable ones */
 const char *named_near_event(
     struct arena *a, const struct engine *e, const char *wrong); /* a type, or an object's "parcel.*" */

@@ -4,7 +4,8 @@
 
 #include "resource/engine.h"
 
-/* {"events": {type: {"resource_type", "data"}}, "resources": {name: row}}, as testing.h wants it; in a. */
+/* Returns {"events": {type: {"resource_type", "data"}}, "resources": {name: row}}, as testing.h
+ * wants it; in a. */
 wharf_str lua_samples(struct arena *a, const struct engine *e);
 
 #endif

@@ -41,7 +41,8 @@ __attribute__((format(printf, 5, 6))) static enum sandbox_answer say(
 #define MISTAKE(...) say(req, ret_text, SANDBOX_MISTAKE, "param.invalid", __VA_ARGS__)
 #define REFUSED(...) say(req, ret_text, SANDBOX_REFUSED, __VA_ARGS__)
 
-/* What the database has to say is nothing that a script can mend: the run is over, and tried again where runs are. */
+/* Ends the run: what the database has to say is nothing that a script can mend. It is tried again
+ * where runs are. */
 static enum sandbox_answer lost(struct wharf_req *req, size_t problems, wharf_str *ret_text)
 {
     req->n_problems = problems;
@@ -63,7 +64,8 @@ struct before {
     bool begun;
 };
 
-/* What follows is the sender's, now, and one run deeper: as a request of the API that it makes. */
+/* Begins what follows as the sender's, now, and one run deeper: as a request of the API that it
+ * makes. */
 static wharf_status begin(struct wharf_req *req, const struct lua_sender *s, struct before *ret)
 {
     wharf_status status;
@@ -96,7 +98,8 @@ static bool a_word(wharf_str s)
     return s.n && s.n <= TYPE_MAX && strspn(s.p, "abcdefghijklmnopqrstuvwxyz0123456789_") == s.n;
 }
 
-/* WHARF_NOT_FOUND: there is no such location, or it is not for the sender. One that is gone is still that of what happens because of it. */
+/* Finds a location. Returns WHARF_NOT_FOUND when there is no such location, or it is not for the
+ * sender. One that is gone is still that of what happens because of it. */
 static wharf_status find_location(struct wharf_req *req, const struct lua_sender *s, wharf_str id, bool gone_too)
 {
     const struct resource *locations = engine_locations(req->engine);
@@ -127,7 +130,7 @@ static wharf_str text_of(struct wharf_req *req, const struct wharf_json *v)
     return text;
 }
 
-/* What is wrong with the arguments, but for the location; NULL: nothing. */
+/* Tells what is wrong with the arguments, but for the location; NULL: nothing. */
 static const char *emit_fault(const struct wharf_json *args, const struct change *c)
 {
     const struct wharf_json *data = json_get(args, "data"), *location = json_get(args, "location_id");
@@ -200,7 +203,8 @@ static size_t read_words(struct wharf_req *req, const struct wharf_json *to, wha
     return n;
 }
 
-/* Addresses of users (by their id or address) and of subscribers. *ret_unknown: the first that is neither. */
+/* Finds the addresses of users (by their id or address) and of subscribers. *ret_unknown: the
+ * first that is neither. */
 static wharf_status find_addresses(
     struct wharf_req *req, const struct lua_sender *s, wharf_str *words, size_t n, wharf_str *ret_unknown)
 {

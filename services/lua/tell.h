@@ -15,7 +15,8 @@ struct lua_sender {
     wharf_str key; /* of this mail: the same when the run is tried again, so that mail programs show it once; or empty */
 };
 
-/* In a transaction of its own, or in the open one. The text lives in the request's arena. */
+/* Answers an op, in a transaction of its own, or in the open one. The text lives in the request's
+ * arena. */
 enum sandbox_answer lua_emit(
     struct wharf_req *req, const struct lua_sender *s, const struct wharf_json *args, wharf_str *ret_text);
 enum sandbox_answer lua_mail(

@@ -27,7 +27,7 @@ static uint32_t time_left_ms(const struct wharf_req *req)
     return left < 1 ? 1 : left > TOTAL_MS ? TOTAL_MS : (uint32_t)left;
 }
 
-/* A plugin of another age: what it did not know is zero. */
+/* Reads a message of a plugin of another age: what it did not know is zero. */
 static struct mail read_message(wharf_req *req, const wharf_mail_message *given)
 {
     size_t known = given->head.size < sizeof(*given) ? given->head.size : sizeof(*given);

@@ -22,12 +22,12 @@ struct mail_result {
     char trouble[256]; /* for the log */
 };
 
-/* False and a problem when the settings do not fit each other. */
+/* Checks the settings of mail. Returns false and a problem when they do not fit each other. */
 bool mail_settings_ok(const struct config *c, struct arena *err, wharf_str *ret_problem);
-/* A message that message_build() has written. */
+/* Sends a message that message_build() has written. */
 struct mail_result mail_send_built(const struct config *c, wharf_str from, const wharf_str *to, size_t n_to, wharf_str text,
     uint32_t total_ms);
-/* from and from_name of the settings where m has none. */
+/* Sets from and from_name of the settings where m has none. */
 void mail_complete(const struct config *c, struct mail *m);
 /* Builds (from and from_name of the settings where m has none) and sends. total_ms bounds everything. */
 struct mail_result mail_send(

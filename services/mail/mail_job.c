@@ -125,7 +125,8 @@ static struct mail_result send_file(struct wharf_req *req, const struct file_row
     return result;
 }
 
-/* The server's word on this message is final: it is told in the log, and the message goes. */
+/* Ends a mail: the server's word on this message is final; it is told in the log, and the message
+ * goes. */
 static wharf_status over(struct wharf_req *req, const struct file_row *row, const struct mail_result *result)
 {
     wharf_status s;
@@ -136,7 +137,8 @@ static wharf_status over(struct wharf_req *req, const struct file_row *row, cons
     return s == WHARF_NOT_FOUND ? WHARF_OK : s;
 }
 
-/* True: this minute's mails are sent; the job was asked for again, at a moment of the next. */
+/* Puts the mail off. Returns true when this minute's mails are sent; the job was asked for again,
+ * at a moment of the next. */
 static bool put_off(struct wharf_req *req, wharf_status *ret)
 {
     const struct limit_rate rate = {.rate = req->engine->config->mail_per_minute,

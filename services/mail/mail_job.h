@@ -5,9 +5,10 @@
 #include "mail/message.h"
 #include "resource/request.h"
 
-/* In the request's transaction. Problems: mail.refused (the message itself), storage.unavailable. */
+/* Queues a mail in the request's transaction. Problems: mail.refused (the message itself),
+ * storage.unavailable. */
 wharf_status mail_queue(struct wharf_req *req, const struct mail *m, const char *path);
-/* The kernel's job "wharf.mail". */
+/* Runs the kernel's job "wharf.mail". */
 wharf_status mail_job(struct wharf_req *req, void *arg);
 extern const char mail_job_policy[];
 

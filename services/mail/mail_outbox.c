@@ -18,7 +18,7 @@ static struct sql_arg arg(wharf_str s)
     return (struct sql_arg){s.n ? s.p : NULL, s.n};
 }
 
-/* The names of the files, or (none) the recipients, as a JSON array. */
+/* Returns the names of the files (files), or the recipients, as a JSON array. */
 static wharf_str list(struct arena *a, const struct mail *m, bool files)
 {
     size_t n = files ? m->n_attachments : m->n_to;

@@ -8,9 +8,10 @@
 #include "mail/message.h"
 #include "resource/request.h"
 
-/* Is this a request or job of a test organization? */
+/* Tells whether this is a request or job of a test organization. */
 bool outbox_wanted(const struct wharf_req *req);
-/* In the request's transaction. Problem: mail.refused, for a message that no mail server would get either. */
+/* Keeps a mail in the outbox, in the request's transaction. Problem: mail.refused, for a message
+ * that no mail server would get either. */
 wharf_status outbox_keep(struct wharf_req *req, const struct mail *m, const char *path);
 
 #endif

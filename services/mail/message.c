@@ -24,7 +24,7 @@ static bool host_char(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
 }
 
-/* Parts of at least one character between single dots. */
+/* Tells whether there are parts of at least one character between single dots. */
 static bool dotted(const char *p, size_t n, bool (*allowed)(char c))
 {
     size_t part = 0;
@@ -112,7 +112,7 @@ static void hex(struct buf *out, char mark, unsigned char c)
     buf_add(out, three, 3);
 }
 
-/* The length of the line end at p, 0: none. CR, LF and CRLF are all one. */
+/* Returns the length of the line end at p, 0: none. CR, LF and CRLF are all one. */
 static size_t line_end(const char *p, size_t n)
 {
     if (!n || (*p != '\r' && *p != '\n'))
@@ -151,7 +151,8 @@ static void quoted_printable(struct buf *out, wharf_str s)
     BUF_LIT(out, "\r\n");
 }
 
-/* One line, no control characters: what a header may hold. White space at its ends goes. */
+/* Makes one line without control characters: what a header may hold. White space at its ends
+ * goes. */
 static wharf_str one_line(struct arena *a, wharf_str s)
 {
     char *to = arena_alloc(a, s.n + 1);
@@ -185,7 +186,7 @@ static bool needs_encoding(wharf_str s)
     return false;
 }
 
-/* Encoded words, each a line of its own, cut between characters. */
+/* Writes encoded words, each a line of its own, cut between characters. */
 static void encoded_words(struct buf *out, wharf_str s)
 {
     for (size_t i = 0; i < s.n;) {
@@ -202,7 +203,7 @@ static void encoded_words(struct buf *out, wharf_str s)
     }
 }
 
-/* Words with single spaces between them, folded. column: where the line stands already. */
+/* Writes words with single spaces between them, folded. column: where the line stands already. */
 static void folded(struct buf *out, wharf_str s, size_t column)
 {
     size_t from = 0;
@@ -315,7 +316,7 @@ static bool name_plain(wharf_str name)
     return name.n <= 50 && !needs_encoding(name);
 }
 
-/* RFC 2231: in pieces that fit their lines. */
+/* Writes a long name (RFC 2231) in pieces that fit their lines. */
 static void long_name(struct buf *out, wharf_str name)
 {
     unsigned piece = 0;
@@ -360,7 +361,7 @@ static void text_part(struct buf *out, const char *type, wharf_str text)
     quoted_printable(out, text);
 }
 
-/* "=_" stands in no quoted-printable and no base64 text. */
+/* Makes a boundary: "=_" stands in no quoted-printable and no base64 text. */
 static void new_boundary(char out[32])
 {
     out[0] = '=';

@@ -27,7 +27,8 @@ struct mail {
 
 enum { MESSAGE_MAX = 64 << 20, MAIL_TO_MAX = 100 };
 
-/* An address as mail servers take it everywhere: local part and host name in ASCII, no quotes, no comments. */
+/* Tells whether an address is as mail servers take it everywhere: local part and host name in
+ * ASCII, no quotes, no comments. */
 bool mail_address_valid(wharf_str address);
 /* Writes the whole message. now_us: the kernel clock. False and a sentence in *ret_problem when an address, a type or a size is not
  * accepted. */

@@ -54,7 +54,7 @@ static void append_pending(struct net_client *c, struct net_transfer *t)
     c->pending_last = &t->next;
 }
 
-/* It had a turn: gives it back, and lets in who waited for it. */
+/* Leaves: a transfer that had a turn gives it back, and lets in who waited for it. */
 static void leave(struct net_client *c, struct net_transfer *t)
 {
     struct net_transfer *waiting;
@@ -81,7 +81,7 @@ static void fail(struct net_client *c, struct net_transfer *t, enum net_outcome 
     over(t, outcome);
 }
 
-/* Resolved: on to libcurl, or the end. */
+/* Goes on when the name was resolved: on to libcurl, or the end. */
 static void go_on(struct net_client *c, struct net_transfer *t)
 {
     if (t->outcome != NET_DONE || !transfer_run(c, t))

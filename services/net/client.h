@@ -78,16 +78,17 @@ struct net_request {
     void *arg; /* the caller's */
 };
 
-/* NULL and a problem (allocated in err) when net.allow, net.resolve or net.dns can't be read. */
+/* Starts the client. Returns NULL and a problem (allocated in err) when net.allow, net.resolve or
+ * net.dns can't be read. */
 struct net_client *net_start(const struct config *config, struct arena *err, wharf_str *ret_problem);
 /* Cancels what runs, joins the loop. Queues and transfers taken back stay with their owners. */
 void net_stop(struct net_client *c);
 const struct guard *net_guard(const struct net_client *c);
 
-/* waker: what its owner sleeps on, which a finished transfer ends; NULL: its own. */
+/* Makes a queue. waker: what its owner sleeps on, which a finished transfer ends; NULL: its own. */
 struct net_queue *net_queue_new(struct waker *waker);
 void net_queue_free(struct net_queue *q); /* all its transfers must have been taken */
-/* A finished transfer, or NULL after wait_us (0: at once, negative: without limit). */
+/* Takes a finished transfer. Returns NULL after wait_us (0: at once, negative: without limit). */
 struct net_transfer *net_queue_take(struct net_queue *q, int64_t wait_us);
 
 /* Tells whether only the client itself may send this header: framing, Host, Connection and their like. Every request of every caller is
@@ -97,13 +98,15 @@ bool net_header_reserved(wharf_str name);
 bool net_header_valid(wharf_str name, wharf_str value);
 
 struct net_transfer *net_submit(struct net_client *c, struct net_queue *q, const struct net_request *r);
-/* Soon afterwards it is in its queue, with NET_CANCELLED unless it was over already. */
+/* Cancels a transfer: soon afterwards it is in its queue, with NET_CANCELLED unless it was over
+ * already. */
 void net_cancel(struct net_client *c, struct net_transfer *t);
 
-/* Of a transfer that was taken back: */
+/* Returns how a transfer that was taken back ended; net_status() returns what was answered. */
 enum net_outcome net_outcome(const struct net_transfer *t);
 int net_status(const struct net_transfer *t); /* of the last answer; 0: none came */
-/* A header of the last answer, "" when it has none. Good until the transfer is freed or the next call. */
+/* Returns a header of the last answer, "" when it has none. Good until the transfer is freed or
+ * the next call. */
 const char *net_header(struct net_transfer *t, const char *name);
 wharf_str net_text(const struct net_transfer *t); /* body, when there was no sink */
 uint64_t net_received(const struct net_transfer *t);
@@ -113,7 +116,8 @@ wharf_str net_head(const struct net_transfer *t); /* status line and headers of 
 int64_t net_elapsed_us(const struct net_transfer *t);
 void net_transfer_free(struct net_transfer *t); /* NULL is accepted */
 
-/* Submit and wait. Cancelled at the monotonic time deadline_us (0: none), which then is NET_TIMEOUT. Never NULL. */
+/* Submits a transfer and waits. It is cancelled at the monotonic time deadline_us (0: none), which
+ * then is NET_TIMEOUT. Never returns NULL. */
 struct net_transfer *net_run(struct net_client *c, const struct net_request *r, int64_t deadline_us);
 
 #endif

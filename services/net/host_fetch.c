@@ -86,7 +86,7 @@ static void leave_ready(struct fetch_box *box, struct wharf_fetch *f)
     f->at_ready = NULL;
 }
 
-/* Returned to the caller: next() does not tell of it again. */
+/* Returns the transfer to the caller: next() does not tell of it again. */
 static struct wharf_fetch *tell(struct fetch_box *box, struct wharf_fetch *f)
 {
     f->told = true;
@@ -174,7 +174,7 @@ static bool to_file(void *arg, const void *p, size_t n)
     return true;
 }
 
-/* A file that has no name and vanishes with its descriptor. */
+/* Opens a file that has no name and vanishes with its descriptor. */
 static int nameless_file(const struct config *c)
 {
     int fd = open(c->data, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -196,7 +196,8 @@ static unsigned client_flags(const struct config *c, uint32_t flags)
            (flags & WHARF_FETCH_REUSE ? NET_REUSE : 0u);
 }
 
-/* A plugin of another age: what it did not know is zero. False: it uses what this server does not have. */
+/* Reads a request of a plugin of another age: what it did not know is zero. Returns false when it
+ * uses what this server does not have. */
 static bool read_request(const wharf_fetch_request *from, wharf_fetch_request *to)
 {
     const char *p = (const char *)from;
@@ -286,7 +287,7 @@ static wharf_status f_start(wharf_req *req, const wharf_fetch_request *given, wh
 
 /* ---- waiting ---- */
 
-/* Until the request's deadline; jobs have none. */
+/* Returns the time until the request's deadline; jobs have none. */
 static int64_t time_left_us(const struct wharf_req *req)
 {
     int64_t left = req->deadline_us ? req->deadline_us - clock_monotonic_us() : -1;

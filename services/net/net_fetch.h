@@ -14,10 +14,11 @@ struct fetch_verdict {
     const char *text;
 };
 
-/* Of a transfer that is over. family: "file", "inference", ...; any_status, any_body: see wharf/service/fetch.h. */
+/* Judges a transfer that is over. family: "file", "inference", ...; any_status, any_body: see
+ * wharf/service/fetch.h. */
 struct fetch_verdict fetch_verdict(
     struct arena *a, const struct net_transfer *t, const char *family, bool any_status, bool any_body);
-/* Of an outcome alone, for checks that ask nobody. */
+/* Judges an outcome alone, for checks that ask nobody. */
 struct fetch_verdict fetch_outcome_verdict(struct arena *a, enum net_outcome o, const char *family);
 
 #endif

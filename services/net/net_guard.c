@@ -71,7 +71,7 @@ static void map_v4(const unsigned char v4[4], unsigned char out[16])
     memcpy(out + 12, v4, 4);
 }
 
-/* The 16 bytes of an address, IPv4 in mapped form. */
+/* Writes the 16 bytes of an address, IPv4 in mapped form. */
 static bool bytes_of(const struct sockaddr *sa, unsigned char out[16])
 {
     if (sa->sa_family == AF_INET) {
@@ -101,7 +101,8 @@ static bool public_v4(const unsigned char v4[4])
     return true;
 }
 
-/* An interface identifier of ISATAP names the IPv4 host behind a tunnel. */
+/* Tells whether it is an interface identifier of ISATAP, which names the IPv4 host behind a
+ * tunnel. */
 static bool isatap(const unsigned char a[16])
 {
     return (a[8] & 0xfd) == 0 && a[9] == 0 && a[10] == 0x5e && a[11] == 0xfe;
@@ -224,7 +225,7 @@ static bool host_shape(const char *host)
            strspn(host + start, "abcdefghijklmnopqrstuvwxyz0123456789.-_") == n - start;
 }
 
-/* 10.0.0.0/8, 127.0.0.1:8080, [::1]:80, fd00::/8, host, *.host, host:port */
+/* Reads 10.0.0.0/8, 127.0.0.1:8080, [::1]:80, fd00::/8, host, *.host, host:port. */
 static bool read_entry(const char *text, struct entry *e)
 {
     struct sockaddr_storage address;

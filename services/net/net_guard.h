@@ -18,18 +18,23 @@ struct guard;
 struct guard *guard_new(const struct config_list *allow, struct arena *err, wharf_str *ret_problem);
 void guard_free(struct guard *g); /* NULL is accepted */
 
-/* Is this address public in the sense of the rules? Other families than IPv4 and IPv6 are not. */
+/* Tells whether this address is public in the sense of the rules. Other families than IPv4 and
+ * IPv6 are not. */
 bool address_public(const struct sockaddr *sa);
-/* May it be reached at its port: public, or opened by a network of the list? */
+/* Judges whether an address may be reached at its port: public, or opened by a network of the
+ * list. */
 bool guard_address(const struct guard *g, const struct sockaddr *sa);
-/* Did the operator open this name (lower case)? Then its form and its addresses are not judged. port_named: by an entry with a port. */
+/* Tells whether the operator opened this name (lower case). Then its form and its addresses are
+ * not judged. port_named: by an entry with a port. */
 bool guard_host(const struct guard *g, const char *host, uint16_t port, bool *ret_port_named);
-/* Is this literal address opened by the list (public ones are not)? */
+/* Tells whether this literal address is opened by the list (public ones are not). */
 bool guard_literal(const struct guard *g, const struct sockaddr *sa, bool *ret_port_named);
-/* Names that are refused before anybody asks for their address: single labels, localhost, metadata services, private zones. */
+/* Tells whether a name is refused before anybody asks for its address: single labels, localhost,
+ * metadata services, private zones. */
 bool host_name_refused(const char *host);
 
-/* "127.0.0.1" or "::1" (no brackets, no zone) and a port. False: it is neither. */
+/* Reads "127.0.0.1" or "::1" (no brackets, no zone) and a port. Returns false when the text is
+ * neither. */
 bool address_parse(const char *text, uint16_t port, struct sockaddr_storage *ret);
 bool address_same(const struct sockaddr *a, const struct sockaddr *b); /* without regard to the port */
 uint16_t address_port(const struct sockaddr *sa);

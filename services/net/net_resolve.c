@@ -33,7 +33,7 @@ static void socket_state(void *arg, ares_socket_t fd, int readable, int writable
         log_warn("net.resolve", "a socket to a name server can't be watched");
 }
 
-/* "host=address" or "host=address:port" */
+/* Reads "host=address" or "host=address:port". */
 static bool read_mapping(const char *text, struct mapping *m)
 {
     const char *equals = strchr(text, '=');
@@ -109,7 +109,7 @@ bool resolve_setup(struct net_client *c, struct arena *err, wharf_str *ret_probl
     return true;
 }
 
-/* All answers are judged, also those beyond the ones that are kept. */
+/* Takes the addresses. All answers are judged, also those beyond the ones that are kept. */
 static enum net_outcome take_addresses(struct net_client *c, struct net_transfer *t, const struct ares_addrinfo *found)
 {
     for (const struct ares_addrinfo_node *n = found->nodes; n; n = n->ai_next) {

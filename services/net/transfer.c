@@ -73,7 +73,8 @@ static bool followed(const struct net_transfer *t, long status)
            (status == 301 || status == 302 || status == 303 || status == 307 || status == 308);
 }
 
-/* The body of a redirect is nobody's: neither kept nor judged, but not without end either. */
+/* Tells whether the answer is a redirect. Its body is nobody's: neither kept nor judged, but not
+ * without end either. */
 static bool redirect_status(const struct net_transfer *t)
 {
     long status = 0;
@@ -163,7 +164,7 @@ static int rewind_body(void *userdata, curl_off_t offset, int origin)
 
 #define SET(option, value) (ok = ok && curl_easy_setopt(t->easy, (option), (value)) == CURLE_OK)
 
-/* "host:port:address,address": libcurl never asks a name server by itself. */
+/* Pins "host:port:address,address": libcurl never asks a name server by itself. */
 static bool pin(struct net_transfer *t)
 {
     char text[INET6_ADDRSTRLEN];
@@ -304,7 +305,8 @@ static bool over(int64_t from_us, uint32_t limit_ms, int64_t now_us)
     return limit_ms && now_us - from_us >= (int64_t)limit_ms * 1000;
 }
 
-/* Names have been resolved and the handshake is over: from here on bytes are expected. */
+/* Tells whether names have been resolved and the handshake is over: from here on bytes are
+ * expected. */
 static bool connected(struct net_transfer *t)
 {
     curl_off_t at = 0;

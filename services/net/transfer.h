@@ -113,18 +113,19 @@ struct net_client {
     size_t n_pools;
 };
 
-/* net_resolve.c */
+/* Sets up the resolver (net_resolve.c). */
 bool resolve_setup(struct net_client *c, struct arena *err, wharf_str *ret_problem);
 /* Goes on with state T_RESOLVED (addresses, or an outcome), now or later. */
 void resolve_start(struct net_client *c, struct net_transfer *t);
 void resolve_forget(struct net_transfer *t);
 
-/* transfer.c: the libcurl side */
+/* Begins this hop on the libcurl side (transfer.c). */
 bool transfer_run(struct net_client *c, struct net_transfer *t); /* this hop begins; false: outcome is set */
 void transfer_hop_over(struct net_transfer *t);
-/* After libcurl finished: true when another hop follows (t->url is its URL), else outcome is set. */
+/* Ends a hop after libcurl finished. Returns true when another hop follows (t->url is its URL),
+ * else the outcome is set. */
 bool transfer_finish(struct net_client *c, struct net_transfer *t, CURLcode code);
-/* The time limits; NET_DONE: within them. */
+/* Judges the time limits. Returns NET_DONE when the transfer is within them. */
 enum net_outcome transfer_overdue(struct net_transfer *t, int64_t now_us);
 
 /* net_pool.c: connections by owner */
@@ -138,16 +139,16 @@ void pools_run_due(struct net_client *c, int64_t now_us);
 int64_t pools_due_us(const struct net_client *c); /* when the next one wants a turn; -1: none does */
 void pools_free(struct net_client *c);
 
-/* hosts.c: turns */
+/* Takes a turn at the host (hosts.c). */
 struct host *host_enter(struct net_client *c, struct net_transfer *t); /* or NULL: t waits there */
 /* Gives the turn back; returns a transfer that waited for it, or NULL. */
 struct net_transfer *host_leave(struct net_client *c, struct net_transfer *t);
 void host_unwait(struct net_client *c, struct net_transfer *t);
 
-/* net_request.c */
+/* Makes a transfer (net_request.c). */
 struct net_transfer *transfer_new(struct net_client *c, struct net_queue *q, const struct net_request *r);
 
-/* net_queue.c */
+/* Puts a finished transfer into its queue (net_queue.c). */
 void queue_put(struct net_queue *q, struct net_transfer *t);
 
 #endif

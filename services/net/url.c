@@ -18,7 +18,7 @@ static bool digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Length of the scheme in front of ':', or 0. */
+/* Returns the length of the scheme in front of ':', or 0. */
 static size_t scheme_length(wharf_str s)
 {
     size_t n = 0;
@@ -28,7 +28,8 @@ static size_t scheme_length(wharf_str s)
     return n && n < s.n && s.p[n] == ':' ? n : 0;
 }
 
-/* No control characters, no space, no backslash (which some parsers take for a slash), well-formed UTF-8. */
+/* Tells whether the text has no control characters, no space, no backslash (which some parsers
+ * take for a slash), and is well-formed UTF-8. */
 static bool text_clean(wharf_str s)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -85,8 +86,8 @@ static bool split_authority(wharf_str a, struct net_url *url)
     return !colon || read_port(colon + 1, (size_t)(a.p + a.n - colon - 1), &url->port);
 }
 
-/* Labels of letters, digits, '-' and '_'. Anything else (percent signs, full-width digits, a dot at the end) has more than one
- * reading somewhere. */
+/* Tells whether a host has labels of letters, digits, '-' and '_'. Anything else (percent signs,
+ * full-width digits, a dot at the end) has more than one reading somewhere. */
 static bool name_shape(const char *host)
 {
     size_t n = strlen(host), label = 0;
@@ -105,7 +106,8 @@ static bool name_shape(const char *host)
     return true;
 }
 
-/* A last label of digits, or one that begins as a hexadecimal number, makes resolvers read the whole as an IPv4 address. */
+/* Tells whether a host has the form of a number: a last label of digits, or one that begins as a
+ * hexadecimal number, makes resolvers read the whole as an IPv4 address. */
 static bool number_form(const char *host)
 {
     const char *dot = strrchr(host, '.'), *last = dot ? dot + 1 : host;
@@ -153,7 +155,8 @@ static bool part_is(CURLU *u, CURLUPart part, const char *want, unsigned flags)
     return same;
 }
 
-/* libcurl reads the same text; where it sees another host or port than we did, nobody goes anywhere. */
+/* Tells whether libcurl agrees. It reads the same text; where it sees another host or port than we
+ * did, nobody goes anywhere. */
 static bool curl_agrees(wharf_str text, struct net_url *url)
 {
     char port[8], host[HOST_TEXT_MAX + 3];

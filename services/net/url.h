@@ -23,8 +23,9 @@ struct net_url {
     struct sockaddr_storage address;
 };
 
-/* flags: NET_HTTP, NET_PORT_80, NET_NO_FRAGMENT, NET_TRUSTED (own settings: form and host are not judged).
- * NET_DONE, NET_BAD_PROTOCOL, NET_BAD_URL or NET_BAD_HOST; url is filled only with NET_DONE and then ended with net_url_done(). */
+/* Parses a URL. flags: NET_HTTP, NET_PORT_80, NET_NO_FRAGMENT, NET_TRUSTED (own settings: form and
+ * host are not judged). Returns NET_DONE, NET_BAD_PROTOCOL, NET_BAD_URL or NET_BAD_HOST; url is
+ * filled only with NET_DONE and then ended with net_url_done(). */
 enum net_outcome net_url_parse(const struct guard *g, wharf_str text, unsigned flags, struct net_url *url);
 void net_url_done(struct net_url *url);
 

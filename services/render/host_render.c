@@ -46,7 +46,8 @@ static bool has(const unsigned char *p, size_t n, const char *what)
     return memmem(p, n < SNIFF ? n : SNIFF, what, strlen(what)) != NULL;
 }
 
-/* Text has no control characters but those of lines. A letter that is cut off at the end of a part is no fault. */
+/* Tells whether it looks like text, which has no control characters but those of lines. A letter
+ * that is cut off at the end of a part is no fault. */
 static bool looks_like_text(const unsigned char *p, size_t n, bool all)
 {
     for (size_t i = 0; i < n; i++) {
@@ -118,7 +119,7 @@ static wharf_status refuse(wharf_render *r, uint32_t verdict, wharf_str reason)
     return WHARF_OK;
 }
 
-/* The run is over, and not well. */
+/* Ends a run that is over, and not well. */
 static wharf_status over(wharf_req *req, wharf_render *r)
 {
     const struct cell_result *result = cell_run_result(r->run);
@@ -148,7 +149,7 @@ static wharf_status over(wharf_req *req, wharf_render *r)
     return refuse(r, WHARF_RENDER_DOCUMENT, WHARF_S("it is damaged"));
 }
 
-/* The cell speaks out of turn. */
+/* Refuses a cell that speaks out of turn. */
 static wharf_status astray(wharf_render *r)
 {
     return refuse(r, WHARF_RENDER_DOCUMENT, WHARF_S("it is damaged"));

@@ -60,7 +60,8 @@ static bool parse_set(struct cli *c, char *text)
     return true;
 }
 
-/* The overrides of the server that started this process, from a descriptor that it has left open. */
+/* Takes the overrides of the server that started this process, from a descriptor that it has left
+ * open. */
 static bool take_kept_sets(struct cli *c, const char *text)
 {
     int fd = (int)strtol(text, NULL, 10);
@@ -73,7 +74,8 @@ static bool take_kept_sets(struct cli *c, const char *text)
     return good;
 }
 
-/* Options every command knows. 1: taken, 0: not one of them, -1: a message was printed. */
+/* Takes an option that every command knows. Returns 1: taken, 0: not one of them, -1: a message
+ * was printed. */
 static int common_option(struct cli *c, const char *name, char *value, bool *ret_used_value)
 {
     static const char *const with_value[] = {"-c", "--set", "--data", "--sets-fd", "--config-fd"};
@@ -114,7 +116,7 @@ static const struct cli_option *find_option(const struct cli_option *opts, size_
     return NULL;
 }
 
-/* One argument, maybe with its value; false after a message. */
+/* Takes one argument, maybe with its value. Returns false after a message. */
 static bool take(struct cli *c, char **arg, char *value, const struct cli_option *opts, size_t n_opts, int *ret_used)
 {
     char *equals = strncmp(*arg, "--", 2) == 0 ? strchr(*arg, '=') : NULL;

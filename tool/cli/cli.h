@@ -33,9 +33,9 @@ struct cli {
 bool cli_parse(struct cli *c, int argc, char **argv, const struct cli_option *opts, size_t n_opts);
 void cli_set(struct cli *c, const char *key, const char *value);
 bool cli_is_set(const struct cli *c, const char *key); /* by --set, an option, or the environment */
-/* The settings, or NULL after printing what is wrong with them. */
+/* Returns the settings, or NULL after printing what is wrong with them. */
 struct config *cli_config(struct cli *c);
-/* "wharf: <message>" on standard error; returns EXIT_FAILED. */
+/* Prints "wharf: <message>" on standard error. Returns EXIT_FAILED. */
 int cli_fail(const char *fmt, ...) WHARF_PRINTF(1, 2);
 
 /* A connection for a command: to the running embedded database, to one started for the command, or to the configured one. */
@@ -49,10 +49,11 @@ bool cli_db_open(struct cli_db *db, const struct config *config, struct arena *a
 PGconn *cli_connect(const char *conninfo, struct arena *a);
 void cli_db_close(struct cli_db *db);
 
-/* `wharf key list|revoke` (people_cmd.c): exit code, or -1 when the words say something else. */
+/* Runs `wharf key list|revoke` (people_cmd.c). Returns the exit code, or -1 when the words say
+ * something else. */
 int people_key_command(struct cli *c, const char *organization_id);
 
-/* The commands: arguments behind the name; exit code. */
+/* Runs a command with the arguments behind its name. Returns the exit code. */
 int command_dev(int argc, char **argv);
 int command_serve(int argc, char **argv);
 int command_check(int argc, char **argv);

@@ -9,10 +9,12 @@ struct http_reply {
     wharf_str body;
 };
 
-/* One request on a connection of its own. base_url: "http://127.0.0.1:8080", or https of our own listener. body "" for none. Waits at most 10 s. */
+/* Makes one request on a connection of its own. base_url: "http://127.0.0.1:8080", or https of our
+ * own listener. body "" for none. Waits at most 10 s. */
 struct http_reply http_call(
     struct arena *a, const char *base_url, const char *key, const char *method, const char *path, wharf_str body);
-/* To a server that may be anywhere: its certificate is checked, the environment's proxies are used, and it waits for at most 60 s. */
+/* Makes a request to a server that may be anywhere: its certificate is checked, the environment's
+ * proxies are used, and it waits for at most 60 s. */
 struct http_reply http_call_far(
     struct arena *a, const char *base_url, const char *key, const char *method, const char *path, wharf_str body);
 

@@ -29,11 +29,11 @@ struct lua_folders {
     size_t n;
 };
 
-/* What the path names: a folder; a folder of such folders; a file of one, then *ret_file is its name ("lib.address_test"), else NULL. False
- * after a message. */
+/* Reads what the path names: a folder; a folder of such folders; a file of one, then *ret_file is
+ * its name ("lib.address_test"), else NULL. Returns false after a message. */
 bool folders_read(struct arena *a, const char *path, struct lua_folders *ret, const char **ret_file);
 struct sandbox_file *folder_files(struct arena *a, const struct lua_folder *f); /* as many as f->n, in its order */
-/* The path of an error's file ("lib.address.lua"), or the text itself. */
+/* Returns the path of an error's file ("lib.address.lua"), or the text itself. */
 const char *folder_path(struct arena *a, const struct lua_folder *f, const char *file);
 
 /* ---- cover.c: which lines ran ---- */
@@ -41,12 +41,13 @@ const char *folder_path(struct arena *a, const struct lua_folder *f, const char 
 struct cover;
 struct cover *cover_new(struct arena *a);
 void cover_line(void *cover, const char *file, int line); /* fits struct testing's */
-/* {"main.lua": [times of line 1, …]} */
+/* Writes {"main.lua": [times of line 1, …]}. */
 void cover_write(const struct cover *c, struct jw *w);
 void cover_add(struct cover *c, const struct wharf_json *lines); /* what cover_write wrote, with paths as names */
-/* The lines of a text that have code, a byte for each: lines[1] … lines[n - 1]. NULL: it is no Lua. */
+/* Finds the lines of a text that have code, a byte for each: lines[1] … lines[n - 1]. Returns NULL
+ * when it is no Lua. */
 const char *cover_code(struct arena *a, wharf_str text, size_t *ret_n);
-/* lcov's format, of all files of the folders but tests. False after a message. */
+/* Writes lcov's format, of all files of the folders but tests. Returns false after a message. */
 bool cover_report(const struct cover *c, const struct lua_folders *folders, const char *file, struct arena *a);
 
 /* ---- report.c ---- */
@@ -56,10 +57,11 @@ struct lua_report {
     const struct wharf_json *result; /* of testing_run; NULL: it did not end, and */
     const char *problem; /* says why */
 };
-/* NULL: there is no such format. */
+/* Writes a report in one format. report_format() finds the writer; NULL: there is no such
+ * format. */
 typedef void lua_report_fn(const struct lua_report *list, size_t n, struct arena *a, struct buf *out);
 lua_report_fn *report_format(const char *name);
-/* LUA_FINE, LUA_FAILED or LUA_BROKEN. */
+/* Returns LUA_FINE, LUA_FAILED or LUA_BROKEN. */
 int report_code(const struct lua_report *list, size_t n);
 
 /* ---- author_reference.c: what there is, from reference.txt ---- */
@@ -93,11 +95,12 @@ struct lua_texts {
     struct lua_text *items;
     size_t n;
 };
-/* How many files have what was not pushed and would be lost when these are written; each is told. */
+/* Counts the files that have what was not pushed and would be lost when these are written; each is
+ * told. */
 size_t tracked_conflicts(struct arena *a, const char *dir, const char *id, const struct lua_texts *list);
 /* Removes the files that were pulled or pushed and are not among these. False after a message. */
 bool tracked_remove(struct arena *a, const char *dir, const char *id, const struct lua_texts *list);
-/* From now on these are known; puts them in order. False after a message. */
+/* Notes these files as known from now on; puts them in order. Returns false after a message. */
 bool tracked_write(struct arena *a, const char *dir, const char *id, struct lua_texts *list);
 
 /* ---- remote.c: a server, and a workflow on it ---- */
@@ -105,9 +108,9 @@ bool tracked_write(struct arena *a, const char *dir, const char *id, struct lua_
 struct lua_server {
     const char *url, *key; /* --server or WHARF_SERVER; WHARF_KEY */
 };
-/* False after a message. */
+/* Finds the server and the key of the API. Returns false after a message. */
 bool server_find(struct lua_server *s);
-/* The answer's data, an object; NULL after telling what the server said. */
+/* Returns the answer's data, an object; NULL after telling what the server said. */
 const struct wharf_json *server_ask(
     struct arena *a, const struct lua_server *s, const char *method, const char *path, wharf_str body);
 int lua_pull_command(struct cli *c, struct lua_server *s, bool force);
@@ -125,7 +128,7 @@ struct lua_replay_options {
 };
 int lua_replay_command(struct cli *c, const struct lua_replay_options *o, struct lua_server *s);
 
-/* A value as people read it: two spaces for each level, members as they come. */
+/* Returns a value as people read it: two spaces for each level, members as they come. */
 wharf_str json_pretty(struct arena *a, const struct wharf_json *v);
 
 /* Every wrong call ends so. */

@@ -34,7 +34,7 @@ static int no_dots(const struct dirent *e)
     return e->d_name[0] != '.';
 }
 
-/* The file's text into the folder. */
+/* Takes the file's text into the folder. */
 static bool take(struct arena *a, struct lua_folder *f, const char *path, const char *inside)
 {
     size_t n = strlen(inside) - 4;
@@ -140,7 +140,7 @@ static bool read_below(struct arena *a, const char *dir, struct lua_folders *ret
     return good;
 }
 
-/* The folder of a file: the nearest one above with a main file, or the one that it is in. */
+/* Finds the folder of a file: the nearest one above with a main file, or the one that it is in. */
 static const char *root_of(struct arena *a, const char *path)
 {
     const char *slash = strrchr(path, '/'), *own = slash ? arena_dup(a, path, (size_t)(slash - path)).p : ".",

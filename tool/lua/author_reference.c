@@ -21,7 +21,7 @@ const char *lua_text(const char *name)
     return text_of(name).p;
 }
 
-/* "a wharf.kv.get(key) -> value or nil : of the store" */
+/* Reads "a wharf.kv.get(key) -> value or nil : of the store". */
 static struct lua_entry entry_of(struct arena *a, const char *line, size_t n)
 {
     wharf_str whole = arena_dup(a, line + 2, n - 2);
@@ -51,7 +51,7 @@ static const char *place_of(char who)
     return who == 'h' ? " [operators' hooks]" : who == 't' ? " [tests]" : "";
 }
 
-/* "kv" finds wharf.kv.get as "wharf.kv" and "get" do. */
+/* Tells whether the entry is wanted: "kv" finds wharf.kv.get as "wharf.kv" and "get" do. */
 static bool wanted(const struct lua_entry *e, const char *name)
 {
     size_t n = strlen(name);

@@ -37,7 +37,7 @@ static void finding(struct checking *k, const char *path, long line, long column
 
 /* ---- what the text says ---- */
 
-/* {name = who}; tables of them are "table". */
+/* Pushes {name = who}; tables of them are "table". */
 static void push_known(struct cli *c, lua_State *lua)
 {
     size_t n;
@@ -62,7 +62,7 @@ static void push_known(struct cli *c, lua_State *lua)
     }
 }
 
-/* "x:12: message" */
+/* Tells what the compiler says: "x:12: message". */
 static void compiler_says(struct checking *k, const struct lua_file *f, const char *said)
 {
     char *end;
@@ -150,7 +150,8 @@ static void wrong_schema(void *arg, wharf_str pointer, const char *rule, wharf_s
     finding(k, path, 1, 1, arena_printf(k->c->a, "input_schema%s: %.*s", pointer.p, STR_ARG(message)).p);
 }
 
-/* In workflow.json, at the first place where the text stands as a value; without one at its beginning. */
+/* Tells a wrong value in workflow.json, at the first place where the text stands as a value;
+ * without one at its beginning. */
 static void wrong_value(struct checking *k, wharf_str wrong, const char *message)
 {
     const char *path = arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p;
@@ -179,7 +180,7 @@ static void missing(struct checking *k, const char *message)
     finding(k, arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p, 1, 1, message);
 }
 
-/* The server's plugins, once they are needed; NULL after a message. */
+/* Returns the server's plugins, once they are needed; NULL after a message. */
 static const struct engine *engine_of(struct checking *k)
 {
     if (!k->engine && !k->engineless)
@@ -255,7 +256,7 @@ static void check_triggers(struct checking *k, struct sandbox *sb)
     }
 }
 
-/* As publishing does it: the main file, with nothing outside. */
+/* Loads the main file as publishing does it, with nothing outside. */
 static void load_main(struct checking *k)
 {
     struct sandbox_host host = {.call = nothing, .now_us = now_us, .random = no_random, .zone = zone};
@@ -274,7 +275,7 @@ static void load_main(struct checking *k)
     sandbox_free(sb);
 }
 
-/* As a server loads it; its problem begins with file and line. */
+/* Loads the hooks as a server does; the problem begins with file and line. */
 static void load_hooks(struct checking *k)
 {
     const struct engine *engine;

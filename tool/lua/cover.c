@@ -138,7 +138,8 @@ static void skip_constants(struct dump *d)
     }
 }
 
-/* Differences from instruction to instruction; -128 says that the line stands in the list behind. */
+/* Reads the lines: differences from instruction to instruction; -128 says that the line stands in
+ * the list behind. */
 static void read_lines(struct dump *d, uint64_t first)
 {
     uint64_t n = size_of(d), n_far, line = first;

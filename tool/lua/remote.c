@@ -96,7 +96,8 @@ const struct wharf_json *server_ask(
 
 /* ---- files ---- */
 
-/* As rules.c of the module workflows: words of a-z, 0-9 and _ with dots between. */
+/* Tells whether a name is good, as rules.c of the module workflows does: words of a-z, 0-9 and _
+ * with dots between. */
 static bool good_name(wharf_str s)
 {
     bool dot = true;
@@ -129,7 +130,7 @@ static bool put_file(struct arena *a, const char *path, wharf_str text)
     return false;
 }
 
-/* "lib.names" is lib/names.lua. */
+/* Returns the file of a name: "lib.names" is lib/names.lua. */
 static const char *file_of(struct arena *a, const char *name)
 {
     char *path = (char *)arena_printf(a, "%s", name).p;
@@ -167,7 +168,7 @@ static wharf_str manifest_text(struct arena *a, const struct wharf_json *draft)
     return arena_printf(a, "%s\n", text.p);
 }
 
-/* All files of a draft. False after a message. */
+/* Reads all files of a draft. Returns false after a message. */
 static bool texts_of(struct arena *a, const struct wharf_json *draft, struct lua_texts *ret)
 {
     const struct wharf_json *files = json_get(draft, "files");
@@ -193,7 +194,7 @@ struct named {
     const char *id, *dir;
 };
 
-/* The words behind the command: an id (wkf_…), a folder, or both. */
+/* Reads the words behind the command: an id (wkf_…), a folder, or both. */
 static struct named named_by(const struct cli *c)
 {
     struct named n = {NULL, NULL};
@@ -235,7 +236,7 @@ static const char *path_of(struct arena *a, const char *id, const char *tail)
 
 /* ---- the commands ---- */
 
-/* Files that the author has beside the draft are his own. */
+/* Tells of files that the author has beside the draft: they are his own. */
 static void tell_others(struct cli *c, const char *dir, const struct lua_texts *list)
 {
     struct lua_folders found;
@@ -254,7 +255,7 @@ static void tell_others(struct cli *c, const char *dir, const struct lua_texts *
     }
 }
 
-/* Nothing is written while something would be lost. */
+/* Writes the draft; nothing is written while something would be lost. */
 static bool put_draft(struct cli *c, const struct named *n, const struct wharf_json *draft, bool force)
 {
     struct lua_texts list;
@@ -331,7 +332,7 @@ static wharf_str body_of(struct arena *a, const struct lua_folder *f, bool with_
     return text;
 }
 
-/* The draft's workflow.json; the code is what was sent, and is known from now on. */
+/* Writes the draft's workflow.json; the code is what was sent, and is known from now on. */
 static bool put_pushed(struct cli *c, const char *dir, const struct wharf_json *draft, const struct lua_folder *f)
 {
     struct lua_texts list = {ARENA_ARRAY(c->a, struct lua_text, f->n + 1), 0};

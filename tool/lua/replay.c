@@ -58,7 +58,7 @@ static void differs(struct replay *r, const char *now, const char *then)
         r->difference = arena_printf(r->a, "%s%s; recorded: %s", place(r), now, then).p;
 }
 
-/* What the recorded run did here: "api.get {…}". */
+/* Tells what the recorded run did here: "api.get {…}". */
 static const char *recorded(struct replay *r)
 {
     wharf_str note = json_text_or(r->next, "note", ""), op = json_text_or(r->next, "op", "");
@@ -88,7 +88,7 @@ static wharf_str encoded(struct replay *r, wharf_str s, int variant)
     return str_z(out);
 }
 
-/* As the server hides values (secret/hide.h). */
+/* Hides one value, as the server hides values (secret/hide.h). */
 static wharf_str hide_one(struct replay *r, wharf_str s, wharf_str key)
 {
     wharf_str value = value_of(r, key), mark = arena_printf(r->a, "[secret:%.*s]", STR_ARG(key));
@@ -102,7 +102,7 @@ static wharf_str hide_one(struct replay *r, wharf_str s, wharf_str key)
     return s;
 }
 
-/* Every secret that the recorded run asked for; show: the other way, marks become values. */
+/* Hides every secret that the recorded run asked for; show: the other way, marks become values. */
 static wharf_str through_secrets(struct replay *r, wharf_str s, bool show)
 {
     const struct wharf_json *list = json_get(r->doc, "exchanges");
@@ -173,7 +173,7 @@ static void put_http(struct replay *r, struct jw *w, const struct wharf_json *v)
     }
 }
 
-/* "text" back to "body" in base64, in answers. */
+/* Writes an answer, in which "text" is made "body" in base64 again. */
 static void put_answer(struct replay *r, struct jw *w, const struct wharf_json *v, bool http)
 {
     if (v->type == JSON_OBJECT) {
@@ -224,7 +224,8 @@ static enum sandbox_answer stopped(wharf_str *ret_text)
     return SANDBOX_ENDED;
 }
 
-/* {"deadline_ms", "api_calls", "http_calls"}: the first is a note of its own behind the answer. */
+/* Returns {"deadline_ms", "api_calls", "http_calls"}: the first is a note of its own behind the
+ * answer. */
 static wharf_str budget(struct replay *r, const struct wharf_json *answer)
 {
     int64_t left = 0;

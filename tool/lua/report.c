@@ -25,7 +25,7 @@ static size_t cases_with(const struct lua_report *r, const char *status)
     return n;
 }
 
-/* Why the file as a whole failed; NULL: it did not. */
+/* Tells why the file as a whole failed; NULL: it did not. */
 static wharf_str problem_of(const struct lua_report *r, struct arena *a)
 {
     const struct wharf_json *e = json_get(r->result, "error");
@@ -53,7 +53,7 @@ int report_code(const struct lua_report *list, size_t n)
 
 /* ---- TAP ---- */
 
-/* One line, with what TAP reads taken away. */
+/* Writes one line, with what TAP reads taken away. */
 static void add_tap(struct buf *out, wharf_str s)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -63,7 +63,7 @@ static void add_tap(struct buf *out, wharf_str s)
     }
 }
 
-/* Lines of a YAML block, each behind its indent. */
+/* Writes lines of a YAML block, each behind its indent. */
 static void add_block(struct buf *out, const char *name, wharf_str text)
 {
     buf_addf(out, "  %s: |\n    ", name);

@@ -67,7 +67,8 @@ static int tell(struct arena *a, const struct lua_folder *f, const struct wharf_
     return LUA_BROKEN;
 }
 
-/* The stubs are a file of the folder, or one elsewhere that stands beside it as "stubs". False after a message. */
+/* Adds the stubs: a file of the folder, or one elsewhere that stands beside it as "stubs". Returns
+ * false after a message. */
 static bool add_stubs(struct arena *a, const char *path, struct sandbox_file *files, size_t *n, struct testing *t)
 {
     wharf_str text = file_read(path, INPUT_MAX, a);
@@ -87,7 +88,8 @@ static void wrong_input(void *arg, wharf_str path, const char *rule, wharf_str m
         cli_fail("%.*s", STR_ARG(message));
 }
 
-/* As the server does before a run by hand. False after what is wrong was told. */
+/* Tells whether the input fits, as the server does before a run by hand. Returns false after what
+ * is wrong was told. */
 static bool input_fits(struct arena *a, const struct wharf_json *workflow, const struct wharf_json *input)
 {
     const struct wharf_json *list = json_get(workflow, "triggers"), *json = NULL;

@@ -124,7 +124,7 @@ static void finish(struct job *job)
     job->done = true;
 }
 
-/* What it says; at its end, or past its time, it is over. */
+/* Reads what the job says; at its end, or past its time, it is over. */
 static void listen_to(struct job *job, bool readable)
 {
     char *room;
@@ -287,7 +287,7 @@ static bool number(const char *text, uint64_t most, uint64_t *ret)
     return text[0] >= '0' && text[0] <= '9' && !*end && !errno && *ret <= most;
 }
 
-/* 0, or the exit code of a wrong call. */
+/* Reads the numbers of the options. Returns 0, or the exit code of a wrong call. */
 static int read_numbers(const struct lua_test_options *o, struct session *s, uint64_t *jobs)
 {
     if (o->seed && !number(o->seed, INT64_MAX, &s->t.seed))

@@ -25,7 +25,7 @@ static wharf_str hash_of(struct arena *a, wharf_str text)
     return str_z(out);
 }
 
-/* Files that pull writes: what else stands in a record is none of its own. */
+/* Tells whether pull writes this file: what else stands in a record is none of its own. */
 static bool own_path(wharf_str path)
 {
     return str_eqz(path, "workflow.json") || (str_ends(path, ".lua") && path.p[0] != '/' && !strstr(path.p, "..") &&
@@ -41,7 +41,7 @@ static const struct wharf_json *record_of(struct arena *a, const char *dir, cons
     return str_eqz(json_text_or(v, "id", ""), id) && json_is(files, JSON_OBJECT) ? files : NULL;
 }
 
-/* Does the file have what somebody wrote since? One that can't be read counts as such. */
+/* Tells whether the file has what somebody wrote since. One that can't be read counts as such. */
 static bool is_changed(struct arena *a, const struct wharf_json *record, const char *path, const char *file)
 {
     wharf_str text = file_read(file, TEXT_MAX, a), known = json_text_or(record, path, "");
@@ -89,7 +89,7 @@ size_t tracked_conflicts(struct arena *a, const char *dir, const char *id, const
     return n;
 }
 
-/* With the folders that are empty then. */
+/* Removes the file with the folders that are empty then. */
 static bool remove_file(struct arena *a, const char *dir, const char *path)
 {
     char *file = (char *)arena_printf(a, "%s/%s", dir, path).p;

@@ -23,7 +23,8 @@ void probe_tell(const char *what, long value)
         value == -1 ? strerrorname_np(errno) : "");
 }
 
-/* probe("list") gives the names, one a line; probe(name) what became of the call. */
+/* Implements probe: probe("list") gives the names, one a line; probe(name) what became of the
+ * call. */
 static int probe(lua_State *lua)
 {
     const char *name = luaL_checkstring(lua, 1);

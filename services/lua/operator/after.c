@@ -29,7 +29,8 @@ static bool too_deep(const struct wharf_req *req, const struct lua_hook *hook, i
     return true;
 }
 
-/* hook: for servers that know no marks, and for who reads the table. */
+/* Writes the arguments of a job. hook: for servers that know no marks, and for who reads the
+ * table. */
 void operator_job_args(struct jw *w, const struct lua_hook *hook)
 {
     jw_open(w, NULL, '{');
@@ -55,7 +56,8 @@ static wharf_str order_args(struct wharf_req *req, const struct lua_hook *hook, 
     return text;
 }
 
-/* What a job's arguments have no room for is left out; the hook can ask for the row. */
+/* Returns a change without what a job's arguments have no room for; the hook can ask for the
+ * row. */
 static wharf_str short_change(struct wharf_req *req, const struct write *w)
 {
     struct write bare = {.res = w->res, .op = w->op, .id = w->id};
@@ -97,7 +99,8 @@ static unsigned lane_of(wharf_str s, int lanes)
     return h % (unsigned)lanes;
 }
 
-/* Jobs of one key run one after the other: a hook with as many keys as calls it may have at a time has never more. */
+/* Returns the key of an event's job. Jobs of one key run one after the other: a hook with as many
+ * keys as calls it may have at a time has never more. */
 static wharf_str event_key(struct wharf_req *req, const struct lua_hook *h, const wharf_event *e)
 {
     wharf_str row = e->resource_id.n > JOB_KEY_MAX ? (wharf_str){e->resource_id.p, JOB_KEY_MAX} : e->resource_id;
@@ -179,7 +182,7 @@ static wharf_str text_of(struct wharf_req *req, const struct wharf_json *v)
     return text;
 }
 
-/* False: the event is not there any more. */
+/* Reads the event. Returns false when it is not there any more. */
 static bool event_input(struct wharf_req *req, const struct lua_hook *hook, wharf_str id, struct hook_call *call)
 {
     const struct wharf_json *body;
@@ -194,7 +197,8 @@ static bool event_input(struct wharf_req *req, const struct lua_hook *hook, whar
     return true;
 }
 
-/* Section 7, as of runs of workflows: a limit but that of time is met by another try too, and its author's word is final unless he asks for one. */
+/* Tells whether a failed hook is tried again (section 7, as of runs of workflows): a limit but
+ * that of time is met by another try too, and its author's word is final unless he asks for one. */
 static bool tried_again(const struct sandbox_error *e)
 {
     switch (e->end) {
@@ -226,7 +230,8 @@ static wharf_status run(
         e.file[0] ? e.line : hook->line, operator_message(req, &e).p);
 }
 
-/* The hook as it was when the job was asked for, or NULL. Older servers said its place in the file only: it has to be of the job's kind at least. */
+/* Finds the hook as it was when the job was asked for, or returns NULL. Older servers said its
+ * place in the file only: it has to be of the job's kind at least. */
 static const struct lua_hook *hook_of(const struct lua_generation *g, const struct wharf_json *args)
 {
     enum hook_phase phase = json_get(args, "event")    ? PHASE_EVENT
@@ -239,7 +244,8 @@ static const struct lua_hook *hook_of(const struct lua_generation *g, const stru
     return hook && hook->phase == phase ? hook : NULL;
 }
 
-/* A change or event that nobody hears of is lost; what a schedule was to do then is planned anew by the one that took its place. */
+/* Tells that a hook is gone. A change or event that nobody hears of is lost; what a schedule was
+ * to do then is planned anew by the one that took its place. */
 static void tell_gone(const struct wharf_req *req)
 {
     wharf_str name = json_text_or(req->body, "hook", "");

@@ -103,7 +103,8 @@ static wharf_str request_text(struct wharf_req *req, int status)
 
 /* ---- headers of the answer ---- */
 
-/* What the server says itself, or what would say something of the connection. */
+/* Tells whether a header is one that the server says itself, or that would say something of the
+ * connection. */
 static bool is_ours(wharf_str name)
 {
     static const char *const names[] = {"connection", "keep-alive", "proxy-authenticate", "te", "trailer",
@@ -206,7 +207,7 @@ bool operator_asks_response(struct wharf_req *req)
     return hooks_of(req, true)->n > 0;
 }
 
-/* What it returned: nothing, or {headers = {…}}. NULL, or what is wrong. */
+/* Takes what a hook returned: nothing, or {headers = {…}}. Returns NULL, or what is wrong. */
 static const char *take_result(struct wharf_req *req, wharf_str text)
 {
     struct json_error bad;
@@ -265,7 +266,7 @@ void operator_request(struct wharf_req *req)
     }
 }
 
-/* A write that was done is told as done, whatever a hook says. */
+/* Tells whether a hook may refuse: a write that was done is told as done, whatever a hook says. */
 static bool may_refuse(const struct wharf_req *req)
 {
     return !req->n_problems && (!strcmp(req->method, "GET") || !strcmp(req->method, "HEAD"));

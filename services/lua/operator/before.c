@@ -71,7 +71,8 @@ wharf_status operator_rejected(struct wharf_req *req, const struct sandbox_error
     return req_problem(req, "workflow.rejected", custom, "rejected", message);
 }
 
-/* Of a hook that failed or refused. WHARF_OK: the write goes on as if it had not been called. */
+/* Handles a hook that failed or refused. Returns WHARF_OK when the write goes on as if it had not
+ * been called. */
 static wharf_status not_good(struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e)
 {
     if (e->end == SANDBOX_REJECTED)

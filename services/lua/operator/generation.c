@@ -31,7 +31,8 @@ static void state_free(struct hook_state *st)
     free(st);
 }
 
-/* What a file says while it is loaded may have a secret in it. */
+/* Tells the problem of a file, without secrets: what it says while it is loaded may have one in
+ * it. */
 static void tell(const struct hook_state *st, struct hook_problem *p, const struct sandbox_error *e)
 {
     wharf_str text = hook_message(st->gen->engine->config, st->arena, e);
@@ -108,7 +109,8 @@ static void give_back(struct lua_generation *g, struct hook_state *st)
     pthread_mutex_unlock(&g->lock);
 }
 
-/* A hook that calls the API may have other hooks run on the same thread: they get a state of their own. */
+/* Takes a state. A hook that calls the API may have other hooks run on the same thread: they get a
+ * state of their own. */
 static struct hook_state *take(struct lua_generation *g, struct hook_problem *ret_problem)
 {
     struct hook_state *st;
@@ -273,7 +275,7 @@ wharf_str hook_problem_text(struct arena *a, const struct hook_problem *p)
 
 /* ---- a call ---- */
 
-/* 0: any number. */
+/* Returns how many instructions a call may have; 0: any number. */
 static uint64_t call_instructions(const struct lua_generation *g)
 {
     return g->engine->config ? (uint64_t)g->engine->config->lua_hooks_instructions : CALL_INSTRUCTIONS;

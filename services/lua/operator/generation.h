@@ -97,7 +97,7 @@ struct lua_generation *generation_load(const struct engine *e, struct arena *a, 
 void generation_ref(struct lua_generation *g);
 void generation_unref(struct lua_generation *g); /* NULL is accepted */
 
-/* "10-codes.lua:3: message", or the message alone. */
+/* Returns "10-codes.lua:3: message", or the message alone. */
 wharf_str hook_problem_text(struct arena *a, const struct hook_problem *p);
 
 static inline size_t hook_place(const struct engine *e, const struct resource *res, uint32_t op)
@@ -105,7 +105,8 @@ static inline size_t hook_place(const struct engine *e, const struct resource *r
     return (size_t)(res - e->resources) * HOOK_OPS + (op == OP_CREATE ? 0 : op == OP_UPDATE ? 1 : 2);
 }
 const char *hook_phase_name(enum hook_phase phase);
-/* By their mark, or by the name that jobs of older servers have alone; or NULL. */
+/* Finds a hook by its mark, or by the name alone that jobs of older servers have. Returns NULL
+ * when there is none. */
 const struct lua_hook *generation_find(const struct lua_generation *g, wharf_str mark);
 const struct lua_hook *generation_find_named(const struct lua_generation *g, wharf_str name);
 

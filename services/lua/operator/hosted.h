@@ -4,10 +4,10 @@
 
 #include "lua/operator/generation.h"
 
-/* operator_host.c: the author's mistake, as {"code", "message"}. */
+/* Tells the author's mistake, as {"code", "message"} (operator_host.c). */
 enum sandbox_answer host_mistake(wharf_str *ret_text, const char *text);
 
-/* operator_asked.c */
+/* Answers the ops api.* (operator_asked.c). */
 enum sandbox_answer asked_api(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text);
 /* Calls that this call of a hook may still make. */
 unsigned asked_api_left(const struct hook_state *st);
@@ -19,9 +19,10 @@ enum sandbox_answer asked_metric(const struct hook_state *st, const struct wharf
 enum sandbox_answer asked_tell(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text);
 enum sandbox_answer asked_sleep(struct hook_state *st, const struct wharf_json *args, wharf_str *ret_text);
 
-/* operator_store.c */
+/* Answers the ops kv.* (operator_store.c). */
 enum sandbox_answer asked_kv(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text);
-/* The call is over: nobody waits for the end of a lock that it did not give back. */
+/* Ends the locks of a call that is over: nobody waits for the end of a lock that it did not give
+ * back. */
 void asked_locks_end(struct hook_state *st);
 enum sandbox_answer asked_lock(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text);
 

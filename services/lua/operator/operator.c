@@ -15,7 +15,8 @@ static const char default_dir[] = "/etc/wharf/lua-hooks";
 
 /* ---- holding ---- */
 
-/* The lock is held. All workers change over with one store on the board; each sees it here. */
+/* Returns the newest generation. The caller holds the lock. All workers change over with one store
+ * on the board; each sees it here. */
 static struct lua_generation *newest(struct operator_lua *o)
 {
     uint64_t wanted = atomic_load(&o->board->hooks_active);
@@ -120,7 +121,7 @@ static const char *folder_of(const struct config *c)
     return c->lua_hooks_dir[0] ? c->lua_hooks_dir : default_dir;
 }
 
-/* The first worker of a server says what is active; the others find it. */
+/* Announces what is active: the first worker of a server says it; the others find it. */
 static void announce(struct operator_lua *o)
 {
     uint64_t print = o->active->folder.print, nothing = 0;

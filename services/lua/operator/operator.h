@@ -22,50 +22,58 @@ struct operator_lua *operator_start(
 void operator_watch(struct operator_lua *o);
 void operator_stop(struct operator_lua *o); /* NULL is accepted */
 
-/* Only loads, as `wharf check` wants: how many hooks there are; or false and the problem. */
+/* Loads the hooks and no more, as `wharf check` wants, and tells how many there are. Returns false
+ * and the problem on failure. */
 bool operator_check(
     const struct engine *e, const struct config *config, size_t *ret_hooks, struct arena *a, wharf_str *ret_error);
 
-/* The generation of this request: the active one when it is asked for the first time. NULL: no hooks. Given back by operator_release(), which
- * whoever ends a request calls. */
+/* Returns the generation of this request: the active one when it is asked for the first time.
+ * NULL: no hooks. It is given back by operator_release(), which whoever ends a request calls. */
 struct lua_generation *operator_hold(struct wharf_req *req);
 void operator_release(struct wharf_req *req);
-/* A request inside of another one has the generation of that one. */
+/* Gives a request inside of another one the generation of that one. */
 void operator_share(const struct wharf_req *outer, struct wharf_req *inner);
 
-/* Where a request goes: the routes of the modules, then those of hooks (engine_route()). */
+/* Finds where a request goes: the routes of the modules, then those of hooks (engine_route()). */
 enum route_result operator_find_route(struct wharf_req *req, wharf_str *ret_allow);
-/* Is it a hook's? Then it lives as long as the generation that the request holds. */
+/* Tells whether the route is a hook's. Then it lives as long as the generation that the request
+ * holds. */
 bool operator_route_is(const struct route *r);
 
-/* Are there request or response hooks for this one? It holds its generation from here on. [loop] */
+/* Tells whether there are request or response hooks for this request. It holds its generation from
+ * here on. [loop] */
 bool operator_asks_request(struct wharf_req *req);
 bool operator_asks_response(struct wharf_req *req);
-/* Run them, on a worker thread; req->lines and req->remote_addr are set. Refusals are problems, headers are in req->added. */
+/* Runs them, on a worker thread; req->lines and req->remote_addr are set. Refusals are problems,
+ * headers are in req->added. */
 void operator_request(struct wharf_req *req);
 void operator_response(struct wharf_req *req);
 
-/* Has a write of this kind hooks? What answers by other ways than the pipeline asks first. [any] */
+/* Tells whether a write of this kind has hooks. What answers by other ways than the pipeline asks
+ * first. [any] */
 bool operator_wants(const struct wharf_req *req, const struct resource *res, uint32_t op);
-/* The before hooks, with the body checked, references looked at and (but on create) the old row locked. ret_changed: they changed w->body.
- * Problems are on the request when it is not WHARF_OK. */
+/* Runs the before hooks, with the body checked, references looked at and (but on create) the old
+ * row locked. ret_changed: they changed w->body. Problems are on the request when it is not
+ * WHARF_OK. */
 wharf_status operator_before(struct wharf_req *req, struct write *w, bool *ret_changed);
-/* After the write, in its transaction: asks for the after hooks to be run. */
+/* Asks for the after hooks to be run, after the write, in its transaction. */
 wharf_status operator_after(struct wharf_req *req, const struct write *w);
 /* Processed events: asks for the event hooks to be run. False: the transaction is lost. */
 struct event;
 bool operator_events(struct wharf_req *req, struct event *const *events, size_t n);
-/* The job that turns schedules that are due within the next minutes into jobs of the hooks, one for each organization (operator_schedule.c). */
+/* Runs the job that turns schedules that are due within the next minutes into jobs of the hooks,
+ * one for each organization (operator_schedule.c). */
 wharf_status operator_plan(struct wharf_req *req, void *arg);
 extern const char operator_plan_policy[];
-/* The job that runs one after, event or schedule hook (after.c). */
+/* Runs the job of one after, event or schedule hook (after.c). */
 wharf_status operator_job(struct wharf_req *req, void *arg);
 extern const char operator_job_policy[];
 
 /* What was wrong when the folder was looked at last; its message is empty when nothing was (services/lua/operator/generation.h). */
 struct hook_problem;
 void operator_trouble(struct operator_lua *o, struct hook_problem *ret);
-/* Has the folder looked at now, by all workers, and waits until they agree or one refuses: at most wait_us. */
+/* Makes all workers look at the folder now, and waits until they agree or one refuses: at most
+ * wait_us. */
 void operator_reload(struct operator_lua *o, int64_t wait_us);
 
 #endif

@@ -27,7 +27,8 @@ enum {
 
 /* ---- wharf.api ---- */
 
-/* The installation's own hand in another organization, or NULL: there is none of this id, or it was ended. */
+/* Makes the principal of the installation itself in another organization, or returns NULL: there
+ * is none of this id, or it was ended. */
 static struct principal *other_organization(struct wharf_req *req, wharf_str id)
 {
     static const char sql[] = "SELECT COALESCE(o.live_organization_id, o.id) FROM wharf.organization o WHERE "
@@ -57,7 +58,8 @@ static const char *api_problem(const struct hook_state *st, wharf_str organizati
     return NULL;
 }
 
-/* What a job writes again when it is tried again has the same key; its id is the request's. */
+/* Returns a key for a write: what a job writes again when it is tried again has the same key; its
+ * id is the request's. */
 static wharf_str write_key(struct hook_state *st)
 {
     if (!st->req->job)
@@ -112,7 +114,8 @@ enum sandbox_answer asked_api(struct hook_state *st, wharf_str op, const struct 
 
 /* ---- wharf.emit, wharf.mail ---- */
 
-/* Of whoever the request is, about the organization and at the call's location unless the hook says otherwise. */
+/* Sends an event or mail of whoever the request is, about the organization and at the call's
+ * location unless the hook says otherwise. */
 enum sandbox_answer asked_tell(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text)
 {
     struct wharf_req *req = st->req;
@@ -172,7 +175,8 @@ enum sandbox_answer asked_config(
     return give_value(a, v, ret_text);
 }
 
-/* Names are compared without regard to case: the environment has them in capitals, the file as one likes. */
+/* Answers the op secret. Names are compared without regard to case: the environment has them in
+ * capitals, the file as one likes. */
 enum sandbox_answer asked_secret(
     const struct hook_state *st, struct arena *a, const struct wharf_json *args, wharf_str *ret_text)
 {
@@ -187,7 +191,7 @@ enum sandbox_answer asked_secret(
         ret_text, "{\"code\":\"secret.missing\",\"message\":\"there is no such secret in hook_secrets\"}");
 }
 
-/* The values of hook_secrets, prepared. */
+/* Returns the values of hook_secrets, prepared. */
 static const struct hide_list *hook_secrets(const struct config *c, struct arena *a)
 {
     const struct wharf_json *all = table_of(c, "hook_secrets");
@@ -249,7 +253,7 @@ static void add_label(struct buf *b, const struct wharf_json *l)
     buf_addz(b, "\",");
 }
 
-/* In the order of their names, so that the same labels are the same series. */
+/* Adds labels in the order of their names, so that the same labels are the same series. */
 static void add_labels(struct buf *b, const struct wharf_json *labels)
 {
     const struct wharf_json *last = NULL, *next;

@@ -36,7 +36,7 @@ static bool ignored(const char *name)
     return name[0] == '.' || name[0] == '_';
 }
 
-/* Length of the name without ".lua"; 0: no file of ours. */
+/* Returns the length of the name without ".lua"; 0: no file of ours. */
 static size_t stem(const char *name)
 {
     size_t n = strlen(name);
@@ -118,7 +118,7 @@ static bool read_entry(struct reading *r, const char *dir, const char *prefix, c
     return read_dir(r, path, arena_printf(r->a, "%s/", shown).p, depth + 1);
 }
 
-/* Files before folders: what is loaded comes first. */
+/* Reads a folder, files before folders: what is loaded comes first. */
 static bool read_dir(struct reading *r, const char *dir, const char *prefix, int depth)
 {
     struct dirent **entries;
@@ -182,7 +182,7 @@ struct hook_places folder_places(struct arena *a, const struct engine *e, const 
     return (struct hook_places){items, n};
 }
 
-/* A folder of the operator's may be called as a plugin is. */
+/* Checks that each name is there once: a folder of the operator's may be called as a plugin is. */
 static bool names_once(struct reading *r)
 {
     for (size_t i = 0; i < r->f->n; i++) {

@@ -34,11 +34,14 @@ struct hook_places { /* the operator's folder, then those of plugins, in the ord
     size_t n;
 };
 struct engine;
-/* dir: the operator's. A plugin's folder stands beside its file: dock_doors.so, dock_doors.hooks/. */
+/* Returns the folders of hooks. dir: the operator's. A plugin's folder stands beside its file:
+ * dock_doors.so, dock_doors.hooks/. */
 struct hook_places folder_places(struct arena *a, const struct engine *e, const char *dir);
-/* A folder that is not there has no files. False: what is wrong with which file, "10-codes.lua: ...". */
+/* Reads the files. A folder that is not there has no files. Returns false and what is wrong with
+ * which file, "10-codes.lua: ...". */
 bool folder_read(struct arena *a, const struct hook_places *places, struct hook_folder *ret, wharf_str *ret_problem);
-/* The files as one text, and back: what a server keeps of the hooks that it runs. */
+/* Packs the files as one text (folder_pack), and unpacks it: what a server keeps of the hooks that
+ * it runs. */
 wharf_str folder_pack(struct arena *a, const struct hook_folder *f);
 bool folder_unpack(struct arena *a, wharf_str text, struct hook_folder *ret);
 

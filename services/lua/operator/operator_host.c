@@ -38,7 +38,7 @@ enum sandbox_answer host_mistake(wharf_str *ret_text, const char *text)
     return SANDBOX_MISTAKE;
 }
 
-/* What log.lua cut ends anywhere, maybe inside of a secret. */
+/* Hides secrets in fields. What log.lua cut ends anywhere, maybe inside of a secret. */
 static wharf_str hidden_fields(const struct hook_state *st, struct arena *a, const struct wharf_json *fields)
 {
     const struct config *c = st->gen->engine->config;
@@ -90,7 +90,7 @@ static enum sandbox_answer http_op(struct hook_state *st, bool all, const struct
     return answer;
 }
 
-/* Why this hook can't ask for anything outside now; or NULL. */
+/* Tells why this hook can't ask for anything outside now; NULL: it can. */
 static const char *outside_problem(const struct hook_state *st)
 {
     if (!st->req)
@@ -100,7 +100,7 @@ static const char *outside_problem(const struct hook_state *st)
     return NULL;
 }
 
-/* What waits for nothing: any hook, and files while they are loaded, may ask it. */
+/* Answers what waits for nothing: any hook, and files while they are loaded, may ask it. */
 static bool at_once(struct hook_state *st, struct arena *a, const char *op, const struct wharf_json *args,
     wharf_str *ret_text, enum sandbox_answer *ret_answer)
 {
@@ -148,7 +148,8 @@ static enum sandbox_answer outside(
         ret_text, "{\"code\":\"op.unknown\",\"message\":\"this function is not there for hooks of the server\"}");
 }
 
-/* What a hook waits for in the database ends with the hook's time. Those outside of a request have no database. */
+/* Sets the deadline: what a hook waits for in the database ends with the hook's time. Those
+ * outside of a request have no database. */
 static int64_t begin_in_time(const struct hook_state *st)
 {
     return st->req && st->req->thread ? db_deadline(st->req->thread->db, st->deadline_us) : 0;
@@ -178,7 +179,8 @@ static enum sandbox_answer answer_op(
     return answer;
 }
 
-/* The request's memory of one op is free again when it was answered: a hook may ask as often as it likes. */
+/* Answers one op. The request's memory of it is free again when it was answered: a hook may ask as
+ * often as it likes. */
 static enum sandbox_answer call(void *arg, const char *name, wharf_str text, wharf_str *ret_text)
 {
     struct hook_state *st = arg;
@@ -271,7 +273,7 @@ static void add_rows(struct buf *out, const PGresult *r)
     jw_close(&w, ']');
 }
 
-/* Into st->answer; p NULL: they are too large. */
+/* Writes the rows into st->answer; p NULL: they are too large. */
 static wharf_str rows_json(struct hook_state *st, const PGresult *r, bool exec)
 {
     struct buf *out = &st->answer;
@@ -289,7 +291,7 @@ static wharf_str rows_json(struct hook_state *st, const PGresult *r, bool exec)
     return out->failed ? (wharf_str){NULL, 0} : buf_str(out);
 }
 
-/* What PostgreSQL says after "ERROR:  ", without the lines about where. */
+/* Writes what PostgreSQL says after "ERROR:  ", without the lines about where. */
 static void first_line(const struct db_error *e, char ret[PROBLEM_BYTES])
 {
     const char *text = strstr(e->message, ":  ");
@@ -298,7 +300,8 @@ static void first_line(const struct db_error *e, char ret[PROBLEM_BYTES])
     snprintf(ret, PROBLEM_BYTES, "%.*s (%s)", (int)strcspn(text, "\n"), text, e->sqlstate);
 }
 
-/* In a savepoint, with its own time limit, as the role that sees the request's organization only. Read-only and taken back, but for exec. */
+/* Asks for rows in a savepoint, with its own time limit, as the role that sees the request's
+ * organization only. Read-only and taken back, but for exec. */
 static wharf_str ask_rows(struct hook_state *st, const char *sql, bool exec, const struct sql_arg *args, size_t n,
     char ret_problem[PROBLEM_BYTES])
 {
@@ -337,7 +340,8 @@ out:
     return rows;
 }
 
-/* The n values behind the statement. They stay on the stack: the texts are Lua's, and live as long as that. */
+/* Reads the n values behind the statement. They stay on the stack: the texts are Lua's, and live
+ * as long as that. */
 static void values_of(lua_State *lua, int n, struct sql_arg args[PARAMS])
 {
     luaL_checkstack(lua, n + LUA_MINSTACK, "parameters");
@@ -392,14 +396,14 @@ static void statement(lua_State *lua, const char *name, bool exec)
     buf_done(&st->answer);
 }
 
-/* query(sql, ...): array of rows. */
+/* Implements query(sql, ...): array of rows. */
 static int db_query(lua_State *lua)
 {
     statement(lua, "db.query", false);
     return 1;
 }
 
-/* exec(sql, ...): how many rows it wrote, and those that it returned. */
+/* Implements exec(sql, ...): how many rows it wrote, and those that it returned. */
 static int db_exec(lua_State *lua)
 {
     statement(lua, "db.exec", true);

@@ -28,30 +28,33 @@ struct operator_lua {
     struct arena *arena;
 };
 
-/* A reference to the active one. */
+/* Returns a reference to the active generation. */
 struct lua_generation *operator_current(struct operator_lua *o);
-/* {"organization_id", "location_id", "actor", "run"}: what hooks get as ctx. */
+/* Returns {"organization_id", "location_id", "actor", "run"}: what hooks get as ctx. */
 wharf_str operator_context(struct wharf_req *req, const struct lua_hook *hook, wharf_str location, wharf_str event);
-/* What an error says, without secrets. */
+/* Returns what an error says, without secrets. */
 wharf_str operator_message(struct wharf_req *req, const struct sandbox_error *e);
-/* A failure into the log of the operator: "10-codes.lua:3: message". */
+/* Writes a failure into the log of the operator: "10-codes.lua:3: message". */
 void operator_failed(struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e);
-/* {"hook", "mark"}, and more: the beginning of the arguments of a job that calls the hook; the object stays open. */
+/* Writes {"hook", "mark"}, the beginning of the arguments of a job that calls the hook; the object
+ * stays open. */
 void operator_job_args(struct jw *w, const struct lua_hook *hook);
-/* Is the hook still due at this moment (microseconds)? Then the tick, as its argument. */
+/* Tells whether the hook is still due at this moment (microseconds). Then *ret_arg is the tick, as
+ * its argument. */
 bool schedule_tick(struct wharf_req *req, const struct lua_hook *hook, int64_t due_us, wharf_str *ret_arg);
-/* Refused by its author: 400 workflow.rejected. */
+/* Refuses a request as the hook's author wants: 400 workflow.rejected. */
 wharf_status operator_rejected(struct wharf_req *req, const struct sandbox_error *e);
-/* operator_asked.c: the text with the values of hook_secrets taken out, for the log. */
+/* Returns the text with the values of hook_secrets taken out, for the log (operator_asked.c). */
 wharf_str asked_hidden(const struct config *c, struct arena *a, wharf_str text);
-/* Of a text that was cut: the beginning of one at its end too. Its end may be " …". */
+/* Hides secrets in a text that was cut: the beginning of one at its end too. Its end may be "
+ * …". */
 wharf_str asked_hidden_cut(const struct config *c, struct arena *a, wharf_str text);
-/* What went wrong, as it may be shown. */
+/* Returns what went wrong, as it may be shown. */
 wharf_str hook_message(const struct config *c, struct arena *a, const struct sandbox_error *e);
-/* operator_store.c: what expired goes. False: the transaction is lost. */
+/* Deletes what expired (operator_store.c). Returns false when the transaction is lost. */
 bool store_expire(struct wharf_req *req);
 
-/* register.c: wharf.hook */
+/* Defines wharf.hook (register.c). */
 bool register_define(struct hook_state *st);
 
 /* route.c */
@@ -72,15 +75,15 @@ struct route_wish {
 extern const char *const route_options[];
 /* Checks; in the first state the route is made in the generation's arena. NULL, or what is wrong. */
 const char *route_read(struct hook_state *st, struct route_wish *wish, struct hook_route **ret_route);
-/* The routes of the generation can be found, and are in its document. */
+/* Links the routes of the generation: they can be found, and are in its document. */
 void routes_link(struct lua_generation *g);
 
-/* route_call.c: the handler of them all; arg: the struct hook_route. */
+/* Runs the route of a hook: the handler of them all (route_call.c); arg: the struct hook_route. */
 wharf_status route_run(wharf_req *req, void *arg);
 
-/* around.c: {Name: value} as lines of the answer. NULL, or what is wrong. */
+/* Adds {Name: value} as lines of the answer (around.c). Returns NULL, or what is wrong. */
 const char *operator_headers(struct wharf_req *req, const struct wharf_json *headers);
-/* "method", "path", "query", "headers", "remote_addr", "request_id" of a request. */
+/* Writes "method", "path", "query", "headers", "remote_addr", "request_id" of a request. */
 void operator_shown(struct wharf_req *req, struct jw *w);
 
 #endif

@@ -37,7 +37,8 @@ static struct sql_arg time_arg(struct wharf_req *req, int64_t us)
     return (struct sql_arg){text.p, text.n};
 }
 
-/* Up to when it was planned; of a hook that is new, now (older servers knew it by its name). The row is locked. False: the database failed. */
+/* Reads up to when it was planned; of a hook that is new, now (older servers knew it by its name).
+ * The row is locked. Returns false when the database failed. */
 static bool planned_until(struct wharf_req *req, const struct lua_hook *hook, int64_t *ret_us)
 {
     static const char sql[] =

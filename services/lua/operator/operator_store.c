@@ -61,7 +61,7 @@ static struct sql_arg arg_of(wharf_str s)
     return (struct sql_arg){s.p, s.n};
 }
 
-/* JSON of a member; p NULL: absent. */
+/* Returns the JSON of a member; p NULL: absent. */
 static struct sql_arg json_arg(struct wharf_req *req, const struct wharf_json *args, const char *name)
 {
     const struct wharf_json *v = json_get(args, name);
@@ -95,7 +95,8 @@ struct asking {
     PGresult *rows;
 };
 
-/* With the first three and up to three more. False: the database can't be asked, or refused the value. */
+/* Asks with the first three and up to three more. Returns false when the database can't be asked,
+ * or refused the value. */
 static bool ask(struct asking *k, const char *sql, wharf_str key, const struct sql_arg *more, size_t n_more)
 {
     struct wharf_req *req = k->req;
@@ -140,7 +141,8 @@ static enum sandbox_answer list(struct asking *k)
     return SANDBOX_GIVEN;
 }
 
-/* In milliseconds; p NULL: the value stays. A problem is told else. */
+/* Reads the time to live in milliseconds; p NULL: the value stays. Returns false after a problem
+ * was told. */
 static bool ttl_of(const struct asking *k, struct sql_arg *ret_ms, enum sandbox_answer *ret_answer)
 {
     const struct wharf_json *v = json_get(k->args, "ttl");
@@ -158,7 +160,8 @@ static bool ttl_of(const struct asking *k, struct sql_arg *ret_ms, enum sandbox_
     return true;
 }
 
-/* What is written fits: a problem is told else. Two calls at once may pass by one value. */
+/* Tells whether what is written fits; else a problem is told. Two calls at once may pass by one
+ * value. */
 static bool fits(struct asking *k, wharf_str key, struct sql_arg value, enum sandbox_answer *ret_answer)
 {
     if (!value.p || value.n > VALUE_MAX)
@@ -175,7 +178,7 @@ static bool fits(struct asking *k, wharf_str key, struct sql_arg value, enum san
     return false;
 }
 
-/* Nothing was added: why not? */
+/* Tells why nothing was added. */
 static enum sandbox_answer not_added(struct asking *k, wharf_str key)
 {
     if (!ask(k, whole_sql, key, NULL, 0))
@@ -202,7 +205,7 @@ static enum sandbox_answer incr(struct asking *k, wharf_str key)
     return give(k, "value", PQgetvalue(k->rows, 0, 0));
 }
 
-/* Written when it is what it was; when it was not there, as set does with if_absent. */
+/* Writes the value when it is what it was; when it was not there, as set does with if_absent. */
 static enum sandbox_answer cas(struct asking *k, wharf_str key, struct sql_arg value)
 {
     bool absent = json_bool_or(k->args, "absent", false);

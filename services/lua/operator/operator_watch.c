@@ -60,7 +60,8 @@ static void activate(struct operator_lua *o, const struct lua_generation *g)
         (unsigned long long)(atomic_fetch_add(&o->board->hooks_generation, 1) + 1), o->dir, g->n_hooks, g->folder.n);
 }
 
-/* False: somebody has other files by now, and so will this worker. fd tells of changes, or is -1. */
+/* Waits until all workers agree. Returns false when somebody has other files by now, and so will
+ * this worker. fd tells of changes, or is -1. */
 static bool agree(struct operator_lua *o, const struct lua_generation *g, int fd)
 {
     int64_t until = clock_monotonic_us() + AGREE_US;
@@ -96,7 +97,7 @@ static void refuse(struct operator_lua *o, uint64_t print, const struct hook_pro
     arena_free(a);
 }
 
-/* False: it is to be tried again. */
+/* Takes the generation over. Returns false when it is to be tried again. */
 static bool take_over(struct operator_lua *o, struct lua_generation *g, int fd)
 {
     struct board_worker *slot = &o->board->workers[o->slot];
@@ -115,7 +116,7 @@ static bool take_over(struct operator_lua *o, struct lua_generation *g, int fd)
     return agreed;
 }
 
-/* The folder is as it was: what was wrong with it meanwhile is mended. */
+/* Notes that the folder is as it was: what was wrong with it meanwhile is mended. */
 static void as_before(struct operator_lua *o, uint64_t print)
 {
     struct board_worker *slot = &o->board->workers[o->slot];
@@ -201,7 +202,7 @@ static int watch_all(const struct operator_lua *o)
     return fd;
 }
 
-/* Until nothing changed for a while. True: it is to end. */
+/* Waits until nothing changed for a while. Returns true when the thread is to end. */
 static bool wait_quiet(const struct operator_lua *o, int fd)
 {
     struct pollfd fds[2] = {{.fd = o->stop_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};

@@ -93,7 +93,8 @@ static const char *action_of(const struct lua_hook *hook)
                                    : "";
 }
 
-/* File, phase and what it is for, and which of those that are equal in this: i hooks are before it. */
+/* Makes the mark: file, phase and what it is for, and which of those that are equal in this; i
+ * hooks are before it. */
 static wharf_str mark_of(const struct hook_state *st, const struct lua_hook *hook, size_t i)
 {
     wharf_str what = arena_printf(st->arena, "%s %s %s%s%s%s%s#", hook->file, hook_phase_name(hook->phase),
@@ -106,7 +107,7 @@ static wharf_str mark_of(const struct hook_state *st, const struct lua_hook *hoo
     return arena_printf(st->arena, "%s%zu", what.p, nth);
 }
 
-/* Of the first state the hooks are noted; those of the others must be the same. */
+/* Notes a hook. Of the first state the hooks are noted; those of the others must be the same. */
 static void note(lua_State *lua, struct hook_state *st, struct lua_hook *hook, int function)
 {
     struct lua_generation *g = st->gen;
@@ -142,7 +143,8 @@ static void unknown_resource(lua_State *lua, const struct hook_state *st, const 
         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-/* As the routes of a module that is left out: the hook is there again when the module is. */
+/* Tells that a hook sleeps, as the routes of a module that is left out: the hook is there again
+ * when the module is. */
 static void tell_sleeping(lua_State *lua, enum hook_phase phase, const char *resource, const struct absent *m)
 {
     char file[64] = "";
@@ -194,7 +196,8 @@ static int register_after(lua_State *lua)
     return register_write(lua, PHASE_AFTER);
 }
 
-/* What is wrong with the conditions (docs/spec/07-events-and-webhooks.md section 5); NULL: nothing. */
+/* Tells what is wrong with the conditions (docs/spec/07-events-and-webhooks.md section 5); NULL:
+ * nothing. */
 static const char *filter_fault(const struct wharf_json *filter)
 {
     static const char *const ops[] = {
@@ -220,7 +223,7 @@ static const char *filter_fault(const struct wharf_json *filter)
     return NULL;
 }
 
-/* The function of a hook with a filter: upvalues are the function and the conditions. */
+/* Calls the function of a hook with a filter: upvalues are the function and the conditions. */
 static int filtered(lua_State *lua)
 {
     lua_settop(lua, 2);
@@ -239,7 +242,8 @@ static int filtered(lua_State *lua)
     return 0;
 }
 
-/* With a filter in the options the function at `function` becomes one that asks it first. */
+/* Wraps the function at `function` when the options have a filter: it becomes one that asks it
+ * first. */
 static void option_filter(lua_State *lua, struct hook_state *st, int at, int function)
 {
     struct json_error bad;
@@ -338,7 +342,7 @@ static int register_schedule(lua_State *lua)
     return 0;
 }
 
-/* route(method, path, options, fn) */
+/* Implements route(method, path, options, fn). */
 static int register_route(lua_State *lua)
 {
     struct hook_state *st = loading(lua);

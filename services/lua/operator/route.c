@@ -110,7 +110,7 @@ static void query_member(struct jw *w, const char *name, const char *schema)
     jw_raw(w, name, str_z(schema));
 }
 
-/* What the document shows, and what the kernel's own routes have as their definition. */
+/* Makes what the document shows, and what the kernel's own routes have as their definition. */
 static const struct wharf_json *definition_of(
     struct arena *a, const struct hook_route *hr, const struct wharf_json *options)
 {
@@ -147,7 +147,7 @@ static const struct wharf_json *definition_of(
     return parsed;
 }
 
-/* The path with its names taken out: two routes that differ in names only are the same. */
+/* Returns the path with its names taken out: two routes that differ in names only are the same. */
 static wharf_str shape_of(struct arena *a, const char *method, const char *path)
 {
     wharf_str s = arena_printf(a, "%s %s", method, path);

@@ -53,7 +53,7 @@ static bool filter_value(struct wharf_req *req, struct jw *w, const char *key, w
     return true;
 }
 
-/* name=a,b and name[op]=value as a condition of wharf.filter. */
+/* Writes name=a,b and name[op]=value as a condition of wharf.filter. */
 static bool filter_pair(
     struct wharf_req *req, struct jw *w, const struct wharf_json *f, wharf_str op, const struct query_pair *pair)
 {
@@ -109,7 +109,7 @@ static bool filters(struct wharf_req *req, struct jw *w, const struct hook_route
     return true;
 }
 
-/* Whose locations the caller reaches; absent: all. */
+/* Writes the locations that the caller reaches; absent: all. */
 static void locations(const struct wharf_req *req, struct jw *w)
 {
     if (!req->who || req->who->access.all_locations)
@@ -124,7 +124,8 @@ struct shown_page {
     int64_t page, limit;
 };
 
-/* ctx of other hooks, with what routes have more. False: a problem is on the request. */
+/* Makes the ctx of other hooks, with what routes have more. Returns false when a problem is on the
+ * request. */
 static bool context_of(struct wharf_req *req, const struct hook_route *hr, wharf_str location, struct shown_page *page,
     wharf_str *ret_context)
 {
@@ -193,7 +194,8 @@ static wharf_str request_of(struct wharf_req *req)
 
 /* ---- locations ---- */
 
-/* Of the policy "body": the location that the request names, which must be there and the caller's. */
+/* Finds the location that the request names, for the policy "body": it must be there and the
+ * caller's. */
 static bool named_location(struct wharf_req *req, wharf_str *ret)
 {
     const struct resource *res = engine_locations(req->engine);
@@ -224,7 +226,8 @@ static bool reached(const struct wharf_req *req, const struct wharf_json *row)
     return !id.n || principal_may_see(req->who, id);
 }
 
-/* Of the policy "row": rows of other locations are left out of a list; another one is refused. */
+/* Keeps what the caller reaches, for the policy "row": rows of other locations are left out of a
+ * list; another one is refused. */
 static bool keep_own(struct wharf_req *req, struct wharf_json *v)
 {
     struct wharf_json **at;
@@ -246,7 +249,7 @@ static bool keep_own(struct wharf_req *req, struct wharf_json *v)
 
 /* ---- the answer ---- */
 
-/* {status, headers, body}, and nothing else in it. */
+/* Tells whether v is {status, headers, body}, with nothing else in it. */
 static bool is_response(const struct wharf_json *v)
 {
     if (!json_is(v, JSON_OBJECT) || !json_is(json_get(v, "status"), JSON_NUMBER))

@@ -27,7 +27,8 @@ static int safe_pcall(lua_State *lua)
     return after_pcall(lua, lua_pcallk(lua, lua_gettop(lua) - 2, LUA_MULTRET, 0, 0, after_pcall), 0);
 }
 
-/* The author's handler, but not for the end of a run: that is raised in a hook, where no other hook would end the handler. */
+/* Calls the author's handler, but not for the end of a run: that is raised in a hook, where no
+ * other hook would end the handler. */
 static int handler_of(lua_State *lua)
 {
     if (sandbox_of(lua)->dead)
@@ -131,7 +132,7 @@ static int no_randomseed(lua_State *lua)
     sandbox_raise(lua, "math.randomseed is not available: each run has its own seed (ctx.run.seed)");
 }
 
-/* math.random begins where the seed says, and its sequence is Lua's own. */
+/* Opens math: math.random begins where the seed says, and its sequence is Lua's own. */
 static void open_math(lua_State *lua)
 {
     luaL_requiref(lua, LUA_MATHLIBNAME, luaopen_math, 1);

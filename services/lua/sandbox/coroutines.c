@@ -63,7 +63,8 @@ static int create(lua_State *lua)
     return 1;
 }
 
-/* Results, or the error value, are on top of lua; -1: an error. */
+/* Resumes a coroutine. Results, or the error value, are on top of lua. Returns -1 when it is an
+ * error. */
 static int go_on(lua_State *lua, lua_State *co, int n_args)
 {
     int status, n_results;

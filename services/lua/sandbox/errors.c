@@ -29,7 +29,7 @@ void errors_text(char *to, size_t size, const char *p, size_t n)
     to[at] = 0;
 }
 
-/* Ours are C, or "[wharf]". */
+/* Tells whether a frame is the author's own: ours are C, or "[wharf]". */
 bool errors_own(const lua_Debug *ar)
 {
     return ar->currentline > 0 && ar->source[0] == '=' && ar->source[1] != '[';
@@ -112,7 +112,7 @@ int errors_handler(lua_State *lua)
     return 1;
 }
 
-/* "main.lua:12: text": the position goes into e, the text is what follows. */
+/* Splits "main.lua:12: text": the position goes into e, the text is what follows. */
 static void split_position(lua_State *lua, struct sandbox_error *e, const char *p, size_t n)
 {
     const struct sandbox *sb = sandbox_of(lua);
@@ -137,7 +137,7 @@ static void split_position(lua_State *lua, struct sandbox_error *e, const char *
     errors_text(e->message, sizeof(e->message), p, n);
 }
 
-/* A member of the table on top, read raw. */
+/* Reads a member of the table on top, raw. */
 static bool text_member(lua_State *lua, const char *name, char *to, size_t size)
 {
     bool is_text;

@@ -65,7 +65,8 @@ static int refuse_by_name(lua_State *lua)
     sandbox_raise(lua, "%s is read-only; '%s' can't be set", name, luaL_tolstring(lua, 2, NULL));
 }
 
-/* A member of what is covered is on top and its key at the index: a table becomes read-only when it is first looked at. */
+/* Covers a member of what is covered, which is on top with its key at the index: a table becomes
+ * read-only when it is first looked at. */
 static void cover_member(lua_State *lua, int key)
 {
     if (!lua_istable(lua, -1) || frozen_is(lua, -1))

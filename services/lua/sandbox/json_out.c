@@ -145,7 +145,7 @@ static void need_text_key(struct writer *w, int at)
             luaL_typename(w->lua, at));
 }
 
-/* The keys of the table, in order, as a table on top. */
+/* Pushes the keys of the table, in order, as a table. */
 static void sorted_keys(struct writer *w, int at)
 {
     lua_Integer n = 0;

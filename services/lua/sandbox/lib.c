@@ -134,7 +134,7 @@ static int missing(lua_State *lua)
     return 1;
 }
 
-/* function(json table of the context) -> ctx; only the engine calls it. */
+/* Implements function(json table of the context) -> ctx; only the engine calls it. */
 static int context(lua_State *lua)
 {
     run_part(lua, "context");
@@ -149,7 +149,7 @@ static int null_text(lua_State *lua)
     return 1;
 }
 
-/* wharf.null is a light userdata: all of them share this metatable. */
+/* Opens wharf.null, a light userdata: all of them share this metatable. */
 static void open_null(lua_State *lua)
 {
     lua_pushlightuserdata(lua, NULL);
@@ -161,7 +161,8 @@ static void open_null(lua_State *lua)
     lua_setmetatable(lua, -2);
 }
 
-/* The globals of the library's own code: as they are before an author's runs, who may call a global of his `type` or `string`. */
+/* Keeps the globals of the library's own code as they are before an author's runs, who may call a
+ * global of his `type` or `string`. */
 static void open_globals(lua_State *lua)
 {
     lua_createtable(lua, 0, 32);

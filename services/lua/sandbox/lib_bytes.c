@@ -72,7 +72,7 @@ static int base64_encode(lua_State *lua)
     return 1;
 }
 
-/* Padding is optional when it is read. */
+/* Decodes base64; padding is optional when it is read. */
 static int base64_decode(lua_State *lua)
 {
     bool url = url_form(lua);
@@ -116,7 +116,7 @@ static int hmac_sha256(lua_State *lua)
     return 1;
 }
 
-/* The time tells the length at most. */
+/* Compares two texts; the time tells the length at most. */
 static int equal(lua_State *lua)
 {
     size_t n, m;

@@ -20,8 +20,8 @@ static wharf_str args_text(lua_State *lua, int at)
     return args;
 }
 
-/* What can be said of U+0000 is said by the API, and lines of the log show that something was there; nothing else takes it, and it is not changed
- * silently. */
+/* Tells whether an op takes U+0000. What can be said of it is said by the API, and lines of the
+ * log show that something was there; nothing else takes it, and it is not changed silently. */
 static bool takes_nul(const char *op)
 {
     return !strncmp(op, "api.", 4) || !strcmp(op, "log") || !strcmp(op, "note");
@@ -39,7 +39,7 @@ static bool has_nul(wharf_str json)
     return false;
 }
 
-/* Member of the table on top. */
+/* Returns a member of the table on top. */
 static const char *told(lua_State *lua, const char *name, const char *otherwise)
 {
     const char *text;
@@ -50,7 +50,7 @@ static const char *told(lua_State *lua, const char *name, const char *otherwise)
     return text;
 }
 
-/* call(op, args) -> result | nil, err; raises what is the author's mistake. */
+/* Implements call(op, args) -> result | nil, err; raises what is the author's mistake. */
 static int call(lua_State *lua)
 {
     struct sandbox *sb = sandbox_of(lua);
@@ -81,13 +81,13 @@ static int call(lua_State *lua)
     sandbox_raise(lua, "%s (%s)", told(lua, "message", op), told(lua, "code", "workflow.failed"));
 }
 
-/* raise(message): at the author's line. */
+/* Implements raise(message): at the author's line. */
 static int raise_here(lua_State *lua)
 {
     sandbox_raise(lua, "%s", luaL_checkstring(lua, 1));
 }
 
-/* where() -> file, line | nothing */
+/* Implements where() -> file, line | nothing. */
 static int where(lua_State *lua)
 {
     char file[64];
@@ -100,7 +100,8 @@ static int where(lua_State *lua)
     return 2;
 }
 
-/* finish(kind, message, code, field, retry, after_ms): the run is over, by its own will. */
+/* Implements finish(kind, message, code, field, retry, after_ms): the run is over, by its own
+ * will. */
 static int finish(lua_State *lua)
 {
     struct sandbox *sb = sandbox_of(lua);
@@ -124,7 +125,7 @@ static int finish(lua_State *lua)
     budget_raise(lua);
 }
 
-/* left() -> instructions, memory; either may be nil: no limit */
+/* Implements left() -> instructions, memory; either may be nil: no limit. */
 static int left(lua_State *lua)
 {
     struct sandbox *sb = sandbox_of(lua);
@@ -141,14 +142,14 @@ static int left(lua_State *lua)
     return 2;
 }
 
-/* nth() -> a number that is another one in each call of the state */
+/* Implements nth() -> a number that is another one in each call of the state. */
 static int nth(lua_State *lua)
 {
     lua_pushinteger(lua, (lua_Integer)sandbox_of(lua)->nth);
     return 1;
 }
 
-/* read_only(table, name) -> the table, for readers */
+/* Implements read_only(table, name) -> the table, for readers. */
 static int read_only(lua_State *lua)
 {
     luaL_checktype(lua, 1, LUA_TTABLE);

@@ -8,7 +8,7 @@
 
 enum { SIMILAR_MAX = 1000 /* code points */, SLUG_MAX = 1000 };
 
-/* slug(s): lower case, accents dropped, everything else one '-' between words. */
+/* Implements slug(s): lower case, accents dropped, everything else one '-' between words. */
 static int slug(lua_State *lua)
 {
     size_t n, at = 0;
@@ -53,7 +53,7 @@ static size_t points(lua_State *lua, int at, uint32_t *out)
     return k;
 }
 
-/* similarity(a, b): 1 - Levenshtein distance / length of the longer. */
+/* Implements similarity(a, b): 1 - Levenshtein distance / length of the longer. */
 static int similarity(lua_State *lua)
 {
     uint32_t *a = lua_newuserdatauv(lua, SIMILAR_MAX * 3 * sizeof(uint32_t), 0), *b = a + SIMILAR_MAX,
@@ -85,7 +85,7 @@ static int similarity(lua_State *lua)
     return 1;
 }
 
-/* trim(s): without outer white space, Unicode's too. */
+/* Implements trim(s): without outer white space, Unicode's too. */
 static int trim(lua_State *lua)
 {
     wharf_str s;

@@ -45,7 +45,7 @@ static struct moment moment_at(lua_State *lua, int at)
 
 /* ---- zones ---- */
 
-/* The bytes of the zone named at this index; n 0: UTC. They stay as long as the state. */
+/* Returns the bytes of the zone named at this index; n 0: UTC. They stay as long as the state. */
 static wharf_str zone_bytes(lua_State *lua, int at)
 {
     struct sandbox *sb = sandbox_of(lua);
@@ -100,7 +100,7 @@ static const char *const days[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "
 static const char *const months[] = {"January", "February", "March", "April", "May", "June", "July", "August",
     "September", "October", "November", "December"};
 
-/* Week and year of ISO 8601. */
+/* Computes week and year of ISO 8601. */
 static int iso_week(const struct civil *c, int64_t *ret_year)
 {
     int monday = (c->weekday + 6) % 7;
@@ -244,7 +244,8 @@ void time_text(lua_State *lua, int64_t s, int64_t ms, int32_t offset, const char
 
 /* ---- os ---- */
 
-/* less: what C's struct tm keeps less of it, an int, which is what bounds it in stock Lua. */
+/* Reads a field. less: what C's struct tm keeps less of it, an int, which is what bounds it in
+ * stock Lua. */
 static int64_t field(lua_State *lua, const char *name, int otherwise, int less)
 {
     int64_t v = otherwise;
@@ -265,7 +266,7 @@ static int64_t field(lua_State *lua, const char *name, int otherwise, int less)
     return v;
 }
 
-/* Into the table on top. */
+/* Sets the date in the table on top. */
 static void set_date(lua_State *lua, const struct civil *c)
 {
     const struct {
@@ -434,8 +435,8 @@ static void known_parts(lua_State *lua)
     }
 }
 
-/* Years to days are added to what the clock there shows, hours and less to the moment. A day that its month does not have becomes
- * the last one. */
+/* Adds to a moment. Years to days are added to what the clock there shows, hours and less to the
+ * moment. A day that its month does not have becomes the last one. */
 static int time_add(lua_State *lua)
 {
     struct moment m = moment_at(lua, 1);

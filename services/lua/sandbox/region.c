@@ -144,7 +144,7 @@ void *region_allocate(struct region *g, void *p, size_t old_size, size_t size)
     return to;
 }
 
-/* Chunks behind this one; NULL: all. */
+/* Frees the chunks behind this one; NULL: all. */
 static void free_chunks(struct region *g, struct chunk *last)
 {
     struct chunk **at = last ? &last->next : &g->first, *c = *at, *next;

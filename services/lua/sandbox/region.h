@@ -10,9 +10,10 @@ struct region;
 
 struct region *region_new(void); /* NULL: no memory */
 void region_free(struct region *g); /* with all blocks. NULL is accepted */
-/* As lua_Alloc, with old_size 0 for a new block; NULL: no memory, and p is as it was. */
+/* Allocates as lua_Alloc does, with old_size 0 for a new block. Returns NULL when there is no
+ * memory, and p is as it was. */
 void *region_allocate(struct region *g, void *p, size_t old_size, size_t size);
-/* All blocks of it are gone. A part of the memory is kept for those to come. */
+/* Forgets all blocks of the region. A part of the memory is kept for those to come. */
 void region_forget(struct region *g);
 
 #endif

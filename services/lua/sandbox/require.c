@@ -24,7 +24,7 @@ static int keep_code(lua_State *lua, const void *p, size_t n, void *ud)
     return code->failed;
 }
 
-/* Errors of the compiler are told as the file's: the text on top stays. */
+/* Compiles a text. Errors of the compiler are told as the file's: the text on top stays. */
 static bool compile_text(lua_State *lua, const struct sandbox_file *file, const char *chunk)
 {
     struct buf code;
@@ -69,7 +69,7 @@ static int part_of_wharf(lua_State *lua, const char *name)
     return 1;
 }
 
-/* __close(mark): a file that raised is not there, and may be required again. */
+/* Implements __close(mark): a file that raised is not there, and may be required again. */
 static int loading_ends(lua_State *lua)
 {
     lua_settop(lua, 1);
@@ -102,7 +102,8 @@ static void loading_begins(lua_State *lua, const char *name)
     lua_toclose(lua, -1);
 }
 
-/* Whether what stands at 3 says so. A coroutine that an error ended closes nothing, but loads nothing either. */
+/* Tells whether what stands at 3 says that it is being loaded. A coroutine that an error ended
+ * closes nothing, but loads nothing either. */
 static bool is_loading(lua_State *lua)
 {
     bool yes;

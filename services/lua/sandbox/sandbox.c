@@ -235,7 +235,8 @@ struct running {
     struct buf *result, *kept;
 };
 
-/* A larger result stays as large: the run has failed, and is not one to be tried again as after an error of its code. */
+/* Writes the result. A larger one stays as large: the run has failed, and is not one to be tried
+ * again as after an error of its code. */
 static void give(lua_State *lua, struct buf *to)
 {
     char message[64];
@@ -340,7 +341,8 @@ bool sandbox_define(struct sandbox *sb, const char *path, lua_CFunction fn)
     return protect(sb, define, &d, &e);
 }
 
-/* The tables that sandbox_define made; the parts of the library are covered when they are loaded. */
+/* Freezes the tables that sandbox_define made; the parts of the library are covered when they are
+ * loaded. */
 static int freeze(lua_State *lua)
 {
     slot_get(lua, SLOT_WHARF);

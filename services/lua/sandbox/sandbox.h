@@ -81,8 +81,9 @@ struct sandbox_config {
     void *line_arg;
 };
 
-/* Once per process, before the first sandbox (in a cell: before the walls). False: the library can't be compiled, which
- * is a defect of the build. [any, again is harmless] */
+/* Prepares the library, once per process, before the first sandbox (in a cell: before the walls).
+ * Returns false when the library can't be compiled, which is a defect of the build. [any, again is
+ * harmless] */
 bool sandbox_prepare(void);
 
 struct sandbox *sandbox_new(const struct sandbox_config *config); /* NULL: not enough memory */
@@ -90,7 +91,8 @@ void sandbox_free(struct sandbox *sb); /* runs no code of the author's. NULL is 
 void *sandbox_user(lua_State *lua);
 struct sandbox *sandbox_of(lua_State *lua);
 
-/* Was the order of strings' hashes fixed? False only with a Lua library of another shape; then pairs() has any order. */
+/* Tells whether the order of strings' hashes was fixed. False only with a Lua library of another
+ * shape; then pairs() has any order. */
 bool sandbox_deterministic(const struct sandbox *sb);
 
 /* Compiled code of one text, kept by the caller between sandboxes of one process; made here and never taken from
@@ -107,7 +109,8 @@ struct sandbox_file {
 };
 enum { SANDBOX_NAME_MAX = 50 /* of a file's name */ };
 
-/* The files that require() finds and snippets are taken from. The array must outlive the sandbox. */
+/* Sets the files that require() finds and snippets are taken from. The array must outlive the
+ * sandbox. */
 void sandbox_files(struct sandbox *sb, const struct sandbox_file *files, size_t n);
 
 /* ---- errors -------------------------------------------------------------------------------------------------------- */
@@ -150,22 +153,25 @@ struct sandbox_error {
     size_t n_frames;
 };
 
-/* {"code","message","file","line","function","traceback":[{"file","line","function"}],"snippet":[{"line","text"}]} as
- * section 7 shows it. code: what the caller made of it. */
+/* Writes
+ * {"code","message","file","line","function","traceback":[{"file","line","function"}],
+ * "snippet":[{"line","text"}]} as section 7 shows it. code: what the caller made of it. */
 void sandbox_error_json(const struct sandbox *sb, const struct sandbox_error *e, const char *code, struct buf *out);
 
 /* ---- running ------------------------------------------------------------------------------------------------------- */
 
-/* What comes now has these limits; counts begin anew. A sandbox whose last call ended with SANDBOX_OVER can be used again. */
+/* Sets the limits of what comes now; counts begin anew. A sandbox whose last call ended with
+ * SANDBOX_OVER can be used again. */
 void sandbox_begin(struct sandbox *sb, const struct sandbox_limits *limits);
 
 /* Compiles the file of this name and runs it; the table that it returns has the handlers. Without a table: SANDBOX_RAISED. */
 bool sandbox_load(struct sandbox *sb, const char *name, struct sandbox_error *ret_error);
-/* Only compiles. */
+/* Compiles a file and does no more. */
 bool sandbox_compile(struct sandbox *sb, const char *name, struct sandbox_error *ret_error);
-/* Has the table of sandbox_load a function of this name? */
+/* Tells whether the table of sandbox_load has a function of this name. */
 bool sandbox_has(struct sandbox *sb, const char *handler);
-/* Globals are as they are from here on, and so is `wharf`. False: not enough memory. */
+/* Freezes the globals as they are from here on, and `wharf`. Returns false when there is not
+ * enough memory. */
 bool sandbox_freeze(struct sandbox *sb);
 
 struct sandbox_call {
@@ -176,8 +182,9 @@ struct sandbox_call {
     const char *keep; /* member of the first argument that is given back as it is after the call; NULL: none */
 };
 
-/* ret_result: JSON of what the handler returned (no value and nil: empty). ret_kept: JSON of the kept member. Both may be
- * NULL; what does not fit the buffer's maximum or can't be JSON is SANDBOX_RAISED. */
+/* Calls a handler. ret_result: JSON of what the handler returned (no value and nil: empty).
+ * ret_kept: JSON of the kept member. Both may be NULL; what does not fit the buffer's maximum or
+ * can't be JSON is SANDBOX_RAISED. */
 bool sandbox_call(struct sandbox *sb, const struct sandbox_call *call, struct buf *ret_result, struct buf *ret_kept,
     struct sandbox_error *ret_error);
 
@@ -185,10 +192,11 @@ bool sandbox_call(struct sandbox *sb, const struct sandbox_call *call, struct bu
  * must then hold nothing of its own. False: not enough memory. */
 bool sandbox_define(struct sandbox *sb, const char *path, lua_CFunction fn);
 
-/* The thread of the state that the host is being called from: for hosts that are Lua themselves. */
+/* Returns the thread of the state that the host is being called from: for hosts that are Lua
+ * themselves. */
 lua_State *sandbox_calling(const struct sandbox *sb);
 
-/* The i-th name that `wharf` has, of a function or a table of them; NULL: there is none. */
+/* Returns the i-th name that `wharf` has, of a function or a table of them; NULL: there is none. */
 const char *sandbox_name(size_t i);
 
 struct sandbox_usage {
@@ -197,8 +205,10 @@ struct sandbox_usage {
 };
 void sandbox_usage(const struct sandbox *sb, struct sandbox_usage *ret_usage);
 
-/* How a call ended, as one object: {"end","code","message","field","status","retry","after_ms","error","usage","result"?,"kept"?}; end is a number
- * of enum sandbox_end, usage has "instructions", "memory_peak" and "cpu_us". result and kept: of sandbox_call. */
+/* Writes how a call ended, as one object:
+ * {"end","code","message","field","status","retry","after_ms","error","usage","result"?,"kept"?};
+ * end is a number of enum sandbox_end, usage has "instructions", "memory_peak" and "cpu_us".
+ * result and kept: of sandbox_call. */
 void sandbox_outcome_json(const struct sandbox *sb, const struct sandbox_error *e, const struct buf *result,
     const struct buf *kept, int64_t cpu_us, struct buf *out);
 
@@ -210,7 +220,8 @@ _Noreturn void sandbox_raise(lua_State *lua, const char *fmt, ...) WHARF_PRINTF(
 void sandbox_push_json(lua_State *lua, wharf_str json);
 /* Replaces the value at the top by its JSON text; raises when it has none. */
 void sandbox_to_json(lua_State *lua);
-/* Line of the author's code that runs now; false: none. file has 64 bytes. */
+/* Finds the line of the author's code that runs now. Returns false when there is none. file has 64
+ * bytes. */
 bool sandbox_where(lua_State *lua, char *file, int *ret_line);
 
 #endif

@@ -67,11 +67,11 @@ void budget_hook(lua_State *lua, lua_Debug *ar);
 int64_t budget_cpu_us(void); /* of this thread */
 void budget_watch(lua_State *thread); /* counts what this thread runs */
 void budget_spend(lua_State *lua, uint64_t instructions);
-/* After a protected call: raises again when the run is over. status as of lua_pcallk. */
+/* Raises again when the run is over, after a protected call. status as of lua_pcallk. */
 void budget_check(lua_State *lua, int status);
 /* Makes of a place the end of a run that had no memory. */
 void budget_memory(struct sandbox_error *e);
-/* The run is over: notes why and where, and raises. */
+/* Ends the run: notes why and where, and raises. */
 _Noreturn void budget_end(lua_State *lua, enum sandbox_end end, const char *code, const char *message);
 _Noreturn void budget_raise(lua_State *lua);
 
@@ -80,8 +80,9 @@ void base_open(lua_State *lua);
 void coroutines_open(lua_State *lua);
 void frozen_table(lua_State *lua); /* replaces the table on top by one that reads it and can't be written */
 void frozen_globals(lua_State *lua); /* pushes the environment of a frozen sandbox */
-/* A table and its name are on top: they become a table that reads it and that nobody writes, nor what is in it ("NAME is read-only; …"). It is written as JSON, and
- * its length is, as of what is under it. */
+/* Freezes the table under its name on top: both become a table that reads it and that nobody
+ * writes, nor what is in it ("NAME is read-only; …"). It is written as JSON, and its length is, as
+ * of what is under it. */
 void frozen_named(lua_State *lua);
 bool frozen_under(lua_State *lua, int at); /* true: pushes the table that frozen_named covered */
 bool frozen_is(lua_State *lua, int at);
@@ -95,7 +96,7 @@ bool errors_own(const lua_Debug *ar); /* is this frame the author's? */
 /* Notes in e the author's frames of this thread. */
 void errors_frames(lua_State *lua, struct sandbox_error *e);
 int errors_handler(lua_State *lua);
-/* What the error value on top says, into e. */
+/* Reads what the error value on top says, into e. */
 void errors_value(lua_State *lua, struct sandbox_error *e);
 void errors_text(char *to, size_t size, const char *p, size_t n); /* cut at a code point */
 
@@ -117,7 +118,7 @@ void lib_time(lua_State *lua);
 void lib_bytes(lua_State *lua); /* hex, base64, crypto: functions of one table */
 void lib_text(lua_State *lua); /* C functions of text */
 void lib_host(lua_State *lua); /* host.call and its like */
-/* os.date for a moment and an offset; pushes the text. */
+/* Pushes the text that os.date makes of a moment and an offset. */
 void time_text(lua_State *lua, int64_t s, int64_t ms, int32_t offset, const char *zone, const char *format, size_t n);
 
 #endif

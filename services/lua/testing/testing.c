@@ -47,7 +47,8 @@ static int64_t now_us(void *arg)
     return ((struct world *)arg)->now_us;
 }
 
-/* splitmix64: never the same twice, and the same in each run of the tests */
+/* Writes random bytes by splitmix64: never the same twice, and the same in each run of the
+ * tests. */
 static void random_of(void *arg, void *p, size_t n)
 {
     struct world *w = arg;
@@ -118,7 +119,7 @@ static bool serve(struct question *q, lua_State *lua, wharf_str *ret_text)
     return true;
 }
 
-/* A run asks. What goes wrong in the case ends the run, and then the case. */
+/* Answers a run that asks. What goes wrong in the case ends the run, and then the case. */
 static enum sandbox_answer run_asks(void *arg, const char *op, wharf_str args, wharf_str *ret_text)
 {
     struct world *w = arg;
@@ -134,7 +135,7 @@ static enum sandbox_answer run_asks(void *arg, const char *op, wharf_str args, w
     return SANDBOX_ENDED;
 }
 
-/* The case itself asks, as modules do that it requires. */
+/* Answers the case itself that asks, as modules do that it requires. */
 static enum sandbox_answer case_asks(void *arg, const char *op, wharf_str args, wharf_str *ret_text)
 {
     struct world *w = arg;
@@ -166,7 +167,7 @@ static bool is_file(const struct testing *t, const char *name, size_t n)
     return false;
 }
 
-/* The files as the run sees them: without tests, with those that the case replaces. */
+/* Makes the files as the run sees them: without tests, with those that the case replaces. */
 static size_t files_of_run(struct world *w, const struct wharf_json *replaced)
 {
     const struct testing *t = w->t;
@@ -190,7 +191,8 @@ static size_t files_of_run(struct world *w, const struct wharf_json *replaced)
     return n;
 }
 
-/* Hooks have no main file: those that the test is about are loaded, and called through their double of wharf.hook. */
+/* Adds hooks, which have no main file: those that the test is about are loaded, and called through
+ * their double of wharf.hook. */
 static void add_hooks(struct world *w, size_t *n)
 {
     const struct testing *t = w->t;
@@ -268,7 +270,7 @@ static bool do_run(struct world *w, wharf_str text)
     return !w->out.failed;
 }
 
-/* run(spec) -> outcome; raises what a stub raised. */
+/* Implements run(spec) -> outcome; raises what a stub raised. */
 static int run(lua_State *lua)
 {
     struct world *w = sandbox_user(lua);
@@ -316,7 +318,7 @@ static int set_clock(lua_State *lua)
     return 0;
 }
 
-/* sample("events" | "resources", name) -> value or nil */
+/* Implements sample("events" | "resources", name) -> value or nil. */
 static int sample(lua_State *lua)
 {
     struct world *w = sandbox_user(lua);
@@ -353,7 +355,7 @@ static int snapshots(lua_State *lua)
     return 1;
 }
 
-/* live(method, path, body) -> status, text | nothing: there is no server */
+/* Implements live(method, path, body) -> status, text | nothing: there is no server. */
 static int live(lua_State *lua)
 {
     const struct testing *t = ((struct world *)sandbox_user(lua))->t;
@@ -375,7 +377,7 @@ static void world_end(struct world *w)
     w->sb = NULL;
 }
 
-/* A new state in which the test file was not loaded yet. */
+/* Makes a new state in which the test file was not loaded yet. */
 static bool world_begin(struct world *w)
 {
     static const struct {
@@ -426,7 +428,7 @@ static void write_error(const struct world *w, const struct sandbox_error *e, st
     buf_done(&text);
 }
 
-/* The text of the snapshots that it took, added to `shots`. */
+/* Runs one case. The text of the snapshots that it took is added to `shots`. */
 static bool one_case(struct world *w, size_t i, const struct wharf_json *c, struct jw *j, struct buf *shots)
 {
     struct sandbox_error e = {.end = SANDBOX_OK};

@@ -29,11 +29,11 @@ struct testing {
     int (*live)(void *arg, const char *method, const char *path, wharf_str body, wharf_str *ret_text);
 };
 
-/* Is this the name of a test file? */
+/* Tells whether this is the name of a test file. */
 bool testing_is_test(const char *name);
 
-/* One run as a case makes it, with the answers of t->test (a file of test.api(…) and its like; NULL: none). input: JSON. Appends {"result"} as test.run
- * gives it, or {"error"}. */
+/* Makes one run as a case makes it, with the answers of t->test (a file of test.api(…) and its
+ * like; NULL: none). input: JSON. Appends {"result"} as test.run gives it, or {"error"}. */
 bool testing_once(const struct testing *t, const char *handler, wharf_str input, struct buf *out);
 
 /* Appends one object: {"file", "cases": [{"name", "line", "status", "error"?}], "error"?, "snapshots"?}; status is passed, failed or skipped; the
