@@ -1,0 +1,272 @@
+"""Nobody hears what is not theirs beside plain answers: single scopes at all operations, live streams, exports, files, deliveries, filters.
+
+What is asked follows from the served OpenAPI document and the definitions, as in test_walls.py, whose world this is.
+"""
+import gzip
+import http.client
+import io
+import json
+import os
+import re
+import threading
+import urllib.parse
+import zipfile
+
+import requests
+
+from receivers import until
+from test_walls import links, others_requests, told, walls  # noqa: F401
+from walls import DEFINITIONS, Row, Who, resources
+from wharf import Client
+
+
+def operations(walls):
+    for path, ops in sorted(walls.openapi["paths"].items()):
+        for method, op in ops.items():
+            if isinstance(op, dict) and "responses" in op and path.startswith("/v1"):
+                yield path, method, op
+
+
+# ---- single scopes ----
+
+def allows(scope, needed):
+    area, level = scope.split(":")
+    return needed.split(":")[0] == area and (level == "write" or needed.endswith(":read"))
+
+
+def test_a_single_scope_opens_its_own_operations_only(walls):
+    """Every scope alone at every operation that needs another: 403, before anything else is looked at."""
+    asked, problems = 0, []
+    server = urllib.parse.urlsplit(walls.server.base)
+    todo = [(next(iter(walls.calls(path)))[1], method, op["x-scope"]) for path, method, op in operations(walls) if op.get("x-scope")]
+    for scope in sorted(walls.scopes() - {"system:read", "system:write"}):
+        key = walls.orgs["one"].client(scope).key
+        http_ = http.client.HTTPConnection(server.hostname, server.port, timeout=30)
+        for path, method, needed in todo:
+            if allows(scope, needed):
+                continue
+            http_.request(method.upper(), path, headers={"SVC-API-KEY": key})
+            r = http_.getresponse()
+            body = json.loads(r.read())
+            asked += 1
+            if (r.status, body.get("code")) != (403, "scope_access") or needed not in body["errors"]:
+                problems.append(f"{scope}: {method} {path} needs {needed}: {r.status} {body.get('code')} {body.get('errors')}")
+        http_.close()
+    assert asked > 5000
+    assert not problems, told(problems)
+
+
+# ---- files ----
+
+def plain(content):
+    """The text of a file, also inside of gzip and zip."""
+    if content[:2] == b"\x1f\x8b":
+        return plain(gzip.decompress(content))
+    if content[:4] == b"PK\x03\x04":
+        with zipfile.ZipFile(io.BytesIO(content)) as z:
+            return "\n".join(plain(z.read(n)) for n in z.namelist())
+    return content.decode("utf-8", "replace")
+
+
+def every_include(op):
+    names = [p["name"] for p in op.get("parameters", []) if str(p.get("name", "")).startswith("include_")]
+    return "&".join(f"{n}=true" for n in names)
+
+
+def batch_with_files(walls):
+    """A batch that the key of one place reaches, with files about rows of the other. Its id, and how many of its files name them."""
+    marker, admin = "mkf" + os.urandom(6).hex(), walls.admin["one"]
+    body = {"resource": "contact", "action": "merge", "mode": "sync", "location_id": walls.places["here"], "save_upload": True, "save_result": True,
+            "data": [{"name": marker, "locations": [walls.places["there"]]}, {"notes": marker}]}
+    a = admin.post("/v1/batches", body, expect=201).data
+    walls.rows.append(Row("contact", a["results"][0]["id"], "one", "there", marker, "/v1/contacts"))
+    every = "&".join(f"include_{k}=true" for k in ("upload_csv", "upload_json", "errors_csv", "errors_json", "result_json"))
+    text = json.dumps(until(lambda: (lambda d: d if d["_result_json_url"] else None)(admin.get(f"/v1/batches/{a['id']}?{every}").data)))
+    return a["id"], sum(marker in plain(requests.get(walls.server.base + link, timeout=30).content) for link in links(text))
+
+
+def test_files_and_all_that_may_be_included(walls):
+    """Every include parameter of every read, alone and with the others; each link in an answer is fetched, and what it gives is judged."""
+    problems, fetched = [], 0
+    batch, files = batch_with_files(walls)
+    assert files >= 3
+    for who in [Who("all of one", walls.admin["one"], "one", None, set(walls.areas())), *walls.whos]:
+        hidden = walls.hidden(who)
+        with requests.Session() as http_:
+            for path, method, op in operations(walls):
+                needed = op.get("x-scope") or ""
+                if method != "get" or not every_include(op) or needed.split(":")[0] not in who.areas:
+                    continue
+                asks = {every_include(op), *every_include(op).split("&")}
+                more = [([], re.sub(r"\{\w+\}", batch, path))] if path.startswith("/v1/batches/") else []
+                for _, filled in [*walls.calls(path), *more]:
+                    for query in asks:
+                        url = f"{filled}?{query}"
+                        r = http_.get(walls.server.base + url, headers={"SVC-API-KEY": who.client.key}, timeout=30)
+                        texts = [(url, others_requests(who, r) if path.startswith("/v1/request-logs") else r.text)]
+                        for link in links(r.text):
+                            texts.append((link, plain(http_.get(walls.server.base + link, timeout=30).content)))
+                            fetched += 1
+                        for what, text in texts:
+                            try:
+                                walls.check(who, what, text, hidden)
+                            except AssertionError as e:
+                                problems.append(str(e))
+    assert fetched >= 5
+    assert not problems, told(problems)
+
+
+# ---- exports ----
+
+def with_area(walls, areas):
+    """The keys of all scopes, and one for each area beside those that the question needs."""
+    yield from (w for w in walls.whos if len(w.areas) > 1)
+    for area in walls.areas():
+        if area not in areas and area != "system":
+            scopes = ",".join([f"{a}:write" for a in areas] + [area + ":read"])
+            yield Who(f"{scopes}", walls.orgs["one"].client(scopes), "one", None, {area, *areas})
+
+
+def test_exports_write_only_what_the_key_may_see(walls):
+    problems, rows = [], 0
+    exported = [r for r in DEFINITIONS if resources.x(r).get("export") is not None]
+    assert len(exported) > 3
+    for who in with_area(walls, ["exports"]):
+        walls.server.sql("UPDATE exports.export SET created_at = created_at - interval '1 hour' WHERE organization_id = %s", walls.orgs[who.org].id)
+        hidden = walls.hidden(who)
+        for resource in exported:
+            a = who.client.request("POST", "/v1/exports", {"resource": resource, "options": {}})
+            if resources.x(resource)["scope"] not in who.areas:
+                assert a.status == 403, (who.name, resource, a)
+                continue
+            assert a.status in (201, 429), (who.name, resource, a)
+            if a.status == 429:
+                continue
+            row = until(lambda: (lambda e: e if e["status"] in ("completed", "failed") else None)(
+                who.client.get(f"/v1/exports/{a.data['id']}?include_csv=true&include_json=true").data))  # noqa: B023
+            assert row["status"] == "completed", row
+            for link in links(json.dumps(row)):
+                text = plain(requests.get(walls.server.base + link, timeout=30).content)
+                rows += len(text)
+                try:
+                    walls.check(who, f"export of {resource}", text, hidden)
+                except AssertionError as e:
+                    problems.append(str(e))
+    assert rows > 1000
+    assert not problems, told(problems)
+
+
+# ---- streams and deliveries ----
+
+class Heard:
+    """A live stream that is read by a thread."""
+
+    def __init__(self, who, query="", headers=None):
+        self.text = ""
+        self.r = requests.get(who.client.server.base + "/v1/events/stream" + query, stream=True, timeout=60, headers={"SVC-API-KEY": who.client.key, **(headers or {})})
+        assert self.r.status_code == 200, (who.name, self.r.text)
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        try:
+            for chunk in self.r.iter_content(None):
+                self.text += chunk.decode("utf-8", "replace")
+        except (requests.RequestException, AttributeError):
+            pass
+
+
+def change_all(walls):
+    """Each row that takes a name or metadata gets a new marker of its own: what is told of it from now on has it."""
+    changed = 0
+    for row in [r for r in walls.rows if r.marker]:
+        properties = resources.properties(row.resource, "update")
+        name = next((n for n in ("name", "nickname", "display_name", "notes", "description") if n in properties), None)
+        if not name:
+            continue
+        sent = {name: f"{row.marker} again {os.urandom(2).hex()}"}
+        changed += walls.admin[row.org].request("POST", f"{row.path}/{row.id}", sent).status == 200
+    return changed
+
+
+def test_streams_and_deliveries_tell_only_what_the_key_may_see(walls):
+    """Open streams from now, from the beginning and resumed, and a webhook of each key, while all rows of all places change."""
+    found = {p for p, m, op in operations(walls) if m == "get" and "text/event-stream" in json.dumps(op["responses"])}
+    assert "/v1/events/stream" in found and all(p == "/v1/events/stream" or "{station_id}" in p for p in found)
+    whos = list(with_area(walls, ["events", "webhooks"]))
+    types = {t["type"]: t for t in walls.admin["one"].get("/v1/events/types").data}
+    streams, hooks = [], []
+    for i, who in enumerate(whos):
+        streams += [(who, Heard(who, *how)) for how in ((), ("?from=0",), ("", {"Last-Event-ID": "1"}))]
+        events = sorted(t for t in types if t.split(".")[0] in DEFINITIONS and resources.x(t.split(".")[0])["scope"] in who.areas)
+        places = {"location_ids": [walls.places[p] for p in who.places]} if who.places else {}
+        body = {"url": walls.web.url(f"/beside/{i}"), "events": events, **places}
+        a = who.client.request("POST", "/v1/webhooks", body)
+        while a.status == 400 and a.errors and body["events"] and re.match(r"events\.\d+", a.errors[0]):
+            bad = {int(e.split(".")[1]) for e in a.errors}
+            body["events"] = [t for n, t in enumerate(body["events"]) if n not in bad]
+            a = who.client.request("POST", "/v1/webhooks", body)
+        assert a.status == 201 or not body["events"], (who.name, a)
+        hooks.append((who, f"/beside/{i}", a.data["id"] if a.status == 201 else None))
+    assert change_all(walls) > 30
+    walls.settle()
+    for who, stream in streams:
+        last = [e for e in who.client.get("/v1/events?limit=100").data if e["sequence"]]
+        newest = max(last, key=lambda e: e["sequence"])["id"] if last else None
+        until(lambda: not newest or newest in stream.text)  # noqa: B023
+    for org in walls.orgs.values():
+        until(lambda: not walls.server.sql("SELECT 1 FROM webhooks.delivery WHERE organization_id = %s AND status IN ('pending', 'sending') LIMIT 1", org.id))  # noqa: B023
+    problems, heard, delivered = [], 0, 0
+    for who, stream in streams:
+        heard += "event:" in stream.text
+        check(walls, who, "stream", stream.text, problems)
+    for who, path, _ in hooks:
+        bodies = [g.body.decode() for g in walls.web.got[path]]
+        delivered += len(bodies)
+        check(walls, who, "delivery", "\n".join(bodies), problems)
+    assert heard > 20 and delivered > 20, (heard, delivered)
+    assert not problems, told(problems)
+
+
+def check(walls, who, what, text, problems):
+    try:
+        walls.check(who, what, text, walls.hidden(who))
+    except AssertionError as e:
+        problems.append(str(e))
+
+
+# ---- filters ----
+
+def naming_filters():
+    """(resource, filter, whose ids it takes) of all filters that name rows, after the definitions."""
+    for resource, d in DEFINITIONS.items():
+        for name, p in d["properties"].items():
+            x = p.get("x-wharf", {})
+            to = x.get("ref") or x.get("ids_of")
+            if to and x.get("filter"):
+                yield resource, name, to
+            for alias, f in resources.x(resource).get("list", {}).get("filters", {}).items():
+                if to and name in (f.get("field"), f.get("alias")) and not f.get("child"):
+                    yield resource, alias, to
+
+
+def test_filters_tell_of_hidden_rows_what_they_tell_of_none(walls):
+    """For each filter that names rows: that of a hidden row answers as that of an id which no row has."""
+    asked, problems = 0, []
+    for who in walls.whos:
+        for resource, name, to in naming_filters():
+            path = resources.x(resource)["collection"]
+            x = resources.x(to)
+            if to == "location" or ":" in path or path not in walls.openapi["paths"] or x.get("location", "none") == "none" or resources.x(resource)["scope"] not in who.areas:
+                continue
+            for row in [r for r in walls.rows if r.resource == to and not walls.reached(who, r)]:
+                nobody = row.id[:-22] + "0" * 22
+                for form in ("{}", "!{}", "null,{}"):
+                    answers = []
+                    for id in (row.id, nobody):
+                        a = Client(walls.server, who.client.key).request("GET", f"{path}?limit=all&{name}={form.format(id)}", check=False)
+                        answers.append(json.dumps([a.status, a.code, a.data]).replace(id, "ID"))
+                    asked += 1
+                    if answers[0] != answers[1]:
+                        problems.append(f"{who.name}: {path}?{name}={form}: {row}: {answers[0][:300]}")
+    assert asked > 50
+    assert not problems, told(problems)
