@@ -69,5 +69,5 @@ int command_worker(int argc, char **argv)
         return cli_fail("_worker is started by the supervisor only"), EXIT_USAGE;
     code = worker_main(config, &boot);
     config_free(config);
-    return code;
+    _exit(code); /* as a worker that has served: no destructors of plugins whose start failed */
 }

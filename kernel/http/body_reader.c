@@ -156,6 +156,8 @@ void body_reader_free_arena(struct body_reader *r, struct arena *a)
         arena_free(a);
         return;
     }
+    /* Now and here: what is called may use the request, which is gone or has another memory soon. */
+    arena_end(a);
     d = ARENA_NEW(a, struct dead_arena);
     d->arena = a;
     d->next = atomic_load(&r->dead);

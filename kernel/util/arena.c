@@ -77,9 +77,8 @@ static void run_releases(struct arena *a, const struct release *until)
     }
 }
 
-/* Runs all releases, what was registered inside of marks first: it may use what ends with the
- * arena. */
-static void run_all_releases(struct arena *a)
+/* Calls what was registered inside of marks first: it may use what ends with the arena. */
+void arena_end(struct arena *a)
 {
     run_releases(a, NULL);
     while (a->ends) {
@@ -106,7 +105,7 @@ void arena_free(struct arena *a)
 {
     if (!a)
         return;
-    run_all_releases(a);
+    arena_end(a);
     drop_blocks(a, NULL);
     free(a);
 }
@@ -115,7 +114,7 @@ void arena_reset(struct arena *a)
 {
     struct block *first = a->top;
 
-    run_all_releases(a);
+    arena_end(a);
     while (first->prev)
         first = first->prev;
     drop_blocks(a, first);

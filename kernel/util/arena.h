@@ -30,6 +30,8 @@ struct arena *arena_new(size_t budget);
 struct arena *arena_small(size_t bytes);
 /* Runs the release functions, frees everything. NULL is accepted. */
 void arena_free(struct arena *a);
+/* Runs the release functions, each once; the memory stays until arena_free(). */
+void arena_end(struct arena *a);
 /* Frees everything as arena_free does, but keeps the first block for the next user. */
 void arena_reset(struct arena *a);
 
