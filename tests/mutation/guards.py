@@ -98,7 +98,7 @@ GUARDS = [
     # ---- secrets and processes ----
     ("guard: a secret in another case", "hide.c", "if (strncasecmp(value.p + i, bytes, 1) != 0) {\n            took = one_character(p + k, left - k, true, bytes, &n);\n            if (n > value.n - i || strncasecmp(value.p + i, bytes, n) != 0)",
      "if (memcmp(value.p + i, bytes, 1) != 0) {\n            took = one_character(p + k, left - k, true, bytes, &n);\n            if (n > value.n - i || memcmp(value.p + i, bytes, n) != 0)", FORMS),
-    ("guard: a secret in hex", "hide.c", "for (size_t f = 0; f < FORMS; f++) {", "for (size_t f = 0; f < FORMS - 1; f++) {", FORMS),
+    ("guard: a secret in hex", "hide.c", "        if (!*ret_n)\n            *ret_n = hex_at(", "        if (0)\n            *ret_n = hex_at(", FORMS),
     ("guard: a secret in base64 behind a name", "hide.c", "size_t n = before + s.n, room", "size_t n = (before = 0) + s.n, room", FORMS),
     ("guard: a secret escaped as in JSON", "hide.c", "if (bars && bars < left && p[bars] == 'u' && ", "if (0 && ", FORMS),
     ("guard: a secret escaped as in URLs", "hide.c", "if (*p == '%' && (number", "if (0 && (number", FORMS),
