@@ -110,6 +110,23 @@ def gate_first_comment():
 SERVER = ("kernel", "services", "tool")  # whose code a module may not use
 
 
+NO_VERBS = {"This", "Is", "Has", "Was", "Does", "Its", "As", "Others", "Yes", "Always", "Rows", "Names", "Jobs", "Keys", "Words", "Texts", "Ids", "Problems",
+            "Hooks", "Statements", "Locations", "Bytes", "Columns", "Events", "Fields", "Values", "Members", "Files", "Lines", "Items", "Whose"}
+
+
+def gate_comments():
+    """The comment of a function begins with a verb in the third person: Returns, Writes, Tells whether, ..."""
+    function = re.compile(r"^/\*((?:[^*]|\*(?!/))*)\*/\n(?=(?:static |extern |const |unsigned |struct |enum )*[\w*]+ [\w\s*]*?\**\w+\([^;{]*\)[^;{]*(?:;|\n\{))", re.M)
+    problems = []
+    for f in tracked(*(f"{part}/**.{ending}" for part in ("cells", "modules", "station", *SERVER) for ending in "ch")):
+        for m in function.finditer(text(f)):
+            said = m.group(1).strip()
+            first = re.match(r"[A-Za-z']*", said).group(0)
+            if not said.startswith("-") and (not re.match(r"[A-Z][a-z]+s$", first) or first in NO_VERBS):
+                problems.append(f"{f}:{text(f).count(chr(10), 0, m.start()) + 1}: begins with \"{first or said[:12]}\", not with a verb")
+    return problems
+
+
 def gate_names():
     """The base name of a C file stands once, so that grep and a stack find one file."""
     seen, problems = {}, []

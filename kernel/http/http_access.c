@@ -88,7 +88,7 @@ static void ids_of_path(const struct wharf_req *req, struct request_line *l)
         l->parent_id = req->params[0];
 }
 
-/* A request shows what its key could see, so it is for who reaches and reads as much. */
+/* Says who may see the request's line: it shows what its key could see, so it is for who reaches and reads as much. */
 static void seen_of_request(const struct wharf_req *req, struct request_line *l)
 {
     l->areas = request_areas(req);

@@ -91,7 +91,7 @@ static void emit_members(struct sql *s, const char *column, const struct conditi
     sql_addf(s, "::%s%s", value_type(c), c->n_values == 1 ? "" : "[])");
 }
 
-/* "column = ANY (...)" of those of the ids whose rows are seen: they are looked up once, before any row of the list. */
+/* Writes "column = ANY (...)" of those of the ids whose rows are seen. They are looked up once, before any row of the list. */
 static void emit_seen(struct sql *s, const char *column, const struct condition *c, const struct access *who)
 {
     sql_addf(s, "%s = ANY (ARRAY(", column);
@@ -126,7 +126,7 @@ static void emit_flags(struct sql *s, const char *column, const struct condition
     }
 }
 
-/* who: NULL when no row that the filter names is hidden, as in the functions below. */
+/* Writes the condition. who: NULL when no row that the filter names is hidden, as in the functions below. */
 static void emit_in(struct sql *s, const char *column, const struct condition *c, const struct access *who)
 {
     if (c->n_values && c->filter->type == FILTER_FLAGS)
@@ -273,7 +273,7 @@ static wharf_str joined_names(struct arena *a, wharf_str path)
     return (wharf_str){out, k};
 }
 
-/* The ids of the trees are gathered once, before any row is looked at. */
+/* Writes the condition on trees. Their ids are gathered once, before any row is looked at. */
 static void emit_below(struct sql *s, const char *column, const struct condition *c, const struct access *who)
 {
     const struct definition *d = c->filter->tree;
@@ -307,7 +307,7 @@ static void emit_below(struct sql *s, const char *column, const struct condition
         d->table, s->organization, d->tree_parent->column);
 }
 
-/* The condition itself, without negation, on one row of the table or of the child. */
+/* Writes the condition itself, without negation, on one row of the table or of the child. */
 static void emit_positive(struct sql *s, const char *column, const struct condition *c, const struct access *who)
 {
     switch (c->kind) {

@@ -92,7 +92,7 @@ const wharf_str *filter_items(struct arena *a, wharf_str list, bool escapes, con
 
 /* Appends the condition as one SQL term that is never null where it is negated. Ids name rows that the principal sees; NULL: all. */
 void condition_sql(struct sql *s, const struct condition *c, const struct access *who);
-/* The search: " AND (...)" and the expression of its score. */
+/* Writes the search: " AND (...)", and gives the expression of its score. */
 void search_where(struct sql *s, const struct definition *d, const struct list_query *q);
 void search_score(struct sql *s, const struct definition *d, const struct list_query *q);
 void search_hits(struct sql *s, const struct definition *d, const struct list_query *q);

@@ -181,7 +181,7 @@ static void recorded(struct sql *s, const struct definition *d, const struct acc
     query_recorded(s, &r, who);
 }
 
-/* " AND ...": what is seen of rows, whether deleted or not. */
+/* Writes " AND ...": what is seen of rows, whether deleted or not. */
 static void seen(struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
 {
     kept(s, d, who);
@@ -212,7 +212,8 @@ bool query_reads(const struct access *who, wharf_str resource)
     return who->reads_all;
 }
 
-/* Ids in a field with ids_of are shown to who reads their rows; those of a reference to everybody who sees the row. */
+/* Tells whether the principal reads what the ids in the field name. Those with ids_of are shown to who reads their rows; those of a reference
+ * to everybody who sees the row. */
 static bool reads_named(const struct filter *f, const struct access *who)
 {
     return !f->field->ids_of || query_reads(who, str_z(f->names->name));
@@ -245,7 +246,7 @@ void query_named(struct sql *s, const struct filter *f, const struct access *who
     s->organization = organization;
 }
 
-/* Text sorts by its lower-case form in byte order; ids are their own. */
+/* Writes what the field sorts by: text by its lower-case form in byte order; ids are their own. */
 static const char *order_expression(struct sql *s, const struct field *f)
 {
     if (f->store == STORE_TEXT && !f->ref && f->filter != FILTER_ID)

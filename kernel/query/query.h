@@ -164,11 +164,12 @@ void sql_bind_array(struct sql *s, const wharf_str *values, size_t n);
 wharf_str organization_of(const struct access *who, const struct definition *d);
 void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too);
 
-/* May rows that the filter names by their ids be hidden from the principal? Then a filter tells of them no more than of ids that nothing has. */
+/* Tells whether rows that the filter names by their ids may be hidden from the principal. The filter then tells of them what it tells of ids
+ * that nothing has. */
 bool query_hides(const struct filter *f, const struct access *who);
-/* "SELECT t.id FROM ... WHERE ..." of those that it sees, deleted ones too; the caller may append " AND ...". */
+/* Writes "SELECT t.id FROM ... WHERE ..." of those that it sees, deleted ones too; the caller may append " AND ...". */
 void query_named(struct sql *s, const struct filter *f, const struct access *who);
-/* Does it read rows of this resource? */
+/* Tells whether it reads rows of this resource. */
 bool query_reads(const struct access *who, wharf_str resource);
 
 /* Which records of rows a principal sees: " AND ..." for each condition; what principal_sight() of identity/seen.h says, in SQL. The members are

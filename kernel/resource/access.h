@@ -45,12 +45,12 @@ bool check_access_of(struct wharf_req *req, const struct resource *res, wharf_st
 wharf_str request_areas(const struct wharf_req *req);
 /* Tells whether the route is about rows that are for some users only. */
 bool route_for_some(const struct route *r);
-/* The user that an answer to this request which is not one row is for, as a JSON array, when it may show rows that are for some users only: rows
- * of the route, or of areas whose scope it needed. Empty: it is for everybody who reaches and reads as much. [any] */
+/* Returns the user that an answer which is not one row is for, as a JSON array, when it may show rows that are for some users only: rows of the
+ * route, or of areas whose scope it needed. Empty: it is for everybody who reaches and reads as much. [any] */
 wharf_str request_audience(const struct wharf_req *req);
-/* Does the principal of the request reach and read as much as one of which these were kept? Adds location_access or scope_access. [any] */
+/* Judges whether the principal reaches and reads as much as the one of whom these were kept. Adds location_access or scope_access. [any] */
 bool check_request_reach(struct wharf_req *req, wharf_str reach, wharf_str areas);
-/* Is it of the audience that was kept? Keys without a user are. Adds not_found. [any] */
+/* Judges whether it is of the audience that was kept; keys without a user are. Adds not_found. [any] */
 bool check_request_audience(struct wharf_req *req, wharf_str audience);
 
 #endif

@@ -79,8 +79,9 @@ enum {
     C_AUDIENCE
 };
 
-/* The answer is given again to who reaches and reads as much as who got it first, and may see its row as it is now. Of an answer that is not one
- * row nobody knows which rows it shows; where some may be for some users only it is for the same user. */
+/* Judges whether the answer is given again: to who reaches and reads as much as who got it first, and may see its row as
+ * it is now. Of an answer that is not one row nobody knows which rows it shows; where some may be for some users only it
+ * is for the same user. */
 static bool may_be_shown(struct wharf_req *req, const PGresult *r)
 {
     const struct resource *res = engine_resource(req->engine, PQgetvalue(r, 0, C_RESOURCE));

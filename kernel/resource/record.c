@@ -409,7 +409,8 @@ static bool sees_all(const struct access *who, const char *resource)
     return !who || (who->all_locations && query_reads(who, str_z(resource)));
 }
 
-/* May the principal see the data of others' rows that this one holds? It reads those, and reaches them wherever they are, or brought the data. */
+/* Tells whether the principal may see the data of others' rows that this one holds: it reads those, and reaches them wherever they are, or brought
+ * the data. */
 static bool sees_held(const struct access *who, const struct wharf_rec *rec)
 {
     const struct definition *d = rec->res->def;

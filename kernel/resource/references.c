@@ -25,7 +25,7 @@ static PGresult *missing_ids(struct wharf_req *req, const struct resource *to, c
     return req_query_sql(req, &s);
 }
 
-/* The same as a sorted list; every id is asked for once. NULL after a problem was added. */
+/* Returns the same as a sorted list; every id is asked for once. NULL after a problem was added. */
 static const wharf_str *find_missing(
     struct wharf_req *req, const struct resource *to, wharf_str *ids, size_t n, size_t *ret_n)
 {

@@ -208,7 +208,7 @@ static void read_recorded(struct compile *c, const struct wharf_json *x, const s
     d->recorded.resource = recorded_field(c, v, &r_at, "resource", !d->recorded.areas);
 }
 
-/* The rows hold data of other rows: for who reads those, and reaches all locations or brought them. */
+/* Reads "holds": the rows hold data of other rows, for who reads those, and reaches all locations or brought them. */
 static void read_holds(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {"resource", "key", "fields", NULL};

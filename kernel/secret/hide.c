@@ -230,7 +230,7 @@ static size_t padding_at(size_t padding, const char *p, size_t left)
     return k;
 }
 
-/* Does the value stand in base64 at p, with the characters that it shares with its neighbours? Returns as stands_at() does. A text may begin
+/* Finds the value in base64 at p, with the characters that it shares with its neighbours. Returns as stands_at() does. A text may begin
  * or end with its core. */
 static size_t encoded_at(const struct encoded *e, const char *p, size_t left, bool cut)
 {
@@ -247,7 +247,7 @@ static size_t encoded_at(const struct encoded *e, const char *p, size_t left, bo
     return k + took + (took || !e->after.mask ? padding_at(e->padding, p + k + took, left - k - took) : 0);
 }
 
-/* Does the value stand in hex at p? Returns as stands_at() does. */
+/* Finds the value in hex at p. Returns as stands_at() does. */
 static size_t hex_at(wharf_str hex, const char *p, size_t left, bool cut)
 {
     size_t n = cut && hex.n > left ? left : hex.n;

@@ -38,12 +38,12 @@ static inline int str_order(wharf_str a, wharf_str b)
 
     return order ? order : (a.n > b.n) - (a.n < b.n);
 }
-/* The same of two entries of an array, for qsort() and bsearch(). */
+/* Orders two entries of an array by their bytes, for qsort() and bsearch(). */
 static inline int str_order_entries(const void *x, const void *y)
 {
     return str_order(*(const wharf_str *)x, *(const wharf_str *)y);
 }
-/* Bytes before the first that is a control character (below 0x20), a backslash, or the other one, an ASCII character. */
+/* Counts the bytes before the first that is a control character (below 0x20), a backslash, or the other one, an ASCII character. */
 size_t str_plain_run(const char *p, size_t n, char other);
 /* printf("%.*s", STR_ARG(s)) */
 #define STR_ARG(s) (int)(s).n, (s).p

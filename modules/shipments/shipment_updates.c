@@ -268,7 +268,7 @@ wharf_status shipments_read_update(wharf_req *req, const wharf_json *input, cons
     return W->err->current(req);
 }
 
-/* A row that is not there, and one that the caller does not see, are told as those that fields refer to (spec 01 section 7). */
+/* Judges a row that the update names: one that is not there, or that the caller does not see, is told as those that fields refer to (spec 01 section 7). */
 static wharf_status check_named(
     wharf_req *req, const char *path, const char *member, const char *resource, wharf_str id)
 {

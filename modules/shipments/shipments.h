@@ -48,10 +48,10 @@ wharf_status shipments_read_update(
     wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *ret);
 /* Judges the rows that it names: there is none of this id (400), or the caller does not see it (403). vehicle_id is the client's own text. */
 wharf_status shipments_check_update(wharf_req *req, const wharf_tracking_update *u, const char *path);
-/* Both. */
+/* Reads and judges an update. */
 wharf_status shipments_take_update(
     wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *ret);
-/* All of an input that is one update or an array of them, by time. */
+/* Reads all of an input that is one update or an array of them, by time. */
 wharf_status shipments_read_updates(
     wharf_req *req, const wharf_json *input, wharf_tracking_update **ret, size_t *ret_n);
 

@@ -1,5 +1,6 @@
 """Outgoing requests: the address guard, redirects, limits, codes (spec 06 section 10, spec 10 section 9), against a name server and web
 servers of our own. What must not be reached is a listener that counts; at the end of each test it has heard nothing."""
+import errno
 import gzip
 import socket
 import time
@@ -125,13 +126,19 @@ def world(tmp_path_factory):
     w.names = NameServer(dict(NAMES))
     good = authority.server_context("good", "*.example.test")
     names_with_certificate = [n for n in NAMES if n != "wrong.example.test"]
-    w.web = Web({}, authority.server_context("web", *names_with_certificate))
+    for _ in range(50):  # a port that is free at two other addresses as well
+        w.web = Web({}, authority.server_context("web", *names_with_certificate))
+        try:
+            w.forbidden = [Silent(), Silent("127.0.0.2", w.web.port), Silent("::1", w.web.port)]
+            break
+        except OSError as e:
+            if e.errno != errno.EADDRINUSE:
+                raise
     w.other = Web({"/a": lambda h: h.answer(200, b"from the other one")}, good)
     w.plain = Web({"/a": lambda h: h.answer(200, b"plain")})
     w.stranger = Web({"/a": lambda h: h.answer(200, b"x")}, Authority(tmp_path_factory.mktemp("stranger")).server_context("x", HOST))
     w.web.pages.update(pages(w.web, f"https://other.example.test:{w.other.port}"))
     w.mute = Silent()
-    w.forbidden = [Silent(), Silent("127.0.0.2", w.web.port), Silent("::1", w.web.port)]
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         w.closed_port = s.getsockname()[1]
