@@ -55,17 +55,23 @@ def pytest_runtest_makereport(item, call):
 
 
 @pytest.fixture(scope="session")
-def server():
+def session_server():
     s = Server("--modules", MODULES)
     yield s
     s.stop()
 
 
 @pytest.fixture(scope="session")
-def plain_server(server):
+def server(session_server):
+    """The server of a test file: it may put another one in its place."""
+    return session_server
+
+
+@pytest.fixture(scope="session")
+def plain_server(session_server):
     """For tests of what stands on the wire: without TLS, also where all others have it (everything.py)."""
-    if server.base.startswith("http://"):
-        yield server
+    if session_server.base.startswith("http://"):
+        yield session_server
         return
     s = Server("--modules", MODULES, "--set", "tls.certificate=")
     yield s
