@@ -6,6 +6,8 @@ import threading
 import pytest
 from wharf import STATIONS, Client, make_location, make_station
 
+pytestmark = pytest.mark.usual_settings  # tags of the same bytes, packed and not: the mode with everything on asks for gzip by itself
+
 TAG = re.compile(r'^"v(\d+)-[0-9A-Za-z]{22}"$')
 
 
