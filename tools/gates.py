@@ -124,6 +124,10 @@ def gate_comments():
             first = re.match(r"[A-Za-z']*", said).group(0)
             if not said.startswith("-") and (not re.match(r"[A-Z][a-z]+s$", first) or first in NO_VERBS):
                 problems.append(f"{f}:{text(f).count(chr(10), 0, m.start()) + 1}: begins with \"{first or said[:12]}\", not with a verb")
+    for f in tracked("kernel/db/sql/*.sql", "modules/*/sql/*.sql"):
+        said = [line for line in text(f).split("\n") if not line.startswith("-- wharf:")][0]
+        if not re.match(r"-- [A-Z][a-z]+s\b", said) or said[3:].split()[0] in NO_VERBS:
+            problems.append(f"{f}: begins with \"{said[:30]}\"; say what the function does, with a verb")
     return problems
 
 

@@ -4,7 +4,8 @@
 
 #include "util/arena.h"
 
-/* Of repeatable files: before the numbered files of the plugin, after them, or after these (views that use functions). */
+/* Says when a repeatable file runs: before the numbered files of its plugin, after them, or after the other repeatable ones
+ * (views that use functions). */
 enum migrate_order { ORDER_FIRST, ORDER_USUAL, ORDER_LAST };
 enum migrate_phase { PHASE_EXPAND, PHASE_BACKFILL, PHASE_CONTRACT };
 

@@ -13,7 +13,7 @@
 
 struct notifier;
 
-/* Whom the side thread calls. */
+/* Lists whom the side thread calls. */
 struct notifier_owner {
     void (*forget)(void *arg); /* What is cached of keys and rights may be stale. */
     void (*beat)(void *arg, PGconn *pg); /* About once a second, while the connection is up. */
@@ -25,7 +25,7 @@ struct notifier_owner {
 struct notifier *notifier_start(const char *database, bool job_worker, const struct notifier_owner *owner, struct arena *a,
     wharf_str *ret_error);
 const atomic_bool *notifier_ready(const struct notifier *p);
-/* What processes tell each other. */
+/* Lists what processes tell each other. */
 enum notifier_news {
     NEWS_JOBS = 1, /* a job waits, or one is to be cancelled */
     NEWS_EVENTS = 2, /* events wait for the processor */

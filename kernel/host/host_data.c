@@ -70,7 +70,7 @@ const wharf_rows *host_rows(wharf_req *req, PGresult *r)
 {
     struct wharf_rows *rows = ARENA_NEW(req->arena, struct wharf_rows);
 
-    arena_on_release(req->arena, clear_rows, r);
+    arena_on_free(req->arena, clear_rows, r);
     *rows = (struct wharf_rows){req->arena, r};
     return rows;
 }

@@ -12,7 +12,8 @@ struct body_reader *body_reader_start(struct server *s, struct crumb *crumb);
 /* Queues the request's body to be read; it comes back by threads_done() with `reading` set. Returns
  * false when too many wait already. */
 bool body_reader_push(struct body_reader *r, struct exchange *x);
-/* Runs the arena's release functions, and frees it soon and on that thread: giving many megabytes back to the system takes milliseconds. */
+/* Ends the arena now, and frees it soon and on that thread: giving many megabytes back to the
+ * system takes milliseconds. */
 void body_reader_free_arena(struct body_reader *r, struct arena *a);
 /* Reads what waits, then ends the thread. What comes after is refused, or freed at once. r may be NULL, here and below. */
 void body_reader_stop(struct body_reader *r);

@@ -15,7 +15,7 @@ void sql_init(struct sql *s, struct arena *a)
 {
     *s = (struct sql){.arena = a, .text = ARENA_NEW(a, struct buf)};
     buf_init(s->text, SQL_TEXT_MAX);
-    arena_on_release(a, release_text, s->text);
+    arena_on_free(a, release_text, s->text);
 }
 
 void sql_add(struct sql *s, const char *text)

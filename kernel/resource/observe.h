@@ -51,7 +51,7 @@ void observer_add(struct engine *e, const struct write_observer *o);
  * does may judge beside it, and one does (write_observed_beside). [any thread] */
 bool write_observed(const struct wharf_req *req, const struct resource *res, uint32_t op);
 bool write_observed_beside(const struct wharf_req *req, const struct resource *res, uint32_t op);
-/* Calls the observers that want w, in order, until one fails. */
+/* Calls the observers in order, until one fails; each does nothing for writes that it does not want. */
 wharf_status observers_ahead(struct wharf_req *req, struct write *w);
 wharf_status observers_before(struct wharf_req *req, struct write *w, bool *ret_changed);
 wharf_status observers_after(struct wharf_req *req, const struct write *w);

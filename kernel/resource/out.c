@@ -15,7 +15,7 @@ struct wharf_out *out_new(struct arena *a)
     buf_init(&o->buf, 64 << 20);
     jw_init(&o->own, &o->buf);
     o->w = &o->own;
-    arena_on_release(a, free_out, o);
+    arena_on_free(a, free_out, o);
     return o;
 }
 

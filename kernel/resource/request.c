@@ -481,7 +481,7 @@ static void clear_result(void *arg)
 static PGresult *keep(struct wharf_req *req, PGresult *r)
 {
     if (r)
-        arena_on_release(req->arena, clear_result, r);
+        arena_on_free(req->arena, clear_result, r);
     return r;
 }
 

@@ -20,6 +20,7 @@ struct release {
     struct release *prev;
     void (*fn)(void *arg);
     void *arg;
+    bool memory; /* arena_on_free() */
 };
 
 struct arena {
@@ -80,7 +81,20 @@ static void run_releases(struct arena *a, const struct release *until)
 /* Calls what was registered inside of marks first: it may use what ends with the arena. */
 void arena_end(struct arena *a)
 {
-    run_releases(a, NULL);
+    struct release *memory = NULL;
+
+    while (a->releases) {
+        struct release *r = a->releases;
+
+        a->releases = r->prev;
+        if (r->memory) {
+            r->prev = memory;
+            memory = r;
+        } else {
+            r->fn(r->arg);
+        }
+    }
+    a->releases = memory;
     while (a->ends) {
         struct release *r = a->ends;
 
@@ -106,6 +120,7 @@ void arena_free(struct arena *a)
     if (!a)
         return;
     arena_end(a);
+    run_releases(a, NULL);
     drop_blocks(a, NULL);
     free(a);
 }
@@ -115,6 +130,7 @@ void arena_reset(struct arena *a)
     struct block *first = a->top;
 
     arena_end(a);
+    run_releases(a, NULL);
     while (first->prev)
         first = first->prev;
     drop_blocks(a, first);
@@ -163,7 +179,7 @@ void *arena_alloc_apart(struct arena *a, size_t bytes)
         fputs("wharf: out of memory\n", stderr);
         abort();
     }
-    arena_on_release(a, free, p);
+    arena_on_free(a, free, p);
     return p;
 }
 
@@ -226,10 +242,14 @@ void arena_on_release(struct arena *a, void (*fn)(void *arg), void *arg)
 {
     struct release *r = ARENA_NEW(a, struct release);
 
-    r->fn = fn;
-    r->arg = arg;
-    r->prev = a->releases;
+    *r = (struct release){.prev = a->releases, .fn = fn, .arg = arg};
     a->releases = r;
+}
+
+void arena_on_free(struct arena *a, void (*fn)(void *arg), void *arg)
+{
+    arena_on_release(a, fn, arg);
+    a->releases->memory = true;
 }
 
 void arena_on_end(struct arena *a, void (*fn)(void *arg), void *arg)

@@ -30,7 +30,8 @@ struct arena *arena_new(size_t budget);
 struct arena *arena_small(size_t bytes);
 /* Runs the release functions, frees everything. NULL is accepted. */
 void arena_free(struct arena *a);
-/* Runs the release functions, each once; the memory stays until arena_free(). */
+/* Calls, each once, what may use more than the arena itself (arena_on_release, arena_on_end). The
+ * memory, and what only gives memory back, stay until arena_free(). */
 void arena_end(struct arena *a);
 /* Frees everything as arena_free does, but keeps the first block for the next user. */
 void arena_reset(struct arena *a);
@@ -51,9 +52,12 @@ wharf_str arena_dupz(struct arena *a, const char *z);
 wharf_str arena_printf(struct arena *a, const char *fmt, ...) WHARF_PRINTF(2, 3);
 wharf_str arena_vprintf(struct arena *a, const char *fmt, va_list ap) WHARF_PRINTF(2, 0);
 
+/* Calls fn when the arena is rewound to a mark before this, ended or freed. */
 void arena_on_release(struct arena *a, void (*fn)(void *arg), void *arg);
-/* Calls fn when the arena is reset or freed, also when this was registered inside of a mark: for what outlives the piece of work that made
- * it. arg is not allocated in the arena. */
+/* Registers an fn that only gives memory back in the same way: it may run after arena_end(), on another thread. */
+void arena_on_free(struct arena *a, void (*fn)(void *arg), void *arg);
+/* Calls fn when the arena is ended or freed, also when this was registered inside of a mark: for
+ * what outlives the piece of work that made it. arg is not allocated in the arena. */
 void arena_on_end(struct arena *a, void (*fn)(void *arg), void *arg);
 /* Sets a mark: what is allocated (and registered) after it goes at arena_rewind. */
 struct arena_mark arena_mark(const struct arena *a);

@@ -261,6 +261,46 @@ static int step_back(void)
 }
 
 /* Root, and who may do no more than anybody. */
+static void count_call(void *arg)
+{
+    ++*(int *)arg;
+}
+
+/* What may use the request is called by arena_end(), what only gives memory back by arena_free(), each once; what was registered
+ * with arena_on_end() inside of a mark outlives it. */
+static void arena_ends(void **state)
+{
+    int released = 0, freed = 0, ended = 0, inside = 0;
+    struct arena *a = arena_new(1 << 20);
+    struct arena_mark mark;
+
+    arena_on_free(a, count_call, &freed);
+    arena_on_release(a, count_call, &released);
+    mark = arena_mark(a);
+    arena_on_end(a, count_call, &ended);
+    arena_on_release(a, count_call, &inside);
+    arena_on_free(a, count_call, &inside);
+    arena_rewind(a, mark);
+    assert_int_equal(inside, 2);
+    assert_int_equal(released + freed + ended, 0);
+    for (int i = 0; i < 2; i++) {
+        arena_end(a);
+        assert_int_equal(released, 1);
+        assert_int_equal(ended, 1);
+        assert_int_equal(freed, 0);
+    }
+    arena_reset(a);
+    assert_int_equal(freed, 1);
+    arena_on_free(a, count_call, &freed);
+    arena_on_release(a, count_call, &released);
+    arena_on_end(a, count_call, &ended);
+    arena_free(a);
+    assert_int_equal(freed, 2);
+    assert_int_equal(released, 2);
+    assert_int_equal(ended, 2);
+    assert_int_equal(inside, 2);
+}
+
 static void who_steps_back(void **state)
 {
     assert_int_equal(step_back(), 0);
@@ -299,7 +339,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(utf8), UNIT(utf8_every_code_point), UNIT(trims), UNIT(distance),
         UNIT(prefixes), UNIT(ids), UNIT(id_order), UNIT(base62), UNIT(random_text), UNIT(a_child_does_not_repeat),
-        UNIT(scopes_leave_nothing), UNIT(scopes_keep_the_answer), UNIT(who_steps_back), UNIT(digests)};
+        UNIT(scopes_leave_nothing), UNIT(scopes_keep_the_answer), UNIT(arena_ends), UNIT(who_steps_back), UNIT(digests)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,6 +58,9 @@ CREATE TABLE wharf.idempotency (
     datetime_format smallint NOT NULL DEFAULT 0, -- how its dates are written
     reach jsonb, -- the answer is given again to who reaches this (NULL: every location)
     areas jsonb, -- and reads these
+    -- Of an answer that is not one row and may show rows for some users only: the user who got it, as a JSON array; []: a key without a user;
+    -- NULL: it shows no such rows.
+    audience jsonb,
     PRIMARY KEY (organization_id, key)
 );
 CREATE INDEX idempotency_created_at ON wharf.idempotency (created_at);
@@ -171,7 +174,7 @@ CREATE INDEX job_line ON wharf.job (lane, key, (organization_id || ''), (state <
 CREATE INDEX job_running ON wharf.job (queue, (organization_id || '')) WHERE state = 'running';
 CREATE INDEX job_due ON wharf.job (run_at) WHERE state = 'delayed';
 
--- What leasing sees to, said once more where nothing gets past it.
+-- Holds what leasing sees to also where nothing gets past it: one job of a line runs.
 CREATE UNIQUE INDEX job_line_running ON wharf.job (organization_id, lane, key) WHERE key <> '' AND state = 'running';
 
 CREATE TABLE wharf.job_past (
@@ -296,7 +299,7 @@ CREATE INDEX request_log_path ON wharf.request_log (organization_id, path_id, cr
 CREATE INDEX request_log_parent ON wharf.request_log (organization_id, parent_id, created_at) WHERE parent_id IS NOT NULL;
 SELECT wharf.protect_table(t::regclass) FROM unnest(ARRAY['wharf.request_log', 'wharf.request_log_default']) AS t;
 
--- What processing adds, in rows of its own: events are wide, have many indexes, and are never written again.
+-- Processing adds these rows and writes events never again: they are wide and have many indexes.
 CREATE TABLE wharf.event_done (
     organization_id text COLLATE "C" NOT NULL,
     created_at timestamptz(3) NOT NULL, -- of the event

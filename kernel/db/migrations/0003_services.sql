@@ -1,5 +1,6 @@
 -- wharf: phase=expand
--- What the services of the server keep: files, hooks of operators and workflows, mail of test organizations.
+-- The services of the server keep files, hooks of operators and workflows, and mail of test organizations.
+
 -- Files: what an organization calls its bytes. The bytes are objects of the blob store, found by their hash; several files may mean the
 -- same object. An object that no row names is erased (services/blob/blob_file.h says how that can't meet a new row).
 CREATE TABLE wharf.file (
@@ -35,13 +36,13 @@ CREATE TABLE wharf.hook_plan (
     until_at timestamptz(3) NOT NULL
 );
 
--- What operators' hooks keep (docs/lua-hooks.md): wharf.kv and wharf.lock, of each organization.
+-- Operators' hooks keep values and locks (docs/lua-hooks.md: wharf.kv, wharf.lock), of each organization.
 CREATE TABLE wharf.hook_kv (
     organization_id text COLLATE "C",
     key text COLLATE "C",
     value jsonb NOT NULL,
     expires_at timestamptz(3),
-    -- What a key takes of its organization's 10 MiB: each write of a hook adds these up.
+    -- A key takes so much of its organization's 10 MiB; each write of a hook adds these up.
     bytes integer NOT NULL GENERATED ALWAYS AS (octet_length(key) + octet_length(value::text)) STORED,
     PRIMARY KEY (organization_id, key)
 );
@@ -66,7 +67,7 @@ CREATE TABLE wharf.hook (
 );
 SELECT wharf.protect_table('wharf.hook');
 
--- What a test organization would have sent (spec 01 section 5 'Test mode'): kept for 30 days, to be looked at.
+-- A test organization would have sent this (spec 01 section 5 'Test mode'); it is kept for 30 days, to be looked at.
 CREATE TABLE wharf.mail_outbox (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,

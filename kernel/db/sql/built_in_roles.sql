@@ -1,5 +1,6 @@
--- The built-in roles, as every list of roles shows them. What they may is kernel/identity/roles.c's to say; the areas here are the
--- catalogue of section 6.3.
+-- Makes the built-in roles of an organization, as every list of roles shows them.
+-- kernel/identity/roles.c says what they may; the areas here are the catalogue of spec 01
+-- section 6.3.
 CREATE OR REPLACE FUNCTION wharf.built_in_roles(organization text) RETURNS void LANGUAGE sql AS $$
     INSERT INTO wharf.role (organization_id, id, name, scopes, location_restricted, created_at, updated_at)
     SELECT organization, r.id, r.id, r.scopes::jsonb, r.restricted, wharf.now(), wharf.now()

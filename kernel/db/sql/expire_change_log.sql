@@ -1,5 +1,5 @@
--- Each of the next two deletes up to `most` rows that are over and returns how many there were.
--- Of the change log only from the beginning of the chain on, so that what is left is one chain still.
+-- Deletes up to `most` lines of the change log that are over, and their seals, and returns how
+-- many. Goes only from the beginning of each chain on, so that what is left is one chain still.
 CREATE OR REPLACE FUNCTION wharf.expire_change_log(most integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     o record;

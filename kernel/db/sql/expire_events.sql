@@ -1,4 +1,5 @@
--- Rows to be deleted when their time has come: an event with a delivery that is not final stays, at most 72 hours more.
+-- Deletes up to `most` events whose time has come, and returns how many. An event with a
+-- delivery that is not final stays, at most 72 hours more.
 CREATE OR REPLACE FUNCTION wharf.expire_events(most integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     over timestamptz := wharf.now();

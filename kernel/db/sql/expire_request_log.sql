@@ -1,3 +1,4 @@
+-- Deletes up to `most` lines of the request log that are over, and returns how many.
 CREATE OR REPLACE FUNCTION wharf.expire_request_log(most integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     o record;

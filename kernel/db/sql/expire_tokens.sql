@@ -1,3 +1,4 @@
+-- Deletes up to `most` tokens whose end has come, and returns how many.
 CREATE OR REPLACE FUNCTION wharf.expire_tokens(most integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     n integer;

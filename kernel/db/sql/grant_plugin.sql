@@ -1,4 +1,6 @@
 -- wharf: order=first
+-- Gives the role of plugins' SQL its rights in the schema of a plugin. Runs after each of its
+-- migrations.
 CREATE OR REPLACE FUNCTION wharf.grant_plugin(plugin text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO wharf_plugin', plugin);

@@ -1,4 +1,5 @@
--- For the operator. A waiting job is over at once; a running one is told. What was done: canceled, told, or NULL (no such job).
+-- Cancels a job, for the operator: a waiting one is over at once, a running one is told. Returns
+-- what was done: canceled, told, or NULL (no such job).
 CREATE OR REPLACE FUNCTION wharf.job_cancel(v_id bigint, v_keep bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     v_job record;

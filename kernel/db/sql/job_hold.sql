@@ -1,4 +1,4 @@
--- Does this worker hold the job? Then it is locked until the end of the transaction.
+-- Tells whether this worker holds the job; then it is locked until the end of the transaction.
 CREATE OR REPLACE FUNCTION wharf.job_hold(v_worker text, v_organization text, v_id bigint, v_fence bigint) RETURNS boolean LANGUAGE plpgsql
     SET enable_seqscan = off AS $$
 BEGIN

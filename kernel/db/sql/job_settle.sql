@@ -1,5 +1,6 @@
--- The ends of runs that had no transaction, or failed. v_gone: as job_leave; v_back: s = 'retry' (d: milliseconds) or 'release' (given
--- back, nothing counted). Need not reach the disk at once: what is lost by a crash of the database is run once more.
+-- Settles runs that had no transaction, or failed. v_gone: as of job_leave; v_back: s = 'retry'
+-- (d: milliseconds) or 'release' (given back, nothing counted). Need not reach the disk at once:
+-- what is lost by a crash of the database is run once more.
 CREATE OR REPLACE FUNCTION wharf.job_settle(v_worker text, v_gone json, v_back json) RETURNS void LANGUAGE plpgsql
     SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE

@@ -1,4 +1,5 @@
--- Workers whose lease is over are lost; what they held, and those that are gone, is ready again. Returns the number of jobs.
+-- Marks workers whose lease is over as lost; what they held, and what workers that are gone
+-- held, is ready again. Returns the number of jobs.
 CREATE OR REPLACE FUNCTION wharf.job_sweep() RETURNS integer LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
     v_lost text[];

@@ -1,4 +1,4 @@
--- How far running jobs are; then those of the worker that are to be cancelled.
+-- Notes how far running jobs are, and returns those of the worker that are to be cancelled.
 CREATE OR REPLACE FUNCTION wharf.job_watch(v_worker text, v_progress json) RETURNS SETOF bigint LANGUAGE plpgsql
     SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE

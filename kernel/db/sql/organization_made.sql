@@ -1,3 +1,4 @@
+-- Gives a new live organization its built-in roles.
 CREATE OR REPLACE FUNCTION wharf.organization_made() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM wharf.built_in_roles(NEW.id);

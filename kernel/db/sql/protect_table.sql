@@ -1,6 +1,6 @@
 -- wharf: order=first
--- Row-level security, said once for every tenant table of any schema. Partitions are reached through their parent; by
--- themselves they show nothing.
+-- Protects a tenant table of any schema by row-level security. Partitions are reached through
+-- their parent; by themselves they show nothing.
 CREATE OR REPLACE FUNCTION wharf.protect_table(target regclass) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', target);

@@ -1,4 +1,5 @@
--- Keys that expired or were revoked 30 days ago; from then on they are unknown. Returns how many of at most `most`.
+-- Deletes up to `most` keys that expired or were revoked 30 days ago, and returns how many. From
+-- then on they are unknown.
 CREATE OR REPLACE FUNCTION wharf.purge_keys(most integer) RETURNS integer LANGUAGE sql AS $$
     WITH over AS (
         DELETE FROM wharf.api_key WHERE (organization_id, id) IN (

@@ -1,5 +1,5 @@
--- Every row of one organization that was deleted 30 days ago, and of its test twin, in every table of every module that has rows by
--- organization. False: there is none.
+-- Deletes every row of one organization that was deleted 30 days ago, and of its test twin, in
+-- every table of every module that has rows by organization. Returns false when there is none.
 CREATE OR REPLACE FUNCTION wharf.purge_organization() RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     gone text[];

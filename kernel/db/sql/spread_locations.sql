@@ -1,4 +1,5 @@
--- The arguments of the trigger: the principal's type, the column with the ids.
+-- Makes the rows of wharf.principal_location follow a principal's array of locations. Arguments
+-- of the trigger: the principal's type, the column with the ids.
 CREATE OR REPLACE FUNCTION wharf.spread_locations() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     ids jsonb := to_jsonb(NEW) -> TG_ARGV[1];

@@ -1,5 +1,5 @@
--- The test twin of a live organization, made as `twin` with the first test key; its settings begin as a copy. Null: there is no such
--- live organization.
+-- Returns the test twin of a live organization, made as `twin` with the first test key; its
+-- settings begin as a copy. NULL: there is no such live organization.
 CREATE OR REPLACE FUNCTION wharf.test_twin(live text, twin text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     o wharf.organization;

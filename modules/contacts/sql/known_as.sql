@@ -1,4 +1,5 @@
--- Who is at an address (its hash) or has this business: up to so many each. By indexes that row-level security keeps from a plugin's statement.
+-- Returns the contacts at an address (its hash) or of a business, up to so many each. Uses
+-- indexes that row-level security keeps from a plugin's statement.
 CREATE OR REPLACE FUNCTION contacts.known_as(address_hash text, business text, most integer) RETURNS SETOF text
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog SET enable_seqscan = off AS $$
 DECLARE

@@ -1,5 +1,6 @@
--- Contacts with a word in their names that is like the pattern: for two letters, which no trigram index knows. There are far fewer words
--- than contacts, and what is frequent is found at once.
+-- Returns contacts with a word in their names that is like the pattern: for two letters, which
+-- no trigram index knows. There are far fewer words than contacts, and what is frequent is found
+-- at once.
 CREATE OR REPLACE FUNCTION contacts.named(pattern text, most integer) RETURNS SETOF text
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog SET enable_seqscan = off AS $$
 BEGIN

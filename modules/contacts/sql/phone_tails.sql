@@ -1,5 +1,6 @@
 -- wharf: order=first
--- What the phones end with, without their countries. Indexes stand on it: a change of it needs them made anew.
+-- Returns what the phones end with, without their countries. Indexes stand on it: a change of it
+-- needs them made anew.
 CREATE OR REPLACE FUNCTION contacts.phone_tails(phones jsonb) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ARRAY(SELECT right(ltrim(p.value, '+'), 9) FROM jsonb_each_text(phones) p WHERE p.value IS NOT NULL);

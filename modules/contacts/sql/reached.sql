@@ -1,5 +1,7 @@
--- Who has this e-mail, or a phone that ends like this one: equal ones, up to so many each. By what phones end with, since a label may tell a number
--- without its country; looking for these digits among the trigrams of all texts met most of a book whose phones share an area.
+-- Returns the contacts with this e-mail, or with a phone that ends like this one, up to so many
+-- each. Goes by what phones end with, since a label may tell a number without its country;
+-- looking for these digits among the trigrams of all texts met most of a book whose phones share
+-- an area.
 CREATE OR REPLACE FUNCTION contacts.reached(email text, phone_tail text, most integer) RETURNS SETOF text
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog SET enable_seqscan = off AS $$
 DECLARE

@@ -1,5 +1,7 @@
--- Words that share one of these hashes. Row-level security keeps && of a plugin's statement from the index; this looks for itself, into the
--- organization of the transaction. Always by the index of hashes: of fifty of them the planner expects so many words that it would read all.
+-- Returns words that share one of these hashes. Row-level security keeps && of a plugin's
+-- statement from the index; this looks for itself, into the organization of the transaction.
+-- Always by the index of hashes: of fifty of them the planner expects so many words that it
+-- would read all.
 CREATE OR REPLACE FUNCTION contacts.words_sharing(hashes integer[]) RETURNS SETOF text
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog SET enable_seqscan = off AS $$
 BEGIN

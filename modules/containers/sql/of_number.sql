@@ -1,4 +1,5 @@
--- As shipments.of_number: a look by lower or upper case that row-level security keeps from its index.
+-- Returns the containers with a number, in lower or upper case; as shipments.of_number, by an
+-- index that row-level security keeps from a plugin's statement.
 CREATE OR REPLACE FUNCTION containers.of_number(number text) RETURNS SETOF containers.container
     LANGUAGE sql STABLE SECURITY DEFINER ROWS 1 SET search_path = pg_catalog AS $$
     SELECT * FROM containers.container c WHERE c.organization_id = current_setting('wharf.organization', true)

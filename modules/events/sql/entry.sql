@@ -1,6 +1,8 @@
 -- wharf: order=last
--- The kernel's event records as a resource, and who may see one (spec 01 section 7 'records'). The rows stay where they are: the view gives them
--- the columns that every resource has. It runs with the rights of who asks, so that plugin SQL can't read through it what its role does not see.
+-- Shows the kernel's event records as a resource, and who may see one (spec 01 section 7
+-- 'records'). The rows stay where they are: the view gives them the columns that every resource
+-- has. It runs with the rights of who asks, so that plugin SQL can't read through it what its
+-- role does not see.
 CREATE OR REPLACE VIEW events.entry WITH (security_invoker = true) AS
 SELECT organization_id, id, created_at, created_at AS updated_at, actor_id AS created_by, NULL::text AS updated_by,
     NULL::timestamptz(3) AS deleted_at, 1::bigint AS version, type, "timestamp", sequence, location_id, resource_type, resource_id, batch_id,

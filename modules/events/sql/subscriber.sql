@@ -1,4 +1,5 @@
 -- wharf: order=last
--- Who is written to also by workflows and hooks.
+-- Tells the kernel which addresses outside of an organization may be written to by workflows and
+-- hooks too.
 CREATE OR REPLACE VIEW wharf.subscriber AS
     SELECT organization_id, email FROM events.subscriber WHERE status = 'active' AND deleted_at IS NULL;

@@ -1,4 +1,4 @@
--- A server ends: what it did not get done is due at once.
+-- Makes due at once what a server that ends did not get done. Returns how many.
 CREATE OR REPLACE FUNCTION integrations.interrupt(its_server text) RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
     n integer;

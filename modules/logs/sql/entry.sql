@@ -1,7 +1,8 @@
 -- wharf: order=last
--- The kernel's change log as a resource (spec 01 section 13), and who may see a line (section 7 'records'). The rows stay where they are: the view
--- gives them the columns that every resource has. It runs with the rights of who asks, so that plugin SQL can't read through it what its role
--- does not see.
+-- Shows the kernel's change log as a resource (spec 01 section 13), and who may see a line
+-- (section 7 'records'). The rows stay where they are: the view gives them the columns that
+-- every resource has. It runs with the rights of who asks, so that plugin SQL can't read through
+-- it what its role does not see.
 CREATE OR REPLACE VIEW logs.entry WITH (security_invoker = true) AS
 SELECT c.organization_id, c.id, c.created_at, c.created_at AS updated_at, actor_id AS created_by, NULL::text AS updated_by,
     NULL::timestamptz(3) AS deleted_at, 1::bigint AS version, resource, resource_id, parent_id, action, changes, message,

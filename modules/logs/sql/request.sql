@@ -1,4 +1,5 @@
 -- wharf: order=last
+-- Shows the kernel's request log as a resource, as logs.entry shows the change log.
 CREATE OR REPLACE VIEW logs.request WITH (security_invoker = true) AS
 SELECT organization_id, id, created_at, created_at AS updated_at, principal_id AS created_by, NULL::text AS updated_by,
     NULL::timestamptz(3) AS deleted_at, 1::bigint AS version, method, route, path, query, status::bigint AS status, code, duration_ms,

@@ -1,5 +1,7 @@
--- Row-level security lets a statement of a plugin use an index by plain columns only, not one by lower(...): it would walk all shipments of the
--- organization. This function looks for itself, into the organization of the transaction.
+-- Returns the shipments with a number, in lower or upper case. Row-level security lets a
+-- statement of a plugin use an index by plain columns only, not one by lower(...): it would walk
+-- all shipments of the organization. This looks for itself, into the organization of the
+-- transaction.
 CREATE OR REPLACE FUNCTION shipments.of_number(number text) RETURNS SETOF shipments.shipment
     LANGUAGE sql STABLE SECURITY DEFINER ROWS 1 SET search_path = pg_catalog AS $$
     SELECT * FROM shipments.shipment s WHERE s.organization_id = current_setting('wharf.organization', true)

@@ -1,4 +1,5 @@
--- What the watch has to do, of all organizations: kind and row. Plugin SQL sees one organization at a time.
+-- Returns what the watch has to do, of all organizations: kind and row. Plugin SQL sees one
+-- organization at a time.
 CREATE OR REPLACE FUNCTION stations.due(at timestamptz, processing interval, offline interval, retention interval, most integer)
 RETURNS TABLE (organization_id text, id text, kind text)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog AS $$

@@ -1,4 +1,4 @@
--- Rows that nobody will ask for again.
+-- Deletes rows that nobody will ask for again, and returns how many.
 CREATE OR REPLACE FUNCTION stations.forget(at timestamptz, most integer) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE gone bigint;

@@ -1,4 +1,5 @@
--- A job that an older version called `timeout` is `timed_out` (spec 04 section 8), whoever brings its row.
+-- Writes `timed_out` for a print job that a server of an older version calls `timeout` (spec 04
+-- section 8), whoever brings its row.
 CREATE OR REPLACE FUNCTION stations.print_job_timed_out() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.status := 'timed_out';

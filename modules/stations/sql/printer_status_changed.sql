@@ -1,5 +1,5 @@
--- When a status was reported that differs from the last one. A trigger, because requests, heartbeats and the watch for missed
--- heartbeats all write it.
+-- Notes when a status was reported that differs from the last one. A trigger, because requests,
+-- heartbeats and the watch for missed heartbeats all write it.
 CREATE OR REPLACE FUNCTION stations.printer_status_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN

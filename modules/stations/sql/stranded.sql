@@ -1,3 +1,5 @@
+-- Returns queued jobs that were routed automatically to a station or printer which is away for
+-- so long (spec 04 section 7 'Rerouting').
 CREATE OR REPLACE FUNCTION stations.stranded(at timestamptz, away interval, most integer) RETURNS TABLE (organization_id text, id text)
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog AS $$
     SELECT j.organization_id, j.id FROM (

@@ -1,3 +1,4 @@
+-- Returns a leg as a tracker shows it.
 CREATE OR REPLACE FUNCTION trackers.leg(s shipments.shipment) RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object('object', 'shipment', 'id', s.id, 'status', s.status, 'filters', s.filters, 'type', s.type,
         'tracking_number', s.tracking_number, 'provider_id', s.provider_id, 'provider', s.provider, 'tracking_url', s.tracking_url,

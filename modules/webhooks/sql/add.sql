@@ -1,5 +1,6 @@
--- New deliveries and their queues. given: [{i: id, t: created_at, e: event, et: its created_at, w: webhook, y: type, l: lane, rt, r: resource,
--- s: sequence, g: trigger, n: run, x: expires_at, su: supersedes}]. Returns how many were new.
+-- Adds deliveries and their queues. given: [{i: id, t: created_at, e: event, et: its created_at,
+-- w: webhook, y: type, l: lane, rt, r: resource, s: sequence, g: trigger, n: run, x: expires_at,
+-- su: supersedes}]. Returns how many were new.
 CREATE OR REPLACE FUNCTION webhooks.add(org text, given json) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
     at timestamptz(3) := wharf.now();

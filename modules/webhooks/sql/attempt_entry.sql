@@ -1,4 +1,6 @@
 -- wharf: order=last
+-- Shows attempts as a resource, with the columns that every resource has. The view runs with the
+-- rights of who asks.
 CREATE OR REPLACE VIEW webhooks.attempt_entry WITH (security_invoker = true) AS
 SELECT a.organization_id, a.id, a.created_at, a.created_at AS updated_at, NULL::text AS created_by, NULL::text AS updated_by,
     NULL::timestamptz(3) AS deleted_at, 1::bigint AS version, a.event_id, a.webhook_id, a.delivery_id, a.attempt::bigint AS attempt, a.trigger,

@@ -1,5 +1,6 @@
 -- wharf: order=last
--- Deliveries as a resource: with the columns that every resource has, and the state as it is now. The view runs with the rights of who asks.
+-- Shows deliveries as a resource, with the columns that every resource has, and the state as it
+-- is now. The view runs with the rights of who asks.
 CREATE OR REPLACE VIEW webhooks.delivery_entry WITH (security_invoker = true) AS
 SELECT d.organization_id, d.id, d.created_at, d.created_at AS updated_at, NULL::text AS created_by, NULL::text AS updated_by,
     NULL::timestamptz(3) AS deleted_at, 1::bigint AS version, d.webhook_id,

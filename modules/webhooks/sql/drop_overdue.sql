@@ -1,4 +1,5 @@
--- Once a minute: what was held too long, or belongs to who was disabled two days ago. Returns how many deliveries were dropped.
+-- Drops, once a minute, what was held too long, or belongs to who was disabled two days ago.
+-- Returns how many deliveries were dropped.
 CREATE OR REPLACE FUNCTION webhooks.drop_overdue() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
     at timestamptz := wharf.now();

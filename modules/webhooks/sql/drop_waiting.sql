@@ -1,4 +1,5 @@
--- Waiting deliveries of a webhook come to nothing (queued_before: those that were queued before); requests that run finish.
+-- Drops the waiting deliveries of a webhook (queued_before: only those that were queued before);
+-- requests that run finish. Returns how many.
 CREATE OR REPLACE FUNCTION webhooks.drop_waiting(org text, webhook text, why text, queued_before timestamptz) RETURNS bigint LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE

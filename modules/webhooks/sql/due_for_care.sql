@@ -1,4 +1,5 @@
--- Who is to be looked at each minute, whose suspension is over, whose url was refused for a day.
+-- Returns the webhooks that are to be looked at each minute, whose suspension is over, or whose
+-- url was refused for a day.
 CREATE OR REPLACE FUNCTION webhooks.due_for_care() RETURNS TABLE (organization_id text, webhook_id text, care text) LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path = pg_catalog AS $$
     SELECT w.organization_id, w.id, 'enable' FROM webhooks.webhook w

@@ -1,4 +1,5 @@
--- What was queued before was held for more than 48 hours in all; NULL: nothing can have been.
+-- Returns the moment before which everything that was queued was held for more than 48 hours in
+-- all; NULL: nothing can have been.
 CREATE OR REPLACE FUNCTION webhooks.held_since_48h(org text, webhook text, at timestamptz) RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$
 DECLARE
     h record;

@@ -1,4 +1,4 @@
--- When the next thing is due, as milliseconds from now (at most 1,000).
+-- Returns when the next thing is due, as milliseconds from now (at most 1,000).
 CREATE OR REPLACE FUNCTION webhooks.next_due() RETURNS integer LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
     due timestamptz;

@@ -1,4 +1,5 @@
--- 429s stop their endpoint: all webhooks with that url. Of several answers to one burst the longest pause counts, and one doubling.
+-- Pauses the endpoints that answered 429, for all webhooks with that url. Of several answers to
+-- one burst the longest pause counts, and one doubling.
 CREATE OR REPLACE FUNCTION webhooks.pause(reports webhooks.outcome[], at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     e record;

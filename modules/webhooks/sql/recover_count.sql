@@ -1,5 +1,5 @@
--- Runs of recovery: what is brought again of one webhook, by the states its deliveries ended in. Returns how many there are, or adds those
--- behind a sequence (at most `most`) and returns the last sequence; 0: that was all.
+-- Counts, up to 1,000,001, the events that a recovery brings again to one webhook, by the states
+-- its deliveries ended in.
 CREATE OR REPLACE FUNCTION webhooks.recover_count(org text, webhook text, states text[], types json, since timestamptz, until timestamptz) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
     SELECT count(*) FROM (SELECT DISTINCT d.event_id FROM webhooks.delivery d WHERE d.organization_id = org AND d.webhook_id = webhook

@@ -1,3 +1,5 @@
+-- Returns the state of a delivery as it is now: in_flight and held follow from its queue and its
+-- webhook.
 CREATE OR REPLACE FUNCTION webhooks.state_of(d webhooks.delivery) RETURNS text LANGUAGE sql STABLE AS $$
     SELECT CASE WHEN d.status NOT IN ('pending', 'retrying') THEN d.status
         WHEN EXISTS (SELECT FROM webhooks.queue q WHERE q.organization_id = d.organization_id AND q.webhook_id = d.webhook_id AND q.lane = d.lane

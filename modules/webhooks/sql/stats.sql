@@ -1,3 +1,4 @@
+-- Returns the figures of a webhook for the last 24 hours, the 24 before, and both.
 CREATE OR REPLACE FUNCTION webhooks.stats(org text, webhook text) RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object('last_24h', webhooks.stats_of(a.success, a.failure, a.rate_limited),
         'previous_24h', webhooks.stats_of(b.success, b.failure, b.rate_limited),

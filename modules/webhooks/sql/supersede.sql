@@ -1,4 +1,5 @@
--- Of what was just added to queues of webhooks that supersede: older ones of the same type that are not under way make room.
+-- Makes room for what was just added to queues of webhooks that supersede: drops older
+-- deliveries of the same type that are not under way.
 CREATE OR REPLACE FUNCTION webhooks.supersede(org text, given json) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     at timestamptz := wharf.now();

@@ -1,4 +1,4 @@
--- What attempts need of webhooks, as it is now.
+-- Returns what attempts need of webhooks, as it is now.
 CREATE OR REPLACE FUNCTION webhooks.targets(orgs text[], ids text[]) RETURNS TABLE (organization_id text, webhook_id text, version bigint, url text,
     sealed_headers text, secrets text, timeout_ms bigint, retry_mode text) LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
     SELECT w.organization_id, w.id, w.version, w.url, w.sealed_headers, w.secrets, w.timeout_ms, w.retry_mode

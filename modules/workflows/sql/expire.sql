@@ -1,4 +1,5 @@
--- Up to `most` rows of each kind per workflow. Answers how many there were in all.
+-- Deletes up to `most` rows of each kind per workflow that are over. Returns how many there were
+-- in all.
 CREATE OR REPLACE FUNCTION workflows.expire(most integer) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog
     SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE

@@ -1,4 +1,5 @@
--- Of deleted workflows, up to `most` rows of each; locks end by themselves.
+-- Deletes up to `most` values of each store of a deleted workflow, and returns how many. Locks end
+-- by themselves.
 CREATE OR REPLACE FUNCTION workflows.expire_stores(most integer) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog
     SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE

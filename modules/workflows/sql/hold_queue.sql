@@ -1,3 +1,4 @@
+-- Takes the lock of an organization's queue until the end of the transaction.
 CREATE OR REPLACE FUNCTION workflows.hold_queue(org text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true); -- what a crash of the database takes back is run again

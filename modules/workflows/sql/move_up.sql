@@ -1,4 +1,4 @@
--- The next ones of their lines may run.
+-- Lets the next runs of these lines run.
 CREATE OR REPLACE FUNCTION workflows.move_up(org text, ids text[], keys text[], at timestamptz) RETURNS void LANGUAGE sql SET enable_seqscan = off AS $$
     UPDATE workflows.run r SET due_at = at
     FROM (SELECT DISTINCT u.w, u.k FROM unnest(ids, keys) AS u(w, k) WHERE u.k IS NOT NULL) d

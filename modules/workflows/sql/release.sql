@@ -1,4 +1,4 @@
--- Claimed and not begun; ids: an array of texts.
+-- Releases runs that were claimed and not begun; ids: an array of texts.
 CREATE OR REPLACE FUNCTION workflows.release(org text, its_worker text, ids json) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog
     SET enable_seqscan = off AS $$
     UPDATE workflows.run r SET status = 'queued', worker = NULL, lease_until = NULL, attempt = r.attempt - 1, started_at = NULL

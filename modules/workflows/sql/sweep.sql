@@ -1,4 +1,5 @@
--- Runs whose lease is over wait again, but for those that brought down a server often enough. Answers the organizations that have due runs.
+-- Makes runs whose lease is over wait again, but for those that brought down a server often
+-- enough. Returns the organizations that have due runs.
 CREATE OR REPLACE FUNCTION workflows.sweep() RETURNS SETOF text LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog SET enable_seqscan = off AS $$
 DECLARE
     at timestamptz(3) := wharf.now();

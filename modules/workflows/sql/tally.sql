@@ -1,6 +1,7 @@
--- What runs that are over mean for their workflows. given: [{i id, w workflow, s status}] in the order in which they ended; "waiting" and "released" do
--- not count. Answers per workflow with a failed run: how many of its runs failed in a row, and how many failures are to be told now (0: told within the last
--- minute).
+-- Counts for their workflows what runs that are over mean. given: [{i id, w workflow, s status}]
+-- in the order in which they ended; "waiting" and "released" do not count. Returns per workflow
+-- with a failed run: how many of its runs failed in a row, and how many failures are to be told
+-- now (0: told within the last minute).
 CREATE OR REPLACE FUNCTION workflows.tally(org text, given json) RETURNS TABLE (workflow_id text, streak bigint, tell bigint, run_id text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 #variable_conflict use_column
