@@ -16,7 +16,7 @@ import sys
 
 BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FUNCTION_LINES, COMPLEXITY, FILE_LINES = 100, 20, 800
+FUNCTION_LINES, COMPLEXITY, FILE_LINES = 60, 20, 700
 JOBS = os.cpu_count() or 2
 
 

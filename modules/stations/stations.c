@@ -48,10 +48,11 @@ static const char paper_sizes_doc[] =
     "\"state_reasons\": {\"type\": \"array\", \"maxItems\": 64, \"items\": {\"type\": \"string\", \"maxLength\": "     \
     "191}}, \"uri\": {\"type\": "                                                                                      \
     "[\"string\", \"null\"], \"maxLength\": 1023}}}}"
-#define JOBS(more)                                                                                                     \
+#define JOBS_OPEN                                                                                                      \
     "\"jobs\": {\"type\": \"array\", \"maxItems\": 100, \"items\": {\"type\": \"object\", \"required\": [\"id\", "     \
     "\"attempt\"], \"properties\": "                                                                                   \
-    "{\"id\": {\"type\": \"string\"}, \"attempt\": {\"type\": \"integer\", \"minimum\": 0}" more "}}}"
+    "{\"id\": {\"type\": \"string\"}, \"attempt\": {\"type\": \"integer\", \"minimum\": 0}"
+#define JOBS_CLOSE "}}}"
 
 static const char session_doc[] = "{\"summary\": \"A station application connects\", \"tag\": \"Cloud printing\", "
                                   "\"location\": \"row\", \"status\": 201, \"body\": {\"type\": "
@@ -66,12 +67,12 @@ static const char close_doc[] = "{\"summary\": \"A station application leaves\",
 static const char heartbeat_doc[] =
     "{\"summary\": \"The station is alive: printers, leases\", \"tag\": \"Cloud printing\", \"location\": \"row\", "
     "\"status\": 200, \"body\": {\"type\": "
-    "\"object\", \"required\": [\"session_id\"], \"properties\": {" SESSION_ID ", " PRINTERS
-    ", " JOBS(", \"stage\": {\"type\": [\"string\", \"null\"], \"enum\": [\"claimed\", \"downloading\", "
-              "\"converting\", \"submitting\", \"spooled\", \"printing\", \"blocked\", "
-              "null]}, \"progress\": {\"type\": \"object\", \"properties\": {\"pages_completed\": {\"type\": "
-              "[\"integer\", \"null\"]}, \"pages_total\": {\"type\": "
-              "[\"integer\", \"null\"]}, \"copies_completed\": {\"type\": [\"integer\", \"null\"]}}}") "}}}";
+    "\"object\", \"required\": [\"session_id\"], \"properties\": {" SESSION_ID ", " PRINTERS ", " JOBS_OPEN
+    ", \"stage\": {\"type\": [\"string\", \"null\"], \"enum\": [\"claimed\", \"downloading\", "
+    "\"converting\", \"submitting\", \"spooled\", \"printing\", \"blocked\", "
+    "null]}, \"progress\": {\"type\": \"object\", \"properties\": {\"pages_completed\": {\"type\": "
+    "[\"integer\", \"null\"]}, \"pages_total\": {\"type\": "
+    "[\"integer\", \"null\"]}, \"copies_completed\": {\"type\": [\"integer\", \"null\"]}}}" JOBS_CLOSE "}}}";
 static const char claim_doc[] =
     "{\"summary\": \"Print jobs for the station, waiting up to wait seconds for one\", \"tag\": \"Cloud printing\", "
     "\"location\": \"row\", \"status\": 200, "
@@ -83,7 +84,8 @@ static const char claim_doc[] =
 static const char release_doc[] =
     "{\"summary\": \"Print jobs that were not sent to a printer go back\", \"tag\": \"Cloud printing\", \"location\": "
     "\"row\", \"status\": 200, \"body\": "
-    "{\"type\": \"object\", \"required\": [\"session_id\", \"jobs\"], \"properties\": {" SESSION_ID ", " JOBS("") "}}}";
+    "{\"type\": \"object\", \"required\": [\"session_id\", \"jobs\"], \"properties\": {" SESSION_ID
+    ", " JOBS_OPEN JOBS_CLOSE "}}}";
 static const char stream_doc[] = "{\"summary\": \"Signals to the station, as Server-Sent Events\", \"tag\": \"Cloud "
                                  "printing\", \"location\": \"row\", \"event_stream\": true, \"query\": "
                                  "{\"session_id\": {\"type\": \"string\"}, \"after\": {\"type\": \"integer\"}}}";

@@ -14,7 +14,7 @@ LONGEST = ["events_stream", "slow_and_ending", "blobs", "walk", "jobs", "mail", 
 
 # What a newcomer does not wait for (./test without a name): attacks, faults, limits, races and what else takes long. ./test --all and ./test api
 # run these too.
-THOROUGH = {"batches_background", "batches_limits", "blame", "blobs", "database_trouble", "declarations", "events_stream", "hook_library", "hook_watch",
+THOROUGH = {"batches_background", "batches_limits", "blame", "blobs", "database_trouble", "declarations", "events_stream", "hook_ends", "hook_library", "hook_watch",
             "hostile_bodies", "http_heads", "job_shares", "jobs", "limits", "match", "order_of_checks", "outgoing_walls", "plans", "pooler", "print_hostile",
             "processes", "readiness", "request_log", "slow_and_ending", "together", "walk", "words", "workers", "workflow_memory", "workflow_rules",
             "workflow_share", "workflow_tells"}

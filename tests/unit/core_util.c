@@ -339,7 +339,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(utf8), UNIT(utf8_every_code_point), UNIT(trims), UNIT(distance),
         UNIT(prefixes), UNIT(ids), UNIT(id_order), UNIT(base62), UNIT(random_text), UNIT(a_child_does_not_repeat),
-        UNIT(scopes_leave_nothing), UNIT(scopes_keep_the_answer), UNIT(arena_ends), UNIT(who_steps_back), UNIT(digests)};
+        UNIT(scopes_leave_nothing), UNIT(scopes_keep_the_answer), UNIT(arena_ends), UNIT(who_steps_back),
+        UNIT(digests)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
