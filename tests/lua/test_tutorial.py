@@ -5,7 +5,7 @@ import re
 import subprocess
 import time
 
-from author import BUILD, ROOT, WHARF
+from author import ROOT, WHARF
 
 BLOCK = re.compile(r"```(sh|text)\n(.*?)```\n", re.S)
 
@@ -29,7 +29,7 @@ def test_the_tutorial(tmp_path):
         else:
             expected[last] = text
     began = time.monotonic()
-    env = {k: v for k, v in os.environ.items() if k not in ("WHARF_KEY", "WHARF_SERVER")} | {"PATH": f"{BUILD / 'kernel'}:{os.environ['PATH']}"}
+    env = {k: v for k, v in os.environ.items() if k not in ("WHARF_KEY", "WHARF_SERVER")} | {"PATH": f"{WHARF.parent}:{os.environ['PATH']}"}
     try:
         r = subprocess.run(["bash", "-c", script], cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
         told = {i: (folder / f"out.{i}").read_text(encoding="utf-8") for i, (kind, _) in enumerate(blocks) if kind == "sh" and (folder / f"out.{i}").exists()}
